@@ -1,0 +1,48 @@
+# Every target builds what it needs from nothing: Python >= 3.11, gcc and pip are enough.
+PYTHON ?= python3
+BIN := .venv/bin
+export OPENBLAS_NUM_THREADS := 1
+
+.PHONY: env demo test test-full check bench lock clean
+
+env: .venv/.ready
+
+.venv/.ready: requirements.lock pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	touch $@
+
+.venv/.bench: .venv/.ready requirements-bench.lock
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements-bench.lock
+	touch $@
+
+demo: .venv/.ready        ## a private bandit beside a non-private one: a table, a picture and a certificate
+	$(BIN)/python examples/demo.py
+
+test: .venv/.ready        ## everything from nothing to green, in minutes
+	$(BIN)/python -m pytest
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.cache/boundscheck $(BIN)/python -m pytest tests/test_kernels.py
+
+test-full: .venv/.ready   ## the heavier statistical runs as well
+	$(BIN)/python -m pytest -m "full or not full"
+
+check: .venv/.ready       ## style, types, and the import rules that carry the privacy argument
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python tests/version.py
+
+bench: .venv/.bench       ## noise of each mechanism, and microseconds a round beside other libraries
+	$(BIN)/tacit bench noise
+	$(BIN)/tacit bench speed
+
+lock: .venv/.ready        ## renew the locked versions
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url \
+	  --extra data --group dev pyproject.toml -o requirements.lock
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url \
+	  --extra data --group dev --group bench pyproject.toml -o requirements-bench.lock
+
+clean:
+	rm -rf .venv .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis

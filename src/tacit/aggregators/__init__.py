@@ -1,0 +1,8 @@
+"""The only code that adds noise: prefix sums of bounded vectors under continual release."""
+
+from tacit.aggregators.buffered import Buffered
+from tacit.aggregators.continual import Continual
+from tacit.aggregators.toeplitz import Toeplitz
+from tacit.aggregators.tree import Tree, WishartTree
+
+__all__ = ["Buffered", "Continual", "Toeplitz", "Tree", "WishartTree"]

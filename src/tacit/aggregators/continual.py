@@ -1,0 +1,99 @@
+"""Continual release of prefix sums: what the mechanisms have in common.
+
+Contributions are added to the open step; closing a step (a leaf) releases the sum of all closed steps with noise.
+A mechanism is a factorisation (prefix matrix) = B C. It is as if C x + z were released, z independent noise, and B
+applied to it: post-processing. Replacing one contribution moves C x by at most (largest column norm of C) times the
+sensitivity D, and Gaussian noise is exactly as private against contributions chosen adaptively (Denisov et al. 2022,
+arXiv:2202.08312, Theorem 2.1).
+
+Late contributions: all columns of every C here are non-negative, so a user who contributes v to leaf s in one world
+and v' to leaf s' in the other moves C x by
+    |c_s|^2 |v|^2 + |c_s'|^2 |v'|^2 - 2 <c_s, c_s'> <v, v'>  <=  (largest column norm)^2 max(|v - v'|^2, |v|^2 + |v'|^2),
+and D^2 >= |v|^2 + |v'|^2 for the contributions of this package: when a reward arrives costs nothing extra.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from tacit import checks
+from tacit.checks import Array
+from tacit.errors import HorizonReached
+from tacit.kernels.continual import ContinualState, PrefixState, draws_needed, prefix_step
+from tacit.kernels.noise import GAUSSIAN, SILENT
+from tacit.privacy.noise import Source
+
+
+@dataclass(frozen=True, kw_only=True)
+class Continual(ABC):
+    """Settings of a mechanism for `leaves` steps of vectors of length `size`, with Gaussian noise of std sigma."""
+
+    leaves: int
+    size: int
+    sigma: float
+
+    def __post_init__(self) -> None:
+        checks.positive_int(leaves=self.leaves, size=self.size)
+        checks.non_negative(sigma=self.sigma)
+
+    @property
+    def law(self) -> Array:
+        """(kind, scale, degrees of freedom) of the fresh noise vectors."""
+        return np.array([GAUSSIAN if self.sigma else SILENT, self.sigma, 0.0])
+
+    @property
+    def column_norm(self) -> float:
+        """The largest l2 norm of a column of the encoder over all leaves."""
+        return self.column_norm_after(self.leaves)
+
+    @abstractmethod
+    def column_norm_after(self, steps: int) -> float:
+        """The same over the first `steps` releases: what the user who has been exposed most has been exposed to."""
+
+    @abstractmethod
+    def gain(self, steps: Array) -> Array:
+        """Standard deviation of the released prefix at each of `steps`, per unit of sigma."""
+
+    @property
+    @abstractmethod
+    def memory(self) -> int:
+        """Floats of noise state per coordinate."""
+
+    @abstractmethod
+    def noise_state(self, source: Source) -> ContinualState:
+        """The noise state before the first leaf."""
+
+    def init(self, source: Source) -> PrefixState:
+        zeros = np.zeros(self.size)
+        return PrefixState(zeros.copy(), zeros.copy(), self.noise_state(source), zeros)
+
+    def release(self, state: PrefixState, source: Source) -> Array:
+        """Close the open step and return the new released prefix. Each leaf's noise is drawn here, once."""
+        if state.noise.step[0] >= self.leaves:
+            raise HorizonReached(f"Expected at most {self.leaves} steps, and they have all been released.")
+        prefix_step(state, source.rows(draws_needed(state.noise), self.size, self.law))
+        released: Array = state.released
+        return released
+
+    def _state(
+        self,
+        kind: int,
+        *,
+        levels: int = 0,
+        pads: Array | None = None,
+        weights: Array | None = None,
+        decay: Array | None = None,
+        table: Array | None = None,
+    ) -> ContinualState:
+        none = np.zeros((0, self.size))
+        zeros = np.zeros(levels)
+        return ContinualState(
+            np.array([kind], np.int64),
+            np.zeros(1, np.int64),
+            np.zeros((levels, self.size)) if pads is None else pads.copy(),
+            none if pads is None else pads,
+            zeros if weights is None else weights,
+            zeros if decay is None else decay,
+            none if table is None else table,
+        )

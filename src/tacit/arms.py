@@ -1,0 +1,73 @@
+"""Arm sets, checked once, C-contiguous float64."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit.checks import Array
+
+TOLERANCE = 1e-9  # on the norm, for rounding; what is contributed is clipped to 1 exactly
+
+Arms = npt.ArrayLike | Mapping[str, npt.ArrayLike]
+
+
+class ArmSet(NamedTuple):
+    """One user's arms: (K, d) features, and their names if they came with names."""
+
+    features: Array
+    names: tuple[str, ...] | None
+
+
+def check(arms: Arms, dim: int) -> ArmSet:
+    """The arms as an ArmSet, or ValueError: never the value of a feature in the message."""
+    names = None
+    if isinstance(arms, Mapping):
+        names = tuple(arms)
+        arms = [np.asarray(arms[name], dtype=np.float64) for name in names] if names else np.empty((0, dim))
+    features = as_array(arms)
+    if features.ndim != 2 or features.shape[1] != dim:
+        raise ValueError(f"Expected arms of shape (K, {dim}), got {features.shape}.")
+    problem = problems(features[None])[0]
+    if problem:
+        raise ValueError(problem)
+    return ArmSet(features, names)
+
+
+def as_array(arms: Any) -> Array:
+    """C-contiguous float64, or ValueError."""
+    try:
+        return np.ascontiguousarray(arms, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError("Expected arms to be numbers in rows of equal length.") from None
+
+
+def problems(features: Array) -> Sequence[str | None]:
+    """What is wrong with each row of (n, K, d): None if nothing."""
+    if features.shape[1] == 0:
+        return ["Expected at least one arm, got none."] * len(features)
+    finite = np.isfinite(features).all(axis=(1, 2))
+    with np.errstate(over="ignore", invalid="ignore"):
+        large = ~(np.einsum("nkd,nkd->nk", features, features) <= (1 + TOLERANCE) ** 2).all(axis=1)
+    out: list[str | None] = [None] * len(features)
+    for i in np.flatnonzero(~finite | large):
+        out[i] = (
+            "Expected arms of Euclidean norm at most 1, got a larger one."
+            if finite[i]
+            else "Expected finite features, got NaN or infinity."
+        )
+    return out
+
+
+def check_mask(available: npt.ArrayLike | None, count: int) -> np.ndarray[tuple[int], np.dtype[np.int64]] | None:
+    """Indices of the available arms, or None if all are."""
+    if available is None:
+        return None
+    mask = np.asarray(available)
+    if mask.dtype != np.bool_ or mask.shape != (count,):
+        raise ValueError(f"Expected a mask of {count} booleans, got {mask.dtype} of shape {mask.shape}.")
+    index = np.flatnonzero(mask)
+    if not len(index):
+        raise ValueError("Expected at least one available arm, got a mask that excludes them all.")
+    return index

@@ -1,0 +1,201 @@
+"""The one face of every bandit: choose, observe, privacy, save, load.
+
+Only choices advance the public schedule; `observe` adds to the step that is open when the reward comes. A choice
+that nobody answers expires after `pending` later choices, so memory stays flat.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit import arms as arm_sets
+from tacit import checks
+from tacit.arms import Arms
+from tacit.bandits import storage
+from tacit.checks import Array
+from tacit.errors import HorizonReached, UnknownChoice
+from tacit.kernels.block import Block
+from tacit.kernels.rounds import CHOICES
+from tacit.privacy.certificate import Certificate
+
+Index = np.ndarray[tuple[int], np.dtype[np.int64]]
+
+
+class Choice(NamedTuple):
+    """The arm for one user: its index, its name if the arms had names, the probability with which this user would get
+    it at this state, and the ticket with which its reward is reported."""
+
+    index: int
+    name: str | None
+    propensity: float
+    id: int
+
+
+class Choices(NamedTuple):
+    """The arms for a batch. Rows in `refused` (index -> reason) have index -1 and id 0 and take part in nothing."""
+
+    index: Index
+    id: Index
+    refused: Mapping[int, str]
+
+
+class Tickets(NamedTuple):
+    """Choices that wait for their reward: a ring, slot = id modulo its length. RAW: it holds features."""
+
+    ids: Index
+    features: Array
+
+
+@dataclass(kw_only=True, eq=False)
+class Bandit(ABC):
+    """What all bandits share. The fields of a subclass are its settings, never data."""
+
+    dim: int
+    horizon: int | None = None
+    rewards: tuple[float, float] = (-math.inf, math.inf)
+    pending: int = 100_000
+    state: Any = field(init=False, repr=False)
+    _tickets: Tickets = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        checks.positive_int(dim=self.dim, pending=self.pending)
+        self._tickets = Tickets(np.zeros(self.pending, np.int64), np.zeros((self.pending, self.dim)))
+        self.state = self.init()
+
+    # what an algorithm defines
+
+    @abstractmethod
+    def init(self) -> Any:
+        """The state before the first round: a NamedTuple of arrays whose `counts` starts with the choices so far."""
+
+    @abstractmethod
+    def _advance(self) -> None:
+        """Close the open step if the public schedule says so: a function of the number of choices alone."""
+
+    @abstractmethod
+    def _pick(self, features: Array) -> Index:
+        """The arms for (n, K, d) users at the present state."""
+
+    @abstractmethod
+    def _learn(self, x: Array, reward: float) -> None:
+        """Add one user's datum, checked, to the open step."""
+
+    @abstractmethod
+    def play(self, block: Block) -> None:
+        """Choose and observe for a whole block of simulated rounds: the same kernels, in one loop."""
+
+    @property
+    @abstractmethod
+    def privacy(self) -> Certificate:
+        """The claim, and what it rests on."""
+
+    # the face
+
+    def choose(self, arms: Arms, *, available: npt.ArrayLike | None = None) -> Choice:
+        """The arm for one user. `arms`: (K, d) numbers, or a mapping name -> features; `available`: K booleans."""
+        features, names = arm_sets.check(arms, self.dim)
+        index = arm_sets.check_mask(available, len(features))
+        self._room(1)
+        offered = features if index is None else features[index]
+        self._advance()
+        picked = int(self._pick(offered[None])[0])
+        chosen = picked if index is None else int(index[picked])
+        return Choice(chosen, names[chosen] if names else None, 1.0, self._ticket(features[chosen]))
+
+    def choose_many(self, arms: npt.ArrayLike) -> Choices:
+        """The arms for n users at one state, from (n, K, d) numbers: a micro-batch, one step of the release. A bad row
+        is refused alone."""
+        features = arm_sets.as_array(arms)
+        if features.ndim != 3 or features.shape[2] != self.dim:
+            raise ValueError(f"Expected arms of shape (n, K, {self.dim}), got {features.shape}.")
+        problems = arm_sets.problems(features)
+        good = [i for i, problem in enumerate(problems) if problem is None]
+        index, ids = np.full(len(features), -1), np.zeros(len(features), np.int64)
+        if good:
+            self._room(len(good))
+            self._advance()
+            index[good] = self._pick(features[good])
+            for i in good:
+                ids[i] = self._ticket(features[i, index[i]])
+        return Choices(index, ids, {i: problem for i, problem in enumerate(problems) if problem})
+
+    def observe(self, choice: Choice | int, reward: float) -> None:
+        """Report a reward, by the choice or its id: late, out of order, or never."""
+        problem = self._problem(reward)
+        if problem:
+            raise ValueError(problem)
+        slot = self._slot(choice.id if isinstance(choice, Choice) else choice)
+        self._tickets.ids[slot] = 0
+        self._learn(self._tickets.features[slot], float(reward))
+
+    def observe_many(
+        self, choices: Choices | Sequence[int] | Index, rewards: Sequence[float] | Array
+    ) -> Mapping[int, str]:
+        """Report many rewards. A bad row is refused alone: returns row -> reason, empty if all were taken."""
+        ids = choices.id if isinstance(choices, Choices) else choices
+        if len(ids) != len(rewards):
+            raise ValueError(f"Expected as many rewards as choices ({len(ids)}), got {len(rewards)}.")
+        refused = {}
+        for row, (ticket, reward) in enumerate(zip(ids, rewards, strict=True)):
+            try:
+                self.observe(int(ticket), reward)
+            except (ValueError, TypeError, UnknownChoice) as error:
+                refused[row] = str(error)
+        return refused
+
+    @property
+    def choices(self) -> int:
+        """Choices made so far."""
+        return int(self.state.counts[CHOICES])
+
+    def save(self, path: str | Path) -> None:
+        """Write settings, state, tickets and noise to a file that only its owner may read: it holds raw data."""
+        storage.save(self, Path(path))
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """A bandit that goes on exactly where the saved one stood."""
+        return storage.load(cls, Path(path))
+
+    # helpers
+
+    def _room(self, count: int) -> None:
+        if self.horizon is not None and self.choices + count > self.horizon:
+            raise HorizonReached(
+                f"Expected at most {self.horizon} choices (the horizon that the noise is calibrated for), "
+                f"got {self.choices} and {count} more."
+            )
+
+    def _problem(self, reward: float) -> str | None:
+        low, high = self.rewards
+        if isinstance(reward, bool) or not isinstance(reward, int | float | np.integer | np.floating):
+            return f"Expected a reward that is a number, got {type(reward).__name__}."
+        if not math.isfinite(reward) or not low <= reward <= high:
+            return f"Expected a finite reward in [{low:g}, {high:g}], got one outside."
+        return None
+
+    def _ticket(self, x: Array) -> int:
+        self.state.counts[CHOICES] += 1
+        ticket = self.choices
+        slot = ticket % self.pending
+        self._tickets.ids[slot] = ticket
+        self._tickets.features[slot] = x
+        return ticket
+
+    def _slot(self, ticket: int) -> int:
+        if isinstance(ticket, bool) or not isinstance(ticket, int | np.integer):
+            raise ValueError(f"Expected a Choice or its id, got {type(ticket).__name__}.")
+        if not 1 <= ticket <= self.choices:
+            raise UnknownChoice("Expected the id of a choice that was made, got an unknown one.")
+        if ticket <= self.choices - self.pending:
+            raise UnknownChoice(f"Expected a reward within {self.pending} later choices, got one for an expired choice.")
+        slot = int(ticket % self.pending)
+        if self._tickets.ids[slot] != ticket:
+            raise UnknownChoice("Expected one reward for each choice, got a second one.")
+        return slot

@@ -1,0 +1,240 @@
+"""LinUCB under joint differential privacy: noisy Gram matrices by continual release."""
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tacit import checks
+from tacit.aggregators import Buffered, Continual, Toeplitz, Tree, WishartTree
+from tacit.bandits import shariff_sheffet as published
+from tacit.bandits.face import Bandit, Index
+from tacit.checks import Array
+from tacit.contribution import LinearContribution, balanced_scale
+from tacit.estimators import ridge
+from tacit.kernels.block import Block
+from tacit.kernels.rounds import BOUNDARY, CHOICES, STEPS, JointState, joint_rounds, next_boundary
+from tacit.policies import ucb
+from tacit.privacy import gaussian, ledger
+from tacit.privacy.budget import Budget
+from tacit.privacy.certificate import Certificate
+from tacit.privacy.ledger import GaussianRelease, Release, RepeatedRelease
+from tacit.privacy.noise import Simulated
+from tacit.statistics import Statistics
+
+NOISES = ("gaussian", "wishart", "wishart-unshifted")
+RELEASES = ("batched", "tree", "consistent-tree", "toeplitz", "buffered")
+
+
+@dataclass(kw_only=True, eq=False)
+class JointLinUCB(Bandit):
+    """Optimism with ridge regression on noisy sums of x x' and y x, released as the public schedule says.
+
+    Guarantee: (epsilon, delta)-joint differential privacy for replacing one user, whatever later users do: all that
+    leaves is the released sums and, to each user, a function of them and of that user's own arms. With probability
+    1 - failure the confidence set holds in all rounds, for rewards linear in x, |theta*| <= radius.
+    Reference: Shariff & Sheffet 2018, arXiv:1810.00068, Algorithm 1 and section 4.
+    Departure: calibration="exact" replaces the paper's constants by the exact Gaussian curve, the tight sensitivity of
+    (x x', y x) without y^2, and a confidence width that shrinks where the released Gram matrix is large.
+    calibration="paper" keeps them (its certificate shows the epsilon that they really give). The sum of y^2 is never
+    released. Wishart noise: see aggregators.WishartTree.
+
+    release: "batched" (default for exact Gaussian noise; steps that grow by `growth`, square-root Toeplitz over them),
+    or one step a choice by "tree", "consistent-tree", "toeplitz" (memory grows with the horizon), "buffered".
+    shift: what is added to the noisy Gram matrix's diagonal; None is the paper's choice.
+    """
+
+    budget: Budget
+    radius: float = 1.0
+    rewards: tuple[float, float] = (-1.0, 1.0)
+    noise: str = "gaussian"
+    calibration: str = "exact"
+    release: str | None = None
+    shift: float | None = None
+    subgaussian: float | None = None
+    failure: float | None = None
+    width_scale: float = 1.0
+    first: int = 15
+    growth: float = 1.1
+    source: Any = field(default_factory=Simulated)
+
+    def __post_init__(self) -> None:
+        checks.positive_int(dim=self.dim, horizon=self.horizon, first=self.first)
+        assert self.horizon is not None
+        checks.positive(radius=self.radius)
+        checks.non_negative(width_scale=self.width_scale)
+        checks.interval(rewards=self.rewards)
+        checks.one_of(NOISES, noise=self.noise)
+        checks.one_of(("exact", "paper"), calibration=self.calibration)
+        if not 1 < self.growth < math.inf:
+            raise ValueError(f"Expected growth above 1, got {self.growth!r}.")
+        wishart = self.noise != "gaussian"
+        if self.release is None:
+            self.release = "tree" if wishart or self.calibration == "paper" else "batched"
+        checks.one_of(("tree",) if wishart else RELEASES, release=self.release)
+        if self.failure is None:
+            self.failure = 1 / max(2, self.horizon)
+        checks.probability(failure=self.failure)
+        if self.subgaussian is None:
+            self.subgaussian = (self.rewards[1] - self.rewards[0]) / 2
+        checks.positive(subgaussian=self.subgaussian)
+        if wishart and self.budget.epsilon == math.inf:
+            raise ValueError("Expected a finite epsilon for Wishart noise: its shift follows from the noise.")
+        self._plan()
+        super().__post_init__()
+
+    def _plan(self) -> None:
+        """Budget -> noise -> bounds -> width, all from public settings; the ledger checks the result."""
+        largest = max(map(abs, self.rewards))
+        assert self.failure is not None and self.subgaussian is not None
+        paper = self.calibration == "paper"
+        self._schedule = np.array([self.first, self.growth] if self.release == "batched" else [1.0, 1.0])
+        leaves = self._leaves()
+        if paper and self.release == "tree":
+            leaves = 1 << (leaves - 1).bit_length()  # the paper's m = 1 + ceil(log2 n) levels
+        m = leaves.bit_length()
+        scale = balanced_scale(self.dim, self.radius, largest) if self.noise == "gaussian" and not paper else 1.0
+        if paper and self.noise == "gaussian":
+            scale = math.sqrt(2)  # the moment is an off-diagonal of the Gram matrix of [x, y]
+        self.contribution = LinearContribution(dim=self.dim, scale=scale, low=self.rewards[0], high=self.rewards[1])
+        regularizer = self._gaussian(leaves, m) if self.noise == "gaussian" else self._wishart(leaves, m)
+        self.regularizer = regularizer
+        self.epsilon = ledger.check(self._releases(leaves), self.budget)
+        width = ridge.by_direction if regularizer.drift < math.inf else ridge.by_norms
+        self.confidence = width(
+            regularizer, dim=self.dim, radius=self.radius, subgaussian=self.subgaussian, failure=self.failure
+        ).scaled(self.width_scale)
+
+    def _gaussian(self, leaves: int, m: int) -> ridge.Regularizer:
+        assert self.failure is not None
+        size = self.contribution.size
+        mechanism = {"tree": Tree, "consistent-tree": Tree, "buffered": Buffered}.get(str(self.release), Toeplitz)
+        options: dict[str, Any] = {"consistent": True} if self.release == "consistent-tree" else {}
+        silent: Continual = mechanism(leaves=leaves, size=size, sigma=0.0, **options)
+        if self.calibration == "paper":
+            largest = self.contribution.largest_reward
+            sigma = published.gaussian_paper_sigma(self.budget, m, largest)
+            self.aggregator = mechanism(leaves=leaves, size=size, sigma=sigma, **options)
+            return published.gaussian_paper_bounds(sigma, m, self.horizon, self.dim, self.failure, self.shift)
+        sigma = self.contribution.sensitivity * silent.column_norm / gaussian.mu(self.budget)
+        self.aggregator = mechanism(leaves=leaves, size=size, sigma=sigma, **options)
+        worst = sigma * self._worst_gain(silent)
+        return published.gaussian_exact_bounds(
+            worst, leaves, self.dim, self.failure, self.radius, self.contribution.scale, self.shift
+        )
+
+    def _wishart(self, leaves: int, m: int) -> ridge.Regularizer:
+        assert self.failure is not None
+        node = published.wishart_paper_node if self.calibration == "paper" else published.wishart_exact_node
+        self._node = node(self.budget, m)
+        dof = published.wishart_dof(*self._node, self.dim)
+        largest = self.contribution.largest_reward
+        self.aggregator = WishartTree(
+            leaves=leaves, size=self.contribution.size, scale=math.sqrt(1 + largest**2), dof=dof
+        )
+        shift = 0.0 if self.noise == "wishart-unshifted" and self.shift is None else self.shift
+        return published.wishart_bounds(
+            dof, m, self.horizon, self.dim, self.failure, largest, shift, self.calibration == "paper"
+        )
+
+    def _leaves(self) -> int:
+        """How many steps the schedule closes before the horizon."""
+        if self.release != "batched":
+            return self.horizon
+        count, boundary = 1, next_boundary(0, *self._schedule)
+        while boundary < self.horizon:
+            count, boundary = count + 1, next_boundary(boundary, *self._schedule)
+        return count
+
+    @staticmethod
+    def _worst_gain(mechanism: Continual) -> float:
+        """The largest std over all releases: at the last one, or for trees where every level is in use."""
+        last = (1 << (mechanism.leaves.bit_length() - 1)) - 1 if isinstance(mechanism, Tree) else mechanism.leaves
+        return float(mechanism.gain(np.array([float(mechanism.leaves), float(max(last, 1))])).max())
+
+    def _releases(self, steps: int) -> tuple[Release, ...]:
+        """What has happened to the data after that many steps."""
+        statistic = f"sums of x x' and y x, {self.contribution.size} numbers, by {self.release}"
+        if steps == 0:
+            return ()
+        if isinstance(self.aggregator, WishartTree):
+            count = steps.bit_length()
+            name = "Shariff & Sheffet 2018, Theorem 8"
+            return (RepeatedRelease(self.noise, statistic, name, *self._node, count, self.aggregator.dof),)
+        norm = self.aggregator.column_norm_after(steps)
+        return (
+            GaussianRelease("gaussian", statistic, self.contribution.sensitivity, norm, self.aggregator.sigma),
+        )
+
+    # the algorithm
+
+    def init(self) -> JointState:
+        counts = np.zeros(3, np.int64)
+        counts[BOUNDARY] = next_boundary(0, *self._schedule)
+        start = max(self.regularizer.shift, self.regularizer.floor)
+        return JointState(counts, self.aggregator.init(self.source), ridge.empty(self.dim, start))
+
+    def _advance(self) -> None:
+        counts = self.state.counts
+        if counts[CHOICES] >= counts[BOUNDARY]:
+            released = self.aggregator.release(self.state.prefix, self.source)
+            ridge.update(released, self.contribution.scale, self.regularizer.shift, self.state.estimate)
+            counts[STEPS] += 1
+            counts[BOUNDARY] = next_boundary(counts[CHOICES], *self._schedule)
+
+    def _pick(self, features: Array) -> Index:
+        return ucb.choose_many(features, self.state.estimate, self.confidence)
+
+    def _learn(self, x: Array, reward: float) -> None:
+        self.contribution.add(x, reward, self.state.prefix.open)
+
+    def play(self, block: Block) -> None:
+        joint_rounds(
+            self.source.generator,
+            block,
+            self.state,
+            self.aggregator.law,
+            self._schedule,
+            np.array(self.rewards),
+            self.contribution.scale,
+            self.regularizer.shift,
+            self.confidence.numbers,
+            self.confidence.drift,
+        )
+
+    # what may be shown
+
+    @property
+    def statistics(self) -> Statistics:
+        """The released sums."""
+        steps = max(1, int(self.state.counts[STEPS]))
+        std = self.aggregator.gain(np.array([float(steps)]))[0] * self.aggregator.sigma
+        return Statistics.unpack(self.state.prefix.released, self.dim, self.contribution.scale, float(std))
+
+    @property
+    def privacy(self) -> Certificate:
+        noisy = self.budget.epsilon < math.inf
+        spent = self._releases(int(self.state.counts[STEPS]))
+        caveats = []
+        if not noisy:
+            caveats.append("No noise is added: epsilon is infinite.")
+        if noisy and not self.source.private:
+            caveats.append(f"The noise is {self.source.description}.")
+        if noisy and self.budget.delta * self.horizon >= 1:
+            caveats.append(
+                f"delta {self.budget.delta:g} is at or above 1/horizon = {1 / self.horizon:.3g}: it would allow "
+                "revealing a user outright."
+            )
+        return Certificate(
+            bandit=type(self).__name__,
+            model="joint" if noisy else "none",
+            private=noisy and self.source.private,
+            epsilon=self.epsilon if noisy else None,
+            delta=self.budget.delta if noisy else None,
+            budget=self.budget.epsilon if noisy else None,
+            spent=(ledger.epsilon_of(spent, self.budget.delta) if spent else 0.0) if noisy else None,
+            source=self.source.description if noisy else "none",
+            releases=self._releases(self.aggregator.leaves) if noisy else (),
+            caveats=tuple(caveats),
+        )

@@ -1,0 +1,78 @@
+"""LinUCB without privacy: the reference for linear rewards."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from tacit import checks
+from tacit.bandits.face import Bandit, Index
+from tacit.checks import Array
+from tacit.estimators import ridge
+from tacit.kernels.block import Block
+from tacit.kernels.linear import rank_one
+from tacit.kernels.rounds import LinearState, linear_rounds
+from tacit.policies import ucb
+from tacit.privacy.certificate import Certificate
+
+
+@dataclass(kw_only=True, eq=False)
+class LinUCB(Bandit):
+    """Optimism with ridge regression, updated after every reward.
+
+    Guarantee: none of privacy. The confidence set holds in all rounds with probability 1 - failure for
+    `subgaussian` rewards and |theta*| <= radius.
+    Reference: Abbasi-Yadkori, Pal & Szepesvari 2011, Theorem 2 and section 4.
+    Departure: none. The inverse is kept by rank-one updates. failure is 1 / horizon if not given (no horizon: 1 / 1000).
+    """
+
+    radius: float = 1.0
+    ridge: float = 1.0
+    subgaussian: float = 1.0
+    failure: float | None = None
+    width_scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        checks.positive(radius=self.radius, ridge=self.ridge, subgaussian=self.subgaussian)
+        checks.non_negative(width_scale=self.width_scale)
+        if self.horizon is not None:
+            checks.positive_int(horizon=self.horizon)
+        if self.failure is None:
+            self.failure = 1 / max(2, self.horizon or 1000)
+        checks.probability(failure=self.failure)
+        numbers = [
+            self.subgaussian,
+            2 * math.log(1 / self.failure),
+            self.dim * math.log(self.ridge),
+            self.radius * math.sqrt(self.ridge),
+        ]
+        self.confidence = ridge.Confidence(numbers=np.array(numbers), drift=0.0).scaled(self.width_scale)
+        super().__post_init__()
+
+    def init(self) -> LinearState:
+        return LinearState(np.zeros(3, np.int64), np.zeros(self.dim), ridge.empty(self.dim, self.ridge))
+
+    def _advance(self) -> None:
+        """Nothing to close: every reward is used at once."""
+
+    def _pick(self, features: Array) -> Index:
+        return ucb.choose_many(features, self.state.estimate, self.confidence)
+
+    def _learn(self, x: Array, reward: float) -> None:
+        rank_one(x, reward, self.state.moment, self.state.estimate)
+
+    def play(self, block: Block) -> None:
+        linear_rounds(block, self.state, self.confidence.numbers)
+
+    @property
+    def privacy(self) -> Certificate:
+        return Certificate(
+            bandit="LinUCB",
+            model="none",
+            private=False,
+            epsilon=None,
+            delta=None,
+            budget=None,
+            spent=None,
+            caveats=("This bandit is a non-private reference.",),
+        )

@@ -1,0 +1,55 @@
+"""Checks of what comes in: they say what was expected and what came, never the value of a context or a reward."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+
+
+def positive_int(**values: object) -> None:
+    for name, value in values.items():
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+            raise ValueError(f"Expected {name} to be a whole number of at least 1, got {value!r}.")
+
+
+def positive(**values: float) -> None:
+    for name, value in values.items():
+        if not (_number(value) and 0 < value < math.inf):
+            raise ValueError(f"Expected {name} to be a positive number, got {value!r}.")
+
+
+def non_negative(**values: float) -> None:
+    for name, value in values.items():
+        if not (_number(value) and 0 <= value < math.inf):
+            raise ValueError(f"Expected {name} to be a number of at least 0, got {value!r}.")
+
+
+def finite(**values: float) -> None:
+    for name, value in values.items():
+        if not (_number(value) and math.isfinite(value)):
+            raise ValueError(f"Expected {name} to be a finite number, got {value!r}.")
+
+
+def probability(**values: float) -> None:
+    for name, value in values.items():
+        if not (_number(value) and 0 < value < 1):
+            raise ValueError(f"Expected {name} in (0, 1), got {value!r}.")
+
+
+def one_of(choices: Sequence[str], **values: object) -> None:
+    for name, value in values.items():
+        if value not in choices:
+            raise ValueError(f"Expected {name} to be one of {', '.join(choices)}, got {value!r}.")
+
+
+def interval(**values: tuple[float, float]) -> None:
+    for name, value in values.items():
+        if not (len(value) == 2 and all(map(_number, value)) and -math.inf < value[0] < value[1] < math.inf):
+            raise ValueError(f"Expected {name} to be a pair low < high of finite numbers, got {value!r}.")
+
+
+def _number(value: object) -> bool:
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)

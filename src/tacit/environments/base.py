@@ -1,0 +1,114 @@
+"""What an environment is: public settings, and `start`, which draws one instance of it."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+
+from tacit import checks, links
+from tacit.checks import Array
+from tacit.kernels.block import Block
+from tacit.kernels.rewards import BERNOULLI, GAUSSIAN_REWARD, LOGGED, SIGN
+from tacit.kernels.worlds import direction
+
+NOISES = ("bounded", "gaussian")
+
+
+class World(NamedTuple):
+    """One instance: `fill` writes the next block of rounds; `theta` is the truth, where there is one."""
+
+    fill: Callable[[Block], None]
+    theta: Array | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Environment(ABC):
+    """Settings that a bandit may know: dim, arms (per round), radius >= |theta*|, the link and the range of rewards.
+
+    noise: "bounded" rewards are 0 or 1 with the link's mean (+-max(1, radius) for link="identity"); "gaussian" ones
+    are mean + a standard normal number (link="identity" only), which no private bandit accepts."""
+
+    dim: int = 5
+    arms: int = 20
+    radius: float = 1.0
+    link: str = "identity"
+    noise: str = "bounded"
+
+    def __post_init__(self) -> None:
+        checks.positive_int(dim=self.dim, arms=self.arms)
+        checks.positive(radius=self.radius)
+        links.named(self.link)
+        checks.one_of(NOISES, noise=self.noise)
+        if self.noise == "gaussian" and self.link != "identity":
+            raise ValueError(f"Expected link='identity' for Gaussian rewards, got {self.link!r}.")
+
+    @abstractmethod
+    def start(self, rng: Generator, horizon: int) -> World:
+        """A fresh instance; every draw comes from rng."""
+
+    @property
+    def name(self) -> str:
+        return type(self).__name__
+
+    @property
+    def reward_kind(self) -> tuple[int, float]:
+        """Kind and scale of the reward's noise, as the kernel `reward` takes them."""
+        if self.noise == "gaussian":
+            return GAUSSIAN_REWARD, 1.0
+        return (BERNOULLI, 1.0) if links.named(self.link).bounded else (SIGN, max(1.0, self.radius))
+
+    @property
+    def rewards(self) -> tuple[float, float]:
+        """The range of rewards."""
+        kind, scale = self.reward_kind
+        if kind == GAUSSIAN_REWARD:
+            return (-np.inf, np.inf)
+        return (-scale, scale) if kind == SIGN else (0.0, 1.0)
+
+    @property
+    def subgaussian(self) -> float:
+        """Standard deviation of a Gaussian whose tails cover the reward noise's."""
+        low, high = self.rewards
+        return 1.0 if high == np.inf else (high - low) / 2
+
+    @property
+    def rounds(self) -> int | None:
+        """How many rounds there are, if limited."""
+        return None
+
+    def block(self, size: int) -> Block:
+        """Room for `size` rounds of this environment."""
+        kind, scale = self.reward_kind
+        return Block(
+            np.zeros((size, self.arms, self.dim)),
+            np.zeros((size, self.arms)),
+            np.zeros(size),
+            np.full(size, -1),
+            np.array([kind]),
+            np.array([scale]),
+            np.zeros(size, np.int64),
+            np.zeros(size),
+            np.zeros(size),
+        )
+
+    @property
+    def code(self) -> int:
+        return links.named(self.link).code
+
+    def parameter(self, rng: Generator) -> Array:
+        """theta* uniform on the sphere of radius `radius`."""
+        theta = np.empty(self.dim)
+        direction(rng, theta)
+        return theta * self.radius
+
+
+def orthonormal(rng: Generator, dim: int) -> Array:
+    """A uniformly random orthonormal basis, in columns."""
+    q, r = np.linalg.qr(rng.standard_normal((dim, dim)))
+    return np.ascontiguousarray(q * np.sign(np.diag(r)))
+
+
+__all__ = ["LOGGED", "Environment", "World", "orthonormal"]

@@ -1,0 +1,102 @@
+"""Logged data as an environment, by rejection: only rounds where the bandit agrees with the log count.
+
+A Parquet or CSV file with the columns `action` (0 .. K-1), `reward`, optionally `propensity` (the probability with which
+the log's policy took that action; 1 / K if absent), and the features: either x0, x1, ... (one context a round, put into
+a block of its own for each arm, so dim = K times their number) or, in Parquet, `arms` (K lists of dim numbers).
+
+A round is kept with probability (smallest propensity) / propensity, which makes the log uniform; the rounds that are
+left are replayed in random order, and one in K of them agrees. The rewards so collected are those of a live run
+(Li et al. 2011, arXiv:1003.5956). There is no regret, since other arms' rewards were never seen: look at `reward_mean`.
+"""
+
+import functools
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+
+from tacit import arms as arm_sets
+from tacit.environments.base import LOGGED, Environment, World
+from tacit.kernels.worlds import fill_log
+
+
+@dataclass(frozen=True, kw_only=True)
+class replay(Environment):
+    """dim, arms and the range of rewards come from the file."""
+
+    file: str
+    dim: int = 0
+    arms: int = 0
+
+    def __post_init__(self) -> None:
+        log = _read(self.file)
+        for field, actual in (("arms", log["arms"].shape[1]), ("dim", log["arms"].shape[2])):
+            if getattr(self, field) not in (0, actual):
+                raise ValueError(f"Expected {field}={actual} for {self.file}, got {getattr(self, field)}.")
+            object.__setattr__(self, field, int(actual))
+        super().__post_init__()
+
+    @property
+    def reward_kind(self) -> tuple[int, float]:
+        return LOGGED, 1.0
+
+    @property
+    def rewards(self) -> tuple[float, float]:
+        log = _read(self.file)
+        low, high = float(log["reward"].min()), float(log["reward"].max())
+        return (0.0, 1.0) if 0 <= low and high <= 1 else (low, high if high > low else low + 1)
+
+    @property
+    def rounds(self) -> int:
+        return len(_read(self.file)["action"])
+
+    def start(self, rng: Generator, horizon: int) -> World:
+        log = _read(self.file)
+        propensity = log["propensity"]
+        kept = np.flatnonzero(rng.random(len(propensity)) < propensity.min() / propensity)
+        order = rng.permutation(kept)
+        clock = np.zeros(1, np.int64)
+        return World(
+            lambda block: fill_log(block, log["arms"], log["action"], log["reward"], order, clock),
+            None,
+        )
+
+
+@functools.lru_cache(maxsize=4)
+def _read(file: str) -> dict[str, np.ndarray[Any, Any]]:
+    import polars as pl
+
+    path = Path(file)
+    if not path.exists():
+        raise ValueError(f"Expected a Parquet or CSV file, got {file} which does not exist.")
+    frame = pl.read_csv(path) if path.suffix == ".csv" else pl.read_parquet(path)
+    missing = {"action", "reward"} - set(frame.columns)
+    if missing:
+        raise ValueError(f"Expected the columns action and reward in {file}, got none named {', '.join(sorted(missing))}.")
+    action = frame["action"].to_numpy().astype(np.int64)
+    reward = frame["reward"].to_numpy().astype(np.float64)
+    if "arms" in frame.columns:
+        arms = arm_sets.as_array(frame["arms"].to_list())
+    else:
+        names = [f"x{i}" for i in range(len(frame.columns)) if f"x{i}" in frame.columns]
+        if not names:
+            raise ValueError(f"Expected feature columns x0, x1, ... or arms in {file}, got {', '.join(frame.columns)}.")
+        context = frame.select(names).to_numpy().astype(np.float64)
+        count = int(action.max()) + 1
+        arms = np.einsum("ab,nj->nabj", np.eye(count), context).reshape(len(context), count, -1)
+    count = arms.shape[1]
+    propensity = (
+        frame["propensity"].to_numpy().astype(np.float64)
+        if "propensity" in frame.columns
+        else np.full(len(action), 1 / count)
+    )
+    if not ((action >= 0) & (action < count)).all():
+        raise ValueError(f"Expected actions in 0..{count - 1} in {file}, got one outside.")
+    if not (np.isfinite(reward).all() and ((propensity > 0) & (propensity <= 1)).all()):
+        raise ValueError(f"Expected finite rewards and propensities in (0, 1] in {file}, got one outside.")
+    bad = next((i for i, problem in enumerate(arm_sets.problems(arms)) if problem), None)
+    if bad is not None:
+        raise ValueError(f"Expected arms of norm at most 1 and finite features in {file}, got row {bad}.")
+    return {"arms": np.ascontiguousarray(arms), "action": action, "reward": reward, "propensity": propensity}

@@ -1,0 +1,1 @@
+"""From released statistics to a parameter: post-processing only."""

@@ -1,0 +1,134 @@
+"""Correlated noise for the continual release of prefix sums, one step at a time.
+
+Every mechanism here releases (exact prefix + noise_t) where noise_t is linear in fresh independent vectors z:
+    TREE        sum of the nodes that cover [1, t]
+    PADDED      the same, plus a noise of its own, drawn once, for each level that covers nothing: the law of the
+                sum is then the same at every t
+    CONSISTENT  the same, each node's estimate averaged with its children's by inverse variance (all nodes noised)
+    TABLE       row t of a table of noise drawn in advance (square-root Toeplitz)
+    BUFFERED    sum_i weight_i s_i with s_i <- decay_i s_i + z
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tacit.kernels.compile import kernel
+from tacit.kernels.noise import draw
+
+TREE, PADDED, CONSISTENT, TABLE, BUFFERED = 0, 1, 2, 3, 4
+
+
+class ContinualState(NamedTuple):
+    """Noise state only: no data. Arrays, changed in place."""
+
+    kind: Any  # int64[1]
+    step: Any  # int64[1]: leaves so far
+    levels: Any  # (levels, size): noise of the live node at each level, or the buffers
+    pads: Any  # (levels, size): what a level that covers nothing holds (padded), or (0, size)
+    weights: Any  # (levels,): mixing weights (buffered), weight of a node's own noise (consistent)
+    decay: Any  # (levels,)
+    table: Any  # (leaves, size), or (0, size)
+
+
+class PrefixState(NamedTuple):
+    """Prefix sums under continual release. Arrays, changed in place."""
+
+    open: Any  # (size,): sum of the contributions of the open step. RAW
+    closed: Any  # (size,): sum of those of the closed steps. RAW
+    noise: ContinualState
+    released: Any  # (size,): closed + noise. RELEASED
+
+
+@kernel
+def trailing_zeros(t):  # type: ignore[no-untyped-def]
+    n = 0
+    while (t >> n) & 1 == 0:
+        n += 1
+    return n
+
+
+@kernel
+def draws_needed(state):  # type: ignore[no-untyped-def]
+    """How many fresh noise vectors the next step takes."""
+    if state.kind[0] == TABLE:
+        return 0
+    if state.kind[0] == CONSISTENT:
+        return trailing_zeros(state.step[0] + 1) + 1
+    return 1
+
+
+@kernel
+def noise_step(state, z, out):  # type: ignore[no-untyped-def]
+    """Close one leaf with the fresh vectors z[0], z[1], ...; out = the noise of the prefix that ends there."""
+    t = state.step[0] + 1
+    state.step[0] = t
+    kind = state.kind[0]
+    levels = state.levels
+    size = out.size
+    out[:] = 0.0
+    if kind == TABLE:
+        out[:] = state.table[t - 1]
+        return
+    if kind == BUFFERED:
+        for i in range(levels.shape[0]):
+            w, r = state.weights[i], state.decay[i]
+            for j in range(size):
+                levels[i, j] = r * levels[i, j] + z[0, j]
+                out[j] += w * levels[i, j]
+        return
+    top = trailing_zeros(t)  # this leaf completes the nodes at levels 0..top; the top one stays live
+    if kind == CONSISTENT:
+        node = z[0].copy()
+        for level in range(1, top + 1):
+            w = state.weights[level]
+            for j in range(size):
+                node[j] = w * z[level, j] + (1.0 - w) * (node[j] + levels[level - 1, j])
+        levels[top] = node
+    else:
+        levels[top] = z[0]
+    if kind == PADDED:
+        for level in range(top):
+            levels[level] = state.pads[level]
+    for level in range(levels.shape[0]):
+        if (t >> level) & 1 or kind == PADDED:
+            for j in range(size):
+                out[j] += levels[level, j]
+
+
+@kernel
+def prefix_step(state, z):  # type: ignore[no-untyped-def]
+    """Close the open step of `state`: its sum joins the prefix, and the prefix is released with its noise."""
+    noise = np.empty(state.open.size)
+    noise_step(state.noise, z, noise)
+    for i in range(noise.size):
+        state.closed[i] += state.open[i]
+        state.open[i] = 0.0
+        state.released[i] = state.closed[i] + noise[i]
+
+
+@kernel
+def draw_rows(rng, law, out):  # type: ignore[no-untyped-def]
+    """out[i] = a fresh noise vector of law (kind, scale, dof)."""
+    for i in range(out.shape[0]):
+        draw(rng, int(law[0]), law[1], law[2], out[i])
+
+
+@kernel
+def simulate_step(rng, state, law):  # type: ignore[no-untyped-def]
+    """prefix_step with the noise drawn here."""
+    z = np.empty((draws_needed(state.noise), state.open.size))
+    draw_rows(rng, law, z)
+    prefix_step(state, z)
+
+
+@kernel
+def root_squares(steps, out):  # type: ignore[no-untyped-def]
+    """out[i] = sum_{k < steps[i]} f_k^2 with f_k = binom(2k, k) / 4^k, for increasing steps."""
+    f, total, k = 1.0, 0.0, 0
+    for i in range(steps.size):
+        while k < steps[i]:
+            total += f * f
+            k += 1
+            f *= (2.0 * k - 1.0) / (2.0 * k)
+        out[i] = total

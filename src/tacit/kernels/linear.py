@@ -1,0 +1,135 @@
+"""Linear bandits: what a user contributes, the ridge estimate, the optimistic choice."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tacit.kernels.compile import kernel
+from tacit.kernels.linalg import ROOT2, invert, smat
+
+LARGE = 40_000  # K d^2 from which a matrix product is faster than loops
+
+
+class Estimate(NamedTuple):
+    """What a policy sees. Arrays, changed in place."""
+
+    theta: Any  # (d,)
+    inverse: Any  # (d, d): V^-1
+    logdet: Any  # float64[1]: log det V
+
+
+@kernel
+def contribute(x, y, scale, low, high, out):  # type: ignore[no-untyped-def]
+    """out += (svec(x x'), scale * y * x) with |x| clipped to 1 and y to [low, high]: bounded whatever comes in."""
+    d = x.size
+    s = 0.0
+    for i in range(d):
+        s += x[i] * x[i]
+    shrink = 1.0 / max(1.0, np.sqrt(s))
+    bounded = scale * min(max(y, low), high)
+    k = 0
+    for i in range(d):
+        xi = x[i] * shrink
+        out[k] += xi * xi
+        k += 1
+        for j in range(i + 1, d):
+            out[k] += ROOT2 * xi * (x[j] * shrink)
+            k += 1
+    for i in range(d):
+        out[k + i] += bounded * (x[i] * shrink)
+
+
+@kernel
+def ridge(released, scale, shift, estimate):  # type: ignore[no-untyped-def]
+    """estimate <- V = gram + shift I, theta = V^-1 moment, from released = (svec(gram), scale * moment).
+
+    If V is not positive definite (an event of small probability that the width already allows for), the shift grows
+    until it is: post-processing, so free."""
+    d = estimate.theta.size
+    packed = d * (d + 1) // 2
+    matrix = np.empty((d, d))
+    smat(released[:packed], matrix)
+    for i in range(d):
+        matrix[i, i] += shift
+    logdet = invert(matrix, estimate.inverse)
+    extra = max(abs(shift), 1.0)
+    while np.isnan(logdet):
+        for i in range(d):
+            matrix[i, i] += extra
+        extra *= 2.0
+        logdet = invert(matrix, estimate.inverse)
+    estimate.logdet[0] = logdet
+    for i in range(d):
+        s = 0.0
+        for j in range(d):
+            s += estimate.inverse[i, j] * released[packed + j]
+        estimate.theta[i] = s / scale
+
+
+@kernel
+def rank_one(x, y, moment, estimate):  # type: ignore[no-untyped-def]
+    """Add x x' to V and y x to moment: V^-1 by Sherman and Morrison, theta = V^-1 moment."""
+    d = x.size
+    image = np.empty(d)
+    s = 1.0
+    for i in range(d):
+        v = 0.0
+        for j in range(d):
+            v += estimate.inverse[i, j] * x[j]
+        image[i] = v
+        s += x[i] * v
+    estimate.logdet[0] += np.log(s)
+    for i in range(d):
+        moment[i] += y * x[i]
+        for j in range(d):
+            estimate.inverse[i, j] -= image[i] * image[j] / s
+    for i in range(d):
+        v = 0.0
+        for j in range(d):
+            v += estimate.inverse[i, j] * moment[j]
+        estimate.theta[i] = v
+
+
+@kernel
+def optimistic(arms, estimate, width, drift):  # type: ignore[no-untyped-def]
+    """argmax over arms x of <theta, x> + width |x|_{V^-1} + drift |V^-1 x|; the first one of equals."""
+    best, index = -np.inf, 0
+    count, d = arms.shape
+    if count * d * d >= LARGE:
+        images = np.dot(arms, estimate.inverse)
+        for a in range(count):
+            mean, square, norm = 0.0, 0.0, 0.0
+            for i in range(d):
+                mean += arms[a, i] * estimate.theta[i]
+                square += arms[a, i] * images[a, i]
+                norm += images[a, i] * images[a, i]
+            value = mean + width * np.sqrt(max(square, 0.0)) + drift * np.sqrt(norm)
+            if value > best:
+                best, index = value, a
+        return index
+    for a in range(count):
+        mean, square, norm = 0.0, 0.0, 0.0
+        for i in range(d):
+            v = 0.0
+            for j in range(d):
+                v += estimate.inverse[i, j] * arms[a, j]
+            mean += arms[a, i] * estimate.theta[i]
+            square += arms[a, i] * v
+            norm += v * v
+        value = mean + width * np.sqrt(max(square, 0.0)) + drift * np.sqrt(norm)
+        if value > best:
+            best, index = value, a
+    return index
+
+
+@kernel
+def optimistic_rows(arms, estimate, width, drift, out):  # type: ignore[no-untyped-def]
+    """out[i] = optimistic(arms[i]): many users at one state."""
+    for i in range(arms.shape[0]):
+        out[i] = optimistic(arms[i], estimate, width, drift)
+
+
+@kernel
+def radius(width, logdet):  # type: ignore[no-untyped-def]
+    """width = (sub, log_term, log_floor, offset): sub sqrt(log_term + max(0, logdet - log_floor)) + offset."""
+    return width[0] * np.sqrt(width[1] + max(0.0, logdet - width[2])) + width[3]

@@ -1,0 +1,50 @@
+"""Draws of privacy noise from a generator: simulation only, floats.
+
+The law is a row of numbers, so that one kernel serves every mechanism:
+    GAUSSIAN  out ~ N(0, sigma^2 I)
+    WISHART   N ~ Wishart_{d+1}(scale^2 I, dof), out = (svec(N[:d, :d]), N[:d, d])
+"""
+
+import numpy as np
+
+from tacit.kernels.compile import kernel
+from tacit.kernels.linalg import svec
+
+SILENT, GAUSSIAN, WISHART = 0, 1, 2
+
+
+@kernel
+def bartlett(rng, scale, dof, out):  # type: ignore[no-untyped-def]
+    """out ~ Wishart(scale^2 I, dof) = scale^2 A A', A lower triangular with A[i, i]^2 ~ chi^2(dof - i) and
+    standard normals below: the cost does not depend on dof."""
+    d = out.shape[0]
+    lower = np.zeros((d, d))
+    for i in range(d):
+        lower[i, i] = np.sqrt(rng.chisquare(dof - i))
+        for j in range(i):
+            lower[i, j] = rng.standard_normal()
+    for i in range(d):
+        for j in range(i + 1):
+            s = 0.0
+            for k in range(j + 1):
+                s += lower[i, k] * lower[j, k]
+            out[i, j] = scale * scale * s
+            out[j, i] = out[i, j]
+
+
+@kernel
+def draw(rng, law, scale, dof, out):  # type: ignore[no-untyped-def]
+    """One noise vector for one released node, in the coordinates of the statistic."""
+    if law == GAUSSIAN:
+        for i in range(out.size):
+            out[i] = scale * rng.standard_normal()
+    elif law == WISHART:
+        d = int((np.sqrt(9.0 + 8.0 * out.size) - 3.0) / 2.0 + 0.5)  # out.size = d (d + 1) / 2 + d
+        noise = np.empty((d + 1, d + 1))
+        bartlett(rng, scale, dof, noise)
+        packed = d * (d + 1) // 2
+        svec(noise[:d, :d], out[:packed])
+        for i in range(d):
+            out[packed + i] = noise[i, d]
+    else:
+        out[:] = 0.0

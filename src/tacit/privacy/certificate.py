@@ -1,0 +1,67 @@
+"""The claim, with all that it rests on: for a lawyer, a statistician and a program."""
+
+import math
+
+import msgspec
+
+from tacit.privacy.ledger import GaussianRelease, Release
+
+UNIT = "one user: one round's whole arm set and reward"
+RELATION = "replace one user; later users may be chosen adaptively"
+
+
+class Certificate(msgspec.Struct, frozen=True, kw_only=True):
+    """What is guaranteed. `epsilon` is recomputed from the noise in use (None: no privacy); `spent` is what the
+    releases so far have cost the user they cost most; `private` is false where the claim does not hold for a
+    person's data, and `caveats` say why."""
+
+    bandit: str
+    model: str
+    private: bool
+    epsilon: float | None
+    delta: float | None
+    budget: float | None
+    spent: float | None
+    unit: str = UNIT
+    relation: str = RELATION
+    source: str = "none"
+    releases: tuple[Release, ...] = ()
+    caveats: tuple[str, ...] = ()
+
+    def json(self) -> bytes:
+        return msgspec.json.encode(self)
+
+    def __str__(self) -> str:
+        lines = [f"Privacy certificate: {self.bandit}", ""]
+        if self.epsilon is None:
+            claim = "none: what this bandit shows depends on raw data"
+        else:
+            claim = f"({self.epsilon:.4g}, {self.delta:g})-differential privacy, {self.model} model"
+        rows = [("claim", claim)]
+        if self.epsilon is not None:
+            rows += [("budget", f"epsilon {self.budget:g}"), ("spent so far", f"epsilon {self.spent:.4g}")]
+        rows += [("holds for", "people's data" if self.private else "no person's data: see the caveats")]
+        if self.epsilon is not None:
+            rows += [("unit", self.unit), ("neighbours", self.relation), ("noise", self.source)]
+        lines += [f"  {name:<14}{text}" for name, text in rows]
+        for release in self.releases:
+            lines += ["", f"  {release.name}: {release.statistic}"]
+            lines += [f"    {name:<22}{text}" for name, text in _details(release)]
+        if self.caveats:
+            lines += ["", "  caveats"] + [f"    - {caveat}" for caveat in self.caveats]
+        return "\n".join(lines)
+
+
+def _details(release: Release) -> list[tuple[str, str]]:
+    if isinstance(release, GaussianRelease):
+        return [
+            ("sensitivity (l2)", f"{release.sensitivity:.6g}"),
+            ("column norm", f"{release.column_norm:.6g}"),
+            ("sigma", f"{release.sigma:.6g}"),
+            ("mu = s c / sigma", "inf" if release.mu == math.inf else f"{release.mu:.6g}"),
+        ]
+    return [
+        ("each use", f"({release.epsilon0:.6g}, {release.delta0:.3g})-private by {release.theorem}"),
+        ("uses of one user", f"{release.count}"),
+        ("degrees of freedom", f"{release.degrees_of_freedom}"),
+    ]

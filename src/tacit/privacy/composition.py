@@ -1,0 +1,50 @@
+"""Composition beyond Gaussians, by dp-accounting (imported when used: it takes a second)."""
+
+import math
+
+import numpy as np
+from scipy.special import gammaln
+
+from tacit import checks
+
+
+def zcdp_epsilon(rho: float, delta: float) -> float:
+    """An epsilon that rho-zCDP gives at delta: Renyi orders optimised by dp-accounting.
+
+    For Gaussian noise alone `gaussian.epsilon(sqrt(2 rho), delta)` is exact and smaller."""
+    checks.non_negative(rho=rho)
+    checks.probability(delta=delta)
+    from dp_accounting import rdp
+
+    orders = np.concatenate([1 + np.logspace(-3, 0, 60), np.linspace(2.1, 64, 400), np.logspace(1.9, 5, 120)])
+    return max(0.0, float(rdp.compute_epsilon(orders, rho * orders, delta)[0]))
+
+
+def repeated_epsilon(epsilon0: float, delta0: float, count: int, delta: float) -> float:
+    """epsilon at delta of `count` adaptive (epsilon0, delta0)-private mechanisms, by dp-accounting.
+
+    Pessimistic: its privacy loss distribution is rounded up, on a grid of epsilon0 / 1000 per mechanism."""
+    checks.probability(delta=delta, delta0=delta0)
+    checks.positive_int(count=count)
+    from dp_accounting.pld import common, privacy_loss_distribution
+
+    one = privacy_loss_distribution.from_privacy_parameters(
+        common.DifferentialPrivacyParameters(epsilon0, delta0),
+        value_discretization_interval=epsilon0 / 1000,
+    )
+    return float(one.self_compose(count).get_epsilon_for_delta(delta))
+
+
+def repeated_delta(epsilon0: float, delta0: float, count: int, epsilon: float) -> float:
+    """delta at epsilon of the same, in closed form: 1 - (1 - delta0)^count (1 - delta'), where delta' sums
+    binom(count, l) (e^((count - l) epsilon0) - e^(epsilon + l epsilon0))_+ / (1 + e^epsilon0)^count over l.
+
+    Reference: Kairouz, Oh & Viswanath 2015, Theorem 3.3 (tight for worst-case mechanisms)."""
+    loss = np.arange(count + 1)
+    log_binomial = gammaln(count + 1) - gammaln(loss + 1) - gammaln(count - loss + 1)
+    log_total = count * np.logaddexp(0.0, epsilon0)
+    ahead = (count - loss) * epsilon0
+    behind = epsilon + loss * epsilon0
+    some = ahead > behind
+    terms = np.exp(log_binomial + ahead - log_total)[some] * -np.expm1((behind - ahead)[some])
+    return float(-math.expm1(count * math.log1p(-delta0) + math.log1p(-min(float(terms.sum()), 1 - 1e-16))))

@@ -3,6 +3,7 @@
 n is the number of releases, m the number of tree levels a leaf is in, L2 = 1 + Y^2 bounds |x|^2 + y^2.
 """
 
+import functools
 import math
 
 from tacit.estimators.ridge import Regularizer
@@ -76,6 +77,7 @@ def wishart_paper_node(budget: Budget, m: int) -> tuple[float, float]:
     return budget.epsilon / math.sqrt(8 * m * math.log(2 / budget.delta)), budget.delta / (2 * m)
 
 
+@functools.lru_cache(maxsize=64)
 def wishart_exact_node(budget: Budget, m: int) -> tuple[float, float]:
     """The share of one node with the fewest degrees of freedom such that m nodes, composed optimally, stay in budget."""
     best = (math.inf, 0.0, 0.0)

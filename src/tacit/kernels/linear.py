@@ -7,8 +7,6 @@ import numpy as np
 from tacit.kernels.compile import kernel
 from tacit.kernels.linalg import ROOT2, invert, smat
 
-LARGE = 40_000  # K d^2 from which a matrix product is faster than loops
-
 
 class Estimate(NamedTuple):
     """What a policy sees. Arrays, changed in place."""
@@ -94,28 +92,13 @@ def rank_one(x, y, moment, estimate):  # type: ignore[no-untyped-def]
 def optimistic(arms, estimate, width, drift):  # type: ignore[no-untyped-def]
     """argmax over arms x of <theta, x> + width |x|_{V^-1} + drift |V^-1 x|; the first one of equals."""
     best, index = -np.inf, 0
-    count, d = arms.shape
-    if count * d * d >= LARGE:
-        images = np.dot(arms, estimate.inverse)
-        for a in range(count):
-            mean, square, norm = 0.0, 0.0, 0.0
-            for i in range(d):
-                mean += arms[a, i] * estimate.theta[i]
-                square += arms[a, i] * images[a, i]
-                norm += images[a, i] * images[a, i]
-            value = mean + width * np.sqrt(max(square, 0.0)) + drift * np.sqrt(norm)
-            if value > best:
-                best, index = value, a
-        return index
-    for a in range(count):
+    images = np.dot(arms, estimate.inverse)  # a matrix product beats loops from d = 5 on
+    for a in range(arms.shape[0]):
         mean, square, norm = 0.0, 0.0, 0.0
-        for i in range(d):
-            v = 0.0
-            for j in range(d):
-                v += estimate.inverse[i, j] * arms[a, j]
+        for i in range(arms.shape[1]):
             mean += arms[a, i] * estimate.theta[i]
-            square += arms[a, i] * v
-            norm += v * v
+            square += arms[a, i] * images[a, i]
+            norm += images[a, i] * images[a, i]
         value = mean + width * np.sqrt(max(square, 0.0)) + drift * np.sqrt(norm)
         if value > best:
             best, index = value, a

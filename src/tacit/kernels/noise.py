@@ -7,7 +7,7 @@ The law is a row of numbers, so that one kernel serves every mechanism:
 
 import numpy as np
 
-from tacit.kernels.compile import kernel
+from tacit.kernels.compile import inlined, kernel
 from tacit.kernels.linalg import svec
 
 SILENT, GAUSSIAN, WISHART = 0, 1, 2
@@ -32,7 +32,7 @@ def bartlett(rng, scale, dof, out):  # type: ignore[no-untyped-def]
             out[j, i] = out[i, j]
 
 
-@kernel
+@inlined
 def draw(rng, law, scale, dof, out):  # type: ignore[no-untyped-def]
     """One noise vector for one released node, in the coordinates of the statistic."""
     if law == GAUSSIAN:

@@ -4,12 +4,12 @@ Round by round in the same order of draws, so that how rounds are cut into block
 
 import numpy as np
 
-from tacit.kernels.compile import kernel
+from tacit.kernels.compile import inlined, kernel
 from tacit.kernels.links import link_mean
 from tacit.kernels.rewards import GAUSSIAN_REWARD
 
 
-@kernel
+@inlined
 def finish_round(rng, block, t, theta, link):  # type: ignore[no-untyped-def]
     """means[a] = mu(<x_a, theta>); noise = a normal number for Gaussian rewards, else a uniform one."""
     for a in range(block.arms.shape[1]):
@@ -20,7 +20,7 @@ def finish_round(rng, block, t, theta, link):  # type: ignore[no-untyped-def]
     block.noise[t] = rng.standard_normal() if block.kind[0] == GAUSSIAN_REWARD else rng.random()
 
 
-@kernel
+@inlined
 def direction(rng, out):  # type: ignore[no-untyped-def]
     """out = a uniformly random unit vector."""
     s = 0.0
@@ -32,13 +32,17 @@ def direction(rng, out):  # type: ignore[no-untyped-def]
         out[i] *= s
 
 
-@kernel
+@inlined
 def ball_point(rng, out):  # type: ignore[no-untyped-def]
-    """out = a uniformly random point of the unit ball: direction times U^(1/d)."""
-    direction(rng, out)
-    length = rng.random() ** (1.0 / out.size)
+    """out = a uniformly random point of the unit ball: d coordinates of a random direction in d + 2 dimensions (the
+    squares of the other two add up to twice an exponential number)."""
+    s = 2.0 * rng.standard_exponential()
     for i in range(out.size):
-        out[i] *= length
+        out[i] = rng.standard_normal()
+        s += out[i] * out[i]
+    s = 1.0 / np.sqrt(s)
+    for i in range(out.size):
+        out[i] *= s
 
 
 @kernel

@@ -1,0 +1,257 @@
+"""The command line. Strings come in here, and nowhere else: the one table of names is here too."""
+
+import os
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # runs are spread over cores; their small products are not
+
+import dataclasses
+import json
+import signal
+import sys
+import types
+import typing
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+from tacit import environments
+from tacit.bandits import Bandit, JointLinUCB, LinUCB
+from tacit.environments import Environment
+from tacit.errors import Interrupted, TacitError
+from tacit.experiments.result import Result
+from tacit.experiments.runner import simulate
+from tacit.experiments.spec import Spec, kebab
+from tacit.privacy.budget import Budget
+
+BANDITS: dict[str, type[Bandit]] = {kebab(kind.__name__): kind for kind in (LinUCB, JointLinUCB)}
+ENVIRONMENTS: dict[str, type[Environment]] = {
+    name.replace("_", "-"): getattr(environments, name)
+    for name in environments.__all__
+    if name not in ("Environment", "World")
+}
+
+app = typer.Typer(add_completion=False, no_args_is_help=True, help=__import__("tacit").__doc__.split("\n\n")[0])
+errors = Console(stderr=True)
+
+Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output, nothing else there.")]
+Epsilon = Annotated[list[str], typer.Option(help="Privacy budget; give it several times for several. inf: no noise.")]
+Delta = Annotated[float, typer.Option(help="Privacy budget: the probability that epsilon does not hold.")]
+Link = Annotated[str | None, typer.Option(help="identity, logistic or probit.")]
+Dim = Annotated[int | None, typer.Option(help="Dimension of the features.")]
+Arms = Annotated[int | None, typer.Option(help="Arms per round.")]
+Radius = Annotated[float | None, typer.Option(help="Norm of the true parameter, known to the bandits as a bound.")]
+
+
+@app.command("simulate")
+def simulate_command(
+    bandits: Annotated[list[str], typer.Argument(help="BANDIT[:key=value,...]: " + ", ".join(BANDITS))],
+    env: Annotated[list[str], typer.Option(help="ENV[:key=value,...]: " + ", ".join(ENVIRONMENTS))],
+    link: Link = None,
+    dim: Dim = None,
+    arms: Arms = None,
+    radius: Radius = None,
+    horizon: Annotated[int, typer.Option(help="Rounds.")] = 10_000,
+    epsilon: Epsilon = ["1"],  # noqa: B006
+    delta: Delta = 1e-6,
+    runs: Annotated[int, typer.Option(help="Independent runs of each bandit.")] = 20,
+    seed: Annotated[int, typer.Option(help="Run i of every bandit has the same world, from (seed, i).")] = 0,
+    as_json: Json = False,
+    plot: Annotated[Path | None, typer.Option(help="Regret curves: a .png, .svg or .pdf file.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Keep every run here; an interrupted command goes on.")] = None,
+) -> None:
+    """Play bandits against each other in simulated worlds: regret, with its spread, and microseconds a round."""
+    given = {"link": link, "dim": dim, "arms": arms, "radius": radius}
+    worlds = [parse_environment(text, given) for text in env]
+    specs = [spec for text in bandits for spec in parse_bandit(text, [parse_epsilon(e) for e in epsilon], delta)]
+    with progress("simulating") as report:
+        result = simulate(specs, worlds, horizon=horizon, runs=runs, seed=seed, out=out, progress=report)
+    show(result, as_json=as_json, plot=plot, out=out)
+
+
+@app.command("privacy")
+def privacy_command(
+    bandit: Annotated[str, typer.Argument(help="BANDIT[:key=value,...]: " + ", ".join(BANDITS))],
+    epsilon: Annotated[str, typer.Option(help="Privacy budget. inf: no noise.")] = "1",
+    delta: Delta = 1e-6,
+    dim: Annotated[int, typer.Option(help="Dimension of the features.")] = 5,
+    radius: Annotated[float, typer.Option(help="Bound on the norm of the true parameter.")] = 1.0,
+    horizon: Annotated[int, typer.Option(help="Rounds.")] = 10_000,
+    as_json: Json = False,
+) -> None:
+    """The certificate for a plan, before anything runs."""
+    spec = parse_bandit(bandit, [parse_epsilon(epsilon)], delta)[0]
+    names = {f.name for f in dataclasses.fields(spec.kind)}
+    known = {"dim": dim, "radius": radius, "horizon": horizon}
+    built = spec.kind(**{k: v for k, v in known.items() if k in names} | spec.options)
+    certificate = built.privacy
+    if as_json:
+        sys.stdout.write(certificate.json().decode() + "\n")
+    else:
+        sys.stdout.write(f"{certificate}\n")
+
+
+@app.command("reproduce")
+def reproduce_command(
+    name: Annotated[str, typer.Argument(help="shariff-d1, shariff-d2 or shariff-d3")],
+    quick: Annotated[bool, typer.Option("--quick", help="A small version, in a minute or two.")] = False,
+    runs: Annotated[int | None, typer.Option(help="Runs of each bandit, instead of the reproduction's own.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Where runs, tables and figures go. Default: out/NAME.")] = None,
+    as_json: Json = False,
+) -> None:
+    """A paper's table or figure, ours beside theirs, and a check of what the paper says in words."""
+    from tacit import reproductions
+
+    if name not in reproductions.NAMES:
+        fail(f"Expected a reproduction named {', '.join(reproductions.NAMES)}, got {name!r}.")
+    folder = out or Path("out") / (name + ("-quick" if quick else ""))
+    with progress(name) as report:
+        outcome = reproductions.run(name, quick=quick, runs=runs, out=folder, progress=report)
+    if as_json:
+        write_json(outcome.json())
+        return
+    sys.stdout.write(outcome.text() + "\n")
+    errors.print(f"Figure and rows: {folder}", highlight=False)
+
+
+@app.command("bench")
+def bench_command(
+    what: Annotated[str, typer.Argument(help="speed or noise")] = "speed",
+    as_json: Json = False,
+) -> None:
+    """Side by side with peers and limits: microseconds a round (speed), noise of each mechanism (noise)."""
+    from tacit import bench
+
+    if what not in bench.NAMES:
+        fail(f"Expected a bench named {', '.join(bench.NAMES)}, got {what!r}.")
+    with progress(f"bench {what}") as report:
+        rows, text = bench.run(what, report)
+    if as_json:
+        write_json({"rows": rows})
+    else:
+        sys.stdout.write(text + "\n")
+
+
+def main() -> None:
+    """Exit code 0 only if what was asked for was done."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        app(standalone_mode=True)
+    except (ValueError, TacitError) as error:
+        fail(str(error), code=130 if isinstance(error, Interrupted) else 1)
+    except KeyboardInterrupt:
+        fail("Stopped.", code=130)
+
+
+def fail(message: str, code: int = 1) -> NoReturn:
+    errors.print(message, style="red", highlight=False, markup=False)
+    raise SystemExit(code)
+
+
+def show(result: Result, *, as_json: bool, plot: Path | None, out: Path | None) -> None:
+    if plot is not None:
+        result.plot(plot)
+        errors.print(f"Figure: {plot}", highlight=False)
+    if out is not None:
+        errors.print(f"Rows: {result.write(out)}", highlight=False)
+    if as_json:
+        write_json(result.json())
+    else:
+        sys.stdout.write(result.table() + "\n")
+
+
+def write_json(document: Any) -> None:
+    sys.stdout.write(json.dumps(document, allow_nan=False) + "\n")
+
+
+class progress:
+    """A bar with an estimate, on standard error."""
+
+    def __init__(self, title: str) -> None:
+        columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+        self.bar = Progress(*columns, console=errors, transient=True)
+        self.task = self.bar.add_task(title, total=1.0)
+
+    def __enter__(self) -> Callable[[float], None]:
+        self.bar.start()
+        return lambda share: self.bar.update(self.task, completed=share)
+
+    def __exit__(self, *_: object) -> None:
+        self.bar.stop()
+
+
+def parse_bandit(text: str, epsilons: list[float], delta: float) -> list[Spec]:
+    """BANDIT[:key=value,...], once for each budget if it takes one; epsilon= and delta= override."""
+    name, options = split(text)
+    if name not in BANDITS:
+        raise ValueError(f"Expected a bandit named {', '.join(BANDITS)}, got {name!r}.")
+    kind = BANDITS[name]
+    fields = {f.name for f in dataclasses.fields(kind)}
+    own_epsilon, own_delta = options.pop("epsilon", None), options.pop("delta", None)
+    values = {key: convert(kind, key, value) for key, value in options.items()}
+    if "budget" not in fields:
+        return [Spec(kind, **values)]
+    if own_epsilon is not None:
+        epsilons = [parse_epsilon(own_epsilon)]
+    if own_delta is not None:
+        delta = float(own_delta)
+    return [Spec(kind, **values, budget=Budget(e, delta)) for e in epsilons]
+
+
+def parse_environment(text: str, given: dict[str, Any]) -> Environment:
+    """ENV[:key=value,...]; options of the command line hold where the text says nothing."""
+    name, options = split(text)
+    if name not in ENVIRONMENTS:
+        raise ValueError(f"Expected an environment named {', '.join(ENVIRONMENTS)}, got {name!r}.")
+    kind = ENVIRONMENTS[name]
+    values = {key: value for key, value in given.items() if value is not None}
+    values |= {key: convert(kind, key, value) for key, value in options.items()}
+    if name == "basis":  # as many arms as dimensions: one of the two is enough
+        size = values.get("dim", values.get("arms", 5))
+        values = {"dim": size, "arms": size} | values
+    return kind(**values)
+
+
+def split(text: str) -> tuple[str, dict[str, str]]:
+    name, _, rest = text.partition(":")
+    pairs = [pair.partition("=") for pair in rest.split(",") if pair]
+    for key, equals, _value in pairs:
+        if not equals:
+            raise ValueError(f"Expected NAME:key=value,..., got {key!r} in {text!r}.")
+    return name, {key.replace("-", "_"): value for key, _, value in pairs}
+
+
+def parse_epsilon(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"Expected epsilon to be a positive number or inf, got {text!r}.") from None
+
+
+def convert(kind: type, key: str, value: str) -> Any:
+    """A string as the annotated type of that field."""
+    fields = {f.name: f for f in dataclasses.fields(kind) if f.init}
+    if key not in fields or key in ("budget", "source", "state"):
+        usable = sorted(set(fields) - {"budget", "source"})
+        raise ValueError(f"Expected an option of {kebab(kind.__name__)} ({', '.join(usable)}), got {key!r}.")
+    hint = typing.get_type_hints(kind)[key]
+    choices = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
+    for choice in choices:
+        if choice is type(None):
+            if value == "none":
+                return None
+            continue
+        try:
+            if choice is bool:
+                return {"true": True, "false": False}[value]
+            if typing.get_origin(choice) is tuple:
+                return tuple(float(part) for part in value.split("/"))
+            return choice(value)
+        except (ValueError, KeyError):
+            continue
+    raise ValueError(f"Expected {key} to be {hint}, got {value!r}.")
+
+

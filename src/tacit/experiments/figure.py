@@ -1,0 +1,106 @@
+"""Figures that read well in print and on a dark page: opaque paper, few colours, labels at the lines' ends."""
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tacit.experiments.result import Run
+
+# Okabe & Ito's palette: told apart by people who see colours differently, and in grey
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#7F7F7F")
+DASHES = ("-", "--", "-.", ":")
+STYLE = {
+    "figure.facecolor": "white",
+    "axes.facecolor": "white",
+    "savefig.facecolor": "white",
+    "axes.edgecolor": "#444444",
+    "axes.labelcolor": "#222222",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#DDDDDD",
+    "grid.linewidth": 0.6,
+    "text.color": "#222222",
+    "xtick.color": "#444444",
+    "ytick.color": "#444444",
+    "font.size": 10,
+    "axes.titlesize": 11,
+    "lines.linewidth": 1.8,
+    "legend.frameon": False,
+}
+
+
+def subplots(rows: int, columns: int, *, width: float = 6.4, height: float = 4.2) -> tuple[Any, Any]:
+    """A figure and its axes in our style, without a display."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    plt.rcParams.update(STYLE)
+    return plt.subplots(rows, columns, figsize=(width * columns, height * rows), layout="constrained", squeeze=False)
+
+
+def save(figure: Any, path: Path) -> None:
+    import matplotlib.pyplot as plt
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=150)
+    plt.close(figure)
+
+
+def style(index: int) -> dict[str, Any]:
+    return {"color": COLOURS[index % len(COLOURS)], "linestyle": DASHES[index // len(COLOURS) % len(DASHES)]}
+
+
+def regret_curves(groups: Sequence[Sequence[Run]], path: Path, *, title: str | None = None, log: bool = False) -> None:
+    """One panel an environment; mean regret and the band of two standard errors."""
+    worlds: dict[str, list[Sequence[Run]]] = {}
+    for group in groups:
+        if group[0].curve:
+            worlds.setdefault(group[0].env, []).append(group)
+    if not worlds:
+        raise ValueError("Expected runs with a regret curve to plot, got none (replayed logs have no regret).")
+    columns = min(3, len(worlds))
+    figure, axes = subplots(math.ceil(len(worlds) / columns), columns)
+    for axis in axes.flat[len(worlds) :]:
+        axis.set_visible(False)
+    for axis, (name, members) in zip(axes.flat, worlds.items(), strict=False):
+        draw_panel(axis, members, log=log)
+        axis.set_title(name if len(worlds) > 1 or title is None else title, loc="left")
+    if title is not None and len(worlds) > 1:
+        figure.suptitle(title, x=0.01, ha="left")
+    save(figure, path)
+
+
+def draw_panel(axis: Any, groups: Sequence[Sequence[Run]], *, log: bool = False) -> None:
+    """Curves of one environment on one axis."""
+    for index, group in enumerate(groups):
+        at = np.array(group[0].at)
+        curves = np.array([run.curve for run in group])
+        mean = curves.mean(axis=0)
+        axis.plot(at, mean, label=group[0].label, **style(index))
+        if len(group) > 1:
+            band = 2 * curves.std(axis=0, ddof=1) / math.sqrt(len(group))
+            axis.fill_between(at, mean - band, mean + band, color=style(index)["color"], alpha=0.18, linewidth=0)
+    axis.set_xlabel("round")
+    axis.set_ylabel("regret")
+    if log:
+        axis.set_xscale("log")
+        axis.set_yscale("log")
+    else:
+        axis.set_xlim(left=0)
+        axis.set_ylim(bottom=0)
+        axis.xaxis.set_major_formatter(_thousands)
+    axis.legend(loc="best", fontsize=8.5)
+
+
+def _thousands(value: float, _position: int) -> str:
+    for size, letter in ((1e6, "M"), (1e3, "k")):
+        if value >= size:
+            return f"{value / size:g}{letter}"
+    return f"{value:g}"

@@ -1,0 +1,129 @@
+"""Results: one row a run, summed up in a table, a picture and JSON."""
+
+import json
+import math
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+
+if TYPE_CHECKING:
+    import polars
+
+
+class Run(msgspec.Struct, frozen=True, kw_only=True):
+    """One bandit, one world, one seed."""
+
+    bandit: str
+    label: str
+    env: str
+    options: dict[str, Any]
+    setting: dict[str, Any]
+    epsilon: float | None  # inf without noise, None for bandits without privacy
+    delta: float | None
+    horizon: int
+    seed: int
+    run: int
+    rounds: int  # that counted: all, or those where a replayed log agreed
+    regret: float | None  # None for replayed logs
+    reward_mean: float
+    us_per_round: float
+    at: list[int]
+    curve: list[float]
+
+    def write(self, path: Path) -> None:
+        new = path.with_suffix(".new")
+        # JSON has no infinity: epsilon without noise is written as -1
+        plain = msgspec.structs.replace(self, epsilon=-1.0 if self.epsilon == math.inf else self.epsilon)
+        new.write_bytes(msgspec.json.encode(plain))
+        os.replace(new, path)
+
+    @classmethod
+    def read(cls, path: Path) -> "Run":
+        run = msgspec.json.decode(path.read_bytes(), type=cls)
+        return msgspec.structs.replace(run, epsilon=math.inf) if run.epsilon == -1 else run
+
+
+class Result:
+    """All runs, and ways to look at them."""
+
+    def __init__(self, runs: Sequence[Run]) -> None:
+        self.runs = list(runs)
+
+    def groups(self) -> list[list[Run]]:
+        """Runs that differ in nothing but their number, in order of first appearance."""
+        out: dict[tuple[str, str], list[Run]] = {}
+        for run in self.runs:
+            key = json.dumps([run.label, run.env, run.setting, run.horizon], sort_keys=True)
+            out.setdefault((key, run.env), []).append(run)
+        return list(out.values())
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """One row a group: mean, standard error, 95th percentile and maximum of regret over runs."""
+        return [_row(group) for group in self.groups()]
+
+    @property
+    def frame(self) -> "polars.DataFrame":
+        """One row a run (polars)."""
+        import polars as pl
+
+        columns = [f for f in Run.__struct_fields__ if f not in ("options", "setting")]
+        data: dict[str, Any] = {name: [getattr(run, name) for run in self.runs] for name in columns}
+        data["options"] = [json.dumps(run.options, sort_keys=True) for run in self.runs]
+        data["setting"] = [json.dumps(run.setting, sort_keys=True) for run in self.runs]
+        schema = {"epsilon": pl.Float64, "delta": pl.Float64, "regret": pl.Float64}
+        return pl.DataFrame(data, schema_overrides=schema)
+
+    def write(self, folder: str | Path) -> Path:
+        """result.parquet in that folder."""
+        path = Path(folder) / "result.parquet"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.frame.write_parquet(path)
+        return path
+
+    def json(self) -> dict[str, Any]:
+        return {"rows": self.rows}
+
+    def table(self) -> str:
+        """The summary as text."""
+        from tacit.experiments.table import render
+
+        return render(self.rows)
+
+    def plot(self, path: str | Path, *, title: str | None = None, log: bool = False) -> None:
+        """Regret curves with bands, as PNG, SVG or PDF by the file's name."""
+        from tacit.experiments.figure import regret_curves
+
+        regret_curves(self.groups(), Path(path), title=title, log=log)
+
+
+def _row(group: list[Run]) -> dict[str, Any]:
+    first = group[0]
+    out: dict[str, Any] = {
+        "bandit": first.bandit,
+        "label": first.label,
+        "env": first.env,
+        "epsilon": None if first.epsilon == math.inf else first.epsilon,
+        "delta": first.delta,
+        "horizon": first.horizon,
+        "runs": len(group),
+        "regret_mean": None,
+        "regret_se": None,
+        "regret_p95": None,
+        "regret_max": None,
+    }
+    if first.regret is not None:
+        regret = np.array([run.regret for run in group], np.float64)
+        out["regret_mean"] = float(regret.mean())
+        out["regret_se"] = float(regret.std(ddof=1) / math.sqrt(len(regret))) if len(regret) > 1 else None
+        out["regret_p95"] = float(np.quantile(regret, 0.95))
+        out["regret_max"] = float(regret.max())
+    out["reward_mean"] = float(np.mean([run.reward_mean for run in group]))
+    out["us_per_round"] = float(np.median([run.us_per_round for run in group]))
+    out["options"] = first.options
+    out["setting"] = first.setting
+    return out

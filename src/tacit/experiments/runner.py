@@ -1,0 +1,186 @@
+"""The runner: every (bandit, run) is a task; tasks run on all cores, because kernels release Python's lock.
+
+With `out`, each finished run is a file there, and a second call with the same arguments takes up where the first one
+stopped."""
+
+import dataclasses
+import hashlib
+import json
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.random import SeedSequence, default_rng
+
+from tacit import checks
+from tacit.environments.base import Environment
+from tacit.errors import Interrupted
+from tacit.experiments.result import Result, Run
+from tacit.experiments.spec import Spec
+
+CURVE = 200  # points of a regret curve
+BLOCK = 1 << 15  # features in a block: it stays in the cache
+
+Progress = Callable[[float], None]  # called with the share of the work that is done
+
+
+def simulate(
+    bandits: Sequence[Spec],
+    environment: Environment | Sequence[Environment],
+    *,
+    horizon: int,
+    runs: int,
+    seed: int,
+    out: str | Path | None = None,
+    progress: Progress | None = None,
+    workers: int | None = None,
+) -> Result:
+    """Play every bandit in every environment, `runs` times. Run i has the same world for every bandit.
+
+    Privacy noise is simulated: the rows say what a bandit would do, not what may be shown of people's data."""
+    environments = [environment] if isinstance(environment, Environment) else list(environment)
+    checks.positive_int(horizon=horizon, runs=runs)
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise ValueError(f"Expected seed to be a whole number of at least 0, got {seed!r}.")
+    if not bandits or not environments:
+        raise ValueError("Expected at least one bandit and one environment, got none.")
+    for world in environments:
+        for spec in bandits:
+            _try_out(spec, world, _rounds(world, horizon))
+    folder = Path(out) / "runs" if out is not None else None
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+    tasks = [(spec, world, run) for world in environments for run in range(runs) for spec in bandits]
+    shares = [0.0] * len(tasks)
+    stop = threading.Event()
+
+    def work(number: int) -> Run:
+        spec, world, run = tasks[number]
+
+        def report(share: float) -> None:
+            shares[number] = share
+            if stop.is_set():
+                raise Interrupted("stopped")
+
+        return _kept(folder, spec, world, horizon, seed, run, report)
+
+    done: dict[int, Run] = {}
+    with ThreadPoolExecutor(workers or os.cpu_count() or 1) as pool:
+        futures: dict[Future[Run], int] = {pool.submit(work, i): i for i in range(len(tasks))}
+        waiting = set(futures)
+        try:
+            while waiting:
+                finished, waiting = wait(waiting, timeout=0.2, return_when=FIRST_COMPLETED)
+                for future in finished:
+                    done[futures[future]] = future.result()
+                if progress is not None:
+                    progress(sum(shares) / len(tasks))
+        except BaseException as error:
+            stop.set()
+            pool.shutdown(wait=True, cancel_futures=True)
+            if isinstance(error, KeyboardInterrupt):
+                kept = f"{len(done)} of {len(tasks)} runs are kept in {out}; the same command goes on from there."
+                raise Interrupted(kept if out is not None else "Stopped; nothing is kept without `out`.") from None
+            raise
+    return Result([done[i] for i in range(len(tasks))])
+
+
+def run_once(spec: Spec, world: Environment, horizon: int, seed: int, run: int, report: Progress) -> Run:
+    """One bandit in one world. Streams are named by what they are for: world, policy, privacy."""
+    rounds = _rounds(world, horizon)
+    world_seed, _policy_seed, privacy_seed = SeedSequence([seed, run]).spawn(3)
+    bandit = spec.build(world, rounds, privacy_seed)
+    fill = world.start(default_rng(world_seed), rounds).fill
+    size = max(1, min(1024, rounds, BLOCK // (world.arms * world.dim)))
+    block = world.block(size)
+    checkpoints = np.unique(np.linspace(0, rounds, min(rounds, CURVE) + 1).astype(np.int64)[1:])
+    curve = np.empty(len(checkpoints))
+    regret = reward = 0.0
+    played = used = mark = 0
+    started = time.thread_time()
+    while played < rounds:
+        if rounds - played < size:
+            block = world.block(rounds - played)
+        fill(block)
+        bandit.play(block)
+        count = len(block.noise)
+        upto = int(np.searchsorted(checkpoints, played + count, side="right"))
+        if upto > mark:
+            sums = regret + np.cumsum(block.regret)
+            curve[mark:upto] = sums[checkpoints[mark:upto] - played - 1]
+            mark = upto
+        regret += float(block.regret.sum())
+        reward += float(block.reward.sum())
+        used += int(np.count_nonzero(block.index >= 0))
+        played += count
+        report(played / rounds)
+    seconds = time.thread_time() - started
+    logged = world.rounds is not None
+    budget = spec.budget
+    return Run(
+        bandit=spec.name,
+        label=spec.label,
+        env=world.name.replace("_", "-"),
+        options=spec.plain_options(),
+        setting={k: v for k, v in dataclasses.asdict(world).items()},
+        epsilon=budget.epsilon if budget is not None else None,
+        delta=budget.delta if budget is not None else None,
+        horizon=rounds,
+        seed=seed,
+        run=run,
+        rounds=used,
+        regret=None if logged else regret,
+        reward_mean=reward / max(used, 1),
+        us_per_round=1e6 * seconds / rounds,
+        at=checkpoints.tolist(),
+        curve=[] if logged else curve.tolist(),
+    )
+
+
+def _try_out(spec: Spec, world: Environment, rounds: int) -> None:
+    """Two rounds: a wrong setting fails before any work, and the kernels are compiled before any is timed."""
+    bandit = spec.build(world, rounds, SeedSequence(0))
+    low, high = world.rewards
+    accepted_low, accepted_high = bandit.rewards
+    if low < accepted_low or high > accepted_high:
+        raise ValueError(
+            f"Expected rewards in [{accepted_low:g}, {accepted_high:g}] for {spec.label}, "
+            f"got an environment with rewards in [{low:g}, {high:g}]."
+        )
+    block = world.block(2)
+    world.start(default_rng(0), rounds).fill(block)
+    bandit.play(block)
+
+
+def _rounds(world: Environment, horizon: int) -> int:
+    return min(horizon, world.rounds or horizon)
+
+
+def _kept(
+    folder: Path | None, spec: Spec, world: Environment, horizon: int, seed: int, run: int, report: Progress
+) -> Run:
+    """run_once, unless an earlier call has kept this very run."""
+    if folder is None:
+        return run_once(spec, world, horizon, seed, run, report)
+    identity: dict[str, Any] = {
+        "bandit": spec.name,
+        "options": spec.plain_options(),
+        "budget": repr(spec.budget),
+        "env": repr(world),
+        "horizon": horizon,
+        "seed": seed,
+        "run": run,
+    }
+    key = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:24]
+    path = folder / f"{key}.json"
+    if path.exists():
+        report(1.0)
+        return Run.read(path)
+    result = run_once(spec, world, horizon, seed, run, report)
+    result.write(path)
+    return result

@@ -1,0 +1,80 @@
+"""What to run: a bandit's class and the options that the environment does not settle."""
+
+import dataclasses
+import math
+import re
+from typing import Any
+
+from numpy.random import SeedSequence
+
+from tacit.bandits.face import Bandit
+from tacit.environments.base import Environment
+from tacit.privacy.budget import Budget
+from tacit.privacy.noise import Simulated
+
+
+class Spec:
+    """`Spec(JointLinUCB, budget=Budget(1, 1e-6), noise="wishart")`: dim, radius, rewards, subgaussian, link and horizon
+    come from the environment and the run unless given here."""
+
+    def __init__(self, kind: type[Bandit], *, label: str | None = None, **options: Any) -> None:
+        names = {f.name for f in dataclasses.fields(kind) if f.init}
+        unknown = set(options) - names
+        if unknown:
+            raise ValueError(
+                f"Expected options of {kind.__name__} ({', '.join(sorted(names))}), got {', '.join(sorted(unknown))}."
+            )
+        self.kind = kind
+        self.options = options
+        self._label = label
+        self._names = names
+
+    def build(self, environment: Environment, horizon: int, seed: SeedSequence) -> Bandit:
+        """A fresh bandit for one run, its noise drawn from `seed`."""
+        known = {
+            "dim": environment.dim,
+            "radius": environment.radius,
+            "rewards": environment.rewards,
+            "subgaussian": environment.subgaussian,
+            "link": environment.link,
+            "horizon": horizon,
+            "pending": 1,  # simulated rewards come at once
+            "source": Simulated(seed),
+        }
+        return self.kind(**{k: v for k, v in known.items() if k in self._names} | self.options)
+
+    @property
+    def private(self) -> bool:
+        return "budget" in self._names
+
+    @property
+    def budget(self) -> Budget | None:
+        return self.options.get("budget")
+
+    @property
+    def name(self) -> str:
+        return kebab(self.kind.__name__)
+
+    @property
+    def label(self) -> str:
+        """A short name for tables and figures."""
+        if self._label:
+            return self._label
+        rest = [f"{k}={_short(v)}" for k, v in self.options.items() if k != "budget"]
+        parts = [self.name, *rest]
+        if self.budget is not None:
+            parts.append("no noise" if self.budget.epsilon == math.inf else f"ε={self.budget.epsilon:g}")
+        return " ".join(parts)
+
+    def plain_options(self) -> dict[str, Any]:
+        """Options as JSON takes them, without the budget."""
+        return {k: list(v) if isinstance(v, tuple) else v for k, v in self.options.items() if k != "budget"}
+
+
+def kebab(name: str) -> str:
+    """JointLinUCB -> joint-lin-ucb."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower()
+
+
+def _short(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tacit.kernels.compile import kernel
+from tacit.kernels.compile import inlined, kernel
 from tacit.kernels.noise import draw
 
 TREE, PADDED, CONSISTENT, TABLE, BUFFERED = 0, 1, 2, 3, 4
@@ -78,15 +78,13 @@ def noise_step(state, z, out):  # type: ignore[no-untyped-def]
                 out[j] += w * levels[i, j]
         return
     top = trailing_zeros(t)  # this leaf completes the nodes at levels 0..top; the top one stays live
-    if kind == CONSISTENT:
-        node = z[0].copy()
-        for level in range(1, top + 1):
-            w = state.weights[level]
-            for j in range(size):
-                node[j] = w * z[level, j] + (1.0 - w) * (node[j] + levels[level - 1, j])
-        levels[top] = node
-    else:
-        levels[top] = z[0]
+    for j in range(size):
+        node = z[0, j]
+        if kind == CONSISTENT:
+            for level in range(1, top + 1):
+                w = state.weights[level]
+                node = w * z[level, j] + (1.0 - w) * (node + levels[level - 1, j])
+        levels[top, j] = node
     if kind == PADDED:
         for level in range(top):
             levels[level] = state.pads[level]
@@ -107,7 +105,7 @@ def prefix_step(state, z):  # type: ignore[no-untyped-def]
         state.released[i] = state.closed[i] + noise[i]
 
 
-@kernel
+@inlined
 def draw_rows(rng, law, out):  # type: ignore[no-untyped-def]
     """out[i] = a fresh noise vector of law (kind, scale, dof)."""
     for i in range(out.shape[0]):

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tacit.kernels.compile import kernel
+from tacit.kernels.compile import inlined, kernel
 from tacit.kernels.continual import PrefixState, simulate_step
 from tacit.kernels.linear import Estimate, contribute, optimistic, radius, rank_one, ridge
 from tacit.kernels.rewards import reward
@@ -34,47 +34,53 @@ def next_boundary(choices, first, growth):  # type: ignore[no-untyped-def]
     return max(int(first), choices + 1, int(np.floor(choices * growth)))
 
 
-@kernel
+@inlined
 def outcome(block, t, index):  # type: ignore[no-untyped-def]
     """Write what playing `index` in round t gave. Returns False if its reward is not known (replayed logs)."""
-    if block.logged[t] >= 0 and block.logged[t] != index:
+    known = block.logged[t] < 0 or block.logged[t] == index
+    if known:
+        mean = block.means[t, index]
+        best = mean
+        if block.logged[t] < 0:
+            for a in range(block.means.shape[1]):
+                best = max(best, block.means[t, a])
+        block.index[t] = index
+        block.reward[t] = reward(block.kind[0], block.scale[0], mean, block.noise[t])
+        block.regret[t] = best - mean
+    else:
         block.index[t] = -1
         block.reward[t] = 0.0
         block.regret[t] = 0.0
-        return False
-    best = block.means[t, index]
-    if block.logged[t] < 0:
-        for a in range(block.means.shape[1]):
-            best = max(best, block.means[t, a])
-    block.index[t] = index
-    block.reward[t] = reward(block.kind[0], block.scale[0], block.means[t, index], block.noise[t])
-    block.regret[t] = best - block.means[t, index]
-    return True
+    return known
 
 
 @kernel
 def linear_rounds(block, state, width):  # type: ignore[no-untyped-def]
     """Non-private LinUCB. Changes state and the block's out arrays."""
+    counts, moment, estimate = state
     for t in range(block.noise.size):
-        w = radius(width, state.estimate.logdet[0])
-        index = optimistic(block.arms[t], state.estimate, w, 0.0)
+        w = radius(width, estimate.logdet[0])
+        index = optimistic(block.arms[t], estimate, w, 0.0)
         if outcome(block, t, index):
-            state.counts[CHOICES] += 1
-            rank_one(block.arms[t, index], block.reward[t], state.moment, state.estimate)
+            counts[CHOICES] += 1
+            rank_one(block.arms[t, index], block.reward[t], moment, estimate)
 
 
 @kernel
 def joint_rounds(rng, block, state, law, schedule, bounds, scale, shift, width, drift):  # type: ignore[no-untyped-def]
     """JointLinUCB: law = (kind, scale, dof) of the noise, schedule = (first, growth), bounds = rewards' (low, high).
     Changes state and the block's out arrays."""
+    counts, prefix, estimate = state
+    collected = prefix.open
+    w = radius(width, estimate.logdet[0])
     for t in range(block.noise.size):
-        if state.counts[CHOICES] >= state.counts[BOUNDARY]:
-            simulate_step(rng, state.prefix, law)
-            ridge(state.prefix.released, scale, shift, state.estimate)
-            state.counts[STEPS] += 1
-            state.counts[BOUNDARY] = next_boundary(state.counts[CHOICES], schedule[0], schedule[1])
-        w = radius(width, state.estimate.logdet[0])
-        index = optimistic(block.arms[t], state.estimate, w, drift)
+        if counts[CHOICES] >= counts[BOUNDARY]:
+            simulate_step(rng, prefix, law)
+            ridge(prefix.released, scale, shift, estimate)
+            counts[STEPS] += 1
+            counts[BOUNDARY] = next_boundary(counts[CHOICES], schedule[0], schedule[1])
+            w = radius(width, estimate.logdet[0])
+        index = optimistic(block.arms[t], estimate, w, drift)
         if outcome(block, t, index):
-            state.counts[CHOICES] += 1
-            contribute(block.arms[t, index], block.reward[t], scale, bounds[0], bounds[1], state.prefix.open)
+            counts[CHOICES] += 1
+            contribute(block.arms[t, index], block.reward[t], scale, bounds[0], bounds[1], collected)

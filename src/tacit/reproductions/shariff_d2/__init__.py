@@ -1,0 +1,85 @@
+"""Shariff & Sheffet 2018, D.2 (figure 4): the private variants over time, with and without a gap.
+
+epsilon = 1, delta = .1, n = 5 10^7 rounds, d = 5, K = 25, +-1 rewards. The paper's variants have calibration="paper";
+ours, at the same budget, stand beside them."""
+
+import json
+from importlib.resources import files
+from pathlib import Path
+
+from tacit.bandits import JointLinUCB, LinUCB
+from tacit.environments import gap
+from tacit.experiments import figure
+from tacit.experiments.result import Result
+from tacit.experiments.runner import Progress, simulate
+from tacit.experiments.spec import Spec
+from tacit.experiments.table import render
+from tacit.privacy.budget import Budget
+from tacit.reproductions.outcome import Finding, Outcome, mean
+
+BUDGET = Budget(1.0, 0.1)
+GAPS = (0.0, 0.1)
+SPECS = (
+    Spec(LinUCB, label="NonPrivate"),
+    Spec(JointLinUCB, budget=BUDGET, calibration="paper", noise="gaussian", label="Gaussian"),
+    Spec(JointLinUCB, budget=BUDGET, calibration="paper", noise="wishart", label="Wishart"),
+    Spec(JointLinUCB, budget=BUDGET, calibration="paper", noise="wishart-unshifted", label="WishartUnshifted"),
+    Spec(JointLinUCB, budget=BUDGET, noise="wishart", label="ours, wishart"),
+    Spec(JointLinUCB, budget=BUDGET, release="tree", label="ours, tree"),
+    Spec(JointLinUCB, budget=BUDGET, label="ours"),
+)
+
+
+def reproduce(*, quick: bool, runs: int | None, out: Path, progress: Progress | None = None) -> Outcome:
+    horizon = 1_000_000 if quick else 50_000_000
+    worlds = [gap(dim=5, arms=25, gap=g) for g in GAPS]
+    result = simulate(
+        SPECS, worlds, horizon=horizon, runs=runs or (2 if quick else 10), seed=2018, out=out, progress=progress
+    )
+    _draw(result, out / "figure.png")
+    title = f"Shariff & Sheffet 2018, D.2: private variants over {horizon:,} rounds, ε = 1, δ = 0.1"
+    blocks = [f"gap {g}\n{render([r for r in result.rows if r['setting']['gap'] == g])}" for g in GAPS]
+    return Outcome(title, result, _findings(result), "\n\n".join(blocks))
+
+
+def _findings(result: Result) -> list[Finding]:
+    like = json.loads(files(__package__).joinpath("expected.json").read_text())["like"]
+    regret = {(label, g): mean(result, label, gap=g)[0] for label in (s.label for s in SPECS) for g in GAPS}
+    out = []
+    for g in GAPS:
+        gaussian, wishart = regret["Gaussian", g], regret["Wishart", g]
+        out.append(
+            Finding(
+                f"Gaussian below Wishart, gap {g}", f"{gaussian:,.0f} against {wishart:,.0f}", gaussian < wishart
+            )
+        )
+    worst = regret["WishartUnshifted", 0.0]
+    others = max(regret["Gaussian", 0.0], regret["Wishart", 0.0])
+    out.append(
+        Finding("WishartUnshifted worst without a gap", f"{worst:,.0f}, the others at most {others:,.0f}", worst > others)
+    )
+    shifted, unshifted = regret["Wishart", 0.1], regret["WishartUnshifted", 0.1]
+    out.append(
+        Finding(
+            "WishartUnshifted like Wishart at gap 0.1",
+            f"{unshifted:,.0f} against {shifted:,.0f} (alike: within {like:.0%})",
+            abs(unshifted - shifted) <= like * shifted,
+        )
+    )
+    small = max(regret["NonPrivate", g] / regret["Gaussian", g] for g in GAPS)
+    out.append(Finding("NonPrivate too small to see", f"at most {small:.2%} of Gaussian", small < 0.02))
+    return out
+
+
+def _draw(result: Result, path: Path) -> None:
+    canvas, axes = figure.subplots(1, 3, width=5.2)
+    paper = {spec.label for spec in SPECS[:4]}
+    for axis, g in zip(axes[0], GAPS, strict=False):
+        groups = [x for x in result.groups() if x[0].setting["gap"] == g and x[0].label in paper]
+        figure.draw_panel(axis, groups)
+        axis.set_title(f"As published, gap {g}", loc="left")
+    axis = axes[0, 2]
+    groups = [x for x in result.groups() if x[0].setting["gap"] == 0.0]
+    figure.draw_panel(axis, groups, log=True)
+    axis.set_title("Ours beside them, gap 0.0", loc="left")
+    figure.save(canvas, path)

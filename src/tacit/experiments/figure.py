@@ -96,7 +96,13 @@ def draw_panel(axis: Any, groups: Sequence[Sequence[Run]], *, log: bool = False)
         axis.set_xlim(left=0)
         axis.set_ylim(bottom=0)
         axis.xaxis.set_major_formatter(_thousands)
-    axis.legend(loc="best", fontsize=8.5)
+    below(axis)
+
+
+def below(axis: Any) -> None:
+    """The legend under the axis, where it hides no line."""
+    count = len(axis.get_legend_handles_labels()[1])
+    axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=2 if count <= 8 else 3, fontsize=8.5)
 
 
 def _thousands(value: float, _position: int) -> str:

@@ -111,5 +111,5 @@ def _draw(
     axis.set_xticks(dimensions, [str(d) for d in dimensions])
     axis.minorticks_off()
     axis.set_title("Regret against dimension", loc="left")
-    axis.legend(fontsize=8.5)
+    figure.below(axis)
     figure.save(canvas, path)

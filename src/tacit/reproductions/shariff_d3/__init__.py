@@ -127,5 +127,5 @@ def _draw(
         axis.axvline(usual[name], color="#7F7F7F", linestyle=":", linewidth=1.2, label="usual shift")
         axis.set(xscale="log", yscale="log", xlabel="ρ_min", ylabel="regret at the end")
         axis.set_title(name if name == "ours" else f"{name}, as published", loc="left")
-        axis.legend(fontsize=8.5)
+        figure.below(axis)
     figure.save(canvas, path)

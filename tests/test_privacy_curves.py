@@ -1,0 +1,102 @@
+"""The exact Gaussian curve and composition: two derivations of each."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.integrate import quad
+from scipy.stats import norm
+
+from tacit import Budget
+from tacit.errors import BudgetExceeded
+from tacit.privacy import composition, gaussian, ledger
+from tacit.privacy.ledger import GaussianRelease, RepeatedRelease
+
+
+def hockey_stick(epsilon, mu):
+    """sup over events of P - e^epsilon Q, by integrating the positive part of the densities' difference."""
+    cut = epsilon / mu + mu / 2
+    return quad(lambda x: norm.pdf(x, mu) - math.exp(epsilon) * norm.pdf(x), cut, cut + 40, epsabs=1e-14)[0]
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0, 4.0])
+@pytest.mark.parametrize("mu", [0.2, 1.0, 3.0])
+def test_curve_is_the_hockey_stick_divergence(epsilon, mu):
+    assert gaussian.delta(epsilon, mu) == pytest.approx(hockey_stick(epsilon, mu), rel=1e-6, abs=1e-13)
+
+
+def test_curve_at_the_papers_budgets():
+    """1 / mu at delta = .02, computed independently to three decimals."""
+    known = {0.5: 2.672, 1: 1.649, 2: 1.007, 4: 0.618, 6: 0.467, 8: 0.384}
+    for epsilon, value in known.items():
+        assert 1 / gaussian.mu(Budget(epsilon, 0.02)) == pytest.approx(value, abs=6e-4)
+
+
+@given(st.floats(0.01, 20), st.floats(-12, -0.5))
+def test_both_ways(epsilon, log_delta):
+    delta = 10**log_delta
+    mu = gaussian.mu(Budget(epsilon, delta))
+    assert gaussian.delta(epsilon, mu) <= delta
+    assert gaussian.delta(epsilon, mu * 1.0001) > delta
+    assert gaussian.epsilon(mu, delta) == pytest.approx(epsilon, rel=1e-6)
+    assert gaussian.epsilon(mu, delta) <= epsilon * (1 + 1e-9)
+
+
+def test_no_noise_is_no_privacy():
+    assert gaussian.mu(Budget(math.inf, 0.1)) == math.inf
+    assert gaussian.epsilon(math.inf, 0.1) == math.inf
+    assert gaussian.epsilon(0.0, 0.1) == 0.0
+
+
+def test_zcdp_is_above_the_exact_curve_and_near_it():
+    for rho in (0.01, 0.1, 1.0):
+        exact = gaussian.epsilon(math.sqrt(2 * rho), 1e-5)
+        assert exact <= composition.zcdp_epsilon(rho, 1e-5) <= 1.2 * exact
+
+
+@pytest.mark.parametrize("count", [1, 5, 27])
+def test_repeated_composition_closed_form_against_dp_accounting(count):
+    epsilon = composition.repeated_epsilon(0.2, 1e-4, count, 0.01)
+    assert composition.repeated_delta(0.2, 1e-4, count, epsilon) == pytest.approx(0.01, rel=0.02)
+    assert composition.repeated_delta(0.2, 1e-4, count, epsilon) <= 0.01 * (1 + 1e-9)  # dp-accounting rounds up
+
+
+def test_repeated_composition_against_brute_force():
+    """Randomised response composed three times, every outcome enumerated."""
+    e0, epsilon = 0.7, 0.9
+    p = math.exp(e0) / (1 + math.exp(e0))
+    total = 0.0
+    for k in range(4):
+        truth, lie = p**k * (1 - p) ** (3 - k), (1 - p) ** k * p ** (3 - k)
+        total += math.comb(3, k) * max(0.0, truth - math.exp(epsilon) * lie)
+    assert composition.repeated_delta(e0, 0.0, 3, epsilon) == pytest.approx(total, rel=1e-10)
+
+
+def test_ledger_recomputes_and_refuses():
+    honest = GaussianRelease("g", "sum", 2.0, 1.5, 3.0 / gaussian.mu(Budget(1, 1e-6)))
+    assert ledger.check([honest], Budget(1, 1e-6)) == pytest.approx(1.0, rel=1e-9)
+    cheat = GaussianRelease("g", "sum", 2.0, 1.5, 0.99 * honest.sigma)
+    with pytest.raises(BudgetExceeded, match="Expected epsilon at most 1"):
+        ledger.check([cheat], Budget(1, 1e-6))
+    two = ledger.epsilon_of([honest, honest], 1e-6)
+    assert two == pytest.approx(gaussian.epsilon(math.sqrt(2) * honest.mu, 1e-6))
+    with pytest.raises(ValueError, match="mixture"):
+        ledger.epsilon_of([honest, RepeatedRelease("w", "s", "t", 0.1, 1e-5, 3, 10)], 1e-6)
+
+
+@pytest.mark.parametrize("bad", [0, -1, math.nan, "1", True, None])
+def test_bad_epsilon(bad):
+    with pytest.raises(ValueError, match="Expected epsilon"):
+        Budget(bad, 0.1)
+
+
+@pytest.mark.parametrize("bad", [0, 1, 1.5, -0.1, math.nan, None])
+def test_bad_delta(bad):
+    with pytest.raises(ValueError, match=r"Expected delta in \(0, 1\), got"):
+        Budget(1, bad)
+
+
+def test_numpy_numbers_are_numbers():
+    assert Budget(np.float64(1), np.float32(0.1)).epsilon == 1

@@ -1,0 +1,79 @@
+"""Saved bandits: they go on bit by bit, and a bad file is a clear error."""
+
+import json
+import stat
+
+import numpy as np
+import pytest
+
+from tacit import Budget, JointLinUCB, LinUCB, Simulated
+from tacit.errors import BadState
+
+RELEASES = ["batched", "tree", "consistent-tree", "toeplitz", "buffered"]
+
+
+def play(bandit, rng, rounds):
+    indices = []
+    waiting = []
+    for t in range(rounds):
+        choice = bandit.choose(rng.uniform(-0.5, 0.5, (4, 3)))
+        indices.append(choice.index)
+        waiting.append(choice.id)
+        if t % 3 == 2:  # rewards late and out of order
+            for ticket in reversed(waiting):
+                bandit.observe(ticket, float(rng.choice([-1.0, 1.0])))
+            waiting = []
+    return indices, waiting
+
+
+def bandits():
+    for release in RELEASES:
+        yield JointLinUCB(dim=3, horizon=200, budget=Budget(1, 0.1), release=release, source=Simulated(7), pending=9)
+    yield JointLinUCB(dim=3, horizon=200, budget=Budget(1, 0.1), noise="wishart", source=Simulated(7), pending=9)
+    yield LinUCB(dim=3, pending=9)
+
+
+@pytest.mark.parametrize("bandit", list(bandits()), ids=[*RELEASES, "wishart", "plain"])
+def test_a_loaded_bandit_goes_on_bit_by_bit(bandit, tmp_path):
+    _, waiting = play(bandit, np.random.default_rng(0), 40)
+    assert waiting  # one choice waits for its reward
+    bandit.save(tmp_path / "bandit.json")
+    again = type(bandit).load(tmp_path / "bandit.json")
+    for each in (bandit, again):
+        each.observe(waiting[0], 1.0)
+    assert play(bandit, np.random.default_rng(1), 60) == play(again, np.random.default_rng(1), 60)
+    assert np.array_equal(bandit.state.estimate.theta, again.state.estimate.theta)
+    assert bandit.privacy == again.privacy
+
+
+def test_the_file_is_for_its_owner_only_and_replaces_the_old_one_whole(tmp_path):
+    path = tmp_path / "bandit.json"
+    bandit = LinUCB(dim=2)
+    bandit.save(path)
+    bandit.choose([[1.0, 0.0]])
+    bandit.save(path)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert LinUCB.load(path).choices == 1
+    assert [p.name for p in tmp_path.iterdir()] == ["bandit.json"]
+    assert json.loads(path.read_text())["raw data"] is True
+
+
+def test_bad_files(tmp_path):
+    path = tmp_path / "bandit.json"
+    LinUCB(dim=2).save(path)
+    text = path.read_text()
+    with pytest.raises(BadState, match="Expected a saved JointLinUCB in bandit.json, got a LinUCB"):
+        JointLinUCB.load(path)
+    for bad in ("", "{}", "[1]", "pickle", text[: len(text) // 2]):
+        path.write_text(bad)
+        with pytest.raises(BadState, match="damaged"):
+            LinUCB.load(path)
+    document = json.loads(text)
+    path.write_text(json.dumps(document | {"version": 99}))
+    with pytest.raises(BadState, match="version 1 in bandit.json, got version 99"):
+        LinUCB.load(path)
+    path.write_text(json.dumps(document | {"body": document["body"].replace("1.0", "2.0", 1)}))
+    with pytest.raises(BadState, match="checksum"):
+        LinUCB.load(path)
+    with pytest.raises(FileNotFoundError):
+        LinUCB.load(tmp_path / "nothing.json")

@@ -224,7 +224,9 @@ def test_worlds_fill_every_round_of_a_block():
         lambda b: worlds.fill_ball(rng, b, theta, 1),
         lambda b: worlds.fill_sphere(rng, b, theta, 2),
         lambda b: worlds.fill_fixed(rng, b, np.eye(K, d), theta, 1),
-        lambda b: worlds.fill_shift(rng, b, basis.reshape(d, 2, 2).transpose(1, 0, 2).copy(), np.zeros(1, int), 4, theta, 1),
+        lambda b: worlds.fill_shift(
+            rng, b, basis.reshape(d, 2, 2).transpose(1, 0, 2).copy(), np.zeros(1, int), 4, theta, 1
+        ),
         lambda b: worlds.fill_gap(rng, b, unit, 0.75, 0.1, theta, 1),
         lambda b: worlds.fill_rare(rng, b, basis[:, 1:].copy(), basis[:, 0].copy(), 0.5, theta, 1),
         lambda b: worlds.fill_skewed(rng, b, np.array([0.6, 0.4, 0.2]), 0.5, theta, 1),

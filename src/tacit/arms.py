@@ -47,9 +47,10 @@ def problems(features: Array) -> Sequence[str | None]:
     """What is wrong with each row of (n, K, d): None if nothing."""
     if features.shape[1] == 0:
         return ["Expected at least one arm, got none."] * len(features)
-    finite = np.isfinite(features).all(axis=(1, 2))
+    finite = np.asarray(np.isfinite(features).all(axis=(1, 2)))
     with np.errstate(over="ignore", invalid="ignore"):
-        large = ~(np.einsum("nkd,nkd->nk", features, features) <= (1 + TOLERANCE) ** 2).all(axis=1)
+        squares = np.asarray(np.einsum("nkd,nkd->nk", features, features))
+        large = ~np.asarray((squares <= (1 + TOLERANCE) ** 2).all(axis=1))
     out: list[str | None] = [None] * len(features)
     for i in np.flatnonzero(~finite | large):
         out[i] = (

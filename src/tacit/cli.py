@@ -34,7 +34,9 @@ ENVIRONMENTS: dict[str, type[Environment]] = {
     if name not in ("Environment", "World")
 }
 
-app = typer.Typer(add_completion=False, no_args_is_help=True, help=__import__("tacit").__doc__.split("\n\n")[0])
+ABOUT = "Contextual bandits that learn from people without learning anything about a person."
+
+app = typer.Typer(add_completion=False, no_args_is_help=True, help=ABOUT)
 errors = Console(stderr=True)
 
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output, nothing else there.")]
@@ -253,5 +255,3 @@ def convert(kind: type, key: str, value: str) -> Any:
         except (ValueError, KeyError):
             continue
     raise ValueError(f"Expected {key} to be {hint}, got {value!r}.")
-
-

@@ -19,10 +19,10 @@ class Link:
     bounded: bool
 
     def mean(self, z: Array | float) -> Array:
-        return np.vectorize(lambda v: link_mean(self.code, v), otypes=[np.float64])(z)
+        return np.asarray(np.vectorize(lambda v: link_mean(self.code, v), otypes=[np.float64])(z))
 
     def slope(self, z: Array | float) -> Array:
-        return np.vectorize(lambda v: link_slope(self.code, v), otypes=[np.float64])(z)
+        return np.asarray(np.vectorize(lambda v: link_slope(self.code, v), otypes=[np.float64])(z))
 
     def kappa(self, radius: float) -> float:
         """1 / (smallest slope over |z| <= radius): the worst case for unit arms and |theta| <= radius."""

@@ -26,9 +26,7 @@ def unpack(released, d, scale):
 
 def ucb_values(arms, theta, V, width, drift):
     inverse = np.linalg.inv(V)
-    return np.array(
-        [x @ theta + width * np.sqrt(x @ inverse @ x) + drift * np.linalg.norm(inverse @ x) for x in arms]
-    )
+    return np.array([x @ theta + width * np.sqrt(x @ inverse @ x) + drift * np.linalg.norm(inverse @ x) for x in arms])
 
 
 def cover(t):

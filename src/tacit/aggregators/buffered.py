@@ -1,6 +1,7 @@
 """A buffered linear Toeplitz mechanism: the square-root factorisation's error from ten buffers, for any horizon."""
 
 import functools
+import itertools
 import math
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -85,7 +86,7 @@ def _encoder(decoder: Exponentials) -> Exponentials:
     inset = 1e-9 * (edges[1] - edges[0])
     rates = [0.0]
     weights = [1 / float(np.sum(w / -np.expm1(-s)))]
-    for left, right in zip(edges[:-1], edges[1:], strict=True):
+    for left, right in itertools.pairwise(edges):
         q = math.exp(brentq(b, left + inset, right - inset, xtol=1e-15, rtol=1e-14))
         slope = float(np.sum(w * np.exp(-s) / np.expm1(q - s) ** 2))
         rates.append(q)

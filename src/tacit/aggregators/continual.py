@@ -8,7 +8,7 @@ arXiv:2202.08312, Theorem 2.1).
 
 Late contributions: all columns of every C here are non-negative, so a user who contributes v to leaf s in one world
 and v' to leaf s' in the other moves C x by
-    |c_s|^2 |v|^2 + |c_s'|^2 |v'|^2 - 2 <c_s, c_s'> <v, v'>  <=  (largest column norm)^2 max(|v - v'|^2, |v|^2 + |v'|^2),
+    |c_s|^2 |v|^2 + |c_s'|^2 |v'|^2 - 2 <c_s, c_s'> <v, v'> <= (largest column norm)^2 max(|v - v'|^2, |v|^2 + |v'|^2),
 and D^2 >= |v|^2 + |v'|^2 for the contributions of this package: when a reward arrives costs nothing extra.
 """
 

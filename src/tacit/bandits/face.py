@@ -27,7 +27,8 @@ from tacit.privacy.certificate import Certificate
 Index = np.ndarray[tuple[int], np.dtype[np.int64]]
 
 
-class Choice(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Choice:
     """The arm for one user: its index, its name if the arms had names, the probability with which this user would get
     it at this state, and the ticket with which its reward is reported."""
 
@@ -37,7 +38,8 @@ class Choice(NamedTuple):
     id: int
 
 
-class Choices(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Choices:
     """The arms for a batch. Rows in `refused` (index -> reason) have index -1 and id 0 and take part in nothing."""
 
     index: Index
@@ -138,7 +140,7 @@ class Bandit(ABC):
         self, choices: Choices | Sequence[int] | Index, rewards: Sequence[float] | Array
     ) -> Mapping[int, str]:
         """Report many rewards. A bad row is refused alone: returns row -> reason, empty if all were taken."""
-        ids = choices.id if isinstance(choices, Choices) else choices
+        ids: Any = choices.id if isinstance(choices, Choices) else choices
         if len(ids) != len(rewards):
             raise ValueError(f"Expected as many rewards as choices ({len(ids)}), got {len(rewards)}.")
         refused = {}
@@ -194,7 +196,9 @@ class Bandit(ABC):
         if not 1 <= ticket <= self.choices:
             raise UnknownChoice("Expected the id of a choice that was made, got an unknown one.")
         if ticket <= self.choices - self.pending:
-            raise UnknownChoice(f"Expected a reward within {self.pending} later choices, got one for an expired choice.")
+            raise UnknownChoice(
+                f"Expected a reward within {self.pending} later choices, got one for an expired choice."
+            )
         slot = int(ticket % self.pending)
         if self._tickets.ids[slot] != ticket:
             raise UnknownChoice("Expected one reward for each choice, got a second one.")

@@ -61,7 +61,6 @@ class JointLinUCB(Bandit):
 
     def __post_init__(self) -> None:
         checks.positive_int(dim=self.dim, horizon=self.horizon, first=self.first)
-        assert self.horizon is not None
         checks.positive(radius=self.radius)
         checks.non_negative(width_scale=self.width_scale)
         checks.interval(rewards=self.rewards)
@@ -74,7 +73,7 @@ class JointLinUCB(Bandit):
             self.release = "tree" if wishart or self.calibration == "paper" else "batched"
         checks.one_of(("tree",) if wishart else RELEASES, release=self.release)
         if self.failure is None:
-            self.failure = 1 / max(2, self.horizon)
+            self.failure = 1 / max(2, self.rounds)
         checks.probability(failure=self.failure)
         if self.subgaussian is None:
             self.subgaussian = (self.rewards[1] - self.rewards[0]) / 2
@@ -83,6 +82,11 @@ class JointLinUCB(Bandit):
             raise ValueError("Expected a finite epsilon for Wishart noise: its shift follows from the noise.")
         self._plan()
         super().__post_init__()
+
+    @property
+    def rounds(self) -> int:
+        assert self.horizon is not None
+        return self.horizon
 
     def _plan(self) -> None:
         """Budget -> noise -> bounds -> width, all from public settings; the ledger checks the result."""
@@ -116,7 +120,7 @@ class JointLinUCB(Bandit):
             largest = self.contribution.largest_reward
             sigma = published.gaussian_paper_sigma(self.budget, m, largest)
             self.aggregator = mechanism(leaves=leaves, size=size, sigma=sigma, **options)
-            return published.gaussian_paper_bounds(sigma, m, self.horizon, self.dim, self.failure, self.shift)
+            return published.gaussian_paper_bounds(sigma, m, self.rounds, self.dim, self.failure, self.shift)
         sigma = self.contribution.sensitivity * silent.column_norm / gaussian.mu(self.budget)
         self.aggregator = mechanism(leaves=leaves, size=size, sigma=sigma, **options)
         worst = sigma * self._worst_gain(silent)
@@ -135,15 +139,15 @@ class JointLinUCB(Bandit):
         )
         shift = 0.0 if self.noise == "wishart-unshifted" and self.shift is None else self.shift
         return published.wishart_bounds(
-            dof, m, self.horizon, self.dim, self.failure, largest, shift, self.calibration == "paper"
+            dof, m, self.rounds, self.dim, self.failure, largest, shift, self.calibration == "paper"
         )
 
     def _leaves(self) -> int:
         """How many steps the schedule closes before the horizon."""
         if self.release != "batched":
-            return self.horizon
+            return self.rounds
         count, boundary = 1, next_boundary(0, *self._schedule)
-        while boundary < self.horizon:
+        while boundary < self.rounds:
             count, boundary = count + 1, next_boundary(boundary, *self._schedule)
         return count
 
@@ -163,9 +167,7 @@ class JointLinUCB(Bandit):
             name = "Shariff & Sheffet 2018, Theorem 8"
             return (RepeatedRelease(self.noise, statistic, name, *self._node, count, self.aggregator.dof),)
         norm = self.aggregator.column_norm_after(steps)
-        return (
-            GaussianRelease("gaussian", statistic, self.contribution.sensitivity, norm, self.aggregator.sigma),
-        )
+        return (GaussianRelease("gaussian", statistic, self.contribution.sensitivity, norm, self.aggregator.sigma),)
 
     # the algorithm
 
@@ -221,9 +223,9 @@ class JointLinUCB(Bandit):
             caveats.append("No noise is added: epsilon is infinite.")
         if noisy and not self.source.private:
             caveats.append(f"The noise is {self.source.description}.")
-        if noisy and self.budget.delta * self.horizon >= 1:
+        if noisy and self.budget.delta * self.rounds >= 1:
             caveats.append(
-                f"delta {self.budget.delta:g} is at or above 1/horizon = {1 / self.horizon:.3g}: it would allow "
+                f"delta {self.budget.delta:g} is at or above 1/horizon = {1 / self.rounds:.3g}: it would allow "
                 "revealing a user outright."
             )
         return Certificate(

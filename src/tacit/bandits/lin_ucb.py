@@ -23,7 +23,7 @@ class LinUCB(Bandit):
     Guarantee: none of privacy. The confidence set holds in all rounds with probability 1 - failure for
     `subgaussian` rewards and |theta*| <= radius.
     Reference: Abbasi-Yadkori, Pal & Szepesvari 2011, Theorem 2 and section 4.
-    Departure: none. The inverse is kept by rank-one updates. failure is 1 / horizon if not given (no horizon: 1 / 1000).
+    Departure: none. The inverse is kept by rank-one updates. failure is 1 / horizon, or 1 / 1000 without a horizon.
     """
 
     radius: float = 1.0

@@ -14,8 +14,8 @@ from tacit.privacy.composition import repeated_delta, repeated_epsilon
 def gaussian_paper_sigma(budget: Budget, m: int, largest_reward: float) -> float:
     """sigma_noise = 4 sqrt(m) L2 ln(4 / delta) / epsilon, in svec coordinates.
 
-    The paper adds (Z + Z') / sqrt 2 with entries of Z of std sigma_noise: diagonal entries of std sqrt 2 sigma_noise and
-    others of std sigma_noise, which is std sqrt 2 sigma_noise for each svec coordinate.
+    The paper adds (Z + Z') / sqrt 2 with entries of Z of std sigma_noise: diagonal entries of std sqrt 2 sigma_noise
+    and others of std sigma_noise, which is std sqrt 2 sigma_noise for each svec coordinate.
     Departure: the paper takes L2 for the Frobenius sensitivity; for replacing a user it is sqrt 2 L2. The certificate
     computes with the latter, and the published noise is large enough for it."""
     if budget.epsilon == math.inf:
@@ -23,9 +23,7 @@ def gaussian_paper_sigma(budget: Budget, m: int, largest_reward: float) -> float
     return math.sqrt(2) * 4 * math.sqrt(m) * (1 + largest_reward**2) * math.log(4 / budget.delta) / budget.epsilon
 
 
-def gaussian_paper_bounds(
-    sigma: float, m: int, n: int, dim: int, failure: float, shift: float | None
-) -> Regularizer:
+def gaussian_paper_bounds(sigma: float, m: int, n: int, dim: int, failure: float, shift: float | None) -> Regularizer:
     """Proposition 11: Upsilon = sigma_noise sqrt(2 m) (4 sqrt d + 2 ln(2 n / failure)), shift 2 Upsilon,
     perturbation = sigma_noise sqrt(m / floor) (sqrt d + sqrt(2 ln(2 n / failure))); sigma = sqrt 2 sigma_noise."""
     upsilon = sigma * math.sqrt(m) * (4 * math.sqrt(dim) + 2 * math.log(2 * n / failure))
@@ -38,11 +36,12 @@ def gaussian_exact_bounds(
 ) -> Regularizer:
     """For svec noise of std at most `std` in each of n releases, each with probability 1 - failure / (2 n):
 
-    - a symmetric matrix N of that noise is a scaled GOE: the mean of its largest eigenvalue is at most std sqrt(2 d), and
-      the eigenvalue is 1-Lipschitz in svec(N), so |N| <= std (sqrt(2 d) + u) fails with probability <= 2 exp(-u^2 / 2);
+    - a symmetric matrix N of that noise is a scaled GOE: the mean of its largest eigenvalue is at most std sqrt(2 d),
+      and the eigenvalue is 1-Lipschitz in svec(N): |N| <= std (sqrt(2 d) + u) but for 2 exp(-u^2 / 2);
     - the moment's noise, std / scale a coordinate, has norm <= std / scale (sqrt d + u) but for exp(-u^2 / 2);
-    - N theta* - (moment's noise) is Gaussian; per unit std^2 its covariance has trace radius^2 (d + 1) / 2 + d / scale^2 and
-      largest eigenvalue radius^2 + 1 / scale^2: its norm is <= sqrt(trace) + sqrt(eigenvalue) u but for exp(-u^2 / 2).
+    - N theta* - (moment's noise) is Gaussian; per unit of std^2 its covariance has trace at most radius^2 (d + 1) / 2 +
+      d / scale^2 and largest eigenvalue radius^2 + 1 / scale^2: its norm is <= std (sqrt(trace) + sqrt(eigenvalue) u)
+      but for exp(-u^2 / 2).
 
     Four terms: u = sqrt(2 ln(8 n / failure))."""
     u = math.sqrt(2 * math.log(8 * n / failure))
@@ -79,7 +78,7 @@ def wishart_paper_node(budget: Budget, m: int) -> tuple[float, float]:
 
 @functools.lru_cache(maxsize=64)
 def wishart_exact_node(budget: Budget, m: int) -> tuple[float, float]:
-    """The share of one node with the fewest degrees of freedom such that m nodes, composed optimally, stay in budget."""
+    """The share of one node that needs the fewest degrees of freedom: m nodes, composed optimally, stay in budget."""
     best = (math.inf, 0.0, 0.0)
     for share in (0.05, 0.1, 0.2, 0.4, 0.6, 0.8):
         delta0 = share * budget.delta / m
@@ -97,12 +96,19 @@ def wishart_exact_node(budget: Budget, m: int) -> tuple[float, float]:
 
 
 def wishart_bounds(
-    dof: int, m: int, n: int, dim: int, failure: float, largest_reward: float, shift: float | None, published: bool
+    dof: int,
+    m: int,
+    n: int,
+    dim: int,
+    failure: float,
+    largest_reward: float,
+    shift: float | None,
+    published: bool,
 ) -> Regularizer:
     """Proposition 9, H ~ Wishart(L2 I, m dof) + shift I.
 
-    The eigenvalues before the shift lie in L2 (sqrt(m dof) -+ (sqrt d + sqrt(2 ln(8 n / failure))))^2; the default shift
-    is -c of eq. (4). |h|_{H^-1} <= L (sqrt d + sqrt(2 ln(2 n / failure))) before the shift, and by Claim 20
+    The eigenvalues before the shift lie in L2 (sqrt(m dof) -+ (sqrt d + sqrt(2 ln(8 n / failure))))^2; the default
+    shift is -c of eq. (4). |h|_{H^-1} <= L (sqrt d + sqrt(2 ln(2 n / failure))) before the shift, and by Claim 20
     times sqrt(floor before / floor after) after it; `published` takes the looser constant printed for that shift."""
     square = 1 + largest_reward**2
     root = math.sqrt(m * dof)

@@ -1,4 +1,4 @@
-"""How much noise each mechanism of continual release adds, per unit of sensitivity, at mu = 1, beside the lower bound."""
+"""How much noise each mechanism of continual release adds per unit of sensitivity, beside the lower bound."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -69,7 +69,7 @@ def render(rows: Sequence[dict[str, Any]]) -> str:
     head = (
         "Standard deviation of a released prefix sum per unit of sensitivity at mu = 1 (noise std 1 for one release).\n"
         "The lower bound holds for every mechanism that releases all prefixes; batched releases only at geometrically\n"
-        f"growing steps (first {FIRST}, factor {GROWTH}), so its sums are up to {GROWTH - 1:.0%} old and it may go below.\n"
+        f"growing steps (first {FIRST}, factor {GROWTH}), its sums up to {GROWTH - 1:.0%} old: it may go below.\n"
     )
     return head + to_text(table)
 

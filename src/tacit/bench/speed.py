@@ -56,9 +56,7 @@ def measure(progress: Callable[[float], None]) -> list[dict[str, Any]]:
             grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
             bandit = spec.build(WORLD, length, SeedSequence(0))
             state = sum(leaf.nbytes for leaf in _arrays(bandit.state))
-            rows.append(
-                {"what": name, "rounds": length, "us_per_round": us, "state_bytes": state, "grown_mib": grown}
-            )
+            rows.append({"what": name, "rounds": length, "us_per_round": us, "state_bytes": state, "grown_mib": grown})
         progress(0.3 + 0.7 * (step + 1) / len(LENGTHS))
     return rows
 

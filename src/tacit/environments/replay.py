@@ -1,8 +1,8 @@
 """Logged data as an environment, by rejection: only rounds where the bandit agrees with the log count.
 
-A Parquet or CSV file with the columns `action` (0 .. K-1), `reward`, optionally `propensity` (the probability with which
-the log's policy took that action; 1 / K if absent), and the features: either x0, x1, ... (one context a round, put into
-a block of its own for each arm, so dim = K times their number) or, in Parquet, `arms` (K lists of dim numbers).
+A Parquet or CSV file with the columns `action` (0 .. K-1), `reward`, optionally `propensity` (the probability with
+which the log's policy took that action; 1 / K if absent), and the features: either x0, x1, ... (one context a round,
+put into a block of its own for each arm: dim = K times their number) or, in Parquet, `arms` (K lists of dim numbers).
 
 A round is kept with probability (smallest propensity) / propensity, which makes the log uniform; the rounds that are
 left are replayed in random order, and one in K of them agrees. The rewards so collected are those of a live run
@@ -46,7 +46,7 @@ class replay(Environment):
     def rewards(self) -> tuple[float, float]:
         log = _read(self.file)
         low, high = float(log["reward"].min()), float(log["reward"].max())
-        return (0.0, 1.0) if 0 <= low and high <= 1 else (low, high if high > low else low + 1)
+        return (0.0, 1.0) if low >= 0 and high <= 1 else (low, high if high > low else low + 1)
 
     @property
     def rounds(self) -> int:
@@ -74,9 +74,13 @@ def _read(file: str) -> dict[str, np.ndarray[Any, Any]]:
     frame = pl.read_csv(path) if path.suffix == ".csv" else pl.read_parquet(path)
     missing = {"action", "reward"} - set(frame.columns)
     if missing:
-        raise ValueError(f"Expected the columns action and reward in {file}, got none named {', '.join(sorted(missing))}.")
+        raise ValueError(
+            f"Expected the columns action and reward in {file}, got none named {', '.join(sorted(missing))}."
+        )
     action = frame["action"].to_numpy().astype(np.int64)
     reward = frame["reward"].to_numpy().astype(np.float64)
+    if not len(action) or action.min() < 0:
+        raise ValueError(f"Expected rounds with actions in 0.. in {file}, got none or a negative one.")
     if "arms" in frame.columns:
         arms = arm_sets.as_array(frame["arms"].to_list())
     else:
@@ -92,7 +96,7 @@ def _read(file: str) -> dict[str, np.ndarray[Any, Any]]:
         if "propensity" in frame.columns
         else np.full(len(action), 1 / count)
     )
-    if not ((action >= 0) & (action < count)).all():
+    if action.max() >= count:
         raise ValueError(f"Expected actions in 0..{count - 1} in {file}, got one outside.")
     if not (np.isfinite(reward).all() and ((propensity > 0) & (propensity <= 1)).all()):
         raise ValueError(f"Expected finite rewards and propensities in (0, 1] in {file}, got one outside.")

@@ -1,4 +1,4 @@
-"""Low-rank contexts that change subspace half-way: what was learnt does not help, and estimates must not be too sure."""
+"""Low-rank contexts that change subspace half-way: what was learnt does not help, and nobody may be too sure."""
 
 from dataclasses import dataclass
 

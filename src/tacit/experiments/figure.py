@@ -42,7 +42,10 @@ def subplots(rows: int, columns: int, *, width: float = 6.4, height: float = 4.2
     import matplotlib.pyplot as plt
 
     plt.rcParams.update(STYLE)
-    return plt.subplots(rows, columns, figsize=(width * columns, height * rows), layout="constrained", squeeze=False)
+    figure, axes = plt.subplots(
+        rows, columns, figsize=(width * columns, height * rows), layout="constrained", squeeze=False
+    )
+    return figure, axes
 
 
 def save(figure: Any, path: Path) -> None:

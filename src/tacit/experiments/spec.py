@@ -31,7 +31,7 @@ class Spec:
 
     def build(self, environment: Environment, horizon: int, seed: SeedSequence) -> Bandit:
         """A fresh bandit for one run, its noise drawn from `seed`."""
-        known = {
+        known: dict[str, Any] = {
             "dim": environment.dim,
             "radius": environment.radius,
             "rewards": environment.rewards,

@@ -23,7 +23,13 @@ def render(rows: Sequence[Mapping[str, Any]], *, width: int | None = None) -> st
         cells = [] if not several else [row["env"] if row["env"] != previous else ""]
         previous = row["env"]
         regret = [number(row[f"regret_{part}"]) for part in ("mean", "se", "p95", "max")]
-        cells += [row["label"], *regret, f"{row['reward_mean']:.3f}", str(row["runs"]), f"{row['us_per_round']:.1f}"]
+        cells += [
+            row["label"],
+            *regret,
+            f"{row['reward_mean']:.3f}",
+            str(row["runs"]),
+            f"{row['us_per_round']:.1f}",
+        ]
         table.add_row(*cells)
     return to_text(table, width)
 

@@ -41,7 +41,7 @@ class PrefixState(NamedTuple):
 
 
 @kernel
-def trailing_zeros(t):  # type: ignore[no-untyped-def]
+def trailing_zeros(t):
     n = 0
     while (t >> n) & 1 == 0:
         n += 1
@@ -49,7 +49,7 @@ def trailing_zeros(t):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def draws_needed(state):  # type: ignore[no-untyped-def]
+def draws_needed(state):
     """How many fresh noise vectors the next step takes."""
     if state.kind[0] == TABLE:
         return 0
@@ -59,7 +59,7 @@ def draws_needed(state):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def noise_step(state, z, out):  # type: ignore[no-untyped-def]
+def noise_step(state, z, out):
     """Close one leaf with the fresh vectors z[0], z[1], ...; out = the noise of the prefix that ends there."""
     t = state.step[0] + 1
     state.step[0] = t
@@ -95,7 +95,7 @@ def noise_step(state, z, out):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def prefix_step(state, z):  # type: ignore[no-untyped-def]
+def prefix_step(state, z):
     """Close the open step of `state`: its sum joins the prefix, and the prefix is released with its noise."""
     noise = np.empty(state.open.size)
     noise_step(state.noise, z, noise)
@@ -106,14 +106,14 @@ def prefix_step(state, z):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def draw_rows(rng, law, out):  # type: ignore[no-untyped-def]
+def draw_rows(rng, law, out):
     """out[i] = a fresh noise vector of law (kind, scale, dof)."""
     for i in range(out.shape[0]):
         draw(rng, int(law[0]), law[1], law[2], out[i])
 
 
 @kernel
-def simulate_step(rng, state, law):  # type: ignore[no-untyped-def]
+def simulate_step(rng, state, law):
     """prefix_step with the noise drawn here."""
     z = np.empty((draws_needed(state.noise), state.open.size))
     draw_rows(rng, law, z)
@@ -121,7 +121,7 @@ def simulate_step(rng, state, law):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def root_squares(steps, out):  # type: ignore[no-untyped-def]
+def root_squares(steps, out):
     """out[i] = sum_{k < steps[i]} f_k^2 with f_k = binom(2k, k) / 4^k, for increasing steps."""
     f, total, k = 1.0, 0.0, 0
     for i in range(steps.size):

@@ -12,7 +12,7 @@ ROOT2 = float(np.sqrt(2.0))
 
 
 @kernel
-def svec(matrix, out):  # type: ignore[no-untyped-def]
+def svec(matrix, out):
     """out[k] = matrix[i, i], and sqrt 2 * matrix[i, j] for i < j, row by row."""
     k = 0
     for i in range(matrix.shape[0]):
@@ -24,7 +24,7 @@ def svec(matrix, out):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def smat(packed, out):  # type: ignore[no-untyped-def]
+def smat(packed, out):
     """The symmetric matrix whose svec is `packed`."""
     k = 0
     for i in range(out.shape[0]):
@@ -37,7 +37,7 @@ def smat(packed, out):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def cholesky(matrix, out):  # type: ignore[no-untyped-def]
+def cholesky(matrix, out):
     """out = L, lower triangular, L L' = matrix. Returns False (out unusable) if matrix is not positive definite."""
     d = matrix.shape[0]
     for i in range(d):
@@ -56,7 +56,7 @@ def cholesky(matrix, out):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def invert(matrix, out):  # type: ignore[no-untyped-def]
+def invert(matrix, out):
     """out = matrix^-1. Returns log det matrix, or NaN if matrix is not positive definite."""
     d = matrix.shape[0]
     lower = np.zeros((d, d))

@@ -17,7 +17,7 @@ class Estimate(NamedTuple):
 
 
 @kernel
-def contribute(x, y, scale, low, high, out):  # type: ignore[no-untyped-def]
+def contribute(x, y, scale, low, high, out):
     """out += (svec(x x'), scale * y * x) with |x| clipped to 1 and y to [low, high]: bounded whatever comes in."""
     d = x.size
     s = 0.0
@@ -38,7 +38,7 @@ def contribute(x, y, scale, low, high, out):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def ridge(released, scale, shift, estimate):  # type: ignore[no-untyped-def]
+def ridge(released, scale, shift, estimate):
     """estimate <- V = gram + shift I, theta = V^-1 moment, from released = (svec(gram), scale * moment).
 
     If V is not positive definite (an event of small probability that the width already allows for), the shift grows
@@ -65,7 +65,7 @@ def ridge(released, scale, shift, estimate):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def rank_one(x, y, moment, estimate):  # type: ignore[no-untyped-def]
+def rank_one(x, y, moment, estimate):
     """Add x x' to V and y x to moment: V^-1 by Sherman and Morrison, theta = V^-1 moment."""
     d = x.size
     image = np.empty(d)
@@ -89,7 +89,7 @@ def rank_one(x, y, moment, estimate):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def optimistic(arms, estimate, width, drift):  # type: ignore[no-untyped-def]
+def optimistic(arms, estimate, width, drift):
     """argmax over arms x of <theta, x> + width |x|_{V^-1} + drift |V^-1 x|; the first one of equals."""
     best, index = -np.inf, 0
     images = np.dot(arms, estimate.inverse)  # a matrix product beats loops from d = 5 on
@@ -106,13 +106,13 @@ def optimistic(arms, estimate, width, drift):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def optimistic_rows(arms, estimate, width, drift, out):  # type: ignore[no-untyped-def]
+def optimistic_rows(arms, estimate, width, drift, out):
     """out[i] = optimistic(arms[i]): many users at one state."""
     for i in range(arms.shape[0]):
         out[i] = optimistic(arms[i], estimate, width, drift)
 
 
 @kernel
-def radius(width, logdet):  # type: ignore[no-untyped-def]
+def radius(width, logdet):
     """width = (sub, log_term, log_floor, offset): sub sqrt(log_term + max(0, logdet - log_floor)) + offset."""
     return width[0] * np.sqrt(width[1] + max(0.0, logdet - width[2])) + width[3]

@@ -8,7 +8,7 @@ IDENTITY, LOGISTIC, PROBIT = 0, 1, 2
 
 
 @kernel
-def link_mean(link, z):  # type: ignore[no-untyped-def]
+def link_mean(link, z):
     """mu(z): z, 1 / (1 + exp(-z)), or Phi(z)."""
     if link == LOGISTIC:
         if z >= 0.0:
@@ -21,7 +21,7 @@ def link_mean(link, z):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def link_slope(link, z):  # type: ignore[no-untyped-def]
+def link_slope(link, z):
     """mu'(z)."""
     if link == LOGISTIC:
         e = math.exp(-abs(z))

@@ -14,7 +14,7 @@ SILENT, GAUSSIAN, WISHART = 0, 1, 2
 
 
 @kernel
-def bartlett(rng, scale, dof, out):  # type: ignore[no-untyped-def]
+def bartlett(rng, scale, dof, out):
     """out ~ Wishart(scale^2 I, dof) = scale^2 A A', A lower triangular with A[i, i]^2 ~ chi^2(dof - i) and
     standard normals below: the cost does not depend on dof."""
     d = out.shape[0]
@@ -33,7 +33,7 @@ def bartlett(rng, scale, dof, out):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def draw(rng, law, scale, dof, out):  # type: ignore[no-untyped-def]
+def draw(rng, law, scale, dof, out):
     """One noise vector for one released node, in the coordinates of the statistic."""
     if law == GAUSSIAN:
         for i in range(out.size):

@@ -29,13 +29,13 @@ class JointState(NamedTuple):
 
 
 @kernel
-def next_boundary(choices, first, growth):  # type: ignore[no-untyped-def]
+def next_boundary(choices, first, growth):
     """The choice count at which a step that opens now will close: public, a function of choices alone."""
     return max(int(first), choices + 1, int(np.floor(choices * growth)))
 
 
 @inlined
-def outcome(block, t, index):  # type: ignore[no-untyped-def]
+def outcome(block, t, index):
     """Write what playing `index` in round t gave. Returns False if its reward is not known (replayed logs)."""
     known = block.logged[t] < 0 or block.logged[t] == index
     if known:
@@ -55,7 +55,7 @@ def outcome(block, t, index):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def linear_rounds(block, state, width):  # type: ignore[no-untyped-def]
+def linear_rounds(block, state, width):
     """Non-private LinUCB. Changes state and the block's out arrays."""
     counts, moment, estimate = state
     for t in range(block.noise.size):
@@ -67,7 +67,7 @@ def linear_rounds(block, state, width):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def joint_rounds(rng, block, state, law, schedule, bounds, scale, shift, width, drift):  # type: ignore[no-untyped-def]
+def joint_rounds(rng, block, state, law, schedule, bounds, scale, shift, width, drift):
     """JointLinUCB: law = (kind, scale, dof) of the noise, schedule = (first, growth), bounds = rewards' (low, high).
     Changes state and the block's out arrays."""
     counts, prefix, estimate = state

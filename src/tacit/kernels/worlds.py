@@ -10,7 +10,7 @@ from tacit.kernels.rewards import GAUSSIAN_REWARD
 
 
 @inlined
-def finish_round(rng, block, t, theta, link):  # type: ignore[no-untyped-def]
+def finish_round(rng, block, t, theta, link):
     """means[a] = mu(<x_a, theta>); noise = a normal number for Gaussian rewards, else a uniform one."""
     for a in range(block.arms.shape[1]):
         z = 0.0
@@ -21,7 +21,7 @@ def finish_round(rng, block, t, theta, link):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def direction(rng, out):  # type: ignore[no-untyped-def]
+def direction(rng, out):
     """out = a uniformly random unit vector."""
     s = 0.0
     for i in range(out.size):
@@ -33,7 +33,7 @@ def direction(rng, out):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def ball_point(rng, out):  # type: ignore[no-untyped-def]
+def ball_point(rng, out):
     """out = a uniformly random point of the unit ball: d coordinates of a random direction in d + 2 dimensions (the
     squares of the other two add up to twice an exponential number)."""
     s = 2.0 * rng.standard_exponential()
@@ -46,7 +46,7 @@ def ball_point(rng, out):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def fill_ball(rng, block, theta, link):  # type: ignore[no-untyped-def]
+def fill_ball(rng, block, theta, link):
     for t in range(block.noise.size):
         for a in range(block.arms.shape[1]):
             ball_point(rng, block.arms[t, a])
@@ -54,7 +54,7 @@ def fill_ball(rng, block, theta, link):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def fill_sphere(rng, block, theta, link):  # type: ignore[no-untyped-def]
+def fill_sphere(rng, block, theta, link):
     for t in range(block.noise.size):
         for a in range(block.arms.shape[1]):
             direction(rng, block.arms[t, a])
@@ -62,14 +62,14 @@ def fill_sphere(rng, block, theta, link):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def fill_fixed(rng, block, arms, theta, link):  # type: ignore[no-untyped-def]
+def fill_fixed(rng, block, arms, theta, link):
     for t in range(block.noise.size):
         block.arms[t] = arms
         finish_round(rng, block, t, theta, link)
 
 
 @kernel
-def fill_shift(rng, block, bases, clock, switch, theta, link):  # type: ignore[no-untyped-def]
+def fill_shift(rng, block, bases, clock, switch, theta, link):
     """Arms from the unit ball of span(bases[0]) until round `switch`, then of span(bases[1]); clock is changed."""
     rank = bases.shape[2]
     point = np.empty(rank)
@@ -87,7 +87,7 @@ def fill_shift(rng, block, bases, clock, switch, theta, link):  # type: ignore[n
 
 
 @kernel
-def fill_gap(rng, block, unit, top, gap, theta, link):  # type: ignore[no-untyped-def]
+def fill_gap(rng, block, unit, top, gap, theta, link):
     """Unit arms: one, at a random place, with <x, unit> = top, the others uniform where |<x, unit>| <= top and
     <x, unit> <= top - gap, by rejection."""
     d = theta.size
@@ -110,7 +110,7 @@ def fill_gap(rng, block, unit, top, gap, theta, link):  # type: ignore[no-untype
 
 
 @kernel
-def fill_rare(rng, block, basis, good, chance, theta, link):  # type: ignore[no-untyped-def]
+def fill_rare(rng, block, basis, good, chance, theta, link):
     """Arms from the unit ball of span(basis), which is all that is across `good`; with probability `chance` one of
     them, at a random place, is `good` itself."""
     rank = basis.shape[1]
@@ -129,9 +129,9 @@ def fill_rare(rng, block, basis, good, chance, theta, link):  # type: ignore[no-
 
 
 @kernel
-def fill_skewed(rng, block, axes, constant, theta, link):  # type: ignore[no-untyped-def]
-    """Two kinds of rounds, by a coin: x = (constant, axes_1 U_1, axes_2 U_2, ...) where the constant entry saturates the
-    link, or (0, ... axes_2 U_{d-2}, axes_1 U_{d-1}) where it does not; U uniform in [-1, 1]."""
+def fill_skewed(rng, block, axes, constant, theta, link):
+    """Two kinds of rounds, by a coin: x = (constant, axes_1 U_1, axes_2 U_2, ...), where the constant saturates the
+    link, or (0, ..., axes_2 U_{d-2}, axes_1 U_{d-1}), where it does not; U uniform in [-1, 1]."""
     last = axes.size - 1
     for t in range(block.noise.size):
         high = rng.random() < 0.5
@@ -143,7 +143,7 @@ def fill_skewed(rng, block, axes, constant, theta, link):  # type: ignore[no-unt
 
 
 @kernel
-def fill_tail(rng, block, theta, link):  # type: ignore[no-untyped-def]
+def fill_tail(rng, block, theta, link):
     """x = (w / sqrt 2, 1 / sqrt 2), w uniform on the unit sphere of d - 1 dimensions."""
     d = theta.size
     half = np.sqrt(0.5)
@@ -158,7 +158,7 @@ def fill_tail(rng, block, theta, link):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def fill_rows(rng, block, contexts, classes):  # type: ignore[no-untyped-def]
+def fill_rows(rng, block, contexts, classes):
     """Arm a of a random row has the row's context in its own block of coordinates; it is worth 1 if a is its class."""
     rows, width = contexts.shape
     for t in range(block.noise.size):
@@ -172,13 +172,14 @@ def fill_rows(rng, block, contexts, classes):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def fill_log(block, arms, actions, rewards, order, clock):  # type: ignore[no-untyped-def]
-    """Logged rounds in the given order; a round's reward is known for its logged action only."""
+def fill_log(block, arms, actions, rewards, order, clock):
+    """Logged rounds in the given order; a round's reward is known for its logged action only. After the last one come
+    rounds whose logged action is none of the arms, so that they never count."""
     for t in range(block.noise.size):
-        row = order[clock[0] % order.size]
-        clock[0] += 1
+        row = order[min(clock[0], order.size - 1)]
         block.arms[t] = arms[row]
-        block.logged[t] = actions[row]
+        block.logged[t] = actions[row] if clock[0] < order.size else block.arms.shape[1]
+        clock[0] += 1
         for a in range(block.means.shape[1]):
             block.means[t, a] = rewards[row]
         block.noise[t] = 0.0

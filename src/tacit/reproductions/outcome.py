@@ -29,7 +29,10 @@ class Outcome:
     def text(self) -> str:
         lines = [self.title, "", self.table, "", "What the paper says, and what we see:"]
         for finding in self.findings:
-            lines += [f"  [{'seen' if finding.seen else 'NOT SEEN'}] {finding.paper}", f"      {finding.ours}"]
+            lines += [
+                f"  [{'seen' if finding.seen else 'NOT SEEN'}] {finding.paper}",
+                f"      {finding.ours}",
+            ]
         return "\n".join(lines)
 
     def json(self) -> dict[str, Any]:

@@ -6,6 +6,7 @@ ours: JointLinUCB at epsilon = 1, delta = .1, up to d = 32 (+-1 rewards only: pr
 import json
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -20,12 +21,13 @@ from tacit.privacy.budget import Budget
 from tacit.reproductions.outcome import Finding, Outcome, part
 
 BUDGET = Budget(1.0, 0.1)
+QUICK, FULL = 10_000, 100_000  # rounds
 DIMENSIONS = (4, 6, 8, 11, 16, 23, 32, 45, 64)
 
 
 def reproduce(*, quick: bool, runs: int | None, out: Path, progress: Progress | None = None) -> Outcome:
     dimensions = DIMENSIONS[:5] if quick else DIMENSIONS
-    horizon = 10_000 if quick else 100_000
+    horizon = QUICK if quick else FULL
     runs = runs or (5 if quick else 10)
     costs = np.cumsum([0.0, *(float(d) ** 4 + 1000 for d in dimensions)])
     results = []
@@ -33,8 +35,8 @@ def reproduce(*, quick: bool, runs: int | None, out: Path, progress: Progress | 
         report = part(progress, costs[i] / costs[-1], costs[i + 1] / costs[-1])
         plain = [Spec(LinUCB, label=f"lin-ucb d={d}")]
         private = [Spec(JointLinUCB, budget=BUDGET, label=f"joint-lin-ucb ε=1 d={d}")] if d <= 32 else []
-        settings = {"horizon": horizon, "runs": runs, "seed": 1810, "out": out}
-        world = {"dim": d, "arms": d * d, "gap": 0.1}
+        settings: dict[str, Any] = {"horizon": horizon, "runs": runs, "seed": 1810, "out": out}
+        world: dict[str, Any] = {"dim": d, "arms": d * d, "gap": 0.1}
         results.append(simulate(plain, gap(**world, noise="gaussian"), **settings, progress=part(report, 0, 0.4)))
         results.append(simulate(plain + private, gap(**world), **settings, progress=part(report, 0.4, 1)))
     result = Result([run for part_ in results for run in part_.runs])
@@ -91,16 +93,21 @@ def _total(result: Result, noise: str) -> float:
     return sum(float(np.mean(r)) for r in points(result, "lin-ucb", noise)[1])
 
 
-def _draw(
-    result: Result, dimensions: tuple[int, ...], slopes: dict[str, tuple[float, float]], path: Path
-) -> None:
+def _draw(result: Result, dimensions: tuple[int, ...], slopes: dict[str, tuple[float, float]], path: Path) -> None:
     canvas, axes = figure.subplots(1, 3, width=5.2)
-    for axis, noise, title in ((axes[0, 0], "gaussian", "Gaussian rewards"), (axes[0, 1], "bounded", "±1 rewards")):
+    for axis, noise, title in (
+        (axes[0, 0], "gaussian", "Gaussian rewards"),
+        (axes[0, 1], "bounded", "±1 rewards"),
+    ):
         groups = [g for g in result.groups() if g[0].bandit == "lin-ucb" and g[0].setting["noise"] == noise]
         figure.draw_panel(axis, groups)
         axis.set_title(f"LinUCB, {title}", loc="left")
     axis = axes[0, 2]
-    names = (("lin-ucb", "gaussian", "gaussian"), ("lin-ucb", "bounded", "±1"), ("joint-lin-ucb", "bounded", "joint-lin-ucb"))
+    names = (
+        ("lin-ucb", "gaussian", "gaussian"),
+        ("lin-ucb", "bounded", "±1"),
+        ("joint-lin-ucb", "bounded", "joint-lin-ucb"),
+    )
     for i, (bandit, noise, key) in enumerate(names):
         xs, regrets = points(result, bandit, noise)
         means = [float(np.mean(r)) for r in regrets]

@@ -18,6 +18,7 @@ from tacit.privacy.budget import Budget
 from tacit.reproductions.outcome import Finding, Outcome, mean
 
 BUDGET = Budget(1.0, 0.1)
+QUICK, FULL = 1_000_000, 50_000_000  # rounds
 GAPS = (0.0, 0.1)
 SPECS = (
     Spec(LinUCB, label="NonPrivate"),
@@ -31,10 +32,16 @@ SPECS = (
 
 
 def reproduce(*, quick: bool, runs: int | None, out: Path, progress: Progress | None = None) -> Outcome:
-    horizon = 1_000_000 if quick else 50_000_000
+    horizon = QUICK if quick else FULL
     worlds = [gap(dim=5, arms=25, gap=g) for g in GAPS]
     result = simulate(
-        SPECS, worlds, horizon=horizon, runs=runs or (2 if quick else 10), seed=2018, out=out, progress=progress
+        SPECS,
+        worlds,
+        horizon=horizon,
+        runs=runs or (2 if quick else 10),
+        seed=2018,
+        out=out,
+        progress=progress,
     )
     _draw(result, out / "figure.png")
     title = f"Shariff & Sheffet 2018, D.2: private variants over {horizon:,} rounds, ε = 1, δ = 0.1"
@@ -50,13 +57,19 @@ def _findings(result: Result) -> list[Finding]:
         gaussian, wishart = regret["Gaussian", g], regret["Wishart", g]
         out.append(
             Finding(
-                f"Gaussian below Wishart, gap {g}", f"{gaussian:,.0f} against {wishart:,.0f}", gaussian < wishart
+                f"Gaussian below Wishart, gap {g}",
+                f"{gaussian:,.0f} against {wishart:,.0f}",
+                gaussian < wishart,
             )
         )
     worst = regret["WishartUnshifted", 0.0]
     others = max(regret["Gaussian", 0.0], regret["Wishart", 0.0])
     out.append(
-        Finding("WishartUnshifted worst without a gap", f"{worst:,.0f}, the others at most {others:,.0f}", worst > others)
+        Finding(
+            "WishartUnshifted worst without a gap",
+            f"{worst:,.0f}, the others at most {others:,.0f}",
+            worst > others,
+        )
     )
     shifted, unshifted = regret["Wishart", 0.1], regret["WishartUnshifted", 0.1]
     out.append(

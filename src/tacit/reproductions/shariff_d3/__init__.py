@@ -22,6 +22,7 @@ from tacit.privacy.budget import Budget
 from tacit.reproductions.outcome import Finding, Outcome, part
 
 BUDGET = Budget(1.0, 0.1)
+QUICK, FULL = 300_000, 50_000_000  # rounds
 GAPS = (0.0, 0.1)
 VARIANTS = {
     "Wishart": {"noise": "wishart", "calibration": "paper"},
@@ -31,7 +32,7 @@ VARIANTS = {
 
 
 def reproduce(*, quick: bool, runs: int | None, out: Path, progress: Progress | None = None) -> Outcome:
-    horizon = 300_000 if quick else 50_000_000
+    horizon = QUICK if quick else FULL
     runs = runs or (2 if quick else 3)
     points = 5 if quick else 6
     results = []
@@ -62,7 +63,7 @@ def reproduce(*, quick: bool, runs: int | None, out: Path, progress: Progress | 
 
 
 def floors(plain: JointLinUCB, points: int) -> Array:
-    """rho_min from a sixteenth of the usual one to that of the unshifted Wishart noise (for Gaussian noise, times 64)."""
+    """rho_min from a sixteenth of the usual one to that of unshifted Wishart noise (Gaussian: 64 times it)."""
     usual = plain.regularizer.floor
     most = usual - plain.regularizer.shift if plain.noise == "wishart" else 64 * usual
     return np.geomspace(usual / 16, most, points)
@@ -116,14 +117,20 @@ def _table(curves: dict[tuple[str, float], tuple[Array, Array, Array]]) -> str:
     return to_text(table)
 
 
-def _draw(
-    curves: dict[tuple[str, float], tuple[Array, Array, Array]], usual: dict[str, float], path: Path
-) -> None:
+def _draw(curves: dict[tuple[str, float], tuple[Array, Array, Array]], usual: dict[str, float], path: Path) -> None:
     canvas, axes = figure.subplots(1, len(VARIANTS), width=4.6)
     for axis, name in zip(axes[0], VARIANTS, strict=True):
         for i, g in enumerate(GAPS):
             floor, regret, error = curves[name, g]
-            axis.errorbar(floor, regret, yerr=2 * np.nan_to_num(error), marker="o", markersize=4, label=f"gap {g}", **figure.style(i))
+            axis.errorbar(
+                floor,
+                regret,
+                yerr=2 * np.nan_to_num(error),
+                marker="o",
+                markersize=4,
+                label=f"gap {g}",
+                **figure.style(i),
+            )
         axis.axvline(usual[name], color="#7F7F7F", linestyle=":", linewidth=1.2, label="usual shift")
         axis.set(xscale="log", yscale="log", xlabel="ρ_min", ylabel="regret at the end")
         axis.set_title(name if name == "ours" else f"{name}, as published", loc="left")

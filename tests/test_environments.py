@@ -1,0 +1,203 @@
+"""Environments are what they say."""
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import stats
+from scipy.special import expit
+
+from tacit import LinUCB, Spec, environments, simulate
+from tacit.environments.replay import _read
+
+SYNTHETIC = ["ball", "sphere", "fixed", "basis", "shift", "gap", "rare", "skewed", "tail"]
+
+
+def rounds(world, count=2000, seed=0):
+    started = world.start(np.random.default_rng(seed), count)
+    block = world.block(count)
+    started.fill(block)
+    return block, started.theta
+
+
+@pytest.mark.parametrize("name", SYNTHETIC)
+@pytest.mark.parametrize("link", ["identity", "logistic", "probit"])
+def test_arms_in_the_ball_means_by_the_link_and_rewards_in_range(name, link):
+    kind = getattr(environments, name)
+    size = {"dim": 5, "arms": 5}
+    world = kind(**size, radius=2.0, link=link)
+    block, theta = rounds(world)
+    assert np.linalg.norm(theta) == pytest.approx(2.0)
+    assert np.linalg.norm(block.arms, axis=2).max() <= 1 + 1e-12
+    mean = {"identity": lambda z: z, "logistic": expit, "probit": stats.norm.cdf}[link]
+    assert np.allclose(block.means, mean(block.arms @ theta))
+    bandit = LinUCB(dim=5)
+    bandit.play(block)
+    low, high = world.rewards
+    assert set(np.unique(block.reward)) <= {low, high}
+    chosen = block.means[np.arange(2000), block.index]
+    # mean of reward - its expectation: 5 standard errors, false alarm < 1e-6 a case
+    assert abs((block.reward - chosen).mean()) < 5 * (high - low) / 2 / np.sqrt(2000)
+    assert np.allclose(block.regret, block.means.max(axis=1) - chosen)
+
+
+def test_ball_is_uniform():
+    """|x|^d is uniform (Kolmogorov-Smirnov, false alarm 1e-6), and rejects the sphere and a wrong exponent."""
+    block, _ = rounds(environments.ball(dim=4, arms=5))
+    length = np.linalg.norm(block.arms.reshape(-1, 4), axis=1)
+    assert stats.kstest(length**4, "uniform").pvalue > 1e-6
+    assert stats.kstest(length**3, "uniform").pvalue < 1e-6
+    sphere, _ = rounds(environments.sphere(dim=4, arms=5))
+    assert np.allclose(np.linalg.norm(sphere.arms, axis=2), 1)
+
+
+def test_fixed_and_basis_never_change():
+    for world in (environments.fixed(dim=3, arms=4), environments.basis(dim=4, arms=4)):
+        block, _ = rounds(world, 50)
+        assert (block.arms == block.arms[0]).all()
+    with pytest.raises(ValueError, match="as many arms as dimensions"):
+        environments.basis(dim=4, arms=5)
+
+
+def test_shift_changes_subspace_half_way():
+    block, _ = rounds(environments.shift(dim=5, arms=4), 400)
+    before, after = block.arms[:200].reshape(-1, 5), block.arms[200:].reshape(-1, 5)
+    assert np.linalg.matrix_rank(before, tol=1e-9) == np.linalg.matrix_rank(after, tol=1e-9) == 2
+    assert np.abs(before @ after.T).max() < 1e-12
+
+
+@pytest.mark.parametrize("gap", [0.0, 0.1, 0.5])
+def test_gap(gap):
+    block, theta = rounds(environments.gap(dim=4, arms=6, gap=gap))
+    values = np.sort(block.arms @ theta, axis=1)
+    assert np.allclose(values[:, -1], 0.75)
+    assert values[:, -2].max() <= 0.75 - gap + 1e-12
+    assert values[:, 0].min() >= -0.75 - 1e-12
+    assert len(np.unique(block.means.argmax(axis=1))) == 6  # the best arm's place tells nothing
+
+
+def test_rare_offers_the_good_direction_in_one_round_of_twenty():
+    signs = set()
+    for seed in range(12):
+        block, theta = rounds(environments.rare(dim=5, arms=4, radius=3.0), seed=seed)
+        along = np.abs(block.arms @ theta) > 0.79 * 3
+        share = along.any(axis=1).mean()
+        assert abs(share - 0.05) < 5 * np.sqrt(0.05 * 0.95 / 2000)
+        signs.add(np.sign((block.arms @ theta)[along].mean()))
+    assert signs == {-1.0, 1.0}
+
+
+def test_tail_has_a_constant_entry():
+    block, theta = rounds(environments.tail(dim=5, arms=3))
+    assert np.allclose(block.arms[:, :, 4], np.sqrt(0.5))
+    assert theta[4] == pytest.approx(np.sqrt(0.5))
+    assert block.means.min() >= 0
+    assert block.means.max() <= 1
+
+
+def test_skewed_saturates_the_link_in_half_of_the_rounds():
+    block, _ = rounds(environments.skewed())
+    high = block.arms[:, 0, 0] > 0
+    assert abs(high.mean() - 0.5) < 0.06
+    spread = block.means.max(axis=1) - block.means.min(axis=1)
+    assert spread[high].mean() < 0.8 * spread[~high].mean()
+
+
+@pytest.mark.parametrize(("kind", "arms", "dim"), [(environments.digits, 10, 60), (environments.breast_cancer, 2, 12)])
+def test_real_data(kind, arms, dim):
+    world = kind()
+    assert (world.arms, world.dim) == (arms, dim)
+    block, theta = rounds(world, 300)
+    assert theta is None
+    assert np.linalg.norm(block.arms, axis=2).max() <= 1 + 1e-12
+    assert (block.means.sum(axis=1) == 1).all()
+    with pytest.raises(ValueError, match=f"Expected dim={dim}"):
+        kind(dim=3)
+
+
+def test_gaussian_rewards_are_for_identity_links():
+    block, _ = rounds(environments.ball(dim=2, noise="gaussian"))
+    assert stats.kstest(block.noise, "norm").pvalue > 1e-6
+    with pytest.raises(ValueError, match="link='identity'"):
+        environments.ball(link="logistic", noise="gaussian")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"dim": 0}, {"arms": 0}, {"radius": -1.0}, {"link": "cauchit"}, {"noise": "cauchy"}, {"dim": 2.5}],
+)
+def test_bad_settings(wrong):
+    with pytest.raises(ValueError, match="Expected"):
+        environments.ball(**wrong)
+
+
+def log(tmp_path, suffix, count=4000, seed=0):
+    """A log of a skewed policy over 3 arms with contexts of 2 numbers; arm 2 is good where x0 > 0, arm 0 else."""
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(-0.7, 0.7, (count, 2))
+    probabilities = np.array([0.2, 0.3, 0.5])
+    action = rng.choice(3, count, p=probabilities)
+    best = np.where(x[:, 0] > 0, 2, 0)
+    reward = (rng.random(count) < np.where(action == best, 0.9, 0.1)).astype(float)
+    frame = pl.DataFrame(
+        {
+            "x0": x[:, 0],
+            "x1": x[:, 1],
+            "action": action,
+            "reward": reward,
+            "propensity": probabilities[action],
+        }
+    )
+    path = tmp_path / f"log{suffix}"
+    frame.write_csv(path) if suffix == ".csv" else frame.write_parquet(path)
+    return path
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_replay_learns_from_a_log(tmp_path, suffix):
+    world = environments.replay(file=str(log(tmp_path, suffix)))
+    assert (world.arms, world.dim, world.rounds) == (3, 6, 4000)
+    result = simulate([Spec(LinUCB, width_scale=0.2)], world, horizon=10_000, runs=3, seed=0)
+    (row,) = result.rows
+    assert row["regret_mean"] is None
+    assert row["horizon"] == 4000
+    used = result.runs[0].rounds
+    # kept with probability 0.2 / p each: 0.6 of the rounds; a third of those agree, or any policy's share
+    assert abs(used - 4000 * 0.6 / 3) < 6 * np.sqrt(800)
+    assert row["reward_mean"] > 0.6  # uniform play has 0.37
+
+
+def test_replay_of_uniform_play_is_unbiased(tmp_path):
+    """Rejection makes a skewed log uniform: a fixed arm's replayed mean is its true mean (5 standard errors)."""
+    world = environments.replay(file=str(log(tmp_path, ".parquet", 20_000)))
+    world_rounds, _ = rounds(world, 20_000)
+    kept = world_rounds.logged < 3  # 0.2 / p of the rounds: 12000 or so; what follows never counts
+    assert abs(kept.sum() - 12_000) < 400
+    for arm in range(3):
+        assert abs((world_rounds.logged[kept] == arm).mean() - 1 / 3) < 0.025
+    assert abs(world_rounds.means[world_rounds.logged == 1, 0].mean() - 0.1) < 5 * np.sqrt(0.09 / 3800)
+
+
+def test_replay_with_an_arm_set_a_round(tmp_path):
+    rng = np.random.default_rng(1)
+    arms = rng.uniform(-0.5, 0.5, (50, 4, 3))
+    path = tmp_path / "arms.parquet"
+    pl.DataFrame({"arms": arms.tolist(), "action": [0] * 50, "reward": [2.0] * 50}).write_parquet(path)
+    world = environments.replay(file=str(path))
+    assert (world.arms, world.dim, world.rewards) == (4, 3, (2.0, 3.0))
+
+
+def test_bad_logs(tmp_path):
+    path = tmp_path / "bad.csv"
+    with pytest.raises(ValueError, match="does not exist"):
+        environments.replay(file=str(path))
+    for frame, message in (
+        ({"x0": [0.1]}, "columns action and reward"),
+        ({"action": [0], "reward": [1.0]}, "feature columns"),
+        ({"x0": [0.1], "action": [-1], "reward": [1.0]}, "negative one"),
+        ({"x0": [0.1], "action": [0], "reward": [1.0], "propensity": [0.0]}, r"propensities in \(0, 1\]"),
+        ({"x0": [0.1, 4.0], "action": [0, 0], "reward": [1.0, 0.0]}, "norm at most 1 .* got row 1"),
+    ):
+        pl.DataFrame(frame).write_csv(path)
+        _read.cache_clear()
+        with pytest.raises(ValueError, match=message):
+            environments.replay(file=str(path))

@@ -1,0 +1,114 @@
+"""The runner: same worlds for all, resumable, rows that say what they are."""
+
+import math
+
+import numpy as np
+import pytest
+
+from tacit import Budget, JointLinUCB, LinUCB, Spec, environments, simulate
+from tacit.errors import Interrupted
+from tacit.experiments.runner import run_once
+
+WORLD = environments.ball(dim=3, arms=5)
+SPECS = [Spec(LinUCB), Spec(JointLinUCB, budget=Budget(1.0, 1e-3))]
+
+
+def test_same_seed_same_result_whatever_the_number_of_workers():
+    a = simulate(SPECS, WORLD, horizon=700, runs=3, seed=5, workers=1)
+    b = simulate(SPECS, WORLD, horizon=700, runs=3, seed=5, workers=4)
+    c = simulate(SPECS, WORLD, horizon=700, runs=3, seed=6)
+    regrets = [[run.regret for run in result.runs] for result in (a, b, c)]
+    assert regrets[0] == regrets[1] != regrets[2]
+    assert len({run.regret for run in a.runs}) == 6
+
+
+def test_rows_sum_up_the_runs():
+    result = simulate(SPECS, WORLD, horizon=500, runs=4, seed=0)
+    row = result.rows[1]
+    regret = np.array([run.regret for run in result.runs if run.bandit == "joint-lin-ucb"])
+    assert row["regret_mean"] == pytest.approx(regret.mean())
+    assert row["regret_se"] == pytest.approx(regret.std(ddof=1) / 2)
+    assert row["regret_p95"] == pytest.approx(np.quantile(regret, 0.95))
+    assert row["regret_max"] == regret.max()
+    assert (row["runs"], row["epsilon"], row["delta"], row["horizon"]) == (4, 1.0, 1e-3, 500)
+    assert row["us_per_round"] > 0
+    run = result.runs[0]
+    assert run.at[-1] == 500
+    assert run.curve[-1] == pytest.approx(run.regret)
+    assert (np.diff(run.curve) >= 0).all()
+    assert result.frame.shape[0] == 8
+    assert "joint-lin-ucb ε=1" in result.table()
+
+
+def test_no_noise_is_null_in_rows():
+    spec = Spec(JointLinUCB, budget=Budget(math.inf, 0.1))
+    row = simulate([spec], WORLD, horizon=50, runs=1, seed=0).rows[0]
+    assert row["epsilon"] is None
+    assert row["regret_se"] is None
+    assert row["label"] == "joint-lin-ucb no noise"
+
+
+def test_interrupted_work_goes_on(tmp_path):
+    """Stopped after some of 12 runs; the second call computes only the rest and equals an uninterrupted one."""
+    whole = simulate(SPECS, WORLD, horizon=20_000, runs=6, seed=1)
+
+    def stop(share):
+        if share > 0.3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(Interrupted, match="runs are kept"):
+        simulate(SPECS, WORLD, horizon=20_000, runs=6, seed=1, out=tmp_path, progress=stop)
+    kept = list((tmp_path / "runs").iterdir())
+    assert 0 < len(kept) < 12
+    times = {path: path.stat().st_mtime_ns for path in kept}
+    rest = simulate(SPECS, WORLD, horizon=20_000, runs=6, seed=1, out=tmp_path)
+    assert {path: path.stat().st_mtime_ns for path in kept} == times
+    assert len(list((tmp_path / "runs").iterdir())) == 12
+    assert [run.regret for run in rest.runs] == [run.regret for run in whole.runs]
+    assert rest.write(tmp_path).exists()
+
+
+def test_kept_runs_are_told_apart_by_everything_that_matters(tmp_path):
+    for seed, horizon, scale in ((0, 50, 1.0), (1, 50, 1.0), (0, 60, 1.0), (0, 50, 0.5)):
+        simulate([Spec(LinUCB, width_scale=scale)], WORLD, horizon=horizon, runs=1, seed=seed, out=tmp_path)
+    assert len(list((tmp_path / "runs").iterdir())) == 4
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"horizon": 0}, {"runs": 0}, {"seed": -1}, {"seed": 1.5}, {"bandits": []}, {"environment": []}]
+)
+def test_bad_arguments(wrong):
+    arguments = {"bandits": SPECS, "environment": WORLD, "horizon": 10, "runs": 1, "seed": 0} | wrong
+    with pytest.raises(ValueError, match="Expected"):
+        simulate(arguments.pop("bandits"), arguments.pop("environment"), **arguments)
+
+
+def test_unknown_options_and_unbounded_rewards_are_refused_before_any_work():
+    with pytest.raises(ValueError, match="Expected options of LinUCB .* got budget"):
+        Spec(LinUCB, budget=Budget(1, 0.1))
+    with pytest.raises(ValueError, match="finite numbers"):
+        simulate([SPECS[1]], environments.ball(noise="gaussian"), horizon=10, runs=1, seed=0)
+    with pytest.raises(ValueError, match=r"Expected rewards in \[0, 1\]"):
+        simulate([Spec(LinUCB, rewards=(0.0, 1.0))], WORLD, horizon=10, runs=1, seed=0)
+
+
+def test_a_private_bandit_learns():
+    """Regret over 20000 rounds at epsilon = 1 is less than a third of uniform play's, in each of three worlds."""
+    for world in (
+        environments.ball(dim=3, arms=10),
+        environments.fixed(dim=3, arms=10),
+        environments.gap(dim=5, arms=25),
+    ):
+        run = run_once(Spec(JointLinUCB, budget=Budget(1.0, 1e-3)), world, 20_000, 3, 0, lambda _: None)
+        block = world.block(2000)
+        world.start(np.random.default_rng(0), 20_000).fill(block)
+        uniform = (block.means.max(axis=1) - block.means.mean(axis=1)).mean() * 20_000
+        assert run.regret < uniform / 3
+
+
+def test_figures_are_drawn(tmp_path):
+    result = simulate(SPECS, [WORLD, environments.tail()], horizon=300, runs=2, seed=0)
+    for name in ("curves.png", "curves.svg"):
+        result.plot(tmp_path / name)
+        assert (tmp_path / name).stat().st_size > 5000
+    result.plot(tmp_path / "log.png", title="On logarithmic axes", log=True)

@@ -33,7 +33,8 @@ def measure(progress: Callable[[float], None]) -> list[dict[str, Any]]:
         "tacit LinUCB": Spec(LinUCB),
     }
     others: dict[str, Callable[[int], float]] = {
-        "NumPy loop of JointLinUCB (tree)": numpy_joint_lin_ucb,
+        "NumPy loop of JointLinUCB (batched)": lambda rounds: numpy_joint_lin_ucb(rounds, "batched"),
+        "NumPy loop of JointLinUCB (tree)": lambda rounds: numpy_joint_lin_ucb(rounds, "tree"),
         "MABWiser LinUCB, not private": mabwiser,
         "contextualbandits LinUCB, not private": contextualbandits,
     }
@@ -91,43 +92,53 @@ def _arrays(state: Any) -> list[Any]:
     return [leaf for part in state for leaf in _arrays(part)] if isinstance(state, tuple) else [state]
 
 
-def numpy_joint_lin_ucb(rounds: int) -> float:
+def numpy_joint_lin_ucb(rounds: int, release: str) -> float:
     """The same algorithm with one NumPy call after another, as one would write it."""
-    bandit = JointLinUCB(dim=5, horizon=rounds, budget=BUDGET, release="tree", pending=1)
+    bandit = JointLinUCB(dim=5, horizon=rounds, budget=BUDGET, release=release, pending=1)
     rng = default_rng(0)
-    levels, dim = rounds.bit_length(), 5
-    sigma, shift = bandit.aggregator.sigma, bandit.regularizer.shift
+    dim, shift, scale = 5, bandit.regularizer.shift, bandit.contribution.scale
     sub, log_term, log_floor, _offset = bandit.confidence.numbers
-    scale = bandit.contribution.scale
     theta_star = rng.standard_normal(dim)
     theta_star /= np.linalg.norm(theta_star)
-    exact, noisy = np.zeros((levels, 2, dim, dim)), np.zeros((levels, 2, dim, dim))
-    t = 0
+    nodes: dict[int, tuple[Array, Array]] = {}  # noise of the live tree nodes
+    table = bandit.state.prefix.noise.table
+    gram, moment = np.zeros((dim, dim)), np.zeros(dim)
+    V, theta, boundary, step = shift * np.eye(dim), np.zeros(dim), int(bandit.state.counts[2]), 0
+    inverse = np.linalg.inv(V)
     started = time.perf_counter()
-    for _ in range(rounds):
+    for t in range(rounds):
+        if t >= boundary:
+            step += 1
+            if release == "tree":
+                level = (step & -step).bit_length() - 1
+                nodes = {height: node for height, node in nodes.items() if height > level}
+                nodes[level] = _symmetric(rng.standard_normal(20) * bandit.aggregator.sigma, scale)
+                noise = [sum(parts) for parts in zip(*nodes.values(), strict=True)]
+                boundary = t + 1
+            else:
+                noise = list(_symmetric(table[step - 1], scale))
+                boundary = max(t + 1, int(t * 1.1))
+            V = gram + noise[0] + shift * np.eye(dim)
+            inverse = np.linalg.inv(V)
+            theta = inverse @ (moment + noise[1])
         arms = rng.standard_normal((25, dim))
         arms /= np.linalg.norm(arms, axis=1, keepdims=True)
-        gram = noisy[:, 0].sum(axis=0) + shift * np.eye(dim)
-        moment = noisy[:, 1, 0].sum(axis=0)
-        inverse = np.linalg.inv(gram)
-        _, logdet = np.linalg.slogdet(gram)
-        width = sub * np.sqrt(log_term + max(0.0, logdet - log_floor))
+        width = sub * np.sqrt(log_term + max(0.0, np.linalg.slogdet(V)[1] - log_floor))
         images = arms @ inverse
         bonus = width * np.sqrt(np.einsum("ad,ad->a", arms, images))
         bonus += bandit.confidence.drift * np.linalg.norm(images, axis=1)
-        x = arms[np.argmax(arms @ (inverse @ moment) + bonus)]
+        x = arms[np.argmax(arms @ theta + bonus)]
         reward = 1.0 if rng.random() < (1 + x @ theta_star) / 2 else -1.0
-        t += 1
-        level = (t & -t).bit_length() - 1
-        node = np.zeros((2, dim, dim))
-        node[0], node[1, 0] = np.outer(x, x), reward * x
-        node += exact[:level].sum(axis=0)
-        exact[:level] = noisy[:level] = 0
-        exact[level] = node
-        noise = np.triu(rng.standard_normal((dim, dim)) * sigma / np.sqrt(2), 1)
-        noisy[level, 0] = node[0] + noise + noise.T + np.diag(rng.standard_normal(dim) * sigma)
-        noisy[level, 1, 0] = node[1, 0] + rng.standard_normal(dim) * sigma / scale
+        gram += np.outer(x, x)
+        moment += reward * x
     return 1e6 * (time.perf_counter() - started) / rounds
+
+
+def _symmetric(noise: Array, scale: float) -> tuple[Array, Array]:
+    """Noise in svec coordinates as a symmetric matrix and a vector."""
+    upper = np.zeros((5, 5))
+    upper[np.triu_indices(5)] = noise[:15] / np.sqrt(2)
+    return upper + upper.T - np.diag(np.diag(upper)) * (2 - np.sqrt(2)), noise[15:] / scale
 
 
 def mabwiser(rounds: int) -> float:

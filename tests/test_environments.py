@@ -7,7 +7,6 @@ from scipy import stats
 from scipy.special import expit
 
 from tacit import LinUCB, Spec, environments, simulate
-from tacit.environments.replay import _read
 
 SYNTHETIC = ["ball", "sphere", "fixed", "basis", "shift", "gap", "rare", "skewed", "tail"]
 
@@ -193,11 +192,10 @@ def test_bad_logs(tmp_path):
     for frame, message in (
         ({"x0": [0.1]}, "columns action and reward"),
         ({"action": [0], "reward": [1.0]}, "feature columns"),
-        ({"x0": [0.1], "action": [-1], "reward": [1.0]}, "negative one"),
+        ({"x0": [0.1], "action": [-1], "reward": [1.0]}, "a negative one or a fraction"),
         ({"x0": [0.1], "action": [0], "reward": [1.0], "propensity": [0.0]}, r"propensities in \(0, 1\]"),
         ({"x0": [0.1, 4.0], "action": [0, 0], "reward": [1.0, 0.0]}, "norm at most 1 .* got row 1"),
     ):
         pl.DataFrame(frame).write_csv(path)
-        _read.cache_clear()
         with pytest.raises(ValueError, match=message):
             environments.replay(file=str(path))

@@ -54,7 +54,7 @@ def test_identical_arms_rewards_regret_and_state(spec, world):
         assert np.array_equal(block.index, index)
         assert np.array_equal(block.reward, rewards)
         assert np.array_equal(block.regret, regret)
-    for a, b in zip(_leaves(one.state), _leaves(two.state), strict=True):
+    for a, b in zip(_leaves(one._state), _leaves(two._state), strict=True):
         assert np.array_equal(a, b)
 
 

@@ -161,7 +161,9 @@ def test_buffered_and_table_noise():
 def test_prefix_step_without_noise_is_a_running_sum():
     rng = np.random.default_rng(9)
     zeros = np.zeros(3)
-    state = continual.PrefixState(zeros.copy(), zeros.copy(), noise_state(continual.TREE, 40, 3), zeros.copy())
+    state = continual.PrefixState(
+        zeros.copy(), zeros.copy(), np.ones(1), noise_state(continual.TREE, 40, 3), zeros.copy()
+    )
     x = rng.standard_normal((40, 3))
     law = np.array([noise.SILENT, 0.0, 0.0])
     for t in range(40):

@@ -57,7 +57,7 @@ def test_interrupted_work_goes_on(tmp_path):
             raise KeyboardInterrupt
 
     with pytest.raises(Interrupted, match="runs are kept"):
-        simulate(SPECS, WORLD, horizon=20_000, runs=6, seed=1, out=tmp_path, progress=stop)
+        simulate(SPECS, WORLD, horizon=20_000, runs=6, seed=1, out=tmp_path, progress=stop, workers=2)
     kept = list((tmp_path / "runs").iterdir())
     assert 0 < len(kept) < 12
     times = {path: path.stat().st_mtime_ns for path in kept}
@@ -66,6 +66,32 @@ def test_interrupted_work_goes_on(tmp_path):
     assert len(list((tmp_path / "runs").iterdir())) == 12
     assert [run.regret for run in rest.runs] == [run.regret for run in whole.runs]
     assert rest.write(tmp_path).exists()
+
+
+def test_budgets_that_look_alike_are_different_rows():
+    specs = [Spec(JointLinUCB, budget=Budget(1.0, delta)) for delta in (1e-3, 1e-9)]
+    rows = simulate(specs, WORLD, horizon=50, runs=2, seed=0).rows
+    assert [(row["runs"], row["delta"]) for row in rows] == [(2, 1e-3), (2, 1e-9)]
+
+
+def test_what_the_run_settles_is_no_option():
+    for name, value in (("horizon", 5), ("source", None), ("pending", 3)):
+        with pytest.raises(ValueError, match=f"got {name}"):
+            Spec(JointLinUCB, **{name: value})
+
+
+def test_a_log_that_changed_is_run_again(tmp_path):
+    log = tmp_path / "log.csv"
+    means = []
+    for reward in (0.0, 1.0):
+        log.write_text("x0,action,reward\n" + f"0.5,0,{reward}\n0.5,1,{reward}\n" * 20)
+        spec = Spec(LinUCB, label=f"reward {reward}")
+        result = simulate([spec], environments.replay(file=str(log)), horizon=40, runs=1, seed=0, out=tmp_path)
+        means.append(result.rows[0]["reward_mean"])
+        again = Spec(LinUCB, label="another name")
+        kept = simulate([again], environments.replay(file=str(log)), horizon=40, runs=1, seed=0, out=tmp_path)
+        assert kept.rows[0]["label"] == "another name"
+    assert means == [0.0, 1.0]
 
 
 def test_kept_runs_are_told_apart_by_everything_that_matters(tmp_path):

@@ -42,7 +42,7 @@ def test_a_loaded_bandit_goes_on_bit_by_bit(bandit, tmp_path):
     for each in (bandit, again):
         each.observe(waiting[0], 1.0)
     assert play(bandit, np.random.default_rng(1), 60) == play(again, np.random.default_rng(1), 60)
-    assert np.array_equal(bandit.state.estimate.theta, again.state.estimate.theta)
+    assert np.array_equal(bandit._state.estimate.theta, again._state.estimate.theta)
     assert bandit.privacy == again.privacy
 
 
@@ -56,6 +56,18 @@ def test_the_file_is_for_its_owner_only_and_replaces_the_old_one_whole(tmp_path)
     assert LinUCB.load(path).choices == 1
     assert [p.name for p in tmp_path.iterdir()] == ["bandit.json"]
     assert json.loads(path.read_text())["raw data"] is True
+    (tmp_path / "bandit.json.new").touch(0o644)  # left over, and readable by others
+    bandit.save(path)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_noise_of_another_calibration_is_not_loaded(tmp_path, monkeypatch):
+    path = tmp_path / "bandit.json"
+    bandit = JointLinUCB(dim=3, horizon=200, budget=Budget(1, 0.1))
+    bandit.save(path)
+    monkeypatch.setattr("tacit.contribution.LinearContribution.sensitivity", 7.0)
+    with pytest.raises(BadState, match="another calibration"):
+        JointLinUCB.load(path)
 
 
 def test_bad_files(tmp_path):

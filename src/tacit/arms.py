@@ -25,7 +25,7 @@ def check(arms: Arms, dim: int) -> ArmSet:
     names = None
     if isinstance(arms, Mapping):
         names = tuple(arms)
-        arms = [np.asarray(arms[name], dtype=np.float64) for name in names] if names else np.empty((0, dim))
+        arms = [arms[name] for name in names] if names else np.empty((0, dim))  # type: ignore[assignment]
     features = as_array(arms)
     if features.ndim != 2 or features.shape[1] != dim:
         raise ValueError(f"Expected arms of shape (K, {dim}), got {features.shape}.")
@@ -39,7 +39,7 @@ def as_array(arms: Any) -> Array:
     """C-contiguous float64, or ValueError."""
     try:
         return np.ascontiguousarray(arms, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError("Expected arms to be numbers in rows of equal length.") from None
 
 

@@ -27,12 +27,6 @@ def non_negative(**values: float) -> None:
             raise ValueError(f"Expected {name} to be a number of at least 0, got {value!r}.")
 
 
-def finite(**values: float) -> None:
-    for name, value in values.items():
-        if not (_number(value) and math.isfinite(value)):
-            raise ValueError(f"Expected {name} to be a finite number, got {value!r}.")
-
-
 def probability(**values: float) -> None:
     for name, value in values.items():
         if not (_number(value) and 0 < value < 1):

@@ -24,7 +24,7 @@ from tacit.environments import Environment
 from tacit.errors import Interrupted, TacitError
 from tacit.experiments.result import Result
 from tacit.experiments.runner import simulate
-from tacit.experiments.spec import Spec, kebab
+from tacit.experiments.spec import FROM_THE_RUN, Spec, kebab
 from tacit.privacy.budget import Budget
 
 BANDITS: dict[str, type[Bandit]] = {kebab(kind.__name__): kind for kind in (LinUCB, JointLinUCB)}
@@ -66,6 +66,8 @@ def simulate_command(
     out: Annotated[Path | None, typer.Option(help="Keep every run here; an interrupted command goes on.")] = None,
 ) -> None:
     """Play bandits against each other in simulated worlds: regret, with its spread, and microseconds a round."""
+    if plot is not None and plot.suffix not in (".png", ".svg", ".pdf"):
+        raise ValueError(f"Expected a .png, .svg or .pdf file to plot to, got {plot}.")
     given = {"link": link, "dim": dim, "arms": arms, "radius": radius}
     worlds = [parse_environment(text, given) for text in env]
     specs = [spec for text in bandits for spec in parse_bandit(text, [parse_epsilon(e) for e in epsilon], delta)]
@@ -236,8 +238,9 @@ def parse_epsilon(text: str) -> float:
 def convert(kind: type, key: str, value: str) -> Any:
     """A string as the annotated type of that field."""
     fields = {f.name: f for f in dataclasses.fields(kind) if f.init}
-    if key not in fields or key in ("budget", "source", "state"):
-        usable = sorted(set(fields) - {"budget", "source"})
+    hidden = {"budget"} | FROM_THE_RUN
+    if key not in fields or key in hidden:
+        usable = sorted(set(fields) - hidden)
         raise ValueError(f"Expected an option of {kebab(kind.__name__)} ({', '.join(usable)}), got {key!r}.")
     hint = typing.get_type_hints(kind)[key]
     choices = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)

@@ -43,6 +43,11 @@ class Continual(ABC):
         return np.array([GAUSSIAN if self.sigma else SILENT, self.sigma, 0.0])
 
     @property
+    def fading(self) -> float:
+        """The factor by which earlier steps fade at each step: 1 for plain prefix sums."""
+        return 1.0
+
+    @property
     def column_norm(self) -> float:
         """The largest l2 norm of a column of the encoder over all leaves."""
         return self.column_norm_after(self.leaves)
@@ -66,7 +71,7 @@ class Continual(ABC):
 
     def init(self, source: Source) -> PrefixState:
         zeros = np.zeros(self.size)
-        return PrefixState(zeros.copy(), zeros.copy(), self.noise_state(source), zeros)
+        return PrefixState(zeros.copy(), zeros.copy(), np.array([self.fading]), self.noise_state(source), zeros)
 
     def release(self, state: PrefixState, source: Source) -> Array:
         """Close the open step and return the new released prefix. Each leaf's noise is drawn here, once."""

@@ -6,10 +6,11 @@ that nobody answers expires after `pending` later choices, so memory stays flat.
 
 import math
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, NoReturn, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -40,7 +41,8 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """The arms for a batch. Rows in `refused` (index -> reason) have index -1 and id 0 and take part in nothing."""
+    """The arms for a batch. Rows in `refused` (index -> reason) have index -1 and id 0; they count as choices that
+    nobody will answer, so that the schedule does not depend on what is in a row."""
 
     index: Index
     id: Index
@@ -62,13 +64,14 @@ class Bandit(ABC):
     horizon: int | None = None
     rewards: tuple[float, float] = (-math.inf, math.inf)
     pending: int = 100_000
-    state: Any = field(init=False, repr=False)
+    _state: Any = field(init=False, repr=False)  # RAW: no public accessor
     _tickets: Tickets = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         checks.positive_int(dim=self.dim, pending=self.pending)
+        self.dim, self.pending = int(self.dim), int(self.pending)
         self._tickets = Tickets(np.zeros(self.pending, np.int64), np.zeros((self.pending, self.dim)))
-        self.state = self.init()
+        self._state = self.init()
 
     # what an algorithm defines
 
@@ -89,18 +92,24 @@ class Bandit(ABC):
         """Add one user's datum, checked, to the open step."""
 
     @abstractmethod
-    def play(self, block: Block) -> None:
-        """Choose and observe for a whole block of simulated rounds: the same kernels, in one loop."""
+    def _play(self, block: Block) -> None:
+        """The rounds of `block` in one compiled loop."""
 
     @property
     @abstractmethod
     def privacy(self) -> Certificate:
         """The claim, and what it rests on."""
 
+    def _plan_numbers(self) -> list[float]:
+        """What the noise in a saved state was drawn with; a state that does not match is not loaded."""
+        return []
+
     # the face
 
     def choose(self, arms: Arms, *, available: npt.ArrayLike | None = None) -> Choice:
-        """The arm for one user. `arms`: (K, d) numbers, or a mapping name -> features; `available`: K booleans."""
+        """The arm for one user. `arms`: (K, d) numbers, or a mapping name -> features; `available`: K booleans.
+
+        A request that is refused is no user: it changes nothing."""
         features, names = arm_sets.check(arms, self.dim)
         index = arm_sets.check_mask(available, len(features))
         self._room(1)
@@ -112,19 +121,21 @@ class Bandit(ABC):
 
     def choose_many(self, arms: npt.ArrayLike) -> Choices:
         """The arms for n users at one state, from (n, K, d) numbers: a micro-batch, one step of the release. A bad row
-        is refused alone."""
-        features = arm_sets.as_array(arms)
-        if features.ndim != 3 or features.shape[2] != self.dim:
-            raise ValueError(f"Expected arms of shape (n, K, {self.dim}), got {features.shape}.")
-        problems = arm_sets.problems(features)
-        good = [i for i, problem in enumerate(problems) if problem is None]
-        index, ids = np.full(len(features), -1), np.zeros(len(features), np.int64)
-        if good:
-            self._room(len(good))
+        is refused alone; it counts as a choice all the same."""
+        features, problems = self._rows(arms)
+        count = len(features)
+        index, ids = np.full(count, -1), np.zeros(count, np.int64)
+        if count:
+            self._room(count)
             self._advance()
+        good = [i for i, problem in enumerate(problems) if problem is None]
+        if good:
             index[good] = self._pick(features[good])
-            for i in good:
+        for i, problem in enumerate(problems):
+            if problem is None:
                 ids[i] = self._ticket(features[i, index[i]])
+            else:
+                self._state.counts[CHOICES] += 1
         return Choices(index, ids, {i: problem for i, problem in enumerate(problems) if problem})
 
     def observe(self, choice: Choice | int, reward: float) -> None:
@@ -146,15 +157,22 @@ class Bandit(ABC):
         refused = {}
         for row, (ticket, reward) in enumerate(zip(ids, rewards, strict=True)):
             try:
-                self.observe(int(ticket), reward)
-            except (ValueError, TypeError, UnknownChoice) as error:
+                self.observe(ticket, reward)
+            except (ValueError, UnknownChoice) as error:
                 refused[row] = str(error)
         return refused
+
+    def play(self, block: Block) -> None:
+        """Choose and observe for a whole block of simulated rounds: the same kernels, in one loop."""
+        if block.arms.shape[2] != self.dim:
+            raise ValueError(f"Expected a block with arms of {self.dim} dimensions, got {block.arms.shape[2]}.")
+        self._room(len(block.noise))
+        self._play(block)
 
     @property
     def choices(self) -> int:
         """Choices made so far."""
-        return int(self.state.counts[CHOICES])
+        return int(self._state.counts[CHOICES])
 
     def save(self, path: str | Path) -> None:
         """Write settings, state, tickets and noise to a file that only its owner may read: it holds raw data."""
@@ -165,6 +183,9 @@ class Bandit(ABC):
         """A bandit that goes on exactly where the saved one stood."""
         return storage.load(cls, Path(path))
 
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("Expected save and load for a bandit, got pickle or copy: its state is raw data.")
+
     # helpers
 
     def _room(self, count: int) -> None:
@@ -174,16 +195,44 @@ class Bandit(ABC):
                 f"got {self.choices} and {count} more."
             )
 
+    def _rows(self, arms: Any) -> tuple[Array, list[str | None]]:
+        """(n, K, d) features and what is wrong with each row, None if nothing; rows that are no numbers are zeros."""
+        try:
+            features = arm_sets.as_array(arms)
+            if features.ndim == 3 and features.shape[2] == self.dim:
+                return features, list(arm_sets.problems(features))
+            raise ValueError(f"Expected arms of shape (n, K, {self.dim}), got {features.shape}.")
+        except ValueError as error:
+            if isinstance(arms, np.ndarray) or not isinstance(arms, Sequence):
+                raise ValueError(str(error)) from None
+        rows: list[Array | None] = []
+        for row in arms:
+            try:
+                converted = arm_sets.as_array(row)
+                rows.append(converted if converted.ndim == 2 and converted.shape[1] == self.dim else None)
+            except ValueError:
+                rows.append(None)
+        sizes = Counter(len(row) for row in rows if row is not None)
+        if not sizes:
+            raise ValueError(f"Expected arms of shape (n, K, {self.dim}), got no such row.")
+        size = sizes.most_common(1)[0][0]
+        right = [row is not None and len(row) == size for row in rows]
+        stacked = np.stack([row if ok else np.zeros((size, self.dim)) for row, ok in zip(rows, right, strict=True)])  # type: ignore[misc]
+        reason = f"Expected {size} arms of {self.dim} numbers, as in most rows."
+        return stacked, [
+            problem if ok else reason for problem, ok in zip(arm_sets.problems(stacked), right, strict=True)
+        ]
+
     def _problem(self, reward: float) -> str | None:
         low, high = self.rewards
         if isinstance(reward, bool) or not isinstance(reward, int | float | np.integer | np.floating):
             return f"Expected a reward that is a number, got {type(reward).__name__}."
-        if not math.isfinite(reward) or not low <= reward <= high:
+        if not low <= reward <= high or not abs(reward) < math.inf:
             return f"Expected a finite reward in [{low:g}, {high:g}], got one outside."
         return None
 
     def _ticket(self, x: Array) -> int:
-        self.state.counts[CHOICES] += 1
+        self._state.counts[CHOICES] += 1
         ticket = self.choices
         slot = ticket % self.pending
         self._tickets.ids[slot] = ticket
@@ -201,5 +250,5 @@ class Bandit(ABC):
             )
         slot = int(ticket % self.pending)
         if self._tickets.ids[slot] != ticket:
-            raise UnknownChoice("Expected one reward for each choice, got a second one.")
+            raise UnknownChoice("Expected one reward for each choice, got a second one or one for a refused row.")
         return slot

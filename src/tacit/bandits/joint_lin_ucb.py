@@ -14,7 +14,7 @@ from tacit.checks import Array
 from tacit.contribution import LinearContribution, balanced_scale
 from tacit.estimators import ridge
 from tacit.kernels.block import Block
-from tacit.kernels.rounds import BOUNDARY, CHOICES, STEPS, JointState, joint_rounds, next_boundary
+from tacit.kernels.rounds import BOUNDARY, CHOICES, JointState, joint_rounds, next_boundary
 from tacit.policies import ucb
 from tacit.privacy import gaussian, ledger
 from tacit.privacy.budget import Budget
@@ -35,6 +35,7 @@ class JointLinUCB(Bandit):
     leaves is the released sums and, to each user, a function of them and of that user's own arms. With probability
     1 - failure the confidence set holds in all rounds, for rewards linear in x, |theta*| <= radius.
     Reference: Shariff & Sheffet 2018, arXiv:1810.00068, Algorithm 1 and section 4.
+    A row of a batch that is refused counts as a choice; a request that is refused alone is no user.
     Departure: calibration="exact" replaces the paper's constants by the exact Gaussian curve, the tight sensitivity of
     (x x', y x) without y^2, and a confidence width that shrinks where the released Gram matrix is large.
     calibration="paper" keeps them (its certificate shows the epsilon that they really give). The sum of y^2 is never
@@ -61,6 +62,7 @@ class JointLinUCB(Bandit):
 
     def __post_init__(self) -> None:
         checks.positive_int(dim=self.dim, horizon=self.horizon, first=self.first)
+        self.dim, self.horizon, self.first = int(self.dim), int(self.horizon or 0), int(self.first)
         checks.positive(radius=self.radius)
         checks.non_negative(width_scale=self.width_scale)
         checks.interval(rewards=self.rewards)
@@ -163,7 +165,7 @@ class JointLinUCB(Bandit):
         if steps == 0:
             return ()
         if isinstance(self.aggregator, WishartTree):
-            count = steps.bit_length()
+            count = 2 * steps.bit_length() - 1  # a late reward moves a user between leaves, from one path to another
             name = "Shariff & Sheffet 2018, Theorem 8"
             return (RepeatedRelease(self.noise, statistic, name, *self._node, count, self.aggregator.dof),)
         norm = self.aggregator.column_norm_after(steps)
@@ -172,30 +174,31 @@ class JointLinUCB(Bandit):
     # the algorithm
 
     def init(self) -> JointState:
-        counts = np.zeros(3, np.int64)
+        counts = np.zeros(2, np.int64)
         counts[BOUNDARY] = next_boundary(0, *self._schedule)
         start = max(self.regularizer.shift, self.regularizer.floor)
         return JointState(counts, self.aggregator.init(self.source), ridge.empty(self.dim, start))
 
     def _advance(self) -> None:
-        counts = self.state.counts
+        counts = self._state.counts
         if counts[CHOICES] >= counts[BOUNDARY]:
-            released = self.aggregator.release(self.state.prefix, self.source)
-            ridge.update(released, self.contribution.scale, self.regularizer.shift, self.state.estimate)
-            counts[STEPS] += 1
+            released = self.aggregator.release(self._state.prefix, self.source)
+            ridge.update(released, self.contribution.scale, self.regularizer.shift, self._state.estimate)
             counts[BOUNDARY] = next_boundary(counts[CHOICES], *self._schedule)
 
     def _pick(self, features: Array) -> Index:
-        return ucb.choose_many(features, self.state.estimate, self.confidence)
+        return ucb.choose_many(features, self._state.estimate, self.confidence)
 
     def _learn(self, x: Array, reward: float) -> None:
-        self.contribution.add(x, reward, self.state.prefix.open)
+        self.contribution.add(x, reward, self._state.prefix.open)
 
-    def play(self, block: Block) -> None:
+    def _play(self, block: Block) -> None:
+        if not isinstance(self.source, Simulated):
+            raise ValueError("Expected simulated noise for a simulated block of rounds, got another source.")
         joint_rounds(
             self.source.generator,
             block,
-            self.state,
+            self._state,
             self.aggregator.law,
             self._schedule,
             np.array(self.rewards),
@@ -205,19 +208,26 @@ class JointLinUCB(Bandit):
             self.confidence.drift,
         )
 
+    @property
+    def _steps(self) -> int:
+        return int(self._state.prefix.noise.step[0])
+
+    def _plan_numbers(self) -> list[float]:
+        return [self.aggregator.sigma, self.aggregator.column_norm, self.contribution.scale, self.regularizer.shift]
+
     # what may be shown
 
     @property
     def statistics(self) -> Statistics:
         """The released sums."""
-        steps = max(1, int(self.state.counts[STEPS]))
+        steps = max(1, self._steps)
         std = self.aggregator.gain(np.array([float(steps)]))[0] * self.aggregator.sigma
-        return Statistics.unpack(self.state.prefix.released, self.dim, self.contribution.scale, float(std))
+        return Statistics.unpack(self._state.prefix.released, self.dim, self.contribution.scale, float(std))
 
     @property
     def privacy(self) -> Certificate:
         noisy = self.budget.epsilon < math.inf
-        spent = self._releases(int(self.state.counts[STEPS]))
+        spent = self._releases(self._steps)
         caveats = []
         if not noisy:
             caveats.append("No noise is added: epsilon is infinite.")

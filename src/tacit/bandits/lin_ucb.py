@@ -33,6 +33,8 @@ class LinUCB(Bandit):
     width_scale: float = 1.0
 
     def __post_init__(self) -> None:
+        checks.positive_int(dim=self.dim)
+        self.dim = int(self.dim)
         checks.positive(radius=self.radius, ridge=self.ridge, subgaussian=self.subgaussian)
         checks.non_negative(width_scale=self.width_scale)
         if self.horizon is not None:
@@ -50,19 +52,19 @@ class LinUCB(Bandit):
         super().__post_init__()
 
     def init(self) -> LinearState:
-        return LinearState(np.zeros(3, np.int64), np.zeros(self.dim), ridge.empty(self.dim, self.ridge))
+        return LinearState(np.zeros(2, np.int64), np.zeros(self.dim), ridge.empty(self.dim, self.ridge))
 
     def _advance(self) -> None:
         """Nothing to close: every reward is used at once."""
 
     def _pick(self, features: Array) -> Index:
-        return ucb.choose_many(features, self.state.estimate, self.confidence)
+        return ucb.choose_many(features, self._state.estimate, self.confidence)
 
     def _learn(self, x: Array, reward: float) -> None:
-        rank_one(x, reward, self.state.moment, self.state.estimate)
+        rank_one(x, reward, self._state.moment, self._state.estimate)
 
-    def play(self, block: Block) -> None:
-        linear_rounds(block, self.state, self.confidence.numbers)
+    def _play(self, block: Block) -> None:
+        linear_rounds(block, self._state, self.confidence.numbers)
 
     @property
     def privacy(self) -> Certificate:

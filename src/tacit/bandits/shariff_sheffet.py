@@ -67,7 +67,13 @@ def _gaussian(upsilon: float, moment: float, drift: float, shift: float | None) 
 
 
 def wishart_dof(epsilon0: float, delta0: float, dim: int) -> int:
-    """Theorem 8: d + 1 + 28 ln(4 / delta0) / epsilon0^2 degrees of freedom make one node (epsilon0, delta0)-private."""
+    """Theorem 8: d + 1 + 28 ln(4 / delta0) / epsilon0^2 degrees of freedom make one node (epsilon0, delta0)-private,
+    for epsilon0 < 1 and delta0 < 1 / e (Sheffet 2015, Theorem 4.1; beyond that it is false)."""
+    if not (0 < epsilon0 < 1 and 0 < delta0 < 1 / math.e):
+        raise ValueError(
+            "Expected a budget that gives each node of a Wishart tree epsilon below 1 and delta below 1/e, "
+            f"got {epsilon0:.3g} and {delta0:.3g}."
+        )
     return dim + 1 + math.ceil(28 / epsilon0**2 * math.log(4 / delta0))
 
 
@@ -78,19 +84,23 @@ def wishart_paper_node(budget: Budget, m: int) -> tuple[float, float]:
 
 @functools.lru_cache(maxsize=64)
 def wishart_exact_node(budget: Budget, m: int) -> tuple[float, float]:
-    """The share of one node that needs the fewest degrees of freedom: m nodes, composed optimally, stay in budget."""
+    """The share of one node that needs the fewest degrees of freedom: 2 m - 1 nodes, composed optimally, are in budget.
+
+    A user is in m nodes, and one whose reward arrives in another step in up to m - 1 others besides: arrival times are
+    covered, which Gaussian noise has for free."""
+    count = 2 * m - 1
     best = (math.inf, 0.0, 0.0)
     for share in (0.05, 0.1, 0.2, 0.4, 0.6, 0.8):
-        delta0 = share * budget.delta / m
-        low, high = 0.0, budget.epsilon
+        delta0 = share * budget.delta / count
+        low, high = 0.0, min(budget.epsilon, 1 - 1e-9)
         for _ in range(60):
             middle = (low + high) / 2
-            inside = repeated_delta(middle, delta0, m, 0.999 * budget.epsilon) <= budget.delta
+            inside = repeated_delta(middle, delta0, count, 0.999 * budget.epsilon) <= budget.delta
             low, high = (middle, high) if inside else (low, middle)
         if low > 0:
             best = min(best, (math.log(4 / delta0) / low**2, low, delta0))
     epsilon0, delta0 = best[1:]
-    while repeated_epsilon(epsilon0, delta0, m, budget.delta) > budget.epsilon:  # dp-accounting rounds up
+    while repeated_epsilon(epsilon0, delta0, count, budget.delta) > budget.epsilon:  # dp-accounting rounds up
         epsilon0 *= 0.999
     return epsilon0, delta0
 
@@ -108,12 +118,13 @@ def wishart_bounds(
     """Proposition 9, H ~ Wishart(L2 I, m dof) + shift I.
 
     The eigenvalues before the shift lie in L2 (sqrt(m dof) -+ (sqrt d + sqrt(2 ln(8 n / failure))))^2; the default
-    shift is -c of eq. (4). |h|_{H^-1} <= L (sqrt d + sqrt(2 ln(2 n / failure))) before the shift, and by Claim 20
-    times sqrt(floor before / floor after) after it; `published` takes the looser constant printed for that shift."""
+    shift is -c of eq. (4). |h|_{H^-1} <= L (sqrt d + sqrt(2 ln(2 n / failure))) before the shift, and by Claim 20 times
+    sqrt(floor before / floor after) after it (for a positive shift, ceiling for floor); `published` takes the looser
+    constant printed for that shift."""
     square = 1 + largest_reward**2
     root = math.sqrt(m * dof)
     spread = math.sqrt(dim) + math.sqrt(2 * math.log(8 * n / failure))
-    other = math.sqrt(dim) + math.sqrt(2 * math.log(2 * n / failure))
+    other = math.sqrt(dim) + math.sqrt(2 * math.log((2 if published else 8) * n / failure))
     if root <= spread:
         raise ValueError(f"Expected more degrees of freedom than {spread**2 / m:.0f}, got {dof}.")
     floor, ceiling = square * (root - spread) ** 2, square * (root + spread) ** 2
@@ -122,7 +133,8 @@ def wishart_bounds(
     chosen = default if shift is None else shift
     if floor + chosen <= 0:
         raise ValueError(f"Expected a shift above {-floor:.6g} (minus the smallest eigenvalue), got {chosen:.6g}.")
-    perturbation = gamma * math.sqrt(floor / (floor + chosen))
+    edge = floor if chosen <= 0 else ceiling  # where lambda / (lambda + shift) is largest
+    perturbation = gamma * math.sqrt(edge / (edge + chosen))
     if published and shift is None:
         perturbation = math.sqrt(square) * math.sqrt(root * other)
     return Regularizer(shift=chosen, floor=floor + chosen, ceiling=ceiling + chosen, perturbation=perturbation)

@@ -4,11 +4,13 @@ import base64
 import dataclasses
 import hashlib
 import json
+import math
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+from numpy.random import Generator, default_rng
 
 from tacit.errors import BadState
 from tacit.privacy.budget import Budget
@@ -29,13 +31,15 @@ def save(bandit: "Bandit", path: Path) -> None:
     body = {
         "bandit": type(bandit).__name__,
         "settings": {f.name: _encode(getattr(bandit, f.name)) for f in dataclasses.fields(bandit) if f.init},
-        "state": [_encode(a) for a in _leaves(bandit.state)],
+        "plan": _encode(tuple(map(float, bandit._plan_numbers()))),
+        "state": [_encode(a) for a in _leaves(bandit._state)],
         "tickets": [_encode(bandit._tickets.ids[waiting]), _encode(bandit._tickets.features[waiting])],
     }
     text = json.dumps(body, sort_keys=True)
     document = {"format": FORMAT, "version": VERSION, "raw data": True, "sha256": _digest(text), "body": text}
     new = path.with_name(path.name + ".new")
-    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    new.unlink(missing_ok=True)
+    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
     with os.fdopen(descriptor, "w") as file:
         json.dump(document, file)
         file.flush()
@@ -48,7 +52,7 @@ def load(cls: type[B], path: Path) -> B:
         document = json.loads(path.read_text())
         if document["format"] != FORMAT:
             raise KeyError
-        version, digest, text = document["version"], document["sha256"], document["body"]
+        version, digest, text = document["version"], document["sha256"], str(document["body"])
     except (ValueError, KeyError, TypeError):
         raise BadState(f"Expected a saved bandit in {path.name}, got something else or a damaged file.") from None
     if version != VERSION:
@@ -59,13 +63,15 @@ def load(cls: type[B], path: Path) -> B:
     if body["bandit"] != cls.__name__:
         raise BadState(f"Expected a saved {cls.__name__} in {path.name}, got a {body['bandit']}.")
     bandit = cls(**{name: _decode(value) for name, value in body["settings"].items()})
-    for leaf, value in zip(_leaves(bandit.state), body["state"], strict=True):
+    if list(_decode(body["plan"])) != list(map(float, bandit._plan_numbers())):
+        raise BadState(f"Expected {path.name} to have the noise that its settings give now, got another calibration.")
+    for leaf, value in zip(_leaves(bandit._state), body["state"], strict=True):
         leaf[...] = _decode(value)
     ids, features = map(_decode, body["tickets"])
     bandit._tickets.ids[ids % bandit.pending] = ids
     bandit._tickets.features[ids % bandit.pending] = features
     for name, value in body["settings"].items():  # drawing the initial state may have moved the generator
-        if isinstance(value, dict) and "simulated" in value:
+        if isinstance(value, dict) and ("simulated" in value or "generator" in value):
             setattr(bandit, name, _decode(value))
     return bandit
 
@@ -80,9 +86,15 @@ def _encode(value: Any) -> Any:
         data = base64.b64encode(np.ascontiguousarray(value).tobytes()).decode()
         return {"dtype": value.dtype.str, "shape": list(value.shape), "base64": data}
     if isinstance(value, Budget):
-        return {"budget": [value.epsilon, value.delta]}
+        return {"budget": [_encode(float(value.epsilon)), float(value.delta)]}
     if isinstance(value, Simulated):
         return {"simulated": value.generator.bit_generator.state}
+    if isinstance(value, Generator):
+        return {"generator": value.bit_generator.state}
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"float": str(value)}
+    if isinstance(value, np.integer | np.floating):
+        return value.item()
     if isinstance(value, tuple):
         return {"tuple": [_encode(v) for v in value]}
     return value
@@ -95,7 +107,13 @@ def _decode(value: Any) -> Any:
         raw = np.frombuffer(base64.b64decode(value["base64"]), dtype=np.dtype(value["dtype"]))
         return raw.reshape(value["shape"]).copy()
     if "budget" in value:
-        return Budget(*value["budget"])
+        return Budget(*map(_decode, value["budget"]))
+    if "float" in value:
+        return float(value["float"])
+    if "generator" in value:
+        generator = default_rng(0)
+        generator.bit_generator.state = value["generator"]
+        return generator
     if "simulated" in value:
         source = Simulated(0)
         source.generator.bit_generator.state = value["simulated"]

@@ -56,7 +56,7 @@ def measure(progress: Callable[[float], None]) -> list[dict[str, Any]]:
             us = _ours(spec, length)
             grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
             bandit = spec.build(WORLD, length, SeedSequence(0))
-            state = sum(leaf.nbytes for leaf in _arrays(bandit.state))
+            state = sum(leaf.nbytes for leaf in _arrays(bandit._state))
             rows.append({"what": name, "rounds": length, "us_per_round": us, "state_bytes": state, "grown_mib": grown})
         progress(0.3 + 0.7 * (step + 1) / len(LENGTHS))
     return rows
@@ -101,9 +101,9 @@ def numpy_joint_lin_ucb(rounds: int, release: str) -> float:
     theta_star = rng.standard_normal(dim)
     theta_star /= np.linalg.norm(theta_star)
     nodes: dict[int, tuple[Array, Array]] = {}  # noise of the live tree nodes
-    table = bandit.state.prefix.noise.table
+    table = bandit._state.prefix.noise.table
     gram, moment = np.zeros((dim, dim)), np.zeros(dim)
-    V, theta, boundary, step = shift * np.eye(dim), np.zeros(dim), int(bandit.state.counts[2]), 0
+    V, theta, boundary, step = shift * np.eye(dim), np.zeros(dim), int(bandit._state.counts[1]), 0
     inverse = np.linalg.inv(V)
     started = time.perf_counter()
     for t in range(rounds):

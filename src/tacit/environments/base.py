@@ -79,6 +79,11 @@ class Environment(ABC):
         """How many rounds there are, if limited."""
         return None
 
+    @property
+    def data(self) -> str:
+        """What distinguishes the data behind this environment, if any: part of a kept run's identity."""
+        return ""
+
     def block(self, size: int) -> Block:
         """Room for `size` rounds of this environment."""
         kind, scale = self.reward_kind

@@ -10,6 +10,7 @@ left are replayed in random order, and one in K of them agrees. The rewards so c
 """
 
 import functools
+import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,19 +25,32 @@ from tacit.kernels.worlds import fill_log
 
 @dataclass(frozen=True, kw_only=True)
 class replay(Environment):
-    """dim, arms and the range of rewards come from the file."""
+    """dim and arms come from the file. `low` and `high` are the range of rewards; without them it is [0, 1] if the
+    log's rewards lie there, and the log's own range otherwise, which for people's data is a choice that data made."""
 
     file: str
+    low: float | None = None
+    high: float | None = None
     dim: int = 0
     arms: int = 0
 
     def __post_init__(self) -> None:
-        log = _read(self.file)
+        log = self._log()
         for field, actual in (("arms", log["arms"].shape[1]), ("dim", log["arms"].shape[2])):
             if getattr(self, field) not in (0, actual):
                 raise ValueError(f"Expected {field}={actual} for {self.file}, got {getattr(self, field)}.")
             object.__setattr__(self, field, int(actual))
         super().__post_init__()
+
+    def _log(self) -> dict[str, np.ndarray[Any, Any]]:
+        path = Path(self.file)
+        if not path.exists():
+            raise ValueError(f"Expected a Parquet or CSV file, got {self.file} which does not exist.")
+        return _read(self.file, path.stat().st_mtime_ns)
+
+    @property
+    def data(self) -> str:
+        return hashlib.sha256(Path(self.file).read_bytes()).hexdigest()
 
     @property
     def reward_kind(self) -> tuple[int, float]:
@@ -44,16 +58,18 @@ class replay(Environment):
 
     @property
     def rewards(self) -> tuple[float, float]:
-        log = _read(self.file)
+        log = self._log()
         low, high = float(log["reward"].min()), float(log["reward"].max())
+        if self.low is not None and self.high is not None:
+            return (self.low, self.high)
         return (0.0, 1.0) if low >= 0 and high <= 1 else (low, high if high > low else low + 1)
 
     @property
     def rounds(self) -> int:
-        return len(_read(self.file)["action"])
+        return len(self._log()["action"])
 
     def start(self, rng: Generator, horizon: int) -> World:
-        log = _read(self.file)
+        log = self._log()
         propensity = log["propensity"]
         kept = np.flatnonzero(rng.random(len(propensity)) < propensity.min() / propensity)
         order = rng.permutation(kept)
@@ -65,12 +81,10 @@ class replay(Environment):
 
 
 @functools.lru_cache(maxsize=4)
-def _read(file: str) -> dict[str, np.ndarray[Any, Any]]:
+def _read(file: str, _changed: int) -> dict[str, np.ndarray[Any, Any]]:
     import polars as pl
 
     path = Path(file)
-    if not path.exists():
-        raise ValueError(f"Expected a Parquet or CSV file, got {file} which does not exist.")
     frame = pl.read_csv(path) if path.suffix == ".csv" else pl.read_parquet(path)
     missing = {"action", "reward"} - set(frame.columns)
     if missing:
@@ -79,8 +93,10 @@ def _read(file: str) -> dict[str, np.ndarray[Any, Any]]:
         )
     action = frame["action"].to_numpy().astype(np.int64)
     reward = frame["reward"].to_numpy().astype(np.float64)
-    if not len(action) or action.min() < 0:
-        raise ValueError(f"Expected rounds with actions in 0.. in {file}, got none or a negative one.")
+    if not len(action) or action.min() < 0 or (action != frame["action"].to_numpy()).any():
+        raise ValueError(
+            f"Expected rounds with whole actions in 0.. in {file}, got none, a negative one or a fraction."
+        )
     if "arms" in frame.columns:
         arms = arm_sets.as_array(frame["arms"].to_list())
     else:

@@ -55,10 +55,10 @@ class Result:
 
     def groups(self) -> list[list[Run]]:
         """Runs that differ in nothing but their number, in order of first appearance."""
-        out: dict[tuple[str, str], list[Run]] = {}
+        out: dict[str, list[Run]] = {}
         for run in self.runs:
-            key = json.dumps([run.label, run.env, run.setting, run.horizon], sort_keys=True)
-            out.setdefault((key, run.env), []).append(run)
+            parts = [run.label, run.bandit, run.options, run.epsilon, run.delta, run.env, run.setting, run.horizon]
+            out.setdefault(json.dumps(parts, sort_keys=True), []).append(run)
         return list(out.values())
 
     @property

@@ -14,6 +14,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.random import SeedSequence, default_rng
 
@@ -24,6 +25,7 @@ from tacit.experiments.result import Result, Run
 from tacit.experiments.spec import Spec
 
 CURVE = 200  # points of a regret curve
+VERSION = 1  # of what a kept run means: raise it when a change makes old ones wrong
 BLOCK = 1 << 15  # features in a block: it stays in the cache
 
 Progress = Callable[[float], None]  # called with the share of the work that is done
@@ -172,6 +174,8 @@ def _kept(
         "options": spec.plain_options(),
         "budget": repr(spec.budget),
         "env": repr(world),
+        "data": world.data,
+        "version": VERSION,
         "horizon": horizon,
         "seed": seed,
         "run": run,
@@ -180,7 +184,7 @@ def _kept(
     path = folder / f"{key}.json"
     if path.exists():
         report(1.0)
-        return Run.read(path)
+        return msgspec.structs.replace(Run.read(path), label=spec.label)
     result = run_once(spec, world, horizon, seed, run, report)
     result.write(path)
     return result

@@ -12,6 +12,8 @@ from tacit.environments.base import Environment
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Simulated
 
+FROM_THE_RUN = {"horizon", "source", "policy", "pending"}
+
 
 class Spec:
     """`Spec(JointLinUCB, budget=Budget(1, 1e-6), noise="wishart")`: dim, radius, rewards, subgaussian, link and horizon
@@ -19,6 +21,7 @@ class Spec:
 
     def __init__(self, kind: type[Bandit], *, label: str | None = None, **options: Any) -> None:
         names = {f.name for f in dataclasses.fields(kind) if f.init}
+        names -= FROM_THE_RUN
         unknown = set(options) - names
         if unknown:
             raise ValueError(
@@ -27,7 +30,7 @@ class Spec:
         self.kind = kind
         self.options = options
         self._label = label
-        self._names = names
+        self._names = names | FROM_THE_RUN & {f.name for f in dataclasses.fields(kind)}
 
     def build(self, environment: Environment, horizon: int, seed: SeedSequence) -> Bandit:
         """A fresh bandit for one run, its noise drawn from `seed`."""
@@ -68,7 +71,7 @@ class Spec:
 
     def plain_options(self) -> dict[str, Any]:
         """Options as JSON takes them, without the budget."""
-        return {k: list(v) if isinstance(v, tuple) else v for k, v in self.options.items() if k != "budget"}
+        return {k: _plain(v) for k, v in self.options.items() if k != "budget"}
 
 
 def kebab(name: str) -> str:
@@ -78,3 +81,9 @@ def kebab(name: str) -> str:
 
 def _short(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_plain(v) for v in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value

@@ -7,6 +7,8 @@ Every mechanism here releases (exact prefix + noise_t) where noise_t is linear i
     CONSISTENT  the same, each node's estimate averaged with its children's by inverse variance (all nodes noised)
     TABLE       row t of a table of noise drawn in advance (square-root Toeplitz)
     BUFFERED    sum_i weight_i s_i with s_i <- decay_i s_i + z
+    HISTORY     sum_s weight_{t-s} z_s, all z kept in the table: for few leaves
+With a discount below 1 the sum of the closed steps, too, fades by that factor at each step.
 """
 
 from typing import Any, NamedTuple
@@ -16,7 +18,7 @@ import numpy as np
 from tacit.kernels.compile import inlined, kernel
 from tacit.kernels.noise import draw
 
-TREE, PADDED, CONSISTENT, TABLE, BUFFERED = 0, 1, 2, 3, 4
+TREE, PADDED, CONSISTENT, TABLE, BUFFERED, HISTORY = 0, 1, 2, 3, 4, 5
 
 
 class ContinualState(NamedTuple):
@@ -26,7 +28,7 @@ class ContinualState(NamedTuple):
     step: Any  # int64[1]: leaves so far
     levels: Any  # (levels, size): noise of the live node at each level, or the buffers
     pads: Any  # (levels, size): what a level that covers nothing holds (padded), or (0, size)
-    weights: Any  # (levels,): mixing weights (buffered), weight of a node's own noise (consistent)
+    weights: Any  # mixing weights (buffered), weight of a node's own noise (consistent), coefficients (history)
     decay: Any  # (levels,)
     table: Any  # (leaves, size), or (0, size)
 
@@ -35,7 +37,8 @@ class PrefixState(NamedTuple):
     """Prefix sums under continual release. Arrays, changed in place."""
 
     open: Any  # (size,): sum of the contributions of the open step. RAW
-    closed: Any  # (size,): sum of those of the closed steps. RAW
+    closed: Any  # (size,): (discounted) sum of those of the closed steps. RAW
+    discount: Any  # float64[1]
     noise: ContinualState
     released: Any  # (size,): closed + noise. RELEASED
 
@@ -70,6 +73,13 @@ def noise_step(state, z, out):
     if kind == TABLE:
         out[:] = state.table[t - 1]
         return
+    if kind == HISTORY:
+        state.table[t - 1] = z[0]
+        for s in range(t):
+            w = state.weights[t - 1 - s]
+            for j in range(size):
+                out[j] += w * state.table[s, j]
+        return
     if kind == BUFFERED:
         for i in range(levels.shape[0]):
             w, r = state.weights[i], state.decay[i]
@@ -100,7 +110,7 @@ def prefix_step(state, z):
     noise = np.empty(state.open.size)
     noise_step(state.noise, z, noise)
     for i in range(noise.size):
-        state.closed[i] += state.open[i]
+        state.closed[i] = state.discount[0] * state.closed[i] + state.open[i]
         state.open[i] = 0.0
         state.released[i] = state.closed[i] + noise[i]
 

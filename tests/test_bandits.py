@@ -325,7 +325,7 @@ def test_certificate():
     certificate = joint(budget=Budget(1.0, 0.1)).privacy
     assert (certificate.model, certificate.private, certificate.delta) == ("joint", False, 0.1)
     assert any("simulated" in c for c in certificate.caveats)
-    assert any("1/horizon" in c for c in certificate.caveats)
+    assert any("1/rounds" in c for c in certificate.caveats)
     assert "replace one user" in str(certificate)
     assert joint(budget=Budget(math.inf, 0.1)).privacy.epsilon is None
     assert LinUCB(dim=2).privacy.epsilon is None

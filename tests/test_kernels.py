@@ -182,7 +182,7 @@ def test_root_squares():
 
 def test_next_boundary():
     assert [rounds.next_boundary(c, 1.0, 1.0) for c in (0, 1, 7)] == [1, 2, 8]
-    assert [rounds.next_boundary(c, 15.0, 1.1) for c in (0, 3, 15, 16, 100)] == [15, 15, 16, 17, 110]
+    assert [rounds.next_boundary(c, 15.0, 1.1) for c in (0, 3, 15, 100, 1000)] == [15, 18, 30, 115, 1100]
 
 
 def test_rewards():

@@ -10,7 +10,9 @@ import numpy as np
 
 from tacit import checks
 from tacit.checks import Array
+from tacit.kernels.glm import Posterior, glm_contribute
 from tacit.kernels.linear import contribute
+from tacit.links import Link
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,3 +67,59 @@ def balanced_scale(dim: int, radius: float, largest_reward: float) -> float:
     b = np.logspace(-3, math.log10(2), 2000)
     noise = (2 + 2 * b + b * b / 2) * (largest_reward**2 / b + radius**2 * (dim + 1) / (2 * dim))
     return math.sqrt(float(b[np.argmin(noise)])) / largest_reward
+
+
+@dataclass(frozen=True, kw_only=True)
+class GLMContribution:
+    """v = (scale svec(weight x x'), response x): one step of iteratively reweighted least squares at a public iterate,
+    with weights that saturate (kernels.glm.linearize has the formulas). Each user is used once.
+
+    Bounds. With X = x / |x|, v = (scale W' svec(X X'), B' X) where, for rewards r in [0, 1] and m = max(mu, 1 - mu):
+        0 <= W' = k mu' |x| / m <= W = 2 mu'(0)   (mu' falls and m rises with |v|, for logistic and probit), and
+        |B'| = |r - mu + mu' v| / m <= 1: take v >= 0, so m = mu. r = 1: 1 - mu + mu' v falls in v (its derivative is
+        mu'' v <= 0) from 1/2, and m >= 1/2. r = 0: 0 <= mu - mu' v <= mu, as mu is concave there and mu(0) > 0. v < 0
+        by symmetry; r in between by convexity.
+    identity: W' = |x| <= W = 1 and |B'| = |y| / Y <= 1.
+    Sensitivity (replace one user), W' and B' free in their ranges and unit X, X' at |cos| = c, q = (scale W)^2:
+        |v - v'|^2 <= w^2 + w'^2 - 2 w w' c^2 + 2 + 2 c,   w, w' in [0, scale W],
+    convex in each of w and w', so largest at their ends: (W, 0) with c = 1 gives 4 + q, (W, W) with c = 1 / (2 q) gives
+    2 + 2 q + 1 / (2 q) (q >= 1/2), which is more if q > 1 + 1 / sqrt 2; (0, 0) gives 4:
+        D^2 = 4 + q  for q <= 1 + 1 / sqrt 2,  else  2 + 2 q + 1 / (2 q).
+    It is never less than twice the largest |v|^2 = 1 + q, so late rewards are covered."""
+
+    dim: int
+    link: Link
+    scale: float
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        checks.positive_int(dim=self.dim)
+        checks.positive(scale=self.scale)
+        checks.interval(rewards=(self.low, self.high))
+
+    @property
+    def size(self) -> int:
+        return self.dim * (self.dim + 1) // 2 + self.dim
+
+    @property
+    def sensitivity(self) -> float:
+        q = (self.scale * largest_weight(self.link)) ** 2
+        return math.sqrt(4 + q if q <= 1 + 1 / math.sqrt(2) else 2 + 2 * q + 1 / (2 * q))
+
+    def add(self, x: Array, y: float, posterior: Posterior, out: Array) -> None:
+        """out += v, linearised at the released posterior."""
+        glm_contribute(x, y, posterior, self.link.code, self.scale, self.low, self.high, out)
+
+
+def largest_weight(link: Link) -> float:
+    """W: 2 mu'(0) for logistic and probit, 1 for identity."""
+    return 2 * float(link.slope(0.0)) if link.bounded else 1.0
+
+
+def balanced_curvature(link: Link, radius: float) -> float:
+    """The scale of the curvature within a contribution: (4 share)^(1/4) sqrt(radius / W) minimises
+    D^2 (1 + share radius^2 / scale^2) for D^2 = 4 + (scale W)^2, where share = .09 is how much the
+    curvature's noise, seen through theta*, matters beside the moment's: chosen by regret on tuning seeds, since a ridge proportional to the
+    noise makes it matter little."""
+    return math.sqrt(0.6 * radius / largest_weight(link))

@@ -7,7 +7,7 @@ that nobody answers expires after `pending` later choices, so memory stays flat.
 import math
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn, Self
@@ -30,13 +30,18 @@ Index = np.ndarray[tuple[int], np.dtype[np.int64]]
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The arm for one user: its index, its name if the arms had names, the probability with which this user would get
-    it at this state, and the ticket with which its reward is reported."""
+    """The arm for one user: its index, its name if the arms had names, and the ticket with which its reward is
+    reported."""
 
     index: int
     name: str | None
-    propensity: float
     id: int
+    _propensity: Callable[[], float] = field(repr=False, compare=False)
+
+    @property
+    def propensity(self) -> float:
+        """The probability with which this user got this arm at that state; computed when asked for."""
+        return self._propensity()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +105,10 @@ class Bandit(ABC):
     def privacy(self) -> Certificate:
         """The claim, and what it rests on."""
 
+    def _propensity(self, features: Array, index: int) -> Callable[[], float]:
+        """What computes the probability of that one of (K, d) arms at the present state: 1 where nothing is drawn."""
+        return lambda: 1.0
+
     def _plan_numbers(self) -> list[float]:
         """What the noise in a saved state was drawn with; a state that does not match is not loaded."""
         return []
@@ -117,7 +126,8 @@ class Bandit(ABC):
         self._advance()
         picked = int(self._pick(offered[None])[0])
         chosen = picked if index is None else int(index[picked])
-        return Choice(chosen, names[chosen] if names else None, 1.0, self._ticket(features[chosen]))
+        propensity = self._propensity(offered, picked)
+        return Choice(chosen, names[chosen] if names else None, self._ticket(features[chosen]), propensity)
 
     def choose_many(self, arms: npt.ArrayLike) -> Choices:
         """The arms for n users at one state, from (n, K, d) numbers: a micro-batch, one step of the release. A bad row

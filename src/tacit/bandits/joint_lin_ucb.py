@@ -18,7 +18,7 @@ from tacit.kernels.rounds import BOUNDARY, CHOICES, JointState, joint_rounds, ne
 from tacit.policies import ucb
 from tacit.privacy import gaussian, ledger
 from tacit.privacy.budget import Budget
-from tacit.privacy.certificate import Certificate
+from tacit.privacy.certificate import Certificate, joint_certificate
 from tacit.privacy.ledger import GaussianRelease, Release, RepeatedRelease
 from tacit.privacy.noise import Simulated
 from tacit.statistics import Statistics
@@ -226,27 +226,12 @@ class JointLinUCB(Bandit):
 
     @property
     def privacy(self) -> Certificate:
-        noisy = self.budget.epsilon < math.inf
-        spent = self._releases(self._steps)
-        caveats = []
-        if not noisy:
-            caveats.append("No noise is added: epsilon is infinite.")
-        if noisy and not self.source.private:
-            caveats.append(f"The noise is {self.source.description}.")
-        if noisy and self.budget.delta * self.rounds >= 1:
-            caveats.append(
-                f"delta {self.budget.delta:g} is at or above 1/horizon = {1 / self.rounds:.3g}: it would allow "
-                "revealing a user outright."
-            )
-        return Certificate(
-            bandit=type(self).__name__,
-            model="joint" if noisy else "none",
-            private=noisy and self.source.private,
-            epsilon=self.epsilon if noisy else None,
-            delta=self.budget.delta if noisy else None,
-            budget=self.budget.epsilon if noisy else None,
-            spent=(ledger.epsilon_of(spent, self.budget.delta) if spent else 0.0) if noisy else None,
-            source=self.source.description if noisy else "none",
-            releases=self._releases(self.aggregator.leaves) if noisy else (),
-            caveats=tuple(caveats),
+        return joint_certificate(
+            type(self).__name__,
+            budget=self.budget,
+            epsilon=self.epsilon,
+            releases=self._releases(self.aggregator.leaves),
+            spent=self._releases(self._steps),
+            source=self.source,
+            rounds=self.rounds,
         )

@@ -13,7 +13,7 @@ from tacit.kernels.block import Block
 from tacit.kernels.linear import rank_one
 from tacit.kernels.rounds import LinearState, linear_rounds
 from tacit.policies import ucb
-from tacit.privacy.certificate import Certificate
+from tacit.privacy.certificate import Certificate, plain_certificate
 
 
 @dataclass(kw_only=True, eq=False)
@@ -68,13 +68,4 @@ class LinUCB(Bandit):
 
     @property
     def privacy(self) -> Certificate:
-        return Certificate(
-            bandit="LinUCB",
-            model="none",
-            private=False,
-            epsilon=None,
-            delta=None,
-            budget=None,
-            spent=None,
-            caveats=("This bandit is a non-private reference.",),
-        )
+        return plain_certificate("LinUCB", "This bandit is a non-private reference.")

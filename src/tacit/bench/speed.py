@@ -117,7 +117,7 @@ def numpy_joint_lin_ucb(rounds: int, release: str) -> float:
                 boundary = t + 1
             else:
                 noise = list(_symmetric(table[step - 1], scale))
-                boundary = max(t + 1, int(t * 1.1))
+                boundary = max(t + 15, int(t * 1.1))
             V = gram + noise[0] + shift * np.eye(dim)
             inverse = np.linalg.inv(V)
             theta = inverse @ (moment + noise[1])

@@ -95,8 +95,8 @@ def simulate(
 def run_once(spec: Spec, world: Environment, horizon: int, seed: int, run: int, report: Progress) -> Run:
     """One bandit in one world. Streams are named by what they are for: world, policy, privacy."""
     rounds = _rounds(world, horizon)
-    world_seed, _policy_seed, privacy_seed = SeedSequence([seed, run]).spawn(3)
-    bandit = spec.build(world, rounds, privacy_seed)
+    world_seed, bandit_seed = SeedSequence([seed, run]).spawn(2)
+    bandit = spec.build(world, rounds, bandit_seed)
     fill = world.start(default_rng(world_seed), rounds).fill
     size = max(1, min(1024, rounds, BLOCK // (world.arms * world.dim)))
     block = world.block(size)

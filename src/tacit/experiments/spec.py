@@ -5,7 +5,7 @@ import math
 import re
 from typing import Any
 
-from numpy.random import SeedSequence
+from numpy.random import SeedSequence, default_rng
 
 from tacit.bandits.face import Bandit
 from tacit.environments.base import Environment
@@ -33,7 +33,8 @@ class Spec:
         self._names = names | FROM_THE_RUN & {f.name for f in dataclasses.fields(kind)}
 
     def build(self, environment: Environment, horizon: int, seed: SeedSequence) -> Bandit:
-        """A fresh bandit for one run, its noise drawn from `seed`."""
+        """A fresh bandit for one run, its policy's draws and its noise from `seed`."""
+        policy, privacy = seed.spawn(2)
         known: dict[str, Any] = {
             "dim": environment.dim,
             "radius": environment.radius,
@@ -42,7 +43,8 @@ class Spec:
             "link": environment.link,
             "horizon": horizon,
             "pending": 1,  # simulated rewards come at once
-            "source": Simulated(seed),
+            "policy": default_rng(policy),
+            "source": Simulated(privacy),
         }
         return self.kind(**{k: v for k, v in known.items() if k in self._names} | self.options)
 

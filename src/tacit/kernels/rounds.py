@@ -39,8 +39,9 @@ class GLMState(NamedTuple):
 
 @kernel
 def next_boundary(choices, first, growth):
-    """The choice count at which a step that opens now will close: public, a function of choices alone."""
-    return max(int(first), choices + 1, int(np.floor(choices * growth)))
+    """The choice count at which a step that opens now will close: at least `first` choices long, and longer with
+    time by the factor `growth`. Public, a function of choices alone."""
+    return max(choices + int(first), int(np.floor(choices * growth)))
 
 
 @inlined

@@ -4,7 +4,9 @@ import math
 
 import msgspec
 
-from tacit.privacy.ledger import GaussianRelease, Release
+from tacit.privacy.budget import Budget
+from tacit.privacy.ledger import GaussianRelease, Release, epsilon_of
+from tacit.privacy.noise import Source
 
 UNIT = "one user: one round's whole arm set and reward"
 RELATION = "replace one user; later users may be chosen adaptively"
@@ -50,6 +52,56 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
         if self.caveats:
             lines += ["", "  caveats"] + [f"    - {caveat}" for caveat in self.caveats]
         return "\n".join(lines)
+
+
+def joint_certificate(
+    bandit: str,
+    *,
+    budget: Budget,
+    epsilon: float,
+    releases: tuple[Release, ...],
+    spent: tuple[Release, ...],
+    source: Source,
+    rounds: int,
+) -> Certificate:
+    """The certificate of a bandit whose releases are all that leaves a trusted curator; `rounds` is the horizon, or
+    the number of choices so far."""
+    if budget.epsilon == math.inf:
+        return plain_certificate(bandit, "No noise is added: epsilon is infinite.")
+    caveats = []
+    if not source.private:
+        caveats.append(f"The noise is {source.description}.")
+    if budget.delta * rounds >= 1:
+        caveats.append(
+            f"delta {budget.delta:g} is at or above 1/rounds = {1 / rounds:.3g}: "
+            "it would allow revealing a user outright."
+        )
+    return Certificate(
+        bandit=bandit,
+        model="joint",
+        private=source.private,
+        epsilon=epsilon,
+        delta=budget.delta,
+        budget=budget.epsilon,
+        spent=epsilon_of(spent, budget.delta),
+        source=source.description,
+        releases=releases,
+        caveats=tuple(caveats),
+    )
+
+
+def plain_certificate(bandit: str, caveat: str) -> Certificate:
+    """No privacy, and why."""
+    return Certificate(
+        bandit=bandit,
+        model="none",
+        private=False,
+        epsilon=None,
+        delta=None,
+        budget=None,
+        spent=None,
+        caveats=(caveat,),
+    )
 
 
 def _details(release: Release) -> list[tuple[str, str]]:

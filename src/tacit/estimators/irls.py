@@ -1,0 +1,41 @@
+"""One-pass iteratively reweighted least squares from released sums."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from tacit.checks import Array
+from tacit.kernels.glm import Posterior, fit
+
+
+class Tuning(NamedTuple):
+    """Chosen by regret on tuning seeds; none of them touches privacy.
+
+    variance: of a reward's noise per unit of curvature; ridge: times (variance / t^2 + noise / t), t the prior's std;
+    explore, share: how much, and in directions with less than which share of the mean curvature, to explore."""
+
+    variance: float = 2.0
+    ridge: float = 1.5
+    explore: float = 0.45
+    share: float = 1.0
+
+
+def prior(dim: int, radius: float) -> Posterior:
+    """Before anything was released: theta* of mean 0 and variance radius^2 / d a coordinate."""
+    precision = np.full(dim, dim / radius**2)
+    return Posterior(np.zeros(dim), np.zeros(dim), np.eye(dim), precision, np.zeros(dim), np.eye(dim) * radius**2 / dim)
+
+
+def update(
+    released: Array, *, scale: float, unit: float, std: float, radius: float, tuning: Array, posterior: Posterior
+) -> None:
+    """posterior <- the estimate from released = (scale svec(curvature), moment / unit), noise of std `std`."""
+    fit(released, scale, unit, std, radius, tuning, posterior)
+
+
+def interval(x: Array, posterior: Posterior, widths: float) -> tuple[float, float]:
+    """<x, theta*> lies within `widths` standard deviations of its estimate."""
+    half = widths * math.sqrt(float(x @ posterior.inverse @ x))
+    middle = float(x @ posterior.centre)
+    return middle - half, middle + half

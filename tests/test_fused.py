@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.random import SeedSequence
 
-from tacit import Budget, JointLinUCB, LinUCB, Spec, environments
+from tacit import Budget, JointGLM, JointLinUCB, LinUCB, Spec, environments
 from tacit.bandits.storage import _leaves
 from tacit.kernels.rewards import reward
 
@@ -18,6 +18,7 @@ SPECS = [
     Spec(JointLinUCB, budget=BUDGET, noise="wishart"),
     Spec(JointLinUCB, budget=BUDGET, calibration="paper"),
     Spec(JointLinUCB, budget=Budget(float("inf"), 0.1)),
+    Spec(JointGLM, budget=BUDGET),
 ]
 WORLDS = [
     environments.ball(dim=5, arms=20),
@@ -26,6 +27,7 @@ WORLDS = [
     environments.tail(dim=5, arms=30),
     environments.sphere(dim=12, arms=40),
     environments.skewed(),
+    environments.rare(link="probit", radius=3.0),
 ]
 
 

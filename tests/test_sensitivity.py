@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from tacit.aggregators import Buffered, Toeplitz, Tree
+from tacit.aggregators import Buffered, Discounted, Toeplitz, Tree
 from tacit.contribution import LinearContribution, balanced_scale
 
 from .reference import linear as reference
@@ -113,6 +113,11 @@ def encoders(leaves):
     encoder = np.linalg.solve(decoder, np.tril(np.ones((leaves, leaves))))
     assert encoder.min() >= -1e-9
     yield encoder, buffered.column_norm
+    discounted = Discounted(leaves=leaves, size=1, sigma=1.0, discount=0.9)
+    fading = 0.9 ** np.maximum(0, np.subtract.outer(np.arange(leaves), np.arange(leaves)))
+    root = reference.root_toeplitz(leaves) * fading
+    assert np.allclose(root @ root, np.tril(fading))
+    yield root, discounted.column_norm
     tree = Tree(leaves=leaves, size=1, sigma=1.0)
     rows = []
     for height in range(tree.levels):

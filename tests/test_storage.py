@@ -6,7 +6,8 @@ import stat
 import numpy as np
 import pytest
 
-from tacit import Budget, JointLinUCB, LinUCB, Simulated
+from tacit import Budget, JointGLM, JointLinUCB, LinUCB, Simulated
+from tacit.bandits.storage import _leaves
 from tacit.errors import BadState
 
 RELEASES = ["batched", "tree", "consistent-tree", "toeplitz", "buffered"]
@@ -31,9 +32,12 @@ def bandits():
         yield JointLinUCB(dim=3, horizon=200, budget=Budget(1, 0.1), release=release, source=Simulated(7), pending=9)
     yield JointLinUCB(dim=3, horizon=200, budget=Budget(1, 0.1), noise="wishart", source=Simulated(7), pending=9)
     yield LinUCB(dim=3, pending=9)
+    yield JointGLM(
+        dim=3, budget=Budget(1, 0.1), rewards=(-1, 1), source=Simulated(7), policy=np.random.default_rng(8), pending=9
+    )
 
 
-@pytest.mark.parametrize("bandit", list(bandits()), ids=[*RELEASES, "wishart", "plain"])
+@pytest.mark.parametrize("bandit", list(bandits()), ids=[*RELEASES, "wishart", "plain", "glm"])
 def test_a_loaded_bandit_goes_on_bit_by_bit(bandit, tmp_path):
     _, waiting = play(bandit, np.random.default_rng(0), 40)
     assert waiting  # one choice waits for its reward
@@ -42,7 +46,8 @@ def test_a_loaded_bandit_goes_on_bit_by_bit(bandit, tmp_path):
     for each in (bandit, again):
         each.observe(waiting[0], 1.0)
     assert play(bandit, np.random.default_rng(1), 60) == play(again, np.random.default_rng(1), 60)
-    assert np.array_equal(bandit._state.estimate.theta, again._state.estimate.theta)
+    for a, b in zip(_leaves(bandit._state), _leaves(again._state), strict=True):
+        assert np.array_equal(a, b)
     assert bandit.privacy == again.privacy
 
 

@@ -119,7 +119,7 @@ def largest_weight(link: Link) -> float:
 
 def balanced_curvature(link: Link, radius: float) -> float:
     """The scale of the curvature within a contribution: (4 share)^(1/4) sqrt(radius / W) minimises
-    D^2 (1 + share radius^2 / scale^2) for D^2 = 4 + (scale W)^2, where share = .09 is how much the
-    curvature's noise, seen through theta*, matters beside the moment's: chosen by regret on tuning seeds, since a ridge proportional to the
+    D^2 (1 + share radius^2 / scale^2) for D^2 = 4 + (scale W)^2. share = .09 is how much the curvature's noise, seen
+    through theta*, matters beside the moment's: chosen by regret on tuning seeds, since a ridge proportional to the
     noise makes it matter little."""
     return math.sqrt(0.6 * radius / largest_weight(link))

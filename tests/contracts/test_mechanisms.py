@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from tacit import Budget, JointLinUCB, Simulated
-from tacit.aggregators import Buffered, Toeplitz, Tree, WishartTree
+from tacit.aggregators import Buffered, Discounted, Toeplitz, Tree, WishartTree
 from tacit.aggregators.buffered import _design, _encoder
 from tacit.aggregators.toeplitz import coefficients, lower_bound
 from tacit.errors import HorizonReached
@@ -101,6 +101,27 @@ def test_spent_so_far_grows_to_the_whole(make):
     norms = [mechanism.column_norm_after(t) for t in range(1, 101)]
     assert (np.diff(norms) >= 0).all()
     assert norms[-1] == mechanism.column_norm
+
+
+def test_discounted_sums_fade_and_their_noise_is_bounded():
+    data = np.random.default_rng(0).standard_normal((50, 4))
+    expected = [sum(0.9 ** (t - s) * data[s] for s in range(t + 1)) for t in range(50)]
+    assert np.allclose(releases(Discounted(leaves=50, size=4, sigma=0.0, discount=0.9), data=data), expected)
+    norms = [Discounted(leaves=n, size=1, sigma=1.0, discount=0.99).column_norm for n in (100, 1000, 10_000)]
+    assert norms[-1] == pytest.approx(1.462, abs=1e-3)
+    assert norms[-1] < 1.0001 * norms[1]
+    with pytest.raises(ValueError, match="Expected discount"):
+        Discounted(leaves=5, size=1, sigma=1.0, discount=1.5)
+
+
+def test_what_an_adversary_sees_of_the_first_user_in_discounted_sums():
+    """As above: user 1 moves release t by discount^t; the measured covariance gives the mu that is claimed."""
+    mechanism = Discounted(leaves=8, size=30_000, sigma=1.0, discount=0.8)
+    noise = releases(mechanism, seed=5)
+    shift = 0.8 ** np.arange(8)
+    covariance = noise @ noise.T / noise.shape[1]
+    measured = math.sqrt(shift @ np.linalg.solve(covariance, shift))
+    assert measured == pytest.approx(mechanism.column_norm, rel=0.03)
 
 
 def test_buffered_is_within_a_percent_of_the_exact_toeplitz_for_every_horizon():

@@ -187,7 +187,7 @@ class JointGLM(Bandit):
         )
 
 
-WIDER = 1.8
+WIDER = 2.2  # covers at least 92 % at level .9 in six environments, T = 5000 and 50000 (docs/joint-glm.md)
 
 
 def _steps_before(horizon: int, schedule: Array) -> int:

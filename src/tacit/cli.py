@@ -100,7 +100,10 @@ def privacy_command(
 
 @app.command("reproduce")
 def reproduce_command(
-    name: Annotated[str, typer.Argument(help="shariff-d1, shariff-d2 or shariff-d3")],
+    name: Annotated[
+        str,
+        typer.Argument(help="shariff-d1, shariff-d2, shariff-d3, table2, figure1-logistic, figure1-probit or suite"),
+    ],
     quick: Annotated[bool, typer.Option("--quick", help="A small version, in a minute or two.")] = False,
     runs: Annotated[int | None, typer.Option(help="Runs of each bandit, instead of the reproduction's own.")] = None,
     out: Annotated[Path | None, typer.Option(help="Where runs, tables and figures go. Default: out/NAME.")] = None,

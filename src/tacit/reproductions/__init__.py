@@ -1,22 +1,27 @@
-"""Papers' tables and figures, one folder each: what to run (`sweep`), how to draw it (`figure`), and what the paper
-says in words, checked against what we see (`findings`, with its tolerances in expected.json)."""
+"""Papers' tables and figures, one folder each: what to run, how to draw it, and what the paper says in words, checked
+against what we see (tolerances in expected.json)."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from tacit.experiments.runner import Progress
+from tacit.reproductions import figure1, shariff_d1, shariff_d2, shariff_d3, suite, table2
 from tacit.reproductions.outcome import Outcome
 
-NAMES = ("shariff-d1", "shariff-d2", "shariff-d3")
+REPRODUCTIONS: dict[str, Callable[..., Outcome]] = {
+    "shariff-d1": shariff_d1.reproduce,
+    "shariff-d2": shariff_d2.reproduce,
+    "shariff-d3": shariff_d3.reproduce,
+    "table2": table2.reproduce,
+    "figure1-logistic": figure1.logistic,
+    "figure1-probit": figure1.probit,
+    "suite": suite.reproduce,
+}
+NAMES = tuple(REPRODUCTIONS)
 
 
 def run(name: str, *, quick: bool, runs: int | None, out: Path, progress: Progress | None = None) -> Outcome:
     """Run, or go on with, a reproduction; its figure and rows go to `out`."""
-    if name == "shariff-d1":
-        from tacit.reproductions.shariff_d1 import reproduce
-    elif name == "shariff-d2":
-        from tacit.reproductions.shariff_d2 import reproduce
-    else:
-        from tacit.reproductions.shariff_d3 import reproduce
-    outcome = reproduce(quick=quick, runs=runs, out=out, progress=progress)
+    outcome = REPRODUCTIONS[name](quick=quick, runs=runs, out=out, progress=progress)
     outcome.write(out)
     return outcome

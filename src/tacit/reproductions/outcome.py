@@ -37,7 +37,7 @@ class Outcome:
 
     def json(self) -> dict[str, Any]:
         findings = [{"paper": f.paper, "ours": f.ours, "seen": f.seen} for f in self.findings]
-        return {"title": self.title, "rows": self.result.rows, "findings": findings, **self.extra}
+        return {"title": self.title, "rows": self.result.rows, "findings": findings} | self.extra
 
     def write(self, folder: Path) -> None:
         self.result.write(folder)

@@ -1,0 +1,103 @@
+"""The main paper's table 2: probit rewards, d = 3, K = 20, arms anew in the unit ball, T = 5000, delta = .02, theta* on
+the sphere of radius 2, 2.5 and 3. The paper's number, ours, standard error and runs, in one row."""
+
+import json
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+
+from tacit.bandits import JointGLM, JointLinUCB, LinUCB
+from tacit.environments import ball
+from tacit.experiments import figure
+from tacit.experiments.result import Result
+from tacit.experiments.runner import Progress, simulate
+from tacit.experiments.spec import Spec
+from tacit.experiments.table import number, to_text
+from tacit.privacy.budget import Budget
+from tacit.reproductions.outcome import Finding, Outcome
+
+RADII = (2.0, 2.5, 3.0)
+DELTA = 0.02
+ROUNDS = 5000
+
+
+def specs() -> list[tuple[Spec, str | None]]:
+    """What to run, and the name of the paper's row beside it."""
+    rows: list[tuple[Spec, str | None]] = [(Spec(LinUCB), None)]
+    rows += [(Spec(JointLinUCB, budget=Budget(e, DELTA)), None) for e in (1.0, 4.0)]
+    for e in (0.5, 1.0, 2.0, 4.0, 6.0, 8.0):
+        rows.append((Spec(JointGLM, budget=Budget(e, DELTA)), f"Private-GLM ε={e:g}" if e >= 4 else None))
+    return rows
+
+
+def reproduce(*, quick: bool, runs: int | None, out: Path, progress: Progress | None = None) -> Outcome:
+    expected = json.loads(files(__package__).joinpath("expected.json").read_text())
+    worlds = [ball(dim=3, arms=20, radius=radius, link="probit") for radius in RADII]
+    listed = specs()
+    result = simulate(
+        [spec for spec, _ in listed],
+        worlds,
+        horizon=ROUNDS,
+        runs=runs or (10 if quick else 100),
+        seed=2025,
+        out=out,
+        progress=progress,
+    )
+    rows = _rows(result, {spec.label: name for spec, name in listed}, expected["paper"])
+    _draw(rows, expected["paper"], out / "figure.png")
+    findings = [
+        Finding(
+            f"target for JointGLM at ε = {epsilon}: at most {limit} at every radius",
+            ", ".join(f"{row['regret_mean']:.1f} ± {row['regret_se']:.1f}" for row in _ours(rows, float(epsilon))),
+            all(row["regret_mean"] <= limit for row in _ours(rows, float(epsilon))),
+        )
+        for epsilon, limit in expected["ours"].items()
+    ]
+    title = f"Table 2: regret of probit bandits, d = 3, K = 20, T = {ROUNDS}, δ = {DELTA}"
+    return Outcome(title, result, findings, _table(rows), {"rows": rows})
+
+
+def _rows(result: Result, names: dict[str, str | None], paper: dict[str, list[float]]) -> list[dict[str, Any]]:
+    out = []
+    for row in result.rows:
+        name = names[row["label"]]
+        radius = row["setting"]["radius"]
+        printed = paper[name][RADII.index(radius)] if name else None
+        out.append(row | {"radius": radius, "paper": printed})
+    return out
+
+
+def _ours(rows: list[dict[str, Any]], epsilon: float) -> list[dict[str, Any]]:
+    return [row for row in rows if row["bandit"] == "joint-glm" and row["epsilon"] == epsilon]
+
+
+def _table(rows: list[dict[str, Any]]) -> str:
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    table.add_column("bandit", no_wrap=True)
+    for radius in RADII:
+        table.add_column(f"S={radius:g}: paper", justify="right")
+        table.add_column("ours ± s.e.", justify="right", no_wrap=True)
+    table.add_column("runs", justify="right")
+    for label in dict.fromkeys(row["label"] for row in rows):
+        cells = []
+        for row in (r for r in rows if r["label"] == label):
+            cells += [number(row["paper"]), f"{number(row['regret_mean'])} ± {number(row['regret_se'])}"]
+        table.add_row(label, *cells, str(row["runs"]))
+    return to_text(table)
+
+
+def _draw(rows: list[dict[str, Any]], paper: dict[str, list[float]], path: Path) -> None:
+    canvas, axes = figure.subplots(1, 1, width=8.0, height=4.6)
+    axis = axes[0, 0]
+    for i, label in enumerate(dict.fromkeys(row["label"] for row in rows)):
+        means = [row["regret_mean"] for row in rows if row["label"] == label]
+        axis.plot(RADII, means, marker="o", markersize=4, label=label, **figure.style(i))
+    for i, (label, values) in enumerate(paper.items()):
+        line = figure.style(i) | {"linestyle": ":"}
+        axis.plot(RADII, values, marker="x", markersize=5, label=f"paper: {label}", **line)
+    axis.set(yscale="log", xlabel="radius S of θ*", ylabel="regret at the end", xticks=RADII)
+    figure.below(axis)
+    figure.save(canvas, path)

@@ -134,7 +134,7 @@ def test_claim_and_certificate():
 
 
 def test_the_first_users_get_random_arms_and_propensities_are_probabilities():
-    bandit = JointGLM(dim=2, budget=Budget(1.0, 1e-3), policy=default_rng(0), source=Simulated(0))
+    bandit = JointGLM(dim=2, budget=Budget(1.0, 1e-3), first=20, policy=default_rng(0), source=Simulated(0))
     arms = [[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]]
     early = [bandit.choose(arms) for _ in range(20)]
     assert {c.propensity for c in early} == {0.25}

@@ -44,6 +44,8 @@ class JointGLM(Bandit):
     Reference: none; the saturating weights and the one pass are ours. Discounted square-root Toeplitz: see Discounted.
     Departure: none.
 
+    first: the smallest step, and how many users get random arms; by default 8 + 2 sigma, long enough for a step to say
+    more than its noise.
     rewards: their range; the mean is low + (high - low) mu(z) for logistic and probit links, and z for identity.
     """
 
@@ -51,7 +53,7 @@ class JointGLM(Bandit):
     link: str = "logistic"
     radius: float = 1.0
     rewards: tuple[float, float] = (0.0, 1.0)
-    first: int = 20
+    first: int | None = None
     growth: float = 1.03
     discount: float = 0.995
     tuning: irls.Tuning = field(default_factory=irls.Tuning)
@@ -59,8 +61,10 @@ class JointGLM(Bandit):
     policy: Generator = field(default_factory=default_rng, repr=False)
 
     def __post_init__(self) -> None:
-        checks.positive_int(dim=self.dim, first=self.first)
-        self.dim, self.first = int(self.dim), int(self.first)
+        checks.positive_int(dim=self.dim)
+        self.dim = int(self.dim)
+        if self.first is not None:
+            checks.positive_int(first=self.first)
         if self.horizon is not None:
             checks.positive_int(horizon=self.horizon)
         checks.positive(radius=self.radius)
@@ -70,7 +74,6 @@ class JointGLM(Bandit):
         self._link = links.named(self.link)
         low, high = self.rewards
         self._unit = 1.0 if self._link.bounded else max(abs(low), abs(high))
-        self._schedule = np.array([self.first, self.growth])
         self.contribution = GLMContribution(
             dim=self.dim,
             link=self._link,
@@ -78,14 +81,20 @@ class JointGLM(Bandit):
             low=low,
             high=high,
         )
-        leaves = 1 + _steps_before(self.horizon or FARTHEST, self._schedule)
-        options: dict[str, Any] = {"leaves": leaves, "size": self.contribution.size, "discount": self.discount}
-        silent = Discounted(**options, sigma=0.0)
-        sigma = self.contribution.sensitivity * silent.column_norm / gaussian.mu(self.budget)
-        self.aggregator = Discounted(**options, sigma=sigma)
-        self._gains = self.aggregator.gain(np.arange(leaves + 1.0))
-        self.epsilon = ledger.check(self._releases(leaves), self.budget)
+        if self.first is None:
+            self.first = 8 + math.floor(2 * self._mechanism(8).sigma)
+        self._schedule = np.array([self.first, self.growth])
+        self.aggregator = self._mechanism(self.first)
+        self._gains = self.aggregator.gain(np.arange(self.aggregator.leaves + 1.0))
+        self.epsilon = ledger.check(self._releases(self.aggregator.leaves), self.budget)
         super().__post_init__()
+
+    def _mechanism(self, first: int) -> Discounted:
+        """The mechanism for steps of at least `first` choices, with the noise that the budget asks for."""
+        leaves = 1 + _steps_before(self.horizon or FARTHEST, np.array([first, self.growth]))
+        options: dict[str, Any] = {"leaves": leaves, "size": self.contribution.size, "discount": self.discount}
+        norm = Discounted(**options, sigma=0.0).column_norm
+        return Discounted(**options, sigma=self.contribution.sensitivity * norm / gaussian.mu(self.budget))
 
     def _releases(self, steps: int) -> tuple[GaussianRelease, ...]:
         statistic = f"discounted sums of weighted x x' and x, {self.contribution.size} numbers, each user once"

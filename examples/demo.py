@@ -4,7 +4,7 @@ Run it with `make demo`, or `python examples/demo.py`."""
 
 from pathlib import Path
 
-from tacit import Budget, JointLinUCB, LinUCB, Spec, environments, simulate
+from tacit import Budget, JointGLM, JointLinUCB, LinUCB, Spec, environments, simulate
 
 HORIZON = 50_000
 
@@ -15,6 +15,7 @@ def main() -> None:
     result = simulate(
         [
             Spec(LinUCB, label="no privacy (LinUCB)"),
+            Spec(JointGLM, budget=budget, label="tacit, ε = 1 (JointGLM)"),
             Spec(JointLinUCB, budget=budget, label="tacit, ε = 1 (JointLinUCB)"),
             Spec(JointLinUCB, budget=budget, calibration="paper", label="as published in 2018, ε = 1"),
         ],
@@ -26,7 +27,7 @@ def main() -> None:
     print(result.table())
     picture = Path("out/demo.png")
     result.plot(picture, title="Regret of learning privately, δ = 10⁻⁶", log=True)
-    bandit = JointLinUCB(dim=5, horizon=HORIZON, budget=budget)
+    bandit = JointGLM(dim=5, link="identity", rewards=(-1.0, 1.0), budget=budget)
     print(f"\n{bandit.privacy}\n\nPicture: {picture}")
 
 

@@ -9,7 +9,7 @@ Estimators and policies see only released statistics: the privacy argument can b
 """
 
 from tacit import environments
-from tacit.bandits import Choice, Choices, JointGLM, JointLinUCB, LinUCB
+from tacit.bandits import Anytime, Choice, Choices, JointGLM, JointLinUCB, LinUCB
 from tacit.experiments import Result, Spec, simulate
 from tacit.privacy.budget import Budget
 from tacit.privacy.certificate import Certificate
@@ -18,6 +18,7 @@ from tacit.privacy.noise import Simulated
 __version__ = "0.1.0"
 
 __all__ = [
+    "Anytime",
     "Budget",
     "Certificate",
     "Choice",

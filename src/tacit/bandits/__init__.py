@@ -1,8 +1,9 @@
 """One file per algorithm, reading like its pseudo-code."""
 
+from tacit.bandits.anytime import Anytime
 from tacit.bandits.face import Bandit, Choice, Choices
 from tacit.bandits.joint_glm import JointGLM
 from tacit.bandits.joint_lin_ucb import JointLinUCB
 from tacit.bandits.lin_ucb import LinUCB
 
-__all__ = ["Bandit", "Choice", "Choices", "JointGLM", "JointLinUCB", "LinUCB"]
+__all__ = ["Anytime", "Bandit", "Choice", "Choices", "JointGLM", "JointLinUCB", "LinUCB"]

@@ -1,0 +1,79 @@
+"""Doubling: a bandit that needs a horizon, without one."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy.typing as npt
+
+from tacit import checks
+from tacit.arms import Arms
+from tacit.bandits.face import Bandit, Choice, Choices, Index
+from tacit.checks import Array
+from tacit.errors import UnknownChoice
+from tacit.kernels.block import Block
+from tacit.privacy.certificate import Certificate
+
+
+class Anytime:
+    """`Anytime(lambda horizon: JointLinUCB(dim=5, horizon=horizon, budget=budget))`: starts anew, with twice the
+    horizon, whenever one is used up.
+
+    Guarantee: the privacy of each bandit that `make` returns: a user takes part in one of them, and a later one uses
+    nothing of an earlier one, so the claims do not add up. Regret: that of a known horizon, times a constant.
+    Reference: the doubling trick, Besson & Kaufmann 2018, arXiv:1803.06971.
+    Departure: a reward that comes after its bandit was replaced is refused."""
+
+    def __init__(self, make: Callable[[int], Bandit], *, first: int = 1024) -> None:
+        checks.positive_int(first=first)
+        self._make = make
+        self._horizon = first
+        self._before = 0  # choices of earlier bandits
+        self._bandit = make(first)
+
+    @property
+    def choices(self) -> int:
+        return self._before + self._bandit.choices
+
+    @property
+    def privacy(self) -> Certificate:
+        """The certificate of the bandit at work: it holds for every user, each in one bandit."""
+        return self._bandit.privacy
+
+    def choose(self, arms: Arms, *, available: npt.ArrayLike | None = None) -> Choice:
+        self._renew(1)
+        choice = self._bandit.choose(arms, available=available)
+        return Choice(choice.index, choice.name, choice.id + self._before, choice._propensity)
+
+    def choose_many(self, arms: npt.ArrayLike) -> Choices:
+        features, _ = self._bandit._rows(arms)
+        self._renew(len(features))
+        choices = self._bandit.choose_many(arms)
+        return Choices(choices.index, choices.id + self._before * (choices.id > 0), choices.refused)
+
+    def observe(self, choice: Choice | int, reward: float) -> None:
+        ticket = choice.id if isinstance(choice, Choice) else choice
+        if 1 <= ticket <= self._before:
+            raise UnknownChoice("Expected a choice of the bandit at work, got one of an earlier bandit.")
+        self._bandit.observe(ticket - self._before, reward)
+
+    def observe_many(
+        self, choices: Choices | Sequence[int] | Index, rewards: Sequence[float] | Array
+    ) -> Mapping[int, str]:
+        ids = choices.id if isinstance(choices, Choices) else choices
+        return self._bandit.observe_many([int(i) - self._before for i in ids], rewards)
+
+    def play(self, block: Block) -> None:
+        """A block of simulated rounds, cut where a bandit is replaced."""
+        start, size = 0, len(block.noise)
+        while start < size:
+            self._renew(1)
+            end = min(size, start + self._horizon - self._bandit.choices)
+            parts = [part if name in ("kind", "scale") else part[start:end] for name, part in block._asdict().items()]
+            self._bandit.play(Block(*parts))
+            start = end
+
+    def _renew(self, count: int) -> None:
+        if self._bandit.choices + count > self._horizon:
+            self._before += self._bandit.choices
+            while self._horizon < count or self._bandit.choices:
+                self._horizon *= 2
+                self._bandit = self._make(self._horizon)

@@ -1,0 +1,49 @@
+"""Doubling: bandits that need a horizon go on without one."""
+
+import numpy as np
+import pytest
+
+from tacit import Anytime, Budget, JointLinUCB, Simulated, environments
+from tacit.errors import UnknownChoice
+
+ARMS = np.eye(3)
+
+
+def make(horizon):
+    return JointLinUCB(dim=3, horizon=horizon, budget=Budget(1.0, 1e-3), source=Simulated(horizon), release="tree")
+
+
+def test_it_goes_on_with_fresh_bandits_of_twice_the_horizon():
+    bandit = Anytime(make, first=4)
+    made = []
+    for t in range(1, 30):
+        choice = bandit.choose(ARMS)
+        assert choice.id == t == bandit.choices
+        bandit.observe(choice, 1.0)
+        made.append(bandit._horizon)
+    assert sorted(set(made)) == [4, 8, 16, 32]
+    assert bandit.privacy.epsilon == pytest.approx(1.0)
+
+
+def test_rewards_of_a_bandit_that_was_replaced_are_refused():
+    bandit = Anytime(make, first=4)
+    choices = [bandit.choose(ARMS) for _ in range(5)]
+    with pytest.raises(UnknownChoice, match="earlier bandit"):
+        bandit.observe(choices[3], 1.0)
+    bandit.observe(choices[4], 1.0)
+    batch = bandit.choose_many(np.stack([ARMS] * 20))  # more than the next horizon
+    assert bandit.choices == 25
+    assert not bandit.observe_many(batch, [1.0] * 20)
+
+
+def test_blocks_equal_single_steps():
+    world = environments.ball(dim=3, arms=4)
+    block = world.block(50)
+    world.start(np.random.default_rng(0), 50).fill(block)
+    one, two = Anytime(make, first=7), Anytime(make, first=7)
+    one.play(block)
+    for t in range(50):
+        choice = two.choose(block.arms[t])
+        assert choice.index == block.index[t]
+        two.observe(choice, block.reward[t])
+    assert one.choices == two.choices == 50

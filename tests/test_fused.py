@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.random import SeedSequence
 
-from tacit import Budget, JointGLM, JointLinUCB, LinUCB, Spec, environments
+from tacit import GLMUCB, GLOC, MLEUCB, Budget, JointGLM, JointLinUCB, LinUCB, Spec, Uniform, environments
 from tacit.bandits.storage import _leaves
 from tacit.kernels.rewards import reward
 
@@ -19,6 +19,11 @@ SPECS = [
     Spec(JointLinUCB, budget=BUDGET, calibration="paper"),
     Spec(JointLinUCB, budget=Budget(float("inf"), 0.1)),
     Spec(JointGLM, budget=BUDGET),
+    Spec(Uniform),
+    Spec(MLEUCB),
+    Spec(GLMUCB, width_scale=0.01),
+    Spec(GLOC, width_scale=0.1),
+    Spec(GLOC, index="code", width_scale=0.01),
 ]
 WORLDS = [
     environments.ball(dim=5, arms=20),

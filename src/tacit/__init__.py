@@ -9,7 +9,7 @@ Estimators and policies see only released statistics: the privacy argument can b
 """
 
 from tacit import environments
-from tacit.bandits import Choice, Choices, JointGLM, JointLinUCB, LinUCB
+from tacit.bandits import GLMUCB, GLOC, MLEUCB, Choice, Choices, JointGLM, JointLinUCB, LinUCB, Uniform
 from tacit.experiments import Result, Spec, simulate
 from tacit.privacy.budget import Budget
 from tacit.privacy.certificate import Certificate
@@ -18,6 +18,9 @@ from tacit.privacy.noise import Simulated
 __version__ = "0.1.0"
 
 __all__ = [
+    "GLMUCB",
+    "GLOC",
+    "MLEUCB",
     "Budget",
     "Certificate",
     "Choice",
@@ -28,6 +31,7 @@ __all__ = [
     "Result",
     "Simulated",
     "Spec",
+    "Uniform",
     "environments",
     "simulate",
 ]

@@ -1,8 +1,12 @@
 """One file per algorithm, reading like its pseudo-code."""
 
 from tacit.bandits.face import Bandit, Choice, Choices
+from tacit.bandits.glm_ucb import GLMUCB
+from tacit.bandits.gloc import GLOC
 from tacit.bandits.joint_glm import JointGLM
 from tacit.bandits.joint_lin_ucb import JointLinUCB
 from tacit.bandits.lin_ucb import LinUCB
+from tacit.bandits.mle_ucb import MLEUCB
+from tacit.bandits.uniform import Uniform
 
-__all__ = ["Bandit", "Choice", "Choices", "JointGLM", "JointLinUCB", "LinUCB"]
+__all__ = ["GLMUCB", "GLOC", "MLEUCB", "Bandit", "Choice", "Choices", "JointGLM", "JointLinUCB", "LinUCB", "Uniform"]

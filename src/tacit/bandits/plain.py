@@ -59,11 +59,14 @@ def identity_over(dim: int, ridge: float) -> Estimate:
 
 
 def history(bandit: Bandit, ridge: float) -> MLEState:
-    """No data, and room for a horizon of it."""
+    """No data, and room for a horizon of it; the first fit is due at the first observation."""
+    return MLEState(np.array([0, 1, 0]), *room(bandit), identity_over(bandit.dim, ridge))
+
+
+def room(bandit: Bandit) -> tuple[Array, Array]:
+    """Zeros for the arms and the rewards of a horizon."""
     assert bandit.horizon is not None
-    counts = np.array([0, 1, 0])
-    rows, values = np.zeros((bandit.horizon, bandit.dim)), np.zeros(bandit.horizon)
-    return MLEState(counts, rows, values, identity_over(bandit.dim, ridge))
+    return np.zeros((bandit.horizon, bandit.dim)), np.zeros(bandit.horizon)
 
 
 def choose_rows(kernel: Any, arms: Array, *arguments: Any) -> Index:

@@ -2,13 +2,26 @@
 
 import numpy as np
 import pytest
+from numpy.random import SeedSequence, default_rng
 from scipy.optimize import minimize
 from scipy.special import expit, log_ndtr, ndtr
 
-from tacit import GLMUCB, GLOC, MLEUCB, Spec, Uniform, environments, simulate
+from tacit import (
+    GLMUCB,
+    GLOC,
+    MLEUCB,
+    BGLinCB,
+    ECOLog,
+    LogisticTS,
+    RSGLinUCB,
+    Spec,
+    Uniform,
+    environments,
+    simulate,
+)
 from tacit.bandits.storage import _leaves
 from tacit.experiments.spec import kebab
-from tacit.kernels import gloc, linalg, links, mean_ucb, mle
+from tacit.kernels import batched, ecolog, gloc, linalg, links, mean_ucb, mle
 
 PLAIN = [
     Spec(MLEUCB),
@@ -16,7 +29,13 @@ PLAIN = [
     Spec(GLMUCB, width_scale=0.003),
     Spec(GLOC, width_scale=0.1),
     Spec(GLOC, index="code", width_scale=0.01),
+    Spec(RSGLinUCB),
+    Spec(BGLinCB, width_scale=0.03),
+    Spec(ECOLog),
+    Spec(LogisticTS),
 ]
+LOGISTIC_ONLY = {"ecolog"}
+KINDS = [MLEUCB, GLMUCB, GLOC, RSGLinUCB, BGLinCB, ECOLog, LogisticTS]
 
 
 def data(rng, n, d, link, radius=3.0):
@@ -114,6 +133,74 @@ def test_projection_in_the_norm_of_a_matrix():
     assert np.array_equal(kept, inside)
 
 
+@pytest.mark.parametrize("radius", [50.0, 0.8])
+@pytest.mark.parametrize(("a", "b"), [(1.0, 1.0), (1.0, 0.0), (2.0, 1.0)])
+def test_the_online_step_is_the_constrained_optimum(radius, a, b):
+    rng = default_rng(7)
+    root = rng.standard_normal((3, 3))
+    matrix, theta, x = root @ root.T + np.eye(3), np.array([0.5, -0.4, 0.3]), np.array([0.6, 0.5, -0.4])
+    found = np.empty(3)
+    ecolog.online_step(x, theta, matrix, np.linalg.inv(matrix), a, b, radius, found)
+
+    def target(t):
+        return (t - theta) @ matrix @ (t - theta) / 2 + a * np.logaddexp(0, x @ t) - b * (x @ t)
+
+    inside = {"type": "ineq", "fun": lambda t: radius**2 - t @ t}
+    best = minimize(target, 0.1 * theta, constraints=inside, method="SLSQP", options={"ftol": 1e-14})
+    assert np.linalg.norm(found) <= radius * (1 + 1e-9)
+    assert np.allclose(found, best.x, atol=1e-5)
+
+
+def test_the_design_is_nearly_optimal_and_only_on_those_alive():
+    """Kiefer and Wolfowitz: the largest |x|^2 under the optimal design is d; ten sweeps come within the factor 2."""
+    rng = default_rng(8)
+    arms, weights = rng.standard_normal((30, 3)), np.empty(30)
+    alive = rng.random(30) < 0.5
+    batched.design(arms, np.ones(30), alive, weights)
+    assert weights.sum() == pytest.approx(1) and not weights[~alive].any()
+    inverse = np.linalg.inv((arms * weights[:, None]).T @ arms)
+    assert np.einsum("ai,ij,aj->a", arms[alive], inverse, arms[alive]).max() < 6
+    batched.design(np.zeros((4, 3)), np.ones(4), np.ones(4, bool), weights[:4])
+    assert np.allclose(weights[:4], 0.25)
+
+
+def test_the_determinant_test_fires_again_and_again():
+    """H is compared with a copy of itself at the last switch: about log det H / log 1.5 switches, late ones too."""
+    world = environments.ball(dim=3, arms=10, radius=2.0, link="probit")
+    bandit = Spec(RSGLinUCB).build(world, 4000, SeedSequence(1))
+    fill, block, switches = world.start(default_rng(2), 4000).fill, world.block(1000), []
+    for _ in range(4):
+        fill(block)
+        bandit.play(block)
+        switches.append(bandit.switches)
+    assert switches[0] > 10 and (np.diff(switches) >= 2).all()
+    assert not np.shares_memory(bandit._state.current.inverse, bandit._state.switched.inverse)
+    assert 0 < bandit.warmed < 100
+    paper = Spec(RSGLinUCB, constants="paper").build(world, 1000, SeedSequence(1))
+    paper.play(block)
+    assert paper.warmed == 1000 and paper.switches == 0
+
+
+def test_batches_close_on_a_public_schedule():
+    world = environments.ball(dim=3, arms=10, radius=2.0, link="logistic")
+    bandit = Spec(BGLinCB, width_scale=0.1, batches=3).build(world, 1000, SeedSequence(1))
+    block = world.block(1000)
+    world.start(default_rng(2), 1000).fill(block)
+    bandit.play(block)
+    assert bandit.closed == 2
+    assert list(bandit._ends) == [52, 425, 1000]
+
+
+def test_propensities_of_those_that_draw():
+    arms = np.array([[0.5, 0.0], [0.0, 0.5], [-0.5, 0.0], [0.0, -0.5]])
+    for kind in (Uniform, BGLinCB, LogisticTS):
+        bandit = kind(dim=2, horizon=3000)
+        choices = [bandit.choose(arms) for _ in range(2000)]
+        shares = np.bincount([c.index for c in choices], minlength=4) / 2000
+        stated = {c.index: c.propensity for c in choices[:50]}
+        assert all(abs(shares[i] - p) < 0.05 for i, p in stated.items())  # 4.5 standard errors of each
+
+
 @pytest.mark.parametrize("link", ["logistic", "probit"])
 def test_they_learn(link):
     """Regret at most a third of uniform play, which is far from what each reaches."""
@@ -123,9 +210,6 @@ def test_they_learn(link):
     uniform = rows[0]["regret_mean"]
     for row in rows[1:]:
         assert row["regret_mean"] < uniform / 3, row
-
-
-LOGISTIC_ONLY = {"ecolog"}
 
 
 def test_the_best_reference_is_within_what_prototypes_reached():
@@ -144,13 +228,13 @@ def test_names():
 
 
 def test_kappa_is_the_worst_case_unless_it_is_given():
-    for kind in (GLMUCB, GLOC):
+    for kind in (GLMUCB, GLOC, RSGLinUCB, BGLinCB):
         settings = {"dim": 3, "horizon": 100, "link": "probit", "radius": 3.0}
         assert kind(**settings).kappa == pytest.approx(np.sqrt(2 * np.pi) * np.exp(4.5))
         assert kind(**settings, oracle_kappa=5.0).kappa == 5.0
 
 
-@pytest.mark.parametrize("kind", [MLEUCB, GLMUCB, GLOC])
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     "bad",
     [
@@ -164,6 +248,9 @@ def test_kappa_is_the_worst_case_unless_it_is_given():
         {"oracle_kappa": 0.0},
         {"growth": 0.5},
         {"index": "mine"},
+        {"constants": "mine"},
+        {"batches": 0},
+        {"ridge": 0.0},
     ],
 )
 def test_bad_settings(kind, bad):
@@ -173,7 +260,12 @@ def test_bad_settings(kind, bad):
         kind(**{"dim": 3, "horizon": 100} | bad)
 
 
-@pytest.mark.parametrize("kind", [MLEUCB, GLMUCB])
+def test_ecolog_is_for_logistic_rewards():
+    with pytest.raises(ValueError, match="^Expected link"):
+        ECOLog(dim=3, link="probit")
+
+
+@pytest.mark.parametrize("kind", [MLEUCB, GLMUCB, RSGLinUCB, BGLinCB, LogisticTS])
 def test_those_that_keep_data_need_a_horizon(kind):
     with pytest.raises(ValueError, match="Expected a horizon"):
         kind(dim=3)

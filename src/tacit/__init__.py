@@ -9,7 +9,21 @@ Estimators and policies see only released statistics: the privacy argument can b
 """
 
 from tacit import environments
-from tacit.bandits import GLMUCB, GLOC, MLEUCB, Choice, Choices, JointGLM, JointLinUCB, LinUCB, Uniform
+from tacit.bandits import (
+    GLMUCB,
+    GLOC,
+    MLEUCB,
+    BGLinCB,
+    Choice,
+    Choices,
+    ECOLog,
+    JointGLM,
+    JointLinUCB,
+    LinUCB,
+    LogisticTS,
+    RSGLinUCB,
+    Uniform,
+)
 from tacit.experiments import Result, Spec, simulate
 from tacit.privacy.budget import Budget
 from tacit.privacy.certificate import Certificate
@@ -21,13 +35,17 @@ __all__ = [
     "GLMUCB",
     "GLOC",
     "MLEUCB",
+    "BGLinCB",
     "Budget",
     "Certificate",
     "Choice",
     "Choices",
+    "ECOLog",
     "JointGLM",
     "JointLinUCB",
     "LinUCB",
+    "LogisticTS",
+    "RSGLinUCB",
     "Result",
     "Simulated",
     "Spec",

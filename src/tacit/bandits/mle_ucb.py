@@ -28,7 +28,7 @@ class MLEUCB(Bandit):
     link: str = "logistic"
     radius: float = 1.0
     rewards: tuple[float, float] = (0.0, 1.0)
-    width_scale: float = 1.0
+    width_scale: float = 2.0
     growth: float = 1.05
 
     def __post_init__(self) -> None:

@@ -4,7 +4,22 @@ import numpy as np
 import pytest
 from numpy.random import SeedSequence
 
-from tacit import Budget, JointGLM, JointLinUCB, LinUCB, Spec, environments
+from tacit import (
+    GLMUCB,
+    GLOC,
+    MLEUCB,
+    BGLinCB,
+    Budget,
+    ECOLog,
+    JointGLM,
+    JointLinUCB,
+    LinUCB,
+    LogisticTS,
+    RSGLinUCB,
+    Spec,
+    Uniform,
+    environments,
+)
 from tacit.bandits.storage import _leaves
 from tacit.kernels.rewards import reward
 
@@ -19,6 +34,15 @@ SPECS = [
     Spec(JointLinUCB, budget=BUDGET, calibration="paper"),
     Spec(JointLinUCB, budget=Budget(float("inf"), 0.1)),
     Spec(JointGLM, budget=BUDGET),
+    Spec(Uniform),
+    Spec(MLEUCB),
+    Spec(GLMUCB, width_scale=0.01),
+    Spec(GLOC, width_scale=0.1),
+    Spec(GLOC, index="code", width_scale=0.01),
+    Spec(RSGLinUCB),
+    Spec(RSGLinUCB, average=True),
+    Spec(LogisticTS),
+    Spec(BGLinCB, width_scale=0.03),
 ]
 WORLDS = [
     environments.ball(dim=5, arms=20),
@@ -45,7 +69,15 @@ def stepwise(bandit, block):
 @pytest.mark.parametrize("world", WORLDS, ids=lambda w: w.name)
 @pytest.mark.parametrize("spec", SPECS, ids=lambda s: s.label)
 def test_identical_arms_rewards_regret_and_state(spec, world):
-    horizon = 300
+    compare(spec, world)
+
+
+@pytest.mark.parametrize("world", [environments.skewed(), environments.ball(link="logistic", radius=5.0)])
+def test_identical_for_logistic_rewards_only(world):
+    compare(Spec(ECOLog, width_scale=0.1), world)
+
+
+def compare(spec, world, horizon=300):
     one, two = (spec.build(world, horizon, SeedSequence(1)) for _ in range(2))
     fill = world.start(np.random.default_rng(2), horizon).fill
     block = world.block(100)

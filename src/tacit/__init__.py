@@ -9,7 +9,22 @@ Estimators and policies see only released statistics: the privacy argument can b
 """
 
 from tacit import environments
-from tacit.bandits import Anytime, Choice, Choices, JointGLM, JointLinUCB, LinUCB
+from tacit.bandits import (
+    GLMUCB,
+    GLOC,
+    MLEUCB,
+    Anytime,
+    BGLinCB,
+    Choice,
+    Choices,
+    ECOLog,
+    JointGLM,
+    JointLinUCB,
+    LinUCB,
+    LogisticTS,
+    RSGLinUCB,
+    Uniform,
+)
 from tacit.experiments import Result, Spec, simulate
 from tacit.privacy.budget import Budget
 from tacit.privacy.certificate import Certificate
@@ -18,17 +33,25 @@ from tacit.privacy.noise import Simulated
 __version__ = "0.1.0"
 
 __all__ = [
+    "GLMUCB",
+    "GLOC",
+    "MLEUCB",
     "Anytime",
+    "BGLinCB",
     "Budget",
     "Certificate",
     "Choice",
     "Choices",
+    "ECOLog",
     "JointGLM",
     "JointLinUCB",
     "LinUCB",
+    "LogisticTS",
+    "RSGLinUCB",
     "Result",
     "Simulated",
     "Spec",
+    "Uniform",
     "environments",
     "simulate",
 ]

@@ -19,7 +19,20 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from tacit import environments
-from tacit.bandits import Bandit, JointGLM, JointLinUCB, LinUCB
+from tacit.bandits import (
+    GLMUCB,
+    GLOC,
+    MLEUCB,
+    Bandit,
+    BGLinCB,
+    ECOLog,
+    JointGLM,
+    JointLinUCB,
+    LinUCB,
+    LogisticTS,
+    RSGLinUCB,
+    Uniform,
+)
 from tacit.environments import Environment
 from tacit.errors import Interrupted, TacitError
 from tacit.experiments.result import Result
@@ -27,7 +40,9 @@ from tacit.experiments.runner import simulate
 from tacit.experiments.spec import FROM_THE_RUN, Spec, kebab
 from tacit.privacy.budget import Budget
 
-BANDITS: dict[str, type[Bandit]] = {kebab(kind.__name__): kind for kind in (LinUCB, JointLinUCB, JointGLM)}
+PRIVATE = (JointLinUCB, JointGLM)
+PLAIN = (Uniform, LinUCB, MLEUCB, GLMUCB, GLOC, RSGLinUCB, BGLinCB, ECOLog, LogisticTS)
+BANDITS: dict[str, type[Bandit]] = {kebab(kind.__name__): kind for kind in PRIVATE + PLAIN}
 ENVIRONMENTS: dict[str, type[Environment]] = {
     name.replace("_", "-"): getattr(environments, name)
     for name in environments.__all__

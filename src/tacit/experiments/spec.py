@@ -76,9 +76,19 @@ class Spec:
         return {k: _plain(v) for k, v in self.options.items() if k != "budget"}
 
 
+ACRONYMS = {
+    "MLEUCB": "mle-ucb",
+    "GLMUCB": "glm-ucb",
+    "RSGLinUCB": "rs-glin-ucb",
+    "BGLinCB": "b-glin-cb",
+    "ECOLog": "ecolog",
+}
+
+
 def kebab(name: str) -> str:
-    """JointLinUCB -> joint-lin-ucb."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower()
+    """JointLinUCB -> joint-lin-ucb, JointGLMRare -> joint-glm-rare; names of acronyms are listed above."""
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", name)
+    return ACRONYMS.get(name, words.lower())
 
 
 def _short(value: Any) -> str:

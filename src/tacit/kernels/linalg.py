@@ -80,3 +80,32 @@ def invert(matrix, out):
             out[i, j] = s
             out[j, i] = s
     return logdet
+
+
+@kernel
+def grow(x, weight, inverse):
+    """inverse <- (inverse^-1 + weight x x')^-1 by Sherman and Morrison. Returns the growth of the log determinant."""
+    d = x.size
+    image = np.empty(d)
+    s = 0.0
+    for i in range(d):
+        v = 0.0
+        for j in range(d):
+            v += inverse[i, j] * x[j]
+        image[i] = v
+        s += x[i] * v
+    factor = 1.0 + weight * s
+    for i in range(d):
+        for j in range(d):
+            inverse[i, j] -= weight * image[i] * image[j] / factor
+    return np.log(factor)
+
+
+@kernel
+def square_norm(x, matrix):
+    """x' matrix x."""
+    s = 0.0
+    for i in range(x.size):
+        for j in range(x.size):
+            s += x[i] * matrix[i, j] * x[j]
+    return s

@@ -1,0 +1,172 @@
+"""B-GLinCB: a few batches; in each one an optimal design over the arms that no earlier batch rules out."""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tacit.kernels.compile import inlined, kernel
+from tacit.kernels.linalg import invert, square_norm
+from tacit.kernels.links import link_slope
+from tacit.kernels.mle import newton, unit_reward
+from tacit.kernels.rounds import BOUNDARY, CHOICES, outcome
+
+SEEN, CLOSED = 2, 3
+SWEEPS = 10  # of the multiplicative algorithm for the design
+
+
+class BatchState(NamedTuple):
+    """RAW."""
+
+    counts: Any  # int64[4]: choices, the choice count at which the batch closes, its observations, batches closed
+    rows: Any  # (horizon, d): arms of the open batch
+    values: Any  # (horizon,): their rewards in units of the link
+    thetas: Any  # (batches, d): estimate of each closed batch
+    inverses: Any  # (batches, d, d): (information of each closed batch + ridge I)^-1
+
+
+@kernel
+def scaling(x, link, state, numbers):
+    """mu'(<x, theta_1>) / exp(min(2 S, warm width |x|_{V^-1})): a lower bound on the slope at theta*, once batch 1 is
+    closed. numbers = (warm width, width, radius)."""
+    z = 0.0
+    for i in range(x.size):
+        z += x[i] * state.thetas[0, i]
+    half = numbers[0] * math.sqrt(max(square_norm(x, state.inverses[0]), 0.0))
+    return link_slope(link, z) * math.exp(-min(2.0 * numbers[2], half))
+
+
+@kernel
+def survivors(arms, state, numbers, alive):
+    """alive[a] = whether no closed batch shows another arm to be better: <x, theta_k> + width |x|_k is at least every
+    <x, theta_k> - width |x|_k among those alive. Returns their number."""
+    count, d = arms.shape
+    upper = np.empty(count)
+    alive[:] = True
+    for k in range(state.counts[CLOSED]):
+        width = numbers[0] if k == 0 else numbers[1]
+        floor = -np.inf
+        for a in range(count):
+            z = 0.0
+            for i in range(d):
+                z += arms[a, i] * state.thetas[k, i]
+            half = width * math.sqrt(max(square_norm(arms[a], state.inverses[k]), 0.0))
+            upper[a] = z + half
+            if alive[a]:
+                floor = max(floor, z - half)
+        for a in range(count):
+            alive[a] = alive[a] and upper[a] >= floor
+    left = 0
+    for a in range(count):
+        left += alive[a]
+    return left
+
+
+@kernel
+def design(arms, scales, alive, weights):
+    """weights <- a nearly D-optimal (so G-optimal) design on sqrt(scale) x over those alive, by the multiplicative
+    algorithm: w_a <- w_a scale_a |x_a|^2_{M(w)^-1} / d."""
+    count, d = arms.shape
+    matrix, inverse = np.empty((d, d)), np.empty((d, d))
+    total = 0
+    for a in range(count):
+        total += alive[a]
+    for a in range(count):
+        weights[a] = 1.0 / total if alive[a] else 0.0
+    for _ in range(SWEEPS):
+        trace = 0.0
+        matrix[:] = 0.0
+        for a in range(count):
+            w = weights[a] * scales[a]
+            for i in range(d):
+                trace += w * arms[a, i] * arms[a, i]
+                for j in range(d):
+                    matrix[i, j] += w * arms[a, i] * arms[a, j]
+        for i in range(d):
+            matrix[i, i] += 1e-6 * trace + 1e-300
+        invert(matrix, inverse)
+        mass = 0.0
+        for a in range(count):
+            weights[a] *= scales[a] * square_norm(arms[a], inverse)
+            mass += weights[a]
+        if not mass > 0.0:
+            for a in range(count):
+                weights[a] = 1.0 / total if alive[a] else 0.0
+            return
+        for a in range(count):
+            weights[a] /= mass
+
+
+@kernel
+def batch_weights(arms, state, link, numbers, weights):
+    """weights[a] = the probability of arm a at this state."""
+    count = arms.shape[0]
+    alive, scales = np.empty(count, np.bool_), np.ones(count)
+    survivors(arms, state, numbers, alive)
+    if state.counts[CLOSED] > 0:
+        for a in range(count):
+            scales[a] = scaling(arms[a], link, state, numbers)
+    design(arms, scales, alive, weights)
+
+
+@inlined
+def draw(uniform, weights):
+    """The arm whose share of [0, 1) holds `uniform`; never one of weight 0."""
+    index, passed = 0, 0.0
+    for a in range(weights.size):
+        if weights[a] > 0.0:
+            index = a
+            passed += weights[a]
+            if uniform < passed:
+                break
+    return index
+
+
+@kernel
+def batch_rows(rng, arms, state, link, numbers, out):
+    weights = np.empty(arms.shape[1])
+    for i in range(arms.shape[0]):
+        batch_weights(arms[i], state, link, numbers, weights)
+        out[i] = draw(rng.random(), weights)
+
+
+@kernel
+def batch_close(state, link, ridge, numbers, ends):
+    """Close the open batch: its estimate, its information (x x' in batch 1, then scaled), and the next boundary."""
+    counts, rows, values, thetas, inverses = state
+    n, k, d = counts[SEEN], counts[CLOSED], rows.shape[1]
+    matrix, unused = ridge * np.eye(d), np.empty((d, d))
+    for t in range(n):
+        weight = 1.0 if k == 0 else scaling(rows[t], link, state, numbers)
+        for i in range(d):
+            for j in range(d):
+                matrix[i, j] += weight * rows[t, i] * rows[t, j]
+    if k > 0:
+        thetas[k] = thetas[k - 1]
+    newton(rows[:n], values[:n], link, ridge, False, thetas[k], unused)
+    invert(matrix, inverses[k])
+    counts[SEEN] = 0
+    counts[CLOSED] = k + 1
+    counts[BOUNDARY] = ends[k + 1]
+
+
+@kernel
+def batch_learn(x, r, state):
+    n = state.counts[SEEN]
+    state.rows[n] = x
+    state.values[n] = r
+    state.counts[SEEN] = n + 1
+
+
+@kernel
+def batch_rounds(rng, block, state, bounds, link, ridge, numbers, ends):
+    """BGLinCB. Changes state and the block's out arrays."""
+    weights = np.empty(block.arms.shape[1])
+    for t in range(block.noise.size):
+        if state.counts[CHOICES] >= state.counts[BOUNDARY]:
+            batch_close(state, link, ridge, numbers, ends)
+        batch_weights(block.arms[t], state, link, numbers, weights)
+        index = draw(rng.random(), weights)
+        if outcome(block, t, index):
+            state.counts[CHOICES] += 1
+            batch_learn(block.arms[t, index], unit_reward(block.reward[t], bounds[0], bounds[1], link), state)

@@ -23,7 +23,7 @@ def test_end_to_end(module, tmp_path):
     document = json.loads((tmp_path / "outcome.json").read_text())
     assert document["rows"]
     assert {f["seen"] for f in document["findings"]} <= {True, False}
-    assert "What the paper says" in outcome.text()
+    assert "What is expected" in outcome.text()
 
 
 def test_slope_of_known_points():

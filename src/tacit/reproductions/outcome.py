@@ -11,9 +11,9 @@ from tacit.experiments.runner import Progress
 
 @dataclass(frozen=True)
 class Finding:
-    """What the paper says, what we see, and whether it is the same."""
+    """What the paper says (or what we aim at), what we see, and whether it is the same."""
 
-    paper: str
+    expected: str
     ours: str
     seen: bool
 
@@ -27,16 +27,16 @@ class Outcome:
     extra: dict[str, Any] = field(default_factory=dict)
 
     def text(self) -> str:
-        lines = [self.title, "", self.table, "", "What the paper says, and what we see:"]
+        lines = [self.title, "", self.table, "", "What is expected, and what we see:"]
         for finding in self.findings:
             lines += [
-                f"  [{'seen' if finding.seen else 'NOT SEEN'}] {finding.paper}",
+                f"  [{'seen' if finding.seen else 'NOT SEEN'}] {finding.expected}",
                 f"      {finding.ours}",
             ]
         return "\n".join(lines)
 
     def json(self) -> dict[str, Any]:
-        findings = [{"paper": f.paper, "ours": f.ours, "seen": f.seen} for f in self.findings]
+        findings = [{"expected": f.expected, "ours": f.ours, "seen": f.seen} for f in self.findings]
         return {"title": self.title, "rows": self.result.rows, "findings": findings} | self.extra
 
     def write(self, folder: Path) -> None:

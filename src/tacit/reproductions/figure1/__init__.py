@@ -1,9 +1,9 @@
 """The main paper's figure 1: regret over time at epsilon 2, 4 and 8 (delta = .02), d = 5, K = 20, logistic (S = 3.5,
-T = 15000) and probit (S = 3, T = 5000), with a lower bound for private bandits."""
+T = 15000) and probit (S = 3, T = 5000), beside the non-private references."""
 
 from pathlib import Path
 
-from tacit.bandits import JointGLM, LinUCB
+from tacit.bandits import GLMUCB, GLOC, MLEUCB, ECOLog, JointGLM, LinUCB, RSGLinUCB
 from tacit.environments import ball
 from tacit.experiments import figure
 from tacit.experiments.runner import Progress, simulate
@@ -16,8 +16,10 @@ DELTA = 0.02
 EPSILONS = (1.0, 2.0, 4.0, 8.0)
 
 
-def specs() -> list[Spec]:
-    return [Spec(LinUCB), *(Spec(JointGLM, budget=Budget(e, DELTA)) for e in EPSILONS)]
+def specs(link: str) -> list[Spec]:
+    plain = [Spec(GLOC, failure=DELTA), Spec(RSGLinUCB, failure=DELTA), Spec(LinUCB), Spec(MLEUCB)]
+    plain.insert(0, Spec(ECOLog, failure=DELTA) if link == "logistic" else Spec(GLMUCB, failure=DELTA))
+    return [*plain, *(Spec(JointGLM, budget=Budget(e, DELTA)) for e in EPSILONS)]
 
 
 def logistic(*, quick: bool, runs: int | None, out: Path, progress: Progress | None = None) -> Outcome:
@@ -41,10 +43,11 @@ def _reproduce(
 ) -> Outcome:
     world = ball(dim=5, arms=20, radius=radius, link=link)
     result = simulate(
-        specs(), world, horizon=rounds, runs=runs or (10 if quick else 100), seed=2026, out=out, progress=progress
+        specs(link), world, horizon=rounds, runs=runs or (10 if quick else 100), seed=2026, out=out, progress=progress
     )
     canvas, axes = figure.subplots(1, 1, width=7.0, height=4.6)
     figure.draw_panel(axes[0, 0], result.groups())
+    axes[0, 0].set(yscale="log", ylim=(5, None))
     axes[0, 0].set_title(f"{link}, d = 5, K = 20, S = {radius:g}, δ = {DELTA}", loc="left")
     figure.save(canvas, out / "figure.png")
     title = f"Figure 1 ({link}): regret over {rounds:,} rounds, d = 5, K = 20, S = {radius:g}, δ = {DELTA}"

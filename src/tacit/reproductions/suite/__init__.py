@@ -4,7 +4,7 @@ import math
 from pathlib import Path
 
 from tacit import environments
-from tacit.bandits import JointGLM, JointLinUCB, LinUCB
+from tacit.bandits import MLEUCB, JointGLM, JointLinUCB, LinUCB, Uniform
 from tacit.environments import Environment
 from tacit.experiments.figure import regret_curves
 from tacit.experiments.runner import Progress, simulate
@@ -37,7 +37,7 @@ def worlds() -> list[Environment]:
 
 def specs() -> list[Spec]:
     private = [Spec(kind, budget=Budget(e, DELTA)) for kind in (JointLinUCB, JointGLM) for e in EPSILONS]
-    return [Spec(LinUCB), *private]
+    return [Spec(Uniform), Spec(LinUCB), Spec(MLEUCB), *private]
 
 
 def reproduce(*, quick: bool, runs: int | None, out: Path, progress: Progress | None = None) -> Outcome:

@@ -9,7 +9,7 @@ Estimators and policies see only released statistics: the privacy argument can b
 """
 
 from tacit import environments
-from tacit.bandits import Choice, Choices, JointGLM, JointLinUCB, LinUCB
+from tacit.bandits import Choice, Choices, JointGLM, JointGLMRare, JointLinUCB, LinUCB
 from tacit.experiments import Result, Spec, simulate
 from tacit.privacy.budget import Budget
 from tacit.privacy.certificate import Certificate
@@ -23,6 +23,7 @@ __all__ = [
     "Choice",
     "Choices",
     "JointGLM",
+    "JointGLMRare",
     "JointLinUCB",
     "LinUCB",
     "Result",

@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from tacit import environments
-from tacit.bandits import Bandit, JointGLM, JointLinUCB, LinUCB
+from tacit.bandits import Bandit, JointGLM, JointGLMRare, JointLinUCB, LinUCB
 from tacit.environments import Environment
 from tacit.errors import Interrupted, TacitError
 from tacit.experiments.result import Result
@@ -27,7 +27,7 @@ from tacit.experiments.runner import simulate
 from tacit.experiments.spec import FROM_THE_RUN, Spec, kebab
 from tacit.privacy.budget import Budget
 
-BANDITS: dict[str, type[Bandit]] = {kebab(kind.__name__): kind for kind in (LinUCB, JointLinUCB, JointGLM)}
+BANDITS: dict[str, type[Bandit]] = {kebab(kind.__name__): kind for kind in (LinUCB, JointLinUCB, JointGLM, JointGLMRare)}
 ENVIRONMENTS: dict[str, type[Environment]] = {
     name.replace("_", "-"): getattr(environments, name)
     for name in environments.__all__

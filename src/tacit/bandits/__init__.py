@@ -2,7 +2,8 @@
 
 from tacit.bandits.face import Bandit, Choice, Choices
 from tacit.bandits.joint_glm import JointGLM
+from tacit.bandits.joint_glm_rare import JointGLMRare
 from tacit.bandits.joint_lin_ucb import JointLinUCB
 from tacit.bandits.lin_ucb import LinUCB
 
-__all__ = ["Bandit", "Choice", "Choices", "JointGLM", "JointLinUCB", "LinUCB"]
+__all__ = ["Bandit", "Choice", "Choices", "JointGLM", "JointGLMRare", "JointLinUCB", "LinUCB"]

@@ -77,8 +77,8 @@ class Spec:
 
 
 def kebab(name: str) -> str:
-    """JointLinUCB -> joint-lin-ucb."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower()
+    """JointLinUCB -> joint-lin-ucb, JointGLMRare -> joint-glm-rare."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", name).lower()
 
 
 def _short(value: Any) -> str:

@@ -27,7 +27,9 @@ from tacit.experiments.runner import simulate
 from tacit.experiments.spec import FROM_THE_RUN, Spec, kebab
 from tacit.privacy.budget import Budget
 
-BANDITS: dict[str, type[Bandit]] = {kebab(kind.__name__): kind for kind in (LinUCB, JointLinUCB, JointGLM, JointGLMRare)}
+BANDITS: dict[str, type[Bandit]] = {
+    kebab(kind.__name__): kind for kind in (LinUCB, JointLinUCB, JointGLM, JointGLMRare)
+}
 ENVIRONMENTS: dict[str, type[Environment]] = {
     name.replace("_", "-"): getattr(environments, name)
     for name in environments.__all__

@@ -42,8 +42,8 @@ from tacit.privacy.noise import Simulated
 
 TIMINGS = ("strict", "published")
 LEAK = (
-    "Not private: timing leak. theta_o is recomputed exactly in the rounds whose raw contexts asked for exploration, and "
-    "Criterion II is tested only in the others, so that replacing one user changes when estimates change. "
+    "Not private: timing leak. theta_o is recomputed exactly in the rounds whose raw contexts asked for exploration, "
+    "and Criterion II is tested only in the others, so that replacing one user changes when estimates change. "
     "timing='strict' is the private variant."
 )
 
@@ -68,15 +68,15 @@ class JointGLMRare(Bandit):
     tight sensitivity of gradient sums, for which Theta_II is intersected with |theta| <= S (one projection after the
     other); Frobenius norms for V and H; noise on sums, so the number of users in T_o is not used; square-root noise
     (aggregators.Buffered) instead of binary trees; lambda of H is slope / e times that of V, as its noise is; the
-    first iterate is the last estimate, the step follows from the released matrices; eigenvalues of V and H are raised to
-    lambda / 2 where noise has pushed them lower. kappa* is not a constant of the calibration: weights of H are bounded
-    by mu'(0), or clipped to 1 / kappa_star where that is declared.
+    first iterate is the last estimate, the step follows from the released matrices; eigenvalues of V and H are raised
+    to lambda / 2 where noise has pushed them lower. kappa* is not a constant of the calibration: weights of H are
+    bounded by mu'(0), or clipped to 1 / kappa_star where that is declared.
 
     Memory: RAW. The optimiser needs the data of all users again at each call: (horizon, dim) numbers are kept.
 
     Practical constants (None: from the public noise): ridge = lambda; explore = gamma sqrt(kappa); width = beta;
-    shrink = lambda of the loss; most_o, most_tau = the cut-offs; step = of the descent, times 1 / smoothness;
-    share = of mu^2 for V and H.
+    most_o, most_tau = the cut-offs; shrink: lambda of the loss is 1 + shrink times the std of its gradient sums; step =
+    of the descent, times 1 / smoothness; share = of mu^2 for V and H.
     """
 
     budget: Budget
@@ -87,7 +87,7 @@ class JointGLMRare(Bandit):
     ridge: float | None = None
     explore: float | None = None
     width: float = 0.5
-    shrink: float | None = None
+    shrink: float = 0.5
     most_o: int | None = None
     most_tau: int | None = None
     iterations: int = 5
@@ -100,7 +100,7 @@ class JointGLMRare(Bandit):
         checks.positive_int(dim=self.dim, horizon=self.horizon, iterations=self.iterations)
         self.dim, self.horizon, self.iterations = int(self.dim), int(self.horizon or 0), int(self.iterations)
         checks.positive(radius=self.radius, step=self.step)
-        checks.non_negative(width=self.width)
+        checks.non_negative(width=self.width, shrink=self.shrink)
         checks.probability(share=self.share)
         checks.interval(rewards=self.rewards)
         checks.one_of(TIMINGS, timing=self.timing)
@@ -133,9 +133,7 @@ class JointGLMRare(Bandit):
         noise = self.aggregator.sigma * float(self.aggregator.gain(np.array([float(self.horizon)]))[0])
         ridge = 1 + 3.0 * noise if self.ridge is None else self.ridge
         explore = math.sqrt(1.5 * ridge) if self.explore is None else self.explore
-        shrink = 1 + 0.5 * self._sigma_tau if self.shrink is None else self.shrink
         checks.positive(ridge=ridge, explore=explore)
-        checks.non_negative(shrink=shrink)
         self._rule = Rule(
             link=self._link.code,
             published=published,
@@ -147,7 +145,8 @@ class JointGLMRare(Bandit):
             ridge=float(ridge),
             ridge_hessian=float(ridge * slope / math.e),
             slope=slope,
-            shrink=float(shrink),
+            shrink_o=1 + self.shrink * self._sigma_o,
+            shrink_tau=1 + self.shrink * self._sigma_tau,
             step=float(self.step),
             most_o=most_o,
             most_tau=most_tau,
@@ -161,19 +160,21 @@ class JointGLMRare(Bandit):
         return int(value)
 
     def _releases(self, steps: int, calls_o: int, calls_tau: int) -> tuple[GaussianRelease, ...]:
-        """What has happened to the data after so many steps and calls. A user is in the gradients of one kind or, across
-        the two worlds, once in each (GradientContribution): the kind that cost more counts."""
+        """What has happened to the data after so many steps and calls. A user is in the gradients of one kind or,
+        across the two worlds, once in each (GradientContribution): the kind that cost more counts."""
         out = []
         if steps:
-            statistic = f"V and H stacked, {self.contribution.size} numbers, one leaf a choice, each user in one of them"
+            statistic = (
+                f"V and H stacked, {self.contribution.size} numbers, one leaf a choice, each user in one of them"
+            )
             norm, sigma = self.aggregator.column_norm_after(steps), self.aggregator.sigma
             out.append(GaussianRelease("design matrices", statistic, self.contribution.sensitivity, norm, sigma))
         kinds = ((calls_o, self._sigma_o, "theta_o"), (calls_tau, self._sigma_tau, "theta_tau"))
         calls, sigma, name = max(kinds, key=lambda kind: kind[0] / kind[1] ** 2 if kind[1] else kind[0])
         if calls:
             statistic = (
-                f"gradient sums of {calls_o} calls for theta_o and {calls_tau} for theta_tau, {self.iterations} steps each, "
-                f"each user in one of the two; {name} counts"
+                f"gradient sums of {calls_o} calls for theta_o and {calls_tau} for theta_tau, {self.iterations} steps "
+                f"each, each user in one of the two; {name} counts"
             )
             norm = math.sqrt(calls * self.iterations)
             out.append(GaussianRelease("gradient descent", statistic, self.gradients.sensitivity, norm, sigma))

@@ -29,7 +29,8 @@ class Rule(NamedTuple):
     ridge: float  # lambda of V
     ridge_hessian: float  # lambda of H
     slope: float  # weights mu' are clipped to it
-    shrink: float  # lambda of the loss
+    shrink_o: float  # lambda of the loss under Criterion I
+    shrink_tau: float  # and under Criterion II
     step: float  # times 1 / (smoothness by the released matrix)
     most_o: int  # calls of the optimiser under Criterion I, at most
     most_tau: int  # and under Criterion II
@@ -161,7 +162,7 @@ def keep(x, y, explored, low, high, counts, data):
 
 @kernel
 def raised(packed, scale, ridge, out):
-    """out = scale smat(packed) + ridge I, with eigenvalues raised to ridge / 2 where the noise has pushed them lower."""
+    """out = scale smat(packed) + ridge I, with eigenvalues raised to ridge / 2 where noise has pushed them lower."""
     d = out.shape[0]
     smat(packed, out)
     for i in range(d):
@@ -211,10 +212,11 @@ def due_tau(counts, design, rule):
 
 
 @kernel
-def gradient(data, count, explored, theta, link, out):
-    """out = sum of (mu(<x, theta>) - r) x over the data in T_o (explored = 1) or outside it (0)."""
+def release_gradient(data, count, explored, theta, link, noise, out):
+    """out = noise + sum of (mu(<x, theta>) - r) x over the data in T_o (explored = 1) or outside it (0). RELEASED: all
+    that the descent sees of the data."""
     d = theta.size
-    out[:] = 0.0
+    out[:] = noise
     for s in range(count):
         if data.explored[s] == explored:
             z = 0.0
@@ -254,21 +256,20 @@ def into_ellipsoid(theta, centre, values, axes, radius):
 def descend(data, count, explored, noise, rule, design, out):
     """out <- the average of the iterates of projected gradient descent from `out`, as many as rows of noise:
     theta <- project(theta - rate (sum of gradients + shrink theta + noise)), rate = step / (shrink + L), with L the
-    largest eigenvalue of the released matrix that bounds the curvature: mu'(0) V for T_o, e H for the others.
+    largest eigenvalue of the released matrix that stands for the curvature: slope V for T_o, e H for the others.
     T_o: project on |theta| <= S. Others: on |theta - theta_o|_V <= explore, then on |theta| <= S."""
     d = out.size
     sums, theta, average = np.empty(d), out.copy(), np.zeros(d)
     values, axes = np.linalg.eigh(design.gram)
-    if explored == 1:
-        smooth = rule.slope * values[d - 1]
-    else:
-        smooth = math.e * np.linalg.eigvalsh(design.hessian)[d - 1]
-    rate = rule.step / (rule.shrink + smooth)
+    shrink, smooth = rule.shrink_o, rule.slope * values[d - 1]
+    if explored == 0:
+        shrink, smooth = rule.shrink_tau, math.e * np.linalg.eigvalsh(design.hessian)[d - 1]
+    rate = rule.step / (shrink + smooth)
     into_ball(theta, rule.radius)
     for n in range(noise.shape[0]):
-        gradient(data, count, explored, theta, rule.link, sums)
+        release_gradient(data, count, explored, theta, rule.link, noise[n], sums)
         for i in range(d):
-            theta[i] -= rate * (sums[i] + rule.shrink * theta[i] + noise[n, i])
+            theta[i] -= rate * (sums[i] + shrink * theta[i])
         if explored == 0:
             into_ellipsoid(theta, design.theta_o, values, axes, rule.explore)
         into_ball(theta, rule.radius)

@@ -61,8 +61,8 @@ class JointGLMRare(Bandit):
     before, squared norm at most mu^2 (sensitivities: contribution_rare), so the run is mu-GDP under adaptive
     composition (Smith & Thakurta 2022, arXiv:2210.17520). What user t sees is a function of that and its own arms.
     timing="published" is not private: its certificate says so.
-    Reference: Algorithm 2 of "Generalized linear bandits under shuffle and joint differential privacy"; constants as
-    hyperparameters as in its Remark B.1; noisy projected gradient descent: its Lemma U.4. `theory` has those of J.1.
+    Reference: Sarmasarkar 2026, arXiv:2602.00417, Algorithm 2; constants as hyperparameters as in its Remark B.1; noisy
+    projected gradient descent: its Lemma U.4. `theory` has the constants of J.1.
     Departure: (strict) theta_o is recomputed when the noisy V has grown, V not <= 2 V_o, not in every exploring round,
     and Criterion II is tested at the start of every round. (Both) Exact Gaussian accounting instead of zCDP; the
     tight sensitivity of gradient sums, for which Theta_II is intersected with |theta| <= S (one projection after the
@@ -74,9 +74,9 @@ class JointGLMRare(Bandit):
 
     Memory: RAW. The optimiser needs the data of all users again at each call: (horizon, dim) numbers are kept.
 
-    Practical constants (None: from the public noise): ridge = lambda; explore = gamma sqrt(kappa); width = beta;
-    most_o, most_tau = the cut-offs; shrink: lambda of the loss is 1 + shrink times the std of its gradient sums; step =
-    of the descent, times 1 / smoothness; share = of mu^2 for V and H.
+    Practical constants, chosen by regret on tuning seeds (None: from public settings): ridge = lambda; explore = gamma
+    sqrt(kappa); width = beta; most_o, most_tau = the cut-offs; shrink: lambda of the loss is 1 + shrink times the std
+    of its gradient sums; step = of the descent, times 1 / smoothness; share = of mu^2 for V and H.
     """
 
     budget: Budget
@@ -86,11 +86,11 @@ class JointGLMRare(Bandit):
     timing: str = "strict"
     ridge: float | None = None
     explore: float | None = None
-    width: float = 0.5
-    shrink: float = 0.5
+    width: float = 0.1
+    shrink: float | None = None
     most_o: int | None = None
     most_tau: int | None = None
-    iterations: int = 5
+    iterations: int = 8
     step: float = 1.0
     share: float = 0.5
     kappa_star: float | None = None
@@ -100,7 +100,7 @@ class JointGLMRare(Bandit):
         checks.positive_int(dim=self.dim, horizon=self.horizon, iterations=self.iterations)
         self.dim, self.horizon, self.iterations = int(self.dim), int(self.horizon or 0), int(self.iterations)
         checks.positive(radius=self.radius, step=self.step)
-        checks.non_negative(width=self.width, shrink=self.shrink)
+        checks.non_negative(width=self.width)
         checks.probability(share=self.share)
         checks.interval(rewards=self.rewards)
         checks.one_of(TIMINGS, timing=self.timing)
@@ -120,20 +120,23 @@ class JointGLMRare(Bandit):
         """Budget -> noise -> constants, all from public settings; the ledger checks the result."""
         assert self.horizon is not None
         published = self.timing == "published"
-        most_o = self._cut_off("most_o", self.most_o, 40 if published else 4)
-        most_tau = self._cut_off("most_tau", self.most_tau, 8)
         mu = gaussian.mu(self.budget)
         design, optimiser = mu * math.sqrt(self.share), mu * math.sqrt(1 - self.share)
         options: dict[str, Any] = {"leaves": self.horizon, "size": self.contribution.size}
         norm = Buffered(**options, sigma=0.0).column_norm
         self.aggregator = Buffered(**options, sigma=self.contribution.sensitivity * norm / design)
+        noise = self.aggregator.sigma * float(self.aggregator.gain(np.array([float(self.horizon)]))[0])
+        ridge = 1 + 3 * noise if self.ridge is None else self.ridge
+        explore = math.sqrt(1.5 * ridge) if self.explore is None else self.explore
+        shrink = (2.0 if published else 0.25) if self.shrink is None else self.shrink
+        checks.positive(ridge=ridge, explore=explore)
+        checks.non_negative(shrink=shrink)
+        uncertain_rounds = 8 * self.dim * explore**2 * math.log(self.horizon)  # count1 of J.1
+        most_o = self._cut_off("most_o", self.most_o, uncertain_rounds / 100 if published else self.dim)
+        most_tau = self._cut_off("most_tau", self.most_tau, math.log2(1 + self.horizon / self.dim))  # count2 / 4
         self._sigma_o, self._sigma_tau = (
             self.gradients.sensitivity * math.sqrt(calls * self.iterations) / optimiser for calls in (most_o, most_tau)
         )
-        noise = self.aggregator.sigma * float(self.aggregator.gain(np.array([float(self.horizon)]))[0])
-        ridge = 1 + 3.0 * noise if self.ridge is None else self.ridge
-        explore = math.sqrt(1.5 * ridge) if self.explore is None else self.explore
-        checks.positive(ridge=ridge, explore=explore)
         self._rule = Rule(
             link=self._link.code,
             published=published,
@@ -145,17 +148,17 @@ class JointGLMRare(Bandit):
             ridge=float(ridge),
             ridge_hessian=float(ridge * slope / math.e),
             slope=slope,
-            shrink_o=1 + self.shrink * self._sigma_o,
-            shrink_tau=1 + self.shrink * self._sigma_tau,
+            shrink_o=1 + shrink * self._sigma_o,
+            shrink_tau=1 + shrink * self._sigma_tau,
             step=float(self.step),
             most_o=most_o,
             most_tau=most_tau,
         )
 
     @staticmethod
-    def _cut_off(name: str, value: int | None, default: int) -> int:
+    def _cut_off(name: str, value: int | None, default: float) -> int:
         if value is None:
-            return default
+            return max(1, math.ceil(default))
         checks.positive_int(**{name: value})
         return int(value)
 

@@ -1,4 +1,4 @@
-"""The theoretical parameters of the rarely switching joint-private GLM bandit, section J.1 of its paper.
+"""The theoretical parameters of the rarely switching joint-private GLM bandit: Sarmasarkar 2026, arXiv:2602.00417, J.1.
 
 They are printed beside the practical ones, and far from them: at d = 3 and T = 5000 the cut-off of Criterion I alone is
 above the horizon by orders of magnitude."""

@@ -90,7 +90,7 @@ class JointGLMRare(Bandit):
     shrink: float | None = None
     most_o: int | None = None
     most_tau: int | None = None
-    iterations: int = 8
+    iterations: int = 12
     step: float = 1.0
     share: float = 0.5
     kappa_star: float | None = None
@@ -126,8 +126,8 @@ class JointGLMRare(Bandit):
         norm = Buffered(**options, sigma=0.0).column_norm
         self.aggregator = Buffered(**options, sigma=self.contribution.sensitivity * norm / design)
         noise = self.aggregator.sigma * float(self.aggregator.gain(np.array([float(self.horizon)]))[0])
-        ridge = 1 + 3 * noise if self.ridge is None else self.ridge
-        explore = math.sqrt(1.5 * ridge) if self.explore is None else self.explore
+        ridge = 5 + 2 * noise if self.ridge is None else self.ridge
+        explore = math.sqrt(2 * ridge) if self.explore is None else self.explore
         shrink = (2.0 if published else 0.25) if self.shrink is None else self.shrink
         checks.positive(ridge=ridge, explore=explore)
         checks.non_negative(shrink=shrink)

@@ -27,6 +27,7 @@ from tacit.bandits import (
     BGLinCB,
     ECOLog,
     JointGLM,
+    JointGLMRare,
     JointLinUCB,
     LinUCB,
     LogisticTS,
@@ -40,7 +41,7 @@ from tacit.experiments.runner import simulate
 from tacit.experiments.spec import FROM_THE_RUN, Spec, kebab
 from tacit.privacy.budget import Budget
 
-PRIVATE = (JointLinUCB, JointGLM)
+PRIVATE = (JointLinUCB, JointGLM, JointGLMRare)
 PLAIN = (Uniform, LinUCB, MLEUCB, GLMUCB, GLOC, RSGLinUCB, BGLinCB, ECOLog, LogisticTS)
 BANDITS: dict[str, type[Bandit]] = {kebab(kind.__name__): kind for kind in PRIVATE + PLAIN}
 ENVIRONMENTS: dict[str, type[Environment]] = {

@@ -7,6 +7,7 @@ from tacit.bandits.face import Bandit, Choice, Choices
 from tacit.bandits.glm_ucb import GLMUCB
 from tacit.bandits.gloc import GLOC
 from tacit.bandits.joint_glm import JointGLM
+from tacit.bandits.joint_glm_rare import JointGLMRare
 from tacit.bandits.joint_lin_ucb import JointLinUCB
 from tacit.bandits.lin_ucb import LinUCB
 from tacit.bandits.logistic_ts import LogisticTS
@@ -25,6 +26,7 @@ __all__ = [
     "Choices",
     "ECOLog",
     "JointGLM",
+    "JointGLMRare",
     "JointLinUCB",
     "LinUCB",
     "LogisticTS",

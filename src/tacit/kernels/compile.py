@@ -1,17 +1,43 @@
 """The decorators of every kernel: compiled once, cached on disk, and running without Python's lock.
 
-No fastmath (it deletes NaN checks), no parallel sums (their order is part of the result)."""
+No fastmath (it deletes NaN checks), no parallel sums (their order is part of the result).
 
+numba renews a cached function when its own file changes, but not when a function it calls does. So the cache lives in
+a folder named after the contents of all kernels: what runs is always what is written."""
+
+import functools
+import hashlib
+import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numba
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    return numba.njit(cache=True, nogil=True)(function)
+    return _compile(function, inline="never")
 
 
 def inlined(function: Callable[..., Any]) -> Any:
     """For small steps that draw random numbers in hot loops: a call that passes a generator costs 40 ns."""
-    return numba.njit(inline="always", cache=True, nogil=True)(function)
+    return _compile(function, inline="always")
+
+
+def _compile(function: Callable[..., Any], *, inline: str) -> Any:
+    before = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = _folder(before)
+    try:
+        return numba.njit(cache=True, nogil=True, inline=inline)(function)
+    finally:
+        numba.config.CACHE_DIR = before
+
+
+@functools.cache
+def _folder(given: str) -> str:
+    """A folder within NUMBA_CACHE_DIR if that is set, else within the user's cache."""
+    contents = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        contents.update(path.read_bytes())
+    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return str(Path(given or home / "tacit") / f"kernels-{contents.hexdigest()[:16]}")

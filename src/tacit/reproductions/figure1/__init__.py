@@ -3,7 +3,7 @@ T = 15000) and probit (S = 3, T = 5000), beside the non-private references."""
 
 from pathlib import Path
 
-from tacit.bandits import GLMUCB, GLOC, MLEUCB, ECOLog, JointGLM, LinUCB, RSGLinUCB
+from tacit.bandits import GLMUCB, GLOC, MLEUCB, ECOLog, JointGLM, JointGLMRare, LinUCB, RSGLinUCB
 from tacit.environments import ball
 from tacit.experiments import figure
 from tacit.experiments.runner import Progress, simulate
@@ -19,7 +19,8 @@ EPSILONS = (1.0, 2.0, 4.0, 8.0)
 def specs(link: str) -> list[Spec]:
     plain = [Spec(GLOC, failure=DELTA), Spec(RSGLinUCB, failure=DELTA), Spec(LinUCB), Spec(MLEUCB)]
     plain.insert(0, Spec(ECOLog, failure=DELTA) if link == "logistic" else Spec(GLMUCB, failure=DELTA))
-    return [*plain, *(Spec(JointGLM, budget=Budget(e, DELTA)) for e in EPSILONS)]
+    rare = [Spec(JointGLMRare, budget=Budget(e, DELTA)) for e in (2.0, 4.0, 8.0)]
+    return [*plain, *rare, *(Spec(JointGLM, budget=Budget(e, DELTA)) for e in EPSILONS)]
 
 
 def logistic(*, quick: bool, runs: int | None, out: Path, progress: Progress | None = None) -> Outcome:

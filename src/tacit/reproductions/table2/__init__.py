@@ -9,7 +9,7 @@ from typing import Any
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from tacit.bandits import GLMUCB, GLOC, MLEUCB, JointGLM, JointLinUCB, LinUCB, RSGLinUCB
+from tacit.bandits import GLMUCB, GLOC, MLEUCB, JointGLM, JointGLMRare, JointLinUCB, LinUCB, RSGLinUCB
 from tacit.environments import ball
 from tacit.experiments import figure
 from tacit.experiments.result import Result
@@ -36,9 +36,11 @@ def specs(radius: float) -> list[tuple[Spec, str | None]]:
         (Spec(MLEUCB), None),
     ]
     rows += [(Spec(JointLinUCB, budget=Budget(e, DELTA)), None) for e in (1.0, 4.0)]
-    for e in (0.5, 1.0, 2.0, 4.0, 6.0, 8.0):
-        rows.append((Spec(JointGLM, budget=Budget(e, DELTA)), f"Private-GLM ε={e:g}" if e >= 4 else None))
-    return rows
+    for timing in ("published", "strict"):
+        for e in (4.0, 6.0, 8.0):
+            rare = Spec(JointGLMRare, budget=Budget(e, DELTA), timing=timing, label=f"joint-glm-rare {timing} ε={e:g}")
+            rows.append((rare, f"Private-GLM ε={e:g}"))
+    return rows + [(Spec(JointGLM, budget=Budget(e, DELTA)), None) for e in (0.5, 1.0, 2.0, 4.0, 6.0, 8.0)]
 
 
 def reproduce(*, quick: bool, runs: int | None, out: Path, progress: Progress | None = None) -> Outcome:

@@ -25,6 +25,7 @@ COMMANDS = [
 @pytest.mark.parametrize("code", BLOCKS)
 def test_python_blocks_run(code, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(ROOT / "examples")
     exec(compile(code, "docs", "exec"), {})
 
 

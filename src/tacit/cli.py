@@ -1,9 +1,5 @@
 """The command line. Strings come in here, and nowhere else: the one table of names is here too."""
 
-import os
-
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # runs are spread over cores; their small products are not
-
 import dataclasses
 import json
 import signal
@@ -18,7 +14,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-from tacit import environments
+from tacit import __version__, environments
 from tacit.bandits import (
     GLMUCB,
     GLOC,
@@ -64,6 +60,21 @@ Arms = Annotated[int | None, typer.Option(help="Arms per round.")]
 Radius = Annotated[float | None, typer.Option(help="Norm of the true parameter, known to the bandits as a bound.")]
 
 
+def show_version(wanted: bool) -> None:
+    if wanted:
+        sys.stdout.write(f"tacit {__version__}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Contextual bandits that learn from people without learning anything about a person."""
+
+
 @app.command("simulate")
 def simulate_command(
     bandits: Annotated[list[str], typer.Argument(help="BANDIT[:key=value,...]: " + ", ".join(BANDITS))],
@@ -79,7 +90,12 @@ def simulate_command(
     seed: Annotated[int, typer.Option(help="Run i of every bandit has the same world, from (seed, i).")] = 0,
     as_json: Json = False,
     plot: Annotated[Path | None, typer.Option(help="Regret curves: a .png, .svg or .pdf file.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Keep every run here; an interrupted command goes on.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Keep every run here, so that an interrupted command goes on; result.parquet has this command's rows."
+        ),
+    ] = None,
 ) -> None:
     """Play bandits against each other in simulated worlds: regret, with its spread, and microseconds a round."""
     if plot is not None and plot.suffix not in (".png", ".svg", ".pdf"):
@@ -232,6 +248,9 @@ def parse_environment(text: str, given: dict[str, Any]) -> Environment:
     kind = ENVIRONMENTS[name]
     values = {key: value for key, value in given.items() if value is not None}
     values |= {key: convert(kind, key, value) for key, value in options.items()}
+    required = [f.name for f in dataclasses.fields(kind) if f.default is dataclasses.MISSING and f.name not in values]
+    if required:
+        raise ValueError(f"Expected --env {name}:{required[0]}=..., got no {required[0]}.")
     if name == "basis":  # as many arms as dimensions: one of the two is enough
         size = values.get("dim", values.get("arms", 5))
         values = {"dim": size, "arms": size} | values

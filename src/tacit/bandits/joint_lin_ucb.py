@@ -61,6 +61,8 @@ class JointLinUCB(Bandit):
     source: Any = field(default_factory=Simulated)
 
     def __post_init__(self) -> None:
+        if self.horizon is None:
+            raise ValueError("Expected a horizon (see tacit.Anytime for a bandit without one), got none.")
         checks.positive_int(dim=self.dim, horizon=self.horizon, first=self.first)
         self.dim, self.horizon, self.first = int(self.dim), int(self.horizon or 0), int(self.first)
         checks.positive(radius=self.radius)

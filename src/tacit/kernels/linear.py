@@ -7,6 +7,8 @@ import numpy as np
 from tacit.kernels.compile import kernel
 from tacit.kernels.linalg import ROOT2, invert, smat
 
+SMALL = 200_000  # a matrix product below this size runs on one core: runs are spread over cores, products are not
+
 
 class Estimate(NamedTuple):
     """What a policy sees. Arrays, changed in place."""
@@ -92,16 +94,20 @@ def rank_one(x, y, moment, estimate):
 def optimistic(arms, estimate, width, drift):
     """argmax over arms x of <theta, x> + width |x|_{V^-1} + drift |V^-1 x|; the first one of equals."""
     best, index = -np.inf, 0
-    images = np.dot(arms, estimate.inverse)  # a matrix product beats loops from d = 5 on
-    for a in range(arms.shape[0]):
-        mean, square, norm = 0.0, 0.0, 0.0
-        for i in range(arms.shape[1]):
-            mean += arms[a, i] * estimate.theta[i]
-            square += arms[a, i] * images[a, i]
-            norm += images[a, i] * images[a, i]
-        value = mean + width * np.sqrt(max(square, 0.0)) + drift * np.sqrt(norm)
-        if value > best:
-            best, index = value, a
+    count, d = arms.shape
+    rows = max(1, SMALL // (d * d))
+    for start in range(0, count, rows):
+        images = np.dot(arms[start : start + rows], estimate.inverse)  # beats loops from d = 5 on
+        for k in range(images.shape[0]):
+            a = start + k
+            mean, square, norm = 0.0, 0.0, 0.0
+            for i in range(d):
+                mean += arms[a, i] * estimate.theta[i]
+                square += arms[a, i] * images[k, i]
+                norm += images[k, i] * images[k, i]
+            value = mean + width * np.sqrt(max(square, 0.0)) + drift * np.sqrt(norm)
+            if value > best:
+                best, index = value, a
     return index
 
 

@@ -36,13 +36,16 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     def __str__(self) -> str:
         lines = [f"Privacy certificate: {self.bandit}", ""]
         if self.epsilon is None:
-            claim = "none: what this bandit shows depends on raw data"
+            claim = "none: no privacy is claimed"
         else:
             claim = f"({self.epsilon:.4g}, {self.delta:g})-differential privacy, {self.model} model"
         rows = [("claim", claim)]
         if self.epsilon is not None:
-            rows += [("budget", f"epsilon {self.budget:g}"), ("spent so far", f"epsilon {self.spent:.4g}")]
-        rows += [("holds for", "people's data" if self.private else "no person's data: see the caveats")]
+            rows += [
+                ("budget", f"epsilon {self.budget:g} at delta {self.delta:g}"),
+                ("spent so far", f"epsilon {self.spent:.4g}"),
+            ]
+        rows += [("holds for", "people's data" if self.private else "experiments only: see the caveats")]
         if self.epsilon is not None:
             rows += [("unit", self.unit), ("neighbours", self.relation), ("noise", self.source)]
         lines += [f"  {name:<14}{text}" for name, text in rows]
@@ -107,10 +110,10 @@ def plain_certificate(bandit: str, caveat: str) -> Certificate:
 def _details(release: Release) -> list[tuple[str, str]]:
     if isinstance(release, GaussianRelease):
         return [
-            ("sensitivity (l2)", f"{release.sensitivity:.6g}"),
-            ("column norm", f"{release.column_norm:.6g}"),
+            ("sensitivity D (l2)", f"{release.sensitivity:.6g}"),
+            ("column norm c", f"{release.column_norm:.6g}"),
             ("sigma", f"{release.sigma:.6g}"),
-            ("mu = s c / sigma", "inf" if release.mu == math.inf else f"{release.mu:.6g}"),
+            ("mu = D c / sigma", "inf" if release.mu == math.inf else f"{release.mu:.6g}"),
         ]
     return [
         ("each use", f"({release.epsilon0:.6g}, {release.delta0:.3g})-private by {release.theorem}"),

@@ -62,7 +62,9 @@ def specs(world: Environment) -> list[Spec]:
     """Every bandit that fits the world; published widths for the references but the tuned MLEUCB."""
     plain: list[type[Bandit]] = [Uniform, LinUCB, MLEUCB, LogisticTS, GLMUCB]
     if world.dim <= 12:  # milliseconds a round in 60 dimensions
-        plain += [RSGLinUCB, GLOC] + ([ECOLog] if world.link == "logistic" else [])
+        plain += [RSGLinUCB, GLOC]
+        if world.link == "logistic":
+            plain.append(ECOLog)
     kinds: list[type[Bandit]] = [JointLinUCB, JointGLM]
     if world.dim <= 5:  # the optimiser's noise leaves nothing to learn from in more dimensions
         kinds.append(JointGLMRare)

@@ -7,7 +7,9 @@ from typing import Any
 
 from numpy.random import SeedSequence, default_rng
 
+from tacit.bandits.embedded import Embedded
 from tacit.bandits.face import Bandit
+from tacit.bandits.server import Server
 from tacit.environments.base import Environment
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Simulated
@@ -17,9 +19,9 @@ FROM_THE_RUN = {"horizon", "source", "policy", "pending"}
 
 class Spec:
     """`Spec(JointLinUCB, budget=Budget(1, 1e-6), noise="wishart")`: dim, radius, rewards, subgaussian, link and horizon
-    come from the environment and the run unless given here."""
+    come from the environment and the run unless given here. A server runs with its devices in one process."""
 
-    def __init__(self, kind: type[Bandit], *, label: str | None = None, **options: Any) -> None:
+    def __init__(self, kind: type[Bandit] | type[Server], *, label: str | None = None, **options: Any) -> None:
         names = {f.name for f in dataclasses.fields(kind) if f.init}
         names -= FROM_THE_RUN
         unknown = set(options) - names
@@ -46,7 +48,8 @@ class Spec:
             "policy": default_rng(policy),
             "source": Simulated(privacy),
         }
-        return self.kind(**{k: v for k, v in known.items() if k in self._names} | self.options)
+        built = self.kind(**{k: v for k, v in known.items() if k in self._names} | self.options)
+        return Embedded(built, pending=known["pending"]) if isinstance(built, Server) else built
 
     @property
     def private(self) -> bool:

@@ -1,0 +1,74 @@
+"""Both halves of a shuffle or local bandit in one process, behind the face of the joint bandits."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn, Self
+
+import numpy as np
+
+from tacit.bandits.face import Bandit, Index
+from tacit.bandits.server import Server
+from tacit.checks import Array
+from tacit.client.device import Device
+from tacit.kernels.block import Block
+from tacit.privacy.certificate import Certificate
+
+
+class EmbeddedState(NamedTuple):
+    counts: Any  # int64[1]: choices
+    server: Any  # the server's state
+    transit: Any  # reports on their way
+
+
+@dataclass(kw_only=True, eq=False, init=False)
+class Embedded(Bandit):
+    """`Embedded(server)`: every choice is made by a device at the present billboard, every reward is randomized there
+    and goes the way of a report. For simulation, and for trying a server out: one process then sees everything, so
+    the guarantee of the server holds against those who see only what the server sees."""
+
+    server: Server
+
+    def __init__(self, server: Server, *, pending: int = 100_000) -> None:
+        self.server = server
+        self.dim, self.horizon, self.rewards, self.pending = server.dim, server.horizon, server.rewards, pending
+        self._at = -1
+        self._device: Device | None = None
+        super().__post_init__()
+
+    def init(self) -> EmbeddedState:
+        return EmbeddedState(np.zeros(1, np.int64), self.server._state, self.server._transit())
+
+    def _advance(self) -> None:
+        self.server._advance(self._state.transit, self.choices)
+
+    def _pick(self, features: Array) -> Index:
+        device = self._present()
+        return np.array([device.pick(arms) for arms in features], np.int64)
+
+    def _propensity(self, features: Array, index: int) -> Callable[[], float]:
+        device = self._present()
+        return lambda: device.chance(features, index)
+
+    def _learn(self, x: Array, reward: float) -> None:
+        self.server._send(self._present().report(x, reward), self._state.transit)
+
+    def _play(self, block: Block) -> None:
+        self.server._play(block, self._state.transit)
+        self._state.counts[0] += np.count_nonzero(block.index >= 0)
+
+    def _present(self) -> Device:
+        if self._at != self.server.version or self._device is None:
+            self._at, self._device = self.server.version, self.server.device()
+        return self._device
+
+    @property
+    def privacy(self) -> Certificate:
+        return self.server.privacy
+
+    def save(self, path: str | Path) -> NoReturn:
+        raise TypeError("Expected server.save for a server within Embedded: devices keep nothing.")
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        raise TypeError("Expected Embedded(TheServer.load(path)), got Embedded.load.")

@@ -1,0 +1,149 @@
+"""What the servers of the shuffle and local models share. A server sees reports and never a context or a reward.
+
+What devices need of it is the billboard: one small public document. `source` and `policy` are given in simulation
+only; without them every device draws from its own operating system."""
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn, Self
+
+import numpy as np
+from numpy.random import Generator
+
+from tacit import checks, links
+from tacit.bandits import storage
+from tacit.client.device import Device
+from tacit.client.randomness import Randomness, Seeded, System
+from tacit.kernels.block import Block
+from tacit.privacy.budget import Budget
+from tacit.privacy.certificate import Certificate
+from tacit.privacy.noise import Simulated
+
+USERS = 0
+
+
+@dataclass(kw_only=True, eq=False)
+class Server(ABC):
+    """Settings, never data. The state is a NamedTuple of arrays whose `counts` starts with the users heard of so far;
+    all of it is public or already randomized."""
+
+    dim: int
+    budget: Budget
+    link: str = "logistic"
+    radius: float = 1.0
+    rewards: tuple[float, float] = (0.0, 1.0)
+    horizon: int | None = None
+    source: Simulated | None = field(default=None, repr=False)
+    policy: Generator | None = field(default=None, repr=False)
+    _state: Any = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """A subclass calls this first, and `self._state = self.init()` when its plan is made."""
+        checks.positive_int(dim=self.dim)
+        self.dim = int(self.dim)
+        if self.horizon is not None:
+            checks.positive_int(horizon=self.horizon)
+        checks.positive(radius=self.radius)
+        checks.interval(rewards=self.rewards)
+        self._link = links.named(self.link)
+
+    # what an algorithm defines
+
+    @abstractmethod
+    def init(self) -> Any:
+        """The state before the first report."""
+
+    @abstractmethod
+    def billboard(self) -> bytes:
+        """The public document that devices act by: JSON."""
+
+    @abstractmethod
+    def observe(self, report: bytes) -> None:
+        """Take what comes in: a device's report (local), or the shuffled sum of a batch (shuffle). What is refused
+        changes nothing."""
+
+    @abstractmethod
+    def device(self) -> Device:
+        """A device at the present billboard; in simulation its random numbers come from `source` and `policy`."""
+
+    @property
+    @abstractmethod
+    def version(self) -> int:
+        """Raised whenever the billboard changes."""
+
+    @property
+    @abstractmethod
+    def privacy(self) -> Certificate:
+        """The claim, and what it rests on."""
+
+    @abstractmethod
+    def _play(self, block: Block, transit: Any) -> None:
+        """The rounds of `block` in one compiled loop, devices and all. Simulation only."""
+
+    # hooks for Embedded: what lies between the devices and the server
+
+    def _transit(self) -> Any:
+        """Arrays of what is under way between devices and server when nothing is: a NamedTuple, or ()."""
+        return ()
+
+    @abstractmethod
+    def _advance(self, transit: Any, users: int) -> None:
+        """Called before each choice, with the number of users so far: publish what the public schedule says."""
+
+    def _send(self, report: bytes, transit: Any) -> None:
+        """Bring one device's report to where it belongs."""
+        self.observe(report)
+
+    def _plan_numbers(self) -> list[float]:
+        """What the noise in a saved state was drawn with; a state that does not match is not loaded."""
+        return []
+
+    # shared
+
+    @property
+    def simulated(self) -> bool:
+        return self.source is not None
+
+    @property
+    def users(self) -> int:
+        """Users whose reports have been taken."""
+        return int(self._state.counts[USERS])
+
+    def save(self, path: str | Path) -> None:
+        """Write settings and state to a file that only its owner may read. It holds no raw data: none came here."""
+        storage.save(self, Path(path))
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """A server that goes on exactly where the saved one stood."""
+        return storage.load(cls, Path(path))
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("Expected save and load for a server, got pickle or copy.")
+
+    def _noise(self) -> Randomness:
+        """Where the noise of a device comes from."""
+        return System() if self.source is None else Seeded(self.source.generator)
+
+    def _draws(self) -> Randomness:
+        """Where the draws of a device's policy come from."""
+        return System() if self.policy is None else Seeded(self.policy)
+
+    def _generators(self) -> tuple[Generator, Generator]:
+        """(policy, noise) for a fused loop: simulation only."""
+        if self.source is None or self.policy is None:
+            raise ValueError("Expected a source and a policy generator for a simulated block of rounds, got none.")
+        return self.policy, self.source.generator
+
+
+def number(value: float) -> float | str:
+    """A number as JSON takes it."""
+    return float(value) if math.isfinite(value) else str(value)
+
+
+def numbers(values: Any) -> list[Any]:
+    """An array as nested JSON lists: doubles survive the way there and back."""
+    out: list[Any] = np.asarray(values, np.float64).tolist()
+    return out

@@ -1,0 +1,136 @@
+"""What the devices of both models share: checks of arms and rewards, links, and the choice that is reported once.
+
+A report is made once for each choice and kept with it: a retry sends the same bytes, so that no noise is drawn again.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+LINKS = ("identity", "logistic", "probit")
+TOLERANCE = 1e-9  # on the norm of an arm, for rounding
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Picked:
+    """The arm for this device's user: its index, and its name if the arms had names. Holds raw data: it stays on the
+    device."""
+
+    index: int
+    name: str | None
+    _x: Array = field(repr=False)
+    _propensity: Callable[[], float] = field(repr=False)
+    _report: list[bytes] = field(default_factory=list, repr=False)
+
+    @property
+    def propensity(self) -> float:
+        """The probability with which this user got this arm; computed when asked for."""
+        return self._propensity()
+
+
+@dataclass(kw_only=True, eq=False)
+class Device(ABC):
+    """One user's device, at one billboard. `rewards`: the range that rewards must lie in."""
+
+    dim: int
+    link: str
+    rewards: tuple[float, float]
+
+    @abstractmethod
+    def pick(self, features: Array) -> int:
+        """The arm among (K, d) checked ones."""
+
+    @abstractmethod
+    def report(self, x: Array, reward: float | None) -> bytes:
+        """A fresh randomized report of the arm played and its reward, both checked; None: a reward that never came,
+        whose report is noise alone."""
+
+    def chance(self, features: Array, index: int) -> float:
+        """The probability that `pick` returns `index`: 1 where nothing is drawn."""
+        return 1.0
+
+    def choose(
+        self, arms: npt.ArrayLike | Mapping[str, npt.ArrayLike], *, available: npt.ArrayLike | None = None
+    ) -> Picked:
+        """The arm for this user. `arms`: (K, d) numbers of norm at most 1, or a mapping name -> features."""
+        names = tuple(arms) if isinstance(arms, Mapping) else None
+        features = check_arms(list(arms.values()) if isinstance(arms, Mapping) else arms, self.dim)
+        index = np.arange(len(features))
+        if available is not None:
+            mask = np.asarray(available)
+            if mask.dtype != np.bool_ or mask.shape != (len(features),) or not mask.any():
+                raise ValueError(f"Expected a mask of {len(features)} booleans with at least one true, got another.")
+            index = np.flatnonzero(mask)
+        offered = np.ascontiguousarray(features[index])
+        picked = self.pick(offered)
+        chosen = int(index[picked])
+        return Picked(
+            chosen, names[chosen] if names else None, features[chosen].copy(), lambda: self.chance(offered, picked)
+        )
+
+    def randomize(self, choice: Picked, reward: float | None) -> bytes:
+        """The report for the server: the same bytes however often it is asked for."""
+        if not choice._report:
+            if reward is not None:
+                problem = reward_problem(reward, self.rewards)
+                if problem:
+                    raise ValueError(problem)
+                reward = float(reward)
+            choice._report.append(self.report(choice._x, reward))
+        return choice._report[0]
+
+    def unit(self, reward: float) -> float:
+        """A reward in units of the link: [0, 1] for logistic and probit."""
+        low, high = self.rewards
+        return reward if self.link == "identity" else (reward - low) / (high - low)
+
+
+def check_arms(arms: object, dim: int) -> Array:
+    """(K, d) finite numbers, rows of norm at most 1, or ValueError: never the value of a feature in the message."""
+    try:
+        features = np.ascontiguousarray(arms, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError("Expected arms to be numbers in rows of equal length.") from None
+    if features.ndim != 2 or features.shape[1] != dim or not len(features):
+        raise ValueError(f"Expected arms of shape (K, {dim}) with at least one arm, got {features.shape}.")
+    if not np.isfinite(features).all():
+        raise ValueError("Expected finite features, got NaN or infinity.")
+    if not (np.einsum("kd,kd->k", features, features) <= (1 + TOLERANCE) ** 2).all():
+        raise ValueError("Expected arms of Euclidean norm at most 1, got a larger one.")
+    return features
+
+
+def reward_problem(reward: object, rewards: tuple[float, float]) -> str | None:
+    low, high = rewards
+    if isinstance(reward, bool) or not isinstance(reward, int | float | np.integer | np.floating):
+        return f"Expected a reward that is a number, got {type(reward).__name__}."
+    if not (low <= float(reward) <= high and math.isfinite(reward)):
+        return f"Expected a finite reward in [{low:g}, {high:g}], got one outside."
+    return None
+
+
+def mean(link: str, z: float) -> float:
+    """mu(z): z, 1 / (1 + exp(-z)), or Phi(z)."""
+    if link == "logistic":
+        if z >= 0:
+            return 1 / (1 + math.exp(-z))
+        e = math.exp(z)
+        return e / (1 + e)
+    if link == "probit":
+        return 0.5 * math.erfc(-z / math.sqrt(2))
+    return z
+
+
+def slope(link: str, z: float) -> float:
+    """mu'(z)."""
+    if link == "logistic":
+        e = math.exp(-abs(z))
+        return e / (1 + e) ** 2
+    if link == "probit":
+        return math.exp(-0.5 * z * z) / math.sqrt(2 * math.pi)
+    return 1.0

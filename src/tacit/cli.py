@@ -28,6 +28,8 @@ from tacit.bandits import (
     LinUCB,
     LogisticTS,
     RSGLinUCB,
+    Server,
+    ShuffleNewton,
     Uniform,
 )
 from tacit.environments import Environment
@@ -38,8 +40,9 @@ from tacit.experiments.spec import FROM_THE_RUN, Spec, kebab
 from tacit.privacy.budget import Budget
 
 PRIVATE = (JointLinUCB, JointGLM, JointGLMRare)
+SHUFFLE = (ShuffleNewton,)
 PLAIN = (Uniform, LinUCB, MLEUCB, GLMUCB, GLOC, RSGLinUCB, BGLinCB, ECOLog, LogisticTS)
-BANDITS: dict[str, type[Bandit]] = {kebab(kind.__name__): kind for kind in PRIVATE + PLAIN}
+BANDITS: dict[str, type[Bandit] | type[Server]] = {kebab(kind.__name__): kind for kind in PRIVATE + SHUFFLE + PLAIN}
 ENVIRONMENTS: dict[str, type[Environment]] = {
     name.replace("_", "-"): getattr(environments, name)
     for name in environments.__all__

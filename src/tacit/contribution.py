@@ -107,6 +107,11 @@ class GLMContribution:
         q = (self.scale * largest_weight(self.link)) ** 2
         return math.sqrt(4 + q if q <= 1 + 1 / math.sqrt(2) else 2 + 2 * q + 1 / (2 * q))
 
+    @property
+    def norm(self) -> float:
+        """The largest |v|: sqrt(1 + (scale W)^2)."""
+        return math.sqrt(1 + (self.scale * largest_weight(self.link)) ** 2)
+
     def add(self, x: Array, y: float, posterior: Posterior, out: Array) -> None:
         """out += v, linearised at the released posterior."""
         glm_contribute(x, y, posterior, self.link.code, self.scale, self.low, self.high, out)

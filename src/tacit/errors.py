@@ -23,3 +23,23 @@ class BadState(TacitError):
 
 class Interrupted(TacitError):
     """A long piece of work was stopped before its end; what was finished is kept where it says."""
+
+
+class BadReport(TacitError):
+    """A report or batch that is truncated, of another version, or outside its range. It changes nothing."""
+
+
+class WrongBatch(BadReport):
+    """A report or batch made for another batch, or by other public parameters."""
+
+
+class LateReport(BadReport):
+    """A report or batch for a batch that is closed."""
+
+
+class DuplicateReport(BadReport):
+    """A report that came before, as a retry does: it counts once."""
+
+
+class BatchTooSmall(TacitError):
+    """Fewer reports than the noise needs: nothing is handed on, nothing is lost."""

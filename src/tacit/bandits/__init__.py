@@ -3,6 +3,7 @@
 from tacit.bandits.anytime import Anytime
 from tacit.bandits.b_glin_cb import BGLinCB
 from tacit.bandits.ecolog import ECOLog
+from tacit.bandits.embedded import Embedded
 from tacit.bandits.face import Bandit, Choice, Choices
 from tacit.bandits.glm_ucb import GLMUCB
 from tacit.bandits.gloc import GLOC
@@ -13,6 +14,8 @@ from tacit.bandits.lin_ucb import LinUCB
 from tacit.bandits.logistic_ts import LogisticTS
 from tacit.bandits.mle_ucb import MLEUCB
 from tacit.bandits.rs_glin_ucb import RSGLinUCB
+from tacit.bandits.server import Server
+from tacit.bandits.shuffle_newton import ShuffleNewton
 from tacit.bandits.uniform import Uniform
 
 __all__ = [
@@ -25,11 +28,14 @@ __all__ = [
     "Choice",
     "Choices",
     "ECOLog",
+    "Embedded",
     "JointGLM",
     "JointGLMRare",
     "JointLinUCB",
     "LinUCB",
     "LogisticTS",
     "RSGLinUCB",
+    "Server",
+    "ShuffleNewton",
     "Uniform",
 ]

@@ -24,6 +24,10 @@ class Randomness(Protocol):
         """Binomial(trials, 1/2)."""
         ...
 
+    def normals(self, count: int) -> Array:
+        """Standard normal numbers, for policies only: no privacy rests on floating point."""
+        ...
+
 
 class System:
     """The operating system's cryptographic generator: exact integers, no seed, no state."""
@@ -36,6 +40,10 @@ class System:
 
     def halves(self, trials: int, count: int) -> Integers:
         return entropy.halves(trials, count)
+
+    def normals(self, count: int) -> Array:
+        radii = np.sqrt(-2 * np.log1p(-self.uniforms(count)))
+        return np.asarray(radii * np.cos(2 * np.pi * self.uniforms(count)))
 
 
 class Seeded:
@@ -56,3 +64,6 @@ class Seeded:
         words[:, whole] &= np.uint64((1 << rest) - 1)
         out: Integers = np.bitwise_count(words).sum(axis=1, dtype=np.int64)
         return out
+
+    def normals(self, count: int) -> Array:
+        return self.generator.standard_normal(count)

@@ -5,7 +5,7 @@ import math
 import msgspec
 
 from tacit.privacy.budget import Budget
-from tacit.privacy.ledger import GaussianRelease, Release, epsilon_of
+from tacit.privacy.ledger import GaussianRelease, Release, ShuffledRelease, epsilon_of
 from tacit.privacy.noise import Source
 
 UNIT = "one user: one round's whole arm set and reward"
@@ -93,6 +93,42 @@ def joint_certificate(
     )
 
 
+def shuffle_certificate(
+    bandit: str,
+    *,
+    budget: Budget,
+    epsilon: float,
+    release: Release,
+    spent: float,
+    simulated: bool,
+    rounds: int,
+) -> Certificate:
+    """The certificate of a server that sees shuffled sums only, one for each batch of users; `epsilon` and `spent` are
+    recomputed from the coins of those who report."""
+    if budget.epsilon == math.inf:
+        return plain_certificate(bandit, "No noise is added: epsilon is infinite.")
+    caveats = ["The shuffler must not show reports to the server, and enough users must add their coins."]
+    if simulated:
+        caveats.append("The noise is simulated: for experiments, not for people's data.")
+    if budget.delta * rounds >= 1:
+        caveats.append(
+            f"delta {budget.delta:g} is at or above 1/rounds = {1 / rounds:.3g}: "
+            "it would allow revealing a user outright."
+        )
+    return Certificate(
+        bandit=bandit,
+        model="shuffle",
+        private=not simulated,
+        epsilon=epsilon,
+        delta=budget.delta,
+        budget=budget.epsilon,
+        spent=spent,
+        source="simulated" if simulated else "each device's operating system: exact integers",
+        releases=(release,),
+        caveats=tuple(caveats),
+    )
+
+
 def plain_certificate(bandit: str, caveat: str) -> Certificate:
     """No privacy, and why."""
     return Certificate(
@@ -114,6 +150,15 @@ def _details(release: Release) -> list[tuple[str, str]]:
             ("column norm c", f"{release.column_norm:.6g}"),
             ("sigma", f"{release.sigma:.6g}"),
             ("mu = D c / sigma", "inf" if release.mu == math.inf else f"{release.mu:.6g}"),
+        ]
+    if isinstance(release, ShuffledRelease):
+        return [
+            ("sensitivity D (l2)", f"{release.sensitivity:.6g}"),
+            ("users of the batch", f"{release.users} (at least {release.minimum} must report)"),
+            ("grid cells per unit", f"{release.grid:.6g}"),
+            ("coins per coordinate", f"{release.trials}"),
+            ("noise std of the sum", f"{release.std:.6g}"),
+            ("bits per user", f"{release.bits}"),
         ]
     return [
         ("each use", f"({release.epsilon0:.6g}, {release.delta0:.3g})-private by {release.theorem}"),

@@ -44,7 +44,21 @@ class RepeatedRelease(msgspec.Struct, frozen=True, tag="repeated"):
     degrees_of_freedom: int
 
 
-Release = GaussianRelease | RepeatedRelease
+class ShuffledRelease(msgspec.Struct, frozen=True, tag="shuffled"):
+    """The shuffled sum of one batch: integers v grid, rounded, plus `trials` fair coins of each user and coordinate."""
+
+    name: str
+    statistic: str
+    sensitivity: float
+    users: int
+    minimum: int
+    grid: float
+    trials: int
+    std: float
+    bits: int
+
+
+Release = GaussianRelease | RepeatedRelease | ShuffledRelease
 
 
 def epsilon_of(releases: Sequence[Release], delta: float) -> float:

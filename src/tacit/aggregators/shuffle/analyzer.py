@@ -1,0 +1,110 @@
+"""The analyzer: plans of batches, and the check of what a shuffler hands over."""
+
+import functools
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tacit import checks
+from tacit.aggregators.shuffle.calibration import Plan, calibrate, epsilon
+from tacit.checks import Array
+from tacit.client import wire
+from tacit.client.wire import Parameters
+from tacit.entropy import Integers
+from tacit.errors import BudgetExceeded
+from tacit.privacy.budget import Budget
+
+SILENT_GRID = 2.0**20  # cells per unit where no noise is asked for
+
+
+@dataclass(frozen=True, kw_only=True)
+class Analyzer:
+    """Batches of users, each user in one of them, so each batch may spend the whole budget.
+
+    Guarantee: (epsilon, delta)-shuffle privacy of every batch's multiset for replacing one of its users, at the epsilon
+    that `epsilon(reports)` recomputes from the noise of those who reported, less `malicious` of the planned, who may
+    have left theirs out. Batches are planned so that it stays within the budget down to `minimum` reports.
+    Reference: the protocol is Cheu et al. 2022 (arXiv:2106.09805) with p = 1/2; calibration: ours.
+    Departure: fair coins (their number is a popcount); 2 reach + trials slots.
+
+    first, growth: batch k is planned for ceil(first growth^k) users."""
+
+    budget: Budget
+    size: int
+    sensitivity: float
+    norm: float
+    first: int
+    growth: float = 2.0
+    dropout: float = 0.0
+    malicious: float = 0.0
+    _plans: list[Plan] = field(default_factory=list, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        checks.positive_int(first=self.first)
+        if not 1 <= self.growth < math.inf:
+            raise ValueError(f"Expected growth of at least 1, got {self.growth!r}.")
+        for name, share in (("dropout", self.dropout), ("malicious", self.malicious)):
+            if not 0 <= share < 1:
+                raise ValueError(f"Expected {name} in [0, 1), got {share!r}.")
+        if self.dropout + self.malicious >= 1:
+            raise ValueError("Expected dropout and malicious users to leave some honest ones, got none.")
+
+    def plan(self, batch: int) -> Plan:
+        """Of batch 0, 1, ..."""
+        while len(self._plans) <= batch:
+            self._plans.append(self._make(math.ceil(self.first * self.growth ** len(self._plans))))
+        return self._plans[batch]
+
+    def _make(self, users: int) -> Plan:
+        if self.budget.epsilon == math.inf:
+            return Plan(users, self.size, SILENT_GRID, math.ceil(SILENT_GRID * self.norm), 0, self.sensitivity)
+        missing = self.dropout + self.malicious
+        plan = calibrate(
+            self.budget,
+            users=users,
+            size=self.size,
+            sensitivity=self.sensitivity,
+            norm=self.norm,
+            dropout=missing,
+        )
+        spent = self.epsilon(plan, self.minimum(plan))
+        if spent > self.budget.epsilon * (1 + 1e-6):
+            raise BudgetExceeded(
+                f"Expected epsilon at most {self.budget.epsilon:g} at delta {self.budget.delta:g}, got {spent:.6g} "
+                "from the noise that would be used."
+            )
+        return plan
+
+    def minimum(self, plan: Plan) -> int:
+        """The fewest reports that may be analyzed."""
+        return max(1, math.ceil((1 - self.dropout) * plan.users))
+
+    def epsilon(self, plan: Plan, reports: int) -> float:
+        """What a batch of so many reports costs its users."""
+        if self.budget.epsilon == math.inf:
+            return math.inf
+        return _epsilon(plan, self.budget.delta, reports - math.ceil(self.malicious * plan.users))
+
+    def rows(self, users: int, batch: int) -> Array:
+        """Plans as a kernel takes them, up to the batch that holds the `users`-th user from the start of `batch`."""
+        last = batch
+        left = users
+        while left > 0:
+            left -= self.plan(last).users
+            last += 1
+        plans = [self.plan(k) for k in range(last + 1)]
+        return np.array([[p.users, p.scale, p.reach, p.trials] for p in plans], np.float64)
+
+    def parameters(self, batch: int, digest: bytes) -> Parameters:
+        plan = self.plan(batch)
+        return Parameters(batch, digest, plan.size, plan.reach, plan.trials)
+
+    def open(self, message: bytes, batch: int, digest: bytes) -> tuple[int, Integers]:
+        """(reports, sums) of a batch, checked; an error changes nothing."""
+        return wire.decode_batch(message, self.parameters(batch, digest))
+
+
+@functools.lru_cache(maxsize=1024)
+def _epsilon(plan: Plan, delta: float, honest: int) -> float:
+    return epsilon(plan, delta, honest)

@@ -1,0 +1,221 @@
+"""How much binomial noise each user adds to a shuffled sum so that the sum is (epsilon, delta)-private: computed,
+with a proof of what is computed.
+
+The mechanism. n users hold vectors v of m coordinates; replacing a user moves v by at most D in l2. A user sends,
+for each coordinate, the integer floor(scale v + U) + Bin(b, 1/2), U uniform on [0, 1), as that many ones among
+public slots. Shuffled, the bits of a coordinate carry exactly their sum, so the analyzer sees S = sum of roundings +
+Bin(N, 1/2)^m, N = n b.
+
+1. Rounding. Replace u = scale v by u' = scale v'; a = u - u', |a| <= W = scale D. Couple the two worlds by the same
+   U: the sum moves by K, K_i = floor(u_i + U_i) - floor(u'_i + U_i), which is floor(a_i) or floor(a_i) + 1, the
+   latter with probability frac(a_i). So E K_i = a_i, E |K|^2 = sum a_i^2 + frac (1 - frac) <= x0 = W^2 + m / 4.
+   K_i^2 has range |2 floor(a_i) + 1| <= 2 |a_i| + 1, so by Hoeffding |K|^2 exceeds its mean as a sub-Gaussian number
+   of variance at most (1/4) sum (2 |a_i| + 1)^2 <= s_v^2, s_v = (2 W + sqrt m) / 2 (Minkowski). The roundings of
+   others are independent and the same in both worlds: adding them is post-processing.
+2. Gaussian. Were the noise N(0, s^2 I), rounded to integers (post-processing), then given K the hockey-stick
+   divergence at epsilon is at most f(|K|^2), f(x) = delta_Gauss(epsilon; sqrt(x) / s) (Balle & Wang 2018), which
+   increases in x. The divergence is jointly convex, so over K it is at most
+       delta_R = E f(|K|^2) <= f(x0) + integral over x > x0 of f'(x) exp(-(x - x0)^2 / (2 s_v^2)) dx.
+   On a grid x0 < x_1 < ... < x_r the integral is at most sum (f(x_{j+1}) - f(x_j)) exp(-(x_j - x0)^2 / (2 s_v^2)),
+   f(x_{r+1}) := 1.
+3. Binomial against rounded Gaussian (RG, variance s^2 = N / 4 - 1 / 12, which rounding brings to N / 4), both on the
+   lattice of j = k - N / 2. On |j| <= J: ln Bin(j) - ln RG(j) lies in [-rho-, rho+]; outside, the masses are tau_B
+   and tau_G. For any set S and every K, with A the vectors whose coordinates are all within J of the centre and A_K
+   the same moved by K:
+       Bin_K(S) <= Bin_K(S and A_K) + m tau_B <= e^{m rho+} RG_K(S and A_K) + m tau_B,
+       RG_K(S and A_K) <= e^{eps_G} RG(S and A_K) + delta_R(eps_G)   (averaged over K),
+       RG(S and A_K) <= RG(S and A) + m tau_G <= e^{m rho-} Bin(S) + m tau_G.
+   Together: (epsilon, delta) with
+       epsilon = eps_G + m (rho+ + rho-),  delta = m tau_B + e^{m rho+} (delta_R(eps_G) + e^{eps_G} m tau_G),
+   for each J; the least over a few J = ceil(t s) is taken. The other direction (u and u' exchanged) is the same
+   bound.
+4. Arithmetic. rho is widened by ROUNDING for floating point (sums of at most 10^5 terms of at most 50, each to
+   2^-50), and W by a part in 10^9 for the floating-point products scale v and the 2^-53 grid of U.
+
+Dropout. Users who send nothing, or no noise, are missing from N and nothing else: calibrate on those who surely take
+part.
+More users than planned only add independent noise, which is post-processing.
+"""
+
+import functools
+import math
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import log_ndtr
+
+from tacit import checks
+from tacit.checks import Array
+from tacit.privacy import gaussian
+from tacit.privacy.budget import Budget
+
+ROUNDING = 1e-9
+WIDER = 1 + 1e-9
+REACHES = np.array([3.5, 4.0, 4.5, 5.0, 5.5, 6.0, 6.5, 7.0, 7.5, 8.0, 9.0])  # t: J = ceil(t s)
+CELLS = np.concatenate([np.linspace(0.0, 4.0, 65), np.linspace(4.25, 9.0, 20)])  # grid of step 2, in units of s_v
+SLACK = 1.05  # total standard deviation over that of a trusted curator's Gaussian noise
+FEWEST = 50  # trials in a sum: with fewer, the Gaussian is no guide
+MOST = 1 << 20  # trials of a user
+LARGEST = 64.0  # epsilon
+
+
+class Plan(NamedTuple):
+    """Public: what each user of a batch does. A coordinate of a report is an integer in [0, 2 reach + trials]."""
+
+    users: int  # n: whom the batch is planned for
+    size: int  # m
+    scale: float  # grid cells per unit of v
+    reach: int  # g: |scale v| is at most this in every coordinate
+    trials: int  # b: fair coins per coordinate
+    sensitivity: float  # D
+
+    @property
+    def slots(self) -> int:
+        """Bits of one coordinate: 2 g + b (Algorithm 4 of the paper says g + b, which is too few for signed
+        values)."""
+        return 2 * self.reach + self.trials
+
+    @property
+    def bits(self) -> int:
+        """Of one report sent bit by bit."""
+        return self.size * self.slots
+
+    @property
+    def std(self) -> float:
+        """Of the noise in a coordinate of the sum, in units of v, rounding included (at most 1/4 a user)."""
+        return math.sqrt(self.users * (self.trials + 1)) / 2 / self.scale
+
+
+def epsilon(plan: Plan, delta: float, reported: int | None = None) -> float:
+    """The epsilon at `delta` that the noise of `reported` honest users gives (all of them by default), rounded up.
+    inf if none can be shown."""
+    count = plan.users if reported is None else reported
+    trials = count * plan.trials
+    if trials < FEWEST:
+        return math.inf
+
+    def enough(at: float) -> bool:
+        return delta_of(trials, plan.size, plan.scale * plan.sensitivity, at) <= delta
+
+    low, high = 0.0, 0.25
+    while not enough(high):
+        low, high = high, 2 * high
+        if high > LARGEST:
+            return math.inf
+    while high - low > 1e-7 * high:
+        middle = (low + high) / 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+@functools.lru_cache(maxsize=4096)
+def calibrate(budget: Budget, *, users: int, size: int, sensitivity: float, norm: float, dropout: float = 0.0) -> Plan:
+    """The plan with the fewest bits whose noise is at most SLACK times a trusted curator's, for vectors of norm at
+    most `norm`; private as long as a share 1 - dropout of the users take part honestly."""
+    checks.positive_int(users=users, size=size)
+    checks.positive(sensitivity=sensitivity, norm=norm)
+    if not 0 <= dropout < 1:
+        raise ValueError(f"Expected dropout in [0, 1), got {dropout!r}.")
+    honest = max(1, math.floor((1 - dropout) * users))
+    mu = gaussian.mu(budget)
+
+    def plan(trials: int) -> Plan | None:
+        width = largest_width(budget, honest * trials, size, mu)
+        scale = width / sensitivity
+        return Plan(users, size, scale, math.ceil(scale * norm), trials, sensitivity) if width else None
+
+    def good(made: Plan | None) -> bool:
+        return made is not None and made.std <= SLACK / math.sqrt(1 - dropout) * sensitivity / mu
+
+    high = 1
+    while not good(plan(high)):
+        high *= 2
+        if high > MOST:
+            raise ValueError(
+                f"Expected a batch large enough for epsilon {budget.epsilon:g} at delta {budget.delta:g}, "
+                f"got {users} users."
+            )
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if good(plan(middle)) else (middle, high)
+    made = plan(high)
+    assert made is not None
+    return made
+
+
+@functools.lru_cache(maxsize=4096)
+def largest_width(budget: Budget, trials: int, size: int, mu: float) -> float:
+    """The largest W that the budget allows with N = trials; 0 if none."""
+    if trials < FEWEST:
+        return 0.0
+    low, high = 0.0, mu * math.sqrt(trials) / 2  # the Gaussian mechanism's, which nothing here exceeds
+    if delta_of(trials, size, 0.9 * high, budget.epsilon) <= budget.delta:
+        low = 0.9 * high
+    while high - low > 1e-5 * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if delta_of(trials, size, middle, budget.epsilon) <= budget.delta else (low, middle)
+    return low
+
+
+def delta_of(trials: int, size: int, width: float, epsilon: float) -> float:
+    """delta at epsilon: step 3 above, the least over REACHES."""
+    s = math.sqrt(trials / 4 - 1 / 12)
+    over, under, lost, missed = closeness(trials)
+    inner = epsilon - size * (over + under)
+    possible = inner >= 0
+    if not possible.any():
+        return 1.0
+    over, lost, missed, inner = over[possible], lost[possible], missed[possible], inner[possible]
+    rounded = rounding_delta(s, size, width, inner)
+    total = size * lost + np.exp(size * over) * (rounded + np.exp(inner) * size * missed)
+    return min(1.0, float(total.min()))
+
+
+def rounding_delta(s: float, size: int, width: float, epsilons: Array) -> Array:
+    """delta_R of step 2 at each of epsilons."""
+    width = width * WIDER
+    start, spread = width**2 + size / 4, width + math.sqrt(size) / 2
+    curve = gaussian_delta(epsilons[:, None], np.sqrt(start + spread * CELLS) / s)
+    steps = np.diff(curve, axis=1, append=1.0)
+    out: Array = curve[:, 0] + steps @ np.exp(-(CELLS**2) / 2)
+    return out
+
+
+def gaussian_delta(epsilons: Array, mu: Array) -> Array:
+    """delta_Gauss(epsilon; mu), elementwise."""
+    a = log_ndtr(mu / 2 - epsilons / mu)
+    b = epsilons + log_ndtr(-mu / 2 - epsilons / mu)
+    out: Array = -np.exp(a) * np.expm1(np.minimum(b - a, 0.0))
+    return out
+
+
+@functools.lru_cache(maxsize=256)
+def closeness(trials: int) -> tuple[Array, Array, Array, Array]:
+    """(rho+, rho-, tau_B, tau_G) of step 3 for each of REACHES."""
+    s = math.sqrt(trials / 4 - 1 / 12)
+    half = trials // 2
+    first = 0.5 * (trials % 2)  # the lattice: 0, 1, 2, ... or 1/2, 3/2, ...
+    ends = np.minimum(np.ceil(REACHES * s).astype(np.int64), half)
+    j = first + np.arange(ends[-1] + 2)
+    with np.errstate(divide="ignore"):
+        binomial = log_central(trials) + np.concatenate(
+            [[0.0], np.cumsum(np.log(np.maximum(trials / 2 - j[:-1], 0.0)) - np.log(trials / 2 + j[1:]))]
+        )
+        upper, lower = log_ndtr(-(j - 0.5) / s), log_ndtr(-(j + 0.5) / s)
+        rounded = upper + np.log(-np.expm1(lower - upper))
+    gap = np.where(np.isfinite(binomial), binomial - rounded, 0.0)  # the lattice ends within reach of few trials
+    over = np.maximum.accumulate(np.maximum(gap, 0.0))[ends] + ROUNDING
+    under = np.maximum.accumulate(np.maximum(-gap, 0.0))[ends] + ROUNDING
+    after = np.exp(binomial[ends + 1])
+    ratio = np.maximum(trials / 2 - j[ends + 1], 0.0) / (trials / 2 + j[ends + 1] + 1)
+    lost = 2 * after / (1 - ratio)  # terms beyond fall at least geometrically
+    missed = 2 * np.exp(log_ndtr(-(j[ends] + 0.5) / s))
+    return over, under, lost, missed
+
+
+def log_central(trials: int) -> float:
+    """ln of the largest probability of Bin(trials, 1/2): binom(2k, k) / 4^k, k = ceil(trials / 2), by Stirling's
+    series, whose error is below the first term left out, 1 / (640 k^5)."""
+    k = (trials + 1) // 2
+    return -0.5 * math.log(math.pi * k) - 1 / (8 * k) + 1 / (192 * k**3)

@@ -1,0 +1,115 @@
+"""The shuffler: between devices and server, trusted to forget who sent what, and for nothing else."""
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit.client import wire
+from tacit.entropy import Integers
+from tacit.errors import BadReport, BatchTooSmall, DuplicateReport, LateReport
+from tacit.kernels.shuffle import OpenBatch
+
+CHUNK = 1 << 16  # reports summed at a time
+
+
+class Shuffler:
+    """Takes the reports of one batch and hands on nothing but their multiset: for each coordinate how many ones there
+    are among how many bits, and the number of reports.
+
+    It keeps sums and, to count a retry once, the reports' random ids (8 bytes each); no order, no sender, no report.
+    `minimum`: below this many reports it hands on nothing, because their noise would not protect them."""
+
+    def __init__(self, billboard: bytes, *, minimum: int | None = None, into: OpenBatch | None = None) -> None:
+        self.parameters, document = wire.parameters(billboard)
+        self.minimum = int(document["plan"]["minimum"]) if minimum is None else minimum
+        size = self.parameters.size
+        self._open = OpenBatch(np.zeros(1, np.int64), np.zeros(size, np.int64)) if into is None else into
+        self._ids = np.empty(0, np.uint64)  # sorted
+        self._recent: set[int] = set()
+        self._handed: bytes | None = None
+
+    @property
+    def reports(self) -> int:
+        return int(self._open.reports[0])
+
+    def add(self, report: bytes) -> None:
+        """One report, or an error that names what is wrong with it; then nothing has changed."""
+        self._still_open()
+        identity, counts = wire.decode_report(report, self.parameters)
+        if identity in self._recent or _held(self._ids, np.array([identity], np.uint64))[0]:
+            raise DuplicateReport("Expected a new report, got one that has been counted.")
+        self._recent.add(identity)
+        if len(self._recent) > CHUNK:
+            self._merge(np.fromiter(self._recent, np.uint64, len(self._recent)))
+            self._recent.clear()
+        self._open.sums[:] += counts
+        self._open.reports[0] += 1
+
+    def add_many(self, stream: bytes) -> dict[str, int]:
+        """Reports one after another, in any number. Bad ones are refused alone: returns reason -> how many."""
+        self._still_open()
+        length = self.parameters.length
+        if len(stream) % length:
+            raise BadReport(f"Expected whole reports of {length} bytes each, got {len(stream)} bytes.")
+        refused: dict[str, int] = {}
+        for start in range(0, len(stream), CHUNK * length):
+            rows = np.frombuffer(stream[start : start + CHUNK * length], self.parameters.record)
+            good = self._good(rows, refused)
+            rows = rows[good]
+            ids, first = np.unique(rows["id"], return_index=True)
+            new = ~_held(self._ids, ids)
+            if self._recent:
+                new &= ~np.isin(ids, np.fromiter(self._recent, np.uint64, len(self._recent)))
+            if int(new.sum()) < len(rows):
+                refused["duplicate"] = refused.get("duplicate", 0) + len(rows) - int(new.sum())
+            self._merge(ids[new])
+            chosen = rows["counts"] if int(new.sum()) == len(rows) else rows["counts"][first[new]]
+            self._open.sums[:] += chosen.sum(axis=0, dtype=np.int64)
+            self._open.reports[0] += len(chosen)
+        return refused
+
+    def close(self) -> bytes:
+        """The multiset, for the analyzer. However often it is asked for: the same bytes."""
+        if self._handed is None:
+            if self.reports < self.minimum:
+                raise BatchTooSmall(f"Expected at least {self.minimum} reports in a batch, got {self.reports} so far.")
+            self._handed = wire.encode_batch(self.parameters, self.reports, self._open.sums)
+        return self._handed
+
+    def _still_open(self) -> None:
+        if self._handed is not None:
+            raise LateReport(f"Expected a report before batch {self.parameters.batch} was closed, got one after.")
+
+    def _good(self, rows: npt.NDArray[np.void], refused: dict[str, int]) -> npt.NDArray[np.bool_]:
+        of = self.parameters
+        known = (rows["magic"] == b"tR") & (rows["version"] == wire.VERSION)
+        same = (rows["batch"] == of.batch) & (rows["digest"] == int.from_bytes(of.digest, "little"))
+        same &= (rows["size"] == of.size) & (rows["reach"] == of.reach) & (rows["trials"] == of.trials)
+        within = rows["counts"].max(axis=1) <= of.slots
+        for reason, bad in (
+            ("version", ~known),
+            ("wrong batch", known & ~same),
+            ("out of range", known & same & ~within),
+        ):
+            if count := int(bad.sum()):
+                refused[reason] = refused.get(reason, 0) + count
+        return np.asarray(known & same & within)
+
+    def _merge(self, ids: npt.NDArray[np.uint64]) -> None:
+        self._ids = np.sort(np.concatenate([self._ids, ids]), kind="stable")
+
+
+def shuffled_bits(counts: Integers, slots: int, rng: np.random.Generator) -> npt.NDArray[np.uint8]:
+    """What the same batch looks like bit by bit, for one coordinate: each report's count of ones among `slots` bits,
+    all in random order. Its number of ones is all that the order leaves: the transport of counts loses and shows
+    nothing."""
+    bits = (np.arange(slots) < counts[:, None]).astype(np.uint8).ravel()
+    rng.shuffle(bits)
+    return bits
+
+
+def _held(kept: npt.NDArray[np.uint64], ids: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
+    """Which of ids are in the sorted array."""
+    if not kept.size:
+        return np.zeros(ids.size, np.bool_)
+    at = np.minimum(np.searchsorted(kept, ids), kept.size - 1)
+    return np.asarray(kept[at] == ids)

@@ -1,0 +1,110 @@
+"""The device of the shuffle model: choose by the billboard, then one report of integers and coins to the shuffler."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from tacit import entropy
+from tacit.client import designs, wire
+from tacit.client.device import Array, Device, mean, slope
+from tacit.client.randomness import Randomness, System
+from tacit.entropy import Integers
+
+
+class Client(Device):
+    """`Client(billboard)`: the device of one user, for the batch that the billboard announces.
+
+    Guarantee: as long as the batch has the honest users that the billboard plans for, what the shuffler hands on is
+    (epsilon, delta)-private for replacing this user. The report alone is not: it is for the shuffler only.
+    The randomness is the operating system's; `noise` and `draws` are given in simulation."""
+
+    def __init__(self, billboard: bytes, *, noise: Randomness | None = None, draws: Randomness | None = None) -> None:
+        self.parameters, document = wire.parameters(billboard)
+        low, high = document["rewards"]
+        super().__init__(dim=int(document["dim"]), link=document["link"], rewards=(low, high))
+        self._noise = noise or System()
+        self._draws = draws or System()
+        self._plan: dict[str, Any] = document["plan"]
+        self._scale = float(document["curvature"])
+        self._policy: dict[str, Any] = document["policy"]
+        self._theta = np.array(document["theta"])
+        self._inverse = np.array(document["inverse"])
+        self._axes, self._spread = np.array(document["axes"]), np.array(document["spread"])
+
+    # choosing
+
+    def pick(self, features: Array) -> int:
+        kind = self._policy["name"]
+        if kind == "random":
+            return int(self._draws.uniforms(1)[0] * len(features))
+        if kind == "elimination":
+            return designs.draw(float(self._draws.uniforms(1)[0]), self._weights(features))
+        target = self._theta
+        if kind == "thompson":
+            target = target.copy()
+            for k in np.flatnonzero(self._spread > 0):
+                target += self._spread[k] * float(self._draws.normals(1)[0]) * self._axes[:, k]
+        values = features @ target
+        if kind == "ucb":
+            values = values + self._halves(features)
+        return int(np.argmax(values))
+
+    def chance(self, features: Array, index: int) -> float:
+        kind = self._policy["name"]
+        if kind == "random":
+            return 1 / len(features)
+        if kind == "elimination":
+            return float(self._weights(features)[index])
+        if kind == "thompson" and (self._spread > 0).any():
+            draws = System().normals(4096 * self.dim).reshape(4096, self.dim)
+            hits = np.argmax((self._theta + (draws * self._spread) @ self._axes.T) @ features.T, axis=1) == index
+            return (int(np.count_nonzero(hits)) + 1) / 4097
+        return 1.0
+
+    def _halves(self, features: Array) -> Array:
+        """width |x|_{P^-1} of each arm."""
+        squares = np.einsum("ki,ij,kj->k", features, self._inverse, features)
+        return np.asarray(self._policy["width"] * np.sqrt(np.maximum(squares, 0.0)))
+
+    def _weights(self, features: Array) -> Array:
+        middle, half = features @ self._theta, self._halves(features)
+        return designs.chances(features, middle + half >= (middle - half).max())
+
+    # reporting
+
+    def report(self, x: Array, reward: float | None) -> bytes:
+        vector = np.zeros(self.parameters.size) if reward is None else self.contribution(x, reward)
+        identity = entropy.words(1).tobytes()
+        return wire.encode_report(self.parameters, identity, self.counts(vector))
+
+    def counts(self, vector: Array) -> Integers:
+        """floor(grid v + U) + reach + Bin(trials, 1/2), coordinate by coordinate: in [0, 2 reach + trials]."""
+        reach = self.parameters.reach
+        rounded = np.floor(vector * self._plan["grid"] + self._noise.uniforms(vector.size)).astype(np.int64)
+        out: Integers = np.clip(rounded, -reach, reach) + reach
+        return out + self._noise.halves(self.parameters.trials, vector.size)
+
+    def contribution(self, x: Array, reward: float) -> Array:
+        """v = (curvature svec(weight x x'), response x), linearised at the billboard: kernels.glm has the formulas, and
+        contribution.GLMContribution the bounds. Its norm never exceeds the plan's."""
+        x = x * (1 / max(1.0, math.sqrt(float(np.dot(x, x)))))
+        weight, response = self._linearize(x, reward)
+        i, j = np.triu_indices(self.dim)
+        products = self._scale * weight * np.where(i == j, 1.0, math.sqrt(2)) * x[i] * x[j]
+        vector = np.concatenate([products, response * x])
+        size = float(np.linalg.norm(vector))
+        return vector * (self._plan["norm"] / size) if size > self._plan["norm"] else vector
+
+    def _linearize(self, x: Array, reward: float) -> tuple[float, float]:
+        norm = math.sqrt(float(np.dot(x, x)))
+        if norm == 0:
+            return 0.0, 0.0
+        if self.link == "identity":
+            return 1 / norm, reward / (max(map(abs, self.rewards)) * norm)
+        s = float(x @ self._inverse @ x)
+        k = 1 / math.sqrt(1 + (s if self.link == "probit" else math.pi * s / 8))
+        v = k * float(np.dot(x, self._theta))
+        expected, gradient = mean(self.link, v), slope(self.link, v)
+        u = 1 / (max(expected, 1 - expected) * norm)
+        return k * u * gradient, u * (self.unit(reward) - expected + gradient * v)

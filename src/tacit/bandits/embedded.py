@@ -40,7 +40,8 @@ class Embedded(Bandit):
         return EmbeddedState(np.zeros(1, np.int64), self.server._state, self.server._transit())
 
     def _advance(self) -> None:
-        self.server._advance(self._state.transit, self.choices)
+        if self.server._advance(self._state.transit, self.choices):
+            self._tickets.ids[:] = 0
 
     def _pick(self, features: Array) -> Index:
         device = self._present()

@@ -89,8 +89,9 @@ class Server(ABC):
         return ()
 
     @abstractmethod
-    def _advance(self, transit: Any, users: int) -> None:
-        """Called before each choice, with the number of users so far: publish what the public schedule says."""
+    def _advance(self, transit: Any, users: int) -> bool:
+        """Called before each choice, with the number of users so far: publish what the public schedule says. True if
+        reports of earlier choices come too late from now on."""
 
     def _send(self, report: bytes, transit: Any) -> None:
         """Bring one device's report to where it belongs."""

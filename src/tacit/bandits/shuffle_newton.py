@@ -166,14 +166,16 @@ class ShuffleNewton(Server):
     def _transit(self) -> OpenBatch:
         return OpenBatch(np.zeros(1, np.int64), np.zeros(self.contribution.size, np.int64))
 
-    def _advance(self, transit: OpenBatch, users: int) -> None:
+    def _advance(self, transit: OpenBatch, users: int) -> bool:
         inside = users - self.users
-        if inside >= self.analyzer.plan(self.version).users:
+        full = inside >= self.analyzer.plan(self.version).users
+        if full:
             for _ in range(inside - int(transit.reports[0])):  # rewards that never came: noise alone
                 self._send(self.device().report(np.zeros(self.dim), None), transit)
             self.observe(Shuffler(self.billboard(), into=transit).close())
             transit.reports[0] = 0
             transit.sums[:] = 0
+        return full
 
     def _send(self, report: bytes, transit: OpenBatch) -> None:
         Shuffler(self.billboard(), into=transit).add(report)
@@ -188,7 +190,7 @@ class ShuffleNewton(Server):
             self._charge(batch, self.analyzer.plan(batch).users)
 
     def _plan_numbers(self) -> list[float]:
-        plan = self.analyzer.plan(self.version)
+        plan = self.analyzer.plan(0)
         return [plan.users, plan.scale, plan.reach, plan.trials, self.contribution.scale]
 
     # what may be shown

@@ -216,6 +216,6 @@ def closeness(trials: int) -> tuple[Array, Array, Array, Array]:
 
 def log_central(trials: int) -> float:
     """ln of the largest probability of Bin(trials, 1/2): binom(2k, k) / 4^k, k = ceil(trials / 2), by Stirling's
-    series, whose error is below the first term left out, 1 / (640 k^5)."""
+    series, whose error is below the first term left out, 17 / (14336 k^7) < 2e-13."""
     k = (trials + 1) // 2
-    return -0.5 * math.log(math.pi * k) - 1 / (8 * k) + 1 / (192 * k**3)
+    return -0.5 * math.log(math.pi * k) - 1 / (8 * k) + 1 / (192 * k**3) - 1 / (640 * k**5)

@@ -1,0 +1,152 @@
+"""ShuffleNewton: what is simulated is what devices, shuffler and server do; bad input changes nothing."""
+
+import json
+import math
+import subprocess
+import sys
+
+import pytest
+from numpy.random import SeedSequence, default_rng
+
+from tacit import Budget, Embedded, ShuffleNewton, Spec, environments
+from tacit.aggregators.shuffle.shuffler import Shuffler
+from tacit.client.shuffle import Client
+from tacit.errors import BadReport, BatchTooSmall, LateReport, UnknownChoice, WrongBatch
+from tests.test_fused import compare
+
+BUDGET = Budget(1.0, 1e-2)
+
+
+@pytest.mark.parametrize("explore", ["thompson", "ucb", "greedy", "elimination"])
+def test_fused_and_stepwise_are_identical(explore):
+    for world in (environments.ball(link="logistic", dim=5, arms=20), environments.basis(dim=4, arms=4)):
+        compare(Spec(ShuffleNewton, budget=BUDGET, explore=explore, first=40, growth=1.3), world)
+    probit = environments.rare(link="probit", radius=3.0)
+    compare(Spec(ShuffleNewton, budget=Budget(math.inf, 1e-2), explore=explore, first=40), probit)
+    compare(Spec(ShuffleNewton, budget=BUDGET, explore=explore, first=90, fading=0.7), probit)
+
+
+def test_importing_the_device_loads_little():
+    code = "import sys, tacit.client.shuffle; print(*sorted(m.partition('.')[0] for m in sys.modules))"
+    loaded = set(
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    )
+    assert not loaded & {"numba", "scipy", "msgspec", "polars", "matplotlib", "typer", "rich"}
+
+
+def three_roles(server, users, rng, theta=None):
+    """A whole batch through the three roles; returns the shuffler's message."""
+    board = server.billboard()
+    shuffler = Shuffler(board)
+    for _ in range(users):
+        client = Client(board)
+        choice = client.choose(rng.uniform(-0.5, 0.5, (4, server.dim)))
+        shuffler.add(client.randomize(choice, float(rng.random() < 0.5)))
+    return shuffler.close()
+
+
+def test_a_server_learns_from_real_devices_and_goes_on_after_a_restart(tmp_path):
+    rng = default_rng(0)
+    server = ShuffleNewton(dim=2, budget=BUDGET, first=60)
+    message = three_roles(server, 60, rng)
+    server.observe(message)
+    assert server.users == 60 and server.version == 1
+    server.save(tmp_path / "server.json")
+    assert json.loads((tmp_path / "server.json").read_text())["raw data"] is False
+    again = ShuffleNewton.load(tmp_path / "server.json")
+    assert again.billboard() == server.billboard()
+    following = three_roles(server, 120, rng)
+    server.observe(following)
+    again.observe(following)
+    assert again.billboard() == server.billboard()
+    assert again.privacy == server.privacy
+    assert server.privacy.private and server.privacy.epsilon <= 1 + 1e-6
+    assert "shuffle" in str(server.privacy)
+
+
+def test_a_null_report_and_a_wrong_reward():
+    client = Client(ShuffleNewton(dim=2, budget=BUDGET).billboard())
+    choice = client.choose({"a": [0.5, 0.1], "b": [0.1, 0.1]})
+    for wrong in (2.0, math.nan, "1", True):
+        with pytest.raises(ValueError, match="Expected"):
+            client.randomize(choice, wrong)
+    report = client.randomize(choice, None)
+    assert client.randomize(choice, 1.0) == report  # one report for ever
+    assert client.randomize(client.choose([[0.5, 0.1]]), 1.0) != report
+    for arms in ([[2.0, 0.0]], [[math.nan, 0.0]], [], [[0.1]], "no"):
+        with pytest.raises(ValueError, match="Expected"):
+            client.choose(arms)
+    with pytest.raises(BadReport):
+        Client(b"{}")
+    later = json.loads(ShuffleNewton(dim=2, budget=BUDGET).billboard()) | {"version": 2}
+    with pytest.raises(BadReport, match="version 2"):
+        Client(json.dumps(later).encode())
+
+
+def test_what_the_server_refuses_changes_nothing():
+    server = ShuffleNewton(dim=2, budget=BUDGET, first=60)
+    message = three_roles(server, 60, default_rng(1))
+    board = server.billboard()
+    other = three_roles(ShuffleNewton(dim=2, budget=BUDGET, first=61), 61, default_rng(1))
+    few = Shuffler(board, minimum=0)
+    for bad, error in (
+        (message[:-1], BadReport),
+        (message + b"0", BadReport),
+        (b"", BadReport),
+        (message[:2] + b"\x02" + message[3:], BadReport),
+        (other, WrongBatch),
+        (message[:-8] + (10**12).to_bytes(8, "little"), BadReport),
+        (message[:-8] + (-1).to_bytes(8, "little", signed=True), BadReport),
+        (few.close(), BatchTooSmall),
+    ):
+        with pytest.raises(error):
+            server.observe(bad)
+        assert server.billboard() == board and server.users == 0
+    server.observe(message)
+    with pytest.raises(LateReport):
+        server.observe(message)
+    assert server.users == 60
+
+
+def test_dropouts_are_planned_for_and_charged():
+    server = ShuffleNewton(dim=2, budget=BUDGET, first=100, dropout=0.2, malicious=0.1)
+    certificate = server.privacy
+    assert certificate.epsilon <= 1 + 1e-6
+    server.observe(three_roles(server, 100, default_rng(2)))
+    full = server.privacy.spent
+    fewer = ShuffleNewton(dim=2, budget=BUDGET, first=100, dropout=0.2, malicious=0.1)
+    fewer.observe(three_roles(fewer, 80, default_rng(2)))
+    assert full < fewer.privacy.spent <= 1 + 1e-6
+    with pytest.raises(BatchTooSmall):
+        three_roles(fewer, 10, default_rng(3))
+
+
+def test_embedded_without_a_seed_pads_what_never_came_and_refuses_late_rewards():
+    bandit = Embedded(ShuffleNewton(dim=2, budget=BUDGET, first=60))
+    arms = [[0.5, 0.1], [0.1, 0.1]]
+    choices = [bandit.choose(arms) for _ in range(60)]
+    for choice in choices[:50]:
+        bandit.observe(choice, 1.0)
+    assert 0 < choices[0].propensity <= 1
+    bandit.choose(arms)
+    assert bandit.server.users == 60
+    with pytest.raises(UnknownChoice):
+        bandit.observe(choices[55], 1.0)
+    assert bandit.privacy.private
+    for call in (lambda: bandit.save("x"), lambda: Embedded.load("x")):
+        with pytest.raises(TypeError):
+            call()
+
+
+def test_a_simulated_server_is_not_called_private():
+    bandit = Spec(ShuffleNewton, budget=BUDGET).build(environments.ball(link="logistic"), 100, SeedSequence(0))
+    assert not bandit.privacy.private
+    with pytest.raises(ValueError, match="simulated block"):
+        ShuffleNewton(dim=2, budget=BUDGET)._play(environments.ball(dim=2).block(3), None)
+
+
+def test_nobody_reads_a_context_or_a_reward_in_a_repr():
+    client = Client(ShuffleNewton(dim=2, budget=BUDGET).billboard())
+    choice = client.choose([[0.123456, 0.1]])
+    client.randomize(choice, 1.0)
+    assert "0.123" not in repr(choice) + repr(client)

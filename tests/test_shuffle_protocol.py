@@ -1,0 +1,150 @@
+"""Device, shuffler, analyzer: what is sent, what is forgotten, what is refused."""
+
+import math
+
+import numpy as np
+import pytest
+from numpy.random import default_rng
+
+from tacit import Budget, ShuffleNewton
+from tacit.aggregators.shuffle.shuffler import Shuffler, shuffled_bits
+from tacit.client import wire
+from tacit.client.randomness import Seeded, System
+from tacit.client.shuffle import Client
+from tacit.errors import BadReport, BatchTooSmall, DuplicateReport, LateReport, WrongBatch
+
+SERVER = ShuffleNewton(dim=2, budget=Budget(1.0, 1e-2), first=60)
+BOARD = SERVER.billboard()
+
+
+def reports(count, board=BOARD):
+    client = Client(board)
+    return [client.randomize(client.choose([[0.3, 0.4]]), 1.0) for _ in range(count)]
+
+
+def test_one_by_one_and_as_a_stream_are_the_same():
+    sent = reports(100)
+    one, many = Shuffler(BOARD), Shuffler(BOARD)
+    for report in sent:
+        one.add(report)
+    assert many.add_many(b"".join(sent[:70])) == {}
+    assert many.add_many(b"".join(sent[60:])) == {"duplicate": 10}
+    assert one.close() == many.close() and one.reports == 100
+
+
+def test_the_order_of_reports_leaves_no_trace():
+    sent = reports(80)
+    messages = set()
+    for seed in range(3):
+        shuffler = Shuffler(BOARD)
+        for i in default_rng(seed).permutation(80):
+            shuffler.add(sent[i])
+        messages.add(shuffler.close())
+    assert len(messages) == 1
+
+
+def test_a_retry_counts_once():
+    shuffler = Shuffler(BOARD)
+    for report in reports(60):
+        shuffler.add(report)
+        with pytest.raises(DuplicateReport):
+            shuffler.add(report)
+    assert shuffler.reports == 60
+    before = shuffler._open.sums.copy()
+    stream = Shuffler(BOARD)
+    first = reports(2)
+    stream.add(first[0])
+    assert stream.add_many(b"".join([first[0], first[1], first[1]])) == {"duplicate": 2}
+    assert np.array_equal(before, shuffler._open.sums)
+
+
+def test_bad_reports_are_named_and_change_nothing():
+    good = reports(1)[0]
+    other = ShuffleNewton(dim=2, budget=Budget(2.0, 1e-2), first=60).billboard()
+    shuffler = Shuffler(BOARD)
+    for bad, error in (
+        (b"", BadReport),
+        (good[:20], BadReport),
+        (good[:-1], BadReport),
+        (good + b"x", BadReport),
+        (b"xx" + good[2:], BadReport),
+        (good[:2] + b"\x09" + good[3:], BadReport),
+        (good[:-1] + b"\xff", BadReport),
+        (good[:4] + b"\x07" + good[5:], WrongBatch),
+        (reports(1, other)[0], WrongBatch),
+    ):
+        with pytest.raises(error, match="Expected"):
+            shuffler.add(bad)
+        assert shuffler.reports == 0 and not shuffler._open.sums.any()
+    stream = b"".join([good, good[:2] + b"\x09" + good[3:], good[:-1] + b"\xff", good[:4] + b"\x07" + good[5:], good])
+    assert shuffler.add_many(stream) == {"version": 1, "wrong batch": 1, "out of range": 1, "duplicate": 1}
+    assert shuffler.reports == 1
+    with pytest.raises(BadReport, match="whole reports"):
+        shuffler.add_many(good[:-1])
+
+
+def test_too_few_reports_are_not_handed_on_and_not_lost():
+    shuffler = Shuffler(BOARD)
+    sent = reports(60)
+    for report in sent[:59]:
+        shuffler.add(report)
+    with pytest.raises(BatchTooSmall):
+        shuffler.close()
+    shuffler.add(sent[59])
+    message = shuffler.close()
+    with pytest.raises(LateReport):
+        shuffler.add(reports(1)[0])
+    with pytest.raises(LateReport):
+        shuffler.add_many(reports(1)[0])
+    assert shuffler.close() == message
+
+
+def test_shuffled_bits_carry_exactly_their_count():
+    """Ones among slots bits in random order: the count is a function of the bits, and given the count every order is
+    equally likely (the first bit is a one with probability count / bits; 20 000 shuffles, 5 standard errors)."""
+    rng = default_rng(0)
+    slots = 9
+    counts = rng.integers(0, slots + 1, 12)
+    bits = shuffled_bits(counts, slots, rng)
+    assert len(bits) == 12 * slots and bits.sum() == counts.sum()
+    split = counts.copy()  # other reports with the same total
+    split[0], split[1] = (counts[0] + counts[1]) // 2, (counts[0] + counts[1] + 1) // 2
+    share = counts.sum() / (12 * slots)
+    for some in (counts, split):
+        first = np.mean([shuffled_bits(some, slots, rng)[0] for _ in range(20_000)])
+        assert abs(first - share) < 5 * math.sqrt(share * (1 - share) / 20_000)
+
+
+@pytest.mark.parametrize("source", [System(), Seeded(default_rng(3))], ids=["system", "seeded"])
+def test_the_sum_is_unbiased_and_its_noise_has_the_law(source):
+    """Mean and variance of the noise over 4000 reports of one vector: 5 standard errors; 2/3 and 3/2 of it are rejected."""
+    client = Client(BOARD, noise=source)
+    vector = client.contribution(np.array([0.6, -0.5]), 1.0)
+    plan = SERVER.analyzer.plan(0)
+    n = 4000
+    counts = np.array([client.counts(vector) for _ in range(n)])
+    assert counts.min() >= 0 and counts.max() <= client.parameters.slots
+    noise = counts - plan.reach - plan.trials / 2 - vector * plan.scale
+    fractions = vector * plan.scale - np.floor(vector * plan.scale)
+    variance = plan.trials / 4 + fractions * (1 - fractions)
+    assert (np.abs(noise.mean(axis=0)) < 5 * np.sqrt(variance / n)).all()
+    ratio = noise.var() / variance.mean()
+    assert abs(ratio - 1) < 5 * math.sqrt(2 / noise.size)
+    assert abs(ratio * 4 / 9 - 1) > 5 * math.sqrt(2 / noise.size) < abs(ratio * 9 / 4 - 1)
+
+
+def test_rounding_never_leaves_the_slots():
+    client = Client(BOARD)
+    big = np.full(client.parameters.size, 100.0)
+    assert (client.counts(big) <= client.parameters.slots).all()
+    assert (client.counts(-big) >= 0).all()
+    for x in (np.array([1.0, 0.0]), np.array([0.0, -1.0]), np.zeros(2)):
+        assert np.linalg.norm(client.contribution(x, 1.0)) <= SERVER.contribution.norm + 1e-12
+
+
+def test_a_wide_report_uses_wider_numbers():
+    silent = ShuffleNewton(dim=2, budget=Budget(math.inf, 1e-2), first=10).billboard()
+    client = Client(silent)
+    report = client.randomize(client.choose([[0.3, 0.4]]), 1.0)
+    assert len(report) == wire.REPORT.size + 4 * 5
+    assert Shuffler(silent).add_many(report) == {}

@@ -161,10 +161,11 @@ def reproduce_command(
 
 @app.command("bench")
 def bench_command(
-    what: Annotated[str, typer.Argument(help="speed or noise")] = "speed",
+    what: Annotated[str, typer.Argument(help="speed, noise or shuffle")] = "speed",
     as_json: Json = False,
 ) -> None:
-    """Side by side with peers and limits: microseconds a round (speed), noise of each mechanism (noise)."""
+    """Side by side with peers and limits: microseconds a round (speed), noise of each mechanism (noise),
+    noise, bits and time of the shuffled sum (shuffle)."""
     from tacit import bench
 
     if what not in bench.NAMES:

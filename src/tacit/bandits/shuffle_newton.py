@@ -54,8 +54,8 @@ class ShuffleNewton(Server):
 
     first: int | None = None
     growth: float = 2.0
-    explore: str = "thompson"
-    width: float = 1.0
+    explore: str = "elimination"
+    width: float = 0.9
     fading: float = 1.0
     dropout: float = 0.0
     malicious: float = 0.0
@@ -226,4 +226,4 @@ class ShuffleNewton(Server):
         )
 
 
-FIRST = 12.0  # users of the first batch per unit of noise
+FIRST = 32.0  # users of the first batch per unit of noise

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         LinUCB,
         LogisticTS,
         RSGLinUCB,
+        ShuffleGLM,
         ShuffleNewton,
         Uniform,
     )
@@ -59,6 +60,7 @@ __all__ = [
     "LogisticTS",
     "RSGLinUCB",
     "Result",
+    "ShuffleGLM",
     "ShuffleNewton",
     "Simulated",
     "Spec",

@@ -29,6 +29,7 @@ from tacit.bandits import (
     LogisticTS,
     RSGLinUCB,
     Server,
+    ShuffleGLM,
     ShuffleNewton,
     Uniform,
 )
@@ -40,7 +41,7 @@ from tacit.experiments.spec import FROM_THE_RUN, Spec, kebab
 from tacit.privacy.budget import Budget
 
 PRIVATE = (JointLinUCB, JointGLM, JointGLMRare)
-SHUFFLE = (ShuffleNewton,)
+SHUFFLE = (ShuffleNewton, ShuffleGLM)
 PLAIN = (Uniform, LinUCB, MLEUCB, GLMUCB, GLOC, RSGLinUCB, BGLinCB, ECOLog, LogisticTS)
 BANDITS: dict[str, type[Bandit] | type[Server]] = {kebab(kind.__name__): kind for kind in PRIVATE + SHUFFLE + PLAIN}
 ENVIRONMENTS: dict[str, type[Environment]] = {

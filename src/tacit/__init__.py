@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         LogisticTS,
         RSGLinUCB,
         ShuffleGLM,
+        ShuffleLinUCB,
         ShuffleNewton,
         Uniform,
     )
@@ -61,6 +62,7 @@ __all__ = [
     "RSGLinUCB",
     "Result",
     "ShuffleGLM",
+    "ShuffleLinUCB",
     "ShuffleNewton",
     "Simulated",
     "Spec",

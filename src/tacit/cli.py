@@ -30,6 +30,7 @@ from tacit.bandits import (
     RSGLinUCB,
     Server,
     ShuffleGLM,
+    ShuffleLinUCB,
     ShuffleNewton,
     Uniform,
 )
@@ -41,7 +42,7 @@ from tacit.experiments.spec import FROM_THE_RUN, Spec, kebab
 from tacit.privacy.budget import Budget
 
 PRIVATE = (JointLinUCB, JointGLM, JointGLMRare)
-SHUFFLE = (ShuffleNewton, ShuffleGLM)
+SHUFFLE = (ShuffleNewton, ShuffleGLM, ShuffleLinUCB)
 PLAIN = (Uniform, LinUCB, MLEUCB, GLMUCB, GLOC, RSGLinUCB, BGLinCB, ECOLog, LogisticTS)
 BANDITS: dict[str, type[Bandit] | type[Server]] = {kebab(kind.__name__): kind for kind in PRIVATE + SHUFFLE + PLAIN}
 ENVIRONMENTS: dict[str, type[Environment]] = {

@@ -1,5 +1,4 @@
-"""Bandits on disk: JSON with a checksum, never pickle. The file of a bandit holds raw data (tickets and open sums), the
-file of a server none; both are readable by their owner only."""
+"""Bandits on disk: JSON with a checksum, never pickle. The file holds raw data and is readable by its owner only."""
 
 import base64
 import dataclasses
@@ -19,34 +18,25 @@ from tacit.privacy.noise import Simulated
 
 if TYPE_CHECKING:
     from tacit.bandits.face import Bandit
-    from tacit.bandits.server import Server
 
 FORMAT = "tacit bandit"
 VERSION = 1
 
-B = TypeVar("B", bound="Bandit | Server")
+B = TypeVar("B", bound="Bandit")
 
 
-def save(bandit: "Bandit | Server", path: Path) -> None:
+def save(bandit: "Bandit", path: Path) -> None:
     """Write to a new file beside `path`, then put it in its place: an interrupted save leaves the old file whole."""
-    tickets = getattr(bandit, "_tickets", None)
+    waiting = np.flatnonzero(bandit._tickets.ids)
     body = {
         "bandit": type(bandit).__name__,
         "settings": {f.name: _encode(getattr(bandit, f.name)) for f in dataclasses.fields(bandit) if f.init},
         "plan": _encode(tuple(map(float, bandit._plan_numbers()))),
         "state": [_encode(a) for a in _leaves(bandit._state)],
+        "tickets": [_encode(bandit._tickets.ids[waiting]), _encode(bandit._tickets.features[waiting])],
     }
-    if tickets is not None:
-        waiting = np.flatnonzero(tickets.ids)
-        body["tickets"] = [_encode(tickets.ids[waiting]), _encode(tickets.features[waiting])]
     text = json.dumps(body, sort_keys=True)
-    document = {
-        "format": FORMAT,
-        "version": VERSION,
-        "raw data": tickets is not None,
-        "sha256": _digest(text),
-        "body": text,
-    }
+    document = {"format": FORMAT, "version": VERSION, "raw data": True, "sha256": _digest(text), "body": text}
     new = path.with_name(path.name + ".new")
     new.unlink(missing_ok=True)
     descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
@@ -77,11 +67,9 @@ def load(cls: type[B], path: Path) -> B:
         raise BadState(f"Expected {path.name} to have the noise that its settings give now, got another calibration.")
     for leaf, value in zip(_leaves(bandit._state), body["state"], strict=True):
         leaf[...] = _decode(value)
-    tickets = getattr(bandit, "_tickets", None)
-    if tickets is not None:
-        ids, features = map(_decode, body["tickets"])
-        tickets.ids[ids % len(tickets.ids)] = ids
-        tickets.features[ids % len(tickets.ids)] = features
+    ids, features = map(_decode, body["tickets"])
+    bandit._tickets.ids[ids % bandit.pending] = ids
+    bandit._tickets.features[ids % bandit.pending] = features
     for name, value in body["settings"].items():  # drawing the initial state may have moved the generator
         if isinstance(value, dict) and ("simulated" in value or "generator" in value):
             setattr(bandit, name, _decode(value))

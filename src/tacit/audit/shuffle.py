@@ -41,8 +41,7 @@ def _plan(budget: Budget, dropout: float = 0.0) -> Plan:
 def _analyzer(name: str, budget: Budget, dropout: float = 0.0) -> Attack:
     plan = _plan(budget, dropout)
     trials = math.floor((1 - dropout) * plan.users) * plan.trials
-    how = "One coordinate, u = -g against u = g, all others known: the law of the shuffled sum, enumerated, both
-    directions." return _attack(name, "shuffled counts", budget, plan, trials, True, how)
+    how = "One coordinate, farthest values, all others known: the law of the shuffled sum, enumerated both ways."
 
 
 def _attack(name: str, view: str, budget: Budget, plan: Plan, trials: int, claimed: bool, how: str) -> Attack:

@@ -180,6 +180,18 @@ def bench_command(
         sys.stdout.write(text + "\n")
 
 
+@app.command("shuffle-demo")
+def shuffle_demo_command(
+    users: Annotated[int, typer.Option(help="Users of the batch.")] = 100_000,
+) -> None:
+    """Devices, shuffler and server as three processes on this machine, and what each of them sees."""
+    from tacit.bench.shuffle_demo import demonstrate
+
+    if users < 100:
+        raise ValueError(f"Expected at least 100 users, got {users}.")
+    sys.stdout.write(demonstrate(users) + "\n")
+
+
 def main() -> None:
     """Exit code 0 only if what was asked for was done."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)

@@ -42,6 +42,7 @@ def _analyzer(name: str, budget: Budget, dropout: float = 0.0) -> Attack:
     plan = _plan(budget, dropout)
     trials = math.floor((1 - dropout) * plan.users) * plan.trials
     how = "One coordinate, farthest values, all others known: the law of the shuffled sum, enumerated both ways."
+    return _attack(name, "shuffled counts", budget, plan, trials, True, how)
 
 
 def _attack(name: str, view: str, budget: Budget, plan: Plan, trials: int, claimed: bool, how: str) -> Attack:

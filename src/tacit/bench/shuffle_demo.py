@@ -87,7 +87,7 @@ def _devices(board: bytes, users: int, _: BinaryIO, out: BinaryIO) -> dict[str, 
         out.write(fleet.reports(vectors))
         if not example:
             example = {"arm": x[0].round(2).tolist(), "reward": rewards[0]}
-    return example | {"theta": theta.tolist(), "loaded": _heavy()}
+    return example | {"theta": theta.tolist()}
 
 
 def _shuffler(board: bytes, users: int, source: BinaryIO, out: BinaryIO) -> dict[str, Any]:
@@ -138,10 +138,6 @@ def _analyze(board: bytes, users: int, source: BinaryIO, _: BinaryIO) -> dict[st
     }
 
 
-def _heavy() -> bool:
-    return "numba" in sys.modules
-
-
 def _picture(seen: list[dict[str, Any]], users: int, seconds: float) -> str:
     devices, shuffler, server = seen
     theta, found = np.array(devices["theta"]), np.array(server["theta"])
@@ -160,7 +156,7 @@ def _picture(seen: list[dict[str, Any]], users: int, seconds: float) -> str:
             "        |",
             "        v  reports",
             "  SHUFFLER sees reports, knows who sent them, and is trusted to forget it:",
-            f"    user 1: [{few(shuffler['example'])}, ...], each in [0, {shuffler['slots']}]: rounded value plus coins",
+            f"    user 1: [{few(shuffler['example'])}, ...], each within {shuffler['slots']}: rounded value plus coins",
             f"    received {shuffler['reports']:,} reports ({shuffler['bytes'] / 1e6:.1f} MB), "
             f"refused {sum(shuffler['refused'].values())}; hands on {shuffler['sent']} bytes",
             "        |",
@@ -168,6 +164,6 @@ def _picture(seen: list[dict[str, Any]], users: int, seconds: float) -> str:
             "  SERVER sees the number of ones per coordinate, for all users together, and no user:",
             f"    {server['reports']:,} reports: [{few(server['sums'])}, ...]",
             f"    cosine of its estimate and the truth: {cosine:.3f}",
-            f"    what this tells about any one user: ({server['epsilon']:.4g}, {server['delta']:g})-differential privacy",
+            f"    what it tells of any one user: ({server['epsilon']:.4g}, {server['delta']:g})-differential privacy",
         ]
     )

@@ -30,14 +30,15 @@ def demonstrate(users: int) -> str:
         board = _server_opens(here, users)
         notes = [here / name for name in ("devices.json", "shuffler.json", "server.json")]
         roles = [_role("devices", board, notes[0], users), _role("shuffler", board, notes[1], users)]
-        devices = subprocess.Popen(roles[0], stdout=subprocess.PIPE)
-        shuffler = subprocess.Popen(roles[1], stdin=devices.stdout, stdout=subprocess.PIPE)
-        assert devices.stdout is not None
-        devices.stdout.close()
-        server = subprocess.run(
-            _role("server", board, notes[2], users), stdin=shuffler.stdout, capture_output=True, text=True, check=False
-        )
-        if devices.wait() or shuffler.wait() or server.returncode:
+        with (
+            subprocess.Popen(roles[0], stdout=subprocess.PIPE) as devices,
+            subprocess.Popen(roles[1], stdin=devices.stdout, stdout=subprocess.PIPE) as shuffler,
+        ):
+            assert devices.stdout is not None
+            devices.stdout.close()
+            last = _role("server", board, notes[2], users)
+            server = subprocess.run(last, stdin=shuffler.stdout, capture_output=True, text=True, check=False)
+        if devices.returncode or shuffler.returncode or server.returncode:
             raise RuntimeError(f"Expected three processes to finish, got a failure: {server.stderr.strip()[-300:]}")
         seen = [json.loads(path.read_text()) for path in notes]
         return _picture(seen, users, time.perf_counter() - started)

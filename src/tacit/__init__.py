@@ -29,7 +29,7 @@ from tacit.bandits import (
 from tacit.experiments import Result, Spec, simulate
 from tacit.privacy.budget import Budget
 from tacit.privacy.certificate import Certificate
-from tacit.privacy.noise import Simulated
+from tacit.privacy.noise import Secure, Simulated
 
 __version__ = "0.1.0"
 
@@ -51,6 +51,7 @@ __all__ = [
     "LogisticTS",
     "RSGLinUCB",
     "Result",
+    "Secure",
     "Simulated",
     "Spec",
     "Uniform",

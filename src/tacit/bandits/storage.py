@@ -2,10 +2,12 @@
 
 import base64
 import dataclasses
+import fcntl
 import hashlib
 import json
 import math
 import os
+import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -14,37 +16,75 @@ from numpy.random import Generator, default_rng
 
 from tacit.errors import BadState
 from tacit.privacy.budget import Budget
-from tacit.privacy.noise import Simulated
+from tacit.privacy.noise import Secure, Simulated
 
 if TYPE_CHECKING:
     from tacit.bandits.face import Bandit
 
 FORMAT = "tacit bandit"
-VERSION = 1
+VERSION = 2
 
 B = TypeVar("B", bound="Bandit")
 
 
-def save(bandit: "Bandit", path: Path) -> None:
-    """Write to a new file beside `path`, then put it in its place: an interrupted save leaves the old file whole."""
-    waiting = np.flatnonzero(bandit._tickets.ids)
-    body = {
-        "bandit": type(bandit).__name__,
-        "settings": {f.name: _encode(getattr(bandit, f.name)) for f in dataclasses.fields(bandit) if f.init},
-        "plan": _encode(tuple(map(float, bandit._plan_numbers()))),
-        "state": [_encode(a) for a in _leaves(bandit._state)],
-        "tickets": [_encode(bandit._tickets.ids[waiting]), _encode(bandit._tickets.features[waiting])],
-    }
-    text = json.dumps(body, sort_keys=True)
-    document = {"format": FORMAT, "version": VERSION, "raw data": True, "sha256": _digest(text), "body": text}
-    new = path.with_name(path.name + ".new")
-    new.unlink(missing_ok=True)
-    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-    with os.fdopen(descriptor, "w") as file:
-        json.dump(document, file)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(new, path)
+class File:
+    """Where a bandit stands among its saved states: a line of generations, each newer than the one before.
+
+    Beside a file with secure noise lies a small one, NAME.generation, with the last generation that was saved there. A
+    file that is older than its marker, or of another bandit, is a restored copy: what followed from it has been shown
+    already, and a second noise for the same steps would be drawn. What is not noticed: marker and file restored
+    together, a file moved without its marker, a machine rolled back, a file that is loaded twice. A durable file also
+    has NAME.lock, locked while a bandit has it, so that it is never in use twice."""
+
+    def __init__(self) -> None:
+        self.bandit_id = secrets.token_hex(16)
+        self.generation = 0
+        self.steps = -1  # releases in the durable file
+        self._lock: int | None = None
+
+    def create(self, bandit: "Bandit", path: Path) -> None:
+        if path.exists():
+            raise BadState(f"Expected no file {path.name} for a new bandit, got one: load it, or choose another name.")
+        self.lock(path)
+        self.save(bandit, path)
+
+    def lock(self, path: Path) -> None:
+        """Held until this process ends or the bandit is gone."""
+        descriptor = os.open(path.with_name(path.name + ".lock"), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(descriptor)
+            raise BadState(f"Expected {path.name} to be free, got one that another bandit has in use.") from None
+        self._lock = descriptor
+
+    def save(self, bandit: "Bandit", path: Path) -> None:
+        """First the file, then its marker: a crash between the two leaves a file that is newer, and loads."""
+        self.generation += 1
+        _write(path, _document(bandit, self))
+        if bandit._noise_is_private:
+            _write(_marker(path), {"bandit": self.bandit_id, "generation": self.generation})
+        if bandit.durable is not None and Path(bandit.durable) == path:
+            self.steps = bandit._steps
+
+    def resume(self, path: Path, bandit_id: str, generation: int) -> None:
+        """Take the place of the file that was read; BadState if it is not the last one."""
+        if _marker(path).exists():
+            try:
+                last = json.loads(_marker(path).read_text())
+                newest = last["bandit"] == bandit_id and generation >= int(last["generation"])
+            except (ValueError, KeyError, TypeError):
+                raise BadState(f"Expected {_marker(path).name} to be readable, got a damaged file.") from None
+            if not newest:
+                raise BadState(
+                    f"Expected {path.name} to be the last state that was saved there, got an older or another one: "
+                    "its noise has been used already."
+                )
+        self.bandit_id, self.generation = bandit_id, generation
+
+    def __del__(self) -> None:
+        if self._lock is not None:
+            os.close(self._lock)
 
 
 def load(cls: type[B], path: Path) -> B:
@@ -62,7 +102,11 @@ def load(cls: type[B], path: Path) -> B:
     body = json.loads(text)
     if body["bandit"] != cls.__name__:
         raise BadState(f"Expected a saved {cls.__name__} in {path.name}, got a {body['bandit']}.")
-    bandit = cls(**{name: _decode(value) for name, value in body["settings"].items()})
+    file = File()
+    if body["settings"]["durable"] is not None:
+        file.lock(path)
+    file.resume(path, body["id"], body["generation"])
+    bandit = cls(**{name: _decode(value) for name, value in (body["settings"] | {"durable": None}).items()})
     if list(_decode(body["plan"])) != list(map(float, bandit._plan_numbers())):
         raise BadState(f"Expected {path.name} to have the noise that its settings give now, got another calibration.")
     for leaf, value in zip(_leaves(bandit._state), body["state"], strict=True):
@@ -70,10 +114,51 @@ def load(cls: type[B], path: Path) -> B:
     ids, features = map(_decode, body["tickets"])
     bandit._tickets.ids[ids % bandit.pending] = ids
     bandit._tickets.features[ids % bandit.pending] = features
+    bandit._persons.restore(body["persons"])
     for name, value in body["settings"].items():  # drawing the initial state may have moved the generator
         if isinstance(value, dict) and ("simulated" in value or "generator" in value):
             setattr(bandit, name, _decode(value))
+    bandit._file = file
+    if body["settings"]["durable"] is not None:
+        bandit.durable, file.steps = str(path), bandit._steps
     return bandit
+
+
+def _document(bandit: "Bandit", file: File) -> dict[str, Any]:
+    waiting = np.flatnonzero(bandit._tickets.ids)
+    body = {
+        "bandit": type(bandit).__name__,
+        "id": file.bandit_id,
+        "generation": file.generation,
+        "settings": {f.name: _encode(getattr(bandit, f.name)) for f in dataclasses.fields(bandit) if f.init},
+        "plan": _encode(tuple(map(float, bandit._plan_numbers()))),
+        "state": [_encode(a) for a in _leaves(bandit._state)],
+        "tickets": [_encode(bandit._tickets.ids[waiting]), _encode(bandit._tickets.features[waiting])],
+        "persons": bandit._persons.document(),
+    }
+    text = json.dumps(body, sort_keys=True)
+    return {"format": FORMAT, "version": VERSION, "raw data": True, "sha256": _digest(text), "body": text}
+
+
+def _write(path: Path, document: dict[str, Any]) -> None:
+    """To a new file beside `path`, then in its place, on disk: an interrupted save leaves the old file whole."""
+    new = path.with_name(path.name + ".new")
+    new.unlink(missing_ok=True)
+    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        json.dump(document, file)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(new, path)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _marker(path: Path) -> Path:
+    return path.with_name(path.name + ".generation")
 
 
 def _leaves(state: Any) -> list[Any]:
@@ -87,6 +172,10 @@ def _encode(value: Any) -> Any:
         return {"dtype": value.dtype.str, "shape": list(value.shape), "base64": data}
     if isinstance(value, Budget):
         return {"budget": [_encode(float(value.epsilon)), float(value.delta)]}
+    if isinstance(value, Secure):
+        return {"secure": True}
+    if isinstance(value, Path):
+        return str(value)
     if isinstance(value, Simulated):
         return {"simulated": value.generator.bit_generator.state}
     if isinstance(value, Generator):
@@ -106,6 +195,8 @@ def _decode(value: Any) -> Any:
     if "base64" in value:
         raw = np.frombuffer(base64.b64decode(value["base64"]), dtype=np.dtype(value["dtype"]))
         return raw.reshape(value["shape"]).copy()
+    if "secure" in value:
+        return Secure()
     if "budget" in value:
         return Budget(*map(_decode, value["budget"]))
     if "float" in value:

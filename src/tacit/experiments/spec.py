@@ -12,7 +12,7 @@ from tacit.environments.base import Environment
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Simulated
 
-FROM_THE_RUN = {"horizon", "source", "policy", "pending"}
+FROM_THE_RUN = {"horizon", "source", "policy", "pending", "durable"}
 
 
 class Spec:

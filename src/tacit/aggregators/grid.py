@@ -123,11 +123,11 @@ class Grid(Continual):
             return self.mechanism.noise_state(source)
         return self._state(HISTORY, weights=self._decoder.copy(), table=np.zeros((self.leaves, self.size)))
 
-    def init(self, source: Source) -> Any:
+    def init(self, source: Any) -> Any:
         """The state before the first leaf; the first noise is drawn ahead from here on."""
         rows = self.mechanism.levels if isinstance(self.mechanism, Tree) else self.leaves
         most = rows if isinstance(self.mechanism, Tree) and self.mechanism.consistent else 1
-        source.expect(most * self.size, self.cells)  # type: ignore[attr-defined]
+        source.expect(most * self.size, self.cells)
         zeros = np.zeros(self.size, np.int64)
         return GridState(zeros, np.zeros((rows, self.size), np.int64), self.noise_state(source), np.zeros(self.size))
 
@@ -141,11 +141,11 @@ class Grid(Continual):
         add(v)
         state.open[:] += self.encode(v)
 
-    def release(self, state: Any, source: Source) -> Array:
+    def release(self, state: Any, source: Any) -> Array:
         step = int(state.noise.step[0])
         if step >= self.leaves:
             raise HorizonReached(f"Expected at most {self.leaves} steps, and they have all been released.")
-        noise = source.integers(self._draws(step), self.size, self.cells)  # type: ignore[attr-defined]
+        noise = source.integers(self._draws(step), self.size, self.cells)
         values = self._nodes(state, noise) if isinstance(self.mechanism, Tree) else self._leaf(state, noise)
         state.open[:] = 0
         noise_step(state.noise, values * self.step, state.released)

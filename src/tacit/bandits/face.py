@@ -180,6 +180,7 @@ class Bandit(ABC):
         self._own()
         self._tickets.ids[slot] = 0
         self._learn(self._tickets.features[slot], float(reward))
+        self._tickets.features[slot] = 0.0  # what has been used is not kept
 
     def observe_many(
         self, choices: Choices | Sequence[int] | Index, rewards: Sequence[float] | Array

@@ -96,7 +96,7 @@ def joint_certificate(
         )
     unit, relation, group = UNIT, RELATION, {}
     if person is not None:
-        unit = f"one person: the arm sets and rewards of at most {person} rounds"
+        unit = f"one person: the arm sets and rewards of at most {person} rounds (enforced with person=, else assumed)"
         relation = "replace one person in all rounds; the others may be chosen adaptively"
         if unnamed:
             caveats.append(

@@ -2,6 +2,7 @@
 
 `private` says whether what a source draws can carry a privacy claim; `description` goes into the certificate."""
 
+import functools
 import importlib.util
 import os
 import threading
@@ -18,6 +19,7 @@ from tacit.kernels.continual import draw_rows
 from tacit.kernels.noise import SILENT
 
 Integers = npt.NDArray[np.int64]
+AHEAD = 4
 
 
 class Source(Protocol):
@@ -55,8 +57,8 @@ class Secure:
     Guarantee: independent draws whose law is the discrete Gaussian exactly (distance 0), by OpenDP's sampler (Canonne,
     Kamath & Steinke 2020, arXiv:2004.00010, in rational arithmetic), from OpenSSL's generator seeded by the operating
     system. There is no seed to give and none is stored.
-    Drawn ahead: after each request for numbers a thread draws as many again, so that what a request takes does not
-    depend on the draws, as long as requests come more slowly than the sampler (tens of thousands of numbers a second).
+    Drawn ahead: a thread keeps numbers for the next AHEAD requests, so that what a request takes does not depend on the
+    draws, as long as requests come more slowly than the sampler (tens of thousands of numbers a second).
     Numbers drawn ahead have touched no data: they live in memory only, each leaves once, and those of the parent are
     dropped in a forked child (OpenSSL reseeds itself there).
     """
@@ -105,7 +107,7 @@ class Secure:
         """Draw ahead for requests of `need` numbers."""
         if os.getpid() != self._process:
             self._forget()
-        self._wanted[cells] = max(self._wanted.get(cells, 0), need)
+        self._wanted[cells] = max(self._wanted.get(cells, 0), AHEAD * need)
         self._pools.setdefault(cells, [])
         if start and (self._thread is None or not self._thread.is_alive()):
             self._thread = threading.Thread(target=self._fill, daemon=True)
@@ -123,6 +125,7 @@ class Secure:
         return "Secure()"
 
 
+@functools.lru_cache(maxsize=64)
 def _sampler(cells: float) -> Callable[[int], list[int]]:
     """What draws so many discrete Gaussians of parameter `cells`, a float that is taken as the rational it is."""
     from opendp.domains import atom_domain, vector_domain  # a quarter of a second, so only when it is needed

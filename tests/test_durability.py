@@ -106,17 +106,53 @@ def test_an_older_copy_is_noticed(tmp_path):
     bandit.save(path)
     assert JointLinUCB.load(path).choices == 40
     shutil.copy(backup, path)
-    with pytest.raises(BadState, match="noise has been used already"):
+    with pytest.raises(BadState, match="spend the budget twice"):
         JointLinUCB.load(path)
     assert JointLinUCB.load(backup).choices == 20  # not noticed: no marker came with it
     other = build()
     other.save(path)
     shutil.copy(backup, path)  # the file of another bandit than the last one there
-    with pytest.raises(BadState, match="older or another"):
+    with pytest.raises(BadState, match="another bandit"):
         JointLinUCB.load(path)
     (tmp_path / "b.json.generation").write_text("?")
     with pytest.raises(BadState, match="damaged"):
         JointLinUCB.load(path)
+
+
+def test_a_file_is_not_the_last_state_once_more_was_released(tmp_path):
+    """A bandit that is saved now and then, goes on and crashes: loading it would release the same steps again."""
+    path, elsewhere = tmp_path / "b.json", tmp_path / "c.json"
+    bandit = build(first=10)
+    play(bandit, 10)
+    bandit.save(path)
+    bandit.save(elsewhere)
+    assert JointLinUCB.load(path).choices == 10  # nothing was released since
+    play(bandit, 1)
+    for each in (path, elsewhere):
+        with pytest.raises(BadState, match="spend the budget twice"):
+            JointLinUCB.load(each)
+    bandit.save(path)
+    assert JointLinUCB.load(path).choices == 11
+
+
+def test_two_bandits_from_one_file_are_noticed_at_the_first_release(tmp_path):
+    path = tmp_path / "b.json"
+    start = build(first=10)
+    play(start, 9)
+    start.save(path)
+    one, two = JointLinUCB.load(path), JointLinUCB.load(path)
+    play(one, 2)
+    two.choose(ARMS)  # up to the next release both say the same
+    for _ in range(2):
+        with pytest.raises(BadState, match="budget twice|one of two"):
+            two.choose(ARMS)
+    with pytest.raises(BadState):
+        two.save(path)
+    assert two.choices == 10
+    one.save(path)
+    with pytest.raises(BadState):
+        start.save(path)
+    assert JointLinUCB.load(path).choices == 11
 
 
 def test_a_crash_between_file_and_marker_loads(tmp_path):

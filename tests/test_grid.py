@@ -250,6 +250,20 @@ def test_the_secure_bandit_learns_like_the_simulated_one(link):
     assert abs(thetas[0] - thetas[1]) < 0.3 and min(thetas) > 0.3
 
 
+def test_rare_on_the_grid_is_rare_without_it_where_noise_is_small():
+    """Same users, almost no noise: estimates on integers and in floats agree within what noise there is."""
+    thetas = []
+    for source in (Secure(), Simulated(0)):
+        rng = np.random.default_rng(6)
+        bandit = JointGLMRare(dim=2, horizon=120, budget=Budget(1e5, 1e-3), radius=2.0, source=source)
+        for _ in range(120):
+            x = rng.uniform(-0.7, 0.7, (1, 2))
+            bandit.observe(bandit.choose(x), float(rng.random() < 1 / (1 + math.exp(-2 * x[0, 0]))))
+        assert bandit.recomputations[1] >= 1
+        thetas.append(bandit.theta)
+    assert np.abs(thetas[0] - thetas[1]).max() < 0.02
+
+
 def test_rare_gradients_are_whole_cells_in_any_order():
     from tacit.kernels.rare import release_gradient
 

@@ -99,6 +99,9 @@ def test_bad_input_is_a_clear_error_and_changes_nothing(kind):
         with pytest.raises((ValueError, UnknownChoice), match="Expected"):
             bandit.observe(ticket, 1.0)
     assert set(bandit.observe_many(BAD_IDS, [1.0] * len(BAD_IDS))) == set(range(len(BAD_IDS)))
+    for ids, rewards in ((None, [1.0]), ([1], None), (1, 1.0)):
+        with pytest.raises(ValueError, match="Expected a sequence"):
+            bandit.observe_many(ids, rewards)
     with pytest.raises(ValueError, match="as many rewards"):
         bandit.observe_many([1, 2], [1.0])
     assert digest(bandit) == before

@@ -87,6 +87,7 @@ class Bandit(ABC):
         self._persons = Persons(getattr(self, "max_rounds_per_person", None))
         self._state = self.init()
         self._process = os.getpid()
+        self._released = 0  # releases that earlier files have been told of
         self._file = storage.File()
         if self.durable is not None:
             self._file.create(self, Path(self.durable))
@@ -187,6 +188,8 @@ class Bandit(ABC):
     ) -> Mapping[int, str]:
         """Report many rewards. A bad row is refused alone: returns row -> reason, empty if all were taken."""
         ids: Any = choices.id if isinstance(choices, Choices) else choices
+        if not (hasattr(ids, "__len__") and hasattr(rewards, "__len__")):
+            raise ValueError("Expected a sequence of choices and one of rewards.")
         if len(ids) != len(rewards):
             raise ValueError(f"Expected as many rewards as choices ({len(ids)}), got {len(rewards)}.")
         refused = {}
@@ -237,13 +240,20 @@ class Bandit(ABC):
         return None
 
     def _step(self) -> None:
-        """Advance; what was released is on disk before anything that follows from it is shown."""
+        """Advance; before anything that follows from a release is shown, earlier files are no longer the last, and the
+        durable one has it."""
         self._advance()
+        if self._released != self._steps:
+            self._file.released()
+            self._released = self._steps
         if self.durable is not None and self._file.steps != self._steps:
             self._file.save(self, Path(self.durable))
 
     def _own(self) -> None:
-        """A forked copy would answer from the same noise as its parent, or draw a second one for the same data."""
+        """A forked copy would answer from the same noise as its parent, or draw a second one for the same data, and so
+        would one of two bandits from the same file."""
+        if self._file.superseded:
+            raise BadState("Expected the only bandit from its file, got one of two: the other has released since.")
         if self._process != os.getpid() and self._noise_is_private:
             if self.choices:
                 raise BadState("Expected a bandit in the process that used it, got a forked copy: save and load it.")

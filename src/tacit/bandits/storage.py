@@ -30,16 +30,19 @@ B = TypeVar("B", bound="Bandit")
 class File:
     """Where a bandit stands among its saved states: a line of generations, each newer than the one before.
 
-    Beside a file with secure noise lies a small one, NAME.generation, with the last generation that was saved there. A
-    file that is older than its marker, or of another bandit, is a restored copy: what followed from it has been shown
-    already, and a second noise for the same steps would be drawn. What is not noticed: marker and file restored
-    together, a file moved without its marker, a machine rolled back, a file that is loaded twice. A durable file also
-    has NAME.lock, locked while a bandit has it, so that it is never in use twice."""
+    Beside a file with secure noise lies a small one, NAME.generation, which knows the last state of that bandit: the
+    one saved there last, or none any more once something was released after saving. A file that is older than that is a
+    restored copy, or its bandit went on and crashed, or another one that was loaded from the same file went on: in each
+    case going on would release the same people's data a second time, with a second noise. What is not noticed: marker
+    and file restored together, a file copied without its marker, a machine rolled back.
+    A durable file has NAME.lock as well, locked while a bandit has it."""
 
     def __init__(self) -> None:
         self.bandit_id = secrets.token_hex(16)
         self.generation = 0
         self.steps = -1  # releases in the durable file
+        self.superseded = False
+        self._places: set[Path] = set()  # where the present state was saved to, or loaded from
         self._lock: int | None = None
 
     def create(self, bandit: "Bandit", path: Path) -> None:
@@ -60,27 +63,47 @@ class File:
 
     def save(self, bandit: "Bandit", path: Path) -> None:
         """First the file, then its marker: a crash between the two leaves a file that is newer, and loads."""
+        path = path.absolute()
+        self._check(path)
         self.generation += 1
         _write(path, _document(bandit, self))
         if bandit._noise_is_private:
-            _write(_marker(path), {"bandit": self.bandit_id, "generation": self.generation})
-        if bandit.durable is not None and Path(bandit.durable) == path:
+            self._mark(path)
+            self._places.add(path)
+        if bandit.durable is not None and Path(bandit.durable).absolute() == path:
             self.steps = bandit._steps
+
+    def released(self) -> None:
+        """Something was released and is about to be shown: states saved earlier are not the last ones any more."""
+        places = [path for path in self._places if path.exists()]
+        for path in places:
+            self._check(path)
+        self.generation += 1
+        for path in places:
+            self._mark(path)
+        self._places.clear()
 
     def resume(self, path: Path, bandit_id: str, generation: int) -> None:
         """Take the place of the file that was read; BadState if it is not the last one."""
-        if _marker(path).exists():
-            try:
-                last = json.loads(_marker(path).read_text())
-                newest = last["bandit"] == bandit_id and generation >= int(last["generation"])
-            except (ValueError, KeyError, TypeError):
-                raise BadState(f"Expected {_marker(path).name} to be readable, got a damaged file.") from None
-            if not newest:
-                raise BadState(
-                    f"Expected {path.name} to be the last state that was saved there, got an older or another one: "
-                    "its noise has been used already."
-                )
         self.bandit_id, self.generation = bandit_id, generation
+        last = _last(path)
+        if last is not None and last[0] != bandit_id:
+            raise BadState(f"Expected {path.name} to be the last state that was saved there, got another bandit's.")
+        self._check(path)
+        if last is not None:
+            self._places.add(path.absolute())
+
+    def _check(self, path: Path) -> None:
+        last = _last(path)
+        if last is not None and last[0] == self.bandit_id and last[1] > self.generation:
+            self.superseded = True
+            raise BadState(
+                f"Expected the last state of the bandit in {path.name}, got an older one: more has been released "
+                "since, and releasing it again would spend the budget twice."
+            )
+
+    def _mark(self, path: Path) -> None:
+        _write(_marker(path), {"bandit": self.bandit_id, "generation": self.generation})
 
     def __del__(self) -> None:
         if self._lock is not None:
@@ -118,7 +141,7 @@ def load(cls: type[B], path: Path) -> B:
     for name, value in body["settings"].items():  # drawing the initial state may have moved the generator
         if isinstance(value, dict) and ("simulated" in value or "generator" in value):
             setattr(bandit, name, _decode(value))
-    bandit._file = file
+    bandit._file, bandit._released = file, bandit._steps
     if body["settings"]["durable"] is not None:
         bandit.durable, file.steps = str(path), bandit._steps
     return bandit
@@ -155,6 +178,17 @@ def _write(path: Path, document: dict[str, Any]) -> None:
         os.fsync(folder)
     finally:
         os.close(folder)
+
+
+def _last(path: Path) -> tuple[str, int] | None:
+    """The bandit and generation in the marker beside `path`, None if there is none."""
+    try:
+        document = json.loads(_marker(path).read_text())
+        return str(document["bandit"]), int(document["generation"])
+    except FileNotFoundError:
+        return None
+    except (ValueError, KeyError, TypeError):
+        raise BadState(f"Expected {_marker(path).name} to be readable, got a damaged file.") from None
 
 
 def _marker(path: Path) -> Path:

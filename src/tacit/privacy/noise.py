@@ -19,7 +19,8 @@ from tacit.kernels.continual import draw_rows
 from tacit.kernels.noise import SILENT
 
 Integers = npt.NDArray[np.int64]
-AHEAD = 4
+AHEAD = 4  # requests that numbers are kept for
+MOST_AHEAD = 1 << 16  # numbers kept, at most
 
 
 class Source(Protocol):
@@ -107,7 +108,7 @@ class Secure:
         """Draw ahead for requests of `need` numbers."""
         if os.getpid() != self._process:
             self._forget()
-        self._wanted[cells] = max(self._wanted.get(cells, 0), AHEAD * need)
+        self._wanted[cells] = max(self._wanted.get(cells, 0), min(AHEAD * need, MOST_AHEAD))
         self._pools.setdefault(cells, [])
         if start and (self._thread is None or not self._thread.is_alive()):
             self._thread = threading.Thread(target=self._fill, daemon=True)

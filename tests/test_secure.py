@@ -47,10 +47,18 @@ def test_two_bandits_never_have_the_same_noise():
     assert not np.array_equal(*released)
 
 
+def wait(source, count):
+    """Until so many numbers are drawn ahead."""
+    end = time.monotonic() + 60
+    while sum(map(len, source._pools.values())) < count and time.monotonic() < end:
+        time.sleep(0.01)
+    assert sum(map(len, source._pools.values())) == count
+
+
 def test_numbers_are_drawn_ahead_and_leave_once():
     source = Secure()
     source.expect(5000, 1000.0)
-    source._thread.join()
+    wait(source, 20_000)
     waiting = list(source._pools[1000.0])
     assert len(waiting) == 20_000
     start = time.perf_counter()
@@ -91,7 +99,7 @@ def test_a_fork_shares_no_noise():
     """Numbers drawn ahead are dropped in the child, and the generator behind them is seeded anew."""
     source = Secure()
     source.expect(8, 2.0**40)
-    source._thread.join()
+    wait(source, 32)
     theirs = in_a_child(lambda: source.integers(1, 8, 2.0**40).tolist())
     more = in_a_child(lambda: source.integers(1, 8, 2.0**40).tolist())
     ours = [str(source.integers(1, 8, 2.0**40).tolist()) for _ in range(2)]
@@ -106,7 +114,7 @@ def test_a_forked_copy_of_a_used_bandit_is_refused():
             return error
 
     bandit = JointGLM(dim=2, budget=BUDGET)
-    bandit.source._thread.join()
+    wait(bandit.source, 4 * bandit.contribution.size)
     assert in_a_child(attempt) == "1"  # nothing had been learnt yet: a bandit of its own
     bandit.choose(ARMS)
     assert "forked copy" in in_a_child(attempt)

@@ -5,9 +5,11 @@
 import functools
 import importlib.util
 import os
+import queue
 import threading
+import weakref
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +23,7 @@ from tacit.kernels.noise import SILENT
 Integers = npt.NDArray[np.int64]
 AHEAD = 4  # requests that numbers are kept for
 MOST_AHEAD = 1 << 16  # numbers kept, at most
+_started: dict[str, Any] = {}  # the thread that draws ahead: its process and its queue
 
 
 class Source(Protocol):
@@ -81,7 +84,6 @@ class Secure:
         self._lock = threading.Lock()
         self._pools: dict[float, list[int]] = {}
         self._wanted: dict[float, int] = {}
-        self._thread: threading.Thread | None = None
 
     def rows(self, count: int, size: int, law: Array) -> Array:
         if law[0] != SILENT:
@@ -93,37 +95,50 @@ class Secure:
         need = count * size
         if os.getpid() != self._process:
             self._forget()
-        self.expect(need, cells, start=False)
-        if self._thread is not None and len(self._pools[cells]) < need:
-            self._thread.join()
         with self._lock:
-            pool = self._pools[cells]
+            pool = self._pools.get(cells, [])
             taken, self._pools[cells] = pool[:need], pool[need:]
         if len(taken) < need:
             taken += _sampler(cells)(need - len(taken))
         self.expect(need, cells)
         return np.array(taken, np.int64).reshape(count, size)
 
-    def expect(self, need: int, cells: float, *, start: bool = True) -> None:
-        """Draw ahead for requests of `need` numbers."""
+    def expect(self, need: int, cells: float) -> None:
+        """Have numbers drawn ahead for requests of `need` of them."""
         if os.getpid() != self._process:
             self._forget()
-        self._wanted[cells] = max(self._wanted.get(cells, 0), min(AHEAD * need, MOST_AHEAD))
-        self._pools.setdefault(cells, [])
-        if start and (self._thread is None or not self._thread.is_alive()):
-            self._thread = threading.Thread(target=self._fill, daemon=True)
-            self._thread.start()
+        with self._lock:
+            self._wanted[cells] = max(self._wanted.get(cells, 0), min(AHEAD * need, MOST_AHEAD))
+        _worker().put(weakref.ref(self))
 
-    def _fill(self) -> None:
-        for cells, wanted in list(self._wanted.items()):
-            missing = wanted - len(self._pools[cells])
-            if missing > 0:
-                drawn = _sampler(cells)(missing)
-                with self._lock:
-                    self._pools[cells] += drawn
+    def fill(self) -> None:
+        """Draw what is missing of the numbers that are expected: what the worker does."""
+        with self._lock:
+            missing = {cells: wanted - len(self._pools.get(cells, [])) for cells, wanted in self._wanted.items()}
+        for cells, count in missing.items():
+            drawn = _sampler(cells)(max(0, count))
+            with self._lock:
+                self._pools[cells] = self._pools.get(cells, []) + drawn
 
     def __repr__(self) -> str:
         return "Secure()"
+
+
+def _worker() -> "queue.SimpleQueue[weakref.ref[Secure]]":
+    """Where to leave a source that wants numbers drawn ahead: one thread a process serves them all."""
+    if _started.get("process") != os.getpid():
+        _started.update(process=os.getpid(), requests=queue.SimpleQueue())
+        threading.Thread(target=_serve, args=(_started["requests"],), daemon=True, name="tacit noise").start()
+    requests: queue.SimpleQueue[weakref.ref[Secure]] = _started["requests"]
+    return requests
+
+
+def _serve(requests: "queue.SimpleQueue[weakref.ref[Secure]]") -> None:
+    while True:
+        source = requests.get()()
+        if source is not None:
+            source.fill()
+        del source
 
 
 @functools.lru_cache(maxsize=64)

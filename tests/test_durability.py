@@ -96,6 +96,21 @@ def test_a_write_that_fails_shows_nothing(tmp_path):
     assert bandit._steps == steps == bandit._file.steps  # released once, and now on disk
 
 
+def test_a_crash_while_writing_leaves_a_durable_file_that_loads(tmp_path):
+    path = tmp_path / "b.json"
+    bandit = build(durable=path, first=5)
+    play(bandit, 5)
+    (tmp_path / "b.json.new").mkdir()  # the next write stops here, after the release
+    with pytest.raises(OSError):
+        bandit.choose(ARMS)
+    del bandit
+    (tmp_path / "b.json.new").rmdir()
+    again = JointLinUCB.load(path)  # nothing of that release was shown: it never was
+    assert again._steps == 0
+    play(again, 6)
+    assert again._file.steps == 1
+
+
 def test_an_older_copy_is_noticed(tmp_path):
     path, backup = tmp_path / "b.json", tmp_path / "backup.json"
     bandit = build()

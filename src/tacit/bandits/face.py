@@ -244,7 +244,7 @@ class Bandit(ABC):
         durable one has it."""
         self._advance()
         if self._released != self._steps:
-            self._file.released()
+            self._file.released(self.durable)
             self._released = self._steps
         if self.durable is not None and self._file.steps != self._steps:
             self._file.save(self, Path(self.durable))

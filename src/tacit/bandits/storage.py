@@ -73,15 +73,17 @@ class File:
         if bandit.durable is not None and Path(bandit.durable).absolute() == path:
             self.steps = bandit._steps
 
-    def released(self) -> None:
-        """Something was released and is about to be shown: states saved earlier are not the last ones any more."""
-        places = [path for path in self._places if path.exists()]
+    def released(self, durable: str | Path | None) -> None:
+        """Something was released and is about to be shown: states saved earlier are not the last ones any more. The
+        durable file stays the last one until it is replaced."""
+        kept = {Path(durable).absolute()} if durable is not None else set()
+        places = [path for path in self._places - kept if path.exists()]
         for path in places:
             self._check(path)
         self.generation += 1
         for path in places:
             self._mark(path)
-        self._places.clear()
+        self._places &= kept
 
     def resume(self, path: Path, bandit_id: str, generation: int) -> None:
         """Take the place of the file that was read; BadState if it is not the last one."""

@@ -150,6 +150,15 @@ def test_a_file_is_not_the_last_state_once_more_was_released(tmp_path):
     assert JointLinUCB.load(path).choices == 11
 
 
+def test_another_bandit_in_the_same_place_keeps_its_file(tmp_path):
+    path = tmp_path / "b.json"
+    bandit, other = build(first=10), build(first=10)
+    bandit.save(path)
+    other.save(path)
+    play(bandit, 11)  # its own file is gone: nothing to tell
+    assert JointLinUCB.load(path).choices == 0
+
+
 def test_two_bandits_from_one_file_are_noticed_at_the_first_release(tmp_path):
     path = tmp_path / "b.json"
     start = build(first=10)

@@ -82,17 +82,18 @@ class File:
             self._check(path)
         self.generation += 1
         for path in places:
-            self._mark(path)
+            if (_last(path) or (self.bandit_id,))[0] == self.bandit_id:  # else another bandit was saved there since
+                self._mark(path)
         self._places &= kept
 
-    def resume(self, path: Path, bandit_id: str, generation: int) -> None:
+    def resume(self, path: Path, bandit_id: str, generation: int, *, private: bool) -> None:
         """Take the place of the file that was read; BadState if it is not the last one."""
         self.bandit_id, self.generation = bandit_id, generation
         last = _last(path)
         if last is not None and last[0] != bandit_id:
             raise BadState(f"Expected {path.name} to be the last state that was saved there, got another bandit's.")
         self._check(path)
-        if last is not None:
+        if private:
             self._places.add(path.absolute())
 
     def _check(self, path: Path) -> None:
@@ -130,7 +131,7 @@ def load(cls: type[B], path: Path) -> B:
     file = File()
     if body["settings"]["durable"] is not None:
         file.lock(path)
-    file.resume(path, body["id"], body["generation"])
+    file.resume(path, body["id"], body["generation"], private="secure" in (body["settings"].get("source") or {}))
     bandit = cls(**{name: _decode(value) for name, value in (body["settings"] | {"durable": None}).items()})
     if list(_decode(body["plan"])) != list(map(float, bandit._plan_numbers())):
         raise BadState(f"Expected {path.name} to have the noise that its settings give now, got another calibration.")

@@ -1,4 +1,4 @@
-"""Lower bounds on epsilon from scores of two worlds, each with a stated confidence; and the exact one for discrete laws.
+"""Lower bounds on epsilon from scores of two worlds, each with a stated confidence; exact ones for discrete laws.
 
 The event is chosen on the first fifth of the runs and bounded on the others, which are independent of the choice: one
 event, one or two Clopper-Pearson bounds that share the allowed error. Nothing else is tested or paid for.

@@ -3,8 +3,19 @@
 from collections.abc import Callable, Sequence
 
 from tacit.audit.attack import Attack
+from tacit.audit.attacks_bandits import bandit_attacks
+from tacit.audit.attacks_discrete import discrete_attacks
+from tacit.audit.attacks_mechanisms import mechanism_attacks
+from tacit.audit.attacks_mutants import mutant_attacks
+from tacit.audit.attacks_rare import rare_attacks
 
-LISTS: tuple[Callable[[], Sequence[Attack]], ...] = ()
+LISTS: tuple[Callable[[], Sequence[Attack]], ...] = (
+    mechanism_attacks,
+    bandit_attacks,
+    rare_attacks,
+    discrete_attacks,
+    mutant_attacks,
+)
 
 
 def all_attacks() -> tuple[Attack, ...]:

@@ -121,8 +121,8 @@ def white_box(
         epsilon=bandit.privacy.epsilon if epsilon is None else epsilon,
         delta=BUDGET.delta,
         claimed=claimed,
-        how=f"{bug}User {canary.leaf + 1} has {pair}, the others contribute nothing; score: the {leaves} releases, whitened, "
-        "along the difference of the two contributions.",
+        how=f"{bug}User {canary.leaf + 1} has {pair}, the others contribute nothing; score: the {leaves} releases, "
+        "whitened, along the difference of the two contributions.",
         scores=scores,
         family=family,
         share=share,

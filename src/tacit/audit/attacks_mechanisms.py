@@ -19,8 +19,8 @@ BUDGET = Budget(epsilon=1.0, delta=0.02)
 SMALL = Budget(epsilon=1.0, delta=1e-6)
 LEAVES = 12
 HOW = (
-    "One user's vector is +D/2 or -D/2 in the leaf that the {leaves} releases tell most about (leaf {leaf}); score: the "
-    "releases, whitened (S^-1 times the difference of their means)."
+    "One user's vector is +D/2 or -D/2 in the leaf that the {leaves} releases tell most about (leaf {leaf}); score: "
+    "the releases, whitened (S^-1 times the difference of their means)."
 )
 
 

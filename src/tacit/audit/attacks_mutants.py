@@ -128,8 +128,8 @@ def seeded_noise(bad: bool) -> Attack:
         view=WHITE,
         epsilon=make(Simulated(0)).privacy.epsilon,
         delta=BUDGET.delta,
-        how=f"The seed is in the program. User 1 has {OPPOSITE}; score: the first release minus that of the adversary's "
-        "own copy of the program.",
+        how=f"The seed is in the program. User 1 has {OPPOSITE}; score: the first release minus that of the "
+        "adversary's own copy of the program.",
         scores=scores,
         family="gaussian",
         share=0.01,

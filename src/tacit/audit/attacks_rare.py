@@ -82,8 +82,8 @@ def gradients_attack(make: Make, pair: Pair) -> Attack:
         view=WHITE,
         epsilon=bandit.privacy.epsilon,
         delta=BUDGET.delta,
-        how=f"User 1 has {pair}, the others contribute nothing; score: likelihood ratio of all releases of V and H and of "
-        "the gradient sum.",
+        how=f"User 1 has {pair}, the others contribute nothing; score: likelihood ratio of all releases of V and H and "
+        "of the gradient sum.",
         scores=scores,
         family="gaussian",
         share=0.5,
@@ -102,8 +102,8 @@ def timing_attack(timing: str) -> Attack:
         epsilon=BUDGET.epsilon,
         delta=BUDGET.delta,
         claimed=timing == "strict",
-        how="User 1's arms are unit vectors or tiny, so that it explores or not; each of the next 8 users offers itself "
-        "tiny arms v and -v; score: whether one of them got its second arm.",
+        how="User 1's arms are unit vectors or tiny, so that it explores or not; each of the next 8 users offers "
+        "itself tiny arms v and -v; score: whether one of them got its second arm.",
         scores=scores,
         share=0.1,
     )

@@ -32,7 +32,7 @@ def worst_canary(mechanism: Continual, *, leaf: int | None = None) -> Canary:
     covariance += 1e-12 * np.trace(covariance) * np.eye(len(covariance))  # a release without noise is no division by 0
     if not noise.any():
         covariance = np.eye(len(covariance))
-    solved: Array = np.linalg.solve(covariance, data)
+    solved: Array = np.asarray(np.linalg.solve(covariance, data), np.float64)
     squares = np.einsum("ts,ts->s", data, solved)
     best = int(np.argmax(squares)) if leaf is None else leaf
     mu = math.sqrt(float(squares[best]))
@@ -40,7 +40,7 @@ def worst_canary(mechanism: Continual, *, leaf: int | None = None) -> Canary:
 
 
 def responses(mechanism: Continual) -> tuple[Array, Array]:
-    """(leaves, draws): how each noise number drawn enters each release; (leaves, leaves): how each contribution does."""
+    """(leaves, draws): how each noise drawn enters each release; (leaves, leaves): how each contribution does."""
     leaves = mechanism.leaves
     count = _Count()
     released(dataclasses.replace(mechanism, size=1), count, np.zeros((leaves, 1)))

@@ -42,10 +42,12 @@ def integer_attack(
     worlds. `draw`: (count, rng) -> so many draws by the sampler in use, for the picture and for tests against the law;
     by default from the law itself."""
     points, law = discrete_gaussian(cells)
-    moved, total = np.array([1.0]), sum(n * n for n in shifts)
+    unit = math.gcd(*shifts)  # T is a multiple of it
+    moved, total = np.array([1.0]), sum(n * n for n in shifts) // unit
     for n in shifts:
-        spread = np.zeros((len(law) - 1) * abs(n) + 1)
-        spread[:: abs(n)] = law
+        stride = abs(n) // unit
+        spread = np.zeros((len(law) - 1) * stride + 1)
+        spread[::stride] = law
         moved = np.convolve(moved, spread)
     moved /= moved.sum()
     zero, one = np.pad(moved, (0, total)), np.pad(moved, (total, 0))
@@ -64,8 +66,8 @@ def integer_attack(
         epsilon=epsilon,
         delta=delta,
         claimed=claimed,
-        how=f"Integers with discrete Gaussian noise of {cells:g} cells, moved by {list(shifts)} cells; the law of the "
-        "likelihood ratio is enumerated, in both directions.",
+        how=f"Integers with discrete Gaussian noise of {cells:g} cells, moved by {' and '.join(map(str, shifts))} cells; the "
+        "law of the likelihood ratio is enumerated, in both directions.",
         scores=scores,
         exact=discrete_curve(zero, one),
     )

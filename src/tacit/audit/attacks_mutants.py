@@ -46,7 +46,7 @@ def mutant_attacks(*, sound: bool = False) -> Sequence[Attack]:
     half = mutants.HalfSensitivity if bad else JointLinUCB
     out += [
         mechanism_attack("quiet-noise", honest, source=quiet, bug="Noise of 0.8 sigma. ", **options),
-        white_box("half-sensitivity", lin_ucb(half), LINEAR_PAIR, share=0.2, bug="Calibrated for half of D. "),
+        white_box("half-sensitivity", lin_ucb(half), LINEAR_PAIR, share=0.5, bug="Calibrated for half of D. "),
         unnoised_statistic(bad),
         counted_noise(bad),
         clipped_sum(bad),

@@ -66,8 +66,8 @@ def integer_attack(
         epsilon=epsilon,
         delta=delta,
         claimed=claimed,
-        how=f"Integers with discrete Gaussian noise of {cells:g} cells, moved by {' and '.join(map(str, shifts))}; the law "
-        "of the likelihood ratio is enumerated, in both directions.",
+        how=f"Integers with discrete Gaussian noise of {cells:g} cells, moved by {' and '.join(map(str, shifts))}; the "
+        "law of the likelihood ratio is enumerated, in both directions.",
         scores=scores,
         exact=discrete_curve(zero, one),
     )

@@ -1,6 +1,6 @@
 """Attacks on whole bandits, with everything released in view (white box) or later users' arms alone (black box)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -83,11 +83,12 @@ def white_box(
     share: float = 1.0,
     noise: Sequence[float] | None = None,
     stepwise: bool = False,
+    source: Callable[[int], Source] = Simulated,
     bug: str = "",
 ) -> Attack:
     """One choice a step, and nobody but the canary contributes: the releases are the canary's vector, faded, and noise.
     `noise`: how strong it is in each coordinate where that is not the same in all. `stepwise`: by choose and observe
-    instead of the compiled loop."""
+    instead of the compiled loop, which any `source` of noise can do."""
     bandit = make(_silent())
     canary = worst_canary(bandit.aggregator)
     vectors = []
@@ -104,7 +105,7 @@ def white_box(
         members[canary.leaf] = pair.user(world)
         blocks = [users([member]) for member in members]
         out = np.zeros(runs)
-        for i, played in enumerate(fresh(make, runs, rng)):
+        for i, played in enumerate(fresh(make, runs, rng, source=source)):
             for t in range(-1, leaves):
                 if t + 1 < leaves:  # closes step t
                     act(played, members[t + 1]) if stepwise else played.play(blocks[t + 1])

@@ -58,9 +58,9 @@ def act(bandit: Bandit, user: User) -> None:
     bandit.observe(bandit.choose(user.arms), user.reward)
 
 
-def fresh(make: Make, runs: int, rng: Generator) -> Iterator[Any]:
+def fresh(make: Make, runs: int, rng: Generator, *, source: Callable[[int], Source] = Simulated) -> Iterator[Any]:
     """One bandit, `runs` times at its first round; the noise goes on and is never the same."""
-    bandit: Bandit = make(Simulated(int(rng.integers(2**63))))
+    bandit: Bandit = make(source(int(rng.integers(2**63))))
     for _ in range(runs):
         bandit._state = bandit.init()
         yield bandit

@@ -21,6 +21,7 @@ from tacit.estimators import irls
 from tacit.kernels.block import Block
 from tacit.kernels.glm import Posterior
 from tacit.kernels.rounds import BOUNDARY, CHOICES, GLMState, glm_rounds, next_boundary
+from tacit.links import Link
 from tacit.policies import thompson
 from tacit.privacy import gaussian, ledger
 from tacit.privacy.budget import Budget
@@ -46,11 +47,12 @@ class JointGLM(Bandit):
 
     first: the smallest step, and how many users get random arms; by default 8 + 2 sigma, long enough for a step to say
     more than its noise.
-    rewards: their range; the mean is low + (high - low) mu(z) for logistic and probit links, and z for identity.
+    link: "logistic", "probit", "identity", or one of your own (`tacit.links.given`).
+    rewards: their range; the mean is low + (high - low) mu(z), and z for identity.
     """
 
     budget: Budget
-    link: str = "logistic"
+    link: str | Link = "logistic"
     radius: float = 1.0
     rewards: tuple[float, float] = (0.0, 1.0)
     first: int | None = None
@@ -72,6 +74,8 @@ class JointGLM(Bandit):
         if not 1 < self.growth < math.inf:
             raise ValueError(f"Expected growth above 1, got {self.growth!r}.")
         self._link = links.named(self.link)
+        if self.radius > self._link.reach:
+            raise ValueError(f"Expected a link known for |z| <= {self.radius:g}, got one for {self._link.reach:g}.")
         low, high = self.rewards
         self._unit = 1.0 if self._link.bounded else max(abs(low), abs(high))
         self.contribution = GLMContribution(

@@ -104,7 +104,7 @@ class JointGLMRare(Bandit):
         checks.probability(share=self.share)
         checks.interval(rewards=self.rewards)
         checks.one_of(TIMINGS, timing=self.timing)
-        self._link = links.named(self.link)
+        self._link = links.built_in(self.link)
         slope = float(self._link.slope(0.0))
         if self.kappa_star is not None:
             checks.positive(kappa_star=self.kappa_star)

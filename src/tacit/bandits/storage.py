@@ -13,6 +13,8 @@ import numpy as np
 from numpy.random import Generator, default_rng
 
 from tacit.errors import BadState
+from tacit.kernels.links import LinkTable
+from tacit.links import Link
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Simulated
 
@@ -91,6 +93,10 @@ def _encode(value: Any) -> Any:
         return {"simulated": value.generator.bit_generator.state}
     if isinstance(value, Generator):
         return {"generator": value.bit_generator.state}
+    if isinstance(value, Link) and isinstance(value.code, LinkTable):
+        return {"link": [_encode(v) for v in (value.name, tuple(value.code), value.steepest, value.reach)]}
+    if isinstance(value, Link):
+        return value.name
     if isinstance(value, float) and not math.isfinite(value):
         return {"float": str(value)}
     if isinstance(value, np.integer | np.floating):
@@ -108,6 +114,9 @@ def _decode(value: Any) -> Any:
         return raw.reshape(value["shape"]).copy()
     if "budget" in value:
         return Budget(*map(_decode, value["budget"]))
+    if "link" in value:
+        name, table, steepest, reach = map(_decode, value["link"])
+        return Link(name, LinkTable(*table), True, steepest, reach)
     if "float" in value:
         return float(value["float"])
     if "generator" in value:

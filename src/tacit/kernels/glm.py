@@ -7,7 +7,7 @@ import numpy as np
 
 from tacit.kernels.compile import inlined, kernel
 from tacit.kernels.linalg import ROOT2, smat
-from tacit.kernels.links import IDENTITY, PROBIT, link_mean, link_slope
+from tacit.kernels.links import IDENTITY, PROBIT, TABLE, kind, link_mean, link_slope
 
 
 class Posterior(NamedTuple):
@@ -28,7 +28,9 @@ def linearize(x, y, posterior, link, low, high):
     With z = <x, theta>, s^2 = x' P^-1 x and k = 1 / sqrt(1 + s^2) (probit) or 1 / sqrt(1 + pi s^2 / 8) (logistic), the
     mean over the posterior is mu(k z) to first order; v = k z, u = 1 / (max(mu(v), 1 - mu(v)) |x|):
         weight = k u mu'(v),  response = u (r - mu(v) + mu'(v) v),  r = (y - low) / (high - low).
-    identity: weight = 1 / |x|, response = y / (max |reward| |x|)."""
+    identity: weight = 1 / |x|, response = y / (max |reward| |x|).
+    A link given by a table: k = 1 / sqrt(1 + 2 pi mu'(0)^2 s^2), which is the above for probit and logistic, and
+    u = 1 / (m |x|) with m the largest of mu, 1 - mu and |r - mu + mu' v| for r = 0, 1: |response| |x| <= 1 always."""
     d = x.size
     norm, z, s = 0.0, 0.0, 0.0
     for i in range(d):
@@ -37,16 +39,23 @@ def linearize(x, y, posterior, link, low, high):
     if norm == 0.0:
         return 0.0, 0.0
     bounded = min(max(y, low), high)
-    if link == IDENTITY:
+    number = kind(link)
+    if number == IDENTITY:
         return 1.0 / norm, bounded / (max(abs(low), abs(high)) * norm)
     for i in range(d):
         z += x[i] * posterior.theta[i]
         for j in range(d):
             s += x[i] * posterior.inverse[i, j] * x[j]
-    k = 1.0 / math.sqrt(1.0 + s) if link == PROBIT else 1.0 / math.sqrt(1.0 + math.pi * s / 8.0)
+    if number == TABLE:
+        k = 1.0 / math.sqrt(1.0 + 2.0 * math.pi * link_slope(link, 0.0) ** 2 * s)
+    else:
+        k = 1.0 / math.sqrt(1.0 + s) if number == PROBIT else 1.0 / math.sqrt(1.0 + math.pi * s / 8.0)
     v = k * z
     mean, slope = link_mean(link, v), link_slope(link, v)
-    u = 1.0 / (max(mean, 1.0 - mean) * norm)
+    most = max(mean, 1.0 - mean)
+    if number == TABLE:
+        most = max(most, abs(mean - slope * v), abs(1.0 - mean + slope * v))
+    u = 1.0 / (most * norm)
     return k * u * slope, u * ((bounded - low) / (high - low) - mean + slope * v)
 
 

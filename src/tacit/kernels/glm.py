@@ -87,9 +87,11 @@ def fit(released, scale, unit, std, radius, tuning, posterior):
     Along eigenvector k of A (eigenvalues clipped at 0), with e^2 = std^2 (unit^2 + radius^2 / scale^2) the variance of
     b - A theta* from the noise, c that of the rewards per unit of curvature, t^2 = radius^2 / d the prior's:
         precision_k = lambda^2 / (c lambda + e^2) + 1 / t^2
-        theta_k     = b_k / (lambda + shrink (c / t^2 + e / t)), projected on |theta| <= radius
         centre_k    = lambda / (c lambda + e^2) b_k / precision_k
-        spread_k    = explore max(0, 1 - lambda / (share mean lambda)) / sqrt(precision_k)
+        h_k         = max(0, 1 - lambda / (share mean lambda)): how much it was sampled too little
+        theta_k     = b_k / (lambda + shrink (c / t^2 + e / t)), moved to centre_k by h_k^2: where little was sampled b_k
+                      is mostly noise that stays for long; then projected on |theta| <= radius
+        spread_k    = explore h_k / sqrt(precision_k)
     tuning = (c, shrink, explore, share)."""
     d = posterior.theta.size
     c, shrink, explore, share = tuning[0], tuning[1], tuning[2], tuning[3]
@@ -109,12 +111,11 @@ def fit(released, scale, unit, std, radius, tuning, posterior):
         value = values[k]
         informed = value / (c * value + noise * noise) if value > 0.0 else 0.0
         posterior.precision[k] = value * informed + 1.0 / (prior * prior)
-        posterior.spread[k] = 0.0
-        if value < share * mean or mean == 0.0:
-            posterior.spread[k] = explore * (1.0 - (value / (share * mean) if mean > 0.0 else 0.0))
-            posterior.spread[k] /= math.sqrt(posterior.precision[k])
+        lacking = max(0.0, 1.0 - value / (share * mean)) if mean > 0.0 else 1.0
+        posterior.spread[k] = explore * lacking / math.sqrt(posterior.precision[k])
         posterior.centre[k] = informed * moment[k] / posterior.precision[k]
-        posterior.theta[k] = moment[k] / (value + shrink * (c / (prior * prior) + noise / prior))
+        direct = moment[k] / (value + shrink * (c / (prior * prior) + noise / prior))
+        posterior.theta[k] = direct + lacking * lacking * (posterior.centre[k] - direct)
         total += posterior.theta[k] ** 2
     inside = min(1.0, radius / math.sqrt(total)) if total > 0.0 else 1.0
     posterior.axes[:] = axes

@@ -121,7 +121,7 @@ def test_estimate_against_its_formula():
     assert np.allclose(posterior.centre, axes @ centre)
     assert np.allclose(posterior.inverse, axes @ np.diag(1 / precision) @ axes.T)
     assert np.allclose(posterior.spread, 0.5 * lacking / np.sqrt(precision))
-    assert 0 < lacking.max() and lacking.min() == 0
+    assert lacking.max() > 0 and lacking.min() == 0
     irls.update(0 * released, scale=1.0, unit=1.0, std=0.0, radius=radius, tuning=np.array(tuning), posterior=posterior)
     assert np.allclose(posterior.spread, 0.5 * radius / 2)  # nothing known yet: explore everywhere
 

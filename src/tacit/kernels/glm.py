@@ -89,8 +89,8 @@ def fit(released, scale, unit, std, radius, tuning, posterior):
         precision_k = lambda^2 / (c lambda + e^2) + 1 / t^2
         centre_k    = lambda / (c lambda + e^2) b_k / precision_k
         h_k         = max(0, 1 - lambda / (share mean lambda)): how much it was sampled too little
-        theta_k     = b_k / (lambda + shrink (c / t^2 + e / t)), moved to centre_k by h_k^2: where little was sampled b_k
-                      is mostly noise that stays for long; then projected on |theta| <= radius
+        theta_k     = b_k / (lambda + shrink (c / t^2 + e / t)), moved to centre_k by h_k^2 (where little was sampled,
+                      b_k is mostly noise that stays for long), then projected on |theta| <= radius
         spread_k    = explore h_k / sqrt(precision_k)
     tuning = (c, shrink, explore, share)."""
     d = posterior.theta.size

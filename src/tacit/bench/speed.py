@@ -156,7 +156,9 @@ def numpy_mle_ucb(rounds: int) -> float:
     rng = default_rng(0)
     dim = 5
     theta_star = 3 * rng.standard_normal(dim) / np.sqrt(dim)
-    theta, hessian, inverse = np.zeros(dim), np.eye(dim), np.eye(dim)
+    theta: Array = np.zeros(dim)
+    hessian: Array = np.eye(dim)
+    inverse: Any = np.eye(dim)
     rows, rewards, refit = np.zeros((rounds, dim)), np.zeros(rounds), 10
     started = time.perf_counter()
     for t in range(rounds):

@@ -23,3 +23,11 @@ class BadState(TacitError):
 
 class Interrupted(TacitError):
     """A long piece of work was stopped before its end; what was finished is kept where it says."""
+
+
+class NotSecure(TacitError, ValueError):
+    """Settings that cannot be served with noise that protects people's data; simulation can still use them."""
+
+
+class PersonLimit(TacitError):
+    """One round more than max_rounds_per_person for one person."""

@@ -19,6 +19,7 @@ from tacit.experiments.runner import run_once
 from tacit.experiments.spec import Spec
 from tacit.experiments.table import to_text
 from tacit.privacy.budget import Budget
+from tacit.privacy.noise import Simulated
 
 WORLD = sphere(dim=5, arms=25)
 BUDGET = Budget(1.0, 1e-6)
@@ -111,7 +112,7 @@ def _arrays(state: Any) -> list[Any]:
 
 def numpy_joint_lin_ucb(rounds: int, release: str) -> float:
     """The same algorithm with one NumPy call after another, as one would write it."""
-    bandit = JointLinUCB(dim=5, horizon=rounds, budget=BUDGET, release=release, pending=1)
+    bandit = JointLinUCB(dim=5, horizon=rounds, budget=BUDGET, release=release, pending=1, source=Simulated())
     rng = default_rng(0)
     dim, shift, scale = 5, bandit.regularizer.shift, bandit.contribution.scale
     sub, log_term, log_floor, _offset = bandit.confidence.numbers

@@ -13,7 +13,7 @@ from tacit.links import Link
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Simulated
 
-FROM_THE_RUN = {"horizon", "source", "policy", "pending"}
+FROM_THE_RUN = {"horizon", "source", "policy", "pending", "durable"}
 
 
 class Spec:

@@ -9,6 +9,8 @@ from tacit.kernels.compile import inlined, kernel
 from tacit.kernels.linalg import ROOT2, smat
 from tacit.kernels.links import IDENTITY, PROBIT, TABLE, kind, link_mean, link_slope
 
+TINY = 1e-150
+
 
 class Posterior(NamedTuple):
     """What contributions are linearised at and policies choose by. Arrays, changed in place."""
@@ -23,7 +25,8 @@ class Posterior(NamedTuple):
 
 @kernel
 def linearize(x, y, posterior, link, low, high):
-    """(weight, response) of one user: A = weight x x', b = response x, at the public posterior; (0, 0) if x = 0.
+    """(weight, response) of one user: A = weight x x', b = response x, at the public posterior; (0, 0) if x = 0, or so
+    near that its norm cannot be computed: squares below 1e-308 lose their digits, and x / |x| its length of 1.
 
     With z = <x, theta>, s^2 = x' P^-1 x and k = 1 / sqrt(1 + s^2) (probit) or 1 / sqrt(1 + pi s^2 / 8) (logistic), the
     mean over the posterior is mu(k z) to first order; v = k z, u = 1 / (max(mu(v), 1 - mu(v)) |x|):
@@ -36,7 +39,7 @@ def linearize(x, y, posterior, link, low, high):
     for i in range(d):
         norm += x[i] * x[i]
     norm = math.sqrt(norm)
-    if norm == 0.0:
+    if norm < TINY:
         return 0.0, 0.0
     bounded = min(max(y, low), high)
     number = kind(link)

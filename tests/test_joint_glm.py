@@ -113,12 +113,16 @@ def test_estimate_against_its_formula():
     b = axes.T @ moment
     noise2, prior2 = std**2 * (unit**2 + radius**2 / scale**2), radius**2 / d
     precision = values**2 / (1.5 * values + noise2) + 1 / prior2
-    play = axes @ (b / (values + 2.0 * (1.5 / prior2 + math.sqrt(noise2 / prior2))))
+    lacking = np.maximum(0, 1 - values / (0.8 * values.mean()))
+    centre = values / (1.5 * values + noise2) * b / precision
+    direct = b / (values + 2.0 * (1.5 / prior2 + math.sqrt(noise2 / prior2)))
+    play = axes @ ((1 - lacking**2) * direct + lacking**2 * centre)
     assert np.allclose(posterior.precision, precision)
     assert np.allclose(posterior.theta, play * min(1, radius / np.linalg.norm(play)))
-    assert np.allclose(posterior.centre, axes @ (values / (1.5 * values + noise2) * b / precision))
+    assert np.allclose(posterior.centre, axes @ centre)
     assert np.allclose(posterior.inverse, axes @ np.diag(1 / precision) @ axes.T)
-    assert np.allclose(posterior.spread, 0.5 * np.maximum(0, 1 - values / (0.8 * values.mean())) / np.sqrt(precision))
+    assert np.allclose(posterior.spread, 0.5 * lacking / np.sqrt(precision))
+    assert lacking.max() > 0 and lacking.min() == 0
     irls.update(0 * released, scale=1.0, unit=1.0, std=0.0, radius=radius, tuning=np.array(tuning), posterior=posterior)
     assert np.allclose(posterior.spread, 0.5 * radius / 2)  # nothing known yet: explore everywhere
 

@@ -6,30 +6,35 @@ The path of one datum, along which the package is laid out:
             (chooses)           (bounded, RAW)  (adds noise)  (RELEASED)    (post-processing)
 
 Estimators and policies see only released statistics: the privacy argument can be read off the imports.
+Names are loaded when they are first used, so that a device can import its own small part alone.
 """
 
-from tacit import environments
-from tacit.bandits import (
-    GLMUCB,
-    GLOC,
-    MLEUCB,
-    Anytime,
-    BGLinCB,
-    Choice,
-    Choices,
-    ECOLog,
-    JointGLM,
-    JointGLMRare,
-    JointLinUCB,
-    LinUCB,
-    LogisticTS,
-    RSGLinUCB,
-    Uniform,
-)
-from tacit.experiments import Result, Spec, simulate
-from tacit.privacy.budget import Budget
-from tacit.privacy.certificate import Certificate
-from tacit.privacy.noise import Secure, Simulated
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tacit import environments
+    from tacit.bandits import (
+        GLMUCB,
+        GLOC,
+        MLEUCB,
+        Anytime,
+        BGLinCB,
+        Choice,
+        Choices,
+        ECOLog,
+        JointGLM,
+        JointGLMRare,
+        JointLinUCB,
+        LinUCB,
+        LogisticTS,
+        RSGLinUCB,
+        Uniform,
+    )
+    from tacit.experiments import Result, Spec, simulate
+    from tacit.privacy.budget import Budget
+    from tacit.privacy.certificate import Certificate
+    from tacit.privacy.noise import Secure, Simulated
 
 __version__ = "0.1.0"
 
@@ -58,3 +63,21 @@ __all__ = [
     "environments",
     "simulate",
 ]
+
+HOMES = (
+    "tacit.bandits",
+    "tacit.privacy.budget",
+    "tacit.privacy.certificate",
+    "tacit.privacy.noise",
+    "tacit.experiments",
+)
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        if name == "environments":
+            return importlib.import_module("tacit.environments")
+        for home in map(importlib.import_module, HOMES):
+            if name in vars(home):
+                return vars(home)[name]
+    raise AttributeError(f"Expected one of {', '.join(__all__)} in tacit, got {name!r}.")

@@ -21,6 +21,7 @@ from tacit.estimators import irls
 from tacit.kernels.block import Block
 from tacit.kernels.glm import Posterior
 from tacit.kernels.rounds import BOUNDARY, CHOICES, GLMState, glm_rounds, next_boundary
+from tacit.links import Link
 from tacit.policies import thompson
 from tacit.privacy import gaussian, ledger
 from tacit.privacy.budget import Budget
@@ -49,11 +50,12 @@ class JointGLM(Bandit):
     max_rounds_per_person: the noise is made for replacing a person in so many rounds; the shifts of k rounds add up to
     at most k D times the column norm, which k equal changes in one step attain.
     source: of noise. Secure by default; Simulated(seed) for experiments.
-    rewards: their range; the mean is low + (high - low) mu(z) for logistic and probit links, and z for identity.
+    link: "logistic", "probit", "identity", or one of your own (`tacit.links.given`).
+    rewards: their range; the mean is low + (high - low) mu(z), and z for identity.
     """
 
     budget: Budget
-    link: str = "logistic"
+    link: str | Link = "logistic"
     radius: float = 1.0
     rewards: tuple[float, float] = (0.0, 1.0)
     first: int | None = None
@@ -78,6 +80,8 @@ class JointGLM(Bandit):
         if not 1 < self.growth < math.inf:
             raise ValueError(f"Expected growth above 1, got {self.growth!r}.")
         self._link = links.named(self.link)
+        if self.radius > self._link.reach:
+            raise ValueError(f"Expected a link known for |z| <= {self.radius:g}, got one for {self._link.reach:g}.")
         low, high = self.rewards
         self._unit = 1.0 if self._link.bounded else max(abs(low), abs(high))
         self.contribution = GLMContribution(

@@ -118,7 +118,7 @@ class JointGLMRare(Bandit):
                 "Expected timing='strict' where people's data are protected, got 'published', whose timing leaks: for "
                 "experiments give source=Simulated(seed)."
             )
-        self._link = links.named(self.link)
+        self._link = links.built_in(self.link)
         slope = float(self._link.slope(0.0))
         if self.kappa_star is not None:
             checks.positive(kappa_star=self.kappa_star)

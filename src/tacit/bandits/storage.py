@@ -15,6 +15,8 @@ import numpy as np
 from numpy.random import Generator, default_rng
 
 from tacit.errors import BadState
+from tacit.kernels.links import LinkTable
+from tacit.links import Link
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Secure, Simulated
 
@@ -217,6 +219,10 @@ def _encode(value: Any) -> Any:
         return {"simulated": value.generator.bit_generator.state}
     if isinstance(value, Generator):
         return {"generator": value.bit_generator.state}
+    if isinstance(value, Link) and isinstance(value.code, LinkTable):
+        return {"link": [_encode(v) for v in (value.name, tuple(value.code), value.steepest, value.reach)]}
+    if isinstance(value, Link):
+        return value.name
     if isinstance(value, float) and not math.isfinite(value):
         return {"float": str(value)}
     if isinstance(value, np.integer | np.floating):
@@ -236,6 +242,9 @@ def _decode(value: Any) -> Any:
         return Secure()
     if "budget" in value:
         return Budget(*map(_decode, value["budget"]))
+    if "link" in value:
+        name, table, steepest, reach = map(_decode, value["link"])
+        return Link(name, LinkTable(*table), True, steepest, reach)
     if "float" in value:
         return float(value["float"])
     if "generator" in value:

@@ -9,6 +9,7 @@ from numpy.random import SeedSequence, default_rng
 
 from tacit.bandits.face import Bandit
 from tacit.environments.base import Environment
+from tacit.links import Link
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Simulated
 
@@ -92,10 +93,13 @@ def kebab(name: str) -> str:
 
 
 def _short(value: Any) -> str:
+    value = _plain(value)
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_plain(v) for v in value]
+    if isinstance(value, Link):
+        return value.name
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value

@@ -19,7 +19,7 @@ HALVINGS = 60
 class Rule(NamedTuple):
     """Public numbers."""
 
-    link: int
+    link: Any
     published: bool  # recompute when raw contexts say so
     low: float  # rewards
     high: float

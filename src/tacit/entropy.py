@@ -1,0 +1,72 @@
+"""Random integers from the operating system's cryptographic generator, with numpy alone: devices use nothing else.
+
+There is no seed and no state of ours: every call reads the kernel's generator, so a forked process or a restored
+snapshot of the program cannot repeat what another drew."""
+
+import math
+import os
+
+import numpy as np
+import numpy.typing as npt
+
+Words = npt.NDArray[np.uint64]
+Integers = npt.NDArray[np.int64]
+
+REACH = 9  # discrete_gaussian draws within this many sigma
+RATIO = 2.0**-44  # discrete_gaussian: |ln (probability drawn / probability of the exact law)| within reach is at most
+STRAY = 2.0**-56  # this, apart from events of at most this probability
+
+
+def words(count: int) -> Words:
+    """Independent uniform 64-bit words."""
+    return np.frombuffer(os.urandom(8 * count), np.uint64)
+
+
+def below(bound: int, count: int) -> Integers:
+    """Uniform integers in [0, bound), exactly: words above the largest multiple of `bound` are drawn again."""
+    if not 1 <= bound <= 2**62:
+        raise ValueError(f"Expected a bound in [1, 2^62], got {bound}.")
+    limit = np.uint64(2**64 - 1 - 2**64 % bound)
+    out = words(count)
+    while (bad := np.flatnonzero(out > limit)).size:
+        out = out.copy()
+        out[bad] = words(bad.size)
+    return (out % np.uint64(bound)).astype(np.int64)
+
+
+def halves(trials: int, count: int) -> Integers:
+    """Binomial(trials, 1/2), exactly: the number of ones among `trials` random bits."""
+    whole, rest = divmod(trials, 64)
+    drawn = words(count * (whole + 1)).reshape(count, whole + 1).copy()
+    drawn[:, whole] &= np.uint64((1 << rest) - 1)
+    out: Integers = np.bitwise_count(drawn).sum(axis=1, dtype=np.int64)
+    return out
+
+
+def discrete_gaussian(sigma: float, count: int) -> Integers:
+    """Integers k with probability proportional to exp(-k^2 / (2 sigma^2)), up to a stated distance.
+
+    Rejection: k is uniform in [-J, J], J = ceil(9 sigma), and accepted if a random 63-bit integer is below
+    a(k) = floor(2^63 exp(-k^2 / (2 sigma^2))). The number of refusals does not depend on the k that is accepted, so the
+    time it takes tells nothing about it.
+
+    Distance. k^2 and 2 sigma^2 are rounded once each, their quotient q <= 41 once, and exp by at most 4 ulp, so the
+    computed exp(-q) is within a factor 1 +- (41 * 3 * 2^-53 + 2^-50) of the true one. Normalising doubles it: less
+    than RATIO. Outside that ratio: the floor moves each a(k) by less than 2^-63, altogether (2 J + 1) 2^-63 against a
+    total of at least sigma sqrt(2 pi), that is less than 2^-59 for sigma >= 1; and k beyond 9 sigma, which are never
+    drawn, have probability at most 2 exp(-81 / 2) < 2^-57. Together less than STRAY.
+    A report of m such numbers that would be (epsilon, delta)-private with the exact law is therefore
+    (epsilon + 2 m RATIO, (1 + 2 m RATIO) delta + (2 + e^epsilon) m STRAY)-private with this one."""
+    if not 1 <= sigma <= 2.0**40:
+        raise ValueError(f"Expected sigma in [1, 2^40] grid cells, got {sigma!r}.")
+    reach = math.ceil(REACH * sigma)
+    out = np.empty(count, np.int64)
+    done = 0
+    while done < count:
+        tries = 16 + int(8 * (count - done))  # one in 2 * 9 / sqrt(2 pi) = 7.2 is accepted
+        k = below(2 * reach + 1, tries) - reach
+        accept = np.floor(np.exp(-(k.astype(np.float64) ** 2) / (2 * sigma**2)) * 2.0**63)
+        taken = k[(words(tries) >> np.uint64(1)) < accept.astype(np.uint64)][: count - done]
+        out[done : done + taken.size] = taken
+        done += taken.size
+    return out

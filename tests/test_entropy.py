@@ -1,0 +1,89 @@
+"""The cryptographic integers: their laws, by chi-square at a false-alarm rate of 1e-6 each, and wrong laws rejected."""
+
+import math
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from scipy.stats import binom, chi2
+
+from tacit import entropy
+
+DRAWS = 200_000
+ALARM = 1e-6
+
+
+def misfit(draws, values, probabilities):
+    """The p-value of Pearson's chi-square, cells of fewer than 20 expected joined into one."""
+    counts = np.array([np.sum(draws == v) for v in values], float)
+    expected = len(draws) * np.asarray(probabilities)
+    small = expected < 20
+    seen, hoped = np.append(counts[~small], len(draws) - counts[~small].sum()), expected[~small]
+    hoped = np.append(hoped, len(draws) - hoped.sum())
+    seen, hoped = seen[hoped > 1], hoped[hoped > 1]
+    return chi2.sf(np.sum((seen - hoped) ** 2 / hoped), len(hoped) - 1)
+
+
+def gaussian_law(sigma):
+    values = np.arange(-math.ceil(12 * sigma), math.ceil(12 * sigma) + 1)
+    weights = np.exp(-(values**2) / (2 * sigma**2))
+    return values, weights / weights.sum()
+
+
+@pytest.mark.parametrize("sigma", [1.0, 2.7, 30.0])
+def test_discrete_gaussian_has_its_law_and_no_other(sigma):
+    draws = entropy.discrete_gaussian(sigma, DRAWS)
+    assert misfit(draws, *gaussian_law(sigma)) > ALARM
+    for wrong in (2 / 3, 3 / 2):
+        assert misfit(draws, *gaussian_law(wrong * sigma)) < ALARM
+
+
+def test_the_stated_distance_of_the_discrete_gaussian():
+    """The acceptance probabilities against exact ones, from 60-digit arithmetic."""
+    from decimal import Decimal, getcontext
+
+    getcontext().prec = 60
+    sigma = 1000.3
+    for k in (0, 1, 17, 999, 4500, 8999, 9002):
+        computed = Decimal(float(np.floor(np.exp(-(np.float64(k) ** 2) / (2 * sigma**2)) * 2.0**63)))
+        exact = (-(Decimal(k) ** 2) / (2 * Decimal(sigma) ** 2)).exp() * Decimal(2) ** 63
+        assert abs(computed - exact) <= exact * Decimal(entropy.RATIO / 2) + 1
+
+
+@pytest.mark.parametrize("trials", [1, 22, 64, 130])
+def test_halves_are_binomial(trials):
+    draws = entropy.halves(trials, DRAWS)
+    values = np.arange(trials + 1)
+    assert misfit(draws, values, binom.pmf(values, trials, 0.5)) > ALARM
+    assert misfit(draws, values, binom.pmf(values, trials, 0.51)) < ALARM
+
+
+def test_below_is_uniform_and_bounded():
+    draws = entropy.below(7, DRAWS)
+    assert misfit(draws, np.arange(7), np.full(7, 1 / 7)) > ALARM
+    assert misfit(draws, np.arange(8), np.full(8, 1 / 8)) < ALARM
+    with pytest.raises(ValueError, match="Expected a bound"):
+        entropy.below(0, 1)
+
+
+def test_a_forked_child_draws_something_else():
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.write(write, entropy.words(4).tobytes())
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert os.read(read, 32) != entropy.words(4).tobytes()
+
+
+def test_sigma_below_one_cell_is_refused():
+    with pytest.raises(ValueError, match="grid cells"):
+        entropy.discrete_gaussian(0.5, 1)
+
+
+def test_a_device_loads_numpy_alone():
+    code = "import sys, tacit.entropy; print([m for m in ('numba', 'scipy', 'polars', 'msgspec') if m in sys.modules])"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "[]"

@@ -282,3 +282,29 @@ def test_rare_gradients_are_whole_cells_in_any_order():
     expected = np.rint((mean - data.r)[:, None] * data.x / cell).sum(axis=0) + noise
     assert np.array_equal(outs[0], expected * cell) and np.array_equal(outs[0], outs[1])
     assert bandit.privacy.releases[1].grid == cell
+
+
+def shift(kind, user, rounds, **options):
+    """Everything that is released, over sigma, where the first `rounds` users are `user` and nobody else answers: the
+    noise is zero, so the difference between two users is what the noise has to hide."""
+    bandit = kind(dim=2, horizon=64, budget=Budget(1.0, 1e-3), source=Given(), max_rounds_per_person=rounds, **options)
+    mine = [bandit.choose([user[0]]) for _ in range(rounds)]
+    for choice in mine:  # rewards that come together join one step: the worst case
+        bandit.observe(choice, user[1])
+    for _ in range(64 - rounds):
+        bandit.choose([[0.0, 0.0]])
+    return bandit._state.prefix.noise.table.ravel() / bandit.aggregator.sigma, bandit
+
+
+@pytest.mark.parametrize("rounds", [1, 3])
+@pytest.mark.parametrize("release", ["batched", "toeplitz", "buffered", "glm"])
+def test_what_a_person_moves_is_at_most_what_is_claimed_and_near_it(release, rounds):
+    """mu of the certificate against the difference of two people's releases, over a grid of pairs of people."""
+    kind, options = (JointGLM, {"first": 4}) if release == "glm" else (JointLinUCB, {"release": release})
+    low = 0.0 if release == "glm" else -1.0
+    people = [(r * np.array([math.cos(a), math.sin(a)]), y) for r in (0.01, 1.0) for a in np.linspace(0, math.pi, 13)
+              for y in (low, 1.0)]  # fmt: skip
+    moved = [shift(kind, person, rounds, **options) for person in people]
+    claimed = math.hypot(*(entry.mu for entry in moved[0][1].privacy.releases))
+    largest = max(np.linalg.norm(a[0] - b[0]) for a in moved for b in moved)
+    assert 0.9 * claimed < largest <= claimed * (1 + 1e-9)

@@ -9,13 +9,13 @@ from numpy.random import Generator
 
 from tacit.aggregators import Continual, Grid, Toeplitz, Tree, on_grid
 from tacit.audit.attack import Attack
-from tacit.audit.attacks_bandits import LINEAR_PAIR, lin_ucb, white_box
+from tacit.audit.attacks_bandits import GLM_PAIR, LINEAR_PAIR, glm, lin_ucb, white_box
 from tacit.audit.attacks_discrete import integer_attack
 from tacit.audit.attacks_mechanisms import BUDGET, HOW
 from tacit.audit.canary import worst_canary
 from tacit.checks import Array
 from tacit.privacy import gaussian, ledger
-from tacit.privacy.noise import Secure, Source
+from tacit.privacy.noise import Integers, Secure, Source
 
 LEAVES = 4
 
@@ -25,10 +25,30 @@ def grid_attacks() -> Sequence[Attack]:
         grid_attack("tree-on-a-grid", Tree(leaves=LEAVES, size=1, sigma=0.0)),
         grid_attack("toeplitz-on-a-grid", Toeplitz(leaves=LEAVES, size=1, sigma=0.0)),
         one_release(),
-        white_box(
-            "joint-lin-ucb-secure", lin_ucb(release="batched"), LINEAR_PAIR, source=secure, stepwise=True, share=0.1
-        ),
+        white_box("joint-lin-ucb-secure", lin_ucb(), LINEAR_PAIR, source=secure, stepwise=True, share=0.1),
+        white_box("joint-glm-secure", glm(dim=2), GLM_PAIR, source=secure, stepwise=True, share=0.1),
     ]
+
+
+def grid_mutants() -> Sequence[Attack]:
+    """The secure path with noise that is too quiet, and with none."""
+    tree = Tree(leaves=LEAVES, size=1, sigma=0.0)
+    return [
+        grid_attack("quiet-integers", tree, factor=0.8, bug="Integer noise of 0.8 sigma. "),
+        grid_attack("silent-integers", tree, factor=0.0, share=0.1, bug="No integer noise. "),
+    ]
+
+
+class Scaled(Secure):
+    """A secure source whose integers are `factor` times what was asked for, rounded."""
+
+    def __init__(self, factor: float) -> None:
+        self.factor = factor
+        super().__init__()
+
+    def integers(self, count: int, size: int, cells: float) -> Integers:
+        out: Integers = np.rint(self.factor * super().integers(count, size, cells)).astype(np.int64)
+        return out
 
 
 def secure(_seed: int) -> Source:
@@ -36,13 +56,13 @@ def secure(_seed: int) -> Source:
     return Secure()
 
 
-def grid_attack(name: str, mechanism: Continual) -> Attack:
+def grid_attack(name: str, mechanism: Continual, *, factor: float = 1.0, share: float = 1.0, bug: str = "") -> Attack:
     """As `mechanism_attack`, on integers: the noise is OpenDP's, so the attack is not repeated by a seed."""
     grid = on_grid(mechanism, sensitivity=1.0, mu=gaussian.mu(BUDGET))
     canary = worst_canary(dataclasses.replace(mechanism, sigma=grid.sigma))
 
     def scores(world: int, runs: int, rng: Generator) -> Array:
-        source = secure(0)
+        source = secure(0) if factor == 1 else Scaled(factor)
         many = with_size(grid, runs)
         state = many.init(source)
         out = np.zeros(runs)
@@ -61,10 +81,12 @@ def grid_attack(name: str, mechanism: Continual) -> Attack:
         view="all releases",
         epsilon=ledger.epsilon_of((grid.entry(name, "one number", 1.0, LEAVES, 1),), BUDGET.delta),
         delta=BUDGET.delta,
-        how="Integers with discrete Gaussian noise from the secure source. "
+        claimed=factor == 1,
+        how=f"{bug}Integers with discrete Gaussian noise from the secure source. "
         + HOW.format(leaves=LEAVES, leaf=canary.leaf + 1),
         scores=scores,
         family="gaussian",
+        share=share,
     )
 
 

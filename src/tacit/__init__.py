@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from tacit.experiments import Result, Spec, simulate
     from tacit.privacy.budget import Budget
     from tacit.privacy.certificate import Certificate
-    from tacit.privacy.noise import Simulated
+    from tacit.privacy.noise import Secure, Simulated
 
 __version__ = "0.1.0"
 
@@ -61,6 +61,7 @@ __all__ = [
     "LogisticTS",
     "RSGLinUCB",
     "Result",
+    "Secure",
     "ShuffleGLM",
     "ShuffleLinUCB",
     "ShuffleNewton",

@@ -11,6 +11,7 @@ from tacit.aggregators.shuffle.amplification import amplified, local_epsilon
 from tacit.aggregators.shuffle.calibration import Plan
 from tacit.bandits.shuffled import Shuffled
 from tacit.contribution import LinearContribution, balanced_scale
+from tacit.errors import NotSecure
 from tacit.estimators import irls
 from tacit.kernels.block import Block
 from tacit.kernels.shuffle import OpenBatch, ShuffleState
@@ -62,7 +63,7 @@ class ShuffleLinUCB(Shuffled):
         sensitivity = self.contribution.sensitivity
         if self.variant == "amplification":
             if self.source is None:
-                raise ValueError(
+                raise NotSecure(
                     "Expected a simulated source for the amplification variant, got none: use variant='sum'."
                 )
             if self.growth != 1 or self.dropout or self.malicious:

@@ -81,3 +81,12 @@ def test_designs_agree_and_reach_twice_the_optimum():
         if np.linalg.matrix_rank(kept) == d:
             worst = np.einsum("ki,ij,kj->k", kept, np.linalg.inv(matrix), kept).max()
             assert worst <= 2.1 * d
+
+
+@pytest.mark.full
+def test_the_reproduction_end_to_end(tmp_path):
+    from tacit.reproductions import shuffle
+
+    outcome = shuffle.reproduce(quick=True, runs=2, out=tmp_path)
+    assert len(outcome.findings) == 6 and "as published" in outcome.text()
+    assert (tmp_path / "figure.png").stat().st_size > 10_000

@@ -59,6 +59,19 @@ def test_algorithm_1_shows_its_parameters_and_its_claim():
             ShuffleGLM(**({"dim": 2, "horizon": 100, "budget": BUDGET} | wrong))
 
 
+def test_weighted_rank_one_matrices_are_apart_by_sqrt_2_at_most():
+    """w x x' against w' y y', weights up to W: never above sqrt 2 W, and attained by orthogonal arms."""
+    rng = np.random.default_rng(0)
+    most = 0.0
+    for _ in range(20_000):
+        x, y = (v * rng.random() ** 0.2 / np.linalg.norm(v) for v in rng.standard_normal((2, 3)))
+        w, v = rng.random(2) ** 0.2
+        most = max(most, float(np.linalg.norm(w * np.outer(x, x) - v * np.outer(y, y))))
+    assert most <= math.sqrt(2) + 1e-12
+    assert most > 0.9 * math.sqrt(2)
+    assert np.linalg.norm(np.diag([1.0, -1.0])) == pytest.approx(math.sqrt(2))
+
+
 def test_an_unclipped_weight_is_clipped():
     bandit = ShuffleGLM(dim=2, horizon=100, budget=BUDGET, oracle_kappa_star=50.0)
     assert (bandit._plans[1:, 8] == 1 / 50).all()

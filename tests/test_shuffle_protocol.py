@@ -83,6 +83,19 @@ def test_bad_reports_are_named_and_change_nothing():
         shuffler.add_many(good[:-1])
 
 
+def test_a_report_for_an_earlier_batch_is_late():
+    server = ShuffleNewton(dim=2, budget=Budget(1.0, 1e-2), first=60)
+    shuffler = Shuffler(BOARD)
+    early = reports(61)
+    for report in early[:60]:
+        shuffler.add(report)
+    server.observe(shuffler.close())
+    following = Shuffler(server.billboard())
+    with pytest.raises(LateReport, match="earlier batch"):
+        following.add(early[60])
+    assert following.reports == 0
+
+
 def test_too_few_reports_are_not_handed_on_and_not_lost():
     shuffler = Shuffler(BOARD)
     sent = reports(60)

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.entropy import Integers
-from tacit.errors import BadReport, WrongBatch
+from tacit.errors import BadReport, LateReport, WrongBatch
 
 VERSION = 1
 REPORT = struct.Struct("<2sBBQ8s8sHII")  # magic, version, bytes a number, batch, parameters, id, size, reach, trials
@@ -82,6 +82,8 @@ def decode_report(data: bytes, of: Parameters) -> tuple[int, Integers]:
     _, version, _, batch, parameters, identity, size, reach, trials = REPORT.unpack_from(data)
     if version != VERSION:
         raise BadReport(f"Expected a report of version {VERSION}, got version {version}.")
+    if batch < of.batch:
+        raise LateReport(f"Expected a report for batch {of.batch}, got one for an earlier batch.")
     if (batch, parameters, size, reach, trials) != (of.batch, of.digest, of.size, of.reach, of.trials):
         raise WrongBatch(f"Expected a report for batch {of.batch} as its billboard says, got one for another.")
     if len(data) != of.length:
@@ -104,6 +106,8 @@ def decode_batch(data: bytes, of: Parameters) -> tuple[int, Integers]:
     _, version, _, batch, parameters, reports, size, reach, trials = BATCH.unpack_from(data)
     if version != VERSION:
         raise BadReport(f"Expected a batch of version {VERSION}, got version {version}.")
+    if batch < of.batch:
+        raise LateReport(f"Expected batch {of.batch}, got one that has been taken.")
     if (batch, parameters, size, reach, trials) != (of.batch, of.digest, of.size, of.reach, of.trials):
         raise WrongBatch(f"Expected batch {of.batch} as its billboard says, got another.")
     if len(data) != BATCH.size + 8 * size:

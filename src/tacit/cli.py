@@ -26,6 +26,7 @@ from tacit.bandits import (
     JointGLMRare,
     JointLinUCB,
     LinUCB,
+    LocalIRLS,
     LogisticTS,
     RSGLinUCB,
     Server,
@@ -41,8 +42,11 @@ from tacit.privacy.budget import Budget
 
 PRIVATE = (JointLinUCB, JointGLM, JointGLMRare)
 SHUFFLE = (ShuffleNewton,)
+LOCAL = (LocalIRLS,)
 PLAIN = (Uniform, LinUCB, MLEUCB, GLMUCB, GLOC, RSGLinUCB, BGLinCB, ECOLog, LogisticTS)
-BANDITS: dict[str, type[Bandit] | type[Server]] = {kebab(kind.__name__): kind for kind in PRIVATE + SHUFFLE + PLAIN}
+BANDITS: dict[str, type[Bandit] | type[Server]] = {
+    kebab(kind.__name__): kind for kind in PRIVATE + SHUFFLE + LOCAL + PLAIN
+}
 ENVIRONMENTS: dict[str, type[Environment]] = {
     name.replace("_", "-"): getattr(environments, name)
     for name in environments.__all__

@@ -11,6 +11,7 @@ from tacit.bandits.joint_glm import JointGLM
 from tacit.bandits.joint_glm_rare import JointGLMRare
 from tacit.bandits.joint_lin_ucb import JointLinUCB
 from tacit.bandits.lin_ucb import LinUCB
+from tacit.bandits.local_irls import LocalIRLS
 from tacit.bandits.logistic_ts import LogisticTS
 from tacit.bandits.mle_ucb import MLEUCB
 from tacit.bandits.rs_glin_ucb import RSGLinUCB
@@ -33,6 +34,7 @@ __all__ = [
     "JointGLMRare",
     "JointLinUCB",
     "LinUCB",
+    "LocalIRLS",
     "LogisticTS",
     "RSGLinUCB",
     "Server",

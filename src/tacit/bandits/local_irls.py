@@ -1,0 +1,210 @@
+"""Our own: generalised linear bandits under local privacy, by one-pass IRLS from randomised reports."""
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tacit import checks
+from tacit.bandits.local_server import LocalServer
+from tacit.bandits.server import numbers
+from tacit.checks import Array
+from tacit.client.local import SENT, SIMULATED
+from tacit.client.randomizers import SHARE, Coin
+from tacit.contribution import largest_weight
+from tacit.estimators import irls
+from tacit.kernels.block import Block
+from tacit.kernels.local_glm import BOUNDARY, VERSION, LocalState, local_absorb, local_publish, local_rounds
+from tacit.kernels.local_glm import public_report as to_report
+from tacit.kernels.rounds import CHOICES, next_boundary
+from tacit.privacy import local
+
+RANDOMIZERS = ("best", "cap", "gaussian")
+
+
+class Tuning(NamedTuple):
+    """Chosen by regret on tuning seeds; none of them touches privacy. ridge: times (variance / t^2 + noise / t), t the
+    prior's std; explore, share: how much, and in directions with less than which share of the mean curvature, to
+    explore; trust: how much of what could be noise in the curvature is taken for noise."""
+
+    variance: float = 2.0
+    ridge: float = 4.0
+    explore: float = 0.25
+    share: float = 1.0
+    trust: float = 1.0
+
+
+@dataclass(kw_only=True, eq=False)
+class LocalIRLS(LocalServer):
+    """Rewards with mean mu(<x, theta*>): each user's device linearises its datum at the public estimate and sends one
+    randomised report; the server sums reports and publishes a new estimate on a public, geometric schedule.
+
+    Guarantee: each report is epsilon-private by itself (pure), or (epsilon, delta)-private where Gaussian noise is
+    smaller at the budget, for replacing one user. With public_arms the arm played is sent as it is and the guarantee is
+    for the reward alone, given the arm sets.
+    Regret: measured, not proven (docs/local.md).
+    Reference: none; randomisers: see client.randomizers.
+    Departure: none.
+
+    randomizer: "best" takes the one with the smaller noise at the budget; "cap" is always pure.
+    forced: how many users get exploring arms; by default 10 + 60 sigma. The bounds of a contribution are in `bounds`.
+    """
+
+    public_arms: bool = False
+    randomizer: str = "best"
+    scale: float | None = None
+    first: int | None = None
+    forced: int | None = None
+    growth: float = 1.05
+    discount: float = 1.0
+    blend: float = 0.6
+    tuning: Tuning = field(default_factory=Tuning)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checks.one_of(RANDOMIZERS, randomizer=self.randomizer)
+        if not 1 < self.growth < math.inf:
+            raise ValueError(f"Expected growth above 1, got {self.growth!r}.")
+        if not 0 <= self.blend <= 1 or not 0 < self.discount <= 1:
+            raise ValueError("Expected blend in [0, 1] and discount in (0, 1], got one outside.")
+        low, high = self.rewards
+        self._unit = 1.0 if self._link.bounded else max(abs(low), abs(high))
+        if self.public_arms:
+            coin = local.coin(min(self.budget.epsilon, 40.0))
+            self._coin = coin.chance / SHARE
+            self.scale = 1.0
+            self._calibrate(coin, size=1, sensitivity=1.0)
+            if self.budget.epsilon == math.inf:
+                self.epsilon = math.inf
+        else:
+            self._coin = 0.0
+            self._plan()
+        if self.forced is None:
+            self.forced = 10 + math.floor(60 * self.std)
+        checks.positive_int(forced=self.forced)
+        if self.first is None:
+            self.first = max(5, self.forced // 4)
+        checks.positive_int(first=self.first)
+        self._schedule = np.array([self.first, self.growth, max(self.forced, self.first)])
+        inflation = 1 / (2 * self._coin - 1) ** 2 if self.public_arms else 1.0
+        self._tuning = np.array(self.tuning) * np.array([inflation, 1.0, 1.0, 1.0, 1.0])
+        self._length = self.dim * (self.dim + 1) // 2 + self.dim
+        self._state = self.init()
+
+    def _plan(self) -> None:
+        """The scale of the curvature: larger where the noise is small enough for the curvature to be of use."""
+        most = largest_weight(self._link)
+        size = self.dim * (self.dim + 1) // 2 + self.dim
+        if self.scale is None:
+            noise = local.best(self.budget, sensitivity=2.0, radius=1.0, size=size, kind=self.randomizer)
+            std = noise.law[1]
+            self.scale = (0.4 if std > 1.0 else 1.0) * 0.5 / most if std > 0.0 else 1.0
+        checks.positive(scale=self.scale)
+        radius, sensitivity = bounds(self.scale * most)
+        made = local.best(self.budget, sensitivity=sensitivity, radius=radius, size=size, kind=self.randomizer)
+        self._calibrate(made, size=size, sensitivity=sensitivity)
+
+    def init(self) -> LocalState:
+        counts = np.zeros(3, np.int64)
+        counts[BOUNDARY] = next_boundary(0, *self._schedule[:2])
+        prior = irls.prior(self.dim, self.radius)
+        root = np.eye(self.dim) * self.radius / math.sqrt(self.dim)
+        return LocalState(counts, np.zeros((2, self._length)), np.zeros(2), prior, root)
+
+    @property
+    def version(self) -> int:
+        return int(self._state.counts[VERSION])
+
+    def _advance(self, transit: Any, users: int) -> bool:
+        counts = self._state.counts
+        if counts[CHOICES] >= counts[BOUNDARY]:
+            local_publish(
+                self._state,
+                self.scale,
+                self._unit,
+                self.std,
+                self.discount,
+                self.radius,
+                self._tuning,
+                self._schedule,
+            )
+        return False
+
+    def _document(self) -> dict[str, Any]:
+        posterior = self._state.posterior
+        random = bool(self._state.counts[BOUNDARY] <= self._schedule[2])
+        report: dict[str, Any] = {"name": "public"}
+        if not self.public_arms:
+            report = {"name": "glm", "scale": self.scale, "blend": self.blend}
+        return {
+            "theta": numbers(posterior.theta),
+            "inverse": numbers(posterior.inverse),
+            "report": report,
+            "policy": {"name": "thompson", "random": random, "root": numbers(self._state.root)},
+        }
+
+    def observe(self, report: bytes) -> None:
+        if not self.public_arms:
+            super().observe(report)
+            return
+        kind = SIMULATED if self.simulated else SENT
+        if report[:1] != kind or len(report) != 8 * self.dim + 2 or report[-1] > 1:
+            raise ValueError(f"Expected a report of {8 * self.dim + 2} bytes of this billboard, got another.")
+        x = np.frombuffer(report[1:-1], "<f8").astype(np.float64)
+        if not (np.isfinite(x).all() and float(x @ x) <= 1 + 1e-8):
+            raise ValueError("Expected an arm of norm at most 1 in a report, got another.")
+        out = np.empty(self._length)
+        where = self._state.posterior, self._link.code, *self.rewards, self.blend
+        to_report(x, float(report[-1]), self._coin, *where, self.scale, out)
+        self._absorb(out)
+
+    def _absorb(self, vector: Array) -> None:
+        local_absorb(vector, self._state)
+
+    def _play(self, block: Block, transit: Any) -> None:
+        policy, noise = self._generators()
+        law = [0.0] * 5 if isinstance(self._randomizer, Coin) else self._randomizer.law
+        local_rounds(
+            policy,
+            noise,
+            block,
+            self._state,
+            np.array(law),
+            self._coin,
+            self._schedule,
+            np.array(self.rewards),
+            self._link.code,
+            self.blend,
+            self.scale,
+            self._unit,
+            self.radius,
+            self._tuning,
+            self.discount,
+        )
+
+    @property
+    def theta(self) -> Array:
+        """The published estimate."""
+        out: Array = self._state.posterior.theta.copy()
+        return out
+
+    def _statistic(self) -> str:
+        if self.public_arms:
+            return "the reward of each user, as one bit; the arm played is public"
+        return f"weighted x x' and x of each user, {self._size} numbers, once"
+
+    def _caveats(self) -> tuple[str, ...]:
+        return ("Arm sets are public: only the reward is private.",) if self.public_arms else ()
+
+
+def bounds(weight: float) -> tuple[float, float]:
+    """(radius, sensitivity) of v = (w svec(X X'), B X) for unit X, 0 <= w <= weight and |B| <= 1.
+
+    kernels.local_glm.local_linearize keeps to that: take v >= 0, so that mu(v) >= 1/2. The slope w of the line lies
+    between mu'(v) and the chord (mu(v) - 1/2) / v, both at most mu'(0) as mu is concave there, so c = mu(v) - w v is in
+    [1/2, mu(v)] and m = c: |r - c| / c <= 1 for r in [0, 1], and w / m <= 2 mu'(0). v < 0 by symmetry.
+    |v|^2 <= weight^2 + 1 = radius^2; the sensitivity is that of contribution.GLMContribution, for q = weight^2."""
+    q = weight * weight
+    square = 4 + q if q <= 1 + 1 / math.sqrt(2) else 2 + 2 * q + 1 / (2 * q)
+    return math.sqrt(1 + q), math.sqrt(square)

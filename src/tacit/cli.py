@@ -26,7 +26,12 @@ from tacit.bandits import (
     JointGLMRare,
     JointLinUCB,
     LinUCB,
+    LocalAnytimeUCB,
+    LocalCombiner,
+    LocalGLM,
     LocalIRLS,
+    LocalLinUCB,
+    LocalOnlineUCB,
     LogisticTS,
     RSGLinUCB,
     Server,
@@ -42,7 +47,7 @@ from tacit.privacy.budget import Budget
 
 PRIVATE = (JointLinUCB, JointGLM, JointGLMRare)
 SHUFFLE = (ShuffleNewton,)
-LOCAL = (LocalIRLS,)
+LOCAL = (LocalIRLS, LocalLinUCB, LocalOnlineUCB, LocalAnytimeUCB, LocalCombiner, LocalGLM)
 PLAIN = (Uniform, LinUCB, MLEUCB, GLMUCB, GLOC, RSGLinUCB, BGLinCB, ECOLog, LogisticTS)
 BANDITS: dict[str, type[Bandit] | type[Server]] = {
     kebab(kind.__name__): kind for kind in PRIVATE + SHUFFLE + LOCAL + PLAIN

@@ -117,7 +117,8 @@ def test_shuffled_bits_carry_exactly_their_count():
 
 @pytest.mark.parametrize("source", [System(), Seeded(default_rng(3))], ids=["system", "seeded"])
 def test_the_sum_is_unbiased_and_its_noise_has_the_law(source):
-    """Mean and variance of the noise over 4000 reports of one vector: 5 standard errors; 2/3 and 3/2 of it are rejected."""
+    """Mean and variance of the noise over 4000 reports of one vector: 5 standard errors; 2/3 and 3/2 of the standard
+    deviation are rejected."""
     client = Client(BOARD, noise=source)
     vector = client.contribution(np.array([0.6, -0.5]), 1.0)
     plan = SERVER.analyzer.plan(0)

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         LocalOnlineUCB,
         LogisticTS,
         RSGLinUCB,
+        ShuffleGLM,
         ShuffleNewton,
         Uniform,
     )
@@ -71,6 +72,7 @@ __all__ = [
     "LogisticTS",
     "RSGLinUCB",
     "Result",
+    "ShuffleGLM",
     "ShuffleNewton",
     "Simulated",
     "Spec",

@@ -35,6 +35,7 @@ from tacit.bandits import (
     LogisticTS,
     RSGLinUCB,
     Server,
+    ShuffleGLM,
     ShuffleNewton,
     Uniform,
 )
@@ -46,7 +47,7 @@ from tacit.experiments.spec import FROM_THE_RUN, Spec, kebab
 from tacit.privacy.budget import Budget
 
 PRIVATE = (JointLinUCB, JointGLM, JointGLMRare)
-SHUFFLE = (ShuffleNewton,)
+SHUFFLE = (ShuffleNewton, ShuffleGLM)
 LOCAL = (LocalIRLS, LocalLinUCB, LocalOnlineUCB, LocalAnytimeUCB, LocalCombiner, LocalGLM)
 PLAIN = (Uniform, LinUCB, MLEUCB, GLMUCB, GLOC, RSGLinUCB, BGLinCB, ECOLog, LogisticTS)
 BANDITS: dict[str, type[Bandit] | type[Server]] = {
@@ -146,7 +147,7 @@ def privacy_command(
 def reproduce_command(
     name: Annotated[
         str,
-        typer.Argument(help="shariff-d1, shariff-d2, shariff-d3, table2, figure1-logistic, figure1-probit or suite"),
+        typer.Argument(help="shariff-d1, shariff-d2, shariff-d3, table2, figure1-logistic, figure1-probit, ldp-figure1, ldp-table1 or suite"),
     ],
     quick: Annotated[bool, typer.Option("--quick", help="A small version, in a minute or two.")] = False,
     runs: Annotated[int | None, typer.Option(help="Runs of each bandit, instead of the reproduction's own.")] = None,
@@ -170,10 +171,11 @@ def reproduce_command(
 
 @app.command("bench")
 def bench_command(
-    what: Annotated[str, typer.Argument(help="speed or noise")] = "speed",
+    what: Annotated[str, typer.Argument(help="speed, noise, shuffle or local")] = "speed",
     as_json: Json = False,
 ) -> None:
-    """Side by side with peers and limits: microseconds a round (speed), noise of each mechanism (noise)."""
+    """Side by side with peers and limits: microseconds a round (speed), noise of each mechanism (noise),
+    noise, bits and time of the shuffled sum (shuffle)."""
     from tacit import bench
 
     if what not in bench.NAMES:

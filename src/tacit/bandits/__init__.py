@@ -21,6 +21,7 @@ from tacit.bandits.logistic_ts import LogisticTS
 from tacit.bandits.mle_ucb import MLEUCB
 from tacit.bandits.rs_glin_ucb import RSGLinUCB
 from tacit.bandits.server import Server
+from tacit.bandits.shuffle_glm import ShuffleGLM
 from tacit.bandits.shuffle_newton import ShuffleNewton
 from tacit.bandits.uniform import Uniform
 
@@ -48,6 +49,7 @@ __all__ = [
     "LogisticTS",
     "RSGLinUCB",
     "Server",
+    "ShuffleGLM",
     "ShuffleNewton",
     "Uniform",
 ]

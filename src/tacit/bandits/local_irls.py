@@ -15,12 +15,13 @@ from tacit.client.randomizers import SHARE, Coin
 from tacit.contribution import largest_weight
 from tacit.estimators import irls
 from tacit.kernels.block import Block
-from tacit.kernels.local_glm import BOUNDARY, VERSION, LocalState, local_absorb, local_publish, local_rounds
+from tacit.kernels.local_glm import BOUNDARY, VERSION, LocalState, local_absorb, local_publish, local_rounds, padded
 from tacit.kernels.local_glm import public_report as to_report
 from tacit.kernels.rounds import CHOICES, next_boundary
 from tacit.privacy import local
 
 RANDOMIZERS = ("best", "cap", "gaussian")
+INTERCEPT = 0.5  # the constant feature that is added where rewards are linear and not symmetric around 0
 
 
 class Tuning(NamedTuple):
@@ -69,7 +70,14 @@ class LocalIRLS(LocalServer):
         if not 0 <= self.blend <= 1 or not 0 < self.discount <= 1:
             raise ValueError("Expected blend in [0, 1] and discount in (0, 1], got one outside.")
         low, high = self.rewards
-        self._unit = 1.0 if self._link.bounded else max(abs(low), abs(high))
+        self._unit = 1.0 if self._link.bounded else (high - low) / 2
+        middle = 0.0 if self._link.bounded else (high + low) / 2
+        self._features, self._pad, self._radius = self.dim, np.array([1.0, 0.0]), self.radius
+        if middle != 0.0:
+            shrink = 1 / math.sqrt(1 + INTERCEPT**2)
+            self._features, self._pad = self.dim + 1, np.array([shrink, INTERCEPT * shrink])
+            self._radius = math.hypot(self.radius, middle / INTERCEPT) / shrink
+        self._length = self._features * (self._features + 1) // 2 + self._features
         if self.public_arms:
             coin = local.coin(min(self.budget.epsilon, 40.0))
             self._coin = coin.chance / SHARE
@@ -89,13 +97,12 @@ class LocalIRLS(LocalServer):
         self._schedule = np.array([self.first, self.growth, max(self.forced, self.first)])
         inflation = 1 / (2 * self._coin - 1) ** 2 if self.public_arms else 1.0
         self._tuning = np.array(self.tuning) * np.array([inflation, 1.0, 1.0, 1.0, 1.0])
-        self._length = self.dim * (self.dim + 1) // 2 + self.dim
         self._state = self.init()
 
     def _plan(self) -> None:
         """The scale of the curvature: larger where the noise is small enough for the curvature to be of use."""
         most = largest_weight(self._link)
-        size = self.dim * (self.dim + 1) // 2 + self.dim
+        size = self._length
         if self.scale is None:
             noise = local.best(self.budget, sensitivity=2.0, radius=1.0, size=size, kind=self.randomizer)
             std = noise.law[1]
@@ -108,8 +115,8 @@ class LocalIRLS(LocalServer):
     def init(self) -> LocalState:
         counts = np.zeros(3, np.int64)
         counts[BOUNDARY] = next_boundary(0, *self._schedule[:2])
-        prior = irls.prior(self.dim, self.radius)
-        root = np.eye(self.dim) * self.radius / math.sqrt(self.dim)
+        prior = irls.prior(self._features, self._radius)
+        root = np.eye(self._features) * self._radius / math.sqrt(self._features)
         return LocalState(counts, np.zeros((2, self._length)), np.zeros(2), prior, root)
 
     @property
@@ -125,7 +132,7 @@ class LocalIRLS(LocalServer):
                 self._unit,
                 self.std,
                 self.discount,
-                self.radius,
+                self._radius,
                 self._tuning,
                 self._schedule,
             )
@@ -136,7 +143,7 @@ class LocalIRLS(LocalServer):
         random = bool(self._state.counts[BOUNDARY] <= self._schedule[2])
         report: dict[str, Any] = {"name": "public"}
         if not self.public_arms:
-            report = {"name": "glm", "scale": self.scale, "blend": self.blend}
+            report = {"name": "glm", "scale": self.scale, "blend": self.blend, "pad": numbers(self._pad)}
         return {
             "theta": numbers(posterior.theta),
             "inverse": numbers(posterior.inverse),
@@ -154,9 +161,10 @@ class LocalIRLS(LocalServer):
         x = np.frombuffer(report[1:-1], "<f8").astype(np.float64)
         if not (np.isfinite(x).all() and float(x @ x) <= 1 + 1e-8):
             raise ValueError("Expected an arm of norm at most 1 in a report, got another.")
-        out = np.empty(self._length)
+        out, features = np.empty(self._length), np.empty(self._features)
+        padded(x, self._pad, features)
         where = self._state.posterior, self._link.code, *self.rewards, self.blend
-        to_report(x, float(report[-1]), self._coin, *where, self.scale, out)
+        to_report(features, float(report[-1]), self._coin, *where, self.scale, out)
         self._absorb(out)
 
     def _absorb(self, vector: Array) -> None:
@@ -174,11 +182,12 @@ class LocalIRLS(LocalServer):
             self._coin,
             self._schedule,
             np.array(self.rewards),
+            self._pad,
             self._link.code,
             self.blend,
             self.scale,
             self._unit,
-            self.radius,
+            self._radius,
             self._tuning,
             self.discount,
         )
@@ -186,7 +195,7 @@ class LocalIRLS(LocalServer):
     @property
     def theta(self) -> Array:
         """The published estimate."""
-        out: Array = self._state.posterior.theta.copy()
+        out: Array = self._pad[0] * self._state.posterior.theta[: self.dim]
         return out
 
     def _statistic(self) -> str:

@@ -50,23 +50,23 @@ class Client(Device):
     def pick(self, features: Array) -> int:
         if self._policy["name"] == "uniform":
             return int(self._draws.uniforms(1)[0] * len(features))
-        return int(np.argmax(self._values(features, self._target())))
+        return int(np.argmax(self._values(features, self._target()[: self.dim])))
 
     def chance(self, features: Array, index: int) -> float:
         """Exact where nothing is drawn or all arms are alike, else the share of 4096 draws."""
         if self._policy["name"] == "uniform":
             return 1 / len(features)
         if self._policy["name"] == "thompson":
-            draws = System().normals(4096 * self.dim).reshape(4096, self.dim)
-            middle = np.zeros(self.dim) if self._policy["random"] else self._theta
-            hits = np.argmax((middle + draws @ self._root) @ features.T, axis=1) == index
+            draws = System().normals(4096 * len(self._root)).reshape(4096, -1) @ self._root
+            targets = draws if self._policy["random"] else self._theta + draws
+            hits = np.argmax(targets[:, : self.dim] @ features.T, axis=1) == index
             return (int(np.count_nonzero(hits)) + 1) / 4097
         return 1.0
 
     def _target(self) -> Array:
         if self._policy["name"] != "thompson":
             return self._theta
-        drawn: Array = self._root @ self._draws.normals(self.dim)
+        drawn: Array = self._root @ self._draws.normals(len(self._root))
         return drawn if self._policy["random"] else self._theta + drawn
 
     def _values(self, features: Array, target: Array) -> Array:
@@ -108,9 +108,12 @@ class Client(Device):
             z = float(np.dot(x, self._theta))
             share = (mean(self.link, z) - self.unit(reward)) / float(self._report["bound"])
             return share * x
-        i, j = np.triu_indices(self.dim)
+        if kind == "glm" and len(self._theta) > self.dim:
+            shrink, constant = self._report["pad"]
+            x = np.append(shrink * x, constant)
+        i, j = np.triu_indices(x.size)
         if reward is None:
-            return np.zeros(i.size + self.dim)
+            return np.zeros(i.size + x.size)
         if kind == "linear":
             weight, response = 1.0, self._report["scale"] * reward
             products = np.where(i == j, 1.0, math.sqrt(2)) * x[i] * x[j]
@@ -132,7 +135,8 @@ class Client(Device):
         if norm == 0:
             return 0.0, 0.0
         if self.link == "identity":
-            return 1 / norm, reward / (max(map(abs, self.rewards)) * norm)
+            low, high = self.rewards
+            return 1 / norm, (2 * reward - low - high) / ((high - low) * norm)
         s = float(x @ self._inverse @ x)
         k = 1 / math.sqrt(1 + (s if self.link == "probit" else math.pi * s / 8))
         v = k * float(np.dot(x, self._theta))

@@ -26,7 +26,8 @@ class Client(Device):
         self._noise = noise or System()
         self._draws = draws or System()
         self._plan: dict[str, Any] = document["plan"]
-        self._scale = float(document["curvature"])
+        self._curvature, self._moment = float(document["curvature"]), float(document["moment"])
+        self._saturating = document["weights"] == "saturating"
         self._policy: dict[str, Any] = document["policy"]
         self._theta = np.array(document["theta"])
         self._inverse = np.array(document["inverse"])
@@ -86,17 +87,20 @@ class Client(Device):
         return out + self._noise.halves(self.parameters.trials, vector.size)
 
     def contribution(self, x: Array, reward: float) -> Array:
-        """v = (curvature svec(weight x x'), response x), linearised at the billboard: kernels.glm has the formulas, and
-        contribution.GLMContribution the bounds. Its norm never exceeds the plan's."""
+        """v = (curvature svec(weight x x'), moment response x): linearised at the billboard where weights saturate
+        (kernels.glm has the formulas, contribution.GLMContribution the bounds), else (svec(x x'), moment y x). Its norm
+        never exceeds the plan's."""
         x = x * (1 / max(1.0, math.sqrt(float(np.dot(x, x)))))
         weight, response = self._linearize(x, reward)
         i, j = np.triu_indices(self.dim)
-        products = self._scale * weight * np.where(i == j, 1.0, math.sqrt(2)) * x[i] * x[j]
-        vector = np.concatenate([products, response * x])
+        products = self._curvature * weight * np.where(i == j, 1.0, math.sqrt(2)) * x[i] * x[j]
+        vector = np.concatenate([products, self._moment * response * x])
         size = float(np.linalg.norm(vector))
         return vector * (self._plan["norm"] / size) if size > self._plan["norm"] else vector
 
     def _linearize(self, x: Array, reward: float) -> tuple[float, float]:
+        if not self._saturating:
+            return 1.0, reward
         norm = math.sqrt(float(np.dot(x, x)))
         if norm == 0:
             return 0.0, 0.0

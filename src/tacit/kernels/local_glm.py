@@ -33,7 +33,7 @@ def local_linearize(x, y, theta, inverse, link, low, high, blend):
     v = k <x, theta>, k as in kernels.glm. The mean is replaced by the line c + w v through (v, mu(v)) whose slope is
     w = (1 - blend) mu'(v) + blend (mu(v) - 1/2) / v, between tangent and chord:
         weight = k w / (m |x|),  response = (r - c) / (m |x|),  m = max(c, 1 - c),  c = mu(v) - w v.
-    identity: weight = 1 / |x|, response = y / (max |reward| |x|)."""
+    identity: weight = 1 / |x|, response = (y - middle) / (half |x|), middle and half of the rewards' range."""
     d = x.size
     norm, z, s = 0.0, 0.0, 0.0
     for i in range(d):
@@ -43,7 +43,7 @@ def local_linearize(x, y, theta, inverse, link, low, high, blend):
         return 0.0, 0.0
     bounded = min(max(y, low), high)
     if link == IDENTITY:
-        return 1.0 / norm, bounded / (max(abs(low), abs(high)) * norm)
+        return 1.0 / norm, (2.0 * bounded - low - high) / ((high - low) * norm)
     for i in range(d):
         z += x[i] * theta[i]
         for j in range(d):
@@ -166,11 +166,21 @@ def local_pick(rng, arms, theta, root, random, target):
     best, index = -np.inf, 0
     for a in range(arms.shape[0]):
         value = 0.0
-        for i in range(d):
+        for i in range(arms.shape[1]):
             value += arms[a, i] * target[i]
         if value > best:
             best, index = value, a
     return index
+
+
+@kernel
+def padded(arm, pad, out):
+    """out = (pad[0] arm, pad[1]), or the arm alone where out is not longer: the intercept of rewards that are not
+    symmetric around 0, since centred rewards have mean <x, theta> - middle."""
+    for i in range(arm.size):
+        out[i] = pad[0] * arm[i]
+    if out.size > arm.size:
+        out[arm.size] = pad[1]
 
 
 @kernel
@@ -207,14 +217,15 @@ def local_publish(state, scale, unit, std, discount, radius, tuning, schedule):
 
 @kernel
 def local_rounds(
-    policy, rng, block, state, law, coin, schedule, bounds, link, blend, scale, unit, radius, tuning, discount
+    policy, rng, block, state, law, coin, schedule, bounds, pad, link, blend, scale, unit, radius, tuning, discount
 ):
     """LocalIRLS: schedule = (first, growth, forced), coin = the chance with which a reward is sent as it is where arms
     are public (0: they are not). Changes state and the block's out arrays."""
     counts = state.counts
     posterior = state.posterior
     size = state.sums.shape[1]
-    vector, report, target = np.empty(size), np.empty(size), np.empty(posterior.theta.size)
+    vector, report = np.empty(size), np.empty(size)
+    x, target = np.empty(posterior.theta.size), np.empty(posterior.theta.size)
     low, high = bounds[0], bounds[1]
     for t in range(block.noise.size):
         if counts[CHOICES] >= counts[BOUNDARY]:
@@ -222,7 +233,7 @@ def local_rounds(
         random = counts[BOUNDARY] <= schedule[2]
         index = local_pick(policy, block.arms[t], posterior.theta, state.root, random, target)
         if outcome(block, t, index):
-            x = block.arms[t, index]
+            padded(block.arms[t, index], pad, x)
             y = block.reward[t]
             if coin > 0.0:
                 bit = 1.0 if rng.random() < (y - low) / (high - low) else 0.0

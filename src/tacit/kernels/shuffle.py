@@ -90,7 +90,8 @@ def optimistic_arm(arms, posterior, width):
 
 @kernel
 def surviving(arms, posterior, width, alive):
-    """alive[a] = whether no arm is shown to be better: <x, theta> + width |x| >= every <y, theta> - width |y|."""
+    """alive[a] = whether no arm is shown to be better: <x, theta> + width |x| >= every <y, theta> - width |y|,
+    |.| in P^-1."""
     count, d = arms.shape
     upper, floor = np.empty(count), -np.inf
     for a in range(count):

@@ -98,20 +98,21 @@ def shuffle_certificate(
     *,
     budget: Budget,
     epsilon: float,
-    release: Release,
+    release: Release | None,
     spent: float,
     simulated: bool,
     rounds: int,
+    caveats: tuple[str, ...] = (),
 ) -> Certificate:
     """The certificate of a server that sees shuffled sums only, one for each batch of users; `epsilon` and `spent` are
     recomputed from the coins of those who report."""
-    if budget.epsilon == math.inf:
+    if budget.epsilon == math.inf or release is None:
         return plain_certificate(bandit, "No noise is added: epsilon is infinite.")
-    caveats = ["The shuffler must not show reports to the server, and enough users must add their coins."]
+    listed = [*caveats, "The shuffler must not show reports to the server, and enough users must add their coins."]
     if simulated:
-        caveats.append("The noise is simulated: for experiments, not for people's data.")
+        listed.append("The noise is simulated: for experiments, not for people's data.")
     if budget.delta * rounds >= 1:
-        caveats.append(
+        listed.append(
             f"delta {budget.delta:g} is at or above 1/rounds = {1 / rounds:.3g}: "
             "it would allow revealing a user outright."
         )
@@ -125,7 +126,7 @@ def shuffle_certificate(
         spent=spent,
         source="simulated" if simulated else "each device's operating system: exact integers",
         releases=(release,),
-        caveats=tuple(caveats),
+        caveats=tuple(listed),
     )
 
 

@@ -13,8 +13,10 @@ from tacit.client import wire
 from tacit.client.wire import Parameters
 from tacit.entropy import Integers
 from tacit.errors import BudgetExceeded
+from tacit.privacy import gaussian
 from tacit.privacy.budget import Budget
 
+CENTRAL_TRIALS = 400
 SILENT_GRID = 2.0**20  # cells per unit where no noise is asked for
 
 
@@ -28,7 +30,8 @@ class Analyzer:
     Reference: the protocol is Cheu et al. 2022 (arXiv:2106.09805) with p = 1/2; calibration: ours.
     Departure: fair coins (their number is a popcount); 2 reach + trials slots.
 
-    first, growth: batch k is planned for ceil(first growth^k) users."""
+    first, growth: batch k is planned for ceil(first growth^k) users. calibration="central": the noise of a trusted
+    curator's Gaussian mechanism, to compare with; it has no proof in the shuffle model."""
 
     budget: Budget
     size: int
@@ -38,10 +41,12 @@ class Analyzer:
     growth: float = 2.0
     dropout: float = 0.0
     malicious: float = 0.0
+    calibration: str = "exact"
     _plans: list[Plan] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         checks.positive_int(first=self.first)
+        checks.one_of(("exact", "central"), calibration=self.calibration)
         if not 1 <= self.growth < math.inf:
             raise ValueError(f"Expected growth of at least 1, got {self.growth!r}.")
         for name, share in (("dropout", self.dropout), ("malicious", self.malicious)):
@@ -59,6 +64,10 @@ class Analyzer:
     def _make(self, users: int) -> Plan:
         if self.budget.epsilon == math.inf:
             return Plan(users, self.size, SILENT_GRID, math.ceil(SILENT_GRID * self.norm), 0, self.sensitivity)
+        if self.calibration == "central":
+            std = self.sensitivity / gaussian.mu(self.budget)
+            scale = math.sqrt(users * (CENTRAL_TRIALS + 1)) / 2 / std
+            return Plan(users, self.size, scale, math.ceil(scale * self.norm), CENTRAL_TRIALS, self.sensitivity)
         missing = self.dropout + self.malicious
         plan = calibrate(
             self.budget,
@@ -82,7 +91,7 @@ class Analyzer:
 
     def epsilon(self, plan: Plan, reports: int) -> float:
         """What a batch of so many reports costs its users."""
-        if self.budget.epsilon == math.inf:
+        if self.budget.epsilon == math.inf or self.calibration == "central":
             return math.inf
         return _epsilon(plan, self.budget.delta, reports - math.ceil(self.malicious * plan.users))
 

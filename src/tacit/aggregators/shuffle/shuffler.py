@@ -23,7 +23,7 @@ class Shuffler:
         self.minimum = int(document["plan"]["minimum"]) if minimum is None else minimum
         size = self.parameters.size
         self._open = OpenBatch(np.zeros(1, np.int64), np.zeros(size, np.int64)) if into is None else into
-        self._ids = np.empty(0, np.uint64)  # sorted
+        self._ids: list[npt.NDArray[np.uint64]] = []  # sorted arrays, each more than twice as long as the next
         self._recent: set[int] = set()
         self._handed: bytes | None = None
 
@@ -95,7 +95,9 @@ class Shuffler:
         return np.asarray(known & same & within)
 
     def _merge(self, ids: npt.NDArray[np.uint64]) -> None:
-        self._ids = np.sort(np.concatenate([self._ids, ids]), kind="stable")
+        self._ids.append(np.sort(ids))
+        while len(self._ids) > 1 and len(self._ids[-2]) <= 2 * len(self._ids[-1]):
+            self._ids[-2:] = [np.sort(np.concatenate(self._ids[-2:]), kind="stable")]
 
 
 def shuffled_bits(counts: Integers, slots: int, rng: np.random.Generator) -> npt.NDArray[np.uint8]:
@@ -107,9 +109,10 @@ def shuffled_bits(counts: Integers, slots: int, rng: np.random.Generator) -> npt
     return bits
 
 
-def _held(kept: npt.NDArray[np.uint64], ids: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
-    """Which of ids are in the sorted array."""
-    if not kept.size:
-        return np.zeros(ids.size, np.bool_)
-    at = np.minimum(np.searchsorted(kept, ids), kept.size - 1)
-    return np.asarray(kept[at] == ids)
+def _held(kept: list[npt.NDArray[np.uint64]], ids: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
+    """Which of ids are in one of the sorted arrays."""
+    out = np.zeros(ids.size, np.bool_)
+    for run in kept:
+        if run.size:
+            out |= run[np.minimum(np.searchsorted(run, ids), run.size - 1)] == ids
+    return out

@@ -1,0 +1,175 @@
+"""What the servers of the shuffle model share: batches, the billboard, the shuffled sum, the charge, the
+certificate."""
+
+import json
+import math
+from abc import abstractmethod
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tacit.aggregators.shuffle.analyzer import Analyzer
+from tacit.aggregators.shuffle.shuffler import Shuffler
+from tacit.bandits.server import Server, numbers
+from tacit.checks import Array
+from tacit.client import wire
+from tacit.client.shuffle import Client
+from tacit.errors import BatchTooSmall, LateReport
+from tacit.kernels.shuffle import BATCH, OpenBatch, close_batch
+from tacit.privacy.certificate import Certificate, plain_certificate, shuffle_certificate
+from tacit.privacy.ledger import ShuffledRelease
+
+
+@dataclass(kw_only=True, eq=False)
+class Shuffled(Server):
+    """A server whose `analyzer` plans the batches. dropout, malicious: shares of users who may send nothing, or no
+    noise."""
+
+    growth: float = 2.0
+    dropout: float = 0.0
+    malicious: float = 0.0
+    calibration: str = "exact"
+    analyzer: Analyzer = field(init=False, repr=False)
+
+    # what an algorithm defines
+
+    @abstractmethod
+    def _public(self) -> dict[str, Any]:
+        """Its part of the billboard: curvature, moment, weights, policy, theta, inverse, axes, spread."""
+
+    @abstractmethod
+    def _estimate(self) -> None:
+        """Renew the estimate from the sums, which have just grown."""
+
+    @property
+    @abstractmethod
+    def _fading(self) -> float:
+        """The factor by which earlier batches fade."""
+
+    def _analyzer(self, *, size: int, sensitivity: float, norm: float, first: int) -> Analyzer:
+        return Analyzer(
+            budget=self.budget,
+            size=size,
+            sensitivity=sensitivity,
+            norm=norm,
+            first=first,
+            growth=self.growth,
+            dropout=self.dropout,
+            malicious=self.malicious,
+            calibration=self.calibration,
+        )
+
+    # the protocol
+
+    @property
+    def version(self) -> int:
+        return int(self._state.counts[BATCH])
+
+    def billboard(self) -> bytes:
+        kept: tuple[int, bytes] | None = getattr(self, "_published", None)
+        if kept is None or kept[0] != self.version:
+            plan = self.analyzer.plan(self.version)
+            document = {
+                "format": "tacit billboard",
+                "version": wire.VERSION,
+                "model": "shuffle",
+                "bandit": type(self).__name__,
+                "batch": self.version,
+                "dim": self.dim,
+                "link": self.link,
+                "rewards": list(self.rewards),
+                "plan": {
+                    "users": plan.users,
+                    "minimum": self.analyzer.minimum(plan),
+                    "size": plan.size,
+                    "grid": plan.scale,
+                    "reach": plan.reach,
+                    "trials": plan.trials,
+                    "norm": self.analyzer.norm,
+                    "epsilon": None if math.isinf(self.budget.epsilon) else self.budget.epsilon,
+                    "delta": self.budget.delta,
+                },
+                **{key: numbers(v) if isinstance(v, np.ndarray) else v for key, v in self._public().items()},
+            }
+            kept = self._published = self.version, json.dumps(document, sort_keys=True).encode()
+        return kept[1]
+
+    def device(self) -> Client:
+        return Client(self.billboard(), noise=self._noise(), draws=self._draws())
+
+    def observe(self, report: bytes) -> None:
+        """Take the shuffled batch that the shuffler hands over."""
+        board = self.billboard()
+        if report[:2] == b"tB" and len(report) >= wire.BATCH.size and wire.BATCH.unpack_from(report)[3] < self.version:
+            raise LateReport(f"Expected batch {self.version}, got one that has been taken.")
+        plan = self.analyzer.plan(self.version)
+        reports, sums = self.analyzer.open(report, self.version, wire.digest(board))
+        if reports < self.analyzer.minimum(plan):
+            raise BatchTooSmall(f"Expected at least {self.analyzer.minimum(plan)} reports, got {reports}.")
+        row = np.array([plan.users, plan.scale, plan.reach, plan.trials], np.float64)
+        close_batch(reports, sums, row, self._fading, self._state)
+        self._estimate()
+        self._charge(self.version - 1, reports)
+
+    def _charge(self, batch: int, reports: int) -> None:
+        if self.budget.epsilon != math.inf:
+            spent = self.analyzer.epsilon(self.analyzer.plan(batch), reports)
+            self._state.spent[0] = max(self._state.spent[0], spent)
+
+    # simulation
+
+    def _transit(self) -> OpenBatch:
+        return OpenBatch(np.zeros(1, np.int64), np.zeros(self.analyzer.size, np.int64))
+
+    def _advance(self, transit: OpenBatch, users: int) -> bool:
+        inside = users - self.users
+        full = inside >= self.analyzer.plan(self.version).users
+        if full:
+            for _ in range(inside - int(transit.reports[0])):  # rewards that never came: noise alone
+                self._send(self.device().report(np.zeros(self.dim), None), transit)
+            self.observe(Shuffler(self.billboard(), into=transit).close())
+            transit.reports[0] = 0
+            transit.sums[:] = 0
+        return full
+
+    def _send(self, report: bytes, transit: OpenBatch) -> None:
+        Shuffler(self.billboard(), into=transit).add(report)
+
+    def _plan_numbers(self) -> list[float]:
+        plan = self.analyzer.plan(0)
+        return [plan.users, plan.scale, plan.reach, plan.trials, plan.sensitivity]
+
+    # what may be shown
+
+    @property
+    def theta(self) -> Array:
+        """The estimate that devices choose by: a function of shuffled sums."""
+        out: Array = np.array(self._public()["theta"])
+        return out
+
+    @property
+    def privacy(self) -> Certificate:
+        plan = self.analyzer.plan(self.version)
+        if self.calibration == "central":
+            return plain_certificate(type(self).__name__, "The noise is a trusted curator's: no claim is made.")
+        release = ShuffledRelease(
+            "shuffled sum",
+            f"sums of weighted x x' and x, {plan.size} numbers a batch, each user in one batch",
+            plan.sensitivity,
+            plan.users,
+            self.analyzer.minimum(plan),
+            plan.scale,
+            plan.trials,
+            plan.std,
+            plan.bits,
+        )
+        return shuffle_certificate(
+            type(self).__name__,
+            budget=self.budget,
+            epsilon=max(float(self._state.spent[0]), self.analyzer.epsilon(plan, self.analyzer.minimum(plan))),
+            release=release,
+            spent=float(self._state.spent[0]),
+            simulated=self.simulated,
+            rounds=self.horizon or self.users,
+        )

@@ -1,4 +1,4 @@
-"""Randomisers of the local model at equal budget: standard deviation of a decoded number, and microseconds on a device.
+"""Randomisers of the local model at equal budget: standard deviation of a decoded number, microseconds on a device.
 
 A report of LocalIRLS in d dimensions has d (d + 1) / 2 + d numbers; vectors of norm at most 1, replaced by any other."""
 
@@ -12,6 +12,7 @@ from rich.table import Table
 
 from tacit.bandits.local_irls import LocalIRLS
 from tacit.client.local import Client
+from tacit.client.randomizers import Randomizer
 from tacit.experiments.table import to_text
 from tacit.privacy import local
 from tacit.privacy.budget import Budget
@@ -27,7 +28,7 @@ def measure(progress: Callable[[float], None]) -> list[dict[str, Any]]:
         size = dim * (dim + 1) // 2 + dim
         arms = np.random.default_rng(dim).standard_normal((10, dim)) / (2 * dim**0.5)
         for epsilon in EPSILONS:
-            made = {
+            made: dict[str, Randomizer] = {
                 "cap (PrivUnit), delta 0": local.cap(epsilon, 1.0, size),
                 "hemisphere, delta 0": local.cap(epsilon, 1.0, size, 0.5),
                 f"Gaussian, delta {DELTA:g}": local.lattice(Budget(epsilon, DELTA), 2.0, size),

@@ -1,6 +1,6 @@
 """Randomisers of the local model at equal budget: standard deviation of a decoded number, microseconds on a device.
 
-A report of LocalIRLS in d dimensions has d (d + 1) / 2 + d numbers; vectors of norm at most 1, replaced by any other."""
+A report of LocalIRLS has d (d + 1) / 2 + d numbers; vectors of norm at most 1, replaced by any other."""
 
 import time
 from collections.abc import Callable, Sequence

@@ -30,7 +30,7 @@ class Tuning(NamedTuple):
     explore; trust: how much of what could be noise in the curvature is taken for noise."""
 
     variance: float = 2.0
-    ridge: float = 4.0
+    ridge: float = 6.0
     explore: float = 0.25
     share: float = 1.0
     trust: float = 1.0
@@ -106,7 +106,10 @@ class LocalIRLS(LocalServer):
         if self.scale is None:
             noise = local.best(self.budget, sensitivity=2.0, radius=1.0, size=size, kind=self.randomizer)
             std = noise.law[1]
-            self.scale = (0.4 if std > 1.0 else 1.0) * 0.5 / most if std > 0.0 else 1.0
+            if self._link.bounded and std > 0.0:
+                self.scale = (0.4 if std > 1.0 else 1.0) * 0.5 / most
+            else:
+                self.scale = 1.0
         checks.positive(scale=self.scale)
         radius, sensitivity = bounds(self.scale * most)
         made = local.best(self.budget, sensitivity=sensitivity, radius=radius, size=size, kind=self.randomizer)

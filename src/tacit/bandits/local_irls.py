@@ -79,12 +79,10 @@ class LocalIRLS(LocalServer):
             self._radius = math.hypot(self.radius, middle / INTERCEPT) / shrink
         self._length = self._features * (self._features + 1) // 2 + self._features
         if self.public_arms:
-            coin = local.coin(min(self.budget.epsilon, 40.0))
+            coin = local.coin(self.budget.epsilon)
             self._coin = coin.chance / SHARE
             self.scale = 1.0
             self._calibrate(coin, size=1, sensitivity=1.0)
-            if self.budget.epsilon == math.inf:
-                self.epsilon = math.inf
         else:
             self._coin = 0.0
             self._plan()

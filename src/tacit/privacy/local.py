@@ -104,11 +104,11 @@ def lattice(budget: Budget, sensitivity: float, size: int) -> Lattice:
 
 def coin(epsilon: float) -> Coin:
     """Randomised response at that epsilon."""
-    return Coin(math.floor(SHARE / (1 + math.exp(-epsilon))))
+    return Coin(SHARE if epsilon == math.inf else min(SHARE - 1, math.floor(SHARE / (1 + math.exp(-epsilon)))))
 
 
 def coin_epsilon(made: Coin) -> float:
-    return math.log(made.chance) - math.log(SHARE - made.chance)
+    return math.inf if made.chance == SHARE else math.log(made.chance) - math.log(SHARE - made.chance)
 
 
 def best(budget: Budget, *, sensitivity: float, radius: float, size: int, kind: str = "best") -> Randomizer:

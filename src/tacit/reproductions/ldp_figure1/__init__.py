@@ -20,6 +20,7 @@ from tacit.reproductions.outcome import Finding, Outcome, mean, part
 
 DELTA = 0.1
 EPSILONS = (0.2, 1.0, 10.0)
+QUICK = 2000  # rounds of the small version
 WORLD = tail(dim=5, arms=100, radius=1.0)
 
 
@@ -43,7 +44,7 @@ def specs(epsilon: float) -> list[Spec]:
 
 def reproduce(*, quick: bool, runs: int | None, out: Path, progress: Progress | None = None) -> Outcome:
     count = runs or (2 if quick else 50)
-    rounds = 5000 if quick else 20_000
+    rounds = QUICK if quick else 20_000
     results = []
     for i, epsilon in enumerate(EPSILONS):
         report = part(progress, i / len(EPSILONS), (i + 1) / len(EPSILONS))

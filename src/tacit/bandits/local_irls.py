@@ -21,7 +21,7 @@ from tacit.kernels.rounds import CHOICES, next_boundary
 from tacit.privacy import local
 
 RANDOMIZERS = ("best", "cap", "gaussian")
-INTERCEPT = 0.5  # the constant feature that is added where rewards are linear and not symmetric around 0
+INTERCEPT = 0.3  # the constant feature that is added where rewards are linear and not symmetric around 0
 
 
 class Tuning(NamedTuple):
@@ -87,14 +87,16 @@ class LocalIRLS(LocalServer):
             self._coin = 0.0
             self._plan()
         if self.forced is None:
-            self.forced = 10 + math.floor(60 * self.std)
+            noise = 1 / (2 * self._coin - 1) - 1 if self.public_arms else 3 * self.std
+            self.forced = 10 + math.floor(20 * noise)
         checks.positive_int(forced=self.forced)
         if self.first is None:
             self.first = max(5, self.forced // 4)
         checks.positive_int(first=self.first)
         self._schedule = np.array([self.first, self.growth, max(self.forced, self.first)])
-        inflation = 1 / (2 * self._coin - 1) ** 2 if self.public_arms else 1.0
-        self._tuning = np.array(self.tuning) * np.array([inflation, 1.0, 1.0, 1.0, 1.0])
+        self._tuning = np.array(self.tuning)
+        if self.public_arms:  # the variance of a reward as it is read, and the ridge of least squares
+            self._tuning[:2] = 0.5 / (2 * self._coin - 1) ** 2, self.tuning.ridge / 6
         self._state = self.init()
 
     def _plan(self) -> None:
@@ -164,7 +166,7 @@ class LocalIRLS(LocalServer):
             raise ValueError("Expected an arm of norm at most 1 in a report, got another.")
         out, features = np.empty(self._length), np.empty(self._features)
         padded(x, self._pad, features)
-        where = self._state.posterior, self._link.code, *self.rewards, self.blend
+        where = self._state.posterior, self._link.code, *self.rewards
         to_report(features, float(report[-1]), self._coin, *where, self.scale, out)
         self._absorb(out)
 

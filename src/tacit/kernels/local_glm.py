@@ -239,7 +239,7 @@ def local_rounds(
                 bit = 1.0 if rng.random() < (y - low) / (high - low) else 0.0
                 if rng.random() >= coin:
                     bit = 1.0 - bit
-                public_report(x, bit, coin, posterior, link, low, high, blend, scale, report)
+                public_report(x, bit, coin, posterior, link, low, high, scale, report)
             else:
                 weight, response = local_linearize(x, y, posterior.theta, posterior.inverse, link, low, high, blend)
                 pack(x, weight, response, scale, vector)
@@ -248,10 +248,20 @@ def local_rounds(
 
 
 @kernel
-def public_report(x, bit, coin, posterior, link, low, high, blend, scale, out):
-    """What the server makes of a public arm and a randomised bit: the contribution at the unbiased reward, which may
-    lie outside [low, high] (the response is linear in the reward)."""
+def public_report(x, bit, coin, posterior, link, low, high, scale, out):
+    """What the server makes of a public arm and a randomised bit, whose unbiased reading r has one variance for all
+    arms: A = k mu'^2 x x', b = mu' (r - mu + mu' v) x (least squares), v and k as above; identity: A = x x', b = r x,
+    r read in [-1, 1]. Nothing needs a bound here."""
+    d = x.size
     r = (bit - (1.0 - coin)) / (2.0 * coin - 1.0)
-    weight, zero = local_linearize(x, low, posterior.theta, posterior.inverse, link, low, high, blend)
-    _, one = local_linearize(x, high, posterior.theta, posterior.inverse, link, low, high, blend)
-    pack(x, weight, zero + r * (one - zero), scale, out)
+    if link == IDENTITY:
+        pack(x, 1.0, 2.0 * r - 1.0, scale, out)
+        return
+    z, s = 0.0, 0.0
+    for i in range(d):
+        z += x[i] * posterior.theta[i]
+        for j in range(d):
+            s += x[i] * posterior.inverse[i, j] * x[j]
+    k = 1.0 / math.sqrt(1.0 + s) if link == PROBIT else 1.0 / math.sqrt(1.0 + math.pi * s / 8.0)
+    slope = link_slope(link, k * z)
+    pack(x, k * slope * slope, slope * (r - link_mean(link, k * z) + slope * k * z), scale, out)

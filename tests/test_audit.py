@@ -31,14 +31,14 @@ def test_every_claim_stands_and_every_planted_bug_is_found(rows):
     the default runs (test_power)."""
     assert [name for name, row in rows.items() if not row.as_expected] == []
     bugs = {name for name, row in rows.items() if not row.attack.claimed}
-    assert bugs == {
+    assert bugs >= {
         "forgotten-level", "silent-level", "redrawn-noise", "quiet-noise", "half-sensitivity", "unnoised-statistic",
         "counted-noise", "clipped-sum", "seeded-noise", "joint-glm-rare-published-timing",
     }  # fmt: skip
 
 
 def test_gaussian_mechanisms_come_near_their_claim():
-    """3e4 runs of each world at delta .02: between .8 and 1 (false alarm .001 a row above; below .8 in about 2 % for
+    """3e4 runs of each world at delta .02: between .8 and 1 (false alarm .001 a row above; below .8 in about 6 % for
     the consistent tree, whose prefixes tell 5 % less than its nodes, and 1e-4 for the others)."""
     for attack in attacks_at(BUDGET):
         lower = audit.carry_out(attack, runs=30_000).epsilon_lower
@@ -258,3 +258,24 @@ def test_the_report_says_what_was_attacked_and_how(rows, tmp_path):
 def test_a_budget_is_what_is_claimed():
     assert Budget(1.0, 0.02) == BUDGET
     assert all(attack.epsilon <= 1.0 + 1e-9 for attack in attacks_at(SMALL))
+
+
+# integers
+
+
+def test_what_the_ledger_says_of_a_grid_is_above_the_exact_law_and_near():
+    from tacit.audit.attacks_grid import one_release
+
+    row = audit.carry_out(one_release(), runs=100)
+    assert 0.9999 < row.epsilon_lower <= row.attack.epsilon <= 1.0 + 1e-9
+
+
+def test_many_runs_of_a_grid_are_coordinates_of_one():
+    from tacit.aggregators import on_grid
+    from tacit.audit.attacks_grid import with_size
+    from tacit.privacy import gaussian
+
+    grid = on_grid(Toeplitz(leaves=4, size=1, sigma=0.0), sensitivity=1.0, mu=gaussian.mu(BUDGET))
+    many = with_size(grid, 1000)
+    assert (many.cell, many.cells, many.column_norm) == (grid.cell, grid.cells, grid.column_norm)
+    assert np.array_equal(many.encode(np.full(1000, 0.5)), np.repeat(grid.encode(np.array([0.5])), 1000))

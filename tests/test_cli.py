@@ -44,11 +44,11 @@ def test_simulate_table_plot_and_rows(tmp_path):
 
 def test_privacy():
     text = tacit("privacy", "joint-lin-ucb:noise=wishart", "--epsilon", "1", "--delta", "0.1").stdout
-    assert "degrees of freedom" in text
+    assert "degrees of freedom" in text and "experiments only" in text  # Wishart noise cannot be secure
     certificate = json.loads(tacit("privacy", "joint-lin-ucb", "--horizon", "1000000", "--json").stdout)
     assert certificate["epsilon"] == pytest.approx(1.0, rel=1e-6)
     assert certificate["releases"][0]["sensitivity"] > 0
-    assert certificate["private"] is False
+    assert certificate["private"] is True and certificate["distance"] == 0.0
 
 
 @pytest.mark.parametrize(

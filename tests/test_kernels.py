@@ -246,7 +246,7 @@ def test_worlds_fill_every_round_of_a_block():
 
 
 def test_fused_rounds_run_under_bounds_checks():
-    from tacit import JointLinUCB, LinUCB, environments
+    from tacit import JointLinUCB, LinUCB, Simulated, environments
     from tacit.privacy.budget import Budget
 
     world = environments.ball(dim=3, arms=4)
@@ -254,7 +254,10 @@ def test_fused_rounds_run_under_bounds_checks():
     block = world.block(50)
     options = [("tree", "gaussian"), ("consistent-tree", "gaussian"), ("toeplitz", "gaussian")]
     options += [("buffered", "gaussian"), ("batched", "gaussian"), ("tree", "wishart")]
-    bandits = [JointLinUCB(dim=3, horizon=100, budget=Budget(1, 0.1), release=r, noise=n) for r, n in options]
+    bandits = [
+        JointLinUCB(dim=3, horizon=100, budget=Budget(1, 0.1), release=r, noise=n, source=Simulated(0))
+        for r, n in options
+    ]
     for bandit in [LinUCB(dim=3), *bandits]:
         for _ in range(2):
             fill(block)

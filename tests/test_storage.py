@@ -68,7 +68,7 @@ def test_the_file_is_for_its_owner_only_and_replaces_the_old_one_whole(tmp_path)
 
 def test_noise_of_another_calibration_is_not_loaded(tmp_path, monkeypatch):
     path = tmp_path / "bandit.json"
-    bandit = JointLinUCB(dim=3, horizon=200, budget=Budget(1, 0.1))
+    bandit = JointLinUCB(dim=3, horizon=200, budget=Budget(1, 0.1), source=Simulated(0))
     bandit.save(path)
     monkeypatch.setattr("tacit.contribution.LinearContribution.sensitivity", 7.0)
     with pytest.raises(BadState, match="another calibration"):
@@ -87,7 +87,7 @@ def test_bad_files(tmp_path):
             LinUCB.load(path)
     document = json.loads(text)
     path.write_text(json.dumps(document | {"version": 99}))
-    with pytest.raises(BadState, match="version 1 in bandit.json, got version 99"):
+    with pytest.raises(BadState, match="version 2 in bandit.json, got version 99"):
         LinUCB.load(path)
     path.write_text(json.dumps(document | {"body": document["body"].replace("1.0", "2.0", 1)}))
     with pytest.raises(BadState, match="checksum"):

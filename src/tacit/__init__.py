@@ -37,13 +37,14 @@ if TYPE_CHECKING:
         LogisticTS,
         RSGLinUCB,
         ShuffleGLM,
+        ShuffleLinUCB,
         ShuffleNewton,
         Uniform,
     )
     from tacit.experiments import Result, Spec, simulate
     from tacit.privacy.budget import Budget
     from tacit.privacy.certificate import Certificate
-    from tacit.privacy.noise import Simulated
+    from tacit.privacy.noise import Secure, Simulated
 
 __version__ = "0.1.0"
 
@@ -72,7 +73,9 @@ __all__ = [
     "LogisticTS",
     "RSGLinUCB",
     "Result",
+    "Secure",
     "ShuffleGLM",
+    "ShuffleLinUCB",
     "ShuffleNewton",
     "Simulated",
     "Spec",

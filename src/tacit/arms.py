@@ -38,7 +38,10 @@ def check(arms: Arms, dim: int) -> ArmSet:
 def as_array(arms: Any) -> Array:
     """C-contiguous float64, or ValueError."""
     try:
-        return np.ascontiguousarray(arms, dtype=np.float64)
+        given = np.asarray(arms)
+        if given.dtype.kind not in "biuf" and given.size:
+            raise TypeError
+        return np.ascontiguousarray(given, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         raise ValueError("Expected arms to be numbers in rows of equal length.") from None
 

@@ -80,6 +80,8 @@ class GLMContribution:
         mu'' v <= 0) from 1/2, and m >= 1/2. r = 0: 0 <= mu - mu' v <= mu, as mu is concave there and mu(0) > 0. v < 0
         by symmetry; r in between by convexity.
     identity: W' = |x| <= W = 1 and |B'| = |y| / Y <= 1.
+    A given link: m is by definition at least 1/2 and |r - mu + mu' v| for r = 0 and 1 (hence between), so |B'| <= 1 and
+    W' <= W = 2 max mu', the declared bound.
     Sensitivity (replace one user), W' and B' free in their ranges and unit X, X' at |cos| = c, q = (scale W)^2:
         |v - v'|^2 <= w^2 + w'^2 - 2 w w' c^2 + 2 + 2 c,   w, w' in [0, scale W],
     convex in each of w and w', so largest at their ends: (W, 0) with c = 1 gives 4 + q, (W, W) with c = 1 / (2 q) gives
@@ -118,8 +120,8 @@ class GLMContribution:
 
 
 def largest_weight(link: Link) -> float:
-    """W: 2 mu'(0) for logistic and probit, 1 for identity."""
-    return 2 * float(link.slope(0.0)) if link.bounded else 1.0
+    """W: twice the steepest slope, which is mu'(0) for logistic and probit; 1 for identity."""
+    return 2 * link.steepest if link.bounded else 1.0
 
 
 def balanced_curvature(link: Link, radius: float) -> float:

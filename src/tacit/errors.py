@@ -43,3 +43,11 @@ class DuplicateReport(BadReport):
 
 class BatchTooSmall(TacitError):
     """Fewer reports than the noise needs: nothing is handed on, nothing is lost."""
+
+
+class NotSecure(TacitError, ValueError):
+    """Settings that cannot be served with noise that protects people's data; simulation can still use them."""
+
+
+class PersonLimit(TacitError):
+    """One round more than max_rounds_per_person for one person."""

@@ -200,15 +200,17 @@ def test_wishart_budgets_outside_the_theorem_are_refused_or_kept_inside():
     p = 4
     k = p + math.ceil(28 / 9.99**2 * math.log(4 / 1e-6))
     assert np.mean(np.isinf(wishart_loss(k, p, np.zeros(p), np.eye(p)[0], rng))) > 1e-4
-    bandit = JointLinUCB(dim=3, horizon=1000, budget=Budget(100.0, 1e-6), noise="wishart")
+    bandit = JointLinUCB(dim=3, horizon=1000, budget=Budget(100.0, 1e-6), noise="wishart", source=Simulated(0))
     assert bandit.privacy.releases[0].epsilon0 < 1
     with pytest.raises(ValueError, match="epsilon below 1"):
-        JointLinUCB(dim=3, horizon=1000, budget=Budget(100.0, 1e-6), noise="wishart", calibration="paper")
+        JointLinUCB(
+            dim=3, horizon=1000, budget=Budget(100.0, 1e-6), noise="wishart", calibration="paper", source=Simulated(0)
+        )
 
 
 def test_wishart_covers_a_user_whose_reward_comes_late():
     """Leaf 1 in one world and a leaf of the other half in the other: nodes on both paths, the root shared."""
-    bandit = JointLinUCB(dim=3, horizon=1023, budget=Budget(1.0, 1e-6), noise="wishart")
+    bandit = JointLinUCB(dim=3, horizon=1023, budget=Budget(1.0, 1e-6), noise="wishart", source=Simulated(0))
     release = bandit.privacy.releases[0]
     touched = {(h, 0 >> h) for h in range(10)} | {(h, 512 >> h) for h in range(10)}
     assert release.count == 2 * 10 - 1 >= len(touched) - 1
@@ -216,7 +218,7 @@ def test_wishart_covers_a_user_whose_reward_comes_late():
 
 @pytest.mark.parametrize("release", ["batched", "tree", "consistent-tree", "toeplitz", "buffered"])
 def test_the_bandits_sigma_is_the_one_its_claim_needs(release):
-    bandit = JointLinUCB(dim=3, horizon=1000, budget=Budget(1.0, 1e-5), release=release)
+    bandit = JointLinUCB(dim=3, horizon=1000, budget=Budget(1.0, 1e-5), release=release, source=Simulated(0))
     needed = bandit.contribution.sensitivity * bandit.aggregator.column_norm / gaussian.mu(Budget(1.0, 1e-5))
     assert bandit.aggregator.sigma == pytest.approx(needed, rel=1e-12)
     assert bandit.privacy.epsilon == pytest.approx(1.0, rel=1e-9)

@@ -3,7 +3,8 @@
 from tacit.aggregators.buffered import Buffered
 from tacit.aggregators.continual import Continual
 from tacit.aggregators.discounted import Discounted
+from tacit.aggregators.grid import Grid, on_grid
 from tacit.aggregators.toeplitz import Toeplitz
 from tacit.aggregators.tree import Tree, WishartTree
 
-__all__ = ["Buffered", "Continual", "Discounted", "Toeplitz", "Tree", "WishartTree"]
+__all__ = ["Buffered", "Continual", "Discounted", "Grid", "Toeplitz", "Tree", "WishartTree", "on_grid"]

@@ -46,6 +46,12 @@ class Buffered(Continual):
         decoder = _design(self.leaves)
         return self._state(BUFFERED, levels=BUFFERS, weights=decoder.weights, decay=np.exp(-decoder.rates))
 
+    def encoder(self) -> Array:
+        sequence = _encoder(_design(self.leaves))
+        out: Array = np.exp(-np.outer(np.arange(self.leaves), sequence.rates)) @ sequence.weights
+        out[0] += sequence.first
+        return out
+
 
 class Exponentials(NamedTuple):
     """The sequence a_k = sum_i weights_i exp(-rates_i k), plus `first` at k = 0."""

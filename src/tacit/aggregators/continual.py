@@ -13,15 +13,18 @@ and D^2 >= |v|^2 + |v'|^2 for the contributions of this package: when a reward a
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from tacit import checks
 from tacit.checks import Array
-from tacit.errors import HorizonReached
+from tacit.errors import HorizonReached, NotSecure
 from tacit.kernels.continual import ContinualState, PrefixState, draws_needed, prefix_step
 from tacit.kernels.noise import GAUSSIAN, SILENT
+from tacit.privacy.ledger import GaussianRelease
 from tacit.privacy.noise import Source
 
 
@@ -69,11 +72,54 @@ class Continual(ABC):
     def noise_state(self, source: Source) -> ContinualState:
         """The noise state before the first leaf."""
 
-    def init(self, source: Source) -> PrefixState:
+    def encoder(self) -> Array:
+        """The first column of C, where C is lower triangular Toeplitz."""
+        raise NotSecure(
+            f"Expected a mechanism that can be run on integers, got {type(self).__name__}: its noise is floats only. "
+            "For experiments give source=Simulated(seed)."
+        )
+
+    @property
+    def step(self) -> float:
+        """Noise is a multiple of it; 0 where it is floats."""
+        return 0.0
+
+    @property
+    def capacity(self) -> int | None:
+        """How many choices cannot overflow; None where sums are floats."""
+        return None
+
+    def sensitivity(self, exact: float) -> float:
+        """How far replacing a contribution moves a leaf, where the contribution's own bound is `exact`."""
+        return exact
+
+    def numbers(self, steps: int) -> int:
+        """How many integers of noise `steps` releases draw, at most; 0 where noise is floats."""
+        return 0
+
+    def entry(self, name: str, statistic: str, exact: float, steps: int, rounds: int) -> GaussianRelease:
+        """What the ledger records after `steps` releases, for replacing `rounds` contributions of bound `exact`."""
+        return GaussianRelease(
+            name,
+            statistic,
+            self.sensitivity(exact),
+            self.column_norm_after(steps),
+            self.sigma,
+            rounds,
+            self.step,
+            self.numbers(steps),
+        )
+
+    def absorb(self, state: Any, add: Callable[[Array], None]) -> None:
+        """One contribution joins the open step: `add` adds it to the vector that it is given."""
+        add(state.open)
+
+    def init(self, source: Source) -> Any:
+        """The state before the first leaf."""
         zeros = np.zeros(self.size)
         return PrefixState(zeros.copy(), zeros.copy(), np.array([self.fading]), self.noise_state(source), zeros)
 
-    def release(self, state: PrefixState, source: Source) -> Array:
+    def release(self, state: Any, source: Source) -> Array:
         """Close the open step and return the new released prefix. Each leaf's noise is drawn here, once."""
         if state.noise.step[0] >= self.leaves:
             raise HorizonReached(f"Expected at most {self.leaves} steps, and they have all been released.")

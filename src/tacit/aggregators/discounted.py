@@ -51,5 +51,8 @@ class Discounted(Continual):
     def noise_state(self, source: Source) -> ContinualState:
         return self._state(HISTORY, weights=self._coefficients(), table=np.zeros((self.leaves, self.size)))
 
+    def encoder(self) -> Array:
+        return self._coefficients()
+
     def _coefficients(self) -> Array:
         return coefficients(self.leaves) * self.discount ** np.arange(self.leaves)

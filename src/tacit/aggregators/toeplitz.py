@@ -48,6 +48,9 @@ class Toeplitz(Continual):
         z = source.rows(self.leaves, self.size, self.law)
         return self._state(TABLE, table=correlate(z))
 
+    def encoder(self) -> Array:
+        return coefficients(self.leaves)
+
 
 def correlate(z: Array) -> Array:
     """Row t = sum_{s <= t} f_{t-s} z_s, f_k = binom(2k, k) / 4^k."""

@@ -60,7 +60,8 @@ def lin_ucb(kind: Any = JointLinUCB, **options: Any) -> Make:
 
 def glm(**options: Any) -> Make:
     def make(source: Source) -> JointGLM:
-        policy = default_rng(source.rows(1, 4, np.array([1.0, 1.0, 0.0])).view(np.uint64)[0])
+        seed = source.rows(1, 4, np.array([1.0, 1.0, 0.0])).view(np.uint64)[0] if not source.private else None
+        policy = default_rng(seed)
         settings = {"horizon": STEPS, "first": 1, "pending": STEPS} | options
         return JointGLM(budget=BUDGET, source=source, policy=policy, **settings)
 
@@ -84,9 +85,11 @@ def white_box(
     noise: Sequence[float] | None = None,
     stepwise: bool = False,
     source: Callable[[int], Source] = Simulated,
+    rounds: int = 1,
     bug: str = "",
 ) -> Attack:
-    """One choice a step, and nobody but the canary contributes: the releases are the canary's vector, faded, and noise.
+    """`rounds` choices a step, and nobody but the canary contributes, in all choices of its step: the releases are so
+    many times the canary's vector, faded, and noise.
     `noise`: how strong it is in each coordinate where that is not the same in all. `stepwise`: by choose and observe
     instead of the compiled loop, which any `source` of noise can do."""
     bandit = make(_silent())
@@ -95,20 +98,24 @@ def white_box(
     for x, reward in pair:
         bandit._state = bandit.init()
         bandit._learn(np.array(x), reward)
-        vectors.append(bandit._state.prefix.open.copy())
+        vectors.append(rounds * bandit._state.prefix.open)
     middle = (vectors[0] + vectors[1]) / 2
     direction = (vectors[1] - vectors[0]) / (1.0 if noise is None else np.square(noise))
     leaves = bandit.aggregator.leaves
+    often = f" is in {rounds} rounds and" if rounds > 1 else ""
 
     def scores(world: int, runs: int, rng: Generator) -> Array:
         members = [nobody(bandit.dim)] * leaves
         members[canary.leaf] = pair.user(world)
-        blocks = [users([member]) for member in members]
+        blocks = [users([member] * rounds) for member in members]
         out = np.zeros(runs)
         for i, played in enumerate(fresh(make, runs, rng, source=source)):
             for t in range(-1, leaves):
                 if t + 1 < leaves:  # closes step t
-                    act(played, members[t + 1]) if stepwise else played.play(blocks[t + 1])
+                    for _ in range(rounds if stepwise else 0):
+                        act(played, members[t + 1])
+                    if not stepwise:
+                        played.play(blocks[t + 1])
                 else:
                     played._advance()
                 if t < 0:
@@ -122,8 +129,8 @@ def white_box(
         epsilon=bandit.privacy.epsilon if epsilon is None else epsilon,
         delta=BUDGET.delta,
         claimed=claimed,
-        how=f"{bug}User {canary.leaf + 1} has {pair}, the others contribute nothing; score: the {leaves} releases, "
-        "whitened, along the difference of the two contributions.",
+        how=f"{bug}User {canary.leaf + 1}{often} has {pair}, the others contribute nothing; score: the {leaves} "
+        "releases, whitened, along the difference of the two contributions.",
         scores=scores,
         family=family,
         share=share,

@@ -9,21 +9,25 @@ from numpy.random import Generator
 from tacit.audit.attack import Attack
 from tacit.audit.bound import discrete_curve
 from tacit.checks import Array
-from tacit.privacy.composition import zcdp_epsilon
+from tacit.privacy import ledger
+from tacit.privacy.ledger import GaussianRelease
 
 TAIL = 12.0  # standard deviations that are enumerated: what is beyond has probability below 1e-30
-CELLS, SHIFT, DELTA = 20.0, 12, 0.02
+CELLS, DELTA = 20.0, 0.02
 
 
 def discrete_attacks() -> Sequence[Attack]:
-    """Claims: rho-zCDP, rho = |shift|^2 / (2 cells^2) (Canonne, Kamath & Steinke 2020, arXiv:2004.00010)."""
-    rho = (SHIFT / CELLS) ** 2 / 2
-    epsilon = zcdp_epsilon(rho, DELTA)
-    across = SHIFT / math.sqrt(2)  # two coordinates that move by 8 each: at most SHIFT together
+    """A coarse grid, on which what the ledger adds for it matters: one number that moves, and two."""
     return [
-        integer_attack("discrete-gaussian", cells=CELLS, shifts=[SHIFT], epsilon=epsilon, delta=DELTA),
-        integer_attack("discrete-gaussian-pair", cells=CELLS, shifts=[int(across)] * 2, epsilon=epsilon, delta=DELTA),
+        integer_attack(name, cells=CELLS, shifts=shifts, epsilon=claim(CELLS, shifts, DELTA), delta=DELTA)
+        for name, shifts in (("discrete-gaussian", [12]), ("discrete-gaussian-pair", [8, 9]))
     ]
+
+
+def claim(cells: float, shifts: Sequence[int], delta: float) -> float:
+    """epsilon at delta by the ledger, for discrete Gaussians of parameter `cells`."""
+    release = GaussianRelease("grid", "integers", math.hypot(*shifts), 1.0, cells, grid=1.0, numbers=len(shifts))
+    return ledger.epsilon_of((release,), delta)
 
 
 def integer_attack(

@@ -5,8 +5,10 @@ from collections.abc import Callable, Sequence
 from tacit.audit.attack import Attack
 from tacit.audit.attacks_bandits import bandit_attacks
 from tacit.audit.attacks_discrete import discrete_attacks
+from tacit.audit.attacks_grid import grid_attacks, grid_mutants
 from tacit.audit.attacks_mechanisms import mechanism_attacks
 from tacit.audit.attacks_mutants import mutant_attacks
+from tacit.audit.attacks_people import people_attacks
 from tacit.audit.attacks_rare import rare_attacks
 from tacit.audit.local import attacks as local_attacks
 
@@ -14,9 +16,12 @@ LISTS: tuple[Callable[[], Sequence[Attack]], ...] = (
     mechanism_attacks,
     bandit_attacks,
     rare_attacks,
+    people_attacks,
     discrete_attacks,
+    grid_attacks,
     local_attacks,
     mutant_attacks,
+    grid_mutants,
 )
 
 

@@ -1,6 +1,7 @@
 """Carry out attacks: for each a row with the claim, the bound, and whether it is as it should be."""
 
 import hashlib
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -53,10 +54,8 @@ class Row:
 
 def carry_out(attack: Attack, *, runs: int = RUNS, seed: int = 0) -> Row:
     """One attack. Its random numbers depend on the seed and on its name alone."""
-    checks.positive_int(runs=runs)
+    _check_runs(attack, runs)
     if attack.exact is None:
-        if attack.runs(runs) < FEWEST:
-            raise ValueError(f"Expected runs of at least {FEWEST} for {attack.name}, got {attack.runs(runs)}.")
         zero, one = _scores(attack, attack.runs(runs), seed)
         bound = gaussian_bound if attack.family == "gaussian" else general_bound
         lower, confidence, used = bound(zero, one, attack.delta), CONFIDENCE, len(zero)
@@ -70,12 +69,21 @@ def carry_out_all(
     attacks: Sequence[Attack], *, runs: int = RUNS, seed: int = 0, progress: Callable[[float], None] | None = None
 ) -> list[Row]:
     """All of them, in order."""
+    for attack in attacks:
+        _check_runs(attack, runs)
     rows = []
     for done, attack in enumerate(attacks):
         rows.append(carry_out(attack, runs=runs, seed=seed))
         if progress is not None:
             progress((done + 1) / len(attacks))
     return rows
+
+
+def _check_runs(attack: Attack, runs: int) -> None:
+    checks.positive_int(runs=runs)
+    fewest = math.ceil((FEWEST - 1) / attack.share) + 1
+    if attack.exact is None and attack.runs(runs) < FEWEST:
+        raise ValueError(f"Expected runs of at least {fewest} for {attack.name}, got {runs}.")
 
 
 def _scores(attack: Attack, runs: int, seed: int) -> tuple[Array, Array]:

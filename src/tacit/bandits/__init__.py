@@ -22,6 +22,7 @@ from tacit.bandits.mle_ucb import MLEUCB
 from tacit.bandits.rs_glin_ucb import RSGLinUCB
 from tacit.bandits.server import Server
 from tacit.bandits.shuffle_glm import ShuffleGLM
+from tacit.bandits.shuffle_lin_ucb import ShuffleLinUCB
 from tacit.bandits.shuffle_newton import ShuffleNewton
 from tacit.bandits.uniform import Uniform
 
@@ -50,6 +51,7 @@ __all__ = [
     "RSGLinUCB",
     "Server",
     "ShuffleGLM",
+    "ShuffleLinUCB",
     "ShuffleNewton",
     "Uniform",
 ]

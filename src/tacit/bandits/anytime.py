@@ -28,6 +28,8 @@ class Anytime:
         self._horizon = first
         self._before = 0  # choices of earlier bandits
         self._bandit = make(first)
+        if getattr(self._bandit, "max_rounds_per_person", None) is not None:
+            raise ValueError("Expected a bandit without max_rounds_per_person: each new bandit would count from zero.")
 
     @property
     def choices(self) -> int:

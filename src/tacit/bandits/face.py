@@ -5,6 +5,7 @@ that nobody answers expires after `pending` later choices, so memory stays flat.
 """
 
 import math
+import os
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -19,8 +20,9 @@ from tacit import arms as arm_sets
 from tacit import checks
 from tacit.arms import Arms
 from tacit.bandits import storage
+from tacit.bandits.persons import Person, Persons
 from tacit.checks import Array
-from tacit.errors import HorizonReached, UnknownChoice
+from tacit.errors import BadState, HorizonReached, PersonLimit, UnknownChoice
 from tacit.kernels.block import Block
 from tacit.kernels.rounds import CHOICES
 from tacit.privacy.certificate import Certificate
@@ -63,20 +65,32 @@ class Tickets(NamedTuple):
 
 @dataclass(kw_only=True, eq=False)
 class Bandit(ABC):
-    """What all bandits share. The fields of a subclass are its settings, never data."""
+    """What all bandits share. The fields of a subclass are its settings, never data.
+
+    durable: a file that holds the whole state, written when the bandit is made and at each release, before anything
+    that follows from the release is shown; see `load`."""
 
     dim: int
     horizon: int | None = None
     rewards: tuple[float, float] = (-math.inf, math.inf)
     pending: int = 100_000
+    durable: str | Path | None = None
     _state: Any = field(init=False, repr=False)  # RAW: no public accessor
     _tickets: Tickets = field(init=False, repr=False)
+    _persons: Persons = field(init=False, repr=False)  # RAW
+    _file: storage.File = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         checks.positive_int(dim=self.dim, pending=self.pending)
         self.dim, self.pending = int(self.dim), int(self.pending)
         self._tickets = Tickets(np.zeros(self.pending, np.int64), np.zeros((self.pending, self.dim)))
+        self._persons = Persons(getattr(self, "max_rounds_per_person", None))
         self._state = self.init()
+        self._process = os.getpid()
+        self._released = 0  # releases that earlier files have been told of
+        self._file = storage.File()
+        if self.durable is not None:
+            self._file.create(self, Path(self.durable))
 
     # what an algorithm defines
 
@@ -115,29 +129,39 @@ class Bandit(ABC):
 
     # the face
 
-    def choose(self, arms: Arms, *, available: npt.ArrayLike | None = None) -> Choice:
-        """The arm for one user. `arms`: (K, d) numbers, or a mapping name -> features; `available`: K booleans.
+    def choose(self, arms: Arms, *, available: npt.ArrayLike | None = None, person: Person | None = None) -> Choice:
+        """The arm for one user. `arms`: (K, d) numbers, or a mapping name -> features; `available`: K booleans;
+        `person`: who it is, where max_rounds_per_person is set (kept as a keyed hash).
 
         A request that is refused is no user: it changes nothing."""
         features, names = arm_sets.check(arms, self.dim)
         index = arm_sets.check_mask(available, len(features))
+        digest = self._persons.admit(person)
         self._room(1)
         offered = features if index is None else features[index]
-        self._advance()
+        self._step()
+        self._persons.count(digest)
         picked = int(self._pick(offered[None])[0])
         chosen = picked if index is None else int(index[picked])
         propensity = self._propensity(offered, picked)
         return Choice(chosen, names[chosen] if names else None, self._ticket(features[chosen]), propensity)
 
-    def choose_many(self, arms: npt.ArrayLike) -> Choices:
+    def choose_many(self, arms: npt.ArrayLike, *, persons: Sequence[Person | None] | None = None) -> Choices:
         """The arms for n users at one state, from (n, K, d) numbers: a micro-batch, one step of the release. A bad row
         is refused alone; it counts as a choice all the same."""
         features, problems = self._rows(arms)
         count = len(features)
+        people = self._persons.check_batch(persons, count)
         index, ids = np.full(count, -1), np.zeros(count, np.int64)
         if count:
             self._room(count)
-            self._advance()
+            self._step()
+        for i, person in enumerate(people):
+            if problems[i] is None:
+                try:
+                    self._persons.count(self._persons.admit(person))
+                except (ValueError, PersonLimit) as error:
+                    problems[i] = str(error)
         good = [i for i, problem in enumerate(problems) if problem is None]
         if good:
             index[good] = self._pick(features[good])
@@ -154,14 +178,18 @@ class Bandit(ABC):
         if problem:
             raise ValueError(problem)
         slot = self._slot(choice.id if isinstance(choice, Choice) else choice)
+        self._own()
         self._tickets.ids[slot] = 0
         self._learn(self._tickets.features[slot], float(reward))
+        self._tickets.features[slot] = 0.0  # what has been used is not kept
 
     def observe_many(
         self, choices: Choices | Sequence[int] | Index, rewards: Sequence[float] | Array
     ) -> Mapping[int, str]:
         """Report many rewards. A bad row is refused alone: returns row -> reason, empty if all were taken."""
         ids: Any = choices.id if isinstance(choices, Choices) else choices
+        if not (hasattr(ids, "__len__") and hasattr(rewards, "__len__")):
+            raise ValueError("Expected a sequence of choices and one of rewards.")
         if len(ids) != len(rewards):
             raise ValueError(f"Expected as many rewards as choices ({len(ids)}), got {len(rewards)}.")
         refused = {}
@@ -185,12 +213,15 @@ class Bandit(ABC):
         return int(self._state.counts[CHOICES])
 
     def save(self, path: str | Path) -> None:
-        """Write settings, state, tickets and noise to a file that only its owner may read: it holds raw data."""
-        storage.save(self, Path(path))
+        """Write settings, state, tickets and noise to a file that only its owner may read: it holds raw data. Where
+        noise is secure, a small file beside it (.generation) tells an older copy from the last one."""
+        self._own()
+        self._file.save(self, Path(path))
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """A bandit that goes on exactly where the saved one stood."""
+        """A bandit that goes on exactly where the saved one stood: noise that was used is never drawn again. BadState
+        if the file is damaged, older than the last one that was saved there, or durable and in use elsewhere."""
         return storage.load(cls, Path(path))
 
     def __reduce__(self) -> NoReturn:
@@ -198,7 +229,47 @@ class Bandit(ABC):
 
     # helpers
 
+    @property
+    def _steps(self) -> int:
+        """Releases so far."""
+        return 0
+
+    @property
+    def _capacity(self) -> int | None:
+        """Choices that sums of integers have room for."""
+        return None
+
+    def _step(self) -> None:
+        """Advance; before anything that follows from a release is shown, earlier files are no longer the last, and the
+        durable one has it."""
+        self._advance()
+        if self._released != self._steps:
+            self._file.released(self.durable)
+            self._released = self._steps
+        if self.durable is not None and self._file.steps != self._steps:
+            self._file.save(self, Path(self.durable))
+
+    def _own(self) -> None:
+        """A forked copy would answer from the same noise as its parent, or draw a second one for the same data, and so
+        would one of two bandits from the same file."""
+        if self._file.superseded:
+            raise BadState("Expected the only bandit from its file, got one of two: the other has released since.")
+        if self._process != os.getpid() and self._noise_is_private:
+            if self.choices:
+                raise BadState("Expected a bandit in the process that used it, got a forked copy: save and load it.")
+            self._process = os.getpid()
+
+    @property
+    def _noise_is_private(self) -> bool:
+        return bool(getattr(getattr(self, "source", None), "private", False))
+
     def _room(self, count: int) -> None:
+        self._own()
+        if self._capacity is not None and self.choices + count > self._capacity:
+            raise HorizonReached(
+                f"Expected at most {self._capacity} choices (more could overflow sums of integers), "
+                f"got {self.choices} and {count} more."
+            )
         if self.horizon is not None and self.choices + count > self.horizon:
             raise HorizonReached(
                 f"Expected at most {self.horizon} choices (the horizon that the noise is calibrated for), "
@@ -237,7 +308,11 @@ class Bandit(ABC):
         low, high = self.rewards
         if isinstance(reward, bool) or not isinstance(reward, int | float | np.integer | np.floating):
             return f"Expected a reward that is a number, got {type(reward).__name__}."
-        if not low <= reward <= high or not abs(reward) < math.inf:
+        try:
+            inside = low <= float(reward) <= high and abs(float(reward)) < math.inf
+        except OverflowError:
+            inside = False
+        if not inside:
             return f"Expected a finite reward in [{low:g}, {high:g}], got one outside."
         return None
 

@@ -12,7 +12,7 @@ from scipy.special import ndtri
 
 from tacit import arms as arm_sets
 from tacit import checks, links
-from tacit.aggregators import Discounted
+from tacit.aggregators import Continual, Discounted, on_grid
 from tacit.arms import Arms
 from tacit.bandits.face import Bandit, Index
 from tacit.checks import Array
@@ -21,12 +21,13 @@ from tacit.estimators import irls
 from tacit.kernels.block import Block
 from tacit.kernels.glm import Posterior
 from tacit.kernels.rounds import BOUNDARY, CHOICES, GLMState, glm_rounds, next_boundary
+from tacit.links import Link
 from tacit.policies import thompson
 from tacit.privacy import gaussian, ledger
 from tacit.privacy.budget import Budget
 from tacit.privacy.certificate import Certificate, joint_certificate
 from tacit.privacy.ledger import GaussianRelease
-from tacit.privacy.noise import Simulated
+from tacit.privacy.noise import Secure, Simulated
 
 FARTHEST = 10**12  # choices that the schedule is planned for where there is no horizon
 
@@ -46,18 +47,23 @@ class JointGLM(Bandit):
 
     first: the smallest step, and how many users get random arms; by default 8 + 2 sigma, long enough for a step to say
     more than its noise.
-    rewards: their range; the mean is low + (high - low) mu(z) for logistic and probit links, and z for identity.
+    max_rounds_per_person: the noise is made for replacing a person in so many rounds; the shifts of k rounds add up to
+    at most k D times the column norm, which k equal changes in one step attain.
+    source: of noise. Secure by default; Simulated(seed) for experiments.
+    link: "logistic", "probit", "identity", or one of your own (`tacit.links.given`).
+    rewards: their range; the mean is low + (high - low) mu(z), and z for identity.
     """
 
     budget: Budget
-    link: str = "logistic"
+    link: str | Link = "logistic"
     radius: float = 1.0
     rewards: tuple[float, float] = (0.0, 1.0)
     first: int | None = None
     growth: float = 1.03
     discount: float = 0.995
     tuning: irls.Tuning = field(default_factory=irls.Tuning)
-    source: Any = field(default_factory=Simulated)
+    max_rounds_per_person: int | None = None
+    source: Any = field(default_factory=Secure)
     policy: Generator = field(default_factory=default_rng, repr=False)
 
     def __post_init__(self) -> None:
@@ -67,11 +73,15 @@ class JointGLM(Bandit):
             checks.positive_int(first=self.first)
         if self.horizon is not None:
             checks.positive_int(horizon=self.horizon)
+        if self.max_rounds_per_person is not None:
+            checks.positive_int(max_rounds_per_person=self.max_rounds_per_person)
         checks.positive(radius=self.radius)
         checks.interval(rewards=self.rewards)
         if not 1 < self.growth < math.inf:
             raise ValueError(f"Expected growth above 1, got {self.growth!r}.")
         self._link = links.named(self.link)
+        if self.radius > self._link.reach:
+            raise ValueError(f"Expected a link known for |z| <= {self.radius:g}, got one for {self._link.reach:g}.")
         low, high = self.rewards
         self._unit = 1.0 if self._link.bounded else max(abs(low), abs(high))
         self.contribution = GLMContribution(
@@ -89,18 +99,23 @@ class JointGLM(Bandit):
         self.epsilon = ledger.check(self._releases(self.aggregator.leaves), self.budget)
         super().__post_init__()
 
-    def _mechanism(self, first: int) -> Discounted:
+    def _mechanism(self, first: int) -> Continual:
         """The mechanism for steps of at least `first` choices, with the noise that the budget asks for."""
         leaves = 1 + _steps_before(self.horizon or FARTHEST, np.array([first, self.growth]))
         options: dict[str, Any] = {"leaves": leaves, "size": self.contribution.size, "discount": self.discount}
-        norm = Discounted(**options, sigma=0.0).column_norm
-        return Discounted(**options, sigma=self.contribution.sensitivity * norm / gaussian.mu(self.budget))
+        silent = Discounted(**options, sigma=0.0)
+        mu = gaussian.mu(self.budget) / (self.max_rounds_per_person or 1)
+        if self.source.private and mu < math.inf:
+            return on_grid(silent, sensitivity=self.contribution.sensitivity, mu=mu)
+        return Discounted(**options, sigma=self.contribution.sensitivity * silent.column_norm / mu)
 
     def _releases(self, steps: int) -> tuple[GaussianRelease, ...]:
         statistic = f"discounted sums of weighted x x' and x, {self.contribution.size} numbers, each user once"
-        norm = self.aggregator.column_norm_after(steps)
-        sensitivity = self.contribution.sensitivity
-        return (GaussianRelease("gaussian", statistic, sensitivity, norm, self.aggregator.sigma),) if steps else ()
+        return (
+            self.aggregator.entry(
+                "gaussian", statistic, self.contribution.sensitivity, steps, self.max_rounds_per_person or 1
+            ),
+        ) * (steps > 0)
 
     # the algorithm
 
@@ -132,7 +147,8 @@ class JointGLM(Bandit):
         return functools.partial(thompson.propensity, features, posterior, index, random=self._steps == 0)
 
     def _learn(self, x: Array, reward: float) -> None:
-        self.contribution.add(x, reward, self._state.posterior, self._state.prefix.open)
+        add = functools.partial(self.contribution.add, x, reward, self._state.posterior)
+        self.aggregator.absorb(self._state.prefix, add)
 
     def _play(self, block: Block) -> None:
         if not isinstance(self.source, Simulated):
@@ -157,8 +173,18 @@ class JointGLM(Bandit):
     def _steps(self) -> int:
         return int(self._state.prefix.noise.step[0])
 
+    @property
+    def _capacity(self) -> int | None:
+        return self.aggregator.capacity
+
     def _plan_numbers(self) -> list[float]:
-        return [self.aggregator.sigma, self.aggregator.column_norm, self.contribution.scale, self.discount]
+        return [
+            self.aggregator.step,
+            self.aggregator.sigma,
+            self.aggregator.column_norm,
+            self.contribution.scale,
+            self.discount,
+        ]
 
     # what may be shown
 
@@ -193,6 +219,8 @@ class JointGLM(Bandit):
             spent=self._releases(self._steps),
             source=self.source,
             rounds=self.horizon or self.choices,
+            person=self.max_rounds_per_person,
+            unnamed=self._persons.unnamed,
         )
 
 

@@ -1,5 +1,6 @@
 """Generalised linear bandits under joint privacy that switch rarely: noisy design matrices, noisy gradient descent."""
 
+import functools
 import math
 from dataclasses import dataclass, field
 from typing import Any
@@ -7,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from tacit import checks, links
-from tacit.aggregators import Buffered
+from tacit.aggregators import Buffered, Continual, on_grid
+from tacit.aggregators.grid import SLACK, cell_for, sigma_for
 from tacit.bandits.face import Bandit, Index, Tickets
 from tacit.bandits.rare_theory import Theory, theory
 from tacit.checks import Array
 from tacit.contribution_rare import DesignContribution, GradientContribution
+from tacit.errors import NotSecure
 from tacit.kernels.block import Block
 from tacit.kernels.noise import GAUSSIAN, SILENT
 from tacit.kernels.rare import (
@@ -38,7 +41,7 @@ from tacit.privacy import gaussian, ledger
 from tacit.privacy.budget import Budget
 from tacit.privacy.certificate import Certificate, joint_certificate, plain_certificate
 from tacit.privacy.ledger import GaussianRelease
-from tacit.privacy.noise import Simulated
+from tacit.privacy.noise import Secure, Simulated
 
 TIMINGS = ("strict", "published")
 LEAK = (
@@ -74,6 +77,9 @@ class JointGLMRare(Bandit):
 
     Memory: RAW. The optimiser needs the data of all users again at each call: (horizon, dim) numbers are kept.
 
+    max_rounds_per_person: as in JointGLM: k rounds shift all releases together by at most k times as much as one.
+    source: of noise. Secure by default; Simulated(seed) for experiments, which is what timing="published" needs.
+    Secure noise keeps all leaves of V and H: horizons up to 16384.
     Practical constants, chosen by regret on tuning seeds (None: from public settings): ridge = lambda; explore = gamma
     sqrt(kappa); width = beta; most_o, most_tau = the cut-offs; shrink: lambda of the loss is 1 + shrink times the std
     of its gradient sums; step = of the descent, times 1 / smoothness; share = of mu^2 for V and H.
@@ -94,7 +100,8 @@ class JointGLMRare(Bandit):
     step: float = 1.0
     share: float = 0.5
     kappa_star: float | None = None
-    source: Any = field(default_factory=Simulated)
+    max_rounds_per_person: int | None = None
+    source: Any = field(default_factory=Secure)
 
     def __post_init__(self) -> None:
         checks.positive_int(dim=self.dim, horizon=self.horizon, iterations=self.iterations)
@@ -104,7 +111,14 @@ class JointGLMRare(Bandit):
         checks.probability(share=self.share)
         checks.interval(rewards=self.rewards)
         checks.one_of(TIMINGS, timing=self.timing)
-        self._link = links.named(self.link)
+        if self.max_rounds_per_person is not None:
+            checks.positive_int(max_rounds_per_person=self.max_rounds_per_person)
+        if self.timing == "published" and self.source.private:
+            raise NotSecure(
+                "Expected timing='strict' where people's data are protected, got 'published', whose timing leaks: for "
+                "experiments give source=Simulated(seed)."
+            )
+        self._link = links.built_in(self.link)
         slope = float(self._link.slope(0.0))
         if self.kappa_star is not None:
             checks.positive(kappa_star=self.kappa_star)
@@ -120,11 +134,16 @@ class JointGLMRare(Bandit):
         """Budget -> noise -> constants, all from public settings; the ledger checks the result."""
         assert self.horizon is not None
         published = self.timing == "published"
-        mu = gaussian.mu(self.budget)
+        mu = gaussian.mu(self.budget) / (self.max_rounds_per_person or 1)
+        secure = bool(self.source.private) and mu < math.inf
         design, optimiser = mu * math.sqrt(self.share), mu * math.sqrt(1 - self.share)
         options: dict[str, Any] = {"leaves": self.horizon, "size": self.contribution.size}
-        norm = Buffered(**options, sigma=0.0).column_norm
-        self.aggregator = Buffered(**options, sigma=self.contribution.sensitivity * norm / design)
+        silent = Buffered(**options, sigma=0.0)
+        self.aggregator: Continual = (
+            on_grid(silent, sensitivity=self.contribution.sensitivity, mu=design)
+            if secure
+            else Buffered(**options, sigma=self.contribution.sensitivity * silent.column_norm / design)
+        )
         noise = self.aggregator.sigma * float(self.aggregator.gain(np.array([float(self.horizon)]))[0])
         ridge = 5 + 2 * noise if self.ridge is None else self.ridge
         explore = math.sqrt(2 * ridge) if self.explore is None else self.explore
@@ -134,8 +153,11 @@ class JointGLMRare(Bandit):
         uncertain_rounds = 8 * self.dim * explore**2 * math.log(self.horizon)  # count1 of J.1
         most_o = self._cut_off("most_o", self.most_o, uncertain_rounds / 100 if published else self.dim)
         most_tau = self._cut_off("most_tau", self.most_tau, math.log2(1 + self.horizon / self.dim))  # count2 / 4
+        cell = cell_for(self.gradients.sensitivity, self.dim) if secure else 0.0
+        self._gradient_sensitivity = self.gradients.sensitivity * (1 + SLACK * secure) + cell * math.sqrt(self.dim)
         self._sigma_o, self._sigma_tau = (
-            self.gradients.sensitivity * math.sqrt(calls * self.iterations) / optimiser for calls in (most_o, most_tau)
+            sigma_for(self._gradient_sensitivity * math.sqrt(calls * self.iterations), optimiser, cell)
+            for calls in (most_o, most_tau)
         )
         self._rule = Rule(
             link=self._link.code,
@@ -153,6 +175,7 @@ class JointGLMRare(Bandit):
             step=float(self.step),
             most_o=most_o,
             most_tau=most_tau,
+            cell=cell,
         )
 
     @staticmethod
@@ -165,13 +188,12 @@ class JointGLMRare(Bandit):
     def _releases(self, steps: int, calls_o: int, calls_tau: int) -> tuple[GaussianRelease, ...]:
         """What has happened to the data after so many steps and calls. A user is in the gradients of one kind or,
         across the two worlds, once in each (GradientContribution): the kind that cost more counts."""
-        out = []
+        out, k = [], self.max_rounds_per_person or 1
         if steps:
             statistic = (
                 f"V and H stacked, {self.contribution.size} numbers, one leaf a choice, each user in one of them"
             )
-            norm, sigma = self.aggregator.column_norm_after(steps), self.aggregator.sigma
-            out.append(GaussianRelease("design matrices", statistic, self.contribution.sensitivity, norm, sigma))
+            out.append(self.aggregator.entry("design matrices", statistic, self.contribution.sensitivity, steps, k))
         kinds = ((calls_o, self._sigma_o, "theta_o"), (calls_tau, self._sigma_tau, "theta_tau"))
         calls, sigma, name = max(kinds, key=lambda kind: kind[0] / kind[1] ** 2 if kind[1] else kind[0])
         if calls:
@@ -179,8 +201,9 @@ class JointGLMRare(Bandit):
                 f"gradient sums of {calls_o} calls for theta_o and {calls_tau} for theta_tau, {self.iterations} steps "
                 f"each, each user in one of the two; {name} counts"
             )
-            norm = math.sqrt(calls * self.iterations)
-            out.append(GaussianRelease("gradient descent", statistic, self.gradients.sensitivity, norm, sigma))
+            norm, numbers = math.sqrt(calls * self.iterations), (calls_o + calls_tau) * self.iterations * self.dim
+            parts = (self._gradient_sensitivity, norm, sigma, k, self._rule.cell, numbers if self._rule.cell else 0)
+            out.append(GaussianRelease("gradient descent", statistic, *parts))
         return tuple(out)
 
     # the algorithm
@@ -201,6 +224,9 @@ class JointGLMRare(Bandit):
             inverse_tau=np.eye(d) / rule.ridge_hessian,
             theta_tau=np.zeros(d),
         )
+        if rule.cell:  # a call's noise is drawn ahead
+            for sigma in (self._sigma_o, self._sigma_tau):
+                self.source.expect(self.iterations * d, sigma / rule.cell)
         data = Data(np.zeros((self.horizon, d)), np.zeros(self.horizon), np.zeros(self.horizon, np.int64))
         return RareState(counts, self.aggregator.init(self.source), design, data)
 
@@ -229,7 +255,8 @@ class JointGLMRare(Bandit):
     def _ticket(self, x: Array) -> int:
         """The user's leaf of V and H is filled here, where it is known under which matrix it chose."""
         explored = bool(explores(x, self._state.design, self._rule))
-        self.contribution.add(x, explored, self._state.design.theta_o, self._state.prefix.open)
+        add = functools.partial(self.contribution.add, x, explored, self._state.design.theta_o)
+        self.aggregator.absorb(self._state.prefix, add)
         return super()._ticket(np.append(x, float(explored)))
 
     def _learn(self, x: Array, reward: float) -> None:
@@ -239,10 +266,18 @@ class JointGLMRare(Bandit):
             self._recompute_o()
 
     def _recompute_o(self) -> None:
-        compute_o(self._state, self.source.rows(self.iterations, self.dim, _law(self._sigma_o)), self._rule)
+        compute_o(self._state, self._gradient_noise(self._sigma_o), self._rule)
 
     def _recompute_tau(self) -> None:
-        compute_tau(self._state, self.source.rows(self.iterations, self.dim, _law(self._sigma_tau)), self._rule)
+        compute_tau(self._state, self._gradient_noise(self._sigma_tau), self._rule)
+
+    def _gradient_noise(self, sigma: float) -> Array:
+        """One call's: whole cells, or floats in experiments."""
+        if self._rule.cell:
+            whole: Array = self.source.integers(self.iterations, self.dim, sigma / self._rule.cell).astype(np.float64)
+            return whole
+        rows: Array = self.source.rows(self.iterations, self.dim, _law(sigma))
+        return rows
 
     def _play(self, block: Block) -> None:
         if not isinstance(self.source, Simulated):
@@ -258,8 +293,23 @@ class JointGLMRare(Bandit):
             self.iterations,
         )
 
+    @property
+    def _steps(self) -> int:
+        return int(self._state.prefix.noise.step[0])
+
+    @property
+    def _capacity(self) -> int | None:
+        return self.aggregator.capacity
+
     def _plan_numbers(self) -> list[float]:
-        return [self.aggregator.sigma, self.aggregator.column_norm, self._sigma_o, self._sigma_tau, *self._rule]
+        return [
+            self.aggregator.step,
+            self.aggregator.sigma,
+            self.aggregator.column_norm,
+            self._sigma_o,
+            self._sigma_tau,
+            *self._rule,
+        ]
 
     # what may be shown
 
@@ -298,9 +348,11 @@ class JointGLMRare(Bandit):
             budget=self.budget,
             epsilon=self.epsilon,
             releases=self._releases(self.horizon, self._rule.most_o, self._rule.most_tau),
-            spent=self._releases(int(self._state.prefix.noise.step[0]), *self.recomputations),
+            spent=self._releases(self._steps, *self.recomputations),
             source=self.source,
             rounds=self.horizon,
+            person=self.max_rounds_per_person,
+            unnamed=self._persons.unnamed,
         )
 
 

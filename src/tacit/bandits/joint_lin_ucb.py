@@ -1,5 +1,6 @@
 """LinUCB under joint differential privacy: noisy Gram matrices by continual release."""
 
+import functools
 import math
 from dataclasses import dataclass, field
 from typing import Any
@@ -7,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from tacit import checks
-from tacit.aggregators import Buffered, Continual, Toeplitz, Tree, WishartTree
+from tacit.aggregators import Buffered, Continual, Grid, Toeplitz, Tree, WishartTree, on_grid
 from tacit.bandits import shariff_sheffet as published
 from tacit.bandits.face import Bandit, Index
 from tacit.checks import Array
 from tacit.contribution import LinearContribution, balanced_scale
+from tacit.errors import NotSecure
 from tacit.estimators import ridge
 from tacit.kernels.block import Block
 from tacit.kernels.rounds import BOUNDARY, CHOICES, JointState, joint_rounds, next_boundary
@@ -19,8 +21,8 @@ from tacit.policies import ucb
 from tacit.privacy import gaussian, ledger
 from tacit.privacy.budget import Budget
 from tacit.privacy.certificate import Certificate, joint_certificate
-from tacit.privacy.ledger import GaussianRelease, Release, RepeatedRelease
-from tacit.privacy.noise import Simulated
+from tacit.privacy.ledger import Release, RepeatedRelease
+from tacit.privacy.noise import Secure, Simulated
 from tacit.statistics import Statistics
 
 NOISES = ("gaussian", "wishart", "wishart-unshifted")
@@ -43,6 +45,8 @@ class JointLinUCB(Bandit):
 
     release: "batched" (default for exact Gaussian noise; steps that grow by `growth`, square-root Toeplitz over them),
     or one step a choice by "tree", "consistent-tree", "toeplitz" (memory grows with the horizon), "buffered".
+    max_rounds_per_person: the noise is made for replacing a person in so many rounds, as in JointGLM.
+    source: of noise. Secure by default; Simulated(seed) for experiments, which is what Wishart noise needs.
     shift: what is added to the noisy Gram matrix's diagonal; None is the paper's choice.
     """
 
@@ -58,7 +62,8 @@ class JointLinUCB(Bandit):
     width_scale: float = 1.0
     first: int = 15
     growth: float = 1.1
-    source: Any = field(default_factory=Simulated)
+    max_rounds_per_person: int | None = None
+    source: Any = field(default_factory=Secure)
 
     def __post_init__(self) -> None:
         if self.horizon is None:
@@ -84,6 +89,15 @@ class JointLinUCB(Bandit):
         checks.positive(subgaussian=self.subgaussian)
         if wishart and self.budget.epsilon == math.inf:
             raise ValueError("Expected a finite epsilon for Wishart noise: its shift follows from the noise.")
+        if self.max_rounds_per_person is not None:
+            checks.positive_int(max_rounds_per_person=self.max_rounds_per_person)
+        if wishart and self.max_rounds_per_person not in (None, 1):
+            raise ValueError("Expected Gaussian noise for max_rounds_per_person above 1, got Wishart noise.")
+        if wishart and self.source.private:
+            raise NotSecure(
+                "Expected Gaussian noise where people's data are protected, got Wishart noise, which is floats only: "
+                "for experiments give source=Simulated(seed)."
+            )
         self._plan()
         super().__post_init__()
 
@@ -120,14 +134,19 @@ class JointLinUCB(Bandit):
         mechanism = {"tree": Tree, "consistent-tree": Tree, "buffered": Buffered}.get(str(self.release), Toeplitz)
         options: dict[str, Any] = {"consistent": True} if self.release == "consistent-tree" else {}
         silent: Continual = mechanism(leaves=leaves, size=size, sigma=0.0, **options)
+        sensitivity, k = self.contribution.sensitivity, self.max_rounds_per_person or 1
+        mu, sigma = gaussian.mu(self.budget) / k, None
         if self.calibration == "paper":
-            largest = self.contribution.largest_reward
-            sigma = published.gaussian_paper_sigma(self.budget, m, largest)
+            sigma = k * published.gaussian_paper_sigma(self.budget, m, self.contribution.largest_reward)
+        if self.source.private and mu < math.inf:
+            self.aggregator: Continual = on_grid(silent, sensitivity=sensitivity, mu=mu, sigma=sigma)
+        else:
+            sigma = sensitivity * silent.column_norm / mu if sigma is None else sigma
             self.aggregator = mechanism(leaves=leaves, size=size, sigma=sigma, **options)
+        sigma = self.aggregator.sigma
+        if self.calibration == "paper":
             return published.gaussian_paper_bounds(sigma, m, self.rounds, self.dim, self.failure, self.shift)
-        sigma = self.contribution.sensitivity * silent.column_norm / gaussian.mu(self.budget)
-        self.aggregator = mechanism(leaves=leaves, size=size, sigma=sigma, **options)
-        worst = sigma * self._worst_gain(silent)
+        worst = sigma * self._worst_gain(self.aggregator)
         return published.gaussian_exact_bounds(
             worst, leaves, self.dim, self.failure, self.radius, self.contribution.scale, self.shift
         )
@@ -158,7 +177,8 @@ class JointLinUCB(Bandit):
     @staticmethod
     def _worst_gain(mechanism: Continual) -> float:
         """The largest std over all releases: at the last one, or for trees where every level is in use."""
-        last = (1 << (mechanism.leaves.bit_length() - 1)) - 1 if isinstance(mechanism, Tree) else mechanism.leaves
+        kind = mechanism.mechanism if isinstance(mechanism, Grid) else mechanism
+        last = (1 << (mechanism.leaves.bit_length() - 1)) - 1 if isinstance(kind, Tree) else mechanism.leaves
         return float(mechanism.gain(np.array([float(mechanism.leaves), float(max(last, 1))])).max())
 
     def _releases(self, steps: int) -> tuple[Release, ...]:
@@ -170,8 +190,8 @@ class JointLinUCB(Bandit):
             count = 2 * steps.bit_length() - 1  # a late reward moves a user between leaves, from one path to another
             name = "Shariff & Sheffet 2018, Theorem 8"
             return (RepeatedRelease(self.noise, statistic, name, *self._node, count, self.aggregator.dof),)
-        norm = self.aggregator.column_norm_after(steps)
-        return (GaussianRelease("gaussian", statistic, self.contribution.sensitivity, norm, self.aggregator.sigma),)
+        k = self.max_rounds_per_person or 1
+        return (self.aggregator.entry("gaussian", statistic, self.contribution.sensitivity, steps, k),)
 
     # the algorithm
 
@@ -192,7 +212,7 @@ class JointLinUCB(Bandit):
         return ucb.choose_many(features, self._state.estimate, self.confidence)
 
     def _learn(self, x: Array, reward: float) -> None:
-        self.contribution.add(x, reward, self._state.prefix.open)
+        self.aggregator.absorb(self._state.prefix, functools.partial(self.contribution.add, x, reward))
 
     def _play(self, block: Block) -> None:
         if not isinstance(self.source, Simulated):
@@ -214,8 +234,18 @@ class JointLinUCB(Bandit):
     def _steps(self) -> int:
         return int(self._state.prefix.noise.step[0])
 
+    @property
+    def _capacity(self) -> int | None:
+        return self.aggregator.capacity
+
     def _plan_numbers(self) -> list[float]:
-        return [self.aggregator.sigma, self.aggregator.column_norm, self.contribution.scale, self.regularizer.shift]
+        return [
+            self.aggregator.step,
+            self.aggregator.sigma,
+            self.aggregator.column_norm,
+            self.contribution.scale,
+            self.regularizer.shift,
+        ]
 
     # what may be shown
 
@@ -236,4 +266,6 @@ class JointLinUCB(Bandit):
             spent=self._releases(self._steps),
             source=self.source,
             rounds=self.rounds,
+            person=self.max_rounds_per_person,
+            unnamed=self._persons.unnamed,
         )

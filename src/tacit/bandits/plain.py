@@ -25,7 +25,7 @@ def check(bandit: Any, *, horizon: bool = True) -> Link:
         raise ValueError(f"Expected a horizon for {type(bandit).__name__}, which keeps room for all data, got None.")
     checks.positive(radius=bandit.radius)
     checks.non_negative(width_scale=bandit.width_scale)
-    link = links.named(bandit.link)
+    link = links.built_in(bandit.link)
     if link.bounded or hasattr(bandit, "failure"):
         checks.interval(rewards=bandit.rewards)
     if hasattr(bandit, "failure"):

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.random import Generator
 
 from tacit import checks, links
-from tacit.bandits import storage
+from tacit.bandits import server_file
 from tacit.client.device import Device
 from tacit.client.randomness import Randomness, Seeded, System
 from tacit.kernels.block import Block
@@ -114,12 +114,12 @@ class Server(ABC):
 
     def save(self, path: str | Path) -> None:
         """Write settings and state to a file that only its owner may read. It holds no raw data: none came here."""
-        storage.save(self, Path(path))
+        server_file.save(self, Path(path))
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """A server that goes on exactly where the saved one stood."""
-        return storage.load(cls, Path(path))
+        return server_file.load(cls, Path(path))
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("Expected save and load for a server, got pickle or copy.")

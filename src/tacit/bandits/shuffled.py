@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tacit.aggregators.shuffle.analyzer import Analyzer
+from tacit.aggregators.shuffle.calibration import Plan
 from tacit.aggregators.shuffle.shuffler import Shuffler
 from tacit.bandits.server import Server, numbers
 from tacit.checks import Array
@@ -86,6 +87,7 @@ class Shuffled(Server):
                     "grid": plan.scale,
                     "reach": plan.reach,
                     "trials": plan.trials,
+                    "laplace": self.analyzer.spread,
                     "norm": self.analyzer.norm,
                     "epsilon": None if math.isinf(self.budget.epsilon) else self.budget.epsilon,
                     "delta": self.budget.delta,
@@ -107,15 +109,18 @@ class Shuffled(Server):
         reports, sums = self.analyzer.open(report, self.version, wire.digest(board))
         if reports < self.analyzer.minimum(plan):
             raise BatchTooSmall(f"Expected at least {self.analyzer.minimum(plan)} reports, got {reports}.")
-        row = np.array([plan.users, plan.scale, plan.reach, plan.trials], np.float64)
-        close_batch(reports, sums, row, self._fading, self._state)
+        close_batch(reports, sums, self.analyzer.row(plan), self._fading, self._state)
         self._estimate()
         self._charge(self.version - 1, reports)
 
     def _charge(self, batch: int, reports: int) -> None:
         if self.budget.epsilon != math.inf:
-            spent = self.analyzer.epsilon(self.analyzer.plan(batch), reports)
+            spent = self._cost(self.analyzer.plan(batch), reports)
             self._state.spent[0] = max(self._state.spent[0], spent)
+
+    def _cost(self, plan: Plan, reports: int) -> float:
+        """epsilon of a batch of so many reports."""
+        return self.analyzer.epsilon(plan, reports)
 
     # simulation
 
@@ -161,13 +166,13 @@ class Shuffled(Server):
             self.analyzer.minimum(plan),
             plan.scale,
             plan.trials,
-            plan.std,
+            math.sqrt(plan.std**2 + 2 * plan.users * (self.analyzer.spread / plan.scale) ** 2),
             plan.bits,
         )
         return shuffle_certificate(
             type(self).__name__,
             budget=self.budget,
-            epsilon=max(float(self._state.spent[0]), self.analyzer.epsilon(plan, self.analyzer.minimum(plan))),
+            epsilon=max(float(self._state.spent[0]), self._cost(plan, self.analyzer.minimum(plan))),
             release=release,
             spent=float(self._state.spent[0]),
             simulated=self.simulated,

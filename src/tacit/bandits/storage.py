@@ -1,12 +1,13 @@
-"""Bandits on disk: JSON with a checksum, never pickle. The file of a bandit holds raw data (tickets and open sums), the
-file of a server none; both are readable by their owner only."""
+"""Bandits on disk: JSON with a checksum, never pickle. The file holds raw data and is readable by its owner only."""
 
 import base64
 import dataclasses
+import fcntl
 import hashlib
 import json
 import math
 import os
+import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -14,47 +15,104 @@ import numpy as np
 from numpy.random import Generator, default_rng
 
 from tacit.errors import BadState
+from tacit.kernels.links import LinkTable
+from tacit.links import Link
 from tacit.privacy.budget import Budget
-from tacit.privacy.noise import Simulated
+from tacit.privacy.noise import Secure, Simulated
 
 if TYPE_CHECKING:
     from tacit.bandits.face import Bandit
-    from tacit.bandits.server import Server
 
 FORMAT = "tacit bandit"
-VERSION = 1
+VERSION = 2
 
-B = TypeVar("B", bound="Bandit | Server")
+B = TypeVar("B", bound="Bandit")
 
 
-def save(bandit: "Bandit | Server", path: Path) -> None:
-    """Write to a new file beside `path`, then put it in its place: an interrupted save leaves the old file whole."""
-    tickets = getattr(bandit, "_tickets", None)
-    body = {
-        "bandit": type(bandit).__name__,
-        "settings": {f.name: _encode(getattr(bandit, f.name)) for f in dataclasses.fields(bandit) if f.init},
-        "plan": _encode(tuple(map(float, bandit._plan_numbers()))),
-        "state": [_encode(a) for a in _leaves(bandit._state)],
-    }
-    if tickets is not None:
-        waiting = np.flatnonzero(tickets.ids)
-        body["tickets"] = [_encode(tickets.ids[waiting]), _encode(tickets.features[waiting])]
-    text = json.dumps(body, sort_keys=True)
-    document = {
-        "format": FORMAT,
-        "version": VERSION,
-        "raw data": tickets is not None,
-        "sha256": _digest(text),
-        "body": text,
-    }
-    new = path.with_name(path.name + ".new")
-    new.unlink(missing_ok=True)
-    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-    with os.fdopen(descriptor, "w") as file:
-        json.dump(document, file)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(new, path)
+class File:
+    """Where a bandit stands among its saved states: a line of generations, each newer than the one before.
+
+    Beside a file with secure noise lies a small one, NAME.generation, which knows the last state of that bandit: the
+    one saved there last, or none any more once something was released after saving. A file that is older than that is a
+    restored copy, or its bandit went on and crashed, or another one that was loaded from the same file went on: in each
+    case going on would release the same people's data a second time, with a second noise. What is not noticed: marker
+    and file restored together, a file copied without its marker, a machine rolled back.
+    A durable file has NAME.lock as well, locked while a bandit has it."""
+
+    def __init__(self) -> None:
+        self.bandit_id = secrets.token_hex(16)
+        self.generation = 0
+        self.steps = -1  # releases in the durable file
+        self.superseded = False
+        self._places: set[Path] = set()  # where the present state was saved to, or loaded from
+        self._lock: int | None = None
+
+    def create(self, bandit: "Bandit", path: Path) -> None:
+        if path.exists():
+            raise BadState(f"Expected no file {path.name} for a new bandit, got one: load it, or choose another name.")
+        self.lock(path)
+        self.save(bandit, path)
+
+    def lock(self, path: Path) -> None:
+        """Held until this process ends or the bandit is gone."""
+        descriptor = os.open(path.with_name(path.name + ".lock"), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(descriptor)
+            raise BadState(f"Expected {path.name} to be free, got one that another bandit has in use.") from None
+        self._lock = descriptor
+
+    def save(self, bandit: "Bandit", path: Path) -> None:
+        """First the file, then its marker: a crash between the two leaves a file that is newer, and loads."""
+        path = path.absolute()
+        self._check(path)
+        self.generation += 1
+        _write(path, _document(bandit, self))
+        if bandit._noise_is_private:
+            self._mark(path)
+            self._places.add(path)
+        if bandit.durable is not None and Path(bandit.durable).absolute() == path:
+            self.steps = bandit._steps
+
+    def released(self, durable: str | Path | None) -> None:
+        """Something was released and is about to be shown: states saved earlier are not the last ones any more. The
+        durable file stays the last one until it is replaced."""
+        kept = {Path(durable).absolute()} if durable is not None else set()
+        places = [path for path in self._places - kept if path.exists()]
+        for path in places:
+            self._check(path)
+        self.generation += 1
+        for path in places:
+            if (_last(path) or (self.bandit_id,))[0] == self.bandit_id:  # else another bandit was saved there since
+                self._mark(path)
+        self._places &= kept
+
+    def resume(self, path: Path, bandit_id: str, generation: int, *, private: bool) -> None:
+        """Take the place of the file that was read; BadState if it is not the last one."""
+        self.bandit_id, self.generation = bandit_id, generation
+        last = _last(path)
+        if last is not None and last[0] != bandit_id:
+            raise BadState(f"Expected {path.name} to be the last state that was saved there, got another bandit's.")
+        self._check(path)
+        if private:
+            self._places.add(path.absolute())
+
+    def _check(self, path: Path) -> None:
+        last = _last(path)
+        if last is not None and last[0] == self.bandit_id and last[1] > self.generation:
+            self.superseded = True
+            raise BadState(
+                f"Expected the last state of the bandit in {path.name}, got an older one: more has been released "
+                "since, and releasing it again would spend the budget twice."
+            )
+
+    def _mark(self, path: Path) -> None:
+        _write(_marker(path), {"bandit": self.bandit_id, "generation": self.generation})
+
+    def __del__(self) -> None:
+        if self._lock is not None:
+            os.close(self._lock)
 
 
 def load(cls: type[B], path: Path) -> B:
@@ -72,20 +130,74 @@ def load(cls: type[B], path: Path) -> B:
     body = json.loads(text)
     if body["bandit"] != cls.__name__:
         raise BadState(f"Expected a saved {cls.__name__} in {path.name}, got a {body['bandit']}.")
-    bandit = cls(**{name: _decode(value) for name, value in body["settings"].items()})
+    file = File()
+    if body["settings"]["durable"] is not None:
+        file.lock(path)
+    file.resume(path, body["id"], body["generation"], private="secure" in (body["settings"].get("source") or {}))
+    bandit = cls(**{name: _decode(value) for name, value in (body["settings"] | {"durable": None}).items()})
     if list(_decode(body["plan"])) != list(map(float, bandit._plan_numbers())):
         raise BadState(f"Expected {path.name} to have the noise that its settings give now, got another calibration.")
     for leaf, value in zip(_leaves(bandit._state), body["state"], strict=True):
         leaf[...] = _decode(value)
-    tickets = getattr(bandit, "_tickets", None)
-    if tickets is not None:
-        ids, features = map(_decode, body["tickets"])
-        tickets.ids[ids % len(tickets.ids)] = ids
-        tickets.features[ids % len(tickets.ids)] = features
+    ids, features = map(_decode, body["tickets"])
+    bandit._tickets.ids[ids % bandit.pending] = ids
+    bandit._tickets.features[ids % bandit.pending] = features
+    bandit._persons.restore(body["persons"])
     for name, value in body["settings"].items():  # drawing the initial state may have moved the generator
         if isinstance(value, dict) and ("simulated" in value or "generator" in value):
             setattr(bandit, name, _decode(value))
+    bandit._file, bandit._released = file, bandit._steps
+    if body["settings"]["durable"] is not None:
+        bandit.durable, file.steps = str(path), bandit._steps
     return bandit
+
+
+def _document(bandit: "Bandit", file: File) -> dict[str, Any]:
+    waiting = np.flatnonzero(bandit._tickets.ids)
+    body = {
+        "bandit": type(bandit).__name__,
+        "id": file.bandit_id,
+        "generation": file.generation,
+        "settings": {f.name: _encode(getattr(bandit, f.name)) for f in dataclasses.fields(bandit) if f.init},
+        "plan": _encode(tuple(map(float, bandit._plan_numbers()))),
+        "state": [_encode(a) for a in _leaves(bandit._state)],
+        "tickets": [_encode(bandit._tickets.ids[waiting]), _encode(bandit._tickets.features[waiting])],
+        "persons": bandit._persons.document(),
+    }
+    text = json.dumps(body, sort_keys=True)
+    return {"format": FORMAT, "version": VERSION, "raw data": True, "sha256": _digest(text), "body": text}
+
+
+def _write(path: Path, document: dict[str, Any]) -> None:
+    """To a new file beside `path`, then in its place, on disk: an interrupted save leaves the old file whole."""
+    new = path.with_name(path.name + ".new")
+    new.unlink(missing_ok=True)
+    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        json.dump(document, file)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(new, path)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _last(path: Path) -> tuple[str, int] | None:
+    """The bandit and generation in the marker beside `path`, None if there is none."""
+    try:
+        document = json.loads(_marker(path).read_text())
+        return str(document["bandit"]), int(document["generation"])
+    except FileNotFoundError:
+        return None
+    except (ValueError, KeyError, TypeError):
+        raise BadState(f"Expected {_marker(path).name} to be readable, got a damaged file.") from None
+
+
+def _marker(path: Path) -> Path:
+    return path.with_name(path.name + ".generation")
 
 
 def _leaves(state: Any) -> list[Any]:
@@ -99,10 +211,18 @@ def _encode(value: Any) -> Any:
         return {"dtype": value.dtype.str, "shape": list(value.shape), "base64": data}
     if isinstance(value, Budget):
         return {"budget": [_encode(float(value.epsilon)), float(value.delta)]}
+    if isinstance(value, Secure):
+        return {"secure": True}
+    if isinstance(value, Path):
+        return str(value)
     if isinstance(value, Simulated):
         return {"simulated": value.generator.bit_generator.state}
     if isinstance(value, Generator):
         return {"generator": value.bit_generator.state}
+    if isinstance(value, Link) and isinstance(value.code, LinkTable):
+        return {"link": [_encode(v) for v in (value.name, tuple(value.code), value.steepest, value.reach)]}
+    if isinstance(value, Link):
+        return value.name
     if isinstance(value, float) and not math.isfinite(value):
         return {"float": str(value)}
     if isinstance(value, np.integer | np.floating):
@@ -118,8 +238,13 @@ def _decode(value: Any) -> Any:
     if "base64" in value:
         raw = np.frombuffer(base64.b64decode(value["base64"]), dtype=np.dtype(value["dtype"]))
         return raw.reshape(value["shape"]).copy()
+    if "secure" in value:
+        return Secure()
     if "budget" in value:
         return Budget(*map(_decode, value["budget"]))
+    if "link" in value:
+        name, table, steepest, reach = map(_decode, value["link"])
+        return Link(name, LinkTable(*table), True, steepest, reach)
     if "float" in value:
         return float(value["float"])
     if "generator" in value:

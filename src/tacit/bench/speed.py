@@ -19,6 +19,7 @@ from tacit.experiments.runner import run_once
 from tacit.experiments.spec import Spec
 from tacit.experiments.table import to_text
 from tacit.privacy.budget import Budget
+from tacit.privacy.noise import Simulated
 
 WORLD = sphere(dim=5, arms=25)
 BUDGET = Budget(1.0, 1e-6)
@@ -36,6 +37,7 @@ def measure(progress: Callable[[float], None]) -> list[dict[str, Any]]:
     others: dict[str, Callable[[int], float]] = {
         "NumPy loop of JointLinUCB (batched)": lambda rounds: numpy_joint_lin_ucb(rounds, "batched"),
         "NumPy loop of JointLinUCB (tree)": lambda rounds: numpy_joint_lin_ucb(rounds, "tree"),
+        "NumPy loop of MLE-UCB (logistic), not private": numpy_mle_ucb,
         "MABWiser LinUCB, not private": mabwiser,
         "contextualbandits LinUCB, not private": contextualbandits,
     }
@@ -110,7 +112,7 @@ def _arrays(state: Any) -> list[Any]:
 
 def numpy_joint_lin_ucb(rounds: int, release: str) -> float:
     """The same algorithm with one NumPy call after another, as one would write it."""
-    bandit = JointLinUCB(dim=5, horizon=rounds, budget=BUDGET, release=release, pending=1)
+    bandit = JointLinUCB(dim=5, horizon=rounds, budget=BUDGET, release=release, pending=1, source=Simulated())
     rng = default_rng(0)
     dim, shift, scale = 5, bandit.regularizer.shift, bandit.contribution.scale
     sub, log_term, log_floor, _offset = bandit.confidence.numbers
@@ -147,6 +149,39 @@ def numpy_joint_lin_ucb(rounds: int, release: str) -> float:
         reward = 1.0 if rng.random() < (1 + x @ theta_star) / 2 else -1.0
         gram += np.outer(x, x)
         moment += reward * x
+    return 1e6 * (time.perf_counter() - started) / rounds
+
+
+def numpy_mle_ucb(rounds: int) -> float:
+    """Logistic rewards, the estimate by Newton's method over all data whenever they have grown by a tenth."""
+    rng = default_rng(0)
+    dim = 5
+    theta_star = 3 * rng.standard_normal(dim) / np.sqrt(dim)
+    theta: Array = np.zeros(dim)
+    hessian: Array = np.eye(dim)
+    inverse: Any = np.eye(dim)
+    rows, rewards, refit = np.zeros((rounds, dim)), np.zeros(rounds), 10
+    started = time.perf_counter()
+    for t in range(rounds):
+        if t >= refit:
+            refit = max(t + 1, int(1.1 * t))
+            for _ in range(20):
+                means = 1 / (1 + np.exp(-rows[:t] @ theta))
+                gradient = rows[:t].T @ (means - rewards[:t]) + theta
+                hessian = (rows[:t].T * (means * (1 - means))) @ rows[:t] + np.eye(dim)
+                step = np.linalg.solve(hessian, gradient)
+                theta = theta - step
+                if np.abs(step).max() < 1e-6:
+                    break
+            inverse = np.linalg.inv(hessian)
+        arms = rng.standard_normal((25, dim))
+        arms /= np.linalg.norm(arms, axis=1, keepdims=True)
+        bonus = np.sqrt(np.einsum("ad,ad->a", arms @ inverse, arms))
+        x = arms[np.argmax(arms @ theta + bonus)]
+        rows[t], rewards[t] = x, rng.random() < 1 / (1 + np.exp(-x @ theta_star))
+        mean = 1 / (1 + np.exp(-x @ theta))
+        hessian = hessian + mean * (1 - mean) * np.outer(x, x)
+        inverse = np.linalg.inv(hessian)
     return 1e6 * (time.perf_counter() - started) / rounds
 
 

@@ -109,7 +109,11 @@ def reward_problem(reward: object, rewards: tuple[float, float]) -> str | None:
     low, high = rewards
     if isinstance(reward, bool) or not isinstance(reward, int | float | np.integer | np.floating):
         return f"Expected a reward that is a number, got {type(reward).__name__}."
-    if not (low <= float(reward) <= high and math.isfinite(reward)):
+    try:
+        inside = low <= float(reward) <= high and math.isfinite(reward)
+    except OverflowError:
+        inside = False
+    if not inside:
         return f"Expected a finite reward in [{low:g}, {high:g}], got one outside."
     return None
 

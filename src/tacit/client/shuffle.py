@@ -84,7 +84,18 @@ class Client(Device):
         reach = self.parameters.reach
         rounded = np.floor(vector * self._plan["grid"] + self._noise.uniforms(vector.size)).astype(np.int64)
         out: Integers = np.clip(rounded, -reach, reach) + reach
-        return out + self._noise.halves(self.parameters.trials, vector.size)
+        out = out + self._noise.halves(self.parameters.trials, vector.size)
+        if self._plan["laplace"] > 0:
+            out = np.clip(out + self._laplace(vector.size), 0, self.parameters.slots)
+        return out
+
+    def _laplace(self, count: int) -> Integers:
+        """Differences of geometric numbers, in floating point: simulation only."""
+        if self._noise.private:
+            raise ValueError("Expected a billboard with coins for people's data, got one with simulated Laplace noise.")
+        drawn = np.floor(-self._plan["laplace"] * np.log(1 - self._noise.uniforms(2 * count))).astype(np.int64)
+        out: Integers = drawn[::2] - drawn[1::2]
+        return out
 
     def contribution(self, x: Array, reward: float) -> Array:
         """v = (curvature svec(weight x x'), moment response x): linearised at the billboard where weights saturate

@@ -11,8 +11,10 @@ from numpy.random import Generator
 from tacit import checks, links
 from tacit.checks import Array
 from tacit.kernels.block import Block
+from tacit.kernels.links import LinkTable
 from tacit.kernels.rewards import BERNOULLI, GAUSSIAN_REWARD, LOGGED, SIGN
 from tacit.kernels.worlds import direction
+from tacit.links import Link
 
 NOISES = ("bounded", "gaussian")
 
@@ -34,13 +36,14 @@ class Environment(ABC):
     dim: int = 5
     arms: int = 20
     radius: float = 1.0
-    link: str = "identity"
+    link: str | Link = "identity"
     noise: str = "bounded"
 
     def __post_init__(self) -> None:
         checks.positive_int(dim=self.dim, arms=self.arms)
         checks.positive(radius=self.radius)
-        links.named(self.link)
+        if self.radius > links.named(self.link).reach:
+            raise ValueError(f"Expected a link known for |z| <= {self.radius:g}, got one for less.")
         checks.one_of(NOISES, noise=self.noise)
         if self.noise == "gaussian" and self.link != "identity":
             raise ValueError(f"Expected link='identity' for Gaussian rewards, got {self.link!r}.")
@@ -100,7 +103,7 @@ class Environment(ABC):
         )
 
     @property
-    def code(self) -> int:
+    def code(self) -> int | LinkTable:
         return links.named(self.link).code
 
     def parameter(self, rng: Generator) -> Array:

@@ -18,7 +18,7 @@ class Tuning(NamedTuple):
     variance: float = 2.0
     ridge: float = 1.5
     explore: float = 0.45
-    share: float = 1.0
+    share: float = 0.7
 
 
 def prior(dim: int, radius: float) -> Posterior:

@@ -23,6 +23,7 @@ from tacit.environments.base import Environment
 from tacit.errors import Interrupted
 from tacit.experiments.result import Result, Run
 from tacit.experiments.spec import Spec
+from tacit.links import named
 
 CURVE = 200  # points of a regret curve
 VERSION = 1  # of what a kept run means: raise it when a change makes old ones wrong
@@ -129,7 +130,7 @@ def run_once(spec: Spec, world: Environment, horizon: int, seed: int, run: int, 
         label=spec.label,
         env=world.name.replace("_", "-"),
         options=spec.plain_options(),
-        setting=dataclasses.asdict(world),
+        setting=dataclasses.asdict(world) | {"link": named(world.link).name},
         epsilon=budget.epsilon if budget is not None else None,
         delta=budget.delta if budget is not None else None,
         horizon=rounds,

@@ -11,10 +11,11 @@ from tacit.bandits.embedded import Embedded
 from tacit.bandits.face import Bandit
 from tacit.bandits.server import Server
 from tacit.environments.base import Environment
+from tacit.links import Link
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Simulated
 
-FROM_THE_RUN = {"horizon", "source", "policy", "pending"}
+FROM_THE_RUN = {"horizon", "source", "policy", "pending", "durable"}
 
 
 class Spec:
@@ -95,10 +96,13 @@ def kebab(name: str) -> str:
 
 
 def _short(value: Any) -> str:
+    value = _plain(value)
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_plain(v) for v in value]
+    if isinstance(value, Link):
+        return value.name
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value

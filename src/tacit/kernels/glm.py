@@ -7,7 +7,9 @@ import numpy as np
 
 from tacit.kernels.compile import inlined, kernel
 from tacit.kernels.linalg import ROOT2, smat
-from tacit.kernels.links import IDENTITY, PROBIT, link_mean, link_slope
+from tacit.kernels.links import IDENTITY, PROBIT, TABLE, kind, link_mean, link_slope
+
+TINY = 1e-150
 
 
 class Posterior(NamedTuple):
@@ -23,30 +25,40 @@ class Posterior(NamedTuple):
 
 @kernel
 def linearize(x, y, posterior, link, low, high):
-    """(weight, response) of one user: A = weight x x', b = response x, at the public posterior; (0, 0) if x = 0.
+    """(weight, response) of one user: A = weight x x', b = response x, at the public posterior; (0, 0) if x = 0, or so
+    near that its norm cannot be computed: squares below 1e-308 lose their digits, and x / |x| its length of 1.
 
     With z = <x, theta>, s^2 = x' P^-1 x and k = 1 / sqrt(1 + s^2) (probit) or 1 / sqrt(1 + pi s^2 / 8) (logistic), the
     mean over the posterior is mu(k z) to first order; v = k z, u = 1 / (max(mu(v), 1 - mu(v)) |x|):
         weight = k u mu'(v),  response = u (r - mu(v) + mu'(v) v),  r = (y - low) / (high - low).
-    identity: weight = 1 / |x|, response = y / (max |reward| |x|)."""
+    identity: weight = 1 / |x|, response = y / (max |reward| |x|).
+    A link given by a table: k = 1 / sqrt(1 + 2 pi mu'(0)^2 s^2), which is the above for probit and logistic, and
+    u = 1 / (m |x|) with m the largest of mu, 1 - mu and |r - mu + mu' v| for r = 0, 1: |response| |x| <= 1 always."""
     d = x.size
     norm, z, s = 0.0, 0.0, 0.0
     for i in range(d):
         norm += x[i] * x[i]
     norm = math.sqrt(norm)
-    if norm == 0.0:
+    if norm < TINY:
         return 0.0, 0.0
     bounded = min(max(y, low), high)
-    if link == IDENTITY:
+    number = kind(link)
+    if number == IDENTITY:
         return 1.0 / norm, bounded / (max(abs(low), abs(high)) * norm)
     for i in range(d):
         z += x[i] * posterior.theta[i]
         for j in range(d):
             s += x[i] * posterior.inverse[i, j] * x[j]
-    k = 1.0 / math.sqrt(1.0 + s) if link == PROBIT else 1.0 / math.sqrt(1.0 + math.pi * s / 8.0)
+    if number == TABLE:
+        k = 1.0 / math.sqrt(1.0 + 2.0 * math.pi * link_slope(link, 0.0) ** 2 * s)
+    else:
+        k = 1.0 / math.sqrt(1.0 + s) if number == PROBIT else 1.0 / math.sqrt(1.0 + math.pi * s / 8.0)
     v = k * z
     mean, slope = link_mean(link, v), link_slope(link, v)
-    u = 1.0 / (max(mean, 1.0 - mean) * norm)
+    most = max(mean, 1.0 - mean)
+    if number == TABLE:
+        most = max(most, abs(mean - slope * v), abs(1.0 - mean + slope * v))
+    u = 1.0 / (most * norm)
     return k * u * slope, u * ((bounded - low) / (high - low) - mean + slope * v)
 
 
@@ -78,9 +90,11 @@ def fit(released, scale, unit, std, radius, tuning, posterior):
     Along eigenvector k of A (eigenvalues clipped at 0), with e^2 = std^2 (unit^2 + radius^2 / scale^2) the variance of
     b - A theta* from the noise, c that of the rewards per unit of curvature, t^2 = radius^2 / d the prior's:
         precision_k = lambda^2 / (c lambda + e^2) + 1 / t^2
-        theta_k     = b_k / (lambda + shrink (c / t^2 + e / t)), projected on |theta| <= radius
         centre_k    = lambda / (c lambda + e^2) b_k / precision_k
-        spread_k    = explore max(0, 1 - lambda / (share mean lambda)) / sqrt(precision_k)
+        h_k         = max(0, 1 - lambda / (share mean lambda)): how much it was sampled too little
+        theta_k     = b_k / (lambda + shrink (c / t^2 + e / t)), moved to centre_k by h_k^2 (where little was sampled,
+                      b_k is mostly noise that stays for long), then projected on |theta| <= radius
+        spread_k    = explore h_k / sqrt(precision_k)
     tuning = (c, shrink, explore, share)."""
     d = posterior.theta.size
     c, shrink, explore, share = tuning[0], tuning[1], tuning[2], tuning[3]
@@ -100,12 +114,11 @@ def fit(released, scale, unit, std, radius, tuning, posterior):
         value = values[k]
         informed = value / (c * value + noise * noise) if value > 0.0 else 0.0
         posterior.precision[k] = value * informed + 1.0 / (prior * prior)
-        posterior.spread[k] = 0.0
-        if value < share * mean or mean == 0.0:
-            posterior.spread[k] = explore * (1.0 - (value / (share * mean) if mean > 0.0 else 0.0))
-            posterior.spread[k] /= math.sqrt(posterior.precision[k])
+        lacking = max(0.0, 1.0 - value / (share * mean)) if mean > 0.0 else 1.0
+        posterior.spread[k] = explore * lacking / math.sqrt(posterior.precision[k])
         posterior.centre[k] = informed * moment[k] / posterior.precision[k]
-        posterior.theta[k] = moment[k] / (value + shrink * (c / (prior * prior) + noise / prior))
+        direct = moment[k] / (value + shrink * (c / (prior * prior) + noise / prior))
+        posterior.theta[k] = direct + lacking * lacking * (posterior.centre[k] - direct)
         total += posterior.theta[k] ** 2
     inside = min(1.0, radius / math.sqrt(total)) if total > 0.0 else 1.0
     posterior.axes[:] = axes

@@ -19,7 +19,7 @@ HALVINGS = 60
 class Rule(NamedTuple):
     """Public numbers."""
 
-    link: int
+    link: Any
     published: bool  # recompute when raw contexts say so
     low: float  # rewards
     high: float
@@ -34,6 +34,7 @@ class Rule(NamedTuple):
     step: float  # times 1 / (smoothness by the released matrix)
     most_o: int  # calls of the optimiser under Criterion I, at most
     most_tau: int  # and under Criterion II
+    cell: float  # gradients are rounded to whole cells and noise is in cells; 0: floats, for experiments
 
 
 class Design(NamedTuple):
@@ -212,9 +213,10 @@ def due_tau(counts, design, rule):
 
 
 @kernel
-def release_gradient(data, count, explored, theta, link, noise, out):
+def release_gradient(data, count, explored, theta, link, cell, noise, out):
     """out = noise + sum of (mu(<x, theta>) - r) x over the data in T_o (explored = 1) or outside it (0). RELEASED: all
-    that the descent sees of the data."""
+    that the descent sees of the data. With cell > 0 each gradient is rounded to whole cells and noise is whole numbers:
+    sums of floats that are whole numbers below 2^53 are exact, in any order."""
     d = theta.size
     out[:] = noise
     for s in range(count):
@@ -223,8 +225,14 @@ def release_gradient(data, count, explored, theta, link, noise, out):
             for i in range(d):
                 z += data.x[s, i] * theta[i]
             residual = link_mean(link, z) - data.r[s]
-            for i in range(d):
-                out[i] += residual * data.x[s, i]
+            if cell > 0.0:
+                for i in range(d):
+                    out[i] += np.rint(residual * data.x[s, i] / cell)
+            else:
+                for i in range(d):
+                    out[i] += residual * data.x[s, i]
+    if cell > 0.0:
+        out *= cell
 
 
 @kernel
@@ -267,7 +275,7 @@ def descend(data, count, explored, noise, rule, design, out):
     rate = rule.step / (shrink + smooth)
     into_ball(theta, rule.radius)
     for n in range(noise.shape[0]):
-        release_gradient(data, count, explored, theta, rule.link, noise[n], sums)
+        release_gradient(data, count, explored, theta, rule.link, rule.cell, noise[n], sums)
         for i in range(d):
             theta[i] -= rate * (sums[i] + shrink * theta[i])
         if explored == 0:

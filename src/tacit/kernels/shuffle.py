@@ -1,7 +1,8 @@
 """Shuffled sums in simulation: every user's rounding and coins, drawn as the device draws them, and batches in one
 loop.
 
-A plan is a row of numbers (users, grid cells per unit, reach, trials): see aggregators.shuffle.calibration."""
+A plan is a row of numbers (users, grid cells per unit, reach, trials, Laplace scale in cells): see
+aggregators.shuffle.calibration."""
 
 import math
 from typing import Any, NamedTuple
@@ -14,7 +15,7 @@ from tacit.kernels.glm import Posterior, fit, glm_contribute, thompson
 from tacit.kernels.linalg import square_norm
 from tacit.kernels.rounds import outcome
 
-PLANNED, GRID, REACH, TRIALS = 0, 1, 2, 3
+PLANNED, GRID, REACH, TRIALS, LAPLACE = 0, 1, 2, 3, 4
 USERS, BATCH = 0, 1
 THOMPSON, UCB, GREEDY, ELIMINATION = 0, 1, 2, 3
 
@@ -59,16 +60,22 @@ def randomize(rng, vector, plan, sums):
             sums[i] += ones(rng.random())
         u = rng.random() / last
         sums[i] += ones((u - math.floor(u)) * last)
+    if plan[LAPLACE] > 0.0:
+        for i in range(vector.size):
+            up = math.floor(-plan[LAPLACE] * math.log(1.0 - rng.random()))
+            sums[i] += np.int64(up) - np.int64(math.floor(-plan[LAPLACE] * math.log(1.0 - rng.random())))
 
 
 @kernel
 def close_batch(reports, sums, plan, fading, state):
     """Add a shuffled batch: (sum - reports (reach + trials / 2)) / grid, its noise of variance
-    reports (trials + 1) / (4 grid^2) at most. What was there fades. Changes state but for the posterior."""
+    reports ((trials + 1) / 4 + 2 laplace^2) / grid^2 at most. What was there fades. Changes state but for the
+    posterior."""
     for i in range(sums.size):
         centred = np.float64(sums[i]) - reports * (plan[REACH] + 0.5 * plan[TRIALS])
         state.sums[i] = fading * state.sums[i] + centred / plan[GRID]
-    state.variance[0] = fading * fading * state.variance[0] + reports * (plan[TRIALS] + 1.0) / (4.0 * plan[GRID] ** 2)
+    each = (plan[TRIALS] + 1.0) / 4.0 + 2.0 * plan[LAPLACE] ** 2
+    state.variance[0] = fading * fading * state.variance[0] + reports * each / plan[GRID] ** 2
     state.counts[USERS] += reports
     state.counts[BATCH] += 1
 

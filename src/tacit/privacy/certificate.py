@@ -5,17 +5,20 @@ import math
 import msgspec
 
 from tacit.privacy.budget import Budget
-from tacit.privacy.ledger import GaussianRelease, LocalRelease, Release, ShuffledRelease, epsilon_of
+from tacit.privacy.ledger import GaussianRelease, LocalRelease, Release, ShuffledRelease, epsilon_of, grid_delta
 from tacit.privacy.noise import Source
 
 UNIT = "one user: one round's whole arm set and reward"
 RELATION = "replace one user; later users may be chosen adaptively"
+GROUPS = (2, 5, 10)  # rounds of one person for which a certificate that protects single rounds says what epsilon is
 
 
 class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     """What is guaranteed. `epsilon` is recomputed from the noise in use (None: no privacy); `spent` is what the
     releases so far have cost the user they cost most; `private` is false where the claim does not hold for a
-    person's data, and `caveats` say why."""
+    person's data, and `caveats` say why. `group`: epsilon at the same delta for a person with so many rounds, where one
+    round is the unit. `distance`: total variation between the noise drawn and the law that is accounted for (None:
+    floats, unknown); `grid_delta`: the part of delta that the grid costs."""
 
     bandit: str
     model: str
@@ -27,6 +30,9 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     unit: str = UNIT
     relation: str = RELATION
     source: str = "none"
+    distance: float | None = None
+    grid_delta: float = 0.0
+    group: dict[int, float] = {}
     releases: tuple[Release, ...] = ()
     caveats: tuple[str, ...] = ()
 
@@ -48,6 +54,13 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
         rows += [("holds for", "people's data" if self.private else "experiments only: see the caveats")]
         if self.epsilon is not None:
             rows += [("unit", self.unit), ("neighbours", self.relation), ("noise", self.source)]
+            if self.distance is not None:
+                law = "none: exact" if self.distance == 0 else f"{self.distance:.3g}"
+                cost = f"{self.grid_delta:.2g}" if self.grid_delta > 1e-15 else "less than 1e-15"
+                rows += [("distance", f"{law}; the grid costs {cost} of delta")]
+            rows += [("a person's", ", ".join(f"{k} rounds: epsilon {e:.4g}" for k, e in self.group.items()))] * bool(
+                self.group
+            )
         lines += [f"  {name:<14}{text}" for name, text in rows]
         for release in self.releases:
             lines += ["", f"  {release.name}: {release.statistic}"]
@@ -66,9 +79,11 @@ def joint_certificate(
     spent: tuple[Release, ...],
     source: Source,
     rounds: int,
+    person: int | None = None,
+    unnamed: int = 0,
 ) -> Certificate:
     """The certificate of a bandit whose releases are all that leaves a trusted curator; `rounds` is the horizon, or
-    the number of choices so far."""
+    the number of choices so far; `person`: the most rounds of one person, `unnamed`: choices made without an id."""
     if budget.epsilon == math.inf:
         return plain_certificate(bandit, "No noise is added: epsilon is infinite.")
     caveats = []
@@ -79,6 +94,16 @@ def joint_certificate(
             f"delta {budget.delta:g} is at or above 1/rounds = {1 / rounds:.3g}: "
             "it would allow revealing a user outright."
         )
+    unit, relation, group = UNIT, RELATION, {}
+    if person is not None:
+        unit = f"one person: the arm sets and rewards of at most {person} rounds (enforced with person=, else assumed)"
+        relation = "replace one person in all rounds; the others may be chosen adaptively"
+        if unnamed:
+            caveats.append(
+                f"That nobody has more than {person} rounds is assumed for the {unnamed} choices made without person=."
+            )
+    elif all(isinstance(release, GaussianRelease) for release in releases):
+        group = {k: epsilon_of(releases, budget.delta, rounds=k) for k in GROUPS}
     return Certificate(
         bandit=bandit,
         model="joint",
@@ -87,7 +112,12 @@ def joint_certificate(
         delta=budget.delta,
         budget=budget.epsilon,
         spent=epsilon_of(spent, budget.delta),
+        unit=unit,
+        relation=relation,
         source=source.description,
+        distance=getattr(source, "distance", None),
+        grid_delta=grid_delta(releases, epsilon),
+        group=group,
         releases=releases,
         caveats=tuple(caveats),
     )
@@ -183,12 +213,14 @@ def plain_certificate(bandit: str, caveat: str) -> Certificate:
 
 def _details(release: Release) -> list[tuple[str, str]]:
     if isinstance(release, GaussianRelease):
-        return [
-            ("sensitivity D (l2)", f"{release.sensitivity:.6g}"),
-            ("column norm c", f"{release.column_norm:.6g}"),
-            ("sigma", f"{release.sigma:.6g}"),
-            ("mu = D c / sigma", "inf" if release.mu == math.inf else f"{release.mu:.6g}"),
-        ]
+        rows = [("sensitivity D (l2)", f"{release.sensitivity:.6g}"), ("column norm c", f"{release.column_norm:.6g}")]
+        rows += [("rounds a person k", f"{release.rounds}")] * (release.rounds > 1)
+        rows += [("sigma", f"{release.sigma:.6g}")]
+        if release.grid:
+            exponent = round(math.log2(release.grid))
+            rows += [("grid", f"multiples of 2^{exponent}, sigma = {release.sigma / release.grid:.4g} of them")]
+        formula = "mu = k D c / sigma" if release.rounds > 1 else "mu = D c / sigma"
+        return [*rows, (formula, "inf" if release.mu == math.inf else f"{release.mu:.6g}")]
     if isinstance(release, LocalRelease):
         return [("sensitivity D (l2)", f"{release.sensitivity:.6g}"), ("noise std per number", f"{release.std:.6g}")]
     if isinstance(release, ShuffledRelease):

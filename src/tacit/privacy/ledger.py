@@ -10,26 +10,43 @@ from collections.abc import Sequence
 import msgspec
 
 from tacit.errors import BudgetExceeded
-from tacit.privacy import gaussian
+from tacit.privacy import discrete, gaussian
 from tacit.privacy.budget import Budget
 from tacit.privacy.composition import repeated_epsilon
 
 
 class GaussianRelease(msgspec.Struct, frozen=True, tag="gaussian"):
-    """Linear statistics released through a factorisation with Gaussian noise: mu = sensitivity column_norm / sigma.
+    """Linear statistics released through a factorisation with Gaussian noise: mu = rounds sensitivity column_norm /
+    sigma.
 
     column_norm is the largest l2 norm of a column of the encoder: how often, and how strongly, one user's
-    contribution enters what is released."""
+    contribution enters what is released. rounds: how many rounds of one person may be replaced together; their shifts
+    add up to at most so many times that of one (attained by k equal changes in one step).
+    grid > 0: the noise is a discrete Gaussian of parameter sigma on multiples of grid, `numbers` of them in all, and mu
+    includes what that costs (privacy.discrete)."""
 
     name: str
     statistic: str
     sensitivity: float
     column_norm: float
     sigma: float
+    rounds: int = 1
+    grid: float = 0.0
+    numbers: int = 0
+
+    @property
+    def continuous(self) -> float:
+        """mu of the continuous Gaussian of the same sigma."""
+        return self.rounds * self.sensitivity * self.column_norm / self.sigma if self.sigma else math.inf
 
     @property
     def mu(self) -> float:
-        return self.sensitivity * self.column_norm / self.sigma if self.sigma else math.inf
+        return discrete.mu(self.continuous, self.sigma / self.grid) if self.grid and self.sigma else self.continuous
+
+    @property
+    def factors(self) -> tuple[float, float]:
+        """Pointwise, between this noise and the one whose mu it is: logarithms, up and down."""
+        return discrete.factors(self.sigma / self.grid, self.numbers) if self.grid and self.sigma else (0.0, 0.0)
 
 
 class RepeatedRelease(msgspec.Struct, frozen=True, tag="repeated"):
@@ -71,16 +88,31 @@ class LocalRelease(msgspec.Struct, frozen=True, tag="local"):
 Release = GaussianRelease | RepeatedRelease | ShuffledRelease | LocalRelease
 
 
-def epsilon_of(releases: Sequence[Release], delta: float) -> float:
-    """epsilon at delta of all releases together."""
+def epsilon_of(releases: Sequence[Release], delta: float, *, rounds: int = 1) -> float:
+    """epsilon at delta of all releases together, for replacing `rounds` times as many rounds as each is made for."""
     gaussians = [r for r in releases if isinstance(r, GaussianRelease)]
     repeated = [r for r in releases if isinstance(r, RepeatedRelease)]
     if not repeated:
-        return gaussian.epsilon(math.hypot(*(r.mu for r in gaussians)), delta) if gaussians else 0.0
+        if not gaussians:
+            return 0.0
+        up, down = _factors(gaussians)
+        return up + down + gaussian.epsilon(rounds * math.hypot(*(r.mu for r in gaussians)), delta * math.exp(-up))
+    if rounds > 1:
+        raise ValueError("Expected Gaussian releases for several rounds of one person, got others.")
     if gaussians or len(repeated) > 1:
         raise ValueError("Expected either Gaussian releases or a single repeated one, got a mixture.")
     one = repeated[0]
     return repeated_epsilon(one.epsilon0, one.delta0, one.count, delta)
+
+
+def grid_delta(releases: Sequence[Release], epsilon: float) -> float:
+    """What the grid costs in delta at epsilon: the bound for discrete noise less the continuous Gaussian's curve."""
+    gaussians = [r for r in releases if isinstance(r, GaussianRelease)]
+    if not gaussians or epsilon == math.inf:
+        return 0.0
+    up, down = _factors(gaussians)
+    bound = math.exp(up) * gaussian.delta(max(0.0, epsilon - up - down), math.hypot(*(r.mu for r in gaussians)))
+    return max(0.0, bound - gaussian.delta(epsilon, math.hypot(*(r.continuous for r in gaussians))))
 
 
 def check(releases: Sequence[Release], budget: Budget) -> float:
@@ -94,3 +126,7 @@ def check(releases: Sequence[Release], budget: Budget) -> float:
             "from the noise that would be used."
         )
     return computed
+
+
+def _factors(releases: Sequence[GaussianRelease]) -> tuple[float, float]:
+    return math.fsum(r.factors[0] for r in releases), math.fsum(r.factors[1] for r in releases)

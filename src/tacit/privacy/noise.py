@@ -1,16 +1,29 @@
-"""Where noise comes from. One interface; simulation is the first source.
+"""Where noise comes from: exact integers from the operating system's entropy, or fast floats for experiments.
 
-A source fills rows with fresh noise of a law (kind, scale, degrees of freedom). `private` says whether what it draws
-can carry a privacy claim; `description` goes into the certificate. A cryptographic source on a grid has its place
-here: a class with the same three names."""
+`private` says whether what a source draws can carry a privacy claim; `description` goes into the certificate."""
 
-from typing import Protocol
+import functools
+import importlib.util
+import os
+import queue
+import threading
+import weakref
+from collections.abc import Callable
+from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 from numpy.random import Generator, SeedSequence, default_rng
 
 from tacit.checks import Array
+from tacit.errors import NotSecure
 from tacit.kernels.continual import draw_rows
+from tacit.kernels.noise import SILENT
+
+Integers = npt.NDArray[np.int64]
+AHEAD = 4  # requests that numbers are kept for
+MOST_AHEAD = 1 << 16  # numbers kept, at most
+_started: dict[str, Any] = {}  # the thread that draws ahead: its process and its queue
 
 
 class Source(Protocol):
@@ -20,7 +33,7 @@ class Source(Protocol):
     description: str
 
     def rows(self, count: int, size: int, law: Array) -> Array:
-        """`count` fresh noise vectors of length `size`."""
+        """`count` fresh noise vectors of length `size`: floats of a law (kind, scale, degrees of freedom)."""
         ...
 
 
@@ -40,3 +53,102 @@ class Simulated:
 
     def __repr__(self) -> str:
         return "Simulated()"
+
+
+class Secure:
+    """Exact discrete Gaussians, on integers, from a cryptographic generator: what a privacy claim rests on.
+
+    Guarantee: independent draws whose law is the discrete Gaussian exactly (distance 0), by OpenDP's sampler (Canonne,
+    Kamath & Steinke 2020, arXiv:2004.00010, in rational arithmetic), from OpenSSL's generator seeded by the operating
+    system. There is no seed to give and none is stored.
+    Drawn ahead: a thread keeps numbers for the next AHEAD requests, so that what a request takes does not depend on the
+    draws, as long as requests come more slowly than the sampler (tens of thousands of numbers a second).
+    Numbers drawn ahead have touched no data: they live in memory only, each leaves once, and those of the parent are
+    dropped in a forked child (OpenSSL reseeds itself there).
+    """
+
+    private = True
+    description = "secure (discrete Gaussian, exact, OpenDP; OpenSSL's generator, seeded by the operating system)"
+    distance = 0.0  # total variation between what is drawn and the discrete Gaussian
+
+    def __init__(self) -> None:
+        if importlib.util.find_spec("opendp") is None:
+            raise NotSecure(
+                "Expected OpenDP for noise that protects people's data, got none: pip install opendp. "
+                "For experiments without protection: source=Simulated(seed)."
+            )
+        self._forget()
+
+    def _forget(self) -> None:
+        self._process = os.getpid()
+        self._lock = threading.Lock()
+        self._pools: dict[float, list[int]] = {}
+        self._wanted: dict[float, int] = {}
+
+    def rows(self, count: int, size: int, law: Array) -> Array:
+        if law[0] != SILENT:
+            raise NotSecure("Expected integer noise from a secure source, got a request for floats.")
+        return np.zeros((count, size))
+
+    def integers(self, count: int, size: int, cells: float) -> Integers:
+        """`count` fresh vectors of length `size` of discrete Gaussians of parameter `cells`."""
+        need = count * size
+        if os.getpid() != self._process:
+            self._forget()
+        with self._lock:
+            pool = self._pools.get(cells, [])
+            taken, self._pools[cells] = pool[:need], pool[need:]
+        if len(taken) < need:
+            taken += _sampler(cells)(need - len(taken))
+        self.expect(need, cells)
+        return np.array(taken, np.int64).reshape(count, size)
+
+    def expect(self, need: int, cells: float) -> None:
+        """Have numbers drawn ahead for requests of `need` of them."""
+        if os.getpid() != self._process:
+            self._forget()
+        with self._lock:
+            self._wanted[cells] = max(self._wanted.get(cells, 0), min(AHEAD * need, MOST_AHEAD))
+        _worker().put(weakref.ref(self))
+
+    def fill(self) -> None:
+        """Draw what is missing of the numbers that are expected: what the worker does."""
+        with self._lock:
+            missing = {cells: wanted - len(self._pools.get(cells, [])) for cells, wanted in self._wanted.items()}
+        for cells, count in missing.items():
+            drawn = _sampler(cells)(max(0, count))
+            with self._lock:
+                self._pools[cells] = self._pools.get(cells, []) + drawn
+
+    def __repr__(self) -> str:
+        return "Secure()"
+
+
+def _worker() -> "queue.SimpleQueue[weakref.ref[Secure]]":
+    """Where to leave a source that wants numbers drawn ahead: one thread a process serves them all."""
+    if _started.get("process") != os.getpid():
+        _started.update(process=os.getpid(), requests=queue.SimpleQueue())
+        threading.Thread(target=_serve, args=(_started["requests"],), daemon=True, name="tacit noise").start()
+    requests: queue.SimpleQueue[weakref.ref[Secure]] = _started["requests"]
+    return requests
+
+
+def _serve(requests: "queue.SimpleQueue[weakref.ref[Secure]]") -> None:
+    while True:
+        source = requests.get()()
+        if source is not None:
+            source.fill()
+        del source
+
+
+@functools.lru_cache(maxsize=64)
+def _sampler(cells: float) -> Callable[[int], list[int]]:
+    """What draws so many discrete Gaussians of parameter `cells`, a float that is taken as the rational it is."""
+    from opendp.domains import atom_domain, vector_domain  # a quarter of a second, so only when it is needed
+    from opendp.measurements import make_gaussian
+    from opendp.metrics import l2_distance
+    from opendp.mod import enable_features
+
+    enable_features("contrib")
+    release = make_gaussian(vector_domain(atom_domain(T="i64")), l2_distance(T="f64"), scale=float(cells))
+    return lambda count: list(release([0] * count)) if count else []

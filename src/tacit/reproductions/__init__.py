@@ -5,7 +5,17 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tacit.experiments.runner import Progress
-from tacit.reproductions import figure1, ldp_figure1, ldp_table1, shariff_d1, shariff_d2, shariff_d3, suite, table2
+from tacit.reproductions import (
+    figure1,
+    ldp_figure1,
+    ldp_table1,
+    shariff_d1,
+    shariff_d2,
+    shariff_d3,
+    shuffle,
+    suite,
+    table2,
+)
 from tacit.reproductions.outcome import Outcome
 
 REPRODUCTIONS: dict[str, Callable[..., Outcome]] = {
@@ -18,6 +28,7 @@ REPRODUCTIONS: dict[str, Callable[..., Outcome]] = {
     "ldp-figure1": ldp_figure1.reproduce,
     "ldp-table1": ldp_table1.reproduce,
     "suite": suite.reproduce,
+    "shuffle": shuffle.reproduce,
 }
 NAMES = tuple(REPRODUCTIONS)
 

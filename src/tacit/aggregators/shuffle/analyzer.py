@@ -42,6 +42,7 @@ class Analyzer:
     dropout: float = 0.0
     malicious: float = 0.0
     calibration: str = "exact"
+    _fixed: list[tuple[Plan, float]] = field(default_factory=list, init=False, repr=False, compare=False)
     _plans: list[Plan] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -55,8 +56,19 @@ class Analyzer:
         if self.dropout + self.malicious >= 1:
             raise ValueError("Expected dropout and malicious users to leave some honest ones, got none.")
 
+    def fix(self, plan: Plan, *, spread: float) -> None:
+        """One plan for every batch, with Laplace noise of that many cells: simulation of another mechanism, whose
+        guarantee its caller computes."""
+        self._fixed.append((plan, spread))
+
+    @property
+    def spread(self) -> float:
+        return self._fixed[0][1] if self._fixed else 0.0
+
     def plan(self, batch: int) -> Plan:
         """Of batch 0, 1, ..."""
+        if self._fixed:
+            return self._fixed[0][0]
         while len(self._plans) <= batch:
             self._plans.append(self._make(math.ceil(self.first * self.growth ** len(self._plans))))
         return self._plans[batch]
@@ -103,7 +115,10 @@ class Analyzer:
             left -= self.plan(last).users
             last += 1
         plans = [self.plan(k) for k in range(last + 1)]
-        return np.array([[p.users, p.scale, p.reach, p.trials] for p in plans], np.float64)
+        return np.array([self.row(plan) for plan in plans])
+
+    def row(self, plan: Plan) -> Array:
+        return np.array([plan.users, plan.scale, plan.reach, plan.trials, self.spread], np.float64)
 
     def parameters(self, batch: int, digest: bytes) -> Parameters:
         plan = self.plan(batch)

@@ -39,6 +39,7 @@ More users than planned only add independent noise, which is post-processing.
 
 import functools
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -97,6 +98,11 @@ def epsilon(plan: Plan, delta: float, reported: int | None = None) -> float:
     def enough(at: float) -> bool:
         return delta_of(trials, plan.size, plan.scale * plan.sensitivity, at) <= delta
 
+    return smallest(enough)
+
+
+def smallest(enough: Callable[[float], bool]) -> float:
+    """The least epsilon up to LARGEST that is enough, rounded up; inf if none is."""
     low, high = 0.0, 0.25
     while not enough(high):
         low, high = high, 2 * high

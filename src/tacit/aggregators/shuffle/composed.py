@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tacit.aggregators.shuffle.calibration import Plan, closeness, gaussian_delta
+from tacit.aggregators.shuffle.calibration import Plan, closeness, gaussian_delta, smallest
 from tacit.privacy.budget import Budget
 
 TRIALS = 1 << 26  # coins of all users in each coordinate of each sum: more cost bits, not noise
@@ -55,18 +55,17 @@ def composed_epsilon(plans: Sequence[tuple[Plan, int]], delta: float) -> float:
     square = sum(
         times * ((plan.scale * plan.sensitivity * (1 + 1e-9) + math.sqrt(plan.size)) / s) ** 2 for plan, times in plans
     )
-    low, high = 0.0, 64.0
-    while high - low > 1e-7 * high:
-        middle = (low + high) / 2
-        enough = _delta(trials, total, math.sqrt(square), middle) <= delta
-        low, high = (low, middle) if enough else (middle, high)
-    return high
+
+    def enough(at: float) -> bool:
+        return _delta(trials, total, math.sqrt(square), at) <= delta
+
+    return smallest(enough)
 
 
 @functools.lru_cache(maxsize=256)
 def _mu(budget: Budget, trials: int, total: int) -> float:
     low, high = 0.0, 20.0
-    while high - low > 1e-6 * high:
+    while high - low > 1e-6 * high and high > 1e-9:
         middle = (low + high) / 2
         good = _delta(trials, total, middle, budget.epsilon) <= budget.delta
         low, high = (middle, high) if good else (low, middle)

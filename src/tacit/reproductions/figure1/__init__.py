@@ -3,12 +3,16 @@ T = 15000) and probit (S = 3, T = 5000), beside the non-private references."""
 
 from pathlib import Path
 
+import numpy as np
+
 from tacit.bandits import GLMUCB, GLOC, MLEUCB, ECOLog, JointGLM, JointGLMRare, LinUCB, RSGLinUCB
+from tacit.bounds import glm_lower
 from tacit.environments import ball
 from tacit.experiments import figure
 from tacit.experiments.runner import Progress, simulate
 from tacit.experiments.spec import Spec
 from tacit.experiments.table import render
+from tacit.links import named
 from tacit.privacy.budget import Budget
 from tacit.reproductions.outcome import Finding, Outcome, mean
 
@@ -48,7 +52,12 @@ def _reproduce(
     )
     canvas, axes = figure.subplots(1, 1, width=7.0, height=4.6)
     figure.draw_panel(axes[0, 0], result.groups())
-    axes[0, 0].set(yscale="log", ylim=(5, None))
+    budget = Budget(1.0, DELTA)
+    at = np.geomspace(rounds / 100, rounds, 50).astype(int)
+    lower = [glm_lower(named(link), dim=5, horizon=int(t), radius=radius, budget=budget) for t in at]
+    axes[0, 0].plot(at, lower, color="black", linewidth=1, linestyle=":", label="lower bound, worst world, ε=1")
+    axes[0, 0].set(yscale="log", ylim=(1, None))
+    figure.below(axes[0, 0])
     axes[0, 0].set_title(f"{link}, d = 5, K = 20, S = {radius:g}, δ = {DELTA}", loc="left")
     figure.save(canvas, out / "figure.png")
     title = f"Figure 1 ({link}): regret over {rounds:,} rounds, d = 5, K = 20, S = {radius:g}, δ = {DELTA}"

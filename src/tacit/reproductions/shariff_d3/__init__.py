@@ -7,6 +7,7 @@ import json
 import math
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from tacit.experiments.runner import Progress, simulate
 from tacit.experiments.spec import Spec
 from tacit.experiments.table import number, to_text
 from tacit.privacy.budget import Budget
+from tacit.privacy.noise import Simulated
 from tacit.reproductions.outcome import Finding, Outcome, part
 
 BUDGET = Budget(1.0, 0.1)
@@ -37,7 +39,7 @@ def reproduce(*, quick: bool, runs: int | None, out: Path, progress: Progress | 
     points = 5 if quick else 6
     results = []
     for i, (name, options) in enumerate(VARIANTS.items()):
-        plain = JointLinUCB(dim=5, horizon=horizon, budget=BUDGET, pending=1, **options)  # type: ignore[arg-type]
+        plain = JointLinUCB(dim=5, horizon=horizon, budget=BUDGET, pending=1, source=Simulated(), **options)  # type: ignore[arg-type]
         specs = [
             Spec(
                 JointLinUCB,
@@ -53,10 +55,8 @@ def reproduce(*, quick: bool, runs: int | None, out: Path, progress: Progress | 
         results.append(simulate(specs, worlds, horizon=horizon, runs=runs, seed=53, out=out, progress=report))
     result = Result([run for each in results for run in each.runs])
     curves = {(name, g): _curve(result, name, g) for name in VARIANTS for g in GAPS}
-    usual = {
-        name: JointLinUCB(dim=5, horizon=horizon, budget=BUDGET, pending=1, **options).regularizer.floor  # type: ignore[arg-type]
-        for name, options in VARIANTS.items()
-    }
+    known: dict[str, Any] = {"dim": 5, "horizon": horizon, "budget": BUDGET, "pending": 1, "source": Simulated()}
+    usual = {name: JointLinUCB(**(known | options)).regularizer.floor for name, options in VARIANTS.items()}
     _draw(curves, usual, out / "figure.png")
     title = f"Shariff & Sheffet 2018, D.3: regret against the shift, {horizon:,} rounds, ε = 1, δ = 0.1"
     return Outcome(title, result, _findings(curves), _table(curves))

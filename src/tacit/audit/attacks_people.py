@@ -1,0 +1,96 @@
+"""Attacks by what people can do: come in several rounds, answer late, ask what earlier answers suggest."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.random import Generator
+
+from tacit.audit.attack import Attack
+from tacit.audit.attacks_bandits import BLACK, BUDGET, LINEAR_PAIR, OPPOSITE, WHITE, lin_ucb, white_box
+from tacit.audit.canary import responses
+from tacit.audit.stage import act, fresh, nobody, probe
+from tacit.checks import Array
+from tacit.privacy.noise import Simulated
+
+ROUNDS = 3  # of one person
+PROBES = 6
+
+
+def people_attacks() -> Sequence[Attack]:
+    several = lin_ucb(max_rounds_per_person=ROUNDS, first=ROUNDS, horizon=4 * ROUNDS, pending=4 * ROUNDS)
+    return [
+        white_box("joint-lin-ucb-person", several, LINEAR_PAIR, rounds=ROUNDS, share=0.5),
+        late_reward(),
+        adaptive_probes(),
+    ]
+
+
+def late_reward() -> Attack:
+    """The first user answers at once in world 0; in world 1 it is somebody else, who answers a step later."""
+    make = lin_ucb(release="tree")
+    bandit = make(Simulated(0))
+    leaves, size = bandit.aggregator.leaves, bandit.contribution.size
+    moves = np.zeros((2, leaves, size))
+    for world, (x, reward) in enumerate(LINEAR_PAIR):
+        bandit.contribution.add(np.array(x), reward, moves[world, world])  # world 1: in the second leaf
+    noise, data = responses(bandit.aggregator)
+    difference = data @ (moves[1] - moves[0])
+    weights = np.linalg.solve(noise @ noise.T, difference)
+    middle = data @ (moves[0] + moves[1]) / 2
+
+    def scores(world: int, runs: int, rng: Generator) -> Array:
+        canary, empty = LINEAR_PAIR.user(world), nobody(2)
+        out = np.zeros(runs)
+        for i, played in enumerate(fresh(make, runs, rng)):
+            waiting = played.choose(canary.arms)
+            for t in range(leaves):
+                if t == world:
+                    played.observe(waiting, canary.reward)
+                act(played, empty) if t + 1 < leaves else played._advance()  # closes step t
+                out[i] += weights[t] @ (played._state.prefix.released - middle[t])
+        return out
+
+    return Attack(
+        name="joint-lin-ucb-late",
+        view=WHITE,
+        epsilon=bandit.privacy.epsilon,
+        delta=BUDGET.delta,
+        how=f"User 1 has {LINEAR_PAIR}; the first one answers at once, the other one step later; score: all releases, "
+        "whitened, along the difference.",
+        scores=scores,
+        family="gaussian",
+        share=0.1,
+    )
+
+
+def adaptive_probes() -> Attack:
+    """Later users find the angle of the estimate by bisection: each asks where the answers so far leave doubt."""
+    make = lin_ucb(first=PROBES, horizon=2 * PROBES, pending=2 * PROBES)
+
+    def scores(world: int, runs: int, rng: Generator) -> Array:
+        out = np.empty(runs)
+        for i, played in enumerate(fresh(make, runs, rng)):
+            act(played, OPPOSITE.user(world))
+            for _ in range(PROBES - 1):
+                act(played, nobody(2))
+            low, high = -np.pi, np.pi  # where the estimate points
+            for k in range(PROBES):
+                middle = (low + high) / 2
+                across = middle + np.pi / 2 if k else np.pi / 2  # the first probe tells the upper half from the lower
+                direction = np.array([np.cos(across), np.sin(across)])
+                ahead = played.choose(probe(direction, 0.0).arms).index == 0
+                low, high = (middle, high) if ahead else (low, middle)
+            out[i] = np.cos((low + high) / 2)
+        return out
+
+    return Attack(
+        name="joint-lin-ucb-adaptive",
+        view=BLACK,
+        epsilon=make(Simulated(0)).privacy.epsilon,
+        delta=BUDGET.delta,
+        how=f"User 1 has {OPPOSITE}; {PROBES} later users find the angle of the estimate by bisection, each with tiny "
+        "arms v and -v that depend on the answers so far; score: the cosine of that angle.",
+        scores=scores,
+        family="gaussian",
+        share=0.1,
+    )

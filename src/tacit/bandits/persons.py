@@ -1,0 +1,71 @@
+"""How many rounds each person has had, where the noise is made for a person's rounds together."""
+
+import hashlib
+import secrets
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from tacit import checks
+from tacit.errors import PersonLimit
+
+Person = str | bytes | int
+
+
+class Persons:
+    """Counts of rounds by person. RAW.
+
+    Ids are kept as keyed hashes only (BLAKE2b, 16 bytes, a random key of this bandit), so they cannot be looked up
+    without the key; whoever has the saved file has the key too and can test guesses, which is why that file is raw.
+    Memory: one entry a person, some 100 bytes, for ever: a cap that forgot would not hold, and one that is shared
+    between people (a sketch of bounded size) would refuse one person because of others."""
+
+    def __init__(self, most: int | None) -> None:
+        if most is not None:
+            checks.positive_int(max_rounds_per_person=most)
+        self.most = most
+        self.key = secrets.token_bytes(32)
+        self.counts: Counter[bytes] = Counter()
+        self.unnamed = 0
+
+    def admit(self, person: Person | None) -> bytes | None:
+        """The person's hash, or an error: PersonLimit if all rounds are used. Changes nothing."""
+        if person is None:
+            return None
+        if self.most is None:
+            raise ValueError("Expected max_rounds_per_person for choices with person=, got a bandit without it.")
+        if isinstance(person, bool) or not isinstance(person, str | bytes | int) or person in ("", b""):
+            raise ValueError(f"Expected person to be a string, bytes or a whole number, got {type(person).__name__}.")
+        kind = b"b" if isinstance(person, bytes) else b"i" if isinstance(person, int) else b"s"
+        text = person if isinstance(person, bytes) else str(person).encode("utf-8", "surrogatepass")
+        digest = hashlib.blake2b(kind + text, key=self.key, digest_size=16).digest()
+        if self.counts[digest] >= self.most:
+            raise PersonLimit(f"Expected at most {self.most} rounds of one person, got one more.")
+        return digest
+
+    def count(self, digest: bytes | None) -> None:
+        """One round of that person."""
+        if digest is None:
+            self.unnamed += 1
+        else:
+            self.counts[digest] += 1
+
+    def check_batch(self, persons: Sequence[Person | None] | None, count: int) -> Sequence[Person | None]:
+        if persons is None:
+            return [None] * count
+        if isinstance(persons, str | bytes) or len(persons) != count:
+            raise ValueError(f"Expected one person for each of {count} rows, got another number of them.")
+        return persons
+
+    def document(self) -> dict[str, Any]:
+        """For the saved file."""
+        counts = {digest.hex(): count for digest, count in self.counts.items() if count}
+        return {"key": self.key.hex(), "counts": counts, "unnamed": self.unnamed}
+
+    def restore(self, document: dict[str, Any]) -> None:
+        self.key = bytes.fromhex(document["key"])
+        self.counts = Counter({bytes.fromhex(digest): count for digest, count in document["counts"].items()})
+        self.unnamed = document["unnamed"]
+
+    def __repr__(self) -> str:
+        return f"Persons(most={self.most})"

@@ -1,0 +1,97 @@
+"""The discrete Gaussian: its privacy bound against brute force, and the law that is really drawn."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from tacit import Secure
+from tacit.privacy import discrete, gaussian
+
+
+def masses(s, reach):
+    """P(k) for |k| <= reach, by summing everything."""
+    k = np.arange(-reach, reach + 1)
+    weights = np.exp(-(k**2) / (2 * s**2))
+    return weights / weights.sum()
+
+
+def exact_delta(epsilon, shift, s):
+    """sum over y in Z^m of (P(y) - e^epsilon P(y - shift))_+, by brute force."""
+    reach = math.ceil(9 * s) + max(map(abs, shift))
+    one = masses(s, reach)
+    here, there = np.ones(1), np.ones(1)
+    for a in shift:
+        here = np.multiply.outer(here, one).reshape(-1)
+        moved = np.zeros_like(one)
+        if a >= 0:
+            moved[a:] = one[: len(one) - a]
+        else:
+            moved[:a] = one[-a:]
+        there = np.multiply.outer(there, moved).reshape(-1)
+    return float(np.maximum(here - math.exp(epsilon) * there, 0).sum())
+
+
+SHIFTS = [(1,), (3,), (8,), (1, 1), (4, -3), (2, 5)]
+
+
+@pytest.mark.parametrize("shift", SHIFTS, ids=str)
+@pytest.mark.parametrize("s", [1.0, 2.5, 6.0])
+def test_the_bound_holds_against_brute_force(shift, s):
+    """In one and two dimensions, with noise of one to six cells: far coarser than any that is used."""
+    mu = math.hypot(*shift) / s
+    for epsilon, width in itertools.product((0.0, 0.1, 0.5, 1.0, 2.0, 4.0), (0.4, 0.6, 0.9)):
+        bound = discrete.delta(epsilon, mu, s, len(shift), width=width)
+        assert exact_delta(epsilon, shift, s) <= bound * (1 + 1e-9) + 1e-15
+
+
+def test_the_bound_is_needed_and_nearly_attained():
+    """Coarse noise leaves the continuous curve; at 40 cells the bound is within 2 % of the truth."""
+    above = [exact_delta(e, (a,), 1.0) / gaussian.delta(e, float(a)) for e in (0.3, 1.0, 2.0) for a in (1, 2, 3)]
+    assert max(above) > 1.05
+    for shift in ((30,), (24, 18)):
+        for epsilon in (0.2, 0.5, 1.0):
+            exact = exact_delta(epsilon, shift, 40.0)
+            assert exact <= discrete.delta(epsilon, 0.75, 40.0, len(shift)) <= 1.02 * exact
+
+
+def test_what_it_costs_where_it_is_used():
+    for cells in (2.0**10, 2.0**20):
+        assert discrete.mu(1.0, cells) - 1 == pytest.approx(4.5 / cells**2, rel=1e-3)
+        assert sum(discrete.factors(cells, 10**15)) < 1e-60
+    assert discrete.eta(3.0) < 1e-76
+    r, x = 0.5, np.linspace(0, 1, 11)
+    sums = np.exp(-((np.arange(-40, 41)[:, None] - x) ** 2) / (2 * r**2)).sum(axis=0) / (r * math.sqrt(2 * math.pi))
+    assert np.abs(sums - 1).max() == pytest.approx(discrete.eta(r), rel=1e-9)  # attained at whole numbers
+    with pytest.raises(ValueError, match="more than 3 cells"):
+        discrete.mu(1.0, 2.0)
+
+
+def fits(draws, s):
+    """The p-value of a chi-square test of the draws against the discrete Gaussian of parameter s."""
+    reach = math.ceil(3.2 * s)
+    wide = masses(s, 40 * reach)
+    middle = wide[len(wide) // 2 - reach : len(wide) // 2 + reach + 1]
+    expected = np.append(middle, 1 - middle.sum()) * len(draws)
+    inside = np.abs(draws) <= reach
+    counts = np.append(np.bincount(draws[inside] + reach, minlength=2 * reach + 1), (~inside).sum())
+    return stats.chisquare(counts, expected).pvalue
+
+
+def test_what_is_drawn_is_the_discrete_gaussian():
+    """Fresh entropy each time, so it fails one time in 10^6 for nothing; scales that are 7 % off are rejected."""
+    draws = Secure().integers(20, 2000, 4.0).ravel()
+    assert fits(draws, 4.0) > 1e-6
+    assert fits(draws, 4.0 * 1.07) < 1e-6
+    assert fits(draws, 4.0 / 1.07) < 1e-6
+    assert abs(np.corrcoef(draws[1:], draws[:-1])[0, 1]) < 5 / math.sqrt(len(draws))  # 6e-7
+
+
+def test_large_parameters_are_exact_rationals_with_full_low_bits():
+    """At 2^40 cells the low eight bits are uniform: chi-square, false alarm 1e-6."""
+    draws = Secure().integers(1, 20_000, 2.0**40 + 0.25).ravel()
+    assert stats.chisquare(np.bincount(draws & 255, minlength=256)).pvalue > 1e-6
+    assert stats.kstest(draws / 2.0**40, "norm").pvalue > 1e-6
+    assert stats.kstest(draws / 2.0**40 * 1.2, "norm").pvalue < 1e-6

@@ -1,0 +1,310 @@
+"""Mechanisms on integers: the same sums, the noise that is claimed, sensitivity with rounding, any order, overflow."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tacit import Budget, JointGLM, JointGLMRare, JointLinUCB, Secure, Simulated, links
+from tacit.aggregators import Buffered, Discounted, Toeplitz, Tree, WishartTree, on_grid
+from tacit.aggregators.grid import COEFFICIENT_BITS, MOST_LEAVES, SLACK
+from tacit.contribution import GLMContribution, LinearContribution
+from tacit.errors import HorizonReached, NotSecure
+from tacit.estimators import irls
+from tacit.privacy import gaussian
+
+LEAVES = 40
+MECHANISMS = {
+    "tree": lambda n=LEAVES, size=3: Tree(leaves=n, size=size, sigma=0.0),
+    "consistent": lambda n=LEAVES, size=3: Tree(leaves=n, size=size, sigma=0.0, consistent=True),
+    "toeplitz": lambda n=LEAVES, size=3: Toeplitz(leaves=n, size=size, sigma=0.0),
+    "discounted": lambda n=LEAVES, size=3: Discounted(leaves=n, size=size, sigma=0.0, discount=0.97),
+    "buffered": lambda n=LEAVES, size=3: Buffered(leaves=n, size=size, sigma=0.0),
+}
+
+
+class Given:
+    """Noise that the test knows: a source of whole numbers."""
+
+    private = True
+    description = "known"
+
+    def __init__(self, numbers=lambda count, size: np.zeros((count, size), np.int64)):
+        self.numbers = numbers
+
+    def expect(self, need, cells):
+        pass
+
+    def integers(self, count, size, cells):
+        return self.numbers(count, size)
+
+
+def add(grid, state, v):
+    grid.absorb(state, lambda out: out.__iadd__(v))
+
+
+def run(grid, leaves, source):
+    state, out = grid.init(source), []
+    for leaf in leaves:
+        for v in leaf:
+            add(grid, state, v)
+        out.append(grid.release(state, source).copy())
+    return np.array(out)
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_without_noise_it_is_the_sum_of_what_was_rounded(name):
+    rng = np.random.default_rng(0)
+    grid = on_grid(MECHANISMS[name](), sensitivity=2.0, mu=1.0)
+    leaves = rng.uniform(-0.5, 0.5, (LEAVES, 4, 3))
+    expected, total = [], np.zeros(3)
+    for leaf in leaves:
+        total = grid.fading * total + grid.cell * sum(np.rint(v / grid.cell) for v in leaf)
+        expected.append(total)
+    assert np.allclose(run(grid, leaves, Given()), expected, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_noise_and_column_norm_from_the_matrices_in_use(name):
+    """Each unit of noise is sent through the mechanism by itself: gives B. Each unit leaf: gives C from B C = P."""
+    grid = on_grid(MECHANISMS[name](), sensitivity=2.0, mu=1.0)
+    columns, drawn = [], 0
+    used = sum(grid._draws(t) for t in range(LEAVES))
+    for which in range(used):
+        position = iter(range(used))
+
+        def unit(count, size, position=position, which=which):
+            return np.array([[1 if next(position) == which else 0] * size for _ in range(count)])
+
+        columns.append(run(grid, np.zeros((LEAVES, 1, 3)), Given(unit))[:, 0] / grid.step)
+        drawn += 1
+    B = np.array(columns).T
+    assert np.allclose(np.sqrt((B**2).sum(axis=1)), grid.gain(np.arange(1.0, LEAVES + 1)))
+    prefix = np.tril(grid.fading ** np.subtract.outer(np.arange(LEAVES), np.arange(LEAVES)))
+    if name == "consistent":
+        return  # B is no square matrix there; its columns are those of the tree
+    C = np.linalg.solve(B, prefix)
+    if name != "tree":
+        whole = np.rint(C[:, 0] * 2**COEFFICIENT_BITS)
+        assert np.abs(C[:, 0] * 2**COEFFICIENT_BITS - whole).max() < 1e-6  # dyadic numbers indeed
+        assert np.linalg.norm(whole) / 2**COEFFICIENT_BITS == pytest.approx(grid.column_norm, rel=1e-12)
+    assert np.linalg.norm(C, axis=0).max() <= grid.column_norm * (1 + 1e-9)
+    assert C.min() > -1e-9  # late contributions need that
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_the_noise_has_the_law_that_is_claimed(name):
+    """25 runs of 20 coordinates: the variance of each release within 5 standard errors (false alarm 5e-6); a sigma that
+    is a third off is rejected."""
+    grid, source, runs = on_grid(MECHANISMS[name](8, 20), sensitivity=2.0, mu=1.0), Secure(), 25
+    out = np.array([run(grid, np.zeros((8, 1, 20)), source) for _ in range(runs)])
+    expected = grid.sigma * grid.gain(np.arange(1.0, 9))
+    ratio = (out**2).mean(axis=(0, 2)) / expected**2
+    error = math.sqrt(2 / (runs * 20))
+    assert np.abs(ratio - 1).max() < 5 * error
+    assert np.abs(ratio / (3 / 2) ** 2 - 1).min() > 5 * error
+    assert (np.rint(out / grid.step) == out / grid.step).all() or name != "tree"
+
+
+@given(st.integers(0, 10**6), st.integers(1, 40), st.sampled_from([0.3, 1.0, 4.0]))
+@settings(max_examples=200)
+def test_sensitivity_with_rounding_is_never_exceeded(seed, size, bound):
+    rng = np.random.default_rng(seed)
+    grid = on_grid(MECHANISMS["tree"](4, size), sensitivity=bound, mu=1.0)
+    v, w = rng.standard_normal((2, size))
+    v *= bound / 2 / np.linalg.norm(v) * rng.choice([1.0, rng.random()])
+    w *= bound / 2 / np.linalg.norm(w) * rng.choice([1.0, rng.random()])
+    if rng.random() < 0.5:
+        w = -v
+    moved = grid.cell * np.linalg.norm(grid.encode(v) - grid.encode(w))
+    assert moved <= grid.sensitivity(bound)
+    assert moved <= np.linalg.norm(v - w) + grid.cell * math.sqrt(size)
+    assert grid.sensitivity(bound) <= bound * (1 + 1.1 / 2**14)
+
+
+def test_the_allowance_for_rounding_is_nearly_attained():
+    grid = on_grid(MECHANISMS["tree"](4, 25), sensitivity=1.0, mu=1.0)
+    step = grid.cell * np.ones(25)
+    v, w = 100.5 * step * (1 + 1e-12), -100.5 * step * (1 + 1e-12)
+    extra = grid.cell * np.linalg.norm(grid.encode(v) - grid.encode(w)) - np.linalg.norm(v - w)
+    assert 0.99 * grid.cell * 5 < extra <= grid.cell * 5
+
+
+@pytest.mark.parametrize("dim", [1, 5])
+def test_contributions_of_bandits_stay_within_their_bound_and_its_slack(dim):
+    """What floats compute overshoots by roundings only: a thousandth of the slack that is allowed for."""
+    rng = np.random.default_rng(1)
+    linear = LinearContribution(dim=dim, scale=1.3, low=-1.0, high=2.0)
+    glm = GLMContribution(dim=dim, link=links.logistic, scale=2.0, low=0.0, high=1.0)
+    largest = 0.0
+    for _ in range(2000):
+        x = rng.standard_normal(dim) * 10 ** rng.uniform(-9, 3)
+        for c, rest in ((linear, (2.0,)), (glm, (float(rng.integers(2)), irls.prior(dim, 3.0)))):
+            v = np.zeros(c.size)
+            c.add(x, *rest, v)
+            largest = max(largest, math.sqrt(2) * np.linalg.norm(v) / c.sensitivity)
+    assert largest <= 1 + SLACK / 1000
+
+
+def test_order_and_workers_do_not_matter():
+    """Sums of floats depend on the order; these do not, bit by bit."""
+    rng = np.random.default_rng(2)
+    grid = on_grid(MECHANISMS["toeplitz"](), sensitivity=2.0, mu=1.0)
+    vectors = rng.uniform(-0.5, 0.5, (3000, 3))
+    states = [grid.init(Given()) for _ in range(3)]
+    for v in vectors:
+        add(grid, states[0], v)
+    for v in vectors[rng.permutation(3000)]:
+        add(grid, states[1], v)
+    parts = np.array_split(rng.permutation(3000), 7)  # seven workers
+    states[2].open[:] = sum(sum(grid.encode(vectors[i]) for i in part) for part in parts)
+    assert np.array_equal(states[0].open, states[1].open) and np.array_equal(states[0].open, states[2].open)
+    assert len({grid.release(s, Given()).tobytes() for s in states}) == 1
+    assert vectors.sum(axis=0).tobytes() != vectors[rng.permutation(3000)].sum(axis=0).tobytes()
+
+
+@pytest.mark.parametrize("name", ["tree", "toeplitz", "discounted"])
+def test_sums_as_large_as_can_be_are_exact(name):
+    """Against Python's whole numbers, with sums at the capacity, where 64 bits do not hold C X."""
+    rng = np.random.default_rng(3)
+    grid = on_grid(MECHANISMS[name](), sensitivity=2.0, mu=1.0)
+    state = grid.init(Given())
+    noise = rng.integers(-(2**45), 2**45, (LEAVES, 3))
+    rows = iter(noise)
+    sums = rng.integers(-(2**61) // LEAVES, 2**61 // LEAVES, (LEAVES, 3))
+    source = Given(lambda count, size: next(rows)[None])
+    whole = [1] * LEAVES if name == "tree" else [int(m) for m in grid._whole]
+    for t in range(LEAVES):
+        state.open[:] = sums[t]
+        grid.release(state, source)
+        if name == "tree":
+            length = (t + 1) & -(t + 1)
+            y = [sum(int(sums[s, j]) for s in range(t + 1 - length, t + 1)) + int(noise[t, j]) for j in range(3)]
+            stored = state.noise.levels[length.bit_length() - 1]
+        else:
+            y = [sum(whole[t - s] * int(sums[s, j]) for s in range(t + 1)) + int(noise[t, j]) for j in range(3)]
+            stored = state.noise.table[t]
+        assert np.allclose(stored / grid.step, np.array(y, float), rtol=1e-15, atol=0)
+    assert abs(y[0]) > 2**63 or name == "tree"
+
+
+def test_overflow_is_an_error_before_it_happens():
+    bandit = JointLinUCB(dim=2, horizon=10**15, budget=Budget(1.0, 1e-6))
+    assert 10**12 < bandit.aggregator.capacity < 10**15
+    before = bandit._state.prefix.open.copy()
+    bandit._state.counts[:] = bandit.aggregator.capacity, 10**15
+    with pytest.raises(HorizonReached, match="overflow"):
+        bandit.choose(np.eye(2))
+    assert np.array_equal(bandit._state.prefix.open, before)
+    largest = bandit.aggregator.encode(np.full(bandit.contribution.size, 1e300))
+    assert int(np.abs(largest).max()) * bandit.aggregator.capacity < 2**62
+    grid = on_grid(MECHANISMS["tree"](1), sensitivity=1.0, mu=1.0)
+    with pytest.raises(HorizonReached, match="all been released"):
+        run(grid, np.zeros((2, 1, 3)), Given())
+
+
+def test_what_cannot_be_secure_is_refused():
+    budget = Budget(1.0, 1e-6)
+    with pytest.raises(NotSecure, match="source=Simulated"):
+        JointLinUCB(dim=2, horizon=100, budget=budget, noise="wishart")
+    with pytest.raises(NotSecure, match="timing leaks"):
+        JointGLMRare(dim=2, horizon=100, budget=budget, timing="published")
+    for release in ("toeplitz", "buffered"):
+        with pytest.raises(NotSecure, match="'batched' or 'tree'"):
+            JointLinUCB(dim=2, horizon=MOST_LEAVES + 1, budget=budget, release=release)
+    with pytest.raises(NotSecure, match="floats only"):
+        on_grid(WishartTree(leaves=4, size=5, scale=1.0, dof=10), sensitivity=1.0, mu=1.0)
+    with pytest.raises(NotSecure, match="floats"):
+        Secure().rows(1, 1, Tree(leaves=2, size=1, sigma=1.0).law)
+    simulated = JointLinUCB(dim=2, horizon=100, budget=budget, noise="wishart", source=Simulated(0))
+    assert not simulated.privacy.private
+
+
+@pytest.mark.parametrize("release", ["batched", "tree", "consistent-tree", "toeplitz", "buffered"])
+def test_the_grid_costs_a_bandit_almost_nothing(release):
+    budget = Budget(1.0, 1e-6)
+    settings = {"dim": 5, "horizon": 1000, "budget": budget, "release": release}
+    secure, simulated = JointLinUCB(**settings), JointLinUCB(**settings, source=Simulated(0))
+    assert secure.privacy.private and secure.privacy.distance == 0.0 and secure.privacy.grid_delta < 1e-12
+    assert secure.privacy.epsilon == pytest.approx(1.0, rel=1e-9) and secure.privacy.epsilon <= 1 + 1e-9
+    assert simulated.aggregator.sigma < secure.aggregator.sigma < 1.001 * simulated.aggregator.sigma
+    entry = secure.privacy.releases[0]
+    assert entry.grid == secure.aggregator.step and math.log2(entry.grid).is_integer()
+    needed = entry.sensitivity * entry.column_norm / gaussian.mu(budget)
+    assert needed <= entry.sigma < needed * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("link", ["logistic", "identity"])
+def test_the_secure_bandit_learns_like_the_simulated_one(link):
+    """600 rounds of two arms, epsilon = 50: both end within .3 of each other along the arm that pays."""
+    thetas = []
+    for source in (Secure(), Simulated(0)):
+        policy = np.random.default_rng(4)
+        bandit = JointGLM(dim=2, budget=Budget(50.0, 1e-3), link=link, radius=2.0, source=source, policy=policy)
+        for _ in range(600):
+            choice = bandit.choose(np.eye(2))
+            bandit.observe(choice, float(choice.index == 0))
+        thetas.append(bandit.theta[0])
+    assert abs(thetas[0] - thetas[1]) < 0.3 and min(thetas) > 0.3
+
+
+def test_rare_on_the_grid_is_rare_without_it_where_noise_is_small():
+    """Same users, almost no noise: estimates on integers and in floats agree within what noise there is."""
+    thetas = []
+    for source in (Secure(), Simulated(0)):
+        rng = np.random.default_rng(6)
+        bandit = JointGLMRare(dim=2, horizon=120, budget=Budget(1e5, 1e-3), radius=2.0, source=source)
+        for _ in range(120):
+            x = rng.uniform(-0.7, 0.7, (1, 2))
+            bandit.observe(bandit.choose(x), float(rng.random() < 1 / (1 + math.exp(-2 * x[0, 0]))))
+        assert bandit.recomputations[1] >= 1
+        thetas.append(bandit.theta)
+    assert np.abs(thetas[0] - thetas[1]).max() < 0.02
+
+
+def test_rare_gradients_are_whole_cells_in_any_order():
+    from tacit.kernels.rare import release_gradient
+
+    bandit = JointGLMRare(dim=3, horizon=200, budget=Budget(4.0, 1e-3))
+    rng = np.random.default_rng(5)
+    data, cell = bandit._state.data, bandit._rule.cell
+    data.x[:] = rng.uniform(-0.5, 0.5, (200, 3))
+    data.r[:] = rng.random(200)
+    theta, noise, outs = np.array([0.3, -0.2, 0.1]), np.array([5.0, -7.0, 0.0]), []
+    for order in (np.arange(200), rng.permutation(200)):
+        moved = data._replace(x=data.x[order].copy(), r=data.r[order].copy())
+        out = np.empty(3)
+        release_gradient(moved, 200, 0, theta, links.logistic.code, cell, noise, out)
+        outs.append(out)
+    mean = 1 / (1 + np.exp(-data.x @ theta))
+    expected = np.rint((mean - data.r)[:, None] * data.x / cell).sum(axis=0) + noise
+    assert np.array_equal(outs[0], expected * cell) and np.array_equal(outs[0], outs[1])
+    assert bandit.privacy.releases[1].grid == cell
+
+
+def shift(kind, user, rounds, **options):
+    """Everything that is released, over sigma, where the first `rounds` users are `user` and nobody else answers: the
+    noise is zero, so the difference between two users is what the noise has to hide."""
+    bandit = kind(dim=2, horizon=64, budget=Budget(1.0, 1e-3), source=Given(), max_rounds_per_person=rounds, **options)
+    mine = [bandit.choose([user[0]]) for _ in range(rounds)]
+    for choice in mine:  # rewards that come together join one step: the worst case
+        bandit.observe(choice, user[1])
+    for _ in range(64 - rounds):
+        bandit.choose([[0.0, 0.0]])
+    return bandit._state.prefix.noise.table.ravel() / bandit.aggregator.sigma, bandit
+
+
+@pytest.mark.parametrize("rounds", [1, 3])
+@pytest.mark.parametrize("release", ["batched", "toeplitz", "buffered", "glm"])
+def test_what_a_person_moves_is_at_most_what_is_claimed_and_near_it(release, rounds):
+    """mu of the certificate against the difference of two people's releases, over a grid of pairs of people."""
+    kind, options = (JointGLM, {"first": 4}) if release == "glm" else (JointLinUCB, {"release": release})
+    low = 0.0 if release == "glm" else -1.0
+    people = [(r * np.array([math.cos(a), math.sin(a)]), y) for r in (0.01, 1.0) for a in np.linspace(0, math.pi, 13)
+              for y in (low, 1.0)]  # fmt: skip
+    moved = [shift(kind, person, rounds, **options) for person in people]
+    claimed = math.hypot(*(entry.mu for entry in moved[0][1].privacy.releases))
+    largest = max(np.linalg.norm(a[0] - b[0]) for a in moved for b in moved)
+    assert 0.9 * claimed < largest <= claimed * (1 + 1e-9)

@@ -1,0 +1,130 @@
+"""One person in many rounds: more noise, a cap that holds, and a certificate that says which unit it protects."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from tacit import Anytime, Budget, JointGLM, JointGLMRare, JointLinUCB, Simulated
+from tacit.aggregators import Toeplitz, on_grid
+from tacit.errors import PersonLimit
+from tacit.privacy import gaussian
+
+BUDGET = Budget(1.0, 1e-6)
+ARMS = np.eye(2)
+KINDS = [JointGLM, JointLinUCB, JointGLMRare]
+
+
+def build(kind=JointLinUCB, **options):
+    return kind(**({"dim": 2, "horizon": 500, "budget": BUDGET, "pending": 50} | options))
+
+
+@pytest.mark.parametrize("source", [None, Simulated(0)], ids=["secure", "simulated"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_noise_grows_with_the_rounds_of_a_person(kind, source):
+    options = ({} if source is None else {"source": source}) | ({"first": 10} if kind is JointGLM else {})
+    one, three = build(kind, **options), build(kind, **options, max_rounds_per_person=3)
+    for a, b in zip(one.privacy.releases, three.privacy.releases, strict=True):
+        assert b.sigma == pytest.approx(3 * a.sigma, rel=1e-6)
+        assert b.mu == pytest.approx(a.mu, rel=1e-6)
+    assert three.privacy.epsilon == pytest.approx(1.0, rel=1e-9)
+    assert "one person: the arm sets and rewards of at most 3 rounds" in three.privacy.unit
+    assert "one round" in one.privacy.unit
+
+
+def test_the_sensitivity_for_k_rounds_is_attained_and_never_exceeded():
+    """k equal changes in one step move the encoded sums by k D times the column norm; other steps by less."""
+    rng = np.random.default_rng(0)
+    grid, k, bound = on_grid(Toeplitz(leaves=12, size=2, sigma=0.0), sensitivity=2.0, mu=1.0), 4, 2.0
+    C = np.tril(np.ones((12, 12)))
+    for i in range(12):
+        C[i:, i] = grid.mechanism.encoder()[: 12 - i]
+    limit = k * bound * grid.column_norm
+    largest = 0.0
+    for trial in range(500):
+        leaves = np.zeros(k, int) if trial == 0 else rng.integers(0, 12, k)
+        x = np.zeros((12, 2))
+        for leaf in leaves:
+            angle = 0.0 if trial == 0 else rng.uniform(0, 2 * math.pi)
+            x[leaf] += bound * np.array([math.cos(angle), math.sin(angle)])
+        largest = max(largest, np.linalg.norm(C @ x))
+    assert 0.999 * limit <= largest <= limit * (1 + 1e-4)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_group_privacy_without_a_cap(kind):
+    """Without a cap: epsilon of 2, 5 and 10 rounds, by the exact curve at k mu and the same delta."""
+    privacy = build(kind).privacy
+    mu = math.hypot(*(r.mu for r in privacy.releases))
+    assert privacy.group == {k: pytest.approx(gaussian.epsilon(k * mu, 1e-6)) for k in (2, 5, 10)}
+    assert privacy.group[2] > 2 and privacy.group[10] > privacy.group[5]
+    assert json.loads(privacy.json())["group"]["2"] == pytest.approx(privacy.group[2])
+    assert build(kind, max_rounds_per_person=2).privacy.group == {}
+    wishart = build(noise="wishart", source=Simulated(0))
+    assert wishart.privacy.group == {}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_round_k_plus_one_is_refused_and_changes_nothing(kind, tmp_path):
+    bandit = build(kind, max_rounds_per_person=2)
+    for person in ("ada", "ada", b"ada", 7, "7", 7):  # text, bytes and numbers are different people
+        bandit.choose(ARMS, person=person)
+    bandit.save(tmp_path / "b.json")
+    loaded = kind.load(tmp_path / "b.json")
+    for each in (bandit, loaded):
+        before = each.choices
+        for person in ("ada", 7):
+            with pytest.raises(PersonLimit, match="at most 2 rounds") as error:
+                each.choose(ARMS, person=person)
+            assert "ada" not in str(error.value)
+        assert each.choices == before
+    loaded.choose(ARMS, person=b"ada")
+    loaded.choose(ARMS, person="7")
+    assert b"ada" not in (tmp_path / "b.json").read_bytes()
+    assert "ada" not in repr(bandit) and "ada" not in repr(bandit._persons)
+
+
+def test_a_refused_request_is_no_round():
+    bandit = build(max_rounds_per_person=1)
+    with pytest.raises(ValueError, match="norm at most 1"):
+        bandit.choose(2 * ARMS, person="ada")
+    bandit.choose(ARMS, person="ada")
+
+
+def test_batches_refuse_a_persons_row_alone():
+    bandit = build(max_rounds_per_person=2)
+    arms = np.stack([ARMS] * 6)
+    arms[5] *= np.nan
+    choices = bandit.choose_many(arms, persons=["ada", "bob", "ada", "ada", None, "bob"])
+    assert set(choices.refused) == {3, 5}
+    assert "at most 2 rounds" in choices.refused[3] and "finite" in choices.refused[5]
+    assert bandit.choices == 6 and choices.index[3] == -1
+    bandit.choose(ARMS, person="bob")  # the bad row was not one of bob's rounds
+    with pytest.raises(ValueError, match="one person for each of 6 rows"):
+        bandit.choose_many(arms, persons=["ada"])
+    assert bandit.choices == 7
+
+
+def test_without_ids_the_cap_is_a_stated_assumption():
+    bandit = build(max_rounds_per_person=2)
+    bandit.choose(ARMS, person="ada")
+    assert not any("assumed" in c for c in bandit.privacy.caveats)
+    bandit.choose(ARMS)
+    assert any("assumed for the 1 choices made without person=" in c for c in bandit.privacy.caveats)
+
+
+def test_misuse():
+    with pytest.raises(ValueError, match="Expected max_rounds_per_person"):
+        build().choose(ARMS, person="ada")
+    for person in (1.5, True, ["ada"], ""):
+        with pytest.raises(ValueError, match="Expected person"):
+            build(max_rounds_per_person=1).choose(ARMS, person=person)
+    for wrong in (0, -1, 1.5, True):
+        for kind in KINDS:
+            with pytest.raises(ValueError, match="max_rounds_per_person"):
+                build(kind, max_rounds_per_person=wrong)
+    with pytest.raises(ValueError, match="Gaussian noise"):
+        build(noise="wishart", max_rounds_per_person=2, source=Simulated(0))
+    with pytest.raises(ValueError, match="count from zero"):
+        Anytime(lambda horizon: build(horizon=horizon, max_rounds_per_person=2))

@@ -1,0 +1,142 @@
+"""The secure source: the default, refusals, numbers drawn ahead, fork."""
+
+import importlib.util
+import inspect
+import os
+import sys
+import time
+import warnings
+
+import numpy as np
+import pytest
+
+from tacit import Budget, JointGLM, JointGLMRare, JointLinUCB, Secure, Simulated, cli
+from tacit.errors import BadState, NotSecure, UnknownChoice
+
+BUDGET = Budget(1.0, 1e-6)
+ARMS = np.eye(2)
+
+
+@pytest.mark.parametrize("kind", [JointGLM, JointLinUCB, JointGLMRare])
+def test_secure_is_the_default_and_has_no_seed(kind):
+    bandit = kind(dim=2, horizon=100, budget=BUDGET)
+    assert isinstance(bandit.source, Secure)
+    assert bandit.privacy.private and not bandit.privacy.caveats
+    assert "people's data" in str(bandit.privacy) and "grid" in str(bandit.privacy)
+    assert "2 rounds: epsilon" in str(bandit.privacy)
+    assert not inspect.signature(Secure).parameters
+    for _ in range(40):
+        bandit.observe(bandit.choose(ARMS), 1.0)
+    assert 0 < bandit.privacy.spent <= 1 + 1e-9
+
+
+def test_without_opendp_it_refuses_and_says_what_to_install(monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(NotSecure, match="pip install opendp"):
+        JointGLM(dim=2, budget=BUDGET)
+    assert not JointGLM(dim=2, budget=BUDGET, source=Simulated(0)).privacy.private
+
+
+def test_two_bandits_never_have_the_same_noise():
+    released = []
+    for _ in range(2):
+        bandit = JointLinUCB(dim=2, horizon=100, budget=BUDGET)
+        for _ in range(16):
+            bandit.choose(ARMS)
+        released.append(bandit.statistics.gram)
+    assert not np.array_equal(*released)
+
+
+def wait(source, count):
+    """Until so many numbers are drawn ahead."""
+    end = time.monotonic() + 60
+    while sum(map(len, source._pools.values())) < count and time.monotonic() < end:
+        time.sleep(0.01)
+    assert sum(map(len, source._pools.values())) == count
+
+
+def test_numbers_are_drawn_ahead_and_leave_once():
+    source = Secure()
+    source.expect(5000, 1000.0)
+    wait(source, 20_000)
+    waiting = list(source._pools[1000.0])
+    assert len(waiting) == 20_000
+    start = time.perf_counter()
+    first = source.integers(1, 5000, 1000.0)[0]
+    taken = time.perf_counter() - start
+    assert first.tolist() == waiting[:5000]  # what was drawn ahead, and nothing was drawn meanwhile
+    second = source.integers(1, 5000, 1000.0)[0]
+    assert not np.array_equal(first, second)
+    start = time.perf_counter()
+    Secure().integers(1, 5000, 1000.0)
+    assert taken < time.perf_counter() - start
+
+
+def test_more_than_was_drawn_ahead_is_drawn_at_once():
+    source = Secure()
+    source.expect(10, 50.0)
+    assert source.integers(3, 100, 50.0).shape == (3, 100)
+    assert source.integers(0, 7, 50.0).shape == (0, 7)
+
+
+def in_a_child(work):
+    """What `work` returns in a forked process, as text."""
+    read, write = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # newer Pythons warn where threads have run
+        child = os.fork()
+    if child == 0:
+        os.write(write, str(work()).encode())
+        os._exit(0)
+    os.close(write)
+    with os.fdopen(read) as file:
+        text = file.read()
+    os.waitpid(child, 0)
+    return text
+
+
+def test_a_fork_shares_no_noise():
+    """Numbers drawn ahead are dropped in the child, and the generator behind them is seeded anew."""
+    source = Secure()
+    source.expect(8, 2.0**40)
+    wait(source, 32)
+    theirs = in_a_child(lambda: source.integers(1, 8, 2.0**40).tolist())
+    more = in_a_child(lambda: source.integers(1, 8, 2.0**40).tolist())
+    ours = [str(source.integers(1, 8, 2.0**40).tolist()) for _ in range(2)]
+    assert len({theirs, more, *ours}) == 4
+
+
+def test_a_forked_copy_of_a_used_bandit_is_refused():
+    def attempt():
+        try:
+            return bandit.choose(ARMS).id
+        except BadState as error:
+            return error
+
+    bandit = JointGLM(dim=2, budget=BUDGET)
+    wait(bandit.source, 4 * bandit.contribution.size)
+    assert in_a_child(attempt) == "1"  # nothing had been learnt yet: a bandit of its own
+    bandit.choose(ARMS)
+    assert "forked copy" in in_a_child(attempt)
+    assert bandit.choose(ARMS).id == 2
+
+
+def test_a_block_of_simulated_rounds_needs_simulated_noise():
+    from tacit import environments
+
+    world = environments.ball(dim=2, arms=3)
+    block = world.block(10)
+    world.start(np.random.default_rng(0), 10).fill(block)
+    with pytest.raises(ValueError, match="Expected simulated noise"):
+        JointLinUCB(dim=2, horizon=100, budget=BUDGET).play(block)
+    with pytest.raises(UnknownChoice):
+        JointLinUCB(dim=2, horizon=100, budget=BUDGET).observe(1, 0.0)
+
+
+def test_the_command_line_shows_grid_and_distance(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["tacit", "privacy", "joint-glm", "--epsilon", "1"])
+    with pytest.raises(SystemExit):
+        cli.main()
+    text = capsys.readouterr().out
+    assert "multiples of 2^-" in text and "none: exact; the grid costs less than 1e-15 of delta" in text
+    assert "people's data" in text

@@ -1,0 +1,83 @@
+"""The shuffle model from the command line, and the optimal design that devices and simulation share."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+
+from tacit import cli
+from tacit.bench import shuffle as bench
+from tacit.bench.shuffle_demo import demonstrate
+from tacit.client import designs
+from tacit.client.fleet import Fleet
+from tacit.kernels.design import chances
+from tests.test_shuffle_protocol import BOARD, SERVER
+
+
+def run(capsys, monkeypatch, *arguments):
+    monkeypatch.setattr(sys, "argv", ["tacit", *arguments])
+    with pytest.raises(SystemExit) as stop:
+        cli.main()
+    return stop.value.code, capsys.readouterr()
+
+
+def test_bench(capsys, monkeypatch):
+    for name, value in {"USERS": (1000,), "DIMS": (2,), "EPSILONS": (1.0,), "DELTAS": (1e-2,), "TIMED": 3000}.items():
+        monkeypatch.setattr(bench, name, value)
+    code, out = run(capsys, monkeypatch, "bench", "shuffle", "--json")
+    rows = json.loads(out.out)["rows"]
+    assert code == 0 and 1 <= rows[0]["noise_ratio"] <= 1.05 and rows[1]["noise_ratio"] > 100
+    assert rows[2]["timed_users"] == 3000
+    assert "as published" in bench.render(rows)
+
+
+def test_certificate(capsys, monkeypatch):
+    code, out = run(capsys, monkeypatch, "privacy", "shuffle-newton:dropout=0.1", "--json")
+    certificate = json.loads(out.out)
+    assert code == 0 and certificate["model"] == "shuffle" and certificate["private"] is True
+    assert certificate["epsilon"] <= 1 + 1e-6 and certificate["releases"][0]["trials"] > 0
+
+
+def test_demo(capsys, monkeypatch):
+    text = demonstrate(2000)
+    assert "DEVICES" in text and "SHUFFLER" in text and "2,000 reports" in text
+    code, out = run(capsys, monkeypatch, "shuffle-demo", "--users", "5")
+    assert code == 1 and "at least 100 users" in out.err
+
+
+def test_a_fleet_has_the_law_of_a_device():
+    """Mean and variance over 20 000 reports, five standard errors."""
+    plan = SERVER.analyzer.plan(0)
+    vector = np.array([0.3, -0.2, 0.1, 0.05, -0.4])
+    rows = np.frombuffer(Fleet(BOARD).reports(np.tile(vector, (20_000, 1))), SERVER_RECORD)
+    counts = rows["counts"].astype(np.float64)
+    share = vector * plan.scale - np.floor(vector * plan.scale)
+    variance = plan.trials / 4 + share * (1 - share)
+    middle = plan.reach + plan.trials / 2 + vector * plan.scale
+    assert (np.abs(counts.mean(axis=0) - middle) < 5 * np.sqrt(variance / 20_000)).all()
+    assert abs(((counts - middle) ** 2).mean() / variance.mean() - 1) < 5 * np.sqrt(2 / counts.size)
+    assert len(np.unique(rows["id"])) == 20_000
+
+
+SERVER_RECORD = Fleet(BOARD).parameters.record
+
+
+def test_designs_agree_and_reach_twice_the_optimum():
+    rng = np.random.default_rng(0)
+    for trial in range(60):
+        count, d = int(rng.integers(2, 30)), int(rng.integers(2, 7))
+        arms = rng.standard_normal((count, d)) * (0.01 if trial % 3 else 1.0)
+        arms[0] /= np.linalg.norm(arms[0])
+        arms = arms / max(1.0, np.linalg.norm(arms, axis=1).max())
+        alive = rng.random(count) < 0.7
+        alive[0] = True
+        weights = np.empty(count)
+        chances(arms, alive, weights)
+        assert np.allclose(weights, designs.chances(arms, alive), atol=1e-9)
+        assert weights.sum() == pytest.approx(1) and (weights >= 0).all() and not weights[~alive].any()
+        matrix = np.einsum("k,ki,kj->ij", weights, arms, arms)
+        kept = arms[alive]
+        if np.linalg.matrix_rank(kept) == d:
+            worst = np.einsum("ki,ij,kj->k", kept, np.linalg.inv(matrix), kept).max()
+            assert worst <= 2.1 * d

@@ -1,0 +1,127 @@
+"""ShuffleGLM and ShuffleLinUCB: fused and stepwise, their plans recomputed, and amplification against enumeration."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from tacit import Budget, ShuffleGLM, ShuffleLinUCB, Simulated, Spec, environments
+from tacit.aggregators.shuffle.amplification import amplified, largest_local, local_epsilon
+from tacit.aggregators.shuffle.composed import Sum, calibrate_sums, composed_epsilon
+from tacit.client.shuffle import Client
+from tacit.privacy import gaussian
+from tests.test_fused import compare
+
+BUDGET = Budget(1.0, 1e-2)
+LOGISTIC = environments.ball(link="logistic", dim=3, arms=6, radius=2.0)
+
+
+@pytest.mark.parametrize("options", [{}, {"calibration": "paper"}, {"constants": "paper"}, {"batches": 5}])
+def test_algorithm_1_fused_and_stepwise_are_identical(options):
+    compare(Spec(ShuffleGLM, budget=BUDGET, iterations=3, **options), LOGISTIC)
+
+
+def test_algorithm_1_without_noise():
+    compare(Spec(ShuffleGLM, budget=Budget(math.inf, 1e-2), iterations=3), LOGISTIC)
+
+
+@pytest.mark.parametrize("options", [{}, {"first": 250, "variant": "amplification"}, {"first": 30, "growth": 1.5}])
+def test_linear_fused_and_stepwise_are_identical(options):
+    compare(Spec(ShuffleLinUCB, budget=BUDGET, **options), environments.ball(dim=3, arms=6), horizon=300)
+    compare(Spec(ShuffleLinUCB, budget=Budget(math.inf, 0.1), **options), environments.ball(dim=3, arms=6))
+
+
+def test_composed_sums_keep_the_budget_and_cost_little():
+    budget = Budget(1.0, 1e-6)
+    sums = (Sum(15, math.sqrt(2), 1.0, 0.5), Sum(5, 2.0, 1.0, 0.5, 30))
+    plans = calibrate_sums(budget, users=5000, sums=sums)
+    assert composed_epsilon([(plans[0], 1), (plans[1], 30)], budget.delta) <= 1 + 1e-5
+    mu = gaussian.mu(budget)
+    assert 1 <= plans[0].std / (math.sqrt(2) / (mu * math.sqrt(0.5))) < 1.05
+    assert 1 <= plans[1].std / (2.0 / (mu * math.sqrt(0.5 / 30))) < 1.05
+    assert composed_epsilon([(plans[0], 1), (plans[1], 60)], budget.delta) > 1.2
+    with pytest.raises(ValueError, match="rounding"):
+        calibrate_sums(Budget(1e-4, 1e-6), users=100, sums=(Sum(2000, 1.0, 1.0, 1.0),))
+
+
+def test_algorithm_1_shows_its_parameters_and_its_claim():
+    bandit = ShuffleGLM(dim=5, radius=3.0, horizon=20_000, budget=BUDGET)
+    assert bandit.theory["warm_up"] > 1e6 and bandit.theory["lambda_max"] > bandit.theory["lambda"]
+    assert bandit.formula_iterations(1000) > 10
+    certificate = bandit.privacy
+    assert certificate.epsilon <= 1 + 1e-5 and not certificate.private and "31 times" in str(certificate)
+    quoted = ShuffleGLM(dim=5, radius=3.0, horizon=20_000, budget=BUDGET, calibration="paper")
+    assert "quoted" in str(quoted.privacy)
+    assert quoted._plans[0, 2] > 0 and quoted.privacy.releases[0].std > 50 * certificate.releases[0].std
+    for wrong in ({"link": "identity"}, {"iterations": 0}, {"calibration": "guess"}, {"constants": "guess"}):
+        with pytest.raises(ValueError, match="Expected"):
+            ShuffleGLM(**({"dim": 2, "horizon": 100, "budget": BUDGET} | wrong))
+
+
+def test_an_unclipped_weight_is_clipped():
+    bandit = ShuffleGLM(dim=2, horizon=100, budget=BUDGET, oracle_kappa_star=50.0)
+    assert (bandit._plans[1:, 8] == 1 / 50).all()
+
+
+def clones(local, users, epsilon, delta_cut=1e-12):
+    """delta at epsilon of the worst pair that Feldman et al. 2021 reduce to, enumerated: C ~ Bin(n - 1, e^-local), A ~
+    Bin(C, 1/2), a bit of bias e^local / (e^local + 1) added to one or the other side."""
+    p, tilt = math.exp(-local), math.exp(local) / (math.exp(local) + 1)
+    total = 0.0
+    low, high = binom.ppf([delta_cut, 1 - delta_cut], users - 1, p)
+    for c in range(int(low), int(high) + 1):
+        a = np.arange(0, c + 2)  # ones on the first side among c + 1
+        plain, shifted = binom.pmf(a, c, 0.5), binom.pmf(a - 1, c, 0.5)
+        first, second = tilt * shifted + (1 - tilt) * plain, (1 - tilt) * shifted + tilt * plain
+        gap = np.maximum(first - math.exp(epsilon) * second, 0.0).sum()
+        total += binom.pmf(c, users - 1, p) * gap
+    return total
+
+
+@pytest.mark.parametrize(("local", "users", "delta"), [(0.5, 500, 1e-2), (1.0, 1000, 1e-3), (2.0, 2000, 1e-4)])
+def test_the_amplification_bound_covers_its_worst_case(local, users, delta):
+    bound = amplified(local, users, delta)
+    assert bound < local
+    assert clones(local, users, bound) <= delta
+    assert clones(local, users, bound / 20) > delta
+
+
+def test_amplification_is_refused_where_it_fails():
+    assert largest_local(20, 1e-2) < 0
+    for users in (20, 60):
+        with pytest.raises(ValueError, match="amplification"):
+            local_epsilon(BUDGET, users)
+    assert amplified(3.0, 20, 1e-2) == 3.0  # shuffling is free, and no more is claimed
+    local = local_epsilon(BUDGET, 2000)
+    assert local > 1.0 and amplified(local, 2000, 1e-2) <= 1.0
+    assert local_epsilon(Budget(10.0, 1e-2), 2000) == pytest.approx(largest_local(2000, 1e-2))
+    options = {"dim": 2, "horizon": 1000, "budget": BUDGET, "variant": "amplification", "first": 500}
+    with pytest.raises(ValueError, match="simulated"):
+        ShuffleLinUCB(**options)
+    bandit = ShuffleLinUCB(**options, source=Simulated(0), policy=np.random.default_rng(0))
+    assert bandit.privacy.epsilon <= 1.0 and not bandit.privacy.private
+    client = Client(bandit.billboard())
+    choice = client.choose([[0.1, 0.2]])
+    with pytest.raises(ValueError, match="people's data"):
+        client.randomize(choice, 1.0)
+
+
+def test_the_l1_norm_behind_the_laplace_noise():
+    """Never exceeded by 1 + (d - 1) / sqrt 2 and sqrt d; attained at equal entries."""
+    rng = np.random.default_rng(0)
+    for d in (2, 5, 9):
+        i, j = np.triu_indices(d)
+        most = 0.0
+        for x in [*rng.standard_normal((2000, d)), np.ones(d)]:
+            x = x / np.linalg.norm(x)
+            norm = np.abs(np.where(i == j, 1.0, math.sqrt(2)) * x[i] * x[j]).sum()
+            assert norm <= 1 + (d - 1) / math.sqrt(2) + 1e-12 and np.abs(x).sum() <= math.sqrt(d) + 1e-12
+            most = max(most, norm)
+        assert most == pytest.approx(1 + (d - 1) / math.sqrt(2))
+
+
+def test_linear_settings():
+    for wrong in ({"horizon": None}, {"variant": "guess"}, {"growth": 0.5}, {"failure": 2.0}):
+        with pytest.raises(ValueError, match="Expected"):
+            ShuffleLinUCB(**({"dim": 2, "horizon": 100, "budget": BUDGET} | wrong))

@@ -26,6 +26,12 @@ from tacit.bandits import (
     JointGLMRare,
     JointLinUCB,
     LinUCB,
+    LocalAnytimeUCB,
+    LocalCombiner,
+    LocalGLM,
+    LocalIRLS,
+    LocalLinUCB,
+    LocalOnlineUCB,
     LogisticTS,
     RSGLinUCB,
     Server,
@@ -44,8 +50,11 @@ from tacit.privacy.noise import Simulated
 
 PRIVATE = (JointLinUCB, JointGLM, JointGLMRare)
 SHUFFLE = (ShuffleNewton, ShuffleGLM, ShuffleLinUCB)
+LOCAL = (LocalIRLS, LocalLinUCB, LocalOnlineUCB, LocalAnytimeUCB, LocalCombiner, LocalGLM)
 PLAIN = (Uniform, LinUCB, MLEUCB, GLMUCB, GLOC, RSGLinUCB, BGLinCB, ECOLog, LogisticTS)
-BANDITS: dict[str, type[Bandit] | type[Server]] = {kebab(kind.__name__): kind for kind in PRIVATE + SHUFFLE + PLAIN}
+BANDITS: dict[str, type[Bandit] | type[Server]] = {
+    kebab(kind.__name__): kind for kind in PRIVATE + SHUFFLE + LOCAL + PLAIN
+}
 ENVIRONMENTS: dict[str, type[Environment]] = {
     name.replace("_", "-"): getattr(environments, name)
     for name in environments.__all__
@@ -144,7 +153,8 @@ def reproduce_command(
     name: Annotated[
         str,
         typer.Argument(
-            help="shariff-d1, shariff-d2, shariff-d3, table2, figure1-logistic, figure1-probit, suite or shuffle"
+            help="shariff-d1, shariff-d2, shariff-d3, table2, figure1-logistic, figure1-probit, "
+            "ldp-figure1, ldp-table1, suite or shuffle"
         ),
     ],
     quick: Annotated[bool, typer.Option("--quick", help="A small version, in a minute or two.")] = False,
@@ -169,7 +179,7 @@ def reproduce_command(
 
 @app.command("bench")
 def bench_command(
-    what: Annotated[str, typer.Argument(help="speed, noise or shuffle")] = "speed",
+    what: Annotated[str, typer.Argument(help="speed, noise, shuffle or local")] = "speed",
     as_json: Json = False,
 ) -> None:
     """Side by side with peers and limits: microseconds a round (speed), noise of each mechanism (noise),

@@ -10,6 +10,7 @@ from tacit.audit.attacks_mechanisms import mechanism_attacks
 from tacit.audit.attacks_mutants import mutant_attacks
 from tacit.audit.attacks_people import people_attacks
 from tacit.audit.attacks_rare import rare_attacks
+from tacit.audit.local import attacks as local_attacks
 from tacit.audit.shuffle import attacks as shuffle_attacks
 
 LISTS: tuple[Callable[[], Sequence[Attack]], ...] = (
@@ -20,6 +21,7 @@ LISTS: tuple[Callable[[], Sequence[Attack]], ...] = (
     discrete_attacks,
     grid_attacks,
     shuffle_attacks,
+    local_attacks,
     mutant_attacks,
     grid_mutants,
 )

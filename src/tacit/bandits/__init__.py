@@ -11,6 +11,12 @@ from tacit.bandits.joint_glm import JointGLM
 from tacit.bandits.joint_glm_rare import JointGLMRare
 from tacit.bandits.joint_lin_ucb import JointLinUCB
 from tacit.bandits.lin_ucb import LinUCB
+from tacit.bandits.local_anytime_ucb import LocalAnytimeUCB
+from tacit.bandits.local_combiner import LocalCombiner
+from tacit.bandits.local_glm import LocalGLM
+from tacit.bandits.local_irls import LocalIRLS
+from tacit.bandits.local_lin_ucb import LocalLinUCB
+from tacit.bandits.local_online_ucb import LocalOnlineUCB
 from tacit.bandits.logistic_ts import LogisticTS
 from tacit.bandits.mle_ucb import MLEUCB
 from tacit.bandits.rs_glin_ucb import RSGLinUCB
@@ -35,6 +41,12 @@ __all__ = [
     "JointGLMRare",
     "JointLinUCB",
     "LinUCB",
+    "LocalAnytimeUCB",
+    "LocalCombiner",
+    "LocalGLM",
+    "LocalIRLS",
+    "LocalLinUCB",
+    "LocalOnlineUCB",
     "LogisticTS",
     "RSGLinUCB",
     "Server",

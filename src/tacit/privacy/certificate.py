@@ -5,7 +5,7 @@ import math
 import msgspec
 
 from tacit.privacy.budget import Budget
-from tacit.privacy.ledger import GaussianRelease, Release, ShuffledRelease, epsilon_of, grid_delta
+from tacit.privacy.ledger import GaussianRelease, LocalRelease, Release, ShuffledRelease, epsilon_of, grid_delta
 from tacit.privacy.noise import Source
 
 UNIT = "one user: one round's whole arm set and reward"
@@ -160,6 +160,43 @@ def shuffle_certificate(
     )
 
 
+def local_certificate(
+    bandit: str,
+    *,
+    budget: Budget,
+    epsilon: float,
+    delta: float,
+    release: Release,
+    spent: float,
+    simulated: bool,
+    rounds: int,
+    caveats: tuple[str, ...] = (),
+) -> Certificate:
+    """The certificate of a server that sees one report of each user, private by itself. delta = 0: pure epsilon."""
+    if epsilon == math.inf:
+        return plain_certificate(bandit, "No noise is added: epsilon is infinite.")
+    notes = list(caveats)
+    if simulated:
+        notes.append("The noise is simulated: for experiments, not for people's data.")
+    if delta * rounds >= 1:
+        notes.append(
+            f"delta {delta:g} is at or above 1/rounds = {1 / rounds:.3g}: it would allow revealing a user outright."
+        )
+    return Certificate(
+        bandit=bandit,
+        model="local",
+        private=not simulated and epsilon <= budget.epsilon * (1 + 1e-9),
+        epsilon=epsilon,
+        delta=delta,
+        budget=budget.epsilon,
+        spent=spent,
+        relation="replace one user",
+        source="simulated" if simulated else "each device's operating system: exact integers",
+        releases=(release,),
+        caveats=tuple(notes),
+    )
+
+
 def plain_certificate(bandit: str, caveat: str) -> Certificate:
     """No privacy, and why."""
     return Certificate(
@@ -184,6 +221,8 @@ def _details(release: Release) -> list[tuple[str, str]]:
             rows += [("grid", f"multiples of 2^{exponent}, sigma = {release.sigma / release.grid:.4g} of them")]
         formula = "mu = k D c / sigma" if release.rounds > 1 else "mu = D c / sigma"
         return [*rows, (formula, "inf" if release.mu == math.inf else f"{release.mu:.6g}")]
+    if isinstance(release, LocalRelease):
+        return [("sensitivity D (l2)", f"{release.sensitivity:.6g}"), ("noise std per number", f"{release.std:.6g}")]
     if isinstance(release, ShuffledRelease):
         return [
             ("sensitivity D (l2)", f"{release.sensitivity:.6g}"),

@@ -75,7 +75,17 @@ class ShuffledRelease(msgspec.Struct, frozen=True, tag="shuffled"):
     bits: int
 
 
-Release = GaussianRelease | RepeatedRelease | ShuffledRelease
+class LocalRelease(msgspec.Struct, frozen=True, tag="local"):
+    """One report of a device, private by itself; `std` is that of the noise in each decoded number."""
+
+    name: str
+    statistic: str
+    numbers: int
+    sensitivity: float
+    std: float
+
+
+Release = GaussianRelease | RepeatedRelease | ShuffledRelease | LocalRelease
 
 
 def epsilon_of(releases: Sequence[Release], delta: float, *, rounds: int = 1) -> float:

@@ -5,7 +5,17 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tacit.experiments.runner import Progress
-from tacit.reproductions import figure1, shariff_d1, shariff_d2, shariff_d3, shuffle, suite, table2
+from tacit.reproductions import (
+    figure1,
+    ldp_figure1,
+    ldp_table1,
+    shariff_d1,
+    shariff_d2,
+    shariff_d3,
+    shuffle,
+    suite,
+    table2,
+)
 from tacit.reproductions.outcome import Outcome
 
 REPRODUCTIONS: dict[str, Callable[..., Outcome]] = {
@@ -15,6 +25,8 @@ REPRODUCTIONS: dict[str, Callable[..., Outcome]] = {
     "table2": table2.reproduce,
     "figure1-logistic": figure1.logistic,
     "figure1-probit": figure1.probit,
+    "ldp-figure1": ldp_figure1.reproduce,
+    "ldp-table1": ldp_table1.reproduce,
     "suite": suite.reproduce,
     "shuffle": shuffle.reproduce,
 }

@@ -1,0 +1,116 @@
+"""What the servers of the local model share: reports come in, each private by itself, and are decoded."""
+
+import json
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tacit.bandits.server import Server
+from tacit.checks import Array
+from tacit.client import randomizers
+from tacit.client.local import FORMAT, SENT, SIMULATED, Client
+from tacit.client.randomizers import Cap, Coin, Lattice, Randomizer
+from tacit.errors import BudgetExceeded
+from tacit.privacy import local
+from tacit.privacy.certificate import Certificate, local_certificate
+from tacit.privacy.ledger import LocalRelease
+
+
+@dataclass(kw_only=True, eq=False)
+class LocalServer(Server):
+    """A subclass sets `_randomizer`, `_size` and `_sensitivity` by `_calibrate`, then `self._state = self.init()`."""
+
+    def _calibrate(self, made: Randomizer | Coin, *, size: int, sensitivity: float, enforce: bool = True) -> None:
+        self._randomizer, self._size, self._sensitivity = made, size, sensitivity
+        self.delta = self.budget.delta if isinstance(made, Lattice) else 0.0
+        self.epsilon = local.epsilon_of(made, sensitivity=sensitivity, size=size, delta=self.budget.delta)
+        if enforce and self.epsilon > self.budget.epsilon * (1 + 1e-9):
+            raise BudgetExceeded(
+                f"Expected epsilon at most {self.budget.epsilon:g} at delta {self.budget.delta:g}, "
+                f"got {self.epsilon:.6g} from the noise that would be used."
+            )
+
+    # what an algorithm defines
+
+    @abstractmethod
+    def _document(self) -> dict[str, Any]:
+        """theta, inverse, report and policy (and axes) of the billboard."""
+
+    @abstractmethod
+    def _absorb(self, vector: Array) -> None:
+        """Learn from one decoded report."""
+
+    # shared
+
+    @property
+    def std(self) -> float:
+        """Standard deviation of the noise in a decoded number, nearly."""
+        made = self._randomizer
+        return made.scale if isinstance(made, Cap) else made.sigma if isinstance(made, Lattice) else 0.0
+
+    def billboard(self) -> bytes:
+        self._advance((), self.users)
+        return json.dumps(
+            {
+                "format": FORMAT,
+                "bandit": type(self).__name__,
+                "version": self.version,
+                "dim": self.dim,
+                "link": self.link,
+                "rewards": list(self.rewards),
+                "randomizer": randomizers.document(self._randomizer),
+            }
+            | self._document()
+        ).encode()
+
+    def device(self) -> Client:
+        return Client(self.billboard(), noise=self._noise(), draws=self._draws())
+
+    def observe(self, report: bytes) -> None:
+        self._absorb(self._decode(report))
+
+    def _decode(self, report: bytes) -> Array:
+        kind, body = report[:1], report[1:]
+        if kind not in (SENT, SIMULATED) or (kind == SIMULATED) != self.simulated:
+            raise ValueError("Expected a report of a device at this server's billboard, got another.")
+        made = self._randomizer
+        assert not isinstance(made, Coin)
+        length = 8 * self._size if self.simulated else made.length(self._size)
+        if len(body) != length:
+            raise ValueError(f"Expected a report of {length + 1} bytes, got {len(report)}.")
+        vector = np.frombuffer(body, "<f8").astype(np.float64) if self.simulated else made.decode(body)
+        if not np.isfinite(vector).all():
+            raise ValueError("Expected finite numbers in a report, got NaN or infinity.")
+        return vector
+
+    def _plan_numbers(self) -> list[float]:
+        return [float(v) for v in vars(self._randomizer).values()]
+
+    @property
+    def privacy(self) -> Certificate:
+        return local_certificate(
+            type(self).__name__,
+            budget=self.budget,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            release=self._release(),
+            spent=self.epsilon if self.users else 0.0,
+            simulated=self.simulated,
+            rounds=self.horizon or max(1, self.users),
+            caveats=self._caveats(),
+        )
+
+    def _release(self) -> LocalRelease:
+        made = self._randomizer
+        name = {Cap: "cap (PrivUnit)", Lattice: "discrete Gaussian", Coin: "randomised response"}.get(
+            type(made), "none"
+        )
+        return LocalRelease(name, self._statistic(), self._size, self._sensitivity, self.std)
+
+    def _statistic(self) -> str:
+        return f"one report of {self._size} numbers for each user"
+
+    def _caveats(self) -> tuple[str, ...]:
+        return ()

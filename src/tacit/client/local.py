@@ -1,0 +1,148 @@
+"""The device of the local model: choose by the billboard, randomise, report. The report is private by itself.
+
+What a device contributes is named in the billboard's "report", how it chooses in its "policy":
+    glm       (scale svec(weight x x'), response x), linearised at the public estimate   (LocalIRLS)
+    linear    (svec(x x'), scale y x)                                                     (LocalLinUCB)
+    pair      (x, scale y)                                                                (LocalOnlineUCB and kin)
+    gradient  (mu(<x, theta>) - r) x, divided by its bound                                (LocalGLM)
+    public    x in the clear, the reward by randomised response                           (LocalIRLS, public arms)
+"""
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+
+from tacit.client import randomizers
+from tacit.client.device import Array, Device, mean, slope
+from tacit.client.randomness import Randomness, Seeded, System
+
+FORMAT = "tacit local billboard"
+SENT, SIMULATED = b"L", b"S"  # the first byte of a report: integers of a device, or floats of a simulation
+
+
+class Client(Device):
+    """`Client(billboard)`: the device of one user.
+
+    Guarantee: what `randomize` returns is private for replacing this user's arms and reward, at the epsilon and delta
+    of the billboard's randomizer, whatever the server or anyone else does; nothing else leaves the device.
+    The randomness is the operating system's; `noise` and `draws` are given in simulation."""
+
+    def __init__(self, billboard: bytes, *, noise: Randomness | None = None, draws: Randomness | None = None) -> None:
+        document: dict[str, Any] = json.loads(billboard)
+        if not isinstance(document, dict) or document.get("format") != FORMAT:
+            raise ValueError("Expected a billboard of the local model, got another document.")
+        low, high = document["rewards"]
+        super().__init__(dim=int(document["dim"]), link=document["link"], rewards=(low, high))
+        self.version = int(document["version"])
+        self._noise = noise or System()
+        self._draws = draws or System()
+        self._report: dict[str, Any] = document["report"]
+        self._policy: dict[str, Any] = document["policy"]
+        self._randomizer = randomizers.from_document(document["randomizer"])
+        self._theta = np.array(document["theta"], np.float64)
+        self._inverse = np.array(document["inverse"], np.float64)
+        self._root = np.array(self._policy.get("root", []), np.float64)
+
+    # choosing
+
+    def pick(self, features: Array) -> int:
+        if self._policy["name"] == "uniform":
+            return int(self._draws.uniforms(1)[0] * len(features))
+        return int(np.argmax(self._values(features, self._target()[: self.dim])))
+
+    def chance(self, features: Array, index: int) -> float:
+        """Exact where nothing is drawn or all arms are alike, else the share of 4096 draws."""
+        if self._policy["name"] == "uniform":
+            return 1 / len(features)
+        if self._policy["name"] == "thompson":
+            draws = System().normals(4096 * len(self._root)).reshape(4096, -1) @ self._root
+            targets = draws if self._policy["random"] else self._theta + draws
+            hits = np.argmax(targets[:, : self.dim] @ features.T, axis=1) == index
+            return (int(np.count_nonzero(hits)) + 1) / 4097
+        return 1.0
+
+    def _target(self) -> Array:
+        if self._policy["name"] != "thompson":
+            return self._theta
+        drawn: Array = self._root @ self._draws.normals(len(self._root))
+        return drawn if self._policy["random"] else self._theta + drawn
+
+    def _values(self, features: Array, target: Array) -> Array:
+        values: Array = features @ target
+        if self._policy["name"] == "ucb":
+            squares = np.einsum("ki,ij,kj->k", features, self._inverse, features)
+            values = values + self._policy["width"] * np.sqrt(np.maximum(squares, 0.0))
+        return values
+
+    # reporting
+
+    def report(self, x: Array, reward: float | None) -> bytes:
+        x = x * (1 / max(1.0, math.sqrt(float(np.dot(x, x)))))
+        if self._report["name"] == "public":
+            low, high = self.rewards
+            share = 0.5 if reward is None else (reward - low) / (high - low)
+            if isinstance(self._noise, Seeded):
+                coin: bytes = self._randomizer.simulate(share, self._noise.generator)
+                return SIMULATED + x.astype("<f8").tobytes() + coin
+            coin = self._randomizer.encode(share)
+            return SENT + x.astype("<f8").tobytes() + coin
+        vector = self.contribution(x, reward)
+        if isinstance(self._noise, Seeded):
+            simulated: Array = self._randomizer.simulate(vector, self._noise.generator)
+            return SIMULATED + simulated.astype("<f8").tobytes()
+        sent: bytes = self._randomizer.encode(vector)
+        return SENT + sent
+
+    def contribution(self, x: Array, reward: float | None) -> Array:
+        """The vector that is randomised: RAW. A reward that never came contributes zeros."""
+        kind = self._report["name"]
+        if kind == "pair":
+            y = 0.0 if reward is None else reward - self._report["middle"]
+            vector = np.append(x, self._report["scale"] * y)
+            return np.zeros(vector.size) if reward is None else self._shaken(vector)
+        if kind == "gradient":
+            if reward is None:
+                return np.zeros(self.dim)
+            z = float(np.dot(x, self._theta))
+            share = (mean(self.link, z) - self.unit(reward)) / float(self._report["bound"])
+            return share * x
+        if kind == "glm" and len(self._theta) > self.dim:
+            shrink, constant = self._report["pad"]
+            x = np.append(shrink * x, constant)
+        i, j = np.triu_indices(x.size)
+        if reward is None:
+            return np.zeros(i.size + x.size)
+        if kind == "linear":
+            weight, response = 1.0, self._report["scale"] * reward
+            products = np.where(i == j, 1.0, math.sqrt(2)) * x[i] * x[j]
+        else:
+            weight, response = self._linearize(x, reward)
+            products = self._report["scale"] * weight * np.where(i == j, 1.0, math.sqrt(2)) * x[i] * x[j]
+        return np.concatenate([products, response * x])
+
+    def _shaken(self, vector: Array) -> Array:
+        """The extra perturbation of x where the published algorithm asks for it: no privacy rests on it."""
+        std = self._report["shake"]
+        if std > 0:
+            vector[:-1] += std * self._noise.normals(self.dim)
+        return vector
+
+    def _linearize(self, x: Array, reward: float) -> tuple[float, float]:
+        """As kernels.local_glm.local_linearize, which has the formulas."""
+        norm = math.sqrt(float(np.dot(x, x)))
+        if norm == 0:
+            return 0.0, 0.0
+        if self.link == "identity":
+            low, high = self.rewards
+            return 1 / norm, (2 * reward - low - high) / ((high - low) * norm)
+        s = float(x @ self._inverse @ x)
+        k = 1 / math.sqrt(1 + (s if self.link == "probit" else math.pi * s / 8))
+        v = k * float(np.dot(x, self._theta))
+        expected, gradient = mean(self.link, v), slope(self.link, v)
+        if abs(v) > 1e-6:
+            gradient = (1 - self._report["blend"]) * gradient + self._report["blend"] * (expected - 0.5) / v
+        c = expected - gradient * v
+        m = max(c, 1 - c)
+        return k * gradient / (m * norm), (self.unit(reward) - c) / (m * norm)

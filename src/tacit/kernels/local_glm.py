@@ -1,0 +1,267 @@
+"""One-pass iteratively reweighted least squares from local reports: what a device contributes, how the server fits, and
+whole blocks of rounds."""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tacit.kernels.compile import inlined, kernel
+from tacit.kernels.glm import Posterior
+from tacit.kernels.linalg import ROOT2, smat
+from tacit.kernels.links import IDENTITY, PROBIT, link_mean, link_slope
+from tacit.kernels.local import randomize
+from tacit.kernels.rounds import CHOICES, next_boundary, outcome
+
+BOUNDARY, VERSION = 1, 2
+
+
+class LocalState(NamedTuple):
+    """All of it is public or randomised before it came."""
+
+    counts: Any  # int64[3]: users, the count at which theta is published next, how often it was
+    sums: Any  # (2, size): reports since then, and (discounted) those before
+    weights: Any  # (2,): how many reports that is, their weights squared
+    posterior: Posterior
+    root: Any  # (d, d): a square root of the covariance of the draws that explore
+
+
+@kernel
+def local_linearize(x, y, theta, inverse, link, low, high, blend):
+    """(weight, response) of one user: A = weight x x', b = response x with |response x| <= 1; (0, 0) if x = 0.
+
+    v = k <x, theta>, k as in kernels.glm. The mean is replaced by the line c + w v through (v, mu(v)) whose slope is
+    w = (1 - blend) mu'(v) + blend (mu(v) - 1/2) / v, between tangent and chord:
+        weight = k w / (m |x|),  response = (r - c) / (m |x|),  m = max(c, 1 - c),  c = mu(v) - w v.
+    identity: weight = 1 / |x|, response = (y - middle) / (half |x|), middle and half of the rewards' range."""
+    d = x.size
+    norm, z, s = 0.0, 0.0, 0.0
+    for i in range(d):
+        norm += x[i] * x[i]
+    norm = math.sqrt(norm)
+    if norm == 0.0:
+        return 0.0, 0.0
+    bounded = min(max(y, low), high)
+    if link == IDENTITY:
+        return 1.0 / norm, (2.0 * bounded - low - high) / ((high - low) * norm)
+    for i in range(d):
+        z += x[i] * theta[i]
+        for j in range(d):
+            s += x[i] * inverse[i, j] * x[j]
+    k = 1.0 / math.sqrt(1.0 + s) if link == PROBIT else 1.0 / math.sqrt(1.0 + math.pi * s / 8.0)
+    v = k * z
+    mean, slope = link_mean(link, v), link_slope(link, v)
+    if abs(v) > 1e-6:
+        slope = (1.0 - blend) * slope + blend * (mean - 0.5) / v
+    c = mean - slope * v
+    m = max(c, 1.0 - c)
+    return k * slope / (m * norm), ((bounded - low) / (high - low) - c) / (m * norm)
+
+
+@kernel
+def pack(x, weight, response, scale, out):
+    """out = (scale svec(weight x x'), response x)."""
+    d = x.size
+    k = 0
+    for i in range(d):
+        out[k] = scale * weight * x[i] * x[i]
+        k += 1
+        for j in range(i + 1, d):
+            out[k] = scale * weight * ROOT2 * x[i] * x[j]
+            k += 1
+    for i in range(d):
+        out[k + i] = response * x[i]
+
+
+@kernel
+def local_fit(released, scale, unit, std, radius, tuning, posterior):
+    """posterior <- the estimate from sums of reports (scale svec(A), b) whose numbers have noise of std `std`.
+
+    A is first drawn towards a matrix of two numbers, alpha along the last estimate t and beta across it: with S the
+    nearest such matrix and n the expected squared norm of the noise in A - S,
+        A <- S + max(0, 1 - trust n / |A - S|^2) (A - S)                 (James & Stein)
+    so that A is used as it is where the noise is small. Then, with eigenvalues clipped at 0, e the noise of the
+    moment and t the prior's standard deviation,
+        theta_k = b_k / (lambda_k + ridge (c / t^2 + e / t)), projected on |theta| <= radius
+        precision_k = lambda_k^2 / (c lambda_k + e^2) + 1 / t^2
+        spread_k = explore max(0, 1 - lambda_k / (share mean lambda)) / sqrt(precision_k).
+    tuning = (c, ridge, explore, share, trust)."""
+    d = posterior.theta.size
+    c, ridge, explore, share, trust = tuning[0], tuning[1], tuning[2], tuning[3], tuning[4]
+    packed = d * (d + 1) // 2
+    curvature = np.empty((d, d))
+    smat(released[:packed], curvature)
+    curvature /= scale
+    if std > 0.0 and d > 1:
+        _draw_in(curvature, posterior.theta, trust * (packed - 2) * (std / scale) ** 2)
+    values, axes = np.linalg.eigh(curvature)
+    moment = np.dot(axes.T, released[packed:] * unit)
+    prior = radius / math.sqrt(d)
+    noise = unit * std
+    mean, total = 0.0, 0.0
+    for k in range(d):
+        values[k] = max(values[k], 0.0)
+        mean += values[k] / d
+    for k in range(d):
+        value = values[k]
+        informed = value / (c * value + noise * noise) if value > 0.0 else 0.0
+        posterior.precision[k] = value * informed + 1.0 / (prior * prior)
+        lacking = 1.0 - value / (share * mean) if mean > 0.0 else 1.0
+        posterior.spread[k] = explore * max(lacking, 0.0) / math.sqrt(posterior.precision[k])
+        posterior.centre[k] = informed * moment[k] / posterior.precision[k]
+        posterior.theta[k] = moment[k] / (value + ridge * (c / (prior * prior) + noise / prior))
+        total += posterior.theta[k] ** 2
+    inside = min(1.0, radius / math.sqrt(total)) if total > 0.0 else 1.0
+    posterior.axes[:] = axes
+    posterior.theta[:] = np.dot(axes, posterior.theta * inside)
+    posterior.centre[:] = np.dot(axes, posterior.centre)
+    for i in range(d):
+        for j in range(i + 1):
+            s = 0.0
+            for k in range(d):
+                s += axes[i, k] * axes[j, k] / posterior.precision[k]
+            posterior.inverse[i, j] = s
+            posterior.inverse[j, i] = s
+
+
+@kernel
+def _draw_in(matrix, axis, noise):
+    """Draw `matrix` towards beta I + (alpha - beta) t t', t along `axis`; noise: the expected |noise|^2 off that."""
+    d = axis.size
+    square, trace, alpha = 0.0, 0.0, 0.0
+    for i in range(d):
+        square += axis[i] * axis[i]
+        trace += matrix[i, i]
+    for i in range(d):
+        for j in range(d):
+            alpha += axis[i] * matrix[i, j] * axis[j]
+    if square > 0.0:
+        alpha /= square
+    beta = (trace - alpha) / (d - 1)
+    if square == 0.0 or alpha < beta:
+        square, alpha, beta = 1.0, trace / d, trace / d
+    near = np.empty((d, d))
+    distance = 0.0
+    for i in range(d):
+        for j in range(d):
+            near[i, j] = (alpha - beta) * axis[i] * axis[j] / square + (beta if i == j else 0.0)
+            distance += (matrix[i, j] - near[i, j]) ** 2
+    keep = max(0.0, 1.0 - noise / distance) if distance > 0.0 else 0.0
+    for i in range(d):
+        for j in range(d):
+            matrix[i, j] = near[i, j] + keep * (matrix[i, j] - near[i, j])
+
+
+@inlined
+def local_pick(rng, arms, theta, root, random, target):
+    """argmax over arms of <x, target>, target = root N(0, I), plus theta but while exploring. root is symmetric, so
+    that it is the same whatever axes its eigenvalues' degeneracy allows. target is overwritten."""
+    d = target.size
+    for i in range(d):
+        target[i] = 0.0 if random else theta[i]
+    for k in range(d):
+        draw = rng.standard_normal()
+        for i in range(d):
+            target[i] += draw * root[i, k]
+    best, index = -np.inf, 0
+    for a in range(arms.shape[0]):
+        value = 0.0
+        for i in range(arms.shape[1]):
+            value += arms[a, i] * target[i]
+        if value > best:
+            best, index = value, a
+    return index
+
+
+@kernel
+def padded(arm, pad, out):
+    """out = (pad[0] arm, pad[1]), or the arm alone where out is not longer: the intercept of rewards that are not
+    symmetric around 0, since centred rewards have mean <x, theta> - middle."""
+    for i in range(arm.size):
+        out[i] = pad[0] * arm[i]
+    if out.size > arm.size:
+        out[arm.size] = pad[1]
+
+
+@kernel
+def local_absorb(report, state):
+    """Add one report to the open sums."""
+    for i in range(report.size):
+        state.sums[0, i] += report[i]
+    state.counts[CHOICES] += 1
+    state.weights[0] += 1.0
+
+
+@kernel
+def local_publish(state, scale, unit, std, discount, radius, tuning, schedule):
+    """Fit theta to all reports, those before the last time faded by `discount`."""
+    counts, sums, weights, posterior, root = state
+    for i in range(sums.shape[1]):
+        sums[1, i] = discount * sums[1, i] + sums[0, i]
+        sums[0, i] = 0.0
+    weights[1] = discount * discount * weights[1] + weights[0]
+    weights[0] = 0.0
+    local_fit(sums[1], scale, unit, std * math.sqrt(weights[1]), radius, tuning, posterior)
+    counts[BOUNDARY] = next_boundary(counts[CHOICES], schedule[0], schedule[1])
+    counts[VERSION] += 1
+    random = counts[BOUNDARY] <= schedule[2]
+    d = root.shape[0]
+    for i in range(d):
+        for j in range(d):
+            s = 0.0
+            for k in range(d):
+                std = 1.0 / math.sqrt(posterior.precision[k]) if random else posterior.spread[k]
+                s += posterior.axes[i, k] * std * posterior.axes[j, k]
+            root[i, j] = s
+
+
+@kernel
+def local_rounds(
+    policy, rng, block, state, law, coin, schedule, bounds, pad, link, blend, scale, unit, radius, tuning, discount
+):
+    """LocalIRLS: schedule = (first, growth, forced), coin = the chance with which a reward is sent as it is where arms
+    are public (0: they are not). Changes state and the block's out arrays."""
+    counts = state.counts
+    posterior = state.posterior
+    size = state.sums.shape[1]
+    vector, report = np.empty(size), np.empty(size)
+    x, target = np.empty(posterior.theta.size), np.empty(posterior.theta.size)
+    low, high = bounds[0], bounds[1]
+    for t in range(block.noise.size):
+        if counts[CHOICES] >= counts[BOUNDARY]:
+            local_publish(state, scale, unit, law[1], discount, radius, tuning, schedule)
+        random = counts[BOUNDARY] <= schedule[2]
+        index = local_pick(policy, block.arms[t], posterior.theta, state.root, random, target)
+        if outcome(block, t, index):
+            padded(block.arms[t, index], pad, x)
+            y = block.reward[t]
+            if coin > 0.0:
+                bit = 1.0 if rng.random() < (y - low) / (high - low) else 0.0
+                if rng.random() >= coin:
+                    bit = 1.0 - bit
+                public_report(x, bit, coin, posterior, link, low, high, scale, report)
+            else:
+                weight, response = local_linearize(x, y, posterior.theta, posterior.inverse, link, low, high, blend)
+                pack(x, weight, response, scale, vector)
+                randomize(rng, law, vector, report)
+            local_absorb(report, state)
+
+
+@kernel
+def public_report(x, bit, coin, posterior, link, low, high, scale, out):
+    """What the server makes of a public arm and a randomised bit, whose unbiased reading r has one variance for all
+    arms: A = k mu'^2 x x', b = mu' (r - mu + mu' v) x (least squares), v and k as above; identity: A = x x', b = r x,
+    r read in [-1, 1]. Nothing needs a bound here."""
+    d = x.size
+    r = (bit - (1.0 - coin)) / (2.0 * coin - 1.0)
+    if link == IDENTITY:
+        pack(x, 1.0, 2.0 * r - 1.0, scale, out)
+        return
+    z, s = 0.0, 0.0
+    for i in range(d):
+        z += x[i] * posterior.theta[i]
+        for j in range(d):
+            s += x[i] * posterior.inverse[i, j] * x[j]
+    k = 1.0 / math.sqrt(1.0 + s) if link == PROBIT else 1.0 / math.sqrt(1.0 + math.pi * s / 8.0)
+    slope = link_slope(link, k * z)
+    pack(x, k * slope * slope, slope * (r - link_mean(link, k * z) + slope * k * z), scale, out)

@@ -1,0 +1,37 @@
+"""The audit of the local randomisers: near the claim and not above it; planted bugs are convicted."""
+
+import pytest
+
+from tacit.audit import local as attacks
+from tacit.audit.bound import exact_bound, gaussian_bound, general_bound
+from tacit.privacy import local as plan
+
+LISTED = attacks.attacks()
+
+
+def lower(attack, runs, rng):
+    if attack.exact is not None:
+        return exact_bound(attack.exact, attack.delta)
+    zero, one = (attack.scores(world, runs, rng) for world in (0, 1))
+    bound = gaussian_bound if attack.family == "gaussian" else general_bound
+    return bound(zero, one, attack.delta)
+
+
+@pytest.mark.parametrize("attack", LISTED, ids=lambda a: a.name)
+def test_sound_randomisers_are_near_their_claim_and_bugs_far_above(attack):
+    """Confidence .999 for each row."""
+    import numpy as np
+
+    found = lower(attack, 12_000, np.random.default_rng(0))
+    if not attack.claimed:
+        assert found > 1.1 * attack.epsilon
+    else:
+        assert found <= attack.epsilon
+        assert found >= (0.75 if attack.name in ("local-irls-report", "local-gaussian") else 0.95) * attack.epsilon
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 8.0])
+def test_the_cap_along_an_axis_is_the_normal_one_nearly(epsilon):
+    made = plan.cap(epsilon, 1.0, 20)
+    assert attacks.axis_probability(made) == pytest.approx(attacks.normal_probability(made), rel=2e-3)
+    assert attacks.axis_probability(made) >= plan.cap_probability(made.threshold, 21)

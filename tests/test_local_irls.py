@@ -1,0 +1,148 @@
+"""LocalIRLS: two halves, one report a user, the fused loop, and what the server can never be given."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from numpy.random import SeedSequence, default_rng
+
+from tacit import environments
+from tacit.bandits.embedded import Embedded
+from tacit.bandits.local_irls import LocalIRLS
+from tacit.client.local import Client
+from tacit.estimators import irls
+from tacit.experiments.spec import Spec
+from tacit.kernels.local_glm import local_fit, local_linearize
+from tacit.privacy.budget import Budget
+from tacit.privacy.noise import Simulated
+
+BUDGET = Budget(4.0, 1e-6)
+WORLD = environments.ball(dim=3, arms=6, radius=2.0, link="logistic")
+
+
+def server(**options):
+    return LocalIRLS(**{"dim": 3, "budget": BUDGET, "radius": 2.0, "link": "logistic"} | options)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"randomizer": "gaussian"}, {"public_arms": True}, {"budget": Budget(math.inf, 1e-6)}],
+    ids=["cap", "gaussian", "public", "no noise"],
+)
+def test_the_fused_loop_and_the_devices_calls_agree(options):
+    """The same arms in every round; sums agree up to the rounding of NumPy's sums against the loop's."""
+    settings = {"budget": BUDGET} | options
+    fused = Spec(LocalIRLS, **settings).build(WORLD, 600, SeedSequence(7))
+    steps = Spec(LocalIRLS, **settings).build(WORLD, 600, SeedSequence(7))
+    block, again = WORLD.block(600), WORLD.block(600)
+    WORLD.start(default_rng(1), 600).fill(block)
+    WORLD.start(default_rng(1), 600).fill(again)
+    fused.play(block)
+    for t in range(600):
+        choice = steps.choose(again.arms[t])
+        assert choice.index == block.index[t], t
+        steps.observe(choice, block.reward[t])
+    np.testing.assert_allclose(fused.server._state.sums, steps.server._state.sums, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(fused.server.theta, steps.server.theta, rtol=1e-9)
+
+
+def test_a_device_and_a_server_apart():
+    made = server()
+    rng = default_rng(0)
+    for _ in range(30):
+        client = Client(made.billboard())
+        choice = client.choose(rng.standard_normal((5, 3)) / 4)
+        report = client.randomize(choice, 1.0)
+        assert client.randomize(choice, 0.0) == report, "a retry sends the same bytes, whatever it says"
+        made.observe(report)
+    missing = client.randomize(client.choose(np.eye(3)), None)
+    assert len(missing) == len(report), "a reward that never came looks like one that did"
+    assert made.users == 30
+    certificate = made.privacy
+    assert certificate.private and certificate.model == "local" and certificate.delta == 0
+    assert certificate.epsilon <= 4.0 and certificate.spent == certificate.epsilon
+
+
+def test_public_arms_keep_the_reward_private_and_say_so():
+    made = server(public_arms=True, budget=Budget(0.5, 1e-6))
+    client = Client(made.billboard())
+    made.observe(client.randomize(client.choose(np.eye(3)), 1.0))
+    assert made.privacy.epsilon <= 0.5 and made.privacy.delta == 0
+    assert any("only the reward" in caveat for caveat in made.privacy.caveats)
+
+
+def test_bad_reports_change_nothing():
+    made = server()
+    client = Client(made.billboard())
+    good = client.randomize(client.choose(np.eye(3)), 1.0)
+    for bad in (b"", b"X" + good[1:], good[:-1], good + b"0", b"S" + good[1:]):
+        with pytest.raises(ValueError, match="Expected"):
+            made.observe(bad)
+    assert made.users == 0 and not made._state.sums.any()
+    with pytest.raises(ValueError, match="Expected"):
+        Client(b'{"format": "another"}')
+    with pytest.raises(ValueError, match="Expected"):
+        client.randomize(client.choose(np.eye(3)), 2.0)
+    with pytest.raises(ValueError, match="simulated block"):
+        Embedded(made).play(WORLD.block(3))
+
+
+def test_the_billboard_holds_public_numbers_only_and_changes_on_a_public_schedule():
+    made = server(first=5)
+    client = Client(made.billboard())
+    before = made.billboard()
+    for _ in range(4):
+        made.observe(client.randomize(client.choose(np.eye(3)), 1.0))
+    assert made.billboard() == before
+    made.observe(client.randomize(client.choose(np.eye(3)), 1.0))
+    after = json.loads(made.billboard())
+    assert after["version"] == 1 and any(after["theta"])
+
+
+def test_a_server_goes_on_where_it_was_saved(tmp_path):
+    made = server(first=5)
+    client = Client(made.billboard())
+    for _ in range(12):
+        made.observe(client.randomize(client.choose(np.eye(3)), 1.0))
+    made.save(tmp_path / "server.json")
+    assert LocalIRLS.load(tmp_path / "server.json").billboard() == made.billboard()
+
+
+def test_simulated_servers_claim_nothing():
+    made = server(source=Simulated(0), policy=default_rng(0))
+    assert not made.privacy.private
+
+
+def test_linearized_contributions_are_centred_at_the_truth():
+    """At theta = theta*: b = A theta* in expectation, for tangent and chord."""
+    theta = np.array([1.0, -2.0])
+    for x in (np.array([0.3, 0.1]), np.array([-0.6, 0.8])):
+        for blend in (0.0, 0.6, 1.0):
+            z = float(x @ theta)
+            mean = 1 / (1 + math.exp(-z))
+            weight, one = local_linearize(x, 1.0, theta, np.zeros((2, 2)), 1, 0.0, 1.0, blend)
+            _, zero = local_linearize(x, 0.0, theta, np.zeros((2, 2)), 1, 0.0, 1.0, blend)
+            assert mean * one + (1 - mean) * zero == pytest.approx(weight * z, abs=1e-12)
+
+
+def test_without_noise_the_fit_is_ridge_regression():
+    rng = default_rng(0)
+    root = rng.standard_normal((3, 3))
+    gram, moment = root @ root.T * 50, rng.standard_normal(3)
+    i, j = np.triu_indices(3)
+    released = np.concatenate([np.where(i == j, 1, math.sqrt(2)) * gram[i, j], moment])
+    posterior = irls.prior(3, 100.0)
+    local_fit(released, 1.0, 1.0, 0.0, 100.0, np.array([2.0, 4.0, 0.1, 1.0, 1.0]), posterior)
+    ridge = 4.0 * 2.0 / (100.0**2 / 3)
+    np.testing.assert_allclose(posterior.theta, np.linalg.solve(gram + ridge * np.eye(3), moment), rtol=1e-9)
+
+
+def test_it_learns():
+    """Far below uniform play at epsilon 8 (20 runs of seeds that nothing was tuned on)."""
+    made = Spec(LocalIRLS, budget=Budget(8.0, 1e-6)).build(WORLD, 5000, SeedSequence(3))
+    block = WORLD.block(5000)
+    WORLD.start(default_rng(5), 5000).fill(block)
+    made.play(block)
+    uniform = float((block.means.max(axis=1) - block.means.mean(axis=1)).sum())
+    assert block.regret.sum() < 0.35 * uniform

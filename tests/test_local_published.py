@@ -1,0 +1,136 @@
+"""The published local bandits: the learner against a slow reference, both halves, certificates that tell the truth."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from numpy.random import SeedSequence, default_rng
+
+from tacit import environments
+from tacit.bandits import LocalAnytimeUCB, LocalCombiner, LocalGLM, LocalLinUCB, LocalOnlineUCB
+from tacit.client.local import Client
+from tacit.experiments.spec import Spec, kebab
+from tacit.kernels.local_online import base_review
+from tacit.kernels.maler import into_ball_in_norm, learner_step
+from tacit.privacy.budget import Budget
+from tests.reference.maler import Maler, project
+
+BUDGET = Budget(10.0, 0.1)
+WORLD = environments.tail(dim=3, arms=6, radius=1.0)
+ALL = [
+    (LocalLinUCB, {}),
+    (LocalOnlineUCB, {"learner": "maler", "width_scale": 1e-3}),
+    (LocalOnlineUCB, {"learner": "ogd", "eigenvalue": 0.0}),
+    (LocalAnytimeUCB, {"learner": "ogd"}),
+    (LocalCombiner, {"learner": "ogd"}),
+    (LocalGLM, {}),
+    (LocalGLM, {"randomizer": "gaussian"}),
+]
+IDS = ["lin", "maler", "ogd shaken", "anytime", "combiner", "glm", "glm gaussian"]
+
+
+def test_maler_is_the_papers():
+    made = LocalOnlineUCB(dim=3, budget=BUDGET, radius=1.0, horizon=100)
+    learner = made._state.bases[0].learner
+    slow = Maler(3, 100, 1.0, float(learner.numbers[1]))
+    rng = default_rng(0)
+    for _ in range(60):
+        g = rng.standard_normal(3) * learner.numbers[1] * rng.random() + 20 * (learner.theta - 0.5)
+        np.testing.assert_allclose(learner.theta, slow.theta, atol=1e-6)
+        learner_step(learner, g)
+        slow.step(g)
+    names = ["c"] + [(k, i) for i in range(len(slow.etas)) for k in "sl"]
+    np.testing.assert_allclose(np.exp(learner.logs), [slow.weights[name] for name in names], rtol=1e-5)
+
+
+def test_the_projection_in_a_norm_is_the_nearest_point():
+    rng = default_rng(1)
+    for _ in range(50):
+        root = rng.standard_normal((4, 4))
+        sigma, point = root @ root.T + 0.01 * np.eye(4), 3 * rng.standard_normal(4)
+        got = point.copy()
+        into_ball_in_norm(got, sigma, 1.0)
+        np.testing.assert_allclose(got, project(point, sigma, 1.0), atol=1e-5)
+        assert np.linalg.norm(got) <= 1 + 1e-9
+
+
+@pytest.mark.parametrize(("kind", "options"), ALL, ids=IDS)
+def test_the_fused_loop_and_the_devices_calls_agree(kind, options):
+    rounds = 150
+    fused = Spec(kind, budget=BUDGET, **options).build(WORLD, rounds, SeedSequence(7))
+    steps = Spec(kind, budget=BUDGET, **options).build(WORLD, rounds, SeedSequence(7))
+    block = WORLD.block(rounds)
+    WORLD.start(default_rng(1), rounds).fill(block)
+    fused.play(block)
+    for t in range(rounds):
+        choice = steps.choose(block.arms[t])
+        assert choice.index == block.index[t], t
+        steps.observe(choice, block.reward[t])
+    np.testing.assert_allclose(fused.server.theta, steps.server.theta, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize(("kind", "options"), ALL, ids=IDS)
+def test_devices_and_servers_apart_and_what_they_claim(kind, options):
+    made = kind(dim=3, budget=BUDGET, radius=1.0, horizon=1000, **options)
+    for _ in range(3):
+        client = Client(made.billboard())
+        choice = client.choose(np.eye(3))
+        report = client.randomize(choice, 0.5)
+        assert client.randomize(choice, 0.5) == report
+        made.observe(report)
+    assert made.users == 3
+    assert made.privacy.private and made.privacy.epsilon <= 10.0 * (1 + 1e-9)
+    assert kebab(kind.__name__) == "-".join(["local", *kebab(kind.__name__).split("-")[1:]])
+    json.loads(made.billboard())
+    with pytest.raises(ValueError, match="Expected"):
+        made.observe(report[:-1])
+
+
+def test_the_papers_calibration_says_what_it_really_gives():
+    loose = LocalOnlineUCB(dim=5, budget=Budget(10.0, 0.1), rewards=(-1.0, 1.0), calibration="paper", learner="ogd")
+    assert loose.privacy.epsilon > 25 and not loose.privacy.private
+    assert any("not 10" in caveat for caveat in loose.privacy.caveats)
+    small = LocalOnlineUCB(dim=5, budget=Budget(0.2, 0.1), calibration="paper", learner="ogd")
+    assert small.privacy.epsilon < 0.2, "it adds more noise than it needs there"
+    assert LocalLinUCB(dim=5, budget=Budget(4.0, 1e-6), calibration="paper").privacy.epsilon != 4.0
+
+
+def test_the_sensitivity_of_a_pair_is_attained():
+    made = LocalOnlineUCB(dim=3, budget=BUDGET, radius=1.0, learner="ogd")
+    client = Client(made.billboard())
+    x = np.array([0.6, 0.0, 0.8])
+    far = np.linalg.norm(client.contribution(x, 1.0) - client.contribution(-x, 0.0))
+    assert far == pytest.approx(made._sensitivity) == math.sqrt(5)
+
+
+def test_gradients_that_vanish_are_reported_like_others():
+    made = LocalGLM(dim=3, budget=BUDGET, link="logistic")
+    client = Client(made.billboard())
+    reports = {len(client.randomize(client.choose(arms), 1.0)) for arms in (np.zeros((1, 3)), np.eye(3))}
+    assert len(reports) == 1
+
+
+def test_the_combiner_needs_a_horizon_and_drops_what_falls_behind():
+    with pytest.raises(ValueError, match="horizon"):
+        LocalCombiner(dim=3, budget=BUDGET)
+    made = LocalCombiner(dim=3, budget=BUDGET, horizon=20_000, learner="ogd", constant=1e-6)
+    assert len(made._state.bases) == 3
+    first = made._chosen()
+    base = made._state.bases[first]
+    base.counts[0], base.tally[:2] = 10, [0.5, 1e9]
+    base_review(made._state.bases, made._state.rates, first)
+    assert base.tally[2] == 0 and made._chosen() != first
+    for i in range(3):
+        made._state.bases[i].tally[1], made._state.bases[i].counts[0] = 1e9, 10
+        base_review(made._state.bases, made._state.rates, i)
+    assert sum(base.tally[2] for base in made._state.bases) == 1, "the last one stays"
+
+
+def test_a_server_of_several_bases_is_saved_whole(tmp_path):
+    made = LocalCombiner(dim=3, budget=BUDGET, horizon=500, learner="ogd")
+    client = Client(made.billboard())
+    for _ in range(5):
+        made.observe(client.randomize(client.choose(np.eye(3)), 0.5))
+    made.save(tmp_path / "server.json")
+    assert LocalCombiner.load(tmp_path / "server.json").billboard() == made.billboard()

@@ -1,0 +1,169 @@
+"""The randomisers of the local model: their bounds by brute force, their laws, and what a device may send."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import ndtr
+from scipy.stats import norm
+
+from tacit.bandits.local_irls import bounds
+from tacit.client import randomizers
+from tacit.client.randomizers import EDGE, FINE, SHARE, UNIT, Cap, Coin, Lattice, candidates, lift, tables
+from tacit.errors import BudgetExceeded
+from tacit.kernels.links import IDENTITY, LOGISTIC, PROBIT
+from tacit.kernels.local_glm import local_linearize, pack
+from tacit.privacy import gaussian, local
+from tacit.privacy.budget import Budget
+
+
+def squared_error(low, high, values):
+    """Sum over cells (low, high) in probability of E (value - g)^2 for a normal number g, in closed form."""
+    a, b = norm.ppf(low), norm.ppf(high)
+    fa, fb = norm.pdf(a), norm.pdf(b)
+    edge_a, edge_b = np.where(np.isinf(a), 0.0, a) * fa, np.where(np.isinf(b), 0.0, b) * fb
+    p = high - low
+    return float(np.sum(p + edge_a - edge_b - 2 * values * (fa - fb) + values**2 * p))
+
+
+def test_the_law_of_candidates_is_as_near_to_normal_as_the_bound_needs():
+    first, outer = tables()
+    assert (first == -first[::-1]).all(), "symmetric"
+    i = np.arange(2**16)
+    inner = slice(EDGE, 2**16 - EDGE)
+    share = EDGE / 2**16
+    total = squared_error(i[inner] / 2**16, (i[inner] + 1) / 2**16, first[inner] / UNIT)
+    total += 2 * squared_error(i / 2**16 * share, (i + 1) / 2**16 * share, -outer / UNIT)
+    assert 0.5 * local.SPREAD < total <= local.SPREAD
+
+
+def test_candidates_have_the_moments_of_their_table():
+    z = candidates(4000, 50) / UNIT
+    n = z.size
+    assert abs(z.mean()) < 4.5 / math.sqrt(n)  # false alarms: 1e-5
+    assert abs(z.var() - 1) < 4.5 * math.sqrt(2 / n)
+    assert abs(np.mean(np.abs(z) > 3) - 2 * ndtr(-3.0)) < 4.5 * math.sqrt(2 * ndtr(-3.0) / n)
+
+
+@pytest.mark.parametrize("size", [2, 6, 21])
+def test_the_bound_on_the_cap_holds_for_vectors_of_every_kind_and_is_near(size):
+    """Axes, pairs, dense and random directions, with the frequencies of 2e5 candidates each; false alarms: 1e-5."""
+    made = local.cap(4.0, 1.0, size - 1)
+    q = local.cap_probability(made.threshold, size)
+    rng = np.random.default_rng(1)
+    directions = [np.eye(size)[0], np.ones(size), np.eye(size)[0] + np.eye(size)[1], rng.standard_normal(size)]
+    z = candidates(200_000, size).astype(np.float64)
+    for x in directions:
+        x = np.rint(FINE * x / np.linalg.norm(x))
+        share = np.mean(z @ x >= made.threshold)
+        assert q - 4.5 * math.sqrt(q / len(z)) < share < 1.05 * q + 4.5 * math.sqrt(q / len(z))
+
+
+@given(st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=40))
+@settings(max_examples=300, deadline=None)
+def test_lifting_gives_whole_numbers_of_unit_norm(values):
+    x = lift(np.array(values))
+    assert (x == np.rint(x)).all()
+    assert abs(np.linalg.norm(x) - FINE) <= math.sqrt(x.size) / 2 + 1e-3
+
+
+def test_lifting_survives_what_is_not_a_number():
+    for bad in (np.nan, np.inf):
+        assert lift(np.array([bad, 0.0])).tolist() == [0.0, 0.0, FINE]
+
+
+@pytest.mark.parametrize("epsilon", [0.2, 1.0, 4.0, 8.0])
+def test_the_cap_is_calibrated_from_its_integers_and_reaches_the_prototypes_noise(epsilon):
+    made = local.cap(epsilon, 1.0, 20)
+    assert local.cap_epsilon(made, 20) <= epsilon
+    assert local.cap_epsilon(made, 20) > 0.999 * epsilon
+    more = Cap(made.radius, made.chance + SHARE // 500, made.threshold, made.scale)
+    assert local.cap_epsilon(more, 20) > epsilon
+    assert made.scale < {0.2: 13.3, 1.0: 2.56, 4.0: 0.67, 8.0: 0.39}[epsilon]
+    assert made.scale < local.lattice(Budget(epsilon, 1e-6), 2.0, 20).sigma
+
+
+@pytest.mark.parametrize("kind", ["cap", "hemisphere", "gaussian"])
+def test_reports_are_unbiased_with_the_stated_noise(kind):
+    """20000 reports of one vector by the device's own integers; false alarms: 1e-4. Scales off by a third are seen."""
+    made = local.best(Budget(4.0, 1e-6), sensitivity=2.0, radius=1.0, size=3, kind=kind)
+    v = np.array([0.6, 0.0, -0.3])
+    got = np.array([made.decode(made.encode(v)) for _ in range(20_000)])
+    std = made.law[1]
+    assert np.abs(got.mean(axis=0) - v).max() < 4.5 * std / math.sqrt(len(got))
+    across = got[:, 1].std()
+    assert abs(across / std - 1) < 0.03
+    assert not any(abs(across / (wrong * std) - 1) < 0.03 for wrong in (2 / 3, 3 / 2))
+
+
+def test_simulated_reports_have_the_law_of_real_ones():
+    """Kolmogorov and Smirnov along the vector and across it, 8000 reports each; false alarms: 1e-4 each."""
+    from scipy.stats import ks_2samp
+
+    made = local.cap(3.0, 1.0, 4)
+    v, rng = np.array([0.5, 0.5, 0.0, 0.0]), np.random.default_rng(3)
+    real = np.array([made.decode(made.encode(v)) for _ in range(8000)])
+    simulated = np.array([made.simulate(v, rng) for _ in range(8000)])
+    for direction in (v, np.array([0.0, 0.0, 1.0, 0.0])):
+        assert ks_2samp(real @ direction, simulated @ direction).pvalue > 1e-4
+    assert ks_2samp(real @ v, 1.3 * (simulated @ v)).pvalue < 1e-4
+
+
+def test_lattice_noise_is_calibrated_by_the_exact_curve_and_the_stated_distance():
+    budget = Budget(1.0, 1e-6)
+    made = local.lattice(budget, 2.0, 20)
+    ideal = 2.0 / gaussian.mu(budget)
+    assert ideal <= made.sigma < 1.001 * ideal
+    assert local.lattice_epsilon(made, 2.0, 20, 1e-6) <= 1.0
+    assert local.lattice_epsilon(Lattice(0.99 * made.sigma), 2.0, 20, 1e-6) > 1.0
+    with pytest.raises(BudgetExceeded):
+        local.lattice(Budget(1.0, 1e-18), 2.0, 20)
+
+
+def test_randomised_response_has_the_chance_it_says():
+    made = local.coin(1.0)
+    assert local.coin_epsilon(made) <= 1.0 < local.coin_epsilon(made) + 1e-8
+    got = np.array([made.decode(made.encode(0.25)) for _ in range(20_000)])
+    assert abs(got.mean() - 0.25) < 4.5 * got.std() / math.sqrt(len(got))  # false alarms: 1e-5
+    assert len(set(got)) == 2
+
+
+@pytest.mark.parametrize("made", [local.cap(1.0, 1.0, 3), Lattice(0.5), Coin(3 * 2**30), randomizers.Open()])
+def test_randomizers_survive_json(made):
+    assert randomizers.from_document(json.loads(json.dumps(randomizers.document(made)))) == made
+
+
+@pytest.mark.parametrize(("link", "most"), [(LOGISTIC, 0.5), (PROBIT, 2 / math.sqrt(2 * math.pi)), (IDENTITY, 1.0)])
+@pytest.mark.parametrize("scale", [0.4, 1.0, 2.5])
+def test_contributions_never_leave_their_bounds_and_nearly_reach_them(link, most, scale):
+    """Random users, and the worst pair by hand: the magnitude of the curvature varies independently of the rest."""
+    rng = np.random.default_rng(0)
+    radius, sensitivity = bounds(scale * most)
+    found, widest, size = 0.0, 0.0, 9
+    for theta_size in (0.0, 0.5, 3.0):
+        theta = np.array([theta_size, 0.0, 0.0])
+        made = []
+        for _ in range(1500):
+            x = rng.standard_normal(3)
+            x *= rng.choice([1.0, 0.9, 0.01, rng.random()]) / np.linalg.norm(x)
+            if rng.random() < 0.5:
+                x = np.array([0.0, 1.0, 0.0]) * rng.choice([1.0, 1e-6, -1.0, -1e-6])
+            y = float(rng.choice([0.0, 1.0, rng.random()]))
+            y = 2 * y - 1 if link == IDENTITY else y
+            blend = float(rng.choice([0.0, 0.6, 1.0]))
+            low = -1.0 if link == IDENTITY else 0.0
+            out = np.empty(size)
+            inverse = 1e-12 * np.eye(3)
+            pack(x, *local_linearize(x, y, theta, inverse, link, low, 1.0, blend), scale, out)
+            made.append(out)
+        vectors = np.array(made)
+        widest = max(widest, float(np.linalg.norm(vectors, axis=1).max()))
+        for row in vectors[:300]:
+            found = max(found, float(np.linalg.norm(vectors - row, axis=1).max()))
+    assert widest <= radius * (1 + 1e-12)
+    assert found <= sensitivity * (1 + 1e-12)
+    assert widest > 0.999 * radius
+    assert found > 0.97 * sensitivity

@@ -37,6 +37,21 @@ def test_without_opendp_it_refuses_and_says_what_to_install(monkeypatch):
     assert not JointGLM(dim=2, budget=BUDGET, source=Simulated(0)).privacy.private
 
 
+def test_a_policy_of_the_callers_is_said_and_draws_for_every_row(tmp_path):
+    """The position in the policy's stream does not depend on which rows of a batch were good."""
+    assert not JointGLM(dim=2, budget=BUDGET).privacy.caveats
+    good, after = [[0.1, 0.0], [0.0, 0.1]], []
+    for first in (good, [[np.nan, 0.0]], "bad", [[0.1, 0.1]]):
+        bandit = JointGLM(dim=2, budget=BUDGET, policy=np.random.default_rng(3))
+        after.append(bandit.choose_many([first] + [good] * 30).index[1:].tolist())
+        assert "generator that the caller gave" in str(bandit.privacy)
+    assert all(one == after[0] for one in after) and len(set(after[0])) == 2
+    for given in (None, np.random.default_rng(0)):
+        bandit = JointGLM(dim=2, budget=BUDGET, policy=given)
+        bandit.save(tmp_path / f"{given is None}.json")
+        assert JointGLM.load(tmp_path / f"{given is None}.json").privacy == bandit.privacy
+
+
 def test_two_bandits_never_have_the_same_noise():
     released = []
     for _ in range(2):

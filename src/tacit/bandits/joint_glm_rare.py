@@ -12,6 +12,7 @@ from tacit.aggregators import Buffered, Continual, on_grid
 from tacit.aggregators.grid import SLACK, cell_for, sigma_for
 from tacit.bandits.face import Bandit, Index, Tickets
 from tacit.bandits.rare_theory import Theory, theory
+from tacit.bandits.turn import shown
 from tacit.checks import Array
 from tacit.contribution_rare import DesignContribution, GradientContribution
 from tacit.errors import NotSecure
@@ -230,9 +231,13 @@ class JointGLMRare(Bandit):
         data = Data(np.zeros((self.horizon, d)), np.zeros(self.horizon), np.zeros(self.horizon, np.int64))
         return RareState(counts, self.aggregator.init(self.source), design, data)
 
+    @property
+    def _due(self) -> bool:
+        return bool(self._state.counts[CHOICES] >= self._state.counts[BOUNDARY])
+
     def _advance(self) -> None:
         counts, prefix, design, _ = self._state
-        if counts[CHOICES] < counts[BOUNDARY]:
+        if not self._due:
             return
         redesign(self.aggregator.release(prefix, self.source), self._rule, design)
         counts[BOUNDARY] = counts[CHOICES] + 1
@@ -314,11 +319,13 @@ class JointGLMRare(Bandit):
     # what may be shown
 
     @property
+    @shown
     def recomputations(self) -> tuple[int, int]:
         """How often theta_o and theta_tau have been computed: public under strict timing."""
         return int(self._state.counts[CALLS_O]), int(self._state.counts[CALLS_TAU])
 
     @property
+    @shown
     def theta(self) -> Array:
         """The estimate that choices are made by: theta_tau, a function of noisy gradient sums."""
         out: Array = self._state.design.theta_tau.copy()

@@ -36,6 +36,31 @@ def test_rewards_of_a_bandit_that_was_replaced_are_refused():
     assert not bandit.observe_many(batch, [1.0] * 20)
 
 
+def test_a_refused_request_replaces_no_bandit():
+    bandit = Anytime(make, first=4)
+    choices = [bandit.choose(ARMS) for _ in range(4)]
+    for arms, mask in (([[9.0, 9.0, 9.0]], None), (ARMS, [True]), ("arms", None)):
+        with pytest.raises(ValueError, match="Expected"):
+            bandit.choose(arms, available=mask)
+    with pytest.raises(ValueError, match="shape"):
+        bandit.choose_many(np.zeros((2, 2)))
+    bandit.observe(choices[3], 1.0)
+    assert bandit.choose(ARMS).id == 5
+
+
+def test_ids_are_judged_row_by_row():
+    bandit = Anytime(make, first=4)
+    choices = [bandit.choose(ARMS) for _ in range(7)]
+    ids = ["x", choices[4].id, None, choices[0].id, True, 5.0, 0, np.int8(7), choices[5].id]
+    refused = bandit.observe_many(ids, [1.0] * 9)
+    assert set(refused) == {0, 2, 3, 4, 5, 6}
+    for bad in ("1", None, 1.0, True):
+        with pytest.raises(ValueError, match="a Choice or its id"):
+            bandit.observe(bad, 1.0)
+    with pytest.raises(ValueError, match="a sequence"):
+        bandit.observe_many(None, [1.0])
+
+
 def test_blocks_equal_single_steps():
     world = environments.ball(dim=3, arms=4)
     block = world.block(50)

@@ -214,7 +214,8 @@ def test_rows_that_are_no_numbers_and_monstrous_ones_are_refused_alone():
     bandit = joint()
     good = ARMS.tolist()
     choices = bandit.choose_many([good, [["secret", 0, 0]] * 3, good, [[0.1, 0.2]], [[0.0, 0.0, 0.0]], good])
-    assert set(choices.refused) == {1, 3, 4}
+    assert set(choices.refused) == {1, 3}  # the fifth has one arm: its own affair
+    assert choices.index[4] == 0
     assert "secret" not in str(choices.refused)
     refused = bandit.observe_many(
         [choices.id[0], choices.id[2], choices.id[5], 3.7, True], [1.0, 10**400, 1.0, 1.0, 1.0]
@@ -225,6 +226,84 @@ def test_rows_that_are_no_numbers_and_monstrous_ones_are_refused_alone():
     assert "secret" not in str(caught.value)
     with pytest.raises(ValueError, match="Expected arms to be numbers"):
         bandit.choose([[10**400, 0, 0]])
+
+
+TWO, THREE = [[0.5, 0.1, 0.0], [0.1, 0.5, 0.0]], [[0.5, 0.1, 0.0], [0.1, 0.5, 0.0], [0.3, 0.3, 0.3]]
+
+
+@pytest.mark.parametrize("bandit", [joint(horizon=600, first=500), LinUCB(dim=3)], ids=["joint", "plain"])
+def test_nobody_decides_about_another_row(bandit):
+    """One user's row, whatever it is: the others' answers and reasons, and how many choices count, stay the same."""
+    others = [TWO] * 4 + [THREE] * 4 + ["bad", [[2.0, 0.0, 0.0]], [], None, [[0.1]]]
+    seen = []
+    for canary in (TWO, THREE, "x", None, [], [[math.nan, 0, 0]], [[0.1]], {"tea": 1}, 7, object(), [[10**400, 0, 0]]):
+        before = bandit.choices
+        choices = bandit.choose_many([canary, *others])
+        assert bandit.choices - before == 14
+        assert (choices.id[1:9] > 0).all()
+        seen.append((choices.index[1:].tolist(), {i: r for i, r in choices.refused.items() if i}))
+    assert all(one == seen[0] for one in seen)
+    assert set(seen[0][1]) == {9, 10, 11, 12, 13}
+    before = bandit.choices
+    assert set(bandit.choose_many(["bad"] * 16).refused) == set(range(16))
+    assert bandit.choices - before == 16
+    mixed = np.array([[[0.1, 0.2, 0.0]], [[None, 0.2, 0.0]]], dtype=object)
+    assert set(bandit.choose_many(mixed).refused) == {1}
+    for wrong in ("arms", 3.0, None, np.array(3.0), np.array("x"), np.zeros((2, 3)), np.zeros((2, 2, 2)), {"tea": TWO}):
+        with pytest.raises(ValueError, match=r"shape \(n, K, 3\)"):
+            bandit.choose_many(wrong)
+    assert bandit.choices - before == 18
+
+
+def test_rows_of_different_sizes_are_chosen_as_if_alone():
+    bandit = joint()
+    rng = np.random.default_rng(0)
+    rows = [rng.uniform(-0.5, 0.5, (k, 3)).tolist() for k in (2, 2, 5, 1, 5, 2)]
+    together = bandit.choose_many(rows)
+    assert [bandit.choose_many([row]).index[0] for row in rows] == together.index.tolist()
+    bandit.observe_many(together, [1.0] * 6)
+
+
+def test_threads_noise_each_leaf_once(monkeypatch):
+    """Four threads at once: without turns most runs of this noise hundreds of leaves twice."""
+    import threading
+
+    from tacit.aggregators import Grid
+
+    leaves, ids, plain = [], [], Grid._leaf
+
+    def spy(self, state, noise):
+        leaves.append(int(state.noise.step[0]))
+        return plain(self, state, noise)
+
+    monkeypatch.setattr(Grid, "_leaf", spy)
+    bandit = JointLinUCB(dim=2, horizon=1000, budget=Budget(1.0, 1e-3), release="toeplitz")
+
+    def work():
+        for _ in range(100):
+            choice = bandit.choose(np.eye(2))
+            ids.append(choice.id)
+            bandit.observe(choice, 1.0)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(ids) == list(range(1, 401))
+    assert leaves == list(range(399)) and bandit._steps == 399
+    prefix, cell = bandit._state.prefix, bandit.aggregator.cell
+    total = (prefix.sums.sum(axis=0) + prefix.open) * cell
+    assert total[0] + total[2] == pytest.approx(400, abs=0.01)  # the trace of the Gram matrix: everybody once
+
+
+def test_a_choice_is_not_pickled():
+    import pickle
+
+    choice = LinUCB(dim=3).choose(ARMS)
+    for attempt in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(TypeError, match="raw data"):
+            attempt(choice)
 
 
 def test_simulated_rounds_stop_at_the_horizon_too():

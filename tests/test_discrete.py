@@ -9,6 +9,7 @@ from scipy import stats
 
 from tacit import Secure
 from tacit.privacy import discrete, gaussian
+from tacit.privacy.ledger import GaussianRelease, grid_delta
 
 
 def masses(s, reach):
@@ -55,6 +56,17 @@ def test_the_bound_is_needed_and_nearly_attained():
         for epsilon in (0.2, 0.5, 1.0):
             exact = exact_delta(epsilon, shift, 40.0)
             assert exact <= discrete.delta(epsilon, 0.75, 40.0, len(shift)) <= 1.02 * exact
+
+
+def test_where_the_factors_are_all_of_epsilon_nothing_is_claimed():
+    """Coarse noise, small epsilon: the comparison with the continuous curve is no bound there."""
+    up, down = discrete.factors(1.0, 2, width=0.5)
+    for epsilon in (0.0, 0.5 * (up + down)):
+        assert discrete.delta(epsilon, 1e-6, 1.0, 2, width=0.5) == 1.0
+    assert discrete.delta(1.01 * (up + down), 1e-6, 1.0, 2, width=0.5) < 1e-5
+    release = GaussianRelease("g", "sums", 1e-6, 1.0, 3.1, grid=1.0, numbers=10**80)
+    assert sum(release.factors) > 0
+    assert grid_delta([release], 0.0) == pytest.approx(1.0, abs=1e-6)
 
 
 def test_what_it_costs_where_it_is_used():

@@ -1,5 +1,6 @@
 """Noise on disk before what follows from it is shown, never drawn twice; older copies and second users are noticed."""
 
+import contextlib
 import json
 import os
 import shutil
@@ -94,6 +95,109 @@ def test_a_write_that_fails_shows_nothing(tmp_path):
     folder.mkdir()
     bandit.choose(ARMS)
     assert bandit._steps == steps == bandit._file.steps  # released once, and now on disk
+
+
+@pytest.mark.parametrize("kind", [JointLinUCB, JointGLM, JointGLMRare])
+def test_nothing_of_a_release_is_read_before_it_is_on_disk(kind, tmp_path):
+    bandit = build(kind, durable=tmp_path / "b.json", **({} if kind is JointGLMRare else {"first": 5}))
+    play(bandit, 10)
+    reads = {
+        JointLinUCB: [lambda: bandit.statistics],
+        JointGLM: [lambda: bandit.theta, lambda: bandit.interval(ARMS)],
+        JointGLMRare: [lambda: bandit.theta, lambda: bandit.recomputations, lambda: bandit.privacy],
+    }[kind]
+    for read in reads:
+        read()
+    (tmp_path / "b.json.new").mkdir()
+    with pytest.raises(OSError):
+        bandit.choose(ARMS)
+    for read in reads:
+        with pytest.raises(BadState, match="on disk"):
+            read()
+    (tmp_path / "b.json.new").rmdir()
+    steps = bandit._steps
+    bandit.choose(ARMS)
+    assert bandit._steps == steps == bandit._file.steps
+    for read in reads:
+        read()
+
+
+def test_one_of_two_bandits_draws_no_noise_and_shows_nothing(tmp_path):
+    path, elsewhere = tmp_path / "b.json", tmp_path / "c.json"
+    start = build(first=5)
+    play(start, 5)
+    start.save(path)
+    one, two, three = (JointLinUCB.load(path) for _ in range(3))
+    three.save(elsewhere)  # as new as what `one` will say, but it does not know of that
+    one.choose(ARMS)
+    for late in (two, three):
+        before = arrays(late)
+        with pytest.raises(BadState, match="budget twice"):
+            late.choose(ARMS)
+        assert same(before, arrays(late))
+        with pytest.raises(BadState, match="one of two"):
+            late.statistics  # noqa: B018
+    assert one.statistics.gram.any()
+
+
+def test_a_state_is_compared_and_replaced_alone(tmp_path, monkeypatch):
+    """Forty bandits from one file, released from by as many threads: one of them is let on."""
+    import threading
+
+    path = tmp_path / "b.json"
+    start = build(first=5)
+    play(start, 5)
+    start.save(path)
+    bandits, won = [JointLinUCB.load(path) for _ in range(40)], []
+
+    def release(bandit):
+        with contextlib.suppress(BadState):
+            won.append(bandit.choose(ARMS))
+
+    threads = [threading.Thread(target=release, args=(bandit,)) for bandit in bandits]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(won) == 1
+    monkeypatch.setattr("tacit.bandits.storage.PATIENCE", 0.05)
+    durable = build(durable=tmp_path / "d.json")
+    with pytest.raises(BadState, match="in use"):
+        build().save(tmp_path / "d.json")
+    assert durable.choose(ARMS).id == 1
+
+
+def test_a_durable_file_stays_where_it_is(tmp_path, monkeypatch):
+    (tmp_path / "here").mkdir()
+    (tmp_path / "there").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    bandit = build(durable="b.json", first=5)
+    monkeypatch.chdir(tmp_path / "there")
+    play(bandit, 12)
+    assert not list((tmp_path / "there").iterdir())
+    steps = bandit._steps
+    del bandit
+    monkeypatch.chdir(tmp_path / "here")
+    bandit = JointLinUCB.load("b.json")
+    assert bandit._steps == steps > 0
+    monkeypatch.chdir(tmp_path / "there")
+    play(bandit, 12)
+    assert not list((tmp_path / "there").iterdir())
+
+
+def test_the_size_of_a_file_does_not_tell_who_has_answered(tmp_path):
+    sizes = set()
+    for answered in range(4):
+        bandit = build(first=5, pending=200)
+        choices = [bandit.choose(ARMS) for _ in range(4)]
+        for choice in choices[:answered]:
+            bandit.observe(choice, 1.0)
+        bandit.save(tmp_path / f"{answered}.json")
+        sizes.add((tmp_path / f"{answered}.json").stat().st_size)
+        again = JointLinUCB.load(tmp_path / f"{answered}.json")
+        for choice in choices[answered:]:
+            again.observe(choice.id, 1.0)
+    assert len(sizes) == 1
 
 
 def test_a_crash_while_writing_leaves_a_durable_file_that_loads(tmp_path):

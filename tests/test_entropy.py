@@ -45,8 +45,9 @@ def test_the_stated_distance_of_the_discrete_gaussian():
     from decimal import Decimal, getcontext
 
     getcontext().prec = 60
-    sigma = 1000.3
-    for k in (0, 1, 17, 999, 4500, 8999, 9002):
+    cases = [(1000.3, k) for k in (0, 1, 17, 999, 4500, 8999, 9002)] + [(1.01, 10), (1.01, 9), (1.12, 11)]
+    for sigma, k in cases:
+        assert k**2 / (2 * sigma**2) <= 50
         computed = Decimal(float(np.floor(np.exp(-(np.float64(k) ** 2) / (2 * sigma**2)) * 2.0**63)))
         exact = (-(Decimal(k) ** 2) / (2 * Decimal(sigma) ** 2)).exp() * Decimal(2) ** 63
         assert abs(computed - exact) <= exact * Decimal(entropy.RATIO / 2) + 1

@@ -193,6 +193,8 @@ def test_sums_as_large_as_can_be_are_exact(name):
 def test_overflow_is_an_error_before_it_happens():
     bandit = JointLinUCB(dim=2, horizon=10**15, budget=Budget(1.0, 1e-6))
     assert 10**12 < bandit.aggregator.capacity < 10**15
+    most = 190 * 193 // 2  # numbers for d = 190
+    assert on_grid(Tree(leaves=2, size=most, sigma=0.0), sensitivity=1.0, mu=1.0).capacity > 10**12
     before = bandit._state.prefix.open.copy()
     bandit._state.counts[:] = bandit.aggregator.capacity, 10**15
     with pytest.raises(HorizonReached, match="overflow"):

@@ -16,6 +16,17 @@ ARMS = np.eye(2)
 KINDS = [JointGLM, JointLinUCB, JointGLMRare]
 
 
+def test_numpy_numbers_are_people_too():
+    bandit = JointGLM(dim=2, budget=Budget(1.0, 1e-6), max_rounds_per_person=2)
+    for person in (3, np.int64(3)):
+        bandit.choose(np.eye(2), person=person)
+    with pytest.raises(PersonLimit):
+        bandit.choose(np.eye(2), person=np.uint8(3))
+    bandit.choose(np.eye(2), person="3")
+    with pytest.raises(ValueError, match="whole number"):
+        bandit.choose(np.eye(2), person=np.float64(3))
+
+
 def build(kind=JointLinUCB, **options):
     return kind(**({"dim": 2, "horizon": 500, "budget": BUDGET, "pending": 50} | options))
 

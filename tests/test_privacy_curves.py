@@ -100,3 +100,18 @@ def test_bad_delta(bad):
 
 def test_numpy_numbers_are_numbers():
     assert Budget(np.float64(1), np.float32(0.1)).epsilon == 1
+
+
+def test_the_curve_of_tiny_mu():
+    """At t = epsilon / mu fixed, delta / mu tends to phi(t) - t Phi(-t); the relative difference is about mu t / 2. And
+    both formulas agree where they meet."""
+    for mu in (1e-5, 1e-9, 1e-12):
+        for t in (0.1, 1.0, 5.0, 7.0):
+            limit = norm.pdf(t) - t * norm.sf(t)
+            assert gaussian.delta(mu * t, mu) / mu == pytest.approx(limit, rel=mu * t + 1e-12)
+    edge = gaussian.SMALL
+    for t in (0.0, 0.1, 1.0, 5.0):
+        below, above = gaussian.delta(t * edge, edge * (1 - 1e-12)), gaussian.delta(t * edge, edge)
+        assert below == pytest.approx(above, rel=1e-9)
+    for budget in (Budget(1e-8, 1e-12), Budget(1e-12, 1e-15), Budget(1e-3, 1e-12), Budget(1e-6, 1e-30)):
+        assert gaussian.epsilon(gaussian.mu(budget), budget.delta) == pytest.approx(budget.epsilon, rel=1e-9)

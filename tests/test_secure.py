@@ -4,6 +4,7 @@ import importlib.util
 import inspect
 import os
 import sys
+import threading
 import time
 import warnings
 
@@ -35,6 +36,21 @@ def test_without_opendp_it_refuses_and_says_what_to_install(monkeypatch):
     with pytest.raises(NotSecure, match="pip install opendp"):
         JointGLM(dim=2, budget=BUDGET)
     assert not JointGLM(dim=2, budget=BUDGET, source=Simulated(0)).privacy.private
+
+
+def test_a_policy_of_the_callers_is_said_and_draws_for_every_row(tmp_path):
+    """The position in the policy's stream does not depend on which rows of a batch were good."""
+    assert not JointGLM(dim=2, budget=BUDGET).privacy.caveats
+    good, after = [[0.1, 0.0], [0.0, 0.1]], []
+    for first in (good, [[np.nan, 0.0]], "bad", [[0.1, 0.1]]):
+        bandit = JointGLM(dim=2, budget=BUDGET, policy=np.random.default_rng(3))
+        after.append(bandit.choose_many([first] + [good] * 30).index[1:].tolist())
+        assert "generator that the caller gave" in str(bandit.privacy)
+    assert all(one == after[0] for one in after) and len(set(after[0])) == 2
+    for given in (None, np.random.default_rng(0)):
+        bandit = JointGLM(dim=2, budget=BUDGET, policy=given)
+        bandit.save(tmp_path / f"{given is None}.json")
+        assert JointGLM.load(tmp_path / f"{given is None}.json").privacy == bandit.privacy
 
 
 def test_two_bandits_never_have_the_same_noise():
@@ -77,6 +93,51 @@ def test_more_than_was_drawn_ahead_is_drawn_at_once():
     source.expect(10, 50.0)
     assert source.integers(3, 100, 50.0).shape == (3, 100)
     assert source.integers(0, 7, 50.0).shape == (0, 7)
+
+
+def test_noise_without_room_is_an_error():
+    """OpenDP would answer with the largest number: at 2^62 a third of the draws are beyond it."""
+    with pytest.raises(NotSecure, match="below 2\\^62"):
+        Secure().integers(1, 200, 2.0**62)
+    assert abs(Secure().integers(1, 200, 2.0**57)).max() < 2**61
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [(JointLinUCB, {}), (JointLinUCB, {"release": "tree"}), (JointGLM, {"first": 5}), (JointGLMRare, {})],
+    ids=str,
+)
+def test_plans_leave_room_for_their_noise(kind, options):
+    """Tiny budgets: larger cells, accounted for; and a refusal where even those do not do."""
+    plan = {"dim": 2, "horizon": 50, **options}
+    for budget, rounds in ((Budget(0.01, 1e-9), 10**6), (Budget(1.0, 1e-6), 10**8), (Budget(1e-8, 1e-12), None)):
+        bandit = kind(budget=budget, max_rounds_per_person=rounds, **plan)
+        grid = bandit.aggregator
+        assert 12 * grid.cells <= 2.0**61
+        assert bandit.privacy.epsilon == pytest.approx(budget.epsilon, rel=1e-9)
+        assert grid.cell * np.sqrt(grid.size) <= bandit.contribution.sensitivity / 16
+        if kind is JointGLMRare:
+            assert 12 * max(bandit._sigma_o, bandit._sigma_tau) / bandit._rule.cell <= 2.0**52
+        for _ in range(12):
+            bandit.observe(bandit.choose(ARMS), 1.0)
+    with pytest.raises(NotSecure, match="room in 64 bits"):
+        kind(budget=Budget(1e-8, 1e-12), max_rounds_per_person=10**9, **plan)
+
+
+def test_a_source_that_fails_does_not_stop_the_worker():
+    from tacit.privacy import noise
+
+    broken, source = Secure(), Secure()
+    broken.expect(1, float("nan"))
+    source.expect(10, 50.0)
+    wait(source, 40)
+    assert noise._started["thread"].is_alive()
+    noise._started["thread"] = threading.Thread()  # one that is not alive
+    source = Secure()
+    source.expect(10, 50.0)
+    wait(source, 40)
+    with pytest.raises(Exception, match="scale"):
+        broken.integers(1, 1, float("nan"))
 
 
 def in_a_child(work):

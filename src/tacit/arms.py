@@ -42,8 +42,39 @@ def as_array(arms: Any) -> Array:
         if given.dtype.kind not in "biuf" and given.size:
             raise TypeError
         return np.ascontiguousarray(given, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
+    except Exception:  # whatever an object does that is asked for numbers
         raise ValueError("Expected arms to be numbers in rows of equal length.") from None
+
+
+def rows(arms: Any, dim: int) -> tuple[list[Array], list[str | None]]:
+    """A batch: (K, dim) features of each user, K their own, and what is wrong with each, None if nothing; bad rows are
+    zeros. An array of numbers is (n, K, dim) or a ValueError; of anything else each row is judged by itself."""
+    numbers = isinstance(arms, np.ndarray) and arms.dtype.kind in "biuf"
+    if isinstance(arms, np.ndarray) and arms.dtype.kind == "O":
+        arms = arms.tolist()
+    listed = isinstance(arms, Sequence) and not isinstance(arms, str | bytes)
+    if not listed and not (isinstance(arms, np.ndarray) and arms.ndim):
+        raise ValueError(f"Expected arms of shape (n, K, {dim}), got {type(arms).__name__}.")
+    try:
+        features = as_array(arms)
+        if features.ndim == 3 and features.shape[2] == dim:
+            wrong = list(problems(features))
+            return [row if ok is None else np.zeros_like(row) for row, ok in zip(features, wrong, strict=True)], wrong
+        error = f"Expected arms of shape (n, K, {dim}), got {features.shape}."
+    except ValueError as caught:
+        error = str(caught)
+    if numbers:
+        raise ValueError(error)
+    out: list[Array] = []
+    reasons: list[str | None] = []
+    for row in arms:
+        try:
+            out.append(check(row, dim).features)
+            reasons.append(None)
+        except ValueError as caught:
+            out.append(np.zeros((1, dim)))
+            reasons.append(str(caught))
+    return out, reasons
 
 
 def problems(features: Array) -> Sequence[str | None]:

@@ -50,11 +50,12 @@ def discrete_gaussian(sigma: float, count: int) -> Integers:
     a(k) = floor(2^63 exp(-k^2 / (2 sigma^2))). The number of refusals does not depend on the k that is accepted, so the
     time it takes tells nothing about it.
 
-    Distance. k^2 and 2 sigma^2 are rounded once each, their quotient q <= 41 once, and exp by at most 4 ulp, so the
-    computed exp(-q) is within a factor 1 +- (41 * 3 * 2^-53 + 2^-50) of the true one. Normalising doubles it: less
-    than RATIO. Outside that ratio: the floor moves each a(k) by less than 2^-63, altogether (2 J + 1) 2^-63 against a
-    total of at least sigma sqrt(2 pi), that is less than 2^-59 for sigma >= 1; and k beyond 9 sigma, which are never
-    drawn, have probability at most 2 exp(-81 / 2) < 2^-57. Together less than STRAY.
+    Distance. k^2 and 2 sigma^2 are rounded once each, their quotient q once, and exp by at most 4 ulp; J < 9 sigma + 1
+    and sigma >= 1, so q <= 50 and the computed exp(-q) is within a factor 1 +- (50 * 3 + 8) 2^-53 of the true one.
+    Normalising doubles it: 316 * 2^-53, less than RATIO, which is 512 * 2^-53. Outside that ratio: the floor moves each
+    a(k) by less than 2^-63, altogether (2 J + 1) 2^-63 against a total of at least sigma sqrt(2 pi), that is less than
+    2^-59 for sigma >= 1; and k beyond 9 sigma, which are never drawn, have probability at most 2 exp(-81 / 2) < 2^-57.
+    Together less than STRAY.
     A report of m such numbers that would be (epsilon, delta)-private with the exact law is therefore
     (epsilon + 2 m RATIO, (1 + 2 m RATIO) delta + (2 + e^epsilon) m STRAY)-private with this one."""
     if not 1 <= sigma <= 2.0**40:

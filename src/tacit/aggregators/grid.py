@@ -19,10 +19,13 @@ there is SLACK.
 The largest column norm is recomputed from the m that are used.
 
 Size. Cells are small against D / sqrt(size), so the rounding costs less than 1e-4 of sigma. |X| <= choices (D / h + 1):
-`capacity` says how many choices keep that within 62 bits, and no more are accepted. C X needs more than 64 bits: X is
+`capacity` says how many choices keep that within 62 bits, and no more are accepted. Twelve sigma have to be within 61
+bits of noise: for budgets so small that they are not, cells are larger, up to D / sqrt(size) / 2^4, which costs up to
+a sixteenth of sigma; and a plan that needs more is refused. C X needs more than 64 bits: X is
 split into a high and a low part, and the sums of both are carried into the one representation of their total.
 """
 
+import dataclasses
 import functools
 import math
 from collections.abc import Callable
@@ -44,7 +47,9 @@ CELL_BITS = 14  # h = D / sqrt(size) / 2^14, rounded down to a power of two
 COEFFICIENT_BITS = 16  # q
 SPLIT = 24  # bits of the low part
 MOST_LEAVES = 1 << 14  # of a mechanism that keeps all leaves: a release costs as much as there are leaves
+COARSEST_BITS = 4  # the same for the largest cells
 SLACK = 2.0**-30
+REACH = 12  # sigmas of noise for which there has to be room; beyond them is a probability of 1e-32
 
 
 class GridState(NamedTuple):
@@ -204,6 +209,18 @@ def cell_for(sensitivity: float, size: int) -> float:
     return 2.0 ** math.floor(math.log2(sensitivity / math.sqrt(size)) - CELL_BITS)
 
 
+def cell_with(sensitivity: float, size: int, cells: Callable[[float], float], *, bits: int) -> float:
+    """The same, or as much larger as it takes for REACH times `cells`, the noise in steps with that h, to be within so
+    many bits; NotSecure where no cell will do."""
+    cell = cell_for(sensitivity, size)
+    coarsest = math.ldexp(cell, CELL_BITS - COARSEST_BITS)
+    while REACH * cells(cell) > 2.0**bits:
+        if cell == coarsest:
+            raise NotSecure("Expected a budget whose noise has room in 64 bits, got one that asks for more noise.")
+        cell *= 2
+    return cell
+
+
 def sigma_for(shift: float, mu: float, step: float) -> float:
     """The parameter with which a shift of that norm is mu-GDP on a grid of that step: privacy.discrete's mu1 solved."""
     return math.hypot(shift / mu, discrete.WIDTH * step)
@@ -212,7 +229,10 @@ def sigma_for(shift: float, mu: float, step: float) -> float:
 def on_grid(mechanism: Continual, *, sensitivity: float, mu: float, sigma: float | None = None) -> Grid:
     """`mechanism` (its sigma does not matter) on integers with the noise that mu asks for, or with sigma if given."""
     leaves, size = mechanism.leaves, mechanism.size
-    grid = Grid(leaves=leaves, size=size, sigma=0.0, mechanism=mechanism, cell=cell_for(sensitivity, size))
-    if sigma is None:
-        sigma = sigma_for(grid.sensitivity(sensitivity) * grid.column_norm, mu, grid.step)
-    return Grid(leaves=leaves, size=size, sigma=sigma, mechanism=mechanism, cell=grid.cell)
+
+    def with_cell(cell: float) -> Grid:
+        grid = Grid(leaves=leaves, size=size, sigma=0.0, mechanism=mechanism, cell=cell)
+        shift = grid.sensitivity(sensitivity) * grid.column_norm
+        return dataclasses.replace(grid, sigma=sigma_for(shift, mu, grid.step) if sigma is None else sigma)
+
+    return with_cell(cell_with(sensitivity, size, lambda cell: with_cell(cell).cells, bits=61))

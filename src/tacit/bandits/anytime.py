@@ -1,12 +1,16 @@
 """Doubling: a bandit that needs a horizon, without one."""
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
+from tacit import arms as arm_sets
 from tacit import checks
 from tacit.arms import Arms
 from tacit.bandits.face import Bandit, Choice, Choices, Index
+from tacit.bandits.turn import Turn
 from tacit.checks import Array
 from tacit.errors import UnknownChoice
 from tacit.kernels.block import Block
@@ -24,6 +28,7 @@ class Anytime:
 
     def __init__(self, make: Callable[[int], Bandit], *, first: int = 1024) -> None:
         checks.positive_int(first=first)
+        self._turn = Turn()
         self._make = make
         self._horizon = first
         self._before = 0  # choices of earlier bandits
@@ -41,36 +46,50 @@ class Anytime:
         return self._bandit.privacy
 
     def choose(self, arms: Arms, *, available: npt.ArrayLike | None = None) -> Choice:
-        self._renew(1)
-        choice = self._bandit.choose(arms, available=available)
-        return Choice(choice.index, choice.name, choice.id + self._before, choice._propensity)
+        with self._turn:
+            self._bandit._request(arms, available)  # a request that is refused replaces no bandit
+            self._renew(1)
+            choice = self._bandit.choose(arms, available=available)
+            return Choice(choice.index, choice.name, choice.id + self._before, choice._propensity)
 
     def choose_many(self, arms: npt.ArrayLike) -> Choices:
-        features, _ = self._bandit._rows(arms)
-        self._renew(len(features))
-        choices = self._bandit.choose_many(arms)
-        return Choices(choices.index, choices.id + self._before * (choices.id > 0), choices.refused)
+        with self._turn:
+            self._renew(len(arm_sets.rows(arms, self._bandit.dim)[0]))
+            choices = self._bandit.choose_many(arms)
+            return Choices(choices.index, choices.id + self._before * (choices.id > 0), choices.refused)
 
     def observe(self, choice: Choice | int, reward: float) -> None:
-        ticket = choice.id if isinstance(choice, Choice) else choice
-        if 1 <= ticket <= self._before:
-            raise UnknownChoice("Expected a choice of the bandit at work, got one of an earlier bandit.")
-        self._bandit.observe(ticket - self._before, reward)
+        with self._turn:
+            ticket = self._translated(choice.id if isinstance(choice, Choice) else choice)
+            if isinstance(ticket, int) and -self._before < ticket <= 0:
+                raise UnknownChoice("Expected a choice of the bandit at work, got one of an earlier bandit.")
+            self._bandit.observe(ticket, reward)
 
     def observe_many(
         self, choices: Choices | Sequence[int] | Index, rewards: Sequence[float] | Array
     ) -> Mapping[int, str]:
-        ids = choices.id if isinstance(choices, Choices) else choices
-        return self._bandit.observe_many([int(i) - self._before for i in ids], rewards)
+        ids: Any = choices.id if isinstance(choices, Choices) else choices
+        with self._turn:
+            return self._bandit.observe_many(
+                list(map(self._translated, ids)) if hasattr(ids, "__len__") else ids, rewards
+            )
+
+    def _translated(self, ticket: Any) -> Any:
+        """An id as the bandit at work knows it; what is no id stays what it is, and is refused there."""
+        if isinstance(ticket, bool) or not isinstance(ticket, int | np.integer):
+            return ticket
+        return int(ticket) - self._before
 
     def play(self, block: Block) -> None:
         """A block of simulated rounds, cut where a bandit is replaced."""
         start, size = 0, len(block.noise)
         while start < size:
-            self._renew(1)
-            end = min(size, start + self._horizon - self._bandit.choices)
-            parts = [part if name in ("kind", "scale") else part[start:end] for name, part in block._asdict().items()]
-            self._bandit.play(Block(*parts))
+            with self._turn:
+                self._renew(1)
+                end = min(size, start + self._horizon - self._bandit.choices)
+                named = block._asdict().items()
+                parts = [part if name in ("kind", "scale") else part[start:end] for name, part in named]
+                self._bandit.play(Block(*parts))
             start = end
 
     def _renew(self, count: int) -> None:

@@ -4,10 +4,10 @@ Only choices advance the public schedule; `observe` adds to the step that is ope
 that nobody answers expires after `pending` later choices, so memory stays flat.
 """
 
+import itertools
 import math
 import os
 from abc import ABC, abstractmethod
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +21,7 @@ from tacit import checks
 from tacit.arms import Arms
 from tacit.bandits import storage
 from tacit.bandits.persons import Person, Persons
+from tacit.bandits.turn import Turn, in_turn
 from tacit.checks import Array
 from tacit.errors import BadState, HorizonReached, PersonLimit, UnknownChoice
 from tacit.kernels.block import Block
@@ -45,6 +46,9 @@ class Choice:
         """The probability with which this user got this arm at that state; computed when asked for."""
         return self._propensity()
 
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("Expected the id of a choice, got pickle or copy: what computes its propensity is raw data.")
+
 
 @dataclass(frozen=True, slots=True)
 class Choices:
@@ -68,7 +72,7 @@ class Bandit(ABC):
     """What all bandits share. The fields of a subclass are its settings, never data.
 
     durable: a file that holds the whole state, written when the bandit is made and at each release, before anything
-    that follows from the release is shown; see `load`."""
+    that follows from the release is shown; see `load`. Threads may share a bandit: one call at a time."""
 
     dim: int
     horizon: int | None = None
@@ -79,6 +83,7 @@ class Bandit(ABC):
     _tickets: Tickets = field(init=False, repr=False)
     _persons: Persons = field(init=False, repr=False)  # RAW
     _file: storage.File = field(init=False, repr=False)
+    _policy_given = False  # whether the caller brought the generator of the policy's draws
 
     def __post_init__(self) -> None:
         checks.positive_int(dim=self.dim, pending=self.pending)
@@ -87,9 +92,10 @@ class Bandit(ABC):
         self._persons = Persons(getattr(self, "max_rounds_per_person", None))
         self._state = self.init()
         self._process = os.getpid()
-        self._released = 0  # releases that earlier files have been told of
+        self._turn = Turn()
         self._file = storage.File()
         if self.durable is not None:
+            self.durable = str(Path(self.durable).absolute())  # wherever the process goes
             self._file.create(self, Path(self.durable))
 
     # what an algorithm defines
@@ -129,13 +135,13 @@ class Bandit(ABC):
 
     # the face
 
+    @in_turn
     def choose(self, arms: Arms, *, available: npt.ArrayLike | None = None, person: Person | None = None) -> Choice:
         """The arm for one user. `arms`: (K, d) numbers, or a mapping name -> features; `available`: K booleans;
         `person`: who it is, where max_rounds_per_person is set (kept as a keyed hash).
 
         A request that is refused is no user: it changes nothing."""
-        features, names = arm_sets.check(arms, self.dim)
-        index = arm_sets.check_mask(available, len(features))
+        features, names, index = self._request(arms, available)
         digest = self._persons.admit(person)
         self._room(1)
         offered = features if index is None else features[index]
@@ -146,11 +152,13 @@ class Bandit(ABC):
         propensity = self._propensity(offered, picked)
         return Choice(chosen, names[chosen] if names else None, self._ticket(features[chosen]), propensity)
 
+    @in_turn
     def choose_many(self, arms: npt.ArrayLike, *, persons: Sequence[Person | None] | None = None) -> Choices:
-        """The arms for n users at one state, from (n, K, d) numbers: a micro-batch, one step of the release. A bad row
-        is refused alone; it counts as a choice all the same."""
-        features, problems = self._rows(arms)
-        count = len(features)
+        """The arms for n users at one state, from (n, K, d) numbers or n times (K, d) where K may differ: a
+        micro-batch, one step of the release. A bad row is refused alone, for what is in it; it counts as a choice all
+        the same, and the policy draws for it."""
+        rows, problems = arm_sets.rows(arms, self.dim)
+        count = len(rows)
         people = self._persons.check_batch(persons, count)
         index, ids = np.full(count, -1), np.zeros(count, np.int64)
         if count:
@@ -162,16 +170,18 @@ class Bandit(ABC):
                     self._persons.count(self._persons.admit(person))
                 except (ValueError, PersonLimit) as error:
                     problems[i] = str(error)
-        good = [i for i, problem in enumerate(problems) if problem is None]
-        if good:
-            index[good] = self._pick(features[good])
+        for _, group in itertools.groupby(range(count), lambda i: len(rows[i])):
+            alike = list(group)
+            index[alike] = self._pick(np.stack([rows[i] for i in alike]))
         for i, problem in enumerate(problems):
             if problem is None:
-                ids[i] = self._ticket(features[i, index[i]])
+                ids[i] = self._ticket(rows[i][index[i]])
             else:
+                index[i] = -1
                 self._state.counts[CHOICES] += 1
         return Choices(index, ids, {i: problem for i, problem in enumerate(problems) if problem})
 
+    @in_turn
     def observe(self, choice: Choice | int, reward: float) -> None:
         """Report a reward, by the choice or its id: late, out of order, or never."""
         problem = self._problem(reward)
@@ -183,6 +193,7 @@ class Bandit(ABC):
         self._learn(self._tickets.features[slot], float(reward))
         self._tickets.features[slot] = 0.0  # what has been used is not kept
 
+    @in_turn
     def observe_many(
         self, choices: Choices | Sequence[int] | Index, rewards: Sequence[float] | Array
     ) -> Mapping[int, str]:
@@ -200,18 +211,21 @@ class Bandit(ABC):
                 refused[row] = str(error)
         return refused
 
+    @in_turn
     def play(self, block: Block) -> None:
         """Choose and observe for a whole block of simulated rounds: the same kernels, in one loop."""
         if block.arms.shape[2] != self.dim:
             raise ValueError(f"Expected a block with arms of {self.dim} dimensions, got {block.arms.shape[2]}.")
         self._room(len(block.noise))
         self._play(block)
+        self._keep()
 
     @property
     def choices(self) -> int:
         """Choices made so far."""
         return int(self._state.counts[CHOICES])
 
+    @in_turn
     def save(self, path: str | Path) -> None:
         """Write settings, state, tickets and noise to a file that only its owner may read: it holds raw data. Where
         noise is secure, a small file beside it (.generation) tells an older copy from the last one."""
@@ -239,15 +253,33 @@ class Bandit(ABC):
         """Choices that sums of integers have room for."""
         return None
 
+    @property
+    def _due(self) -> bool:
+        """Whether the next choice makes a release: a function of the number of choices alone."""
+        return False
+
     def _step(self) -> None:
-        """Advance; before anything that follows from a release is shown, earlier files are no longer the last, and the
-        durable one has it."""
+        """Advance. Before noise is drawn, earlier files are no longer the last; before anything that follows from it is
+        shown, the durable file has it."""
+        if self._due:
+            self._file.releasing(self.durable)
         self._advance()
-        if self._released != self._steps:
-            self._file.released(self.durable)
-            self._released = self._steps
+        self._keep()
+
+    def _keep(self) -> None:
         if self.durable is not None and self._file.steps != self._steps:
             self._file.save(self, Path(self.durable))
+
+    def _may_show(self) -> None:
+        """BadState while a release is not on disk where it should be, or is not this bandit's to make."""
+        self._own()
+        if self.durable is not None and self._file.steps != self._steps:
+            raise BadState("Expected a release that is on disk, got one that could not be written: choose again.")
+
+    def _request(self, arms: Arms, available: npt.ArrayLike | None) -> tuple[Array, tuple[str, ...] | None, Any]:
+        """One user's features, names and available arms, or ValueError."""
+        features, names = arm_sets.check(arms, self.dim)
+        return features, names, arm_sets.check_mask(available, len(features))
 
     def _own(self) -> None:
         """A forked copy would answer from the same noise as its parent, or draw a second one for the same data, and so
@@ -275,34 +307,6 @@ class Bandit(ABC):
                 f"Expected at most {self.horizon} choices (the horizon that the noise is calibrated for), "
                 f"got {self.choices} and {count} more."
             )
-
-    def _rows(self, arms: Any) -> tuple[Array, list[str | None]]:
-        """(n, K, d) features and what is wrong with each row, None if nothing; rows that are no numbers are zeros."""
-        try:
-            features = arm_sets.as_array(arms)
-            if features.ndim == 3 and features.shape[2] == self.dim:
-                return features, list(arm_sets.problems(features))
-            raise ValueError(f"Expected arms of shape (n, K, {self.dim}), got {features.shape}.")
-        except ValueError as error:
-            if isinstance(arms, np.ndarray) or not isinstance(arms, Sequence):
-                raise ValueError(str(error)) from None
-        rows: list[Array | None] = []
-        for row in arms:
-            try:
-                converted = arm_sets.as_array(row)
-                rows.append(converted if converted.ndim == 2 and converted.shape[1] == self.dim else None)
-            except ValueError:
-                rows.append(None)
-        sizes = Counter(len(row) for row in rows if row is not None)
-        if not sizes:
-            raise ValueError(f"Expected arms of shape (n, K, {self.dim}), got no such row.")
-        size = sizes.most_common(1)[0][0]
-        right = [row is not None and len(row) == size for row in rows]
-        stacked = np.stack([row if ok else np.zeros((size, self.dim)) for row, ok in zip(rows, right, strict=True)])  # type: ignore[misc]
-        reason = f"Expected {size} arms of {self.dim} numbers, as in most rows."
-        return stacked, [
-            problem if ok else reason for problem, ok in zip(arm_sets.problems(stacked), right, strict=True)
-        ]
 
     def _problem(self, reward: float) -> str | None:
         low, high = self.rewards

@@ -15,6 +15,7 @@ from tacit import checks, links
 from tacit.aggregators import Continual, Discounted, on_grid
 from tacit.arms import Arms
 from tacit.bandits.face import Bandit, Index
+from tacit.bandits.turn import shown
 from tacit.checks import Array
 from tacit.contribution import GLMContribution, balanced_curvature
 from tacit.estimators import irls
@@ -50,6 +51,7 @@ class JointGLM(Bandit):
     max_rounds_per_person: the noise is made for replacing a person in so many rounds; the shifts of k rounds add up to
     at most k D times the column norm, which k equal changes in one step attain.
     source: of noise. Secure by default; Simulated(seed) for experiments.
+    policy: what Thompson draws come from; by default fresh, seeded by the operating system.
     link: "logistic", "probit", "identity", or one of your own (`tacit.links.given`).
     rewards: their range; the mean is low + (high - low) mu(z), and z for identity.
     """
@@ -64,7 +66,7 @@ class JointGLM(Bandit):
     tuning: irls.Tuning = field(default_factory=irls.Tuning)
     max_rounds_per_person: int | None = None
     source: Any = field(default_factory=Secure)
-    policy: Generator = field(default_factory=default_rng, repr=False)
+    policy: Generator | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         checks.positive_int(dim=self.dim)
@@ -97,6 +99,8 @@ class JointGLM(Bandit):
         self.aggregator = self._mechanism(self.first)
         self._gains = self.aggregator.gain(np.arange(self.aggregator.leaves + 1.0))
         self.epsilon = ledger.check(self._releases(self.aggregator.leaves), self.budget)
+        self._policy_given = self.policy is not None
+        self.policy = self.policy or default_rng()
         super().__post_init__()
 
     def _mechanism(self, first: int) -> Continual:
@@ -124,9 +128,13 @@ class JointGLM(Bandit):
         counts[BOUNDARY] = next_boundary(0, *self._schedule)
         return GLMState(counts, self.aggregator.init(self.source), irls.prior(self.dim, self.radius))
 
+    @property
+    def _due(self) -> bool:
+        return bool(self._state.counts[CHOICES] >= self._state.counts[BOUNDARY])
+
     def _advance(self) -> None:
         counts = self._state.counts
-        if counts[CHOICES] >= counts[BOUNDARY]:
+        if self._due:
             released = self.aggregator.release(self._state.prefix, self.source)
             irls.update(
                 released,
@@ -140,6 +148,7 @@ class JointGLM(Bandit):
             counts[BOUNDARY] = next_boundary(counts[CHOICES], *self._schedule)
 
     def _pick(self, features: Array) -> Index:
+        assert self.policy is not None
         return thompson.choose_many(self.policy, features, self._state.posterior, random=self._steps == 0)
 
     def _propensity(self, features: Array, index: int) -> Callable[[], float]:
@@ -188,6 +197,7 @@ class JointGLM(Bandit):
 
     # what may be shown
 
+    @shown
     def interval(self, arms: Arms, *, level: float = 0.9) -> list[tuple[float, float]]:
         """For each arm, an interval that holds its mean reward with at least that probability, from released sums only.
 
@@ -204,6 +214,7 @@ class JointGLM(Bandit):
         ]
 
     @property
+    @shown
     def theta(self) -> Array:
         """The estimate that choices are made by: a function of released sums."""
         out: Array = self._state.posterior.theta.copy()
@@ -221,6 +232,7 @@ class JointGLM(Bandit):
             rounds=self.horizon or self.choices,
             person=self.max_rounds_per_person,
             unnamed=self._persons.unnamed,
+            policy_given=self._policy_given,
         )
 
 

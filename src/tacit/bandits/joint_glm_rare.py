@@ -9,9 +9,10 @@ import numpy as np
 
 from tacit import checks, links
 from tacit.aggregators import Buffered, Continual, on_grid
-from tacit.aggregators.grid import SLACK, cell_for, sigma_for
+from tacit.aggregators.grid import SLACK, cell_with, sigma_for
 from tacit.bandits.face import Bandit, Index, Tickets
 from tacit.bandits.rare_theory import Theory, theory
+from tacit.bandits.turn import shown
 from tacit.checks import Array
 from tacit.contribution_rare import DesignContribution, GradientContribution
 from tacit.errors import NotSecure
@@ -153,12 +154,18 @@ class JointGLMRare(Bandit):
         uncertain_rounds = 8 * self.dim * explore**2 * math.log(self.horizon)  # count1 of J.1
         most_o = self._cut_off("most_o", self.most_o, uncertain_rounds / 100 if published else self.dim)
         most_tau = self._cut_off("most_tau", self.most_tau, math.log2(1 + self.horizon / self.dim))  # count2 / 4
-        cell = cell_for(self.gradients.sensitivity, self.dim) if secure else 0.0
-        self._gradient_sensitivity = self.gradients.sensitivity * (1 + SLACK * secure) + cell * math.sqrt(self.dim)
-        self._sigma_o, self._sigma_tau = (
-            sigma_for(self._gradient_sensitivity * math.sqrt(calls * self.iterations), optimiser, cell)
-            for calls in (most_o, most_tau)
-        )
+        exact = self.gradients.sensitivity
+
+        def sensitivity(cell: float) -> float:
+            return exact * (1 + SLACK * secure) + cell * math.sqrt(self.dim)
+
+        def sigma(calls: int, cell: float) -> float:
+            return sigma_for(sensitivity(cell) * math.sqrt(calls * self.iterations), optimiser, cell)
+
+        most = max(most_o, most_tau)  # whole numbers in floats: 52 bits of noise, and as many of 2^14 users
+        cell = cell_with(exact, self.dim, lambda cell: sigma(most, cell) / cell, bits=52) if secure else 0.0
+        self._gradient_sensitivity = sensitivity(cell)
+        self._sigma_o, self._sigma_tau = sigma(most_o, cell), sigma(most_tau, cell)
         self._rule = Rule(
             link=self._link.code,
             published=published,
@@ -230,9 +237,13 @@ class JointGLMRare(Bandit):
         data = Data(np.zeros((self.horizon, d)), np.zeros(self.horizon), np.zeros(self.horizon, np.int64))
         return RareState(counts, self.aggregator.init(self.source), design, data)
 
+    @property
+    def _due(self) -> bool:
+        return bool(self._state.counts[CHOICES] >= self._state.counts[BOUNDARY])
+
     def _advance(self) -> None:
         counts, prefix, design, _ = self._state
-        if counts[CHOICES] < counts[BOUNDARY]:
+        if not self._due:
             return
         redesign(self.aggregator.release(prefix, self.source), self._rule, design)
         counts[BOUNDARY] = counts[CHOICES] + 1
@@ -314,11 +325,13 @@ class JointGLMRare(Bandit):
     # what may be shown
 
     @property
+    @shown
     def recomputations(self) -> tuple[int, int]:
         """How often theta_o and theta_tau have been computed: public under strict timing."""
         return int(self._state.counts[CALLS_O]), int(self._state.counts[CALLS_TAU])
 
     @property
+    @shown
     def theta(self) -> Array:
         """The estimate that choices are made by: theta_tau, a function of noisy gradient sums."""
         out: Array = self._state.design.theta_tau.copy()

@@ -11,6 +11,7 @@ from tacit import checks
 from tacit.aggregators import Buffered, Continual, Grid, Toeplitz, Tree, WishartTree, on_grid
 from tacit.bandits import shariff_sheffet as published
 from tacit.bandits.face import Bandit, Index
+from tacit.bandits.turn import shown
 from tacit.checks import Array
 from tacit.contribution import LinearContribution, balanced_scale
 from tacit.errors import NotSecure
@@ -201,9 +202,13 @@ class JointLinUCB(Bandit):
         start = max(self.regularizer.shift, self.regularizer.floor)
         return JointState(counts, self.aggregator.init(self.source), ridge.empty(self.dim, start))
 
+    @property
+    def _due(self) -> bool:
+        return bool(self._state.counts[CHOICES] >= self._state.counts[BOUNDARY])
+
     def _advance(self) -> None:
         counts = self._state.counts
-        if counts[CHOICES] >= counts[BOUNDARY]:
+        if self._due:
             released = self.aggregator.release(self._state.prefix, self.source)
             ridge.update(released, self.contribution.scale, self.regularizer.shift, self._state.estimate)
             counts[BOUNDARY] = next_boundary(counts[CHOICES], *self._schedule)
@@ -250,6 +255,7 @@ class JointLinUCB(Bandit):
     # what may be shown
 
     @property
+    @shown
     def statistics(self) -> Statistics:
         """The released sums."""
         steps = max(1, self._steps)

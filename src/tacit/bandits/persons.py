@@ -6,10 +6,12 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from tacit import checks
 from tacit.errors import PersonLimit
 
-Person = str | bytes | int
+Person = str | bytes | int | np.integer[Any]
 
 
 class Persons:
@@ -34,9 +36,9 @@ class Persons:
             return None
         if self.most is None:
             raise ValueError("Expected max_rounds_per_person for choices with person=, got a bandit without it.")
-        if isinstance(person, bool) or not isinstance(person, str | bytes | int) or person in ("", b""):
+        if isinstance(person, bool) or not isinstance(person, str | bytes | int | np.integer) or person in ("", b""):
             raise ValueError(f"Expected person to be a string, bytes or a whole number, got {type(person).__name__}.")
-        kind = b"b" if isinstance(person, bytes) else b"i" if isinstance(person, int) else b"s"
+        kind = b"b" if isinstance(person, bytes) else b"s" if isinstance(person, str) else b"i"
         text = person if isinstance(person, bytes) else str(person).encode("utf-8", "surrogatepass")
         digest = hashlib.blake2b(kind + text, key=self.key, digest_size=16).digest()
         if self.counts[digest] >= self.most:

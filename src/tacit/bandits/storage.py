@@ -1,6 +1,7 @@
 """Bandits on disk: JSON with a checksum, never pickle. The file holds raw data and is readable by its owner only."""
 
 import base64
+import contextlib
 import dataclasses
 import fcntl
 import hashlib
@@ -8,6 +9,8 @@ import json
 import math
 import os
 import secrets
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -24,7 +27,9 @@ if TYPE_CHECKING:
     from tacit.bandits.face import Bandit
 
 FORMAT = "tacit bandit"
-VERSION = 2
+VERSION = 3
+ROWS = 1024  # waiting choices are written in multiples of so many
+PATIENCE = 10.0  # seconds for another bandit to be done with a file
 
 B = TypeVar("B", bound="Bandit")
 
@@ -37,15 +42,16 @@ class File:
     restored copy, or its bandit went on and crashed, or another one that was loaded from the same file went on: in each
     case going on would release the same people's data a second time, with a second noise. What is not noticed: marker
     and file restored together, a file copied without its marker, a machine rolled back.
-    A durable file has NAME.lock as well, locked while a bandit has it."""
+    NAME.lock is locked while a bandit has a durable file, and else while a state is compared and replaced."""
 
     def __init__(self) -> None:
         self.bandit_id = secrets.token_hex(16)
         self.generation = 0
         self.steps = -1  # releases in the durable file
         self.superseded = False
-        self._places: set[Path] = set()  # where the present state was saved to, or loaded from
+        self._places: dict[Path, int] = {}  # where the present state was saved to or loaded from, and as of when
         self._lock: int | None = None
+        self._locked: Path | None = None  # the file that the lock is for
 
     def create(self, bandit: "Bandit", path: Path) -> None:
         if path.exists():
@@ -55,38 +61,42 @@ class File:
 
     def lock(self, path: Path) -> None:
         """Held until this process ends or the bandit is gone."""
-        descriptor = os.open(path.with_name(path.name + ".lock"), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(descriptor)
-            raise BadState(f"Expected {path.name} to be free, got one that another bandit has in use.") from None
-        self._lock = descriptor
+        descriptor = _locked(path)
+        if descriptor is None:
+            raise BadState(f"Expected {path.name} to be free, got one that another bandit has in use.")
+        self._lock, self._locked = descriptor, path.absolute()
 
     def save(self, bandit: "Bandit", path: Path) -> None:
         """First the file, then its marker: a crash between the two leaves a file that is newer, and loads."""
         path = path.absolute()
-        self._check(path)
-        self.generation += 1
-        _write(path, _document(bandit, self))
-        if bandit._noise_is_private:
-            self._mark(path)
-            self._places.add(path)
+        private = bandit._noise_is_private
+        with self._alone(path) if private else contextlib.nullcontext():
+            self._check(path)
+            self.generation += 1
+            _write(path, _document(bandit, self))
+            if private:
+                self._mark(path)
+                self._places[path] = self.generation
         if bandit.durable is not None and Path(bandit.durable).absolute() == path:
             self.steps = bandit._steps
 
-    def released(self, durable: str | Path | None) -> None:
-        """Something was released and is about to be shown: states saved earlier are not the last ones any more. The
-        durable file stays the last one until it is replaced."""
-        kept = {Path(durable).absolute()} if durable is not None else set()
-        places = [path for path in self._places - kept if path.exists()]
-        for path in places:
-            self._check(path)
+    def releasing(self, durable: str | Path | None) -> None:
+        """Noise is about to be drawn: states saved earlier are not the last ones any more. BadState, before anything
+        is drawn, if another bandit has gone on from one of them. The durable file stays the last one until it is
+        replaced."""
+        kept = Path(durable).absolute() if durable is not None else None
         self.generation += 1
-        for path in places:
-            if (_last(path) or (self.bandit_id,))[0] == self.bandit_id:  # else another bandit was saved there since
-                self._mark(path)
-        self._places &= kept
+        for path in sorted(self._places):
+            if path == kept:
+                self._check(path)
+                continue
+            if path.exists():
+                with self._alone(path):
+                    last = _last(path)
+                    if last is None or last[0] == self.bandit_id:  # else another bandit was saved there since
+                        self._check(path)
+                        self._mark(path)
+            del self._places[path]
 
     def resume(self, path: Path, bandit_id: str, generation: int, *, private: bool) -> None:
         """Take the place of the file that was read; BadState if it is not the last one."""
@@ -96,11 +106,27 @@ class File:
             raise BadState(f"Expected {path.name} to be the last state that was saved there, got another bandit's.")
         self._check(path)
         if private:
-            self._places.add(path.absolute())
+            self._places[path.absolute()] = generation
+
+    @contextlib.contextmanager
+    def _alone(self, path: Path) -> Iterator[None]:
+        """Nobody else compares or replaces that state meanwhile."""
+        if path == self._locked:
+            yield
+            return
+        end = time.monotonic() + PATIENCE
+        while (descriptor := _locked(path)) is None:
+            if time.monotonic() > end:
+                raise BadState(f"Expected {path.name} to be free, got one that another bandit has in use.")
+            time.sleep(0.01)
+        try:
+            yield
+        finally:
+            os.close(descriptor)
 
     def _check(self, path: Path) -> None:
         last = _last(path)
-        if last is not None and last[0] == self.bandit_id and last[1] > self.generation:
+        if last is not None and last[0] == self.bandit_id and last[1] > self._places.get(path, self.generation):
             self.superseded = True
             raise BadState(
                 f"Expected the last state of the bandit in {path.name}, got an older one: more has been released "
@@ -113,6 +139,17 @@ class File:
     def __del__(self) -> None:
         if self._lock is not None:
             os.close(self._lock)
+
+
+def _locked(path: Path) -> int | None:
+    """NAME.lock, opened and locked; None if another has it."""
+    descriptor = os.open(path.with_name(path.name + ".lock"), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        return None
+    return descriptor
 
 
 def load(cls: type[B], path: Path) -> B:
@@ -140,20 +177,22 @@ def load(cls: type[B], path: Path) -> B:
     for leaf, value in zip(_leaves(bandit._state), body["state"], strict=True):
         leaf[...] = _decode(value)
     ids, features = map(_decode, body["tickets"])
+    ids, features = ids[ids > 0], features[ids > 0]
     bandit._tickets.ids[ids % bandit.pending] = ids
     bandit._tickets.features[ids % bandit.pending] = features
     bandit._persons.restore(body["persons"])
     for name, value in body["settings"].items():  # drawing the initial state may have moved the generator
         if isinstance(value, dict) and ("simulated" in value or "generator" in value):
             setattr(bandit, name, _decode(value))
-    bandit._file, bandit._released = file, bandit._steps
+    bandit._file, bandit._policy_given = file, body["policy given"]
     if body["settings"]["durable"] is not None:
-        bandit.durable, file.steps = str(path), bandit._steps
+        bandit.durable, file.steps = str(path.absolute()), bandit._steps
     return bandit
 
 
 def _document(bandit: "Bandit", file: File) -> dict[str, Any]:
     waiting = np.flatnonzero(bandit._tickets.ids)
+    rows = min(bandit.pending, bandit.choices, math.ceil(max(1, len(waiting)) / ROWS) * ROWS)
     body = {
         "bandit": type(bandit).__name__,
         "id": file.bandit_id,
@@ -161,11 +200,17 @@ def _document(bandit: "Bandit", file: File) -> dict[str, Any]:
         "settings": {f.name: _encode(getattr(bandit, f.name)) for f in dataclasses.fields(bandit) if f.init},
         "plan": _encode(tuple(map(float, bandit._plan_numbers()))),
         "state": [_encode(a) for a in _leaves(bandit._state)],
-        "tickets": [_encode(bandit._tickets.ids[waiting]), _encode(bandit._tickets.features[waiting])],
+        "tickets": [_encode(_padded(part[waiting], rows)) for part in bandit._tickets],
+        "policy given": bandit._policy_given,
         "persons": bandit._persons.document(),
     }
     text = json.dumps(body, sort_keys=True)
     return {"format": FORMAT, "version": VERSION, "raw data": True, "sha256": _digest(text), "body": text}
+
+
+def _padded(rows: Any, count: int) -> Any:
+    """So many rows, the last of them zeros: the size of a file does not tell, but to the ROWS, how many wait."""
+    return np.concatenate([rows, np.zeros((count - len(rows), *rows.shape[1:]), rows.dtype)])
 
 
 def _write(path: Path, document: dict[str, Any]) -> None:

@@ -9,7 +9,7 @@ from tacit.privacy.ledger import GaussianRelease, LocalRelease, Release, Shuffle
 from tacit.privacy.noise import Source
 
 UNIT = "one user: one round's whole arm set and reward"
-RELATION = "replace one user; later users may be chosen adaptively"
+RELATION = "replace one user by another whose request is valid; later users may be chosen adaptively"
 GROUPS = (2, 5, 10)  # rounds of one person for which a certificate that protects single rounds says what epsilon is
 
 
@@ -81,14 +81,21 @@ def joint_certificate(
     rounds: int,
     person: int | None = None,
     unnamed: int = 0,
+    policy_given: bool = False,
 ) -> Certificate:
     """The certificate of a bandit whose releases are all that leaves a trusted curator; `rounds` is the horizon, or
-    the number of choices so far; `person`: the most rounds of one person, `unnamed`: choices made without an id."""
+    the number of choices so far; `person`: the most rounds of one person, `unnamed`: choices made without an id;
+    `policy_given`: whether the policy's draws come from the caller's generator."""
     if budget.epsilon == math.inf:
         return plain_certificate(bandit, "No noise is added: epsilon is infinite.")
     caveats = []
     if not source.private:
         caveats.append(f"The noise is {source.description}.")
+    elif policy_given:
+        caveats.append(
+            "The policy's draws come from a generator that the caller gave: the claim assumes that they do not depend "
+            "on people's data and are used for nothing else."
+        )
     if budget.delta * rounds >= 1:
         caveats.append(
             f"delta {budget.delta:g} is at or above 1/rounds = {1 / rounds:.3g}: "

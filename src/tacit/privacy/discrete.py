@@ -51,4 +51,6 @@ def factors(cells: float, numbers: int, *, width: float = WIDTH) -> tuple[float,
 def delta(epsilon: float, continuous: float, cells: float, numbers: int, *, width: float = WIDTH) -> float:
     """A bound on delta at epsilon, for a shift of `continuous` times the noise's parameter, in any direction."""
     up, down = factors(cells, numbers, width=width)
-    return min(1.0, math.exp(up) * gaussian.delta(max(0.0, epsilon - up - down), mu(continuous, cells, width=width)))
+    if epsilon < up + down:
+        return 1.0  # the comparison says nothing
+    return min(1.0, math.exp(up) * gaussian.delta(epsilon - up - down, mu(continuous, cells, width=width)))

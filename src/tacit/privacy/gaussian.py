@@ -11,10 +11,14 @@ when each mechanism is chosen in the light of the earlier ones' outputs).
 
 import math
 
-from scipy.special import log_ndtr
+import numpy as np
+from scipy.special import log_ndtr, ndtr
 
 from tacit import checks
 from tacit.privacy.budget import Budget
+
+SMALL = 1e-3  # mu below which the two terms are too close for their difference
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(6)
 
 
 def delta(epsilon: float, mu: float) -> float:
@@ -22,9 +26,22 @@ def delta(epsilon: float, mu: float) -> float:
     checks.non_negative(mu=mu)
     if epsilon == math.inf or mu == 0:
         return 0.0
+    if mu < SMALL:
+        return _small_delta(epsilon, mu)
     a = float(log_ndtr(mu / 2 - epsilon / mu))
     b = epsilon + float(log_ndtr(-mu / 2 - epsilon / mu))
     return -math.exp(a) * math.expm1(b - a) if b < a else 0.0
+
+
+def _small_delta(epsilon: float, mu: float) -> float:
+    """The same, as (Phi(mu / 2 - t) - Phi(-mu / 2 - t)) - (e^epsilon - 1) Phi(-mu / 2 - t), t = epsilon / mu: the first
+    is the normal density's integral over an interval of length mu, by Gauss's rule, without cancellation; what cancels
+    between the two is t^2 units in the last place."""
+    t = epsilon / mu
+    if t > 40:
+        return 0.0  # smaller than any float
+    density = float(np.exp(-((t + mu / 2 * NODES) ** 2) / 2) @ WEIGHTS) / 2 / math.sqrt(2 * math.pi)
+    return max(0.0, mu * density - math.expm1(epsilon) * float(ndtr(-mu / 2 - t)))
 
 
 def epsilon(mu: float, at: float) -> float:

@@ -111,7 +111,9 @@ def grid_delta(releases: Sequence[Release], epsilon: float) -> float:
     if not gaussians or epsilon == math.inf:
         return 0.0
     up, down = _factors(gaussians)
-    bound = math.exp(up) * gaussian.delta(max(0.0, epsilon - up - down), math.hypot(*(r.mu for r in gaussians)))
+    bound = 1.0  # where the factors are all of epsilon, the comparison says nothing
+    if epsilon >= up + down:
+        bound = math.exp(up) * gaussian.delta(epsilon - up - down, math.hypot(*(r.mu for r in gaussians)))
     return max(0.0, bound - gaussian.delta(epsilon, math.hypot(*(r.continuous for r in gaussians))))
 
 

@@ -2,6 +2,7 @@
 
 `private` says whether what a source draws can carry a privacy claim; `description` goes into the certificate."""
 
+import contextlib
 import functools
 import importlib.util
 import os
@@ -23,7 +24,8 @@ from tacit.kernels.noise import SILENT
 Integers = npt.NDArray[np.int64]
 AHEAD = 4  # requests that numbers are kept for
 MOST_AHEAD = 1 << 16  # numbers kept, at most
-_started: dict[str, Any] = {}  # the thread that draws ahead: its process and its queue
+LIMIT = 1 << 62  # noise is smaller, so that with a sum of at most 62 bits it has room in 64
+_started: dict[str, Any] = {}  # the thread that draws ahead: its process, its queue and itself
 
 
 class Source(Protocol):
@@ -91,7 +93,8 @@ class Secure:
         return np.zeros((count, size))
 
     def integers(self, count: int, size: int, cells: float) -> Integers:
-        """`count` fresh vectors of length `size` of discrete Gaussians of parameter `cells`."""
+        """`count` fresh vectors of length `size` of discrete Gaussians of parameter `cells`. A number that has no room
+        (OpenDP would put the largest in its place) is an error; plans see to it that this is 12 sigma away."""
         need = count * size
         if os.getpid() != self._process:
             self._forget()
@@ -100,8 +103,11 @@ class Secure:
             taken, self._pools[cells] = pool[:need], pool[need:]
         if len(taken) < need:
             taken += _sampler(cells)(need - len(taken))
+        numbers = np.array(taken, np.int64)
+        if ((numbers >= LIMIT) | (numbers <= -LIMIT)).any():
+            raise NotSecure(f"Expected noise below 2^62 cells of its grid, got more: its parameter is {cells:.3g}.")
         self.expect(need, cells)
-        return np.array(taken, np.int64).reshape(count, size)
+        return numbers.reshape(count, size)
 
     def expect(self, need: int, cells: float) -> None:
         """Have numbers drawn ahead for requests of `need` of them."""
@@ -126,18 +132,21 @@ class Secure:
 
 def _worker() -> "queue.SimpleQueue[weakref.ref[Secure]]":
     """Where to leave a source that wants numbers drawn ahead: one thread a process serves them all."""
-    if _started.get("process") != os.getpid():
-        _started.update(process=os.getpid(), requests=queue.SimpleQueue())
-        threading.Thread(target=_serve, args=(_started["requests"],), daemon=True, name="tacit noise").start()
-    requests: queue.SimpleQueue[weakref.ref[Secure]] = _started["requests"]
-    return requests
+    if _started.get("process") != os.getpid() or not _started["thread"].is_alive():
+        requests: queue.SimpleQueue[weakref.ref[Secure]] = queue.SimpleQueue()
+        thread = threading.Thread(target=_serve, args=(requests,), daemon=True, name="tacit noise")
+        thread.start()
+        _started.update(process=os.getpid(), requests=requests, thread=thread)
+    found: queue.SimpleQueue[weakref.ref[Secure]] = _started["requests"]
+    return found
 
 
 def _serve(requests: "queue.SimpleQueue[weakref.ref[Secure]]") -> None:
     while True:
         source = requests.get()()
         if source is not None:
-            source.fill()
+            with contextlib.suppress(Exception):  # who asks for these numbers draws them, and gets the error
+                source.fill()
         del source
 
 

@@ -66,6 +66,7 @@ def joint_certificate(
     spent: tuple[Release, ...],
     source: Source,
     rounds: int,
+    model: str = "joint",
 ) -> Certificate:
     """The certificate of a bandit whose releases are all that leaves a trusted curator; `rounds` is the horizon, or
     the number of choices so far."""
@@ -81,7 +82,7 @@ def joint_certificate(
         )
     return Certificate(
         bandit=bandit,
-        model="joint",
+        model=model,
         private=source.private,
         epsilon=epsilon,
         delta=budget.delta,
@@ -90,6 +91,30 @@ def joint_certificate(
         source=source.description,
         releases=releases,
         caveats=tuple(caveats),
+    )
+
+
+def local_certificate(
+    bandit: str,
+    *,
+    budget: Budget,
+    epsilon: float,
+    releases: tuple[Release, ...],
+    spent: tuple[Release, ...],
+    source: Source,
+    rounds: int,
+) -> Certificate:
+    """The certificate where each person's randomised report is all that leaves that person: `releases` are the kinds
+    of reports (one person sends one of them), `spent` what the costliest of those sent so far was."""
+    return joint_certificate(
+        bandit,
+        budget=budget,
+        epsilon=epsilon,
+        releases=releases,
+        spent=spent,
+        source=source,
+        rounds=rounds,
+        model="local",
     )
 
 

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.optimize import minimize
 from scipy.special import expit
 
 from tacit import Budget, Simulated
@@ -18,6 +19,7 @@ from tacit.regression import (
     ReweightedLinear,
 )
 from tacit.regression.reweighting import Sample
+from tacit.regression.sgd import gradient_apart
 
 NONE = Budget(math.inf, 0.1)
 LINEAR = [ReweightedLinear, PrivateRidge, ImproperSGD]
@@ -106,13 +108,31 @@ def test_reweighting_wins_on_ill_conditioned_covariates_at_small_epsilon():
     assert ours < 0.8 * ridge
 
 
+@pytest.mark.parametrize("radius", [0.3, 1.0, 4.0])
+def test_gradients_are_at_most_that_far_apart_and_nearly_so(radius):
+    """A search over two people at one theta comes within 1 % and not above."""
+    rng = np.random.default_rng(6)
+
+    def apart(p):
+        theta = radius * np.array([math.cos(p[0]), math.sin(p[0])])
+        a, b = (s * np.array([math.cos(q), math.sin(q)]) for s, q in ((p[1], p[2]), (p[3], p[4])))
+        return -np.linalg.norm(a * (a @ theta - p[5]) - b * (b @ theta - p[6]))
+
+    ends = [(-7, 7), (0, 1), (-7, 7), (0, 1), (-7, 7), (-1, 1), (-1, 1)]
+    starts = [[rng.uniform(*e) for e in ends] for _ in range(25)]
+    best = max(
+        -minimize(apart, start, bounds=ends, method="Nelder-Mead", options={"maxiter": 2000}).fun for start in starts
+    )
+    assert 0.99 * gradient_apart(radius) <= best <= gradient_apart(radius)
+
+
 def test_one_person_moves_the_last_iterate_by_at_most_the_bound():
-    """Random data, the worst place and the worst person; then a case that attains it."""
+    """Random data, a random place, the largest step that contracts; then a case that nearly attains it."""
     rng = np.random.default_rng(6)
     sgd = ImproperSGD(budget=NONE, radius=1.0)
     for dim, count in ((1, 40), (3, 60), (10, 80)):
         sgd._plan = lambda n: (4, 2.0)
-        bound = 2 * 2.0 * 2.0 / (count // 4)
+        bound = gradient_apart(1.0) * 2.0 / (count // 4)
         for _ in range(50):
             x = rng.standard_normal((count, dim))
             x /= np.linalg.norm(x, axis=1)[:, None]
@@ -124,16 +144,18 @@ def test_one_person_moves_the_last_iterate_by_at_most_the_bound():
             z[place] = -y[place]
             one, two = (sgd.fit(a, b).theta_ for a, b in ((x, y), (other, z)))
             assert np.linalg.norm(one - two) <= bound * (1 + 1e-9)
-    sgd._plan = lambda n: (2, 1.0)  # theta = (.7, .7) after the first batch, whose norm is within 1 % of R
-    first = np.repeat([[1.0, 0.0], [0.0, 1.0]], 500, axis=0)
-    start = np.concatenate([first, np.zeros((999, 2))])
-    y = np.concatenate([np.full(1000, 1.0), np.zeros(999)])
-    corner = np.sqrt([[0.5, 0.5]])
-    ends = [
-        sgd.fit(np.concatenate([start, row]), np.append(y, target)).theta_
-        for row, target in ((corner, -1.0), (-corner, -1.0))
-    ]
-    assert np.linalg.norm(ends[0] - ends[1]) >= 0.4 * 2 * 2.0 / 1000  # gradients 1.7 and .3 apart; 4 is for |theta| = R
+    wide = ImproperSGD(budget=NONE, radius=1.0)
+    wide._plan = lambda n: (2, 1.0)
+    first = np.concatenate([np.repeat([[1.0, 0.0]], 1000, axis=0), np.zeros((999, 2))])
+    y = np.concatenate([np.full(1000, 0.999), np.zeros(999)])  # theta = (.999, 0) after the first batch
+    best = 0.0
+    for angle in np.linspace(-1.5, 1.5, 13):
+        rows = [np.array([[math.cos(q), math.sin(q)]]) for q in (angle, angle + math.pi / 3)]
+        ends = [
+            wide.fit(np.concatenate([first, row]), np.append(y, r)).theta_ for row, r in zip(rows, (-1, 1), strict=True)
+        ]
+        best = max(best, float(np.linalg.norm(ends[0] - ends[1])))
+    assert 0.9 * gradient_apart(1.0) / 1000 <= best <= gradient_apart(1.0) / 1000
 
 
 def test_one_person_moves_the_regularised_minimum_by_at_most_the_bound():

@@ -25,7 +25,11 @@ from tacit.bandits import (
     JointGLM,
     JointGLMRare,
     JointLinUCB,
+    JointReweighted,
+    JointSquareCB,
     LinUCB,
+    LocalReweighted,
+    LocalSquareCB,
     LogisticTS,
     RSGLinUCB,
     Uniform,
@@ -37,7 +41,7 @@ from tacit.experiments.runner import simulate
 from tacit.experiments.spec import FROM_THE_RUN, Spec, kebab
 from tacit.privacy.budget import Budget
 
-PRIVATE = (JointLinUCB, JointGLM, JointGLMRare)
+PRIVATE = (JointLinUCB, JointGLM, JointGLMRare, JointReweighted, LocalReweighted, JointSquareCB, LocalSquareCB)
 PLAIN = (Uniform, LinUCB, MLEUCB, GLMUCB, GLOC, RSGLinUCB, BGLinCB, ECOLog, LogisticTS)
 BANDITS: dict[str, type[Bandit]] = {kebab(kind.__name__): kind for kind in PRIVATE + PLAIN}
 ENVIRONMENTS: dict[str, type[Environment]] = {

@@ -9,7 +9,11 @@ from tacit.bandits.gloc import GLOC
 from tacit.bandits.joint_glm import JointGLM
 from tacit.bandits.joint_glm_rare import JointGLMRare
 from tacit.bandits.joint_lin_ucb import JointLinUCB
+from tacit.bandits.joint_reweighted import JointReweighted
+from tacit.bandits.joint_square_cb import JointSquareCB
 from tacit.bandits.lin_ucb import LinUCB
+from tacit.bandits.local_reweighted import LocalReweighted
+from tacit.bandits.local_square_cb import LocalSquareCB
 from tacit.bandits.logistic_ts import LogisticTS
 from tacit.bandits.mle_ucb import MLEUCB
 from tacit.bandits.rs_glin_ucb import RSGLinUCB
@@ -28,7 +32,11 @@ __all__ = [
     "JointGLM",
     "JointGLMRare",
     "JointLinUCB",
+    "JointReweighted",
+    "JointSquareCB",
     "LinUCB",
+    "LocalReweighted",
+    "LocalSquareCB",
     "LogisticTS",
     "RSGLinUCB",
     "Uniform",

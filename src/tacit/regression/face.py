@@ -60,13 +60,17 @@ class Regressor(ABC):
         x = self._rows(X)
         count, dim = x.shape
         r = self._targets(y, count)
-        self._asked = self._queries(dim, count)
-        self._people = count
-        fitted = self._fit(Sample(x, r, count))
+        fitted = self.estimate(Sample(x, r, count))
         self.n_features_in_ = dim
         self._result = fitted
         self.theta_ = fitted.theta * self._unit
         return self
+
+    def estimate(self, sample: Sample) -> Fit:
+        """The estimate from checked rows and targets in units of the link: what `fit` and the bandits call."""
+        self._asked = self._queries(sample.x.shape[1], sample.count)
+        self._people = sample.count
+        return self._fit(sample)
 
     def predict(self, X: npt.ArrayLike) -> Array:
         """The estimated mean of the target for each row."""

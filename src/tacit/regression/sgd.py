@@ -1,6 +1,7 @@
 """Linear regression whose error does not depend on the dimension: batched gradient descent, noise at the end or in
 each gradient."""
 
+import functools
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,7 @@ from tacit import checks
 from tacit.aggregators.queries import Queries, Query
 from tacit.checks import Array
 from tacit.estimators import reweighted_theory
+from tacit.estimators.descent import journey
 from tacit.estimators.reweighted import Fit
 from tacit.estimators.reweighted_theory import SCHEDULES
 from tacit.privacy import gaussian
@@ -28,9 +30,9 @@ class ImproperSGD(Regressor):
     beyond vectors of length d. X may be a SciPy sparse matrix.
 
     Guarantee: (epsilon, delta)-differential privacy. joint: each step is a contraction (the batch loss is convex and
-    1-smooth, eta <= 2, and projection on |theta| <= R is one), so one person moves the last iterate by at most what
-    its own step moves: 2 (R + 1) eta / N for batches of N, since |phi (<phi, theta> - y)| <= R + 1. One release of the
-    last iterate.
+    1-smooth, eta <= 2, and projection on |theta| <= R is one), so one person moves the last iterate by at most what its
+    own step moves: eta / N times `gradient_apart(R)`, 2.6 for R = 1 where the paper has 2 (R + 1) = 4. One release, of
+    the last iterate.
     local: each person sends one noisy gradient phi (clip_R(<phi, theta>) - y), of norm at most R + 1, sensitivity
     2 (R + 1); theta itself is not projected.
     Error: E <phi, theta - theta*>^2 of order n^-1/2 + (n epsilon)^-2/3 (joint), (n epsilon^2)^-1/3 (local), free of d
@@ -56,24 +58,26 @@ class ImproperSGD(Regressor):
         """R."""
         return self._radius if self.schedule == "practical" else 2.0
 
+    def _bound(self) -> float:
+        return gradient_apart(self._clip) if self.model == "joint" else 2 * (self._clip + 1)
+
     def _plan(self, count: int) -> tuple[int, float]:
         """(K, eta): public."""
-        bound, mu = 2 * (self._clip + 1), gaussian.mu(self.budget)
+        bound, mu = self._bound(), gaussian.mu(self.budget)
         if self.schedule == "paper":
             batches = reweighted_theory.batches(count, bound / mu, self.model)
             return min(batches, count), 1.0
-        length = np.geomspace(1.0, count, 400)
-        noise = length * bound / mu / (count if self.model == "joint" else math.sqrt(count))
-        cost = self._radius**2 / (2 * math.e * length) + noise**2 + self._variance * length / count
-        best = self.travel * float(length[np.argmin(cost)])
+        noise = bound / mu / (count if self.model == "joint" else math.sqrt(count))
+        best = journey(count, radius=self._radius, noise=noise, variance=self._variance, travel=self.travel).length
         batches = max(1, min(math.ceil(best), count))
         return batches, min(best / batches, 2.0)
 
     def _queries(self, dim: int, count: int) -> Queries:
         batches, step = self._plan(count)
-        bound = 2 * (self._clip + 1)
+        bound = self._bound()
         if self.model == "joint":
-            query = Query("last iterate", "theta after the last batch", dim, bound * step / (count // batches), 1.0)
+            moved = bound * step / (count // batches)
+            query = Query("last iterate", "theta after the last batch", dim, moved, 1.0)
             return Queries(queries=(query,), budget=self.budget)
         queries = tuple(
             Query(f"batch {k + 1}", "sum of phi (clip <phi, theta> - y)", dim, bound, 1 / batches)
@@ -120,3 +124,21 @@ class ImproperSGD(Regressor):
         half = float(ndtri((1 + level) / 2)) * np.sqrt(self._radius**2 / (2 * math.e * travelled) + squares * noise**2)
         ends = np.stack([middle - half, middle + half], axis=1)
         return self._scaled(np.clip(ends, -self._radius, self._radius))
+
+
+@functools.cache
+def gradient_apart(radius: float) -> float:
+    """The largest |g - g~| for g = x (<x, theta> - y) of two people at one theta: |x|, |y| <= 1, |theta| <= radius.
+
+    g - g~ = (x x' - x~ x~') theta - (y x - y~ x~). With s = |x| >= t = |x~| and the angle a between them (at most a
+    right one, or x~ changes its sign), the first has norm at most radius (s^2 - t^2 + sqrt((s^2 - t^2)^2 + 4 s^2 t^2
+    sin^2 a)) / 2 (the largest eigenvalue), the second sqrt(s^2 + t^2 + 2 s t cos a). Both grow with s, so s = 1; over
+    (t, a) by a grid, with a margin for what lies between its points: the slopes are at most 3 radius + 1 in t and
+    radius + 1 in a."""
+    size = 1001
+    t, a = np.meshgrid(np.linspace(0, 1, size), np.linspace(0, math.pi / 2, size))
+    gap = 1 - t**2
+    eigenvalue = (gap + np.sqrt(gap**2 + 4 * t**2 * np.sin(a) ** 2)) / 2
+    apart = radius * eigenvalue + np.sqrt(1 + t**2 + 2 * t * np.cos(a))
+    margin = ((3 * radius + 1) + (radius + 1) * math.pi / 2) / (2 * (size - 1))
+    return float(apart.max()) + margin

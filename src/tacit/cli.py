@@ -138,7 +138,9 @@ def privacy_command(
 def reproduce_command(
     name: Annotated[
         str,
-        typer.Argument(help="shariff-d1, shariff-d2, shariff-d3, table2, figure1-logistic, figure1-probit or suite"),
+        typer.Argument(
+            help="shariff-d1, shariff-d2, shariff-d3, table2, figure1-logistic, figure1-probit, suite or reweighted"
+        ),
     ],
     quick: Annotated[bool, typer.Option("--quick", help="A small version, in a minute or two.")] = False,
     runs: Annotated[int | None, typer.Option(help="Runs of each bandit, instead of the reproduction's own.")] = None,

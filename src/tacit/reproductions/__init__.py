@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tacit.experiments.runner import Progress
-from tacit.reproductions import figure1, shariff_d1, shariff_d2, shariff_d3, suite, table2
+from tacit.reproductions import figure1, reweighted, shariff_d1, shariff_d2, shariff_d3, suite, table2
 from tacit.reproductions.outcome import Outcome
 
 REPRODUCTIONS: dict[str, Callable[..., Outcome]] = {
@@ -16,6 +16,7 @@ REPRODUCTIONS: dict[str, Callable[..., Outcome]] = {
     "figure1-logistic": figure1.logistic,
     "figure1-probit": figure1.probit,
     "suite": suite.reproduce,
+    "reweighted": reweighted.reproduce,
 }
 NAMES = tuple(REPRODUCTIONS)
 

@@ -37,8 +37,8 @@ def cloud(kind: str, count: int, rng: Generator) -> Array:
 def draw(kind: str, link: str, radius: float, count: int, rng: Generator) -> Data:
     """theta* uniform on the sphere of that radius; targets +-radius (identity) or 0 and 1 (logistic)."""
     x, fresh = cloud(kind, count, rng), cloud(kind, 20_000, rng)
-    theta = rng.standard_normal(x.shape[1])
-    theta = np.asarray(theta * radius / np.linalg.norm(theta))
+    direction = np.asarray(rng.standard_normal(x.shape[1]))
+    theta = radius * direction / np.linalg.norm(direction)
     if link == "identity":
         y = np.where(rng.random(count) < 0.5 * (1 + x @ theta / radius), radius, -radius)
         return Data(x, y, fresh, fresh @ theta)

@@ -3,47 +3,21 @@
 The first user's arms either ask for exploration (world A) or not (world B): the two worlds differ in nothing else. The
 attackers are the next users. Each offers itself two tiny arms, +v and -v, and looks at which one it gets. Claimed is
 epsilon = 1 at delta = .02: for every event P_A <= e P_B + .02, and the other way round. `python examples/leak.py 5000`
-makes 5000 runs of each world."""
+makes 5000 runs of each world; `tacit audit joint-glm-rare-published-timing` has this attack too."""
 
-import math
 import sys
-from typing import Any
 
 import numpy as np
-from scipy.stats import beta
 
-from tacit import Budget, JointGLMRare, Simulated
-
-BUDGET = Budget(epsilon=1.0, delta=0.02)
-SETTINGS: dict[str, Any] = {"radius": 6.0, "ridge": 200.0, "shrink": 0.1, "iterations": 2}  # privacy holds for any
-CONFIDENCE = 0.999
-PROBES = [0.01 * sign * np.array([math.cos(a), math.sin(a)]) for a in np.arange(4) * math.pi / 4 for sign in (1, -1)]
-
-
-def noticed(timing: str, explores: bool, seed: int) -> bool:
-    """Whether some later user got its second arm."""
-    bandit = JointGLMRare(
-        dim=2, horizon=64, budget=BUDGET, timing=timing, source=Simulated(seed), pending=1, **SETTINGS
-    )
-    size = 1.0 if explores else 0.001
-    bandit.observe(bandit.choose(size * np.eye(2)), 1.0)
-    return any(bandit.choose(np.stack([v, -v])).index == 1 for v in PROBES)
-
-
-def lower_bound(hits: int, others: int, runs: int) -> float:
-    """epsilon is at least this, with the stated confidence: ln((P_low - delta) / Q_high), Clopper and Pearson."""
-    miss = (1 - CONFIDENCE) / 2
-    low = float(beta.ppf(miss, hits, runs - hits + 1)) if hits else 0.0
-    high = float(beta.ppf(1 - miss, others + 1, runs - others)) if others < runs else 1.0
-    return max(0.0, math.log((low - BUDGET.delta) / high)) if low > BUDGET.delta else 0.0
+from tacit.audit.attacks_rare import BUDGET, noticed
+from tacit.audit.bound import CONFIDENCE, ratio_bound
 
 
 def attack(timing: str, runs: int) -> tuple[int, int, float]:
-    """How often each world was noticed, and what follows for epsilon (events and their complements, both ways)."""
-    a = sum(noticed(timing, True, seed) for seed in range(runs))
-    b = sum(noticed(timing, False, runs + seed) for seed in range(runs))
-    pairs = ((a, b), (b, a), (runs - a, runs - b), (runs - b, runs - a))
-    return a, b, max(lower_bound(p, q, runs) for p, q in pairs)
+    """How often each world was noticed, and what follows for epsilon: "noticed" was settled on beforehand as the event
+    that betrays world A."""
+    a, b = (int(noticed(timing, explores, runs, np.random.default_rng(explores)).sum()) for explores in (True, False))
+    return a, b, float(ratio_bound(np.array([a]), np.array([b]), runs, BUDGET.delta)[0])
 
 
 def main(runs: int = 3000) -> None:

@@ -16,9 +16,3 @@ def test_the_attack_convicts_published_timing_and_acquits_strict():
     assert a > 60
     assert b <= 2
     assert leak.attack("strict", 150)[2] <= 1.0
-
-
-def test_the_bound_is_clopper_and_pearsons():
-    assert leak.lower_bound(0, 0, 100) == 0.0
-    assert leak.lower_bound(50, 50, 100) == 0.0
-    assert 2.0 < leak.lower_bound(100, 0, 100) < 3.0

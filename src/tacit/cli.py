@@ -102,8 +102,7 @@ def simulate_command(
     ] = None,
 ) -> None:
     """Play bandits against each other in simulated worlds: regret, with its spread, and microseconds a round."""
-    if plot is not None and plot.suffix not in (".png", ".svg", ".pdf"):
-        raise ValueError(f"Expected a .png, .svg or .pdf file to plot to, got {plot}.")
+    check_figure(plot)
     given = {"link": link, "dim": dim, "arms": arms, "radius": radius}
     worlds = [parse_environment(text, given) for text in env]
     specs = [spec for text in bandits for spec in parse_bandit(text, [parse_epsilon(e) for e in epsilon], delta)]
@@ -180,6 +179,35 @@ def bench_command(
         sys.stdout.write(text + "\n")
 
 
+@app.command("audit")
+def audit_command(
+    names: Annotated[list[str] | None, typer.Argument(help="Attacks, e.g. tree or joint-glm. Default: all.")] = None,
+    runs: Annotated[
+        int, typer.Option(help="Runs of each of the two worlds; slow attacks take a share of them.")
+    ] = 30_000,
+    seed: Annotated[int, typer.Option(help="Of the attacks' random numbers.")] = 0,
+    plot: Annotated[Path | None, typer.Option(help="The two distributions of each score: .png, .svg or .pdf.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Try to break every claim, and find every planted bug. Exit code 0 only if claims hold and bugs are found."""
+    from tacit import audit
+    from tacit.audit import report
+
+    check_figure(plot)
+    attacks = audit.named(names or [])
+    with progress("attacking") as bar:
+        rows = audit.carry_out_all(attacks, runs=runs, seed=seed, progress=bar)
+    if plot is not None:
+        report.plot(rows, plot)
+        errors.print(f"Figure: {plot}", highlight=False)
+    if as_json:
+        write_json({"rows": [row.json() for row in rows]})
+    else:
+        sys.stdout.write(report.text(rows) + "\n")
+    if not all(row.as_expected for row in rows):
+        raise typer.Exit(1)
+
+
 def main() -> None:
     """Exit code 0 only if what was asked for was done."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -194,6 +222,11 @@ def main() -> None:
 def fail(message: str, code: int = 1) -> NoReturn:
     errors.print(message, style="red", highlight=False, markup=False)
     raise SystemExit(code)
+
+
+def check_figure(path: Path | None) -> None:
+    if path is not None and path.suffix not in (".png", ".svg", ".pdf"):
+        raise ValueError(f"Expected a .png, .svg or .pdf file to plot to, got {path}.")
 
 
 def show(result: Result, *, as_json: bool, plot: Path | None, out: Path | None) -> None:

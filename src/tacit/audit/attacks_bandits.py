@@ -1,0 +1,172 @@
+"""Attacks on whole bandits, with everything released in view (white box) or later users' arms alone (black box)."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.random import Generator, default_rng
+
+from tacit.audit.attack import Attack
+from tacit.audit.canary import worst_canary
+from tacit.audit.stage import Make, User, act, fresh, nobody, probe, users
+from tacit.bandits import JointGLM, JointLinUCB
+from tacit.checks import Array
+from tacit.privacy.budget import Budget
+from tacit.privacy.noise import Simulated, Source
+
+BUDGET = Budget(epsilon=1.0, delta=0.02)
+STEPS = 4
+WHITE = "all releases"
+BLACK = "later actions"
+
+
+class Pair(NamedTuple):
+    """The first user in world 0 and in world 1: a single arm and its reward."""
+
+    zero: tuple[Sequence[float], float]
+    one: tuple[Sequence[float], float]
+
+    def __str__(self) -> str:
+        return " or ".join(f"arm ({', '.join(f'{v:.3g}' for v in x)}) and reward {reward:g}" for x, reward in self)
+
+    def user(self, world: int) -> User:
+        x, reward = self[world]
+        return User(np.array([x]), reward)
+
+
+def bandit_attacks() -> Sequence[Attack]:
+    one_dim = Pair(([1.0], 0.0), ([1.0], 1.0))
+    return [
+        white_box("joint-lin-ucb-batched", lin_ucb(release="batched"), LINEAR_PAIR),
+        *(
+            white_box(f"joint-lin-ucb-{release}", lin_ucb(release=release), LINEAR_PAIR, share=0.3)
+            for release in ("tree", "consistent-tree", "toeplitz", "buffered")
+        ),
+        black_box("joint-lin-ucb-actions", lin_ucb(release="batched"), OPPOSITE, direction=[1.0, 0.0], share=0.5),
+        white_box("joint-lin-ucb-paper", lin_ucb(calibration="paper"), LINEAR_PAIR, epsilon=BUDGET.epsilon, share=0.1),
+        white_box("joint-lin-ucb-wishart", lin_ucb(noise="wishart"), LINEAR_PAIR, family="general", share=0.1),
+        white_box("joint-glm", glm(dim=2), GLM_PAIR),
+        black_box("joint-glm-actions", glm(dim=1, first=4, horizon=20), one_dim, direction=[1.0], share=0.5),
+    ]
+
+
+def lin_ucb(kind: Any = JointLinUCB, **options: Any) -> Make:
+    def make(source: Source) -> Any:
+        settings = {"dim": 2, "horizon": STEPS, "first": 1, "growth": 1.01, "pending": STEPS} | options
+        return kind(budget=BUDGET, source=source, **settings)
+
+    return make
+
+
+def glm(**options: Any) -> Make:
+    def make(source: Source) -> JointGLM:
+        policy = default_rng(source.rows(1, 4, np.array([1.0, 1.0, 0.0])).view(np.uint64)[0])
+        settings = {"horizon": STEPS, "first": 1, "pending": STEPS} | options
+        return JointGLM(budget=BUDGET, source=source, policy=policy, **settings)
+
+    return make
+
+
+LINEAR_PAIR = Pair(([1.0, 0.0], 1.0), ([0.435, 0.9004], -1.0))  # attains the sensitivity at dim 2 and radius 1
+OPPOSITE = Pair(([1.0, 0.0], -1.0), ([1.0, 0.0], 1.0))
+GLM_PAIR = Pair(([1.0, 0.0], 1.0), ([1e-9, 0.0], 0.0))  # nearly: full and no curvature, opposite responses
+
+
+def white_box(
+    name: str,
+    make: Make,
+    pair: Pair,
+    *,
+    epsilon: float | None = None,
+    claimed: bool = True,
+    family: str = "gaussian",
+    share: float = 1.0,
+    noise: Sequence[float] | None = None,
+    stepwise: bool = False,
+    source: Callable[[int], Source] = Simulated,
+    bug: str = "",
+) -> Attack:
+    """One choice a step, and nobody but the canary contributes: the releases are the canary's vector, faded, and noise.
+    `noise`: how strong it is in each coordinate where that is not the same in all. `stepwise`: by choose and observe
+    instead of the compiled loop, which any `source` of noise can do."""
+    bandit = make(_silent())
+    canary = worst_canary(bandit.aggregator)
+    vectors = []
+    for x, reward in pair:
+        bandit._state = bandit.init()
+        bandit._learn(np.array(x), reward)
+        vectors.append(bandit._state.prefix.open.copy())
+    middle = (vectors[0] + vectors[1]) / 2
+    direction = (vectors[1] - vectors[0]) / (1.0 if noise is None else np.square(noise))
+    leaves = bandit.aggregator.leaves
+
+    def scores(world: int, runs: int, rng: Generator) -> Array:
+        members = [nobody(bandit.dim)] * leaves
+        members[canary.leaf] = pair.user(world)
+        blocks = [users([member]) for member in members]
+        out = np.zeros(runs)
+        for i, played in enumerate(fresh(make, runs, rng, source=source)):
+            for t in range(-1, leaves):
+                if t + 1 < leaves:  # closes step t
+                    act(played, members[t + 1]) if stepwise else played.play(blocks[t + 1])
+                else:
+                    played._advance()
+                if t < 0:
+                    continue
+                out[i] += canary.weights[t] * (direction @ (played._state.prefix.released - canary.moves[t] * middle))
+        return out
+
+    return Attack(
+        name=name,
+        view=WHITE,
+        epsilon=bandit.privacy.epsilon if epsilon is None else epsilon,
+        delta=BUDGET.delta,
+        claimed=claimed,
+        how=f"{bug}User {canary.leaf + 1} has {pair}, the others contribute nothing; score: the {leaves} releases, "
+        "whitened, along the difference of the two contributions.",
+        scores=scores,
+        family=family,
+        share=share,
+    )
+
+
+def black_box(
+    name: str,
+    make: Make,
+    pair: Pair,
+    *,
+    direction: Sequence[float],
+    claimed: bool = True,
+    family: str = "gaussian",
+    share: float = 1.0,
+) -> Attack:
+    """The later users offer themselves tiny arms +v and -v, and tell each other which one they got."""
+    bandit = make(_silent())
+    middle = sum(bandit.rewards) / 2
+
+    def scores(world: int, runs: int, rng: Generator) -> Array:
+        canary = pair.user(world)
+        probes = [probe(np.array(direction), middle)] * (bandit.horizon - 1)
+        block = users([User(np.repeat(canary.arms, 2, axis=0), canary.reward), *probes])
+        out = np.empty(runs)
+        for i, played in enumerate(fresh(make, runs, rng)):
+            played.play(block)
+            out[i] = np.count_nonzero(block.index[1:] == 0)
+        return out
+
+    return Attack(
+        name=name,
+        view=BLACK,
+        epsilon=bandit.privacy.epsilon,
+        delta=BUDGET.delta,
+        claimed=claimed,
+        how=f"User 1 has {pair}; each of the {bandit.horizon - 1} later users offers itself tiny arms v and -v; score: "
+        "how many got v.",
+        scores=scores,
+        family=family,
+        share=share,
+    )
+
+
+def _silent() -> Source:
+    return Simulated(0)

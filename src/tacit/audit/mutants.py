@@ -1,0 +1,135 @@
+"""Planted bugs: the real code with one thing wrong, as it goes wrong in practice. None of them is private.
+
+Each changes what the code does; what it claims is computed by the code itself, in good faith."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tacit.aggregators import Toeplitz, Tree
+from tacit.bandits import JointLinUCB
+from tacit.checks import Array
+from tacit.contribution import LinearContribution
+from tacit.estimators.ridge import Regularizer
+from tacit.kernels.continual import PrefixState, trailing_zeros
+from tacit.kernels.linalg import svec
+from tacit.kernels.rounds import BOUNDARY, CHOICES
+from tacit.privacy.noise import Simulated, Source
+
+
+class Quiet:
+    """A source whose noise is `factor` times as strong as it was asked for (one factor, or one a coordinate)."""
+
+    private = False
+    description = "too quiet"
+
+    def __init__(self, source: Source, factor: float | Array) -> None:
+        self.source, self.factor = source, np.asarray(factor)
+
+    def rows(self, count: int, size: int, law: Array) -> Array:
+        out: Array = self.factor * self.source.rows(count, size, law)
+        return out
+
+
+class Seeded(Simulated):
+    """Noise from a seed that is written in the program: anyone can draw it again, and subtract it."""
+
+    def __init__(self, _ignored: int = 0) -> None:
+        super().__init__(20_210_715)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForgottenLevel(Tree):
+    """Calibrated for one level fewer than a leaf is in."""
+
+    def column_norm_after(self, steps: int) -> float:
+        return math.sqrt(max(1, steps.bit_length() - 1))
+
+
+@dataclass(frozen=True, kw_only=True)
+class SilentLevel(Tree):
+    """The nodes of one level get no noise."""
+
+    level: int = 1
+
+    def release(self, state: PrefixState, source: Source) -> Array:
+        silent = trailing_zeros(int(state.noise.step[0]) + 1) == self.level
+        return super().release(state, Quiet(source, 0.0) if silent else source)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Redrawn(Tree):
+    """The noise of every node is drawn again at each release, so that it averages out."""
+
+    def release(self, state: PrefixState, source: Source) -> Array:
+        state.noise.levels[:] = source.rows(self.levels, self.size, self.law)
+        return super().release(state, source)
+
+
+class HalfContribution(LinearContribution):
+    """Takes the largest norm of a contribution for the distance of two: adding a user, not replacing one."""
+
+    @property
+    def sensitivity(self) -> float:
+        return super().sensitivity / 2
+
+
+@dataclass(kw_only=True, eq=False)
+class HalfSensitivity(JointLinUCB):
+    """Calibrated for half the sensitivity."""
+
+    def _gaussian(self, leaves: int, m: int) -> Regularizer:
+        c = self.contribution
+        self.contribution = HalfContribution(dim=c.dim, scale=c.scale, low=c.low, high=c.high)
+        return super()._gaussian(leaves, m)
+
+
+@dataclass(kw_only=True, eq=False)
+class CountedNoise(JointLinUCB):
+    """Noises the mean of a step's contributions: the noise shrinks with the number of rewards that came, which is raw
+    data."""
+
+    def __post_init__(self) -> None:
+        self._came = self._asked = 0
+        super().__post_init__()
+
+    def init(self) -> Any:
+        self._came = self._asked = 0
+        return super().init()
+
+    def _learn(self, x: Array, reward: float) -> None:
+        self._came += 1
+        super()._learn(x, reward)
+
+    def _advance(self) -> None:
+        if self._state.counts[CHOICES] < self._state.counts[BOUNDARY]:
+            return
+        honest = self.source
+        try:
+            self.source = Quiet(honest, self._came / (self.choices - self._asked))
+            super()._advance()
+        finally:
+            self.source, self._came, self._asked = honest, 0, self.choices
+
+
+class UnclippedContribution(LinearContribution):
+    """Adds x and y as they come: the sum is clipped later, by `ClippedSum`."""
+
+    def add(self, x: Array, y: float, out: Array) -> None:
+        packed = np.empty(self.dim * (self.dim + 1) // 2)
+        svec(np.outer(x, x), packed)
+        out += np.concatenate([packed, self.scale * y * x])
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClippedSum(Toeplitz):
+    """Clips the sum of a step to what its users may contribute together, instead of each contribution."""
+
+    largest: float
+
+    def release(self, state: PrefixState, source: Source) -> Array:
+        norm = float(np.linalg.norm(state.open))
+        state.open[:] *= self.largest / max(self.largest, norm)
+        return super().release(state, source)

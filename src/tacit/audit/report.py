@@ -1,0 +1,103 @@
+"""What came of an audit, for a person: a table, and a picture of the two distributions of each score."""
+
+import math
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tacit.audit.verdict import Row
+from tacit.experiments.figure import COLOURS, save, subplots
+
+HEAD = f"{'attack':<34}{'adversary sees':<16}{'delta':>7}{'claimed':>9}{'at least':>10}{'runs':>9}{'conf.':>8}  "
+WIDTH = 112
+
+
+def text(rows: Sequence[Row]) -> str:
+    """Claims first, then what must be convicted; below each line what was attacked and how."""
+    lines = []
+    for claimed, title in ((True, "Claims"), (False, "Planted bugs, and what is labelled not private")):
+        chosen = [row for row in rows if row.attack.claimed == claimed]
+        if chosen:
+            lines += [title, "", HEAD]
+            before = ""
+            for row in chosen:
+                lines += _lines(row, before)
+                before = row.attack.how
+            lines.append("")
+    wrong = [row.attack.name for row in rows if not row.as_expected]
+    alarms = sum(1 - row.confidence for row in rows if row.attack.claimed)
+    lines.append(
+        f"Not as expected: {', '.join(wrong)}."
+        if wrong
+        else f"All {len(rows)} rows are as expected: claims hold, planted bugs are convicted."
+    )
+    lines.append(
+        "'at least': the bound on epsilon at that delta, with that confidence, from so many runs of each of two worlds "
+        "that differ in one user."
+    )
+    if alarms:
+        lines.append(f"Chance that a true claim is convicted by accident: below {alarms:.1%} for this table.")
+    return "\n".join(textwrap.fill(line, 120) if len(line) > 120 else line for line in lines)
+
+
+def _lines(row: Row, before: str) -> list[str]:
+    """The row and how it was attacked, unless that is as before."""
+    a = row.attack
+    confidence = "exact" if row.confidence == 1 else f"{row.confidence:.1%}"
+    runs = f"{row.runs:,}" if row.runs else "-"
+    verdict = "convicted" if row.convicted else ("holds" if a.claimed else "NOT FOUND")
+    if row.convicted and a.claimed:
+        verdict = "BROKEN"
+    line = (
+        f"{a.name:<34}{a.view:<16}{a.delta:>7.3g}{a.epsilon:>9.3f}{row.epsilon_lower:>10.3f}{runs:>9}{confidence:>8}"
+        f"  {verdict}"
+    )
+    if a.how == before:
+        return [line]
+    return [line, *textwrap.wrap(a.how, WIDTH, initial_indent="    ", subsequent_indent="    ")]
+
+
+def plot(rows: Sequence[Row], path: Path) -> None:
+    """A panel an attack: how often each score came in each world."""
+    columns = min(6, max(1, math.ceil(math.sqrt(len(rows)))))
+    figure, axes = subplots(math.ceil(len(rows) / columns), columns, width=2.1, height=1.5)
+    for axis in axes.flat[len(rows) :]:
+        axis.set_visible(False)
+    for axis, row in zip(axes.flat, rows, strict=False):
+        _panel(axis, row)
+    handles = axes.flat[0].get_legend_handles_labels()
+    figure.legend(*handles, loc="outside upper left", ncols=3, fontsize=8)
+    save(figure, path)
+
+
+def _panel(axis: Any, row: Row) -> None:
+    zero, one = row.scores
+    both = np.concatenate([zero, one])
+    low, high = np.quantile(both, [0.001, 0.999])
+    values = np.unique(both)
+    if len(values) <= 30:
+        gap = float(np.diff(values).min()) if len(values) > 1 else 1.0
+        edges = np.append(values - gap / 2, values[-1] + gap / 2)
+    else:
+        edges = np.linspace(low, high, 41) if high > low else np.array([low - 0.5, low + 0.5])
+    for scores, label, colour in ((zero, "world 0", COLOURS[0]), (one, "world 1", COLOURS[1])):
+        counts, _ = np.histogram(np.clip(scores, edges[0], edges[-1]), edges)
+        axis.stairs(counts / len(scores), edges, fill=True, alpha=0.45, color=colour, label=label)
+    mark = "" if row.as_expected else " (!)"
+    colour = "#222222" if row.attack.claimed else "#A03000"
+    axis.set_title(row.attack.name + mark, loc="left", fontsize=6.5, color=colour, pad=2)
+    axis.text(
+        0.98,
+        0.96,
+        f"claim {row.attack.epsilon:.3g}\n$\\geq$ {row.epsilon_lower:.3g}",
+        transform=axis.transAxes,
+        ha="right",
+        va="top",
+        fontsize=6.5,
+    )
+    axis.set_xticks([])
+    axis.set_yticks([])
+    axis.set_ylim(0, 1.25 * axis.get_ylim()[1])

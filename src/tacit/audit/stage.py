@@ -1,0 +1,66 @@
+"""A stage for attacks on whole bandits: the users, in order, are all the adversary's; fresh runs of one bandit."""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+
+from tacit.bandits import Bandit
+from tacit.checks import Array
+from tacit.kernels.block import Block
+from tacit.kernels.rewards import LOGGED
+from tacit.privacy.noise import Simulated, Source
+
+Make = Callable[[Source], Any]  # a bandit with that source of noise
+
+
+class User(NamedTuple):
+    """One round: (K, d) arms, and the reward whatever is chosen."""
+
+    arms: Array
+    reward: float
+
+
+def nobody(dim: int, reward: float = 0.0) -> User:
+    """A user whose only arm is 0: adds nothing to any sum."""
+    return User(np.zeros((1, dim)), reward)
+
+
+def probe(direction: Array, reward: float) -> User:
+    """A user who sees on which side of 0 the estimate lies along `direction`: arms +v and -v, too small to teach."""
+    v = 1e-6 * direction
+    return User(np.stack([v, -v]), reward)
+
+
+def users(members: Iterable[User]) -> Block:
+    """Rounds for `Bandit.play`, which fills `index` with what each user got."""
+    rounds = list(members)
+    arms = np.ascontiguousarray(np.stack([user.arms for user in rounds]))
+    n, count, _ = arms.shape
+    rewards = np.repeat(np.array([[user.reward] for user in rounds]), count, axis=1)
+    empty = np.empty(n)
+    return Block(
+        arms=arms,
+        means=rewards,
+        noise=np.zeros(n),
+        logged=np.full(n, -1),
+        kind=np.array([LOGGED]),
+        scale=np.ones(1),
+        index=np.zeros(n, np.int64),
+        reward=empty,
+        regret=empty.copy(),
+    )
+
+
+def act(bandit: Bandit, user: User) -> None:
+    """One round by the face that people call: for bandits whose noise or bugs the compiled loop does not have."""
+    bandit.observe(bandit.choose(user.arms), user.reward)
+
+
+def fresh(make: Make, runs: int, rng: Generator, *, source: Callable[[int], Source] = Simulated) -> Iterator[Any]:
+    """One bandit, `runs` times at its first round; the noise goes on and is never the same."""
+    bandit: Bandit = make(source(int(rng.integers(2**63))))
+    for _ in range(runs):
+        bandit._state = bandit.init()
+        yield bandit

@@ -16,7 +16,7 @@ from tacit.checks import Array
 from tacit.links import Link
 from tacit.matrices import packed, root
 
-GRID, POINTS = 40.0, 20_001  # of log tan(psi / 2)
+GRID, POINTS = 40.0, 8_001  # of log tan(psi / 2)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,6 +8,7 @@ from tacit.audit.attacks_discrete import discrete_attacks
 from tacit.audit.attacks_mechanisms import mechanism_attacks
 from tacit.audit.attacks_mutants import mutant_attacks
 from tacit.audit.attacks_rare import rare_attacks
+from tacit.audit.reweighted import attacks as reweighted_attacks
 
 LISTS: tuple[Callable[[], Sequence[Attack]], ...] = (
     mechanism_attacks,
@@ -15,6 +16,7 @@ LISTS: tuple[Callable[[], Sequence[Attack]], ...] = (
     rare_attacks,
     discrete_attacks,
     mutant_attacks,
+    reweighted_attacks,
 )
 
 

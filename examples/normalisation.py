@@ -1,4 +1,4 @@
-"""What the normalisation U does to an ill-conditioned cloud, learnt privately: python examples/normalisation.py [FILE]."""
+"""What the normalisation U does to an ill-conditioned cloud: python examples/normalisation.py [FILE]."""
 
 import sys
 from pathlib import Path

@@ -17,7 +17,7 @@ fitted = ReweightedLinear(budget=Budget(1.0, 1e-6), source=Simulated(1)).fit(clo
 
 shown = cloud[:1200]
 turned = shown @ fitted.normalisation_.matrix
-canvas, axes = figure.subplots(1, 3, width=10.5, height=3.7)
+canvas, axes = figure.subplots(1, 3, width=3.6, height=3.6)
 panels = [
     ("covariates φ", shown, 1.15),
     ("U φ, U learnt with ε = 1", turned, None),

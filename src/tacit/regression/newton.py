@@ -31,7 +31,7 @@ class PrivateNewton(Regressor):
     link: str = "logistic"
     targets: tuple[float, float] = (0.0, 1.0)
     steps: int = 2
-    ridge: float = 2.0
+    ridge: float = 1.0
 
     def __post_init__(self) -> None:
         super().__post_init__()

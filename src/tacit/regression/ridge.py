@@ -23,13 +23,15 @@ class PrivateRidge(Regressor):
     Departure: none.
     """
 
-    ridge: float = 2.0
+    ridge: float = 1.0
+    projection: str = "ellipsoid"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.link != "identity":
             raise ValueError(f"Expected link='identity', got {self.link!r}: use PrivateNewton.")
         checks.positive(ridge=self.ridge)
+        checks.one_of(("ellipsoid", "radial"), projection=self.projection)
 
     def contribution(self, dim: int) -> LinearContribution:
         return LinearContribution(dim=dim, scale=balanced_scale(dim, self._radius, 1.0), low=-1.0, high=1.0)
@@ -50,7 +52,12 @@ class PrivateRidge(Regressor):
         ridge = self.ridge * noise_ridge(std, dim, count)
         precision = matrices.inverse(gram + ridge * np.eye(dim))
         half = matrices.root(precision)
-        theta = half @ project(half @ (released[size:] / contribution.scale), half, self._radius)
+        w = half @ (released[size:] / contribution.scale)
+        if self.projection == "ellipsoid":
+            theta = half @ project(w, half, self._radius)
+        else:
+            theta = half @ w
+            theta *= min(1.0, self._radius / max(float(np.linalg.norm(theta)), 1e-300))
         noise = (std / contribution.scale) ** 2 + (std * self._radius) ** 2
         spread = precision @ (self._variance / count * gram + noise * np.eye(dim)) @ precision
         return Fit(theta, spread, (ridge * self._radius) ** 2 * precision @ precision)

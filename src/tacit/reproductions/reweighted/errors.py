@@ -59,8 +59,12 @@ def regressors(cell: dict[str, Any], source: Callable[[], Simulated]) -> dict[st
     out: dict[str, Regressor] = {"reweighted": ours(**common, source=source())}
     if cell["rows"] >= 10_000:
         out["reweighted, paper"] = ours(**common, schedule="paper", source=source())
+    seed = source().generator.integers(2**63)  # one release, several ridges
     for ridge in RIDGES:
-        out[f"{name} {ridge:g}"] = plain(**common, ridge=ridge, source=source())
+        out[f"{name} {ridge:g}"] = plain(**common, ridge=ridge, source=Simulated(int(seed)))
+        if linear:
+            same = Simulated(int(seed))
+            out[f"radial ridge {ridge:g}"] = plain(**common, ridge=ridge, projection="radial", source=same)
     if linear:
         out["improper sgd"] = ImproperSGD(**common, source=source())
     elif cell["model"] == "joint":
@@ -128,8 +132,9 @@ def _summary(name: str, array: Any) -> dict[str, Any]:
 def find(found: list[dict[str, Any]], estimator: str, **cell: Any) -> dict[str, Any] | None:
     """The row of that estimator; "best" is the ridge or Newton that has the least mean error, chosen with hindsight."""
     here = [row for row in found if all(row[k] == v for k, v in cell.items())]
-    if estimator == "best":
-        plain = [row for row in here if row["estimator"].startswith(("ridge", "newton"))]
+    if estimator in ("best", "best radial"):
+        start = ("ridge", "newton") if estimator == "best" else ("radial",)
+        plain = [row for row in here if row["estimator"].startswith(start)]
         return min(plain, key=lambda row: float(row["error"])) if plain else None
     return next((row for row in here if row["estimator"] == estimator), None)
 

@@ -1,6 +1,7 @@
 """Several sums of one data set, each with Gaussian noise: of the same people (noise composes), or each of its own
 part."""
 
+import functools
 import math
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -63,7 +64,11 @@ class Queries:
         """Standard deviation of the noise that is added to a sum (joint), or to each answer (local)."""
         query = self.queries[number]
         share = 1.0 if self.split else query.share
-        return query.sensitivity / (gaussian.mu(self.budget) * math.sqrt(share))
+        return query.sensitivity / (self._mu * math.sqrt(share))
+
+    @functools.cached_property
+    def _mu(self) -> float:
+        return gaussian.mu(self.budget)
 
     def rows(self, number: int, count: int) -> slice:
         """Who of `count` people answers that query."""

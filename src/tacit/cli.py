@@ -25,6 +25,8 @@ from tacit.bandits import (
     JointGLM,
     JointGLMRare,
     JointLinUCB,
+    JointReweighted,
+    JointSquareCB,
     LinUCB,
     LocalAnytimeUCB,
     LocalCombiner,
@@ -32,6 +34,8 @@ from tacit.bandits import (
     LocalIRLS,
     LocalLinUCB,
     LocalOnlineUCB,
+    LocalReweighted,
+    LocalSquareCB,
     LogisticTS,
     RSGLinUCB,
     Server,
@@ -50,10 +54,19 @@ from tacit.privacy.noise import Simulated
 
 PRIVATE = (JointLinUCB, JointGLM, JointGLMRare)
 SHUFFLE = (ShuffleNewton, ShuffleGLM, ShuffleLinUCB)
-LOCAL = (LocalIRLS, LocalLinUCB, LocalOnlineUCB, LocalAnytimeUCB, LocalCombiner, LocalGLM)
+LOCAL = (
+    LocalIRLS,
+    LocalLinUCB,
+    LocalOnlineUCB,
+    LocalAnytimeUCB,
+    LocalCombiner,
+    LocalGLM,
+    LocalReweighted,
+    LocalSquareCB,
+)
 PLAIN = (Uniform, LinUCB, MLEUCB, GLMUCB, GLOC, RSGLinUCB, BGLinCB, ECOLog, LogisticTS)
 BANDITS: dict[str, type[Bandit] | type[Server]] = {
-    kebab(kind.__name__): kind for kind in PRIVATE + SHUFFLE + LOCAL + PLAIN
+    kebab(kind.__name__): kind for kind in PRIVATE + SHUFFLE + LOCAL + REWEIGHTED + PLAIN
 }
 ENVIRONMENTS: dict[str, type[Environment]] = {
     name.replace("_", "-"): getattr(environments, name)
@@ -154,7 +167,7 @@ def reproduce_command(
         str,
         typer.Argument(
             help="shariff-d1, shariff-d2, shariff-d3, table2, figure1-logistic, figure1-probit, "
-            "ldp-figure1, ldp-table1, suite or shuffle"
+            "ldp-figure1, ldp-table1, shuffle, reweighted or suite"
         ),
     ],
     quick: Annotated[bool, typer.Option("--quick", help="A small version, in a minute or two.")] = False,

@@ -11,6 +11,7 @@ from tacit.audit.attacks_mutants import mutant_attacks
 from tacit.audit.attacks_people import people_attacks
 from tacit.audit.attacks_rare import rare_attacks
 from tacit.audit.local import attacks as local_attacks
+from tacit.audit.reweighted import attacks as reweighted_attacks
 from tacit.audit.shuffle import attacks as shuffle_attacks
 
 LISTS: tuple[Callable[[], Sequence[Attack]], ...] = (
@@ -24,6 +25,7 @@ LISTS: tuple[Callable[[], Sequence[Attack]], ...] = (
     local_attacks,
     mutant_attacks,
     grid_mutants,
+    reweighted_attacks,
 )
 
 

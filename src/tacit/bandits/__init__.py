@@ -10,6 +10,8 @@ from tacit.bandits.gloc import GLOC
 from tacit.bandits.joint_glm import JointGLM
 from tacit.bandits.joint_glm_rare import JointGLMRare
 from tacit.bandits.joint_lin_ucb import JointLinUCB
+from tacit.bandits.joint_reweighted import JointReweighted
+from tacit.bandits.joint_square_cb import JointSquareCB
 from tacit.bandits.lin_ucb import LinUCB
 from tacit.bandits.local_anytime_ucb import LocalAnytimeUCB
 from tacit.bandits.local_combiner import LocalCombiner
@@ -17,6 +19,8 @@ from tacit.bandits.local_glm import LocalGLM
 from tacit.bandits.local_irls import LocalIRLS
 from tacit.bandits.local_lin_ucb import LocalLinUCB
 from tacit.bandits.local_online_ucb import LocalOnlineUCB
+from tacit.bandits.local_reweighted import LocalReweighted
+from tacit.bandits.local_square_cb import LocalSquareCB
 from tacit.bandits.logistic_ts import LogisticTS
 from tacit.bandits.mle_ucb import MLEUCB
 from tacit.bandits.rs_glin_ucb import RSGLinUCB
@@ -40,6 +44,8 @@ __all__ = [
     "JointGLM",
     "JointGLMRare",
     "JointLinUCB",
+    "JointReweighted",
+    "JointSquareCB",
     "LinUCB",
     "LocalAnytimeUCB",
     "LocalCombiner",
@@ -47,6 +53,8 @@ __all__ = [
     "LocalIRLS",
     "LocalLinUCB",
     "LocalOnlineUCB",
+    "LocalReweighted",
+    "LocalSquareCB",
     "LogisticTS",
     "RSGLinUCB",
     "Server",

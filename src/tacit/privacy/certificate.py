@@ -82,10 +82,11 @@ def joint_certificate(
     person: int | None = None,
     unnamed: int = 0,
     policy_given: bool = False,
+    model: str = "joint",
 ) -> Certificate:
-    """The certificate of a bandit whose releases are all that leaves a trusted curator; `rounds` is the horizon, or
-    the number of choices so far; `person`: the most rounds of one person, `unnamed`: choices made without an id;
-    `policy_given`: whether the policy's draws come from the caller's generator."""
+    """The certificate of a bandit whose releases are all that leaves a trusted curator, or (model="local") one person
+    each. `rounds`: the horizon, or the number of choices so far; `person`: the most rounds of one person, `unnamed`:
+    choices made without an id; `policy_given`: whether the policy's draws come from the caller's generator."""
     if budget.epsilon == math.inf:
         return plain_certificate(bandit, "No noise is added: epsilon is infinite.")
     caveats = []
@@ -113,7 +114,7 @@ def joint_certificate(
         group = {k: epsilon_of(releases, budget.delta, rounds=k) for k in GROUPS}
     return Certificate(
         bandit=bandit,
-        model="joint",
+        model=model,
         private=source.private,
         epsilon=epsilon,
         delta=budget.delta,

@@ -9,6 +9,7 @@ from tacit.reproductions import (
     figure1,
     ldp_figure1,
     ldp_table1,
+    reweighted,
     shariff_d1,
     shariff_d2,
     shariff_d3,
@@ -29,6 +30,7 @@ REPRODUCTIONS: dict[str, Callable[..., Outcome]] = {
     "ldp-table1": ldp_table1.reproduce,
     "suite": suite.reproduce,
     "shuffle": shuffle.reproduce,
+    "reweighted": reweighted.reproduce,
 }
 NAMES = tuple(REPRODUCTIONS)
 

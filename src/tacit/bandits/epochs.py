@@ -1,0 +1,40 @@
+"""What bandits that learn in doubling epochs share: the schedule, and checks of settings."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from tacit import checks, links
+from tacit.bandits.face import Index
+from tacit.links import Link
+
+FOREVER = 2**60  # where the last epoch ends
+
+
+def ends(first: int, horizon: int) -> Index:
+    """The choice counts at which epochs of length first, 2 first, 4 first, ... end, before the horizon."""
+    count = max(0, math.ceil(math.log2(horizon / first + 1)) - 1)
+    return np.array([first * (2 ** (j + 1) - 1) for j in range(count)] + [FOREVER])
+
+
+def length(boundaries: Index, epoch: int) -> int:
+    """Choices in that epoch: public."""
+    return int(boundaries[epoch] - (boundaries[epoch - 1] if epoch else 0))
+
+
+def check(bandit: Any) -> Link:
+    """Checks dim, horizon, radius, rewards and first; returns the link."""
+    checks.positive_int(dim=bandit.dim, first=bandit.first)
+    bandit.dim = int(bandit.dim)
+    if bandit.horizon is None:
+        raise ValueError(f"Expected a horizon for {type(bandit).__name__}, which learns in epochs, got None.")
+    checks.positive_int(horizon=bandit.horizon)
+    checks.positive(radius=bandit.radius)
+    checks.interval(rewards=bandit.rewards)
+    return links.named(bandit.link)
+
+
+def bounds(rewards: tuple[float, float]) -> Any:
+    """(low, high, the largest absolute value) as the kernels take them."""
+    return np.array([*rewards, max(map(abs, rewards))])

@@ -1,0 +1,104 @@
+"""SquareCB on a linear predictor, with gradient steps of which no d x d matrix is ever made."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tacit.kernels.batched import draw as draw_arm
+from tacit.kernels.compile import kernel
+from tacit.kernels.noise import GAUSSIAN, draw
+from tacit.kernels.rounds import BOUNDARY, CHOICES, outcome
+
+
+class SquareState(NamedTuple):
+    """joint: `theta` is RAW until it is released into `played`. local: all of it is public."""
+
+    counts: Any  # int64[4]: choices, the choice count at which the step closes, steps closed, epochs closed
+    played: Any  # (d,): the released estimate that arms are chosen by
+    theta: Any  # (d,): the iterate of the open epoch
+    open: Any  # (d,): the sum of the open batch's reports (local)
+    numbers: Any  # float64[3]: gamma of the weights over sqrt K, step of the gradient, sigma of a report
+
+
+@kernel
+def gap_weights(arms, played, greed, weights):
+    """weights[a] = 1 / (K + gamma (f_best - f_a)), gamma = greed sqrt K, and the rest for the best."""
+    count, d = arms.shape
+    gamma = greed * np.sqrt(float(count))
+    best, top = 0, -np.inf
+    for a in range(count):
+        f = 0.0
+        for i in range(d):
+            f += arms[a, i] * played[i]
+        weights[a] = f
+        if f > top:
+            best, top = a, f
+    rest = 1.0
+    for a in range(count):
+        if a != best:
+            weights[a] = 1.0 / (count + gamma * (top - weights[a]))
+            rest -= weights[a]
+    weights[best] = rest
+
+
+@kernel
+def gap_rows(rng, arms, played, greed, out):
+    weights = np.empty(arms.shape[1])
+    for i in range(arms.shape[0]):
+        gap_weights(arms[i], played, greed, weights)
+        out[i] = draw_arm(rng.random(), weights)
+
+
+@kernel
+def gradient_step(x, r, step, clip, theta):
+    """theta <- the projection of theta - step x (<x, theta> - r) on |theta| <= clip: a contraction for step <= 2. x is
+    first shrunk into the unit ball."""
+    d = x.size
+    s, z = 0.0, 0.0
+    for i in range(d):
+        s += x[i] * x[i]
+        z += x[i] * theta[i]
+    shrink = 1.0 / max(1.0, np.sqrt(s))
+    move = step * shrink * (shrink * z - r)
+    s = 0.0
+    for i in range(d):
+        theta[i] -= move * x[i]
+        s += theta[i] * theta[i]
+    if s > clip * clip:
+        factor = clip / np.sqrt(s)
+        for i in range(d):
+            theta[i] *= factor
+
+
+@kernel
+def add_gradient(x, r, clip, state, noise):
+    """The sum of reports grows by x (clip <x, theta> - r) plus this person's noise."""
+    d = x.size
+    s, z = 0.0, 0.0
+    for i in range(d):
+        s += x[i] * x[i]
+        z += x[i] * state.theta[i]
+    shrink = 1.0 / max(1.0, np.sqrt(s))
+    residual = min(max(shrink * z, -clip), clip) - r
+    for i in range(d):
+        state.open[i] += shrink * residual * x[i] + noise[i]
+
+
+@kernel
+def square_rounds(policy, rng, block, state, unit, clip, local, start):
+    """JointSquareCB and LocalSquareCB, from round `start` up to the end of the block or of the step. Returns the next
+    round. Changes state and the block's out arrays."""
+    weights, noise = np.empty(block.arms.shape[1]), np.empty(block.arms.shape[2])
+    for t in range(start, block.noise.size):
+        if state.counts[CHOICES] >= state.counts[BOUNDARY]:
+            return t
+        gap_weights(block.arms[t], state.played, state.numbers[0], weights)
+        index = draw_arm(policy.random(), weights)
+        if outcome(block, t, index):
+            state.counts[CHOICES] += 1
+            if local:
+                draw(rng, GAUSSIAN, state.numbers[2], 0.0, noise)
+                add_gradient(block.arms[t, index], block.reward[t] / unit, clip, state, noise)
+            else:
+                gradient_step(block.arms[t, index], block.reward[t] / unit, state.numbers[1], clip, state.theta)
+    return block.noise.size

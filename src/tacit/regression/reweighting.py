@@ -1,0 +1,111 @@
+"""The steps of reweighted regression over rows: each asks one query and hands what is released to an estimator."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tacit.aggregators.queries import Queries, Query
+from tacit.checks import Array
+from tacit.contribution_reweighted import ReweightedContribution
+from tacit.estimators import reweighted, reweighted_theory
+from tacit.estimators.reweighted import Fit, Normalisation
+from tacit.privacy.noise import Source
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Rows, targets in units of the link, and how many people there are: `count` is public and may exceed the rows, if
+    some never answered. RAW."""
+
+    x: Array
+    r: Array
+    count: int
+
+
+def normalisation_query(contribution: ReweightedContribution, number: int, share: float) -> Query:
+    statistic = "sum of U^1/2 phi phi' U^1/2 / |U phi|"
+    size, sensitivity = contribution.triangle, contribution.gram_sensitivity
+    return Query(f"normalisation {number + 1}", statistic, size, sensitivity, share)
+
+
+def descent_query(contribution: ReweightedContribution, number: int, share: float) -> Query:
+    statistic = "sum of (mu - y) u, u = U phi / |U phi|"
+    return Query(f"descent {number + 1}", statistic, contribution.dim, contribution.gradient_sensitivity, share)
+
+
+def closing_query(contribution: ReweightedContribution, share: float) -> Query:
+    statistic = "sums of mu' u phi', (y - mu) u and u u', u = U phi / |U phi|"
+    return Query("closing", statistic, contribution.size, contribution.closing_sensitivity, share)
+
+
+def normalise(
+    sample: Sample, contribution: ReweightedContribution, asked: Queries, steps: int, source: Source, rule: str
+) -> Normalisation:
+    """U from the first `steps` queries. rule: "practical" (the size of the noise), "growing" (Proposition 4.3) or
+    "tight" (Proposition C.5) for lambda."""
+    dim, count = contribution.dim, sample.count
+    matrix, ridge = np.eye(dim), 0.0
+    for k in range(steps):
+        ridge = _ridge(rule, k, asked.std(k, count), dim, asked.people(k, count), steps)
+        total = contribution.gram(sample.x[asked.rows(k, count)], matrix)
+        matrix = reweighted.spectral_step(matrix, asked.release(k, total, count, source), ridge)
+    return Normalisation(matrix, ridge)
+
+
+def descend(
+    sample: Sample,
+    contribution: ReweightedContribution,
+    asked: Queries,
+    numbers: range,
+    source: Source,
+    normalisation: Normalisation,
+    *,
+    step: float,
+    flattest: float,
+    pull: float | None = None,
+) -> Array:
+    """w after the queries in `numbers`. pull: lambda of the regulariser; by default the size of the noise."""
+    w = np.zeros(contribution.dim)
+    for k in numbers:
+        part = asked.rows(k, sample.count)
+        theta = normalisation.matrix @ w
+        total = contribution.gradient(sample.x[part], sample.r[part], normalisation.matrix, theta)
+        gradient = asked.release(k, total, sample.count, source)
+        ridge = asked.std(k, sample.count) * contribution.dim**0.5 if pull is None else pull
+        w = reweighted.descent_step(w, normalisation, gradient, step, ridge * flattest, contribution.radius)
+    return w
+
+
+def closing(
+    sample: Sample,
+    contribution: ReweightedContribution,
+    asked: Queries,
+    source: Source,
+    normalisation: Normalisation,
+    point: Array,
+    variance: float,
+) -> Fit:
+    """The closed form at `point`, from the last query."""
+    number, count = len(asked.queries) - 1, sample.count
+    part = asked.rows(number, count)
+    total = contribution.closing(sample.x[part], sample.r[part], normalisation.matrix, point)
+    tightness = contribution.tightness(normalisation.matrix)
+    released = asked.release(number, total, count, source) / tightness
+    std = asked.std(number, count) / tightness
+    return reweighted.close(
+        normalisation,
+        point,
+        *reweighted.parts(released, contribution.dim, contribution.scale, contribution.outer_scale),
+        stds=(std / contribution.scale, std),
+        radius=contribution.radius,
+        offset=contribution.radius,
+        variance=variance / asked.people(number, count),
+    )
+
+
+def _ridge(rule: str, step: int, std: float, dim: int, people: int, steps: int) -> float:
+    if rule == "practical":
+        return reweighted.noise_ridge(std, dim, people)
+    if rule == "growing":
+        return reweighted_theory.growing_ridge(step + 1, reweighted_theory.sampling_error(std, dim, people, steps))
+    return reweighted_theory.tight_ridge(reweighted_theory.tight_error(std, dim, people, steps))

@@ -1,5 +1,6 @@
 """Private regressors: what they reach without noise, with it, their bounds, and bad input."""
 
+import copy
 import math
 
 import numpy as np
@@ -8,7 +9,16 @@ from scipy import sparse
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from tacit import Budget, Simulated
+from tacit import (
+    Budget,
+    JointReweighted,
+    JointSquareCB,
+    LocalReweighted,
+    LocalSquareCB,
+    Secure,
+    Simulated,
+)
+from tacit.errors import NotSecure
 from tacit.estimators.reweighted import condition
 from tacit.regression import (
     ImproperSGD,
@@ -286,3 +296,40 @@ def test_bad_settings_and_order():
     fitted = PrivateRidge(budget=budget).fit([[1.0, 0.0]], [0.5])
     with pytest.raises(ValueError, match="rows of 2 numbers"):
         fitted.predict([[1.0]])
+
+
+def test_noise_is_secure_by_default():
+    """Released sums are whole cells, the certificate holds for people's data, and noise costs .2 % more than floats."""
+    rng = np.random.default_rng(5)
+    x, y = rng.uniform(-0.5, 0.5, (500, 3)), rng.choice([-1.0, 1.0], 500)
+    budget = Budget(1.0, 1e-5)
+    fitted = PrivateRidge(budget=budget).fit(x, y)
+    certificate = fitted.privacy
+    assert certificate.private and 0.99 < certificate.epsilon <= 1.0
+    plan, floats = fitted.plan(3, 500), PrivateRidge(budget=budget, source=Simulated(0)).plan(3, 500)
+    size, cell = plan.queries[0].size, plan.cell(0)
+    assert math.log2(cell) == int(math.log2(cell))
+    total = rng.uniform(-100, 100, size)
+    released = plan.release(0, total, 500, Secure()) * 500 / cell
+    assert np.allclose(released, np.rint(released), atol=1e-6)
+    assert 1 < plan.sigma(0) / floats.sigma(0) < 1.002
+    assert np.linalg.norm(np.rint(total / cell) - np.rint((total + 1e-3) / cell)) * cell <= (
+        1e-3 * np.sqrt(size) + cell * np.sqrt(size)
+    )
+    with pytest.raises(NotSecure, match="local model"):
+        PrivateRidge(budget=budget, model="local").fit(x, y)
+    assert copy.deepcopy(fitted.source) is not fitted.source
+
+
+def test_a_secure_epoch_bandit_says_so_and_a_local_one_refuses():
+    budget = Budget(1.0, 1e-5)
+    for kind in (JointReweighted, JointSquareCB):
+        bandit = kind(dim=2, horizon=600, first=100, budget=budget, rewards=(-1.0, 1.0), link="identity")
+        for _ in range(250):
+            bandit.observe(bandit.choose(0.7 * np.eye(2)), 1.0)
+        assert bandit.closed == 1
+        assert bandit.privacy.private and bandit.privacy.epsilon <= 1.0
+        assert all(release.grid > 0 for release in bandit.privacy.releases)
+    for kind in (LocalReweighted, LocalSquareCB):
+        with pytest.raises(NotSecure, match="one process"):
+            kind(dim=2, horizon=6000, budget=budget, link="identity")

@@ -54,16 +54,8 @@ from tacit.privacy.noise import Simulated
 
 PRIVATE = (JointLinUCB, JointGLM, JointGLMRare)
 SHUFFLE = (ShuffleNewton, ShuffleGLM, ShuffleLinUCB)
-LOCAL = (
-    LocalIRLS,
-    LocalLinUCB,
-    LocalOnlineUCB,
-    LocalAnytimeUCB,
-    LocalCombiner,
-    LocalGLM,
-    LocalReweighted,
-    LocalSquareCB,
-)
+LOCAL = (LocalIRLS, LocalLinUCB, LocalOnlineUCB, LocalAnytimeUCB, LocalCombiner, LocalGLM)
+REWEIGHTED = (JointReweighted, JointSquareCB, LocalReweighted, LocalSquareCB)
 PLAIN = (Uniform, LinUCB, MLEUCB, GLMUCB, GLOC, RSGLinUCB, BGLinCB, ECOLog, LogisticTS)
 BANDITS: dict[str, type[Bandit] | type[Server]] = {
     kebab(kind.__name__): kind for kind in PRIVATE + SHUFFLE + LOCAL + REWEIGHTED + PLAIN

@@ -7,6 +7,7 @@ import numpy as np
 
 from tacit import checks, links
 from tacit.bandits.face import Index
+from tacit.errors import NotSecure
 from tacit.links import Link
 
 FOREVER = 2**60  # where the last epoch ends
@@ -32,7 +33,16 @@ def check(bandit: Any) -> Link:
     checks.positive_int(horizon=bandit.horizon)
     checks.positive(radius=bandit.radius)
     checks.interval(rewards=bandit.rewards)
-    return links.named(bandit.link)
+    return links.built_in(bandit.link)
+
+
+def simulated(source: Any) -> None:
+    """Refuses a secure source: people's devices and the server are one process in these bandits."""
+    if source.private:
+        raise NotSecure(
+            "Expected simulated noise (people's devices and the server are one process here), got a secure source: for "
+            "experiments give source=Simulated(seed)."
+        )
 
 
 def bounds(rewards: tuple[float, float]) -> Any:

@@ -10,6 +10,7 @@ from numpy.random import Generator, default_rng
 from tacit import checks
 from tacit.bandits import epochs, plain
 from tacit.bandits.face import Bandit, Index
+from tacit.bandits.turn import shown
 from tacit.checks import Array
 from tacit.estimators.reweighted_theory import SCHEDULES
 from tacit.kernels.batched import CLOSED, SEEN, BatchState
@@ -19,7 +20,7 @@ from tacit.kernels.spanner import in_units, span_learn, span_rounds
 from tacit.policies import spanner
 from tacit.privacy.budget import Budget
 from tacit.privacy.certificate import Certificate, joint_certificate
-from tacit.privacy.noise import Simulated
+from tacit.privacy.noise import Secure
 from tacit.regression.face import Regressor
 from tacit.regression.glm import ReweightedGLM
 from tacit.regression.linear import ReweightedLinear
@@ -52,7 +53,7 @@ class JointReweighted(Bandit):
     width: float = 3.0
     factor: float = spanner.FACTOR
     schedule: str = "practical"
-    source: Any = field(default_factory=Simulated)
+    source: Any = field(default_factory=Secure)
     policy: Generator = field(default_factory=default_rng, repr=False)
 
     def __post_init__(self) -> None:
@@ -63,7 +64,7 @@ class JointReweighted(Bandit):
             raise ValueError(f"Expected factor above 1, got {self.factor!r}.")
         assert self.horizon is not None
         self._ends = epochs.ends(self.first, self.horizon)
-        self._asked = self._regressor()._queries(self.dim, self.first)
+        self._asked = self._regressor().plan(self.dim, self.first)
         self.epsilon = self._asked.epsilon
         super().__post_init__()
 
@@ -115,6 +116,14 @@ class JointReweighted(Bandit):
     def _plan_numbers(self) -> list[float]:
         return [release.mu for release in self._asked.releases()]
 
+    @property
+    def _steps(self) -> int:
+        return self.closed
+
+    @property
+    def _due(self) -> bool:
+        return bool(self._state.counts[CHOICES] >= self._state.counts[BOUNDARY])
+
     # what may be shown
 
     @property
@@ -122,6 +131,7 @@ class JointReweighted(Bandit):
         """Epochs closed so far."""
         return int(self._state.counts[CLOSED])
 
+    @shown
     def intervals(self, arms: Array) -> list[tuple[Array, Array]]:
         """For each closed epoch, estimates of <x, theta*> (in units of the rewards for the identity) and
         half-widths."""

@@ -1,5 +1,6 @@
 """Linear bandits whose regret does not depend on the dimension, under joint privacy."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -8,8 +9,11 @@ import numpy as np
 from numpy.random import Generator, default_rng
 
 from tacit import checks
+from tacit.aggregators.grid import cell_for
+from tacit.aggregators.queries import rounded_sensitivity, sigma_on, with_noise
 from tacit.bandits import epochs
 from tacit.bandits.face import Bandit, Index
+from tacit.bandits.turn import shown
 from tacit.checks import Array
 from tacit.estimators import descent
 from tacit.kernels.block import Block
@@ -20,7 +24,7 @@ from tacit.privacy import gaussian, ledger
 from tacit.privacy.budget import Budget
 from tacit.privacy.certificate import Certificate, joint_certificate
 from tacit.privacy.ledger import GaussianRelease
-from tacit.privacy.noise import Simulated
+from tacit.privacy.noise import Secure
 
 EPOCH = 3
 
@@ -47,7 +51,7 @@ class JointSquareCB(Bandit):
     greed: float = 8.0
     travel: float = 1.0
     link: str = "identity"
-    source: Any = field(default_factory=Simulated)
+    source: Any = field(default_factory=Secure)
     policy: Generator = field(default_factory=default_rng, repr=False)
 
     def __post_init__(self) -> None:
@@ -69,8 +73,10 @@ class JointSquareCB(Bandit):
 
     def _releases(self) -> tuple[GaussianRelease, ...]:
         statistic = "the last iterate of an epoch, in units of its step"
-        sigma = self.sensitivity / gaussian.mu(self.budget)
-        return (GaussianRelease("gaussian", statistic, self.sensitivity, 1.0, sigma),)
+        cell = cell_for(self.sensitivity, self.dim) if self.source.private and self.budget.epsilon < math.inf else 0.0
+        apart = rounded_sensitivity(self.sensitivity, self.dim, cell)
+        sigma = sigma_on(cell, apart, gaussian.mu(self.budget))
+        return (GaussianRelease("gaussian", statistic, apart, 1.0, sigma, grid=cell, numbers=self.dim),)
 
     def _journey(self, epoch: int) -> tuple[float, float]:
         """(eta, error) of that epoch: public."""
@@ -99,8 +105,8 @@ class JointSquareCB(Bandit):
         state = self._state
         while state.counts[CHOICES] >= state.counts[BOUNDARY]:
             step = float(state.numbers[1])
-            law = np.array([1.0, self._releases()[0].sigma * step, 0.0])
-            state.played[:] = state.theta + self.source.rows(1, self.dim, law)[0]
+            release = self._releases()[0]
+            state.played[:] = step * with_noise(state.theta / step, release.sigma, release.grid, self.source)
             state.numbers[0] = self.greed / self._journey(int(state.counts[EPOCH]))[1]
             state.counts[EPOCH] += 1
             self._open(state)
@@ -125,6 +131,14 @@ class JointSquareCB(Bandit):
     def _plan_numbers(self) -> list[float]:
         return [self._releases()[0].mu, self._unit]
 
+    @property
+    def _steps(self) -> int:
+        return self.closed
+
+    @property
+    def _due(self) -> bool:
+        return bool(self._state.counts[CHOICES] >= self._state.counts[BOUNDARY])
+
     # what may be shown
 
     @property
@@ -133,6 +147,7 @@ class JointSquareCB(Bandit):
         return int(self._state.counts[EPOCH])
 
     @property
+    @shown
     def theta(self) -> Array:
         """The released estimate that arms are chosen by."""
         return np.asarray(self._state.played * self._unit)

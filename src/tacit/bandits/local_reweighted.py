@@ -23,7 +23,7 @@ from tacit.matrices import root
 from tacit.policies import spanner
 from tacit.privacy.budget import Budget
 from tacit.privacy.certificate import Certificate, joint_certificate
-from tacit.privacy.noise import Simulated
+from tacit.privacy.noise import Secure, Simulated
 from tacit.regression.glm import ReweightedGLM
 from tacit.regression.linear import ReweightedLinear
 
@@ -53,11 +53,12 @@ class LocalReweighted(Bandit):
     first: int = 4000
     width: float = 3.0
     factor: float = spanner.FACTOR
-    source: Any = field(default_factory=Simulated)
+    source: Any = field(default_factory=Secure)
     policy: Generator = field(default_factory=default_rng, repr=False)
 
     def __post_init__(self) -> None:
         self._link = epochs.check(self)
+        epochs.simulated(self.source)
         checks.positive(width=self.width)
         if not self.factor > 1:
             raise ValueError(f"Expected factor above 1, got {self.factor!r}.")
@@ -65,7 +66,7 @@ class LocalReweighted(Bandit):
         self._ends = epochs.ends(self.first, self.horizon)
         kind: Any = ReweightedGLM if self._link.bounded else ReweightedLinear
         options = {"budget": self.budget, "radius": self.radius, "link": self.link, "targets": self.rewards}
-        self._regressor = kind(**options, model="local")
+        self._regressor = kind(**options, model="local", source=self.source)
         self._contribution: ReweightedContribution = self._regressor.contribution(self.dim)
         self._asked: Queries = self._regressor._queries(self.dim, self.first)
         self._asked.people(0, self.first)

@@ -21,7 +21,7 @@ from tacit.privacy import gaussian, ledger
 from tacit.privacy.budget import Budget
 from tacit.privacy.certificate import Certificate, joint_certificate
 from tacit.privacy.ledger import GaussianRelease
-from tacit.privacy.noise import Simulated
+from tacit.privacy.noise import Secure, Simulated
 
 BATCH, EPOCH = 2, 3
 
@@ -47,11 +47,12 @@ class LocalSquareCB(Bandit):
     greed: float = 8.0
     travel: float = 1.0
     link: str = "identity"
-    source: Any = field(default_factory=Simulated)
+    source: Any = field(default_factory=Secure)
     policy: Generator = field(default_factory=default_rng, repr=False)
 
     def __post_init__(self) -> None:
         self._link = epochs.check(self)
+        epochs.simulated(self.source)
         if self._link.bounded:
             raise ValueError(f"Expected link='identity', got {self.link!r}.")
         checks.positive(greed=self.greed, travel=self.travel)

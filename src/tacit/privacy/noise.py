@@ -126,6 +126,10 @@ class Secure:
             with self._lock:
                 self._pools[cells] = self._pools.get(cells, []) + drawn
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy draws its own: what this one has drawn ahead stays here."""
+        return (Secure, ())
+
     def __repr__(self) -> str:
         return "Secure()"
 

@@ -20,7 +20,7 @@ from tacit.contribution_reweighted import link_means
 from tacit.estimators.reweighted import Fit
 from tacit.privacy.budget import Budget
 from tacit.privacy.certificate import Certificate, joint_certificate
-from tacit.privacy.noise import Simulated
+from tacit.privacy.noise import Secure
 from tacit.regression.reweighting import Sample
 
 UNIT = "one person: one row of X and its target"
@@ -39,13 +39,13 @@ class Regressor(ABC):
     link: str = "identity"
     targets: tuple[float, float] = (-1.0, 1.0)
     model: str = "joint"
-    source: Any = field(default_factory=Simulated)
+    source: Any = field(default_factory=Secure)
 
     def __post_init__(self) -> None:
         checks.positive(radius=self.radius)
         checks.interval(targets=self.targets)
         checks.one_of(MODELS, model=self.model)
-        links.named(self.link)
+        links.built_in(self.link)
 
     @abstractmethod
     def _fit(self, sample: Sample) -> Fit:
@@ -68,9 +68,14 @@ class Regressor(ABC):
 
     def estimate(self, sample: Sample) -> Fit:
         """The estimate from checked rows and targets in units of the link: what `fit` and the bandits call."""
-        self._asked = self._queries(sample.x.shape[1], sample.count)
+        self._asked = self.plan(sample.x.shape[1], sample.count)
         self._people = sample.count
         return self._fit(sample)
+
+    def plan(self, dim: int, count: int) -> Queries:
+        """What is asked of `count` people, with noise as the source has it: public."""
+        grid = bool(self.source.private) and self.budget.epsilon < math.inf
+        return dataclasses.replace(self._queries(dim, count), grid=grid)
 
     def predict(self, X: npt.ArrayLike) -> Array:
         """The estimated mean of the target for each row."""

@@ -265,7 +265,7 @@ def test_rows_of_different_sizes_are_chosen_as_if_alone():
 
 
 def test_threads_noise_each_leaf_once(monkeypatch):
-    """Four threads at once: without turns most runs of this noise hundreds of leaves twice."""
+    """Four threads at once: without turns they noise leaves twice."""
     import threading
 
     from tacit.aggregators import Grid

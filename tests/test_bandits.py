@@ -249,10 +249,11 @@ def test_nobody_decides_about_another_row(bandit):
     assert bandit.choices - before == 16
     mixed = np.array([[[0.1, 0.2, 0.0]], [[None, 0.2, 0.0]]], dtype=object)
     assert set(bandit.choose_many(mixed).refused) == {1}
+    assert set(bandit.choose_many(np.zeros((2, 0, 3))).refused) == {0, 1}
     for wrong in ("arms", 3.0, None, np.array(3.0), np.array("x"), np.zeros((2, 3)), np.zeros((2, 2, 2)), {"tea": TWO}):
         with pytest.raises(ValueError, match=r"shape \(n, K, 3\)"):
             bandit.choose_many(wrong)
-    assert bandit.choices - before == 18
+    assert bandit.choices - before == 20
 
 
 def test_rows_of_different_sizes_are_chosen_as_if_alone():
@@ -265,7 +266,7 @@ def test_rows_of_different_sizes_are_chosen_as_if_alone():
 
 
 def test_threads_noise_each_leaf_once(monkeypatch):
-    """Four threads at once: without turns most runs of this noise hundreds of leaves twice."""
+    """Four threads at once: without turns they noise leaves twice."""
     import threading
 
     from tacit.aggregators import Grid

@@ -182,6 +182,25 @@ def test_a_forked_copy_of_a_used_bandit_is_refused():
     assert bandit.choose(ARMS).id == 2
 
 
+def test_a_fork_does_not_wait_for_a_thread_of_its_parent():
+    bandit = JointGLM(dim=2, budget=BUDGET)
+    wait(bandit.source, 4 * bandit.contribution.size)
+    taken, done = threading.Event(), threading.Event()
+
+    def hold():
+        with bandit._turn:
+            taken.set()
+            done.wait(60)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    taken.wait()
+    assert in_a_child(lambda: bandit.choose(ARMS).id) == "1"
+    done.set()
+    thread.join()
+    assert bandit.choose(ARMS).id == 1
+
+
 def test_a_block_of_simulated_rounds_needs_simulated_noise():
     from tacit import environments
 

@@ -59,7 +59,8 @@ def rows(arms: Any, dim: int) -> tuple[list[Array], list[str | None]]:
         features = as_array(arms)
         if features.ndim == 3 and features.shape[2] == dim:
             wrong = list(problems(features))
-            return [row if ok is None else np.zeros_like(row) for row, ok in zip(features, wrong, strict=True)], wrong
+            zeros = np.zeros((max(1, features.shape[1]), dim))
+            return [row if problem is None else zeros for row, problem in zip(features, wrong, strict=True)], wrong
         error = f"Expected arms of shape (n, K, {dim}), got {features.shape}."
     except ValueError as caught:
         error = str(caught)

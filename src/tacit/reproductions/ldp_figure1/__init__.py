@@ -49,7 +49,7 @@ def reproduce(*, quick: bool, runs: int | None, out: Path, progress: Progress | 
     for i, epsilon in enumerate(EPSILONS):
         report = part(progress, i / len(EPSILONS), (i + 1) / len(EPSILONS))
         results.append(simulate(specs(epsilon), WORLD, horizon=rounds, runs=count, seed=77, out=out, progress=report))
-    canvas, axes = figure.subplots(1, len(EPSILONS), width=12.0, height=4.4)
+    canvas, axes = figure.subplots(1, len(EPSILONS), width=4.2, height=3.8)
     for axis, epsilon, result in zip(axes[0], EPSILONS, results, strict=True):
         figure.draw_panel(axis, [g for g in result.groups() if "published" not in g[0].label])
         axis.set_title(f"ε = {epsilon:g}, δ = {DELTA:g}, equal true ε", loc="left")

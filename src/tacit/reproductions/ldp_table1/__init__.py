@@ -48,7 +48,7 @@ def reproduce(*, quick: bool, runs: int | None, out: Path, progress: Progress | 
     end = max(rounds for rounds in ROUNDS if rounds <= longest)
     last = [shares[arms, end] for arms in ARMS]
     findings.append(
-        Finding("fewer rounds qualify with more arms", ", ".join(f"{v:.1f}%" for v in last), last[0] >= last[-1])
+        Finding("fewer rounds qualify with more arms", ", ".join(f"{v:.1f}%" for v in last), last[0] > last[-1])
     )
     for arms in ARMS:
         median = float(np.median(smallest[arms]))

@@ -173,6 +173,7 @@ def planted() -> list[Attack]:
             how=f"Planted: {how}",
             scores=scores,
             family=family,
+            share=10.0 if scores is split else 1.0,  # the subtlest of them
         )
         for name, how, scores, family in bugs
     ]

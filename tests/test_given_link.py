@@ -43,8 +43,8 @@ def test_sensitivity_is_never_exceeded(link, scale, dim, seed):
 
 
 @pytest.mark.parametrize("link", [CLOGLOG, CAUCHIT])
-def test_responses_reach_their_bound_where_the_plain_weights_would_pass_it(link):
-    """|B'| = 1 is attained, and with m = max(mu, 1 - mu) it would be exceeded for one of these links."""
+def test_responses_reach_their_bound_where_saturating_at_the_mean_would_pass_it(link):
+    """|B'| = 1 is attained; with m = max(mu, 1 - mu) it would be exceeded for one of these links."""
     contribution = GLMContribution(dim=1, link=link, scale=1e-9, low=0.0, high=1.0)
     iterate = irls.prior(1, 1e-6)
     plain, bounded = [], []

@@ -92,8 +92,9 @@ def test_linearisation_against_its_formula(link):
             s2 = x @ iterate.inverse @ x
             k = 1 / math.sqrt(1 + (s2 if link.name == "probit" else math.pi * s2 / 8))
             v = k * (x @ iterate.theta)
-            u = 1 / (max(mean(v), 1 - mean(v)) * length)
-            expected = k * u * slope(v), u * (r - mean(v) + slope(v) * v)
+            at_zero = mean(v) - slope(v) * v  # of the tangent at v
+            u = 1 / (max(at_zero, 1 - at_zero) * length)
+            expected = k * u * slope(v), u * (r - at_zero)
         assert np.allclose((weight, response), expected)
     for tiny in (0.0, 5e-324, 3e-162):  # where |x| cannot be computed, x / |x| could be longer than 1
         assert linearize(np.full(3, tiny), 1.0, iterate, link.code, -1.0, 1.0) == (0.0, 0.0)

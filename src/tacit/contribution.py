@@ -74,14 +74,12 @@ class GLMContribution:
     """v = (scale svec(weight x x'), response x): one step of iteratively reweighted least squares at a public iterate,
     with weights that saturate (kernels.glm.linearize has the formulas). Each user is used once.
 
-    Bounds. With X = x / |x|, v = (scale W' svec(X X'), B' X) where, for rewards r in [0, 1] and m = max(mu, 1 - mu):
-        0 <= W' = k mu' |x| / m <= W = 2 mu'(0)   (mu' falls and m rises with |v|, for logistic and probit), and
-        |B'| = |r - mu + mu' v| / m <= 1: take v >= 0, so m = mu. r = 1: 1 - mu + mu' v falls in v (its derivative is
-        mu'' v <= 0) from 1/2, and m >= 1/2. r = 0: 0 <= mu - mu' v <= mu, as mu is concave there and mu(0) > 0. v < 0
-        by symmetry; r in between by convexity.
+    Bounds. With X = x / |x|, v = (scale W' svec(X X'), B' X) where, for rewards r in [0, 1], c the tangent's value at 0
+    and m = max(|c|, |1 - c|):
+        0 <= W' = k mu' |x| / m <= W = 2 max mu'   (c and 1 - c add up to 1, so m >= 1/2), and
+        |B'| = |r - c| / m <= 1   (largest at r = 0 or 1),
+    for any increasing link: max mu' is mu'(0) for logistic and probit, and declared for a link of the user's own.
     identity: W' = |x| <= W = 1 and |B'| = |y| / Y <= 1.
-    A given link: m is by definition at least 1/2 and |r - mu + mu' v| for r = 0 and 1 (hence between), so |B'| <= 1 and
-    W' <= W = 2 max mu', the declared bound.
     Sensitivity (replace one user), W' and B' free in their ranges and unit X, X' at |cos| = c, q = (scale W)^2:
         |v - v'|^2 <= w^2 + w'^2 - 2 w w' c^2 + 2 + 2 c,   w, w' in [0, scale W],
     convex in each of w and w', so largest at their ends: (W, 0) with c = 1 gives 4 + q, (W, W) with c = 1 / (2 q) gives

@@ -14,6 +14,7 @@ import numpy.typing as npt
 Array = npt.NDArray[np.float64]
 LINKS = ("identity", "logistic", "probit")
 TOLERANCE = 1e-9  # on the norm of an arm, for rounding
+TINY = 1e-150  # features of a smaller norm contribute nothing: below, x / |x| could come out longer than 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from tacit.client import randomizers
-from tacit.client.device import Array, Device, mean, slope
+from tacit.client.device import TINY, Array, Device, mean, slope
 from tacit.client.randomness import Randomness, Seeded, System
 
 FORMAT = "tacit local billboard"
@@ -132,7 +132,7 @@ class Client(Device):
     def _linearize(self, x: Array, reward: float) -> tuple[float, float]:
         """As kernels.local_glm.local_linearize, which has the formulas."""
         norm = math.sqrt(float(np.dot(x, x)))
-        if norm == 0:
+        if norm < TINY:
             return 0.0, 0.0
         if self.link == "identity":
             low, high = self.rewards

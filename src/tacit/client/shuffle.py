@@ -7,7 +7,7 @@ import numpy as np
 
 from tacit import entropy
 from tacit.client import designs, wire
-from tacit.client.device import Array, Device, mean, slope
+from tacit.client.device import TINY, Array, Device, mean, slope
 from tacit.client.randomness import Randomness, System
 from tacit.entropy import Integers
 
@@ -113,7 +113,7 @@ class Client(Device):
         if not self._saturating:
             return 1.0, reward
         norm = math.sqrt(float(np.dot(x, x)))
-        if norm == 0:
+        if norm < TINY:
             return 0.0, 0.0
         if self.link == "identity":
             return 1 / norm, reward / (max(map(abs, self.rewards)) * norm)
@@ -121,5 +121,6 @@ class Client(Device):
         k = 1 / math.sqrt(1 + (s if self.link == "probit" else math.pi * s / 8))
         v = k * float(np.dot(x, self._theta))
         expected, gradient = mean(self.link, v), slope(self.link, v)
-        u = 1 / (max(expected, 1 - expected) * norm)
-        return k * u * gradient, u * (self.unit(reward) - expected + gradient * v)
+        c = expected - gradient * v
+        u = 1 / (max(abs(c), abs(1 - c)) * norm)
+        return k * u * gradient, u * (self.unit(reward) - c)

@@ -29,11 +29,11 @@ def linearize(x, y, posterior, link, low, high):
     near that its norm cannot be computed: squares below 1e-308 lose their digits, and x / |x| its length of 1.
 
     With z = <x, theta>, s^2 = x' P^-1 x and k = 1 / sqrt(1 + s^2) (probit) or 1 / sqrt(1 + pi s^2 / 8) (logistic), the
-    mean over the posterior is mu(k z) to first order; v = k z, u = 1 / (max(mu(v), 1 - mu(v)) |x|):
-        weight = k u mu'(v),  response = u (r - mu(v) + mu'(v) v),  r = (y - low) / (high - low).
+    mean over the posterior is mu(k z) to first order. At v = k z the mean is replaced by its tangent c + mu'(v) v', and
+    u = 1 / (max(|c|, |1 - c|) |x|), c = mu(v) - mu'(v) v:
+        weight = k u mu'(v),  response = u (r - c),  r = (y - low) / (high - low).
     identity: weight = 1 / |x|, response = y / (max |reward| |x|).
-    A link given by a table: k = 1 / sqrt(1 + 2 pi mu'(0)^2 s^2), which is the above for probit and logistic, and
-    u = 1 / (m |x|) with m the largest of mu, 1 - mu and |r - mu + mu' v| for r = 0, 1: |response| |x| <= 1 always."""
+    A link given by a table: k = 1 / sqrt(1 + 2 pi mu'(0)^2 s^2), which is the above for probit and logistic."""
     d = x.size
     norm, z, s = 0.0, 0.0, 0.0
     for i in range(d):
@@ -55,11 +55,10 @@ def linearize(x, y, posterior, link, low, high):
         k = 1.0 / math.sqrt(1.0 + s) if number == PROBIT else 1.0 / math.sqrt(1.0 + math.pi * s / 8.0)
     v = k * z
     mean, slope = link_mean(link, v), link_slope(link, v)
-    most = max(mean, 1.0 - mean)
-    if number == TABLE:
-        most = max(most, abs(mean - slope * v), abs(1.0 - mean + slope * v))
+    c = mean - slope * v
+    most = max(abs(c), abs(1.0 - c))
     u = 1.0 / (most * norm)
-    return k * u * slope, u * ((bounded - low) / (high - low) - mean + slope * v)
+    return k * u * slope, u * ((bounded - low) / (high - low) - c)
 
 
 @kernel

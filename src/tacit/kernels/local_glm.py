@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tacit.kernels.compile import inlined, kernel
-from tacit.kernels.glm import Posterior
+from tacit.kernels.glm import TINY, Posterior
 from tacit.kernels.linalg import ROOT2, smat
 from tacit.kernels.links import IDENTITY, PROBIT, link_mean, link_slope
 from tacit.kernels.local import randomize
@@ -39,7 +39,7 @@ def local_linearize(x, y, theta, inverse, link, low, high, blend):
     for i in range(d):
         norm += x[i] * x[i]
     norm = math.sqrt(norm)
-    if norm == 0.0:
+    if norm < TINY:
         return 0.0, 0.0
     bounded = min(max(y, low), high)
     if link == IDENTITY:

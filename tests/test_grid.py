@@ -240,7 +240,9 @@ def test_the_grid_costs_a_bandit_almost_nothing(release):
 
 @pytest.mark.parametrize("link", ["logistic", "identity"])
 def test_the_secure_bandit_learns_like_the_simulated_one(link):
-    """600 rounds of two arms, epsilon = 50: both end within .3 of each other along the arm that pays."""
+    """600 rounds of two arms, epsilon = 50: both find the arm that pays. The noise is not seeded: over 200 seeds of the
+    simulated one the estimate had a standard deviation of .09 (logistic) and .002, so .8 apart is beyond 6 of those of
+    a difference."""
     thetas = []
     for source in (Secure(), Simulated(0)):
         policy = np.random.default_rng(4)
@@ -249,7 +251,7 @@ def test_the_secure_bandit_learns_like_the_simulated_one(link):
             choice = bandit.choose(np.eye(2))
             bandit.observe(choice, float(choice.index == 0))
         thetas.append(bandit.theta[0])
-    assert abs(thetas[0] - thetas[1]) < 0.3 and min(thetas) > 0.3
+    assert abs(thetas[0] - thetas[1]) < 0.8 and min(thetas) > 0.3
 
 
 def test_rare_on_the_grid_is_rare_without_it_where_noise_is_small():

@@ -34,7 +34,7 @@ def grid_mutants() -> Sequence[Attack]:
     """The secure path with noise that is too quiet, and with none."""
     tree = Tree(leaves=LEAVES, size=1, sigma=0.0)
     return [
-        grid_attack("quiet-integers", tree, factor=0.8, bug="Integer noise of 0.8 sigma. "),
+        grid_attack("quiet-integers", tree, factor=0.6, bug="Integer noise of 0.6 sigma. "),
         grid_attack("silent-integers", tree, factor=0.0, share=0.1, bug="No integer noise. "),
     ]
 

@@ -137,6 +137,7 @@ def report_attack(*, stale: bool = False) -> Attack:
         how=bug + "One user's closing report for two users that U sets farthest apart; score: along their difference.",
         scores=scores,
         family="gaussian",
+        share=5.0 if stale else 1.0,
     )
 
 

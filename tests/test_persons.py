@@ -80,9 +80,9 @@ def test_group_privacy_without_a_cap(kind):
 def test_round_k_plus_one_is_refused_and_changes_nothing(kind, tmp_path):
     bandit = build(kind, max_rounds_per_person=2)
     for person in (
-        "ada.lovelace@1815",
-        "ada.lovelace@1815",
-        b"ada.lovelace@1815",
+        "ada@lovelace",
+        "ada@lovelace",
+        b"ada@lovelace",
         7,
         "7",
         7,
@@ -92,43 +92,41 @@ def test_round_k_plus_one_is_refused_and_changes_nothing(kind, tmp_path):
     loaded = kind.load(tmp_path / "b.json")
     for each in (bandit, loaded):
         before = each.choices
-        for person in ("ada.lovelace@1815", 7):
+        for person in ("ada@lovelace", 7):
             with pytest.raises(PersonLimit, match="at most 2 rounds") as error:
                 each.choose(ARMS, person=person)
-            assert "ada.lovelace@1815" not in str(error.value)
+            assert "ada@lovelace" not in str(error.value)
         assert each.choices == before
-    loaded.choose(ARMS, person=b"ada.lovelace@1815")
+    loaded.choose(ARMS, person=b"ada@lovelace")
     loaded.choose(ARMS, person="7")
-    assert b"ada.lovelace@1815" not in (tmp_path / "b.json").read_bytes()
-    assert "ada.lovelace@1815" not in repr(bandit) and "ada.lovelace@1815" not in repr(bandit._persons)
+    assert b"ada@lovelace" not in (tmp_path / "b.json").read_bytes()
+    assert "ada@lovelace" not in repr(bandit) and "ada@lovelace" not in repr(bandit._persons)
 
 
 def test_a_refused_request_is_no_round():
     bandit = build(max_rounds_per_person=1)
     with pytest.raises(ValueError, match="norm at most 1"):
-        bandit.choose(2 * ARMS, person="ada.lovelace@1815")
-    bandit.choose(ARMS, person="ada.lovelace@1815")
+        bandit.choose(2 * ARMS, person="ada@lovelace")
+    bandit.choose(ARMS, person="ada@lovelace")
 
 
 def test_batches_refuse_a_persons_row_alone():
     bandit = build(max_rounds_per_person=2)
     arms = np.stack([ARMS] * 6)
     arms[5] *= np.nan
-    choices = bandit.choose_many(
-        arms, persons=["ada.lovelace@1815", "bob", "ada.lovelace@1815", "ada.lovelace@1815", None, "bob"]
-    )
+    choices = bandit.choose_many(arms, persons=["ada@lovelace", "bob", "ada@lovelace", "ada@lovelace", None, "bob"])
     assert set(choices.refused) == {3, 5}
     assert "at most 2 rounds" in choices.refused[3] and "finite" in choices.refused[5]
     assert bandit.choices == 6 and choices.index[3] == -1
     bandit.choose(ARMS, person="bob")  # the bad row was not one of bob's rounds
     with pytest.raises(ValueError, match="one person for each of 6 rows"):
-        bandit.choose_many(arms, persons=["ada.lovelace@1815"])
+        bandit.choose_many(arms, persons=["ada@lovelace"])
     assert bandit.choices == 7
 
 
 def test_without_ids_the_cap_is_a_stated_assumption():
     bandit = build(max_rounds_per_person=2)
-    bandit.choose(ARMS, person="ada.lovelace@1815")
+    bandit.choose(ARMS, person="ada@lovelace")
     assert not any("assumed" in c for c in bandit.privacy.caveats)
     bandit.choose(ARMS)
     assert any("assumed for the 1 choices made without person=" in c for c in bandit.privacy.caveats)
@@ -136,8 +134,8 @@ def test_without_ids_the_cap_is_a_stated_assumption():
 
 def test_misuse():
     with pytest.raises(ValueError, match="Expected max_rounds_per_person"):
-        build().choose(ARMS, person="ada.lovelace@1815")
-    for person in (1.5, True, ["ada.lovelace@1815"], ""):
+        build().choose(ARMS, person="ada@lovelace")
+    for person in (1.5, True, ["ada@lovelace"], ""):
         with pytest.raises(ValueError, match="Expected person"):
             build(max_rounds_per_person=1).choose(ARMS, person=person)
     for wrong in (0, -1, 1.5, True):

@@ -109,3 +109,7 @@ def __getattr__(name: str) -> Any:
             if name in vars(home):
                 return vars(home)[name]
     raise AttributeError(f"Expected one of {', '.join(__all__)} in tacit, got {name!r}.")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

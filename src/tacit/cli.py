@@ -73,7 +73,7 @@ errors = Console(stderr=True)
 
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output, nothing else there.")]
 Epsilon = Annotated[list[str], typer.Option(help="Privacy budget; give it several times for several. inf: no noise.")]
-Delta = Annotated[float, typer.Option(help="Privacy budget: the probability that epsilon does not hold.")]
+Delta = Annotated[float, typer.Option(help="Privacy budget: how far an event may be above the bound e^epsilon.")]
 Link = Annotated[str | None, typer.Option(help="identity, logistic or probit.")]
 Dim = Annotated[int | None, typer.Option(help="Dimension of the features.")]
 Arms = Annotated[int | None, typer.Option(help="Arms per round.")]

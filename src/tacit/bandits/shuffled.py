@@ -158,7 +158,7 @@ class Shuffled(Server):
             return plain_certificate(type(self).__name__, "The noise is a trusted curator's: no claim is made.")
         release = ShuffledRelease(
             "shuffled sum",
-            f"sums of weighted x x' and x, {plan.size} numbers a batch, each user in one batch",
+            f"sums of x x' and x, weighted, over a batch: {plan.size} numbers, each user in one batch",
             plan.sensitivity,
             plan.users,
             self.analyzer.minimum(plan),

@@ -51,7 +51,7 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
                 ("budget", f"epsilon {self.budget:g} at delta {self.delta:g}"),
                 ("spent so far", f"epsilon {self.spent:.4g}"),
             ]
-        rows += [("holds for", "people's data" if self.private else "experiments only: see the caveats")]
+        rows += [("holds for", _holds(self.private, bool(self.caveats)))]
         if self.epsilon is not None:
             rows += [("unit", self.unit), ("neighbours", self.relation), ("noise", self.source)]
             if self.distance is not None:
@@ -103,6 +103,8 @@ def joint_certificate(
             "it would allow revealing a user outright."
         )
     unit, relation, group = UNIT, RELATION, {}
+    if model == "local":
+        relation = "replace one user, who sends one report: one of the kinds below"
     if person is not None:
         unit = f"one person: the arm sets and rewards of at most {person} rounds (enforced with person=, else assumed)"
         relation = "replace one person in all rounds; the others may be chosen adaptively"
@@ -110,7 +112,7 @@ def joint_certificate(
             caveats.append(
                 f"That nobody has more than {person} rounds is assumed for the {unnamed} choices made without person=."
             )
-    elif all(isinstance(release, GaussianRelease) for release in releases):
+    elif model == "joint" and all(isinstance(release, GaussianRelease) for release in releases):
         group = {k: epsilon_of(releases, budget.delta, rounds=k) for k in GROUPS}
     return Certificate(
         bandit=bandit,
@@ -217,6 +219,12 @@ def plain_certificate(bandit: str, caveat: str) -> Certificate:
         spent=None,
         caveats=(caveat,),
     )
+
+
+def _holds(private: bool, caveats: bool) -> str:
+    if not private:
+        return "experiments only: see the caveats"
+    return "people's data, but see the caveats" if caveats else "people's data"
 
 
 def _details(release: Release) -> list[tuple[str, str]]:

@@ -76,7 +76,7 @@ class JointReweighted(Bandit):
         if self.schedule == "paper" and self.source.private and self.budget.epsilon < math.inf:
             raise NotSecure(
                 "Expected schedule='practical' with secure noise, got 'paper': it simulates the paper's schedule, "
-                "whose parts of an epoch hold one user each only if every reward comes at once; give "
+                "which keeps a user in one part of an epoch only if every reward comes at once; give "
                 "source=Simulated(seed)."
             )
         self._asked = self._regressor().plan(self.dim, self.first)

@@ -3,17 +3,27 @@
 import pytest
 
 from tacit.audit.reweighted import attacks
+from tacit.audit.reweighted_late import attacks as late_attacks
 from tacit.audit.verdict import carry_out
 
-NEAR = {"reweighted-fit": 0.2, "reweighted-report": 0.7, "joint-square-cb-iterate": 0.0}
+NEAR = {
+    "reweighted-fit": 0.2,
+    "reweighted-fit-secure": 0.0,
+    "reweighted-report": 0.7,
+    "reweighted-underflow": 0.0,
+    "joint-square-cb-iterate": 0.0,
+    "joint-reweighted-late": 0.0,
+}
 
 
-SLOW = ("reweighted-fit", "joint-square-cb-iterate")
+SLOW = ("reweighted-fit", "reweighted-fit-secure", "joint-square-cb-iterate", "joint-reweighted-late")
+
+
+ALL = (*attacks(), *late_attacks())
 
 
 @pytest.mark.parametrize(
-    "attack",
-    [pytest.param(a, id=a.name, marks=pytest.mark.full if a.name in SLOW else ()) for a in attacks()],
+    "attack", [pytest.param(a, id=a.name, marks=pytest.mark.full if a.name in SLOW else ()) for a in ALL]
 )
 def test_attacks_come_out_as_they_should(attack):
     """At 99.9 % confidence a true claim is convicted with probability below .001 a row."""

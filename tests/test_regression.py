@@ -28,6 +28,7 @@ from tacit.regression import (
     ReweightedGLM,
     ReweightedLinear,
 )
+from tacit.regression.face import rows
 from tacit.regression.reweighting import Sample
 from tacit.regression.sgd import gradient_apart
 
@@ -211,6 +212,33 @@ def test_sparse_and_dense_rows_give_the_same():
     two = ImproperSGD(budget=Budget(1, 0.1), source=Simulated(1)).fit(sparse.csr_array(x), y)
     assert np.allclose(one.theta_, two.theta_)
     assert np.allclose(one.predict_interval(x), two.predict_interval(sparse.csr_array(x)))
+
+
+def test_one_row_leaves_the_others_as_they_are():
+    """A norm above 1 by rounding is divided out of its own row alone; entries of one place add up."""
+    x = np.array([[1.0, 0.0], [0.6, 0.8], [0.3, 0.0]])
+    longer = x.copy()
+    longer[0, 0] = 1 + 0.9e-9
+    for make in (np.array, sparse.csr_array):
+        out = [rows(make(each), allow_sparse=True) for each in (x, longer)]
+        dense = [each.toarray() if sparse.issparse(each) else each for each in out]
+        assert np.array_equal(dense[0][1:], dense[1][1:]) and np.array_equal(dense[0], x)
+        assert np.linalg.norm(dense[1][0]) <= 1 + 1e-15
+    twice = sparse.csr_array((np.array([0.9, 0.9]), np.array([0, 0]), np.array([0, 2])), shape=(1, 3))
+    with pytest.raises(ValueError, match="norm at most 1"):
+        rows(twice, allow_sparse=True)
+    assert twice.nnz == 2  # as it was
+
+
+@pytest.mark.parametrize("kind", [PrivateRidge, ImproperSGD, ReweightedLinear])
+def test_more_rows_than_secure_sums_have_room_for(kind):
+    """Rows count, not the number of people that they are divided by."""
+    sample = Sample(np.zeros((2**21 + 1, 1)), np.zeros(2**21 + 1), 100)
+    regressor = kind(budget=Budget(1.0, 1e-5))
+    with pytest.raises(NotSecure, match="at most 2097152 people"):
+        regressor.estimate(sample)
+    with pytest.raises(ValueError, match="before fit"):
+        _ = regressor.privacy
 
 
 def test_no_matrix_of_size_d_by_d_in_many_dimensions():

@@ -57,6 +57,24 @@ def test_sensitivities_are_never_exceeded(seed, link, condition, dim):
     assert math.hypot(np.linalg.norm(one), np.linalg.norm(two)) <= each.closing_sensitivity * tolerance
 
 
+@pytest.mark.parametrize("link", LINKS, ids=lambda link: link.name)
+@pytest.mark.parametrize("exponent", [-320, -170, -164, -162, -161, -158, -155, -150])
+def test_covariates_whose_squares_underflow_do_not_exceed_the_sensitivities(link, exponent):
+    """A computed norm of 2.23e-162, 1.57e-162, ... is a third of the true one."""
+    dim = 20
+    each = contribution(link, dim, radius=3.0, offset=3.0)
+    rng = np.random.default_rng(-exponent)
+    one, zero, theta = np.ones(1), np.zeros(dim), rng.standard_normal(dim)
+    for direction in (np.append(2.23, np.full(dim - 1, 1.57)), rng.standard_normal(dim)):
+        x = (direction * 10.0**exponent)[None]
+        for matrix in (np.eye(dim), positive_definite(rng, dim, 1e3)):
+            assert np.linalg.norm(2 * each.gram(x, matrix)) <= each.gram_sensitivity
+            apart = each.gradient(x, one, matrix, theta) - each.gradient(-x, one, matrix, theta)
+            assert np.linalg.norm(apart) <= each.gradient_sensitivity * (1 + 1e-9)
+            apart = each.closing(x, one, matrix, zero) - each.closing(-x, one, matrix, zero)
+            assert np.linalg.norm(apart) <= each.closing_sensitivity * (1 + 1e-9)
+
+
 @pytest.mark.parametrize("condition", [1.0, 2.0, 8.0, 1000.0])
 def test_a_search_comes_near_the_closing_sensitivity(condition):
     each = contribution()
@@ -231,6 +249,7 @@ def test_queries_spend_the_budget_and_no_more():
         [0.25 * apart.releases()[0].mu ** 2, 0.75 * apart.releases()[0].mu ** 2]
     )
     assert queries(epsilon=math.inf).epsilon == math.inf and queries(epsilon=math.inf).sigma(0) == 0
+    assert together.rows(1, 10) == slice(0, None) and together.people(1, 10) == 10  # late rows are not cut
     assert apart.rows(0, 10) == slice(0, 2) and apart.rows(1, 10) == slice(2, 10)
     with pytest.raises(ValueError, match="Expected more rows"):
         apart.people(0, 3)

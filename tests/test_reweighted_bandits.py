@@ -1,5 +1,6 @@
 """Bandits on reweighted regression and SquareCB: their kernels against slow versions, their bounds, their face."""
 
+import dataclasses
 import math
 
 import numpy as np
@@ -13,6 +14,7 @@ from tacit import (
     JointSquareCB,
     LocalReweighted,
     LocalSquareCB,
+    Secure,
     Simulated,
     Spec,
     Uniform,
@@ -20,12 +22,15 @@ from tacit import (
     links,
     simulate,
 )
+from tacit.aggregators import Queries
 from tacit.bandits import epochs
 from tacit.bandits.storage import _leaves
+from tacit.errors import NotSecure
 from tacit.kernels.reports import CLOSING, GRADIENT, GRAM, statement
 from tacit.kernels.squarecb import gradient_step
 from tacit.matrices import root
 from tacit.policies import spanner, squarecb
+from tacit.privacy import gaussian
 from tacit.regression.sgd import gradient_apart
 
 from .test_fused import compare
@@ -106,6 +111,8 @@ def test_a_statement_is_the_contribution_of_one_row(link, kind):
         out = np.empty(expected.size)
         statement(x, r, link.code, 2.0, state, out)
         assert np.allclose(out, expected)
+        statement(np.array([2.23e-162, 1.57e-162, 1.57e-162]), r, link.code, 2.0, state, out)
+        assert not out.any()  # a computed norm of numbers so small is too short
 
 
 def test_one_user_moves_the_iterate_by_at_most_the_bound_even_if_late():
@@ -239,3 +246,96 @@ def test_many_dimensions_without_a_matrix():
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         assert bandit.closed and peak < 20e6
+
+
+class Fixed(Queries):
+    """Keeps what it is given to release, and hands on what a script says: the same in two worlds, as in the proof."""
+
+    def release(self, number, total, count, source):
+        self.source_log.append((number, total.copy()))
+        rng = np.random.default_rng(len(self.source_log))
+        return rng.standard_normal(total.size) * 0.3 + np.resize([1.0, 0.0], total.size) * 0.3
+
+
+class Logged(JointReweighted):
+    def _regressor(self):
+        regressor, log = super()._regressor(), self.__dict__.setdefault("log", [])
+        ask = regressor._queries
+
+        def asked(dim, count):
+            out = Fixed(**{f.name: getattr(ask(dim, count), f.name) for f in dataclasses.fields(Queries)})
+            object.__setattr__(out, "source_log", log)
+            return out
+
+        regressor.plan = asked
+        return regressor
+
+
+def cost(link, crowd, delays, place, worlds):
+    """mu^2 spent on one user: squares of what it moves over those of the noise, summed over all releases. `worlds`: its
+    arm, reward, and how many choices later the reward comes (None: never)."""
+    logs = []
+    for x, r, delay in worlds:
+        bandit = build(Logged, dim=2, horizon=200, first=10, link=link, rewards=(0.0, 1.0), pending=200)
+        due = {}
+        for t, ((arm, reward), late) in enumerate(zip(crowd, delays, strict=True)):
+            if t == place:
+                arm, reward, late = x, r, delay
+            choice = bandit.choose(arm[None])
+            if late is not None:
+                due.setdefault(t + late, []).append((choice, reward))
+            for each in due.pop(t, []):
+                bandit.observe(*each)
+        assert bandit.closed == 3
+        logs.append((bandit.log, [bandit._asked.sigma(k) for k in range(len(bandit._asked.queries))]))
+    (one, sigmas), (two, _) = logs
+    assert [k for k, _ in one] == [k for k, _ in two] and len(one) == 3 * len(sigmas)
+    return sum(float(np.sum((a - b) ** 2)) / sigmas[k] ** 2 for (k, a), (_, b) in zip(one, two, strict=True))
+
+
+@given(st.integers(0, 10**6), st.sampled_from(["identity", "logistic"]))
+@settings(max_examples=40, deadline=None)
+def test_a_reward_that_comes_late_or_never_is_covered(seed, link):
+    """Others' rewards come late too, so that epochs get more rows than they have choices."""
+    rng = np.random.default_rng(seed)
+    crowd = [(person(rng, 2), float(rng.integers(2))) for _ in range(75)]
+    delays = [10 if t < 10 else 0 for t in range(75)]
+    if seed % 2:  # alike, so that one who is pushed out by another shows
+        crowd = [(np.array([1.0, 0.0]), 1.0)] * 75
+    for t in rng.integers(0, 75, rng.integers(10)):
+        delays[t] = rng.choice([0, 10, 40, None])
+    place, worlds = int(rng.integers(30)), []
+    for _ in range(2):
+        worlds.append((person(rng, 2), float(rng.integers(2)), rng.choice([0, 9, 25, None])))
+    assert cost(link, crowd, delays, place, worlds) <= gaussian.mu(BUDGET) ** 2 * (1 + 1e-9)
+
+
+def test_the_cost_of_a_late_reward_is_nearly_attained_and_full_epochs_are_not_cut():
+    crowd = [(np.array([1.0, 0.0]), 1.0)] * 75
+    delays = [10] * 10 + [0] * 65  # the second epoch (choices 11 to 30) gets the first one's rewards as well
+    worlds = [(np.array([0.0, 1.0]), 1.0, 0), (np.array([0.0, 1.0]), 1.0, 25)]
+    spent = cost("identity", crowd, delays, 10, worlds) / gaussian.mu(BUDGET) ** 2
+    assert 0.5 <= spent <= 1 + 1e-9
+
+
+def test_the_papers_schedule_is_a_simulation():
+    """Its parts are slices of the order in which rewards come."""
+    with pytest.raises(NotSecure, match="simulates the paper's schedule"):
+        build(JointReweighted, schedule="paper", source=Secure())
+    caveats = build(JointReweighted, schedule="paper", first=400, horizon=2000).privacy.caveats
+    assert any("only if every reward comes before the next choice" in each for each in caveats)
+    assert not any("schedule" in each for each in build(JointReweighted).privacy.caveats)
+    assert (
+        build(JointReweighted, schedule="paper", source=Secure(), budget=Budget(math.inf, 0.1)).privacy.epsilon is None
+    )
+
+
+@pytest.mark.parametrize("kind", [JointReweighted, JointSquareCB])
+def test_more_people_than_secure_sums_have_room_for(kind):
+    """The last release may hold all who came before it. dim=1 keeps the room for rows small."""
+    first = 2**20
+    settings = {"dim": 1, "horizon": 3 * first + 1, "first": first, "pending": 1}
+    with pytest.raises(NotSecure, match="at most 2097152 people"):
+        build(kind, source=Secure(), **settings)
+    assert build(kind, **settings).choices == 0
+    assert build(kind, source=Secure(), **settings | {"horizon": 3 * first}).choices == 0  # one release, of 2^20

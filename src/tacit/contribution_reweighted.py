@@ -1,8 +1,8 @@
 """What one person adds to the sums of reweighted regression, and how far replacing that person can move them.
 
-U is the public normalisation, phi a person's covariates (|phi| <= 1), u = U phi / |U phi| (0 at phi = 0), r the target
-in units of the link, z = <phi, theta> at the public theta, clipped to [-radius, radius]. These sums are raw data: they
-go into an aggregator and nowhere else.
+U is the public normalisation, phi a person's covariates (|phi| <= 1), u = U phi / |U phi| (0 if |U phi| <= SHORTEST), r
+the target in units of the link, z = <phi, theta> at the public theta, clipped to [-radius, radius]. These sums are raw
+data: they go into an aggregator and nowhere else.
 """
 
 import math
@@ -16,6 +16,7 @@ from tacit.checks import Array
 from tacit.links import Link
 from tacit.matrices import packed, root
 
+SHORTEST = 1e-150  # |U phi| of a person who counts; others add 0
 GRID, POINTS = 40.0, 8_001  # of log tan(psi / 2)
 
 
@@ -187,5 +188,5 @@ def link_slopes(link: Link, z: Array) -> Array:
 
 
 def _inverse(lengths: Array) -> Array:
-    """1 / length, 0 at length 0."""
-    return np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+    """1 / length, and 0 where squares of numbers so small have lost digits (a computed length would be too short)."""
+    return np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > SHORTEST)

@@ -43,8 +43,8 @@ class Queries:
     one if `split`. local: each person answers one query, with noise of its own that carries the whole budget.
     grid: where privacy is claimed for people's data a sum is rounded to cells, a public power of two, and gets integer
     noise (privacy.discrete). Rounding a sum moves it by at most half a cell a coordinate, and floating-point sums of N
-    vectors differ from exact ones by at most N^2 2^-53 times the largest norm, so for N <= 2^21 two sums are at most
-    D (1 + 2^-10) + cell sqrt(size) apart, D the sensitivity.
+    vectors differ from exact ones by at most N^2 2^-53 times the largest norm, so for N <= 2^21 rows two sums are
+    at most D (1 + 2^-10) + cell sqrt(2 size) apart, D the sensitivity.
     Reference: Dong, Roth & Su 2019 (adaptive composition of Gaussians); Balle & Wang 2018.
     Departure: the noise of n local answers is drawn as one sum, of the same law.
     """
@@ -95,14 +95,19 @@ class Queries:
         return gaussian.mu(self.budget)
 
     def rows(self, number: int, count: int) -> slice:
-        """Who of `count` people answers that query."""
+        """Which of the rows that came answer that query: all of them, be they more or fewer than the `count` people
+        whom the sum is divided by (a cut would let one late row push out another); if `split`, those of that part of
+        `count`, and then a row that comes late or never moves others across parts."""
+        return self._part(number, count) if self.split else slice(0, None)
+
+    def _part(self, number: int, count: int) -> slice:
         if not self.split:
             return slice(0, count)
         ends = np.floor(count * np.cumsum([0.0] + [query.share for query in self.queries]) + 1e-9).astype(int)
         return slice(int(ends[number]), int(ends[number + 1]))
 
     def people(self, number: int, count: int) -> int:
-        part = self.rows(number, count)
+        part = self._part(number, count)
         if part.stop <= part.start:
             raise ValueError(f"Expected more rows: with {count} some of the {len(self.queries)} parts are empty.")
         return int(part.stop - part.start)
@@ -114,10 +119,13 @@ class Queries:
 
     def release(self, number: int, total: Array, count: int, source: Source) -> Array:
         """The noisy mean, from the exact sum over `rows`; RAW goes in, released comes out."""
-        if self.grid and count > MOST:
-            raise NotSecure(f"Expected at most {MOST} people with secure noise, got {count}.")
         people, std = self.people(number, count), self.std(number, count)
         return np.asarray(with_noise(total, std * people, self.cell(number), source) / people)
+
+    def check_rows(self, rows: int) -> None:
+        """NotSecure if so many rows are too many for the grid's bound on floating-point sums."""
+        if self.grid:
+            few_enough(rows)
 
     def releases(self) -> tuple[GaussianRelease, ...]:
         return tuple(
@@ -139,14 +147,20 @@ class Queries:
         return (max(releases, key=lambda release: release.mu),) if self.split else releases
 
 
+def few_enough(rows: int) -> None:
+    if rows > MOST:
+        raise NotSecure(f"Expected at most {MOST} people with secure noise, got {rows}.")
+
+
 def sigma_on(cell: float, sensitivity: float, mu: float) -> float:
     """The noise that makes a sum of that sensitivity mu-GDP, on a grid of that cell (0: floats)."""
     return sigma_for(sensitivity, mu, cell) if cell else sensitivity / mu
 
 
 def rounded_sensitivity(sensitivity: float, size: int, cell: float) -> float:
-    """How far apart two sums can be once they are rounded to cells."""
-    return sensitivity * (1 + SLACK) + cell * math.sqrt(size) if cell else sensitivity
+    """How far apart two sums can be once they are rounded to cells. The sqrt 2 is for a person who moves from one sum
+    to another of the same noise: each moves by at most D / sqrt 2, and rounding adds cell sqrt(size) to each."""
+    return sensitivity * (1 + SLACK) + cell * math.sqrt(2 * size) if cell else sensitivity
 
 
 def with_noise(total: Array, sigma: float, cell: float, source: Any) -> Array:

@@ -12,6 +12,7 @@ from tacit.audit.attacks_people import people_attacks
 from tacit.audit.attacks_rare import rare_attacks
 from tacit.audit.local import attacks as local_attacks
 from tacit.audit.reweighted import attacks as reweighted_attacks
+from tacit.audit.reweighted_late import attacks as late_attacks
 from tacit.audit.shuffle import attacks as shuffle_attacks
 
 LISTS: tuple[Callable[[], Sequence[Attack]], ...] = (
@@ -26,6 +27,7 @@ LISTS: tuple[Callable[[], Sequence[Attack]], ...] = (
     mutant_attacks,
     grid_mutants,
     reweighted_attacks,
+    late_attacks,
 )
 
 

@@ -15,17 +15,25 @@ from tacit.estimators import reweighted
 from tacit.kernels.reports import CLOSING
 from tacit.matrices import root
 from tacit.privacy.budget import Budget
-from tacit.privacy.noise import Simulated, Source
+from tacit.privacy.noise import Secure, Simulated, Source
 from tacit.regression.linear import ReweightedLinear
 from tacit.regression.reweighting import Sample
 
 BUDGET = Budget(epsilon=1.0, delta=0.02)
 CROWD = 200  # known rows beside the canary
+UNDERFLOW = 1e-162  # squares of such numbers have no digits
 TINY = 1e-9  # a covariate that is nearly 0 still has a direction
 
 
 def attacks() -> Sequence[Attack]:
-    return [fit_attack(), report_attack(), report_attack(stale=True), square_attack()]
+    return [
+        fit_attack(),
+        fit_attack(secure=True),
+        report_attack(),
+        report_attack(stale=True),
+        report_attack(tiny=True),
+        square_attack(),
+    ]
 
 
 class Watched(Queries):
@@ -46,73 +54,84 @@ class WatchedLinear(ReweightedLinear):
         return Watched(queries=asked.queries, budget=asked.budget, model=asked.model, split=asked.split)
 
 
-def fit_attack() -> Attack:
-    """ReweightedLinear, joint: every release of a whole adaptive fit."""
+def likelihood_ratio(regressor: WatchedLinear, worlds: Sequence[Sample]) -> float:
+    """Of all that a fit has released, U recomputed from it as the adversary can, for the rows of two worlds."""
+    asked: Any = regressor._asked
+    count, dim = worlds[0].count, worlds[0].x.shape[1]
+    contribution = regressor.contribution(dim)
+    matrix, ratio = np.eye(dim), 0.0
+    for k, released in enumerate(asked.seen):
+        part, last = asked.rows(k, count), k + 1 == len(asked.queries)
+        zero, one = (
+            contribution.closing(each.x[part], each.r[part], matrix, np.zeros(dim))
+            if last
+            else contribution.gram(each.x[part], matrix)
+            for each in worlds
+        )
+        ratio += float((released * count - (zero + one) / 2) @ (one - zero)) / asked.sigma(k) ** 2
+        if not last:
+            matrix = reweighted.spectral_step(matrix, released, reweighted.noise_ridge(asked.std(k, count), dim, count))
+    return ratio
+
+
+def fit_attack(*, secure: bool = False) -> Attack:
+    """ReweightedLinear, joint: every release of a whole adaptive fit. secure: with the noise that protects people."""
     angles = default_rng(0).uniform(0, 2 * math.pi, CROWD)
     rows = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     targets = np.where(np.arange(CROWD) % 2 == 0, 1.0, -1.0)
     canaries = [(np.array([[1.0, 0.0]]), np.array([1.0])), (np.array([[TINY, 0.0]]), np.array([-1.0]))]
 
-    def score(world: int, seed: int) -> float:
-        regressor = WatchedLinear(budget=BUDGET, source=Simulated(seed))
-        x, y = canaries[world]
-        count = CROWD + 1
-        regressor.estimate(Sample(np.concatenate([rows, x]), np.concatenate([targets, y]), count))
-        asked: Any = regressor._asked
-        contribution = regressor.contribution(2)
-        matrix, total = np.eye(2), 0.0
-        for k, released in enumerate(asked.seen):
-            if k + 1 < len(asked.queries):
-                known = contribution.gram(rows, matrix)
-                moves = [contribution.gram(each, matrix) for each, _ in canaries]
-                ridge = reweighted.noise_ridge(asked.std(k, count), 2, count)
-                following = reweighted.spectral_step(matrix, released, ridge)
-            else:
-                zero = np.zeros(2)
-                known = contribution.closing(rows, targets, matrix, zero)
-                moves = [contribution.closing(each, r, matrix, zero) for each, r in canaries]
-                following = matrix
-            left = released * count - known - (moves[0] + moves[1]) / 2
-            total += float(left @ (moves[1] - moves[0])) / asked.sigma(k) ** 2
-            matrix = following
-        return total
+    worlds = [Sample(np.concatenate([rows, x]), np.concatenate([targets, y]), CROWD + 1) for x, y in canaries]
+
+    def score(world: int, source: Source) -> float:
+        regressor = WatchedLinear(budget=BUDGET, source=source)
+        regressor.estimate(worlds[world])
+        return likelihood_ratio(regressor, worlds)
 
     def scores(world: int, runs: int, rng: Generator) -> Array:
-        return np.array([score(world, int(rng.integers(2**63))) for _ in range(runs)])
+        safe = Secure() if secure else None
+        return np.array([score(world, safe or Simulated(int(rng.integers(2**63)))) for _ in range(runs)])
 
+    source = Secure() if secure else Simulated(0)
     return Attack(
-        name="reweighted-fit",
+        name="reweighted-fit-secure" if secure else "reweighted-fit",
         view="all releases",
-        epsilon=WatchedLinear(budget=BUDGET)._queries(2, CROWD + 1).epsilon,
+        epsilon=WatchedLinear(budget=BUDGET, source=source).plan(2, CROWD + 1).epsilon,
         delta=BUDGET.delta,
         how="One row of 201 is (1, 0) with target 1, or nearly 0 along it with target -1; score: the likelihood ratio "
         "of all six releases, U recomputed from them as the adversary can.",
         scores=scores,
         family="gaussian",
-        share=0.1,
+        share=0.02 if secure else 0.1,
     )
 
 
-def report_attack(*, stale: bool = False) -> Attack:
-    """LocalReweighted: one closing report. stale: planted, a round U's sensitivity used at an ill-conditioned one."""
+def report_attack(*, stale: bool = False, tiny: bool = False) -> Attack:
+    """LocalReweighted: one closing report. stale: planted, a round U's sensitivity used at an ill-conditioned one.
+    tiny: covariates so small that their squares underflow, and their computed norm is a third of the true one."""
+    dim = 20 if tiny else 2
     bandit = LocalReweighted(
-        dim=2, horizon=10_000, budget=BUDGET, link="identity", rewards=(-1.0, 1.0), source=Simulated(0), pending=1
+        dim=dim, horizon=10_000, budget=BUDGET, link="identity", rewards=(-1.0, 1.0), source=Simulated(0), pending=1
     )
     contribution = bandit._contribution
-    matrix = np.diag([1.0, 1000.0]) if stale else np.eye(2)
-    tightness = contribution.tightness(np.eye(2))
+    matrix = np.diag([1.0, 1000.0]) if stale else np.eye(dim)
+    tightness = contribution.tightness(np.eye(dim))
     state = bandit._state
     size, sigma = contribution.size, bandit._asked.sigma(len(bandit._asked.queries) - 1)
     state.matrix[:], state.half[:] = matrix, root(matrix)
     state.stage[:] = CLOSING, size, sigma, tightness, contribution.scale, contribution.outer_scale
     if stale:  # nearly equal covariates that U turns against each other
         users = [(np.array([0.999, 0.04]), 1.0), (np.array([0.999, -0.04]), 1.0)]
+    elif tiny:
+        x = np.append(2.23, np.full(dim - 1, 1.57)) * UNDERFLOW
+        users = [(x, 1.0), (x, -1.0)]
     else:
         users = [(np.array([1.0, 0.0]), 1.0), (np.array([TINY, 0.0]), -1.0)]
 
     def said(world: int) -> Array:
         x, y = users[world]
-        one = contribution.closing(x[None], np.array([y]), matrix, np.zeros(2)) / contribution.tightness(matrix)
+        x = x / UNDERFLOW * TINY if tiny else x  # what it would say if it were a little longer
+        one = contribution.closing(x[None], np.array([y]), matrix, np.zeros(dim)) / contribution.tightness(matrix)
         return tightness * one
 
     difference = said(1) - said(0)
@@ -127,14 +146,15 @@ def report_attack(*, stale: bool = False) -> Attack:
             out[i] = state.open @ difference
         return out
 
+    apart = "have covariates near 1e-162 and opposite targets" if tiny else "U sets farthest apart"
     bug = "PLANTED: the sensitivity of a round U used at an ill-conditioned one. " if stale else ""
     return Attack(
-        name="reweighted-stale-sensitivity" if stale else "reweighted-report",
+        name="reweighted-stale-sensitivity" if stale else "reweighted-underflow" if tiny else "reweighted-report",
         view="one report",
         epsilon=bandit.epsilon,
         delta=BUDGET.delta,
         claimed=not stale,
-        how=bug + "One user's closing report for two users that U sets farthest apart; score: along their difference.",
+        how=bug + f"One user's closing report for two users that {apart}; score: along their difference.",
         scores=scores,
         family="gaussian",
         share=5.0 if stale else 1.0,

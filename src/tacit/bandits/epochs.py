@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from tacit import checks, links
+from tacit.aggregators import queries
 from tacit.bandits.face import Index
 from tacit.errors import NotSecure
 from tacit.links import Link
@@ -43,6 +44,13 @@ def simulated(source: Any) -> None:
             "Expected simulated noise (people's devices and the server are one process here), got a secure source: for "
             "experiments give source=Simulated(seed)."
         )
+
+
+def few_enough(bandit: Any, boundaries: Index) -> None:
+    """Refuses secure noise if the last release could hold too many people for its grid: all who came before it, if
+    their rewards are late."""
+    if bandit.source.private and bandit.budget.epsilon < math.inf and len(boundaries) > 1:
+        queries.few_enough(int(boundaries[-2]))
 
 
 def bounds(rewards: tuple[float, float]) -> Any:

@@ -1,9 +1,11 @@
 """Generalised linear bandits by private reweighted regression and elimination, under joint privacy."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.random import Generator, default_rng
 
@@ -12,6 +14,7 @@ from tacit.bandits import epochs, plain
 from tacit.bandits.face import Bandit, Index
 from tacit.bandits.turn import shown
 from tacit.checks import Array
+from tacit.errors import NotSecure
 from tacit.estimators.reweighted_theory import SCHEDULES
 from tacit.kernels.batched import CLOSED, SEEN, BatchState
 from tacit.kernels.block import Block
@@ -26,6 +29,8 @@ from tacit.regression.glm import ReweightedGLM
 from tacit.regression.linear import ReweightedLinear
 from tacit.regression.reweighting import Sample
 
+PAPER = "The paper's schedule is simulated: the claim holds only if every reward comes before the next choice."
+
 
 @dataclass(kw_only=True, eq=False)
 class JointReweighted(Bandit):
@@ -34,13 +39,16 @@ class JointReweighted(Bandit):
 
     Guarantee: (epsilon, delta)-joint differential privacy for replacing one user, whatever later users do: each user's
     datum enters the releases of one epoch, each epoch's releases spend the whole budget, and a reward that comes in
-    another epoch is covered, because each sensitivity is at least sqrt 2 times the largest norm of a contribution.
+    another epoch is covered, because each sensitivity is at least sqrt 2 times the largest norm of a contribution and
+    every row that came is summed, however many: none pushes out another.
     Regret: of order d_A d sqrt T + 1 / epsilon up to powers of d, kappa and logarithms, for i.i.d. contexts and the
     paper's widths (Theorems 5.1 and 5.2).
     Reference: Chen, Li, Rakhlin & Simchi-Levi 2025, arXiv:2502.13115, Algorithms 3, 4 and 11, with 12 (identity) or 2.
     Departure: estimators and widths as in ReweightedLinear and ReweightedGLM: half-widths are `width` standard
     deviations plus the largest bias of the ridge. width=3 covers (measured, docs/reweighted.md), width=1 has less
-    regret and does not. schedule="paper" has the paper's (constants 1), which eliminate nothing at any horizon in use.
+    regret and does not. schedule="paper" has the paper's (constants 1), which eliminate nothing at any horizon in use;
+    it splits an epoch's rows as they come, so a reward that is late or missing moves others across parts: for
+    experiments in which every reward comes at once, and refused with secure noise.
     Sums are divided by the epoch's length, which is public, not by the rewards that came. Memory grows with the
     horizon.
     """
@@ -64,6 +72,13 @@ class JointReweighted(Bandit):
             raise ValueError(f"Expected factor above 1, got {self.factor!r}.")
         assert self.horizon is not None
         self._ends = epochs.ends(self.first, self.horizon)
+        epochs.few_enough(self, self._ends)
+        if self.schedule == "paper" and self.source.private and self.budget.epsilon < math.inf:
+            raise NotSecure(
+                "Expected schedule='practical' with secure noise, got 'paper': it simulates the paper's schedule, "
+                "which keeps a user in one part of an epoch only if every reward comes at once; give "
+                "source=Simulated(seed)."
+            )
         self._asked = self._regressor().plan(self.dim, self.first)
         self.epsilon = self._asked.epsilon
         super().__post_init__()
@@ -145,7 +160,7 @@ class JointReweighted(Bandit):
     @property
     def privacy(self) -> Certificate:
         assert self.horizon is not None
-        return joint_certificate(
+        certificate = joint_certificate(
             type(self).__name__,
             budget=self.budget,
             epsilon=self.epsilon,
@@ -154,3 +169,6 @@ class JointReweighted(Bandit):
             source=self.source,
             rounds=self.horizon,
         )
+        if self.schedule == "practical" or certificate.epsilon is None:
+            return certificate
+        return msgspec.structs.replace(certificate, caveats=(*certificate.caveats, PAPER))

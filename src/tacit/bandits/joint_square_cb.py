@@ -61,6 +61,7 @@ class JointSquareCB(Bandit):
         checks.positive(greed=self.greed, travel=self.travel)
         assert self.horizon is not None
         self._ends = epochs.ends(self.first, self.horizon)
+        epochs.few_enough(self, self._ends)
         self._unit = max(map(abs, self.rewards))
         self._clip = self.radius / self._unit
         self.epsilon = ledger.check(self._releases(), self.budget)

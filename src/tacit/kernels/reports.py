@@ -13,6 +13,7 @@ from tacit.kernels.rounds import BOUNDARY, CHOICES, outcome
 from tacit.kernels.spanner import in_units, span_weights
 
 GRAM, GRADIENT, CLOSING = 0, 1, 2
+SHORTEST = 1e-150  # |U phi| of a person who counts; others say 0
 
 
 class ReportState(NamedTuple):
@@ -50,7 +51,7 @@ def statement(x, r, link, radius, state, out):
         side[i] = h
         s += v * v
     length = np.sqrt(s)
-    if length == 0.0:
+    if length <= SHORTEST:  # squares of numbers so small lose digits, and `length` would be too short
         out[:] = 0.0
         return
     kind = int(state.stage[0])

@@ -68,7 +68,9 @@ class Regressor(ABC):
 
     def estimate(self, sample: Sample) -> Fit:
         """The estimate from checked rows and targets in units of the link: what `fit` and the bandits call."""
-        self._asked = self.plan(sample.x.shape[1], sample.count)
+        asked = self.plan(sample.x.shape[1], sample.count)
+        asked.check_rows(sample.x.shape[0])
+        self._asked = asked
         self._people = sample.count
         return self._fit(sample)
 
@@ -167,7 +169,8 @@ class Regressor(ABC):
 def rows(X: npt.ArrayLike, *, allow_sparse: bool = False) -> Any:
     """(n, d) finite numbers, each row of norm at most 1."""
     if allow_sparse and sparse.issparse(X):
-        x: Any = sparse.csr_array(X, dtype=np.float64)
+        x: Any = sparse.csr_array(X, dtype=np.float64, copy=True)
+        x.sum_duplicates()  # entries of one place add up: the norm is that of their sum
         squares = np.asarray(x.multiply(x).sum(axis=1)).ravel()
     else:
         x = _numbers(X, "rows")
@@ -177,10 +180,13 @@ def rows(X: npt.ArrayLike, *, allow_sparse: bool = False) -> Any:
             squares = np.einsum("nd,nd->n", x, x)
     if not np.all(np.isfinite(squares)):
         raise ValueError("Expected finite rows, got NaN or infinity.")
-    largest = math.sqrt(float(squares.max()))
-    if largest > 1 + TOLERANCE:
+    norms = np.maximum(1.0, np.sqrt(squares))
+    if norms.max() > 1 + TOLERANCE:
         raise ValueError("Expected rows of Euclidean norm at most 1, got a larger one.")
-    return x / largest if largest > 1 else x
+    if sparse.issparse(x):
+        x.data /= np.repeat(norms, np.diff(x.indptr))
+        return x
+    return x / norms[:, None]  # each by its own norm: one person's row leaves the others as they are
 
 
 def _numbers(values: npt.ArrayLike, name: str) -> Array:

@@ -12,7 +12,7 @@ from scipy.special import ndtr
 from tacit.audit.attack import Attack
 from tacit.bandits.local_irls import LocalIRLS
 from tacit.checks import Array
-from tacit.client.local import Client
+from tacit.client.local import ID, Client
 from tacit.client.randomizers import EDGE, FINE, SHARE, UNIT, Cap, tables
 from tacit.privacy import gaussian, local
 from tacit.privacy.budget import Budget
@@ -119,7 +119,7 @@ def report_attack() -> Attack:
     def scores(world: int, runs: int, rng: Generator) -> Array:
         out = np.empty(runs)
         for i in range(runs):
-            z = made.decode(client.report(arm if world else -arm, 1.0)[1:]) / made.scale
+            z = made.decode(client.report(arm if world else -arm, 1.0)[1 + ID :]) / made.scale
             inside = ends @ z >= gamma
             out[i] = float(inside[0]) - float(inside[1])
         return out

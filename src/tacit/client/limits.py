@@ -44,6 +44,16 @@ def bounds(report: dict[str, Any], link: str, rewards: tuple[float, float], dim:
     raise KeyError
 
 
+def shuffled_sensitivity(document: dict[str, Any]) -> float:
+    """For replacing a user in a report of the shuffle model: the sensitivities of "glm" and "linear" above, with the
+    moment's factor instead of 1. Cutting vectors to the plan's norm brings no two of them farther apart."""
+    c, m = float(document["curvature"]), abs(float(document["moment"]))
+    rewards = document["rewards"][0], document["rewards"][1]
+    if document["weights"] == "saturating":
+        return m * bounds({"name": "glm", "scale": c / m, "pad": [1.0, 0.0]}, document["link"], rewards, 1)[2]
+    return c * bounds({"name": "linear", "scale": m / c}, document["link"], rewards, 1)[2]
+
+
 def holds(made: Any, *, epsilon: float, delta: float, size: int, sensitivity: float) -> bool:
     """Whether one report is (epsilon, delta)-private."""
     epsilon = epsilon * (1 + MARGIN)

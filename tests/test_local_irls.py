@@ -66,7 +66,7 @@ def test_a_device_and_a_server_apart():
 
 def test_public_arms_keep_the_reward_private_and_say_so():
     made = server(public_arms=True, budget=Budget(0.5, 1e-6))
-    client = Client(made.billboard())
+    client = Client(made.billboard(), public_arms=True)
     made.observe(client.randomize(client.choose(np.eye(3)), 1.0))
     assert made.privacy.epsilon <= 0.5 and made.privacy.delta == 0
     assert any("only the reward" in caveat for caveat in made.privacy.caveats)

@@ -78,8 +78,8 @@ def test_a_null_report_and_a_wrong_reward():
             client.choose(arms)
     with pytest.raises(BadReport):
         Client(b"{}")
-    later = json.loads(ShuffleNewton(dim=2, budget=BUDGET).billboard()) | {"version": 2}
-    with pytest.raises(BadReport, match="version 2"):
+    later = json.loads(ShuffleNewton(dim=2, budget=BUDGET).billboard()) | {"version": 3}
+    with pytest.raises(BadReport, match="version 3"):
         Client(json.dumps(later).encode())
 
 
@@ -93,7 +93,7 @@ def test_what_the_server_refuses_changes_nothing():
         (message[:-1], BadReport),
         (message + b"0", BadReport),
         (b"", BadReport),
-        (message[:2] + b"\x02" + message[3:], BadReport),
+        (message[:2] + b"\x09" + message[3:], BadReport),
         (other, WrongBatch),
         (message[:-8] + (10**12).to_bytes(8, "little"), BadReport),
         (message[:-8] + (-1).to_bytes(8, "little", signed=True), BadReport),

@@ -158,7 +158,7 @@ def test_rounding_never_leaves_the_slots():
 
 def test_a_wide_report_uses_wider_numbers():
     silent = ShuffleNewton(dim=2, budget=Budget(math.inf, 1e-2), first=10).billboard()
-    client = Client(silent)
+    client = Client(silent, noise=Seeded(default_rng(0)))
     report = client.randomize(client.choose([[0.3, 0.4]]), 1.0)
     assert len(report) == wire.REPORT.size + 4 * 5
     assert Shuffler(silent).add_many(report) == {}

@@ -51,3 +51,8 @@ class NotSecure(TacitError, ValueError):
 
 class PersonLimit(TacitError):
     """One round more than max_rounds_per_person for one person."""
+
+
+class BadBillboard(BadReport, ValueError):
+    """A public document that a device does not act by: damaged, or with less protection than it claims or than the
+    caller allows."""

@@ -26,6 +26,7 @@ def attacks() -> list[Attack]:
         lattice_attack(),
         coin_attack(),
         report_attack(),
+        tiny_attack(),
         *planted(),
     ]
 
@@ -119,7 +120,8 @@ def report_attack() -> Attack:
     def scores(world: int, runs: int, rng: Generator) -> Array:
         out = np.empty(runs)
         for i in range(runs):
-            z = made.decode(client.report(arm if world else -arm, 1.0)[1:]) / made.scale
+            choice = client.choose([arm if world else -arm])
+            z = server._decode(client.randomize(choice, 1.0)) / made.scale
             inside = ends @ z >= gamma
             out[i] = float(inside[0]) - float(inside[1])
         return out
@@ -133,6 +135,32 @@ def report_attack() -> Attack:
         "three values.",
         scores=scores,
         share=0.5,
+    )
+
+
+def tiny_attack() -> Attack:
+    """Features whose squares lose their digits, so that x / |x| comes out longer than 1: devices must not send it."""
+    server = LocalIRLS(dim=20, budget=BUDGET, radius=3.0, link="logistic", randomizer="gaussian")
+    client = Client(server.billboard(), epsilon=BUDGET.epsilon, delta=BUDGET.delta)
+    arm = np.full(20, 1.57e-162)
+    arm[0] = 2.23e-162
+
+    def scores(world: int, runs: int, rng: Generator) -> Array:
+        out = np.empty(runs)
+        for i in range(runs):
+            choice = client.choose([arm if world else -arm])
+            out[i] = server._decode(client.randomize(choice, 1.0))[-20:].sum()
+        return out
+
+    return Attack(
+        name="local-tiny-features",
+        view="one report",
+        epsilon=BUDGET.epsilon,
+        delta=BUDGET.delta,
+        how="Opposite arms of norm 1e-161 through device and server; the score is the sum of the moment's numbers.",
+        scores=scores,
+        family="gaussian",
+        share=0.1,
     )
 
 

@@ -1,6 +1,7 @@
 """Attacks on the shuffle model: what the analyzer sees, in both directions; and planted bugs.
 
-Small enough to enumerate: one coordinate, the worst pair of inputs, the law of the sum by binomial convolution."""
+Small enough to enumerate: one coordinate, the worst pair of inputs, the law of the sum by binomial convolution.
+Two rows run devices, shuffler and analyzer as they ship instead, and are sampled."""
 
 import math
 from collections.abc import Callable
@@ -10,12 +11,18 @@ from numpy.random import Generator
 from scipy.special import gammaln
 
 from tacit.aggregators.shuffle.calibration import Plan, calibrate
+from tacit.aggregators.shuffle.shuffler import Shuffler
 from tacit.audit.attack import Attack
+from tacit.bandits.shuffle_newton import ShuffleNewton
 from tacit.checks import Array
+from tacit.client import wire
+from tacit.client.shuffle import Client
+from tacit.entropy import Integers
 from tacit.privacy.budget import Budget
 
 BUDGET = Budget(1.0, 0.02)
 USERS = 200
+FEW = 10  # users of the batches that are sampled
 
 
 def attacks() -> list[Attack]:
@@ -31,7 +38,48 @@ def attacks() -> list[Attack]:
     how = "0.8 of the standard deviation: 0.64 of the coins."
     fewer = int(0.64 * plan.users * plan.trials)
     out.append(_attack("shuffle-fewer-coins", "shuffled counts", BUDGET, plan, fewer, False, how))
+    how = "Devices, shuffler and analyzer as they ship: one user's arm is turned round, the others send noise alone."
+    out.append(_protocol("shuffle-protocol", Client, True, how))
+    out.append(_protocol("shuffle-coinless-devices", Coinless, False, "Planted: the same with devices without coins."))
     return out
+
+
+class Coinless(Client):
+    """A bug: rounds and forgets its coins."""
+
+    def counts(self, vector: Array) -> Integers:
+        out: Integers = np.rint(vector * self._plan["grid"]).astype(np.int64) + self.parameters.reach
+        return out
+
+
+def _protocol(name: str, kind: type[Client], claimed: bool, how: str) -> Attack:
+    server = ShuffleNewton(dim=1, budget=BUDGET, first=FEW)
+    board = server.billboard()
+    digest = wire.digest(board)
+    Shuffler(board, budget=BUDGET)  # the operator's own check
+    client, x = kind(board), np.ones(1)
+    direction = client.contribution(x, 1.0) - client.contribution(-x, 1.0)
+
+    def scores(world: int, runs: int, rng: Generator) -> Array:
+        out = np.empty(runs)
+        for i in range(runs):
+            shuffler = Shuffler(board)
+            shuffler.add(client.report(x if world else -x, 1.0))
+            for _ in range(FEW - 1):
+                shuffler.add(client.report(x, None))
+            out[i] = server.analyzer.open(shuffler.close(), 0, digest)[1] @ direction
+        return out
+
+    return Attack(
+        name=name,
+        view="shuffled counts",
+        epsilon=BUDGET.epsilon,
+        delta=BUDGET.delta,
+        claimed=claimed,
+        how=how,
+        scores=scores,
+        share=0.1,
+    )
 
 
 def _plan(budget: Budget, dropout: float = 0.0) -> Plan:

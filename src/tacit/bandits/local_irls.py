@@ -10,7 +10,7 @@ from tacit import checks
 from tacit.bandits.local_server import LocalServer
 from tacit.bandits.server import numbers
 from tacit.checks import Array
-from tacit.client.local import SENT, SIMULATED
+from tacit.client.local import ID, SENT, SIMULATED
 from tacit.client.randomizers import SHARE, Coin
 from tacit.contribution import largest_weight
 from tacit.estimators import irls
@@ -159,11 +159,13 @@ class LocalIRLS(LocalServer):
             super().observe(report)
             return
         kind = SIMULATED if self.simulated else SENT
-        if report[:1] != kind or len(report) != 8 * self.dim + 2 or report[-1] > 1:
-            raise ValueError(f"Expected a report of {8 * self.dim + 2} bytes of this billboard, got another.")
-        x = np.frombuffer(report[1:-1], "<f8").astype(np.float64)
+        skip = 1 if self.simulated else 1 + ID
+        if report[:1] != kind or len(report) != 8 * self.dim + 1 + skip or report[-1] > 1:
+            raise ValueError(f"Expected a report of {8 * self.dim + 1 + skip} bytes of this billboard, got another.")
+        x = np.frombuffer(report[skip:-1], "<f8").astype(np.float64)
         if not (np.isfinite(x).all() and float(x @ x) <= 1 + 1e-8):
             raise ValueError("Expected an arm of norm at most 1 in a report, got another.")
+        self._once(report)
         out, features = np.empty(self._length), np.empty(self._features)
         padded(x, self._pad, features)
         where = self._state.posterior, self._link.code, *self.rewards

@@ -119,6 +119,10 @@ class LocalPairs(LocalServer):
             "policy": {"name": "ucb", "width": float(base_width(base))},
         }
 
+    @property
+    def _shake(self) -> float:
+        return max(float(base.numbers[1]) for base in self._state.bases)
+
     def _absorb(self, vector: Array) -> None:
         index = self._chosen()
         base_ready(self._state.bases[index])

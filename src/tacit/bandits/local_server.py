@@ -1,26 +1,32 @@
 """What the servers of the local model share: reports come in, each private by itself, and are decoded."""
 
 import json
+import math
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from tacit.bandits.server import Server
 from tacit.checks import Array
-from tacit.client import randomizers
-from tacit.client.local import FORMAT, SENT, SIMULATED, Client
+from tacit.client import limits, randomizers
+from tacit.client.local import FORMAT, ID, SENT, SIMULATED, Client
 from tacit.client.randomizers import Cap, Coin, Lattice, Randomizer
-from tacit.errors import BudgetExceeded
+from tacit.entropy import REACH
+from tacit.errors import BudgetExceeded, DuplicateReport
 from tacit.privacy import local
 from tacit.privacy.certificate import Certificate, local_certificate
 from tacit.privacy.ledger import LocalRelease
+
+REMEMBERED = 1 << 20  # ids
 
 
 @dataclass(kw_only=True, eq=False)
 class LocalServer(Server):
     """A subclass sets `_randomizer`, `_size` and `_sensitivity` by `_calibrate`, then `self._state = self.init()`."""
+
+    _seen: dict[bytes, None] = field(default_factory=dict, init=False, repr=False)
 
     def _calibrate(self, made: Randomizer | Coin, *, size: int, sensitivity: float, enforce: bool = True) -> None:
         self._randomizer, self._size, self._sensitivity = made, size, sensitivity
@@ -61,29 +67,62 @@ class LocalServer(Server):
                 "link": self.link,
                 "rewards": list(self.rewards),
                 "randomizer": randomizers.document(self._randomizer),
+                "claim": {"epsilon": self.epsilon if self.epsilon < math.inf else None, "delta": self.delta},
             }
             | self._document()
         ).encode()
 
     def device(self) -> Client:
-        return Client(self.billboard(), noise=self._noise(), draws=self._draws())
+        public = isinstance(self._randomizer, Coin)
+        return Client(self.billboard(), public_arms=public, noise=self._noise(), draws=self._draws())
 
     def observe(self, report: bytes) -> None:
-        self._absorb(self._decode(report))
+        """Learn from one device's report. A retry raises DuplicateReport: ids of the last REMEMBERED reports are kept,
+        in memory alone."""
+        vector = self._decode(report)
+        self._once(report)
+        self._absorb(vector)
+
+    def _once(self, report: bytes) -> None:
+        """Count a good report once."""
+        if self.simulated:
+            return
+        identity = report[1 : 1 + ID]
+        if identity in self._seen:
+            raise DuplicateReport("Expected a new report, got one that has been counted.")
+        self._seen[identity] = None
+        if len(self._seen) > REMEMBERED:
+            del self._seen[next(iter(self._seen))]
 
     def _decode(self, report: bytes) -> Array:
-        kind, body = report[:1], report[1:]
+        kind, skip = report[:1], 1 if self.simulated else 1 + ID
         if kind not in (SENT, SIMULATED) or (kind == SIMULATED) != self.simulated:
             raise ValueError("Expected a report of a device at this server's billboard, got another.")
-        made = self._randomizer
+        made, body = self._randomizer, report[skip:]
         assert not isinstance(made, Coin)
         length = 8 * self._size if self.simulated else made.length(self._size)
-        if len(body) != length:
-            raise ValueError(f"Expected a report of {length + 1} bytes, got {len(report)}.")
+        if len(report) != length + skip:
+            raise ValueError(f"Expected a report of {length + skip} bytes, got {len(report)}.")
         vector = np.frombuffer(body, "<f8").astype(np.float64) if self.simulated else made.decode(body)
         if not np.isfinite(vector).all():
             raise ValueError("Expected finite numbers in a report, got NaN or infinity.")
+        if not self.simulated and not (np.abs(vector) <= self._farthest()).all():
+            raise ValueError("Expected numbers that an honest device can send, got one beyond them.")
         return vector
+
+    def _farthest(self) -> float:
+        """No number of an honest report is larger: forged ones cannot outweigh all others."""
+        made = self._randomizer
+        if isinstance(made, Cap):
+            return made.scale * randomizers.largest() / randomizers.UNIT * (1 + 1e-9)
+        norm = limits.bounds(self._document()["report"], self.link, self.rewards, self.dim)[1]
+        sigma = made.sigma if isinstance(made, Lattice) else 0.0
+        return norm * (1 + 1e-9) + REACH * (sigma + self._shake) + 2 * sigma / randomizers.CELLS
+
+    @property
+    def _shake(self) -> float:
+        """Standard deviation of what devices add that is not for privacy."""
+        return 0.0
 
     def _plan_numbers(self) -> list[float]:
         return [float(v) for v in vars(self._randomizer).values()]

@@ -89,6 +89,8 @@ class Shuffled(Server):
                     "trials": plan.trials,
                     "laplace": self.analyzer.spread,
                     "norm": self.analyzer.norm,
+                    "sensitivity": plan.sensitivity,
+                    "malicious": self.analyzer.liars(plan),
                     "epsilon": None if math.isinf(self.budget.epsilon) else self.budget.epsilon,
                     "delta": self.budget.delta,
                 },
@@ -107,6 +109,7 @@ class Shuffled(Server):
         reports, sums = self.analyzer.open(report, self.version, wire.digest(board))
         if reports < self.analyzer.minimum(plan):
             raise BatchTooSmall(f"Expected at least {self.analyzer.minimum(plan)} reports, got {reports}.")
+        self.analyzer.plan(self.version + 1)  # raises before anything has changed, if it cannot be made
         close_batch(reports, sums, self.analyzer.row(plan), self._fading, self._state)
         self._estimate()
         self._charge(self.version - 1, reports)

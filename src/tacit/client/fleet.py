@@ -6,6 +6,7 @@ import numpy.typing as npt
 from tacit import entropy
 from tacit.client import wire
 from tacit.client.device import Array
+from tacit.errors import BadBillboard
 
 Coins = npt.NDArray[np.int32]
 
@@ -18,18 +19,26 @@ class Fleet:
 
     def __init__(self, billboard: bytes) -> None:
         self.parameters, document = wire.parameters(billboard)
-        self._grid = float(document["plan"]["grid"])
+        try:
+            plan = document["plan"]
+            wire.protected(plan)
+            self._grid, self._norm = float(plan["grid"]), float(plan["norm"])
+        except (KeyError, TypeError):
+            raise BadBillboard("Expected a billboard of the shuffle model, got a damaged one.") from None
 
     def reports(self, vectors: Array) -> bytes:
-        """From (n, m) contributions, one after another."""
+        """From (n, m) finite contributions, one after another; those longer than the plan's norm are cut to it."""
         of = self.parameters
+        if vectors.ndim != 2 or vectors.shape[1] != of.size or not (np.abs(vectors) < 1e100).all():
+            raise ValueError(f"Expected finite contributions of shape (n, {of.size}), got others.")
+        lengths = np.linalg.norm(vectors, axis=1)
         count = len(vectors)
         out = np.empty(count, of.record)
         out["magic"], out["version"], out["width"] = b"tR", wire.VERSION, np.dtype(of.dtype).itemsize
-        out["batch"], out["digest"] = of.batch, int.from_bytes(of.digest, "little")
+        out["batch"], out["digest"] = of.batch, np.frombuffer(of.digest, "<u8")
         out["size"], out["reach"], out["trials"] = of.size, of.reach, of.trials
         out["id"] = entropy.words(count)
-        scaled = vectors * self._grid
+        scaled = vectors * (self._grid * np.minimum(1.0, self._norm / np.maximum(lengths, self._norm)))[:, None]
         whole = np.floor(scaled)
         scaled -= whole
         rounded = whole.astype(np.int32)

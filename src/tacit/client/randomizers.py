@@ -20,6 +20,7 @@ UNIT = 2**12  # grid cells in one standard deviation of a candidate
 FINE = 2**15  # grid cells in the unit of the vector that candidates are compared with
 SHARE = 2**32  # chances are whole multiples of 1 / SHARE
 CELLS = 2**20  # grid cells in one standard deviation of lattice noise
+SPREAD = 1.0e-8  # E e^2 at most, e = (quantised - real) normal number of the candidates, in standard deviations
 EDGE = 128  # of the 2^16 cells of a candidate's law, the outer ones on each side that are cut 512 times finer
 
 
@@ -218,6 +219,12 @@ def tables() -> tuple[Int16, Int16]:
     half = [round(-UNIT * quantile((i + 0.5) / 2**16)) for i in range(2**15)]
     tail = [round(-UNIT * quantile((i + 0.5) / 2**16 * (EDGE / 2**16))) for i in range(2**16)]
     return np.array([-v for v in half] + half[::-1], np.int16), np.array(tail, np.int16)
+
+
+def largest() -> int:
+    """The largest number of a candidate."""
+    first, outer = tables()
+    return int(max(first.max(), outer.max()))
 
 
 def beyond(generator: np.random.Generator, gamma: float) -> float:

@@ -6,25 +6,35 @@ from typing import Any
 import numpy as np
 
 from tacit import entropy
-from tacit.client import designs, wire
+from tacit.client import designs, limits, wire
 from tacit.client.device import TINY, Array, Device, mean, slope
 from tacit.client.randomness import Randomness, System
 from tacit.entropy import Integers
+from tacit.errors import BadBillboard
 
 
 class Client(Device):
     """`Client(billboard)`: the device of one user, for the batch that the billboard announces.
 
     Guarantee: as long as the batch has the honest users that the billboard plans for, what the shuffler hands on is
-    (epsilon, delta)-private for replacing this user. The report alone is not: it is for the shuffler only.
+    (epsilon, delta)-private for replacing this user. The report alone is not: it is for the shuffler only. A billboard
+    without coins is refused; whether they are enough is for the shuffler to recompute (`Shuffler(budget=...)`).
     The randomness is the operating system's; `noise` and `draws` are given in simulation."""
 
     def __init__(self, billboard: bytes, *, noise: Randomness | None = None, draws: Randomness | None = None) -> None:
         self.parameters, document = wire.parameters(billboard)
-        low, high = document["rewards"]
-        super().__init__(dim=int(document["dim"]), link=document["link"], rewards=(low, high))
         self._noise = noise or System()
         self._draws = draws or System()
+        try:
+            self._read(document)
+        except (ValueError, KeyError, TypeError, OverflowError) as error:
+            if isinstance(error, BadBillboard):
+                raise
+            raise BadBillboard("Expected a billboard of the shuffle model, got a damaged one.") from None
+
+    def _read(self, document: dict[str, Any]) -> None:
+        low, high = map(float, document["rewards"])
+        super().__init__(dim=int(document["dim"]), link=document["link"], rewards=(low, high))
         self._plan: dict[str, Any] = document["plan"]
         self._curvature, self._moment = float(document["curvature"]), float(document["moment"])
         self._saturating = document["weights"] == "saturating"
@@ -32,6 +42,14 @@ class Client(Device):
         self._theta = np.array(document["theta"])
         self._inverse = np.array(document["inverse"])
         self._axes, self._spread = np.array(document["axes"]), np.array(document["spread"])
+        given = np.array([self._curvature, self._moment, self._plan["norm"], self._plan["grid"], self._plan["laplace"]])
+        arrays = self._theta, self._inverse, self._axes, self._spread, given
+        if not limits.sane(self.dim, self.link, self.rewards, *arrays) or self._plan["norm"] <= 0:
+            raise BadBillboard("Expected finite public numbers in a billboard, got others.")
+        if self.parameters.size != self.dim * (self.dim + 3) // 2:
+            raise BadBillboard("Expected a plan for as many numbers as a report has, got another.")
+        if self._noise.private:
+            wire.protected(self._plan)
 
     # choosing
 
@@ -91,8 +109,6 @@ class Client(Device):
 
     def _laplace(self, count: int) -> Integers:
         """Differences of geometric numbers, in floating point: simulation only."""
-        if self._noise.private:
-            raise ValueError("Expected a billboard with coins for people's data, got one with simulated Laplace noise.")
         drawn = np.floor(-self._plan["laplace"] * np.log(1 - self._noise.uniforms(2 * count))).astype(np.int64)
         out: Integers = drawn[::2] - drawn[1::2]
         return out
@@ -117,7 +133,7 @@ class Client(Device):
             return 0.0, 0.0
         if self.link == "identity":
             return 1 / norm, reward / (max(map(abs, self.rewards)) * norm)
-        s = float(x @ self._inverse @ x)
+        s = max(0.0, float(x @ self._inverse @ x))
         k = 1 / math.sqrt(1 + (s if self.link == "probit" else math.pi * s / 8))
         v = k * float(np.dot(x, self._theta))
         expected, gradient = mean(self.link, v), slope(self.link, v)

@@ -13,11 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.entropy import Integers
-from tacit.errors import BadReport, LateReport, WrongBatch
+from tacit.errors import BadBillboard, BadReport, LateReport, WrongBatch
 
-VERSION = 1
-REPORT = struct.Struct("<2sBBQ8s8sHII")  # magic, version, bytes a number, batch, parameters, id, size, reach, trials
-BATCH = struct.Struct("<2sBBQ8sQHII")  # magic, version, 8, batch, parameters, reports, size, reach, trials
+VERSION = 2
+DIGEST = 16  # bytes
+FEWEST = 50  # coins of a batch in each coordinate: with fewer, no guarantee can be shown
+REPORT = struct.Struct("<2sBBQ16s8sHII")  # magic, version, bytes a number, batch, parameters, id, size, reach, trials
+BATCH = struct.Struct("<2sBBQ16sQHII")  # magic, version, 8, batch, parameters, reports, size, reach, trials
 
 
 class Parameters(NamedTuple):
@@ -46,7 +48,7 @@ class Parameters(NamedTuple):
     def record(self) -> np.dtype[Any]:
         """A report as a NumPy record."""
         names = ["magic", "version", "width", "batch", "digest", "id", "size", "reach", "trials", "counts"]
-        kinds = ["S2", "u1", "u1", "<u8", "<u8", "<u8", "<u2", "<u4", "<u4", (self.dtype, (self.size,))]
+        kinds = ["S2", "u1", "u1", "<u8", ("<u8", (2,)), "<u8", "<u2", "<u4", "<u4", (self.dtype, (self.size,))]
         return np.dtype(list(zip(names, kinds, strict=True)))
 
 
@@ -57,16 +59,24 @@ def parameters(billboard: bytes) -> tuple[Parameters, dict[str, Any]]:
         if document["format"] != "tacit billboard" or document["model"] != "shuffle":
             raise KeyError
         version, plan = document["version"], document["plan"]
-        out = Parameters(int(document["batch"]), digest(billboard), plan["size"], plan["reach"], plan["trials"])
-    except (ValueError, KeyError, TypeError):
-        raise BadReport("Expected a billboard of the shuffle model, got something else.") from None
+        whole = [int(plan[name]) for name in ("size", "reach", "trials")]
+        out = Parameters(int(document["batch"]), digest(billboard), *whole)
+    except (ValueError, KeyError, TypeError, OverflowError):
+        raise BadBillboard("Expected a billboard of the shuffle model, got something else.") from None
     if version != VERSION:
-        raise BadReport(f"Expected a billboard of version {VERSION}, got version {version}.")
+        raise BadBillboard(f"Expected a billboard of version {VERSION}, got version {version}.")
     return out, document
 
 
+def protected(plan: dict[str, Any]) -> None:
+    """Raise unless reports by this plan have coins to hide among: what a device can see of its protection."""
+    coins, users = plan["trials"], plan["users"]
+    if not (coins >= 1 and users >= 1 and coins * users >= FEWEST) or plan["laplace"] > 0:
+        raise BadBillboard("Expected a billboard with coins for people's data, got one without or for simulation.")
+
+
 def digest(billboard: bytes) -> bytes:
-    return hashlib.sha256(billboard).digest()[:8]
+    return hashlib.sha256(billboard).digest()[:DIGEST]
 
 
 def encode_report(of: Parameters, identity: bytes, counts: Integers) -> bytes:

@@ -9,12 +9,10 @@ import numpy as np
 from scipy.special import log_ndtr, ndtr, ndtri
 
 from tacit import entropy
-from tacit.client.randomizers import CELLS, FINE, SHARE, UNIT, Cap, Coin, Lattice, Open, Randomizer
+from tacit.client.randomizers import CELLS, FINE, SHARE, SPREAD, UNIT, Cap, Coin, Lattice, Open, Randomizer
 from tacit.errors import BudgetExceeded
 from tacit.privacy import gaussian
 from tacit.privacy.budget import Budget
-
-SPREAD = 1.0e-8  # E e^2 at most, e = (quantised - real) normal number of the candidates, in standard deviations
 
 
 def cap_probability(threshold: int, size: int) -> float:

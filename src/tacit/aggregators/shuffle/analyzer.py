@@ -3,6 +3,7 @@
 import functools
 import math
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 import numpy as np
 
@@ -80,14 +81,13 @@ class Analyzer:
             std = self.sensitivity / gaussian.mu(self.budget)
             scale = math.sqrt(users * (CENTRAL_TRIALS + 1)) / 2 / std
             return Plan(users, self.size, scale, math.ceil(scale * self.norm), CENTRAL_TRIALS, self.sensitivity)
-        missing = self.dropout + self.malicious
         plan = calibrate(
             self.budget,
             users=users,
             size=self.size,
             sensitivity=self.sensitivity,
             norm=self.norm,
-            dropout=missing,
+            honest=max(1, self._fewest(users) - self._liars(users)),
         )
         spent = self.epsilon(plan, self.minimum(plan))
         if spent > self.budget.epsilon * (1 + 1e-6):
@@ -99,13 +99,26 @@ class Analyzer:
 
     def minimum(self, plan: Plan) -> int:
         """The fewest reports that may be analyzed."""
-        return max(1, math.ceil((1 - self.dropout) * plan.users))
+        return self._fewest(plan.users)
 
     def epsilon(self, plan: Plan, reports: int) -> float:
-        """What a batch of so many reports costs its users."""
+        """What a batch of so many reports costs its users. Reports beyond the planned number count for nothing: who
+        sends them is anybody's guess."""
         if self.budget.epsilon == math.inf or self.calibration == "central":
             return math.inf
-        return _epsilon(plan, self.budget.delta, reports - math.ceil(self.malicious * plan.users))
+        return _epsilon(plan, self.budget.delta, min(reports, plan.users) - self._liars(plan.users))
+
+    def liars(self, plan: Plan) -> int:
+        """The most users who may leave out their noise."""
+        return self._liars(plan.users)
+
+    # exact numbers of users: in floating point, 0.07 of 100 are more than 7
+
+    def _fewest(self, users: int) -> int:
+        return max(1, math.ceil((1 - Fraction(str(self.dropout))) * users))
+
+    def _liars(self, users: int) -> int:
+        return math.ceil(Fraction(str(self.malicious)) * users)
 
     def rows(self, users: int, batch: int) -> Array:
         """Plans as a kernel takes them, up to the batch that holds the `users`-th user from the start of `batch`."""

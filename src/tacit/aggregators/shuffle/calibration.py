@@ -115,14 +115,27 @@ def smallest(enough: Callable[[float], bool]) -> float:
 
 
 @functools.lru_cache(maxsize=4096)
-def calibrate(budget: Budget, *, users: int, size: int, sensitivity: float, norm: float, dropout: float = 0.0) -> Plan:
+def calibrate(
+    budget: Budget,
+    *,
+    users: int,
+    size: int,
+    sensitivity: float,
+    norm: float,
+    dropout: float = 0.0,
+    honest: int | None = None,
+) -> Plan:
     """The plan with the fewest bits whose noise is at most SLACK times a trusted curator's, for vectors of norm at
-    most `norm`; private as long as a share 1 - dropout of the users take part honestly."""
+    most `norm`; private as long as `honest` users take part honestly (by default a share 1 - dropout)."""
     checks.positive_int(users=users, size=size)
     checks.positive(sensitivity=sensitivity, norm=norm)
     if not 0 <= dropout < 1:
         raise ValueError(f"Expected dropout in [0, 1), got {dropout!r}.")
-    honest = max(1, math.floor((1 - dropout) * users))
+    if honest is None:
+        honest = max(1, math.floor((1 - dropout) * users))
+    if not 1 <= honest <= users:
+        raise ValueError(f"Expected between 1 and {users} honest users, got {honest}.")
+    share = min(1 - dropout, honest / users)
     mu = gaussian.mu(budget)
 
     def plan(trials: int) -> Plan | None:
@@ -131,7 +144,7 @@ def calibrate(budget: Budget, *, users: int, size: int, sensitivity: float, norm
         return Plan(users, size, scale, math.ceil(scale * norm), trials, sensitivity) if width else None
 
     def good(made: Plan | None) -> bool:
-        return made is not None and made.std <= SLACK / math.sqrt(1 - dropout) * sensitivity / mu
+        return made is not None and made.std <= SLACK / math.sqrt(share) * sensitivity / mu
 
     high = 1
     while not good(plan(high)):

@@ -1,12 +1,16 @@
 """The shuffler: between devices and server, trusted to forget who sent what, and for nothing else."""
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
-from tacit.client import wire
+from tacit.aggregators.shuffle.calibration import Plan, epsilon
+from tacit.client import limits, wire
 from tacit.entropy import Integers
-from tacit.errors import BadReport, BatchTooSmall, DuplicateReport, LateReport
+from tacit.errors import BadBillboard, BadReport, BatchTooSmall, DuplicateReport, LateReport
 from tacit.kernels.shuffle import OpenBatch
+from tacit.privacy.budget import Budget
 
 CHUNK = 1 << 16  # reports summed at a time
 
@@ -16,11 +20,27 @@ class Shuffler:
     are among how many bits, and the number of reports.
 
     It keeps sums and, to count a retry once, the reports' random ids (8 bytes each); no order, no sender, no report.
-    `minimum`: below this many reports it hands on nothing, because their noise would not protect them."""
+    `minimum`: below this many reports it hands on nothing, because their noise would not protect them; by default the
+    server's number. `budget`: the operator's own limit. With it the epsilon of `minimum` reports is recomputed from the
+    billboard's plan, less the users whom it takes for malicious, and a billboard above the budget is refused."""
 
-    def __init__(self, billboard: bytes, *, minimum: int | None = None, into: OpenBatch | None = None) -> None:
+    def __init__(
+        self,
+        billboard: bytes,
+        *,
+        minimum: int | None = None,
+        budget: Budget | None = None,
+        into: OpenBatch | None = None,
+    ) -> None:
         self.parameters, document = wire.parameters(billboard)
-        self.minimum = int(document["plan"]["minimum"]) if minimum is None else minimum
+        try:
+            self.minimum = int(document["plan"]["minimum"]) if minimum is None else minimum
+            if budget is not None:
+                _within(budget, document, self.minimum)
+        except (KeyError, TypeError, ValueError, ArithmeticError) as error:
+            if isinstance(error, BadBillboard):
+                raise
+            raise BadBillboard("Expected a billboard of the shuffle model, got a damaged one.") from None
         size = self.parameters.size
         self._open = OpenBatch(np.zeros(1, np.int64), np.zeros(size, np.int64)) if into is None else into
         self._ids: list[npt.NDArray[np.uint64]] = []  # sorted arrays, each more than twice as long as the next
@@ -82,7 +102,7 @@ class Shuffler:
     def _good(self, rows: npt.NDArray[np.void], refused: dict[str, int]) -> npt.NDArray[np.bool_]:
         of = self.parameters
         known = (rows["magic"] == b"tR") & (rows["version"] == wire.VERSION)
-        same = (rows["batch"] == of.batch) & (rows["digest"] == int.from_bytes(of.digest, "little"))
+        same = (rows["batch"] == of.batch) & (rows["digest"] == np.frombuffer(of.digest, "<u8")).all(axis=1)
         same &= (rows["size"] == of.size) & (rows["reach"] == of.reach) & (rows["trials"] == of.trials)
         within = rows["counts"].max(axis=1) <= of.slots
         for reason, bad in (
@@ -98,6 +118,19 @@ class Shuffler:
         self._ids.append(np.sort(ids))
         while len(self._ids) > 1 and len(self._ids[-2]) <= 2 * len(self._ids[-1]):
             self._ids[-2:] = [np.sort(np.concatenate(self._ids[-2:]), kind="stable")]
+
+
+def _within(budget: Budget, document: dict[str, Any], minimum: int) -> None:
+    given = document["plan"]
+    wire.protected(given)
+    sensitivity = min(2 * float(given["norm"]), limits.shuffled_sensitivity(document))
+    whole = int(given["users"]), int(given["size"]), float(given["grid"]), int(given["reach"]), int(given["trials"])
+    honest = min(minimum, whole[0]) - int(given["malicious"])
+    spent = epsilon(Plan(*whole, sensitivity), budget.delta, honest)
+    if not spent <= budget.epsilon * (1 + 1e-6):
+        raise BadBillboard(
+            f"Expected a batch of epsilon at most {budget.epsilon:g} at delta {budget.delta:g}, got {spent:.6g}."
+        )
 
 
 def shuffled_bits(counts: Integers, slots: int, rng: np.random.Generator) -> npt.NDArray[np.uint8]:

@@ -1,0 +1,153 @@
+"""What a device refuses of a server, and a server of a device: nobody is trusted."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from tacit import Budget, LocalGLM, LocalIRLS, LocalLinUCB, LocalOnlineUCB
+from tacit.bandits import local_server
+from tacit.client import limits
+from tacit.client.local import ID, Client
+from tacit.client.randomizers import CELLS, Lattice
+from tacit.client.randomness import Seeded
+from tacit.errors import BadBillboard, DuplicateReport
+from tacit.privacy import local
+
+BUDGET = Budget(1.0, 1e-6)
+SERVERS = [
+    LocalIRLS(dim=2, radius=3.0, budget=BUDGET),
+    LocalIRLS(dim=2, radius=3.0, budget=BUDGET, randomizer="gaussian"),
+    LocalIRLS(dim=2, link="probit", budget=BUDGET, randomizer="gaussian", scale=3.0),
+    LocalIRLS(dim=2, link="identity", rewards=(0.0, 1.0), budget=BUDGET, randomizer="gaussian"),
+    LocalIRLS(dim=2, budget=BUDGET, public_arms=True),
+    LocalLinUCB(dim=2, budget=BUDGET),
+    LocalOnlineUCB(dim=2, budget=BUDGET, learner="ogd", rewards=(5.0, 6.0)),
+    LocalGLM(dim=2, budget=BUDGET),
+]
+
+
+def changed(server, **parts):
+    document = json.loads(server.billboard())
+    for name, part in parts.items():
+        document[name] = document[name] | part if isinstance(part, dict) else part
+    return json.dumps(document).encode()
+
+
+@pytest.mark.parametrize("server", SERVERS)
+def test_the_device_finds_the_epsilon_that_the_server_calibrated(server):
+    client = Client(server.billboard(), epsilon=1.0, delta=1e-6, public_arms=True)
+    assert (client._size, client._sensitivity) == (server._size, pytest.approx(server._sensitivity, rel=1e-12))
+    with pytest.raises(BadBillboard, match="at most 0.9"):
+        Client(server.billboard(), epsilon=0.9, delta=1e-6, public_arms=True)
+    with pytest.raises(BadBillboard, match="claimed"):
+        Client(changed(server, claim={"epsilon": 0.99 * server.epsilon}), public_arms=True)
+
+
+def test_the_devices_formulas_are_the_servers():
+    for epsilon in (0.2, 1.0, 4.0, 8.0):
+        made = local.cap(epsilon, 1.0, 20)
+        assert limits.cap_epsilon(made, 20) == pytest.approx(local.cap_epsilon(made, 20), rel=1e-9)
+        noise = local.lattice(Budget(epsilon, 1e-6), 2.0, 20)
+        assert limits.lattice_delta(noise, 2.0, 20, epsilon) == pytest.approx(1e-6, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"randomizer": {"kind": "open"}},
+        {"randomizer": {"kind": "coin", "chance": 2**32}, "report": {"name": "public"}},
+        {"randomizer": {"chance": 2**32}},
+        {"randomizer": {"threshold": 2**60}},
+        {"randomizer": {"threshold": 6 * 2**27}, "claim": {"epsilon": 40.0}},
+        {"report": {"scale": 1e300}},
+        {"report": {"name": "other"}},
+        {"report": {"shake": 1e9}},
+        {"theta": [math.nan, 0.0]},
+        {"inverse": [[1e200, 0.0], [0.0, 1.0]]},
+        {"claim": {"epsilon": None}},
+        {"claim": {"delta": 1.0}},
+        {"rewards": [1.0, 1.0]},
+        {"link": "cubic"},
+        {"policy": {}, "dim": 0},
+    ],
+)
+def test_a_bad_billboard_is_refused(bad):
+    document = json.loads(SERVERS[0].billboard())
+    for name, part in bad.items():
+        whole = (name == "randomizer" and "kind" in part) or (name == "report" and part.get("name") == "public")
+        document[name] = part if whole or not isinstance(part, dict) else document[name] | part
+    with pytest.raises(BadBillboard, match="Expected"):
+        Client(json.dumps(document).encode())
+
+
+def test_lattices_without_noise_are_refused_and_arms_in_the_clear_need_leave():
+    for sigma in (1e-6, 0.0, math.inf, -1.0):
+        with pytest.raises(BadBillboard):
+            Client(changed(SERVERS[1], randomizer={"sigma": sigma}))
+    with pytest.raises(BadBillboard, match="public_arms"):
+        Client(SERVERS[4].billboard())
+
+
+@pytest.mark.parametrize("key", sorted(json.loads(SERVERS[0].billboard())))
+def test_a_billboard_without_one_of_its_parts_has_a_named_error(key):
+    document = json.loads(SERVERS[0].billboard())
+    del document[key]
+    if key != "bandit":
+        with pytest.raises(BadBillboard):
+            Client(json.dumps(document).encode())
+
+
+def test_simulation_may_use_what_a_device_may_not():
+    open_server = LocalIRLS(dim=2, budget=Budget(math.inf, 1e-6))
+    with pytest.raises(BadBillboard):
+        Client(open_server.billboard())
+    Client(open_server.billboard(), noise=Seeded(np.random.default_rng(0)))
+
+
+@pytest.mark.parametrize("server", [s for s in SERVERS if not getattr(s, "public_arms", False)])
+def test_no_billboard_moves_a_vector_beyond_what_its_noise_is_for(server):
+    """Hostile public numbers: any theta, inverse and padding; pairs of users at random and extreme ones."""
+    rng = np.random.default_rng(2)
+    low, high = server.rewards
+    width = len(json.loads(server.billboard())["theta"])
+    for size in (0.0, 1.0, 1e6):
+        root = rng.standard_normal((width, width))
+        parts = {"theta": (size * rng.standard_normal(width)).tolist(), "inverse": (size * root).tolist()}
+        if "pad" in json.loads(server.billboard())["report"]:
+            parts["report"] = {"pad": [10.0, float(width > 2)]}
+        client = Client(changed(server, **parts))
+        rows = [client._vector(np.zeros(2), None)]
+        for _ in range(60):
+            x = rng.standard_normal(2)
+            x *= rng.choice([1.0, 0.1, 1e-100, 2e-162]) / np.linalg.norm(x)
+            rows += [client._vector(s * x, y) for s in (1, -1) for y in (low, high)]
+        vectors = np.array([limits.clipped(row, client._norm) for row in rows])
+        assert max(np.linalg.norm(vectors - row, axis=1).max() for row in vectors) <= client._sensitivity * (1 + 1e-8)
+
+
+def test_a_retry_counts_once_and_the_memory_for_it_is_bounded(monkeypatch):
+    monkeypatch.setattr(local_server, "REMEMBERED", 3)
+    for made in (LocalIRLS(dim=2, budget=BUDGET), LocalIRLS(dim=2, budget=BUDGET, public_arms=True)):
+        client = Client(made.billboard(), public_arms=True)
+        for _ in range(5):
+            report = client.randomize(client.choose(np.eye(2)), 1.0)
+            made.observe(report)
+            sums = made._state.sums.copy()
+            with pytest.raises(DuplicateReport):
+                made.observe(report)
+            assert (made._state.sums == sums).all()
+        assert made.users == 5 and len(made._seen) == 3
+
+
+@pytest.mark.parametrize("server", SERVERS)
+def test_one_forged_report_cannot_outweigh_all_others(server):
+    before = server.users
+    if isinstance(server._randomizer, Lattice):
+        forged = np.full(server._size, 14 * CELLS, "<i8").tobytes()
+    else:
+        forged = np.full(server._size, 32767, "<i2").tobytes()
+    with pytest.raises(ValueError, match="Expected"):
+        server.observe(b"L" + bytes(ID) + forged)
+    assert server.users == before

@@ -1,0 +1,118 @@
+"""What a device and a shuffler refuse of a server, and numbers of users that must be whole."""
+
+import json
+
+import numpy as np
+import pytest
+
+from tacit import Budget, ShuffleLinUCB, ShuffleNewton
+from tacit.aggregators.shuffle.shuffler import Shuffler
+from tacit.client import limits
+from tacit.client.fleet import Fleet
+from tacit.client.randomness import Seeded
+from tacit.client.shuffle import Client
+from tacit.errors import BadBillboard
+
+BUDGET = Budget(1.0, 1e-2)
+SERVER = ShuffleNewton(dim=2, budget=BUDGET, first=60)
+DOCUMENT = json.loads(SERVER.billboard())
+
+
+def board(**plan):
+    return json.dumps(DOCUMENT | {"plan": DOCUMENT["plan"] | plan}).encode()
+
+
+@pytest.mark.parametrize("plan", [{"trials": 0}, {"trials": -1}, {"users": 1, "trials": 49}, {"laplace": 3.0}])
+def test_a_plan_without_coins_is_for_simulation_only(plan):
+    for kind in (Client, Fleet):
+        with pytest.raises(BadBillboard, match="people's data"):
+            kind(board(**plan))
+    if plan != {"trials": -1}:
+        Client(board(**plan), noise=Seeded(np.random.default_rng(0)))
+
+
+@pytest.mark.parametrize("key", sorted(set(DOCUMENT) - {"bandit"}))
+def test_a_billboard_without_one_of_its_parts_has_a_named_error(key):
+    with pytest.raises(BadBillboard):
+        Client(json.dumps({k: v for k, v in DOCUMENT.items() if k != key}).encode())
+
+
+@pytest.mark.parametrize("key", ["users", "grid", "reach", "trials", "norm", "laplace", "size"])
+def test_a_plan_without_one_of_its_parts_has_a_named_error(key):
+    plan = {k: v for k, v in DOCUMENT["plan"].items() if k != key}
+    with pytest.raises(BadBillboard):
+        Client(json.dumps(DOCUMENT | {"plan": plan}).encode())
+
+
+def test_a_shuffler_with_a_budget_recomputes_epsilon():
+    Shuffler(SERVER.billboard(), budget=BUDGET)
+    for weaker in ({"minimum": 50}, {"trials": 50, "users": 60}, {"grid": 2 * DOCUMENT["plan"]["grid"]}):
+        Shuffler(board(**weaker))
+        with pytest.raises(BadBillboard, match="epsilon at most 1"):
+            Shuffler(board(**weaker), budget=BUDGET)
+    with pytest.raises(BadBillboard, match="epsilon at most 0.9"):
+        Shuffler(SERVER.billboard(), budget=Budget(0.9, 1e-2))
+
+
+@pytest.mark.parametrize(
+    "server",
+    [
+        SERVER,
+        ShuffleNewton(dim=3, budget=BUDGET, first=60, link="probit", radius=4.0),
+        ShuffleNewton(dim=3, budget=BUDGET, first=60, link="identity", rewards=(-2.0, 1.0)),
+        ShuffleLinUCB(dim=3, budget=BUDGET, first=60, horizon=1000, rewards=(-2.0, 1.0)),
+    ],
+)
+def test_the_shufflers_sensitivity_is_the_servers(server):
+    document = json.loads(server.billboard())
+    assert limits.shuffled_sensitivity(document) == pytest.approx(server.contribution.sensitivity, rel=1e-9)
+    Shuffler(server.billboard(), budget=BUDGET)
+
+
+def test_a_fleet_cuts_long_rows_and_refuses_what_is_not_finite():
+    fleet = Fleet(SERVER.billboard())
+    size, plan = fleet.parameters.size, SERVER.analyzer.plan(0)
+    rows = np.frombuffer(fleet.reports(np.full((400, size), 50.0)), fleet.parameters.record)["counts"]
+    mean = (rows - plan.reach - plan.trials / 2).mean(axis=0) / plan.scale
+    assert np.linalg.norm(mean) == pytest.approx(SERVER.analyzer.norm, rel=0.2)  # ten times its standard error
+    for bad in (np.nan, np.inf, 1e300):
+        with pytest.raises(ValueError, match="finite"):
+            fleet.reports(np.full((1, size), bad))
+
+
+@pytest.mark.parametrize(
+    ("malicious", "dropout", "first"), [(0.07, 0.0, 50), (0.0, 0.07, 100), (0.14, 0.0, 100), (0.1, 0.2, 90)]
+)
+def test_whole_numbers_of_users_are_calibrated_as_they_are_charged(malicious, dropout, first):
+    made = ShuffleNewton(dim=2, budget=BUDGET, first=first, malicious=malicious, dropout=dropout)
+    for batch in range(4):
+        plan = made.analyzer.plan(batch)
+        spent = made.analyzer.epsilon(plan, made.analyzer.minimum(plan))
+        assert 0.9 < spent <= 1.0 + 1e-6
+    assert made.analyzer.liars(made.analyzer.plan(1)) == {0.07: 7, 0.0: 0, 0.14: 28, 0.1: 18}[malicious]
+
+
+def test_surplus_reports_count_for_nothing():
+    plan = SERVER.analyzer.plan(0)
+    assert SERVER.analyzer.epsilon(plan, 600) == SERVER.analyzer.epsilon(plan, 60)
+
+
+def test_a_server_with_malicious_users_goes_on_after_its_first_batch():
+    made = ShuffleNewton(dim=2, budget=BUDGET, first=50, malicious=0.07)
+    shuffler, client = Shuffler(made.billboard(), budget=BUDGET), Client(made.billboard())
+    for _ in range(50):
+        shuffler.add(client.randomize(client.choose([[0.6, 0.0]]), 1.0))
+    made.observe(shuffler.close())
+    assert made.users == 50 and json.loads(made.billboard())["batch"] == 1
+    assert made.privacy.private
+
+
+def test_a_batch_whose_successor_cannot_be_planned_changes_nothing():
+    made = ShuffleNewton(dim=2, budget=BUDGET, first=60)
+    shuffler, client = Shuffler(made.billboard()), Client(made.billboard())
+    for _ in range(60):
+        shuffler.add(client.randomize(client.choose([[0.6, 0.0]]), 1.0))
+    object.__setattr__(made.analyzer, "sensitivity", -1.0)  # no plan can be made from here on
+    with pytest.raises(ValueError, match="sensitivity"):
+        made.observe(shuffler.close())
+    assert made.users == 0 and made.version == 0

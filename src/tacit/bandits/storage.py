@@ -215,8 +215,8 @@ def _padded(rows: Any, count: int) -> Any:
 
 def _write(path: Path, document: dict[str, Any]) -> None:
     """To a new file beside `path`, then in its place, on disk: an interrupted save leaves the old file whole."""
-    if path.is_dir() or not path.parent.is_dir():
-        raise BadState(f"Expected a file in a folder that exists, got {path}.")
+    if path.is_dir():
+        raise BadState(f"Expected a file to write to, got the folder {path}.")
     new = path.with_name(path.name + ".new")
     new.unlink(missing_ok=True)
     descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)

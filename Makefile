@@ -21,11 +21,11 @@ demo: .venv/.ready        ## a private bandit beside a non-private one: a table,
 	$(BIN)/python examples/demo.py
 
 test: .venv/.ready        ## everything from nothing to green, in minutes
-	$(BIN)/python -m pytest
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.cache/boundscheck $(BIN)/python -m pytest tests/test_kernels.py tests/test_baselines.py
+	$(BIN)/python -m pytest -n 2 --dist loadfile
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.cache/boundscheck $(BIN)/python -m pytest -n 2 --dist loadfile tests/test_kernels.py tests/test_baselines.py
 
 test-full: .venv/.ready   ## the heavier statistical runs as well
-	$(BIN)/python -m pytest -m "full or not full"
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "full or not full"
 
 check: .venv/.ready       ## style, types, and the import rules that carry the privacy argument
 	$(BIN)/ruff check .

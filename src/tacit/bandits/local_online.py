@@ -1,6 +1,7 @@
 """What the bandits of the local online-to-confidence-set paper share: reports (x, y), and base bandits fed by them."""
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,8 +64,9 @@ class LocalPairs(LocalServer):
         self._calibrate(made, size=self.dim + 1, sensitivity=sensitivity, enforce=exact)
         self._state = self.init()
 
+    @abstractmethod
     def _bases(self) -> tuple[Base, ...]:
-        raise NotImplementedError
+        """The learners that run side by side."""
 
     def _rates(self) -> Array:
         return np.zeros((1, 3))

@@ -73,7 +73,7 @@ class File:
         with self._alone(path) if private else contextlib.nullcontext():
             self._check(path)
             self.generation += 1
-            _write(path, _document(bandit, self))
+            write(path, _document(bandit, self))
             if private:
                 self._mark(path)
                 self._places[path] = self.generation
@@ -134,7 +134,7 @@ class File:
             )
 
     def _mark(self, path: Path) -> None:
-        _write(_marker(path), {"bandit": self.bandit_id, "generation": self.generation})
+        write(_marker(path), {"bandit": self.bandit_id, "generation": self.generation})
 
     def __del__(self) -> None:
         if self._lock is not None:
@@ -152,19 +152,30 @@ def _locked(path: Path) -> int | None:
     return descriptor
 
 
-def load(cls: type[B], path: Path) -> B:
+def read(path: Path, *, what: str, format: str, version: int) -> Any:
+    """The body of a saved document, or BadState if it is not one, of another version, damaged or edited."""
     try:
         document = json.loads(path.read_text())
-        if document["format"] != FORMAT:
+        if document["format"] != format:
             raise KeyError
-        version, digest, text = document["version"], document["sha256"], str(document["body"])
+        found, digest, text = document["version"], document["sha256"], str(document["body"])
     except (ValueError, KeyError, TypeError):
-        raise BadState(f"Expected a saved bandit in {path.name}, got something else or a damaged file.") from None
-    if version != VERSION:
-        raise BadState(f"Expected a saved bandit of version {VERSION} in {path.name}, got version {version}.")
+        raise BadState(f"Expected a saved {what} in {path.name}, got something else or a damaged file.") from None
+    if found != version:
+        raise BadState(f"Expected a saved {what} of version {version} in {path.name}, got version {found}.")
     if _digest(text) != digest:
         raise BadState(f"Expected {path.name} to match its checksum, got a damaged or edited file.")
-    body = json.loads(text)
+    return json.loads(text)
+
+
+def document(body: dict[str, Any], *, format: str, version: int, raw: bool) -> dict[str, Any]:
+    """What `read` reads."""
+    text = json.dumps(body, sort_keys=True)
+    return {"format": format, "version": version, "raw data": raw, "sha256": _digest(text), "body": text}
+
+
+def load(cls: type[B], path: Path) -> B:
+    body = read(path, what="bandit", format=FORMAT, version=VERSION)
     if body["bandit"] != cls.__name__:
         raise BadState(f"Expected a saved {cls.__name__} in {path.name}, got a {body['bandit']}.")
     file = File()
@@ -204,8 +215,7 @@ def _document(bandit: "Bandit", file: File) -> dict[str, Any]:
         "policy given": bandit._policy_given,
         "persons": bandit._persons.document(),
     }
-    text = json.dumps(body, sort_keys=True)
-    return {"format": FORMAT, "version": VERSION, "raw data": True, "sha256": _digest(text), "body": text}
+    return document(body, format=FORMAT, version=VERSION, raw=True)
 
 
 def _padded(rows: Any, count: int) -> Any:
@@ -213,7 +223,7 @@ def _padded(rows: Any, count: int) -> Any:
     return np.concatenate([rows, np.zeros((count - len(rows), *rows.shape[1:]), rows.dtype)])
 
 
-def _write(path: Path, document: dict[str, Any]) -> None:
+def write(path: Path, document: dict[str, Any]) -> None:
     """To a new file beside `path`, then in its place, on disk: an interrupted save leaves the old file whole."""
     if path.is_dir():
         raise BadState(f"Expected a file to write to, got the folder {path}.")

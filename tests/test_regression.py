@@ -358,6 +358,10 @@ def test_a_secure_epoch_bandit_says_so_and_a_local_one_refuses():
         assert bandit.closed == 1
         assert bandit.privacy.private and bandit.privacy.epsilon <= 1.0
         assert all(release.grid > 0 for release in bandit.privacy.releases)
+        seeded = kind(
+            dim=2, horizon=600, budget=budget, rewards=(-1.0, 1.0), link="identity", policy=np.random.default_rng(1)
+        )
+        assert len(seeded.privacy.caveats) == len(bandit.privacy.caveats) + 1  # a generator that the caller may know
     for kind in (LocalReweighted, LocalSquareCB):
         with pytest.raises(NotSecure, match="one process"):
             kind(dim=2, horizon=6000, budget=budget, link="identity")

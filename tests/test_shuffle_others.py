@@ -10,6 +10,7 @@ from tacit import Budget, ShuffleGLM, ShuffleLinUCB, Simulated, Spec, environmen
 from tacit.aggregators.shuffle.amplification import amplified, largest_local, local_epsilon
 from tacit.aggregators.shuffle.composed import Sum, calibrate_sums, composed_epsilon
 from tacit.client.shuffle import Client
+from tacit.errors import NotSecure
 from tacit.privacy import gaussian
 from tests.test_fused import compare
 
@@ -46,17 +47,17 @@ def test_composed_sums_keep_the_budget_and_cost_little():
 
 
 def test_algorithm_1_shows_its_parameters_and_its_claim():
-    bandit = ShuffleGLM(dim=5, radius=3.0, horizon=20_000, budget=BUDGET)
+    bandit = ShuffleGLM(dim=5, radius=3.0, horizon=20_000, budget=BUDGET, source=Simulated(0))
     assert bandit.theory["warm_up"] > 1e6 and bandit.theory["lambda_max"] > bandit.theory["lambda"]
     assert bandit.formula_iterations(1000) > 10
     certificate = bandit.privacy
     assert certificate.epsilon <= 1 + 1e-5 and not certificate.private and "31 times" in str(certificate)
-    quoted = ShuffleGLM(dim=5, radius=3.0, horizon=20_000, budget=BUDGET, calibration="paper")
+    quoted = ShuffleGLM(dim=5, radius=3.0, horizon=20_000, budget=BUDGET, calibration="paper", source=Simulated(0))
     assert "quoted" in str(quoted.privacy)
     assert quoted._plans[0, 2] > 0 and quoted.privacy.releases[0].std > 50 * certificate.releases[0].std
     for wrong in ({"link": "identity"}, {"iterations": 0}, {"calibration": "guess"}, {"constants": "guess"}):
         with pytest.raises(ValueError, match="Expected"):
-            ShuffleGLM(**({"dim": 2, "horizon": 100, "budget": BUDGET} | wrong))
+            ShuffleGLM(**({"dim": 2, "horizon": 100, "budget": BUDGET, "source": Simulated(0)} | wrong))
 
 
 def test_weighted_rank_one_matrices_are_apart_by_sqrt_2_at_most():
@@ -73,7 +74,7 @@ def test_weighted_rank_one_matrices_are_apart_by_sqrt_2_at_most():
 
 
 def test_an_unclipped_weight_is_clipped():
-    bandit = ShuffleGLM(dim=2, horizon=100, budget=BUDGET, oracle_kappa_star=50.0)
+    bandit = ShuffleGLM(dim=2, horizon=100, budget=BUDGET, oracle_kappa_star=50.0, source=Simulated(0))
     assert (bandit._plans[1:, 8] == 1 / 50).all()
 
 
@@ -135,4 +136,9 @@ def test_the_l1_norm_behind_the_laplace_noise():
 def test_linear_settings():
     for wrong in ({"horizon": None}, {"variant": "guess"}, {"growth": 0.5}, {"failure": 2.0}):
         with pytest.raises(ValueError, match="Expected"):
-            ShuffleLinUCB(**({"dim": 2, "horizon": 100, "budget": BUDGET} | wrong))
+            ShuffleLinUCB(**({"dim": 2, "horizon": 100, "budget": BUDGET, "source": Simulated(0)} | wrong))
+
+
+def test_algorithm_1_simulates_only_when_told_to():
+    with pytest.raises(NotSecure, match="one process"):
+        ShuffleGLM(dim=2, horizon=100, budget=BUDGET)

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 import numpy as np
-from numpy.random import Generator, default_rng
+from numpy.random import default_rng
 
 from tacit import checks
 from tacit.bandits import epochs, plain
@@ -62,10 +62,12 @@ class JointReweighted(Bandit):
     factor: float = spanner.FACTOR
     schedule: str = "practical"
     source: Any = field(default_factory=Secure)
-    policy: Generator = field(default_factory=default_rng, repr=False)
+    policy: Any = field(default=None, repr=False)  # a Generator; by default fresh, seeded by the operating system
 
     def __post_init__(self) -> None:
         self._link = epochs.check(self)
+        self._policy_given = self.policy is not None
+        self.policy = self.policy or default_rng()
         checks.positive(width=self.width)
         checks.one_of(SCHEDULES, schedule=self.schedule)
         if not self.factor > 1:
@@ -168,6 +170,7 @@ class JointReweighted(Bandit):
             spent=self._asked.costliest() if self.closed else (),
             source=self.source,
             rounds=self.horizon,
+            policy_given=self._policy_given,
         )
         if self.schedule == "practical" or certificate.epsilon is None:
             return certificate

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.random import Generator, default_rng
+from numpy.random import default_rng
 
 from tacit import checks
 from tacit.aggregators.grid import cell_for
@@ -52,10 +52,12 @@ class JointSquareCB(Bandit):
     travel: float = 1.0
     link: str = "identity"
     source: Any = field(default_factory=Secure)
-    policy: Generator = field(default_factory=default_rng, repr=False)
+    policy: Any = field(default=None, repr=False)  # a Generator; by default fresh, seeded by the operating system
 
     def __post_init__(self) -> None:
         self._link = epochs.check(self)
+        self._policy_given = self.policy is not None
+        self.policy = self.policy or default_rng()
         if self._link.bounded:
             raise ValueError(f"Expected link='identity', got {self.link!r}.")
         checks.positive(greed=self.greed, travel=self.travel)
@@ -164,4 +166,5 @@ class JointSquareCB(Bandit):
             spent=self._releases() if self.closed else (),
             source=self.source,
             rounds=self.horizon,
+            policy_given=self._policy_given,
         )

@@ -11,7 +11,7 @@ from numpy.random import Generator, default_rng
 from tacit import checks
 from tacit.aggregators.shuffle.composed import Sum, calibrate_sums, composed_epsilon
 from tacit.aggregators.shuffle.paper import COIN, calibrate_paper
-from tacit.bandits import plain
+from tacit.bandits import epochs, plain
 from tacit.bandits.face import Bandit, Index
 from tacit.checks import Array
 from tacit.kernels.batched import BatchState, batch_learn, batch_rows, batch_weights
@@ -21,7 +21,7 @@ from tacit.kernels.shuffle_glm import shuffle_glm_close, shuffle_glm_rounds
 from tacit.privacy.budget import Budget
 from tacit.privacy.certificate import Certificate, shuffle_certificate
 from tacit.privacy.ledger import ShuffledRelease
-from tacit.privacy.noise import Simulated
+from tacit.privacy.noise import Secure
 
 SILENT = 2.0**20  # grid cells per unit without noise
 
@@ -59,11 +59,12 @@ class ShuffleGLM(Bandit):
     iterations: int | None = 30
     step_scale: float = 2.0
     batches: int | None = None
-    source: Any = field(default_factory=Simulated)
+    source: Any = field(default_factory=Secure)
     policy: Generator = field(default_factory=default_rng, repr=False)
 
     def __post_init__(self) -> None:
         self._link = plain.check(self)
+        epochs.simulated(self.source)
         if not self._link.bounded:
             raise ValueError(f"Expected a logistic or probit link, got {self.link}.")
         checks.one_of(("exact", "paper"), calibration=self.calibration)

@@ -69,14 +69,31 @@ def test_below_is_uniform_and_bounded():
         entropy.below(0, 1)
 
 
-def test_a_forked_child_draws_something_else():
+@pytest.mark.parametrize("count", [4, entropy.SHORT])  # words: of the kernel's, and of OpenSSL's
+def test_a_forked_child_draws_something_else(count):
+    entropy.words(count)
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
-        os.write(write, entropy.words(4).tobytes())
+        os.write(write, entropy.words(count).tobytes()[:32])
         os._exit(0)
     os.waitpid(child, 0)
-    assert os.read(read, 32) != entropy.words(4).tobytes()
+    assert os.read(read, 32) != entropy.words(count).tobytes()[:32]
+
+
+@pytest.mark.parametrize("count", [0, 1, entropy.SHORT, entropy.SHORT + 1, 200_000])
+def test_octets_are_as_many_as_asked_for(count):
+    assert len(entropy.octets(count)) == count
+
+
+def test_long_reads_are_uniform_bytes_with_or_without_openssl(monkeypatch):
+    draws = np.frombuffer(entropy.octets(DRAWS), np.uint8)
+    monkeypatch.setitem(sys.modules, "ssl", None)  # an import of it fails from here on
+    plain = np.frombuffer(entropy.octets(DRAWS), np.uint8)
+    for drawn in (draws, plain):
+        assert misfit(drawn, np.arange(256), np.full(256, 1 / 256)) > ALARM
+        assert misfit(drawn, np.arange(257), np.full(257, 1 / 257)) < ALARM
+    assert (draws != plain).any()
 
 
 def test_sigma_below_one_cell_is_refused():

@@ -3,7 +3,6 @@ operating system's generator, and integers out. Here are their laws; privacy.loc
 
 import functools
 import math
-import os
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
@@ -52,7 +51,7 @@ class Cap:
     def encode(self, vector: Array) -> bytes:
         x = lift(vector / self.radius)
         chance = 0.5 * math.erfc(self.threshold / (UNIT * FINE * math.sqrt(2)))  # that a candidate is inside
-        rows = max(2, math.ceil(0.75 / chance))
+        rows = max(2, math.ceil(0.5 / chance))
         inside: Int16 | None = None
         outside: Int16 | None = None
         while inside is None or outside is None:
@@ -203,11 +202,11 @@ def candidates(rows: int, size: int) -> Int16:
     """Independent numbers in units of 1 / UNIT of the quantised normal law: 16 random bits name one of 2^16 cells of
     equal probability; 16 more cut the outer cells of each side finer."""
     first, outer = tables()
-    bits = np.frombuffer(os.urandom(2 * rows * size), np.uint16)
-    z = first[bits]
+    bits = np.frombuffer(entropy.octets(2 * rows * size), np.uint16)
+    z = first.take(bits)
     at = np.flatnonzero((bits + np.uint16(EDGE)) < 2 * EDGE)  # wraps around: the outer cells of both sides
     if at.size:
-        finer = outer[np.frombuffer(os.urandom(2 * at.size), np.uint16)]
+        finer = outer.take(np.frombuffer(entropy.octets(2 * at.size), np.uint16))
         z[at] = np.where(bits[at] < EDGE, -finer, finer)
     return z.reshape(rows, size)
 

@@ -88,6 +88,16 @@ def test_bad_reports_change_nothing():
         Embedded(made).play(WORLD.block(3))
 
 
+def test_a_choice_that_expires_without_a_reward_is_reported_without_it():
+    bandit = Embedded(server(), pending=3)
+    choices = [bandit.choose(np.eye(3)) for _ in range(3)]
+    bandit.observe(choices[1], 1.0)
+    assert bandit.server.users == 1
+    for users in (2, 2, 3, 4):  # the second choice was answered
+        bandit.choose(np.eye(3))
+        assert bandit.server.users == users
+
+
 def test_the_billboard_holds_public_numbers_only_and_changes_on_a_public_schedule():
     made = server(first=5)
     client = Client(made.billboard())

@@ -54,6 +54,12 @@ class Embedded(Bandit):
     def _learn(self, x: Array, reward: float) -> None:
         self.server._send(self._present().report(x, reward), self._state.transit)
 
+    def _ticket(self, x: Array) -> int:
+        slot = (self.choices + 1) % self.pending
+        if self._tickets.ids[slot]:  # a reward that never came: its device sends a report without it
+            self.server._send(self._present().report(self._tickets.features[slot], None), self._state.transit)
+        return super()._ticket(x)
+
     def _play(self, block: Block) -> None:
         self.server._play(block, self._state.transit)
         self._state.counts[0] += np.count_nonzero(block.index >= 0)

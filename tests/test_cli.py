@@ -63,7 +63,7 @@ def test_privacy():
         (["simulate", "joint-lin-ucb", "--env", "ball", "--epsilon", "x"], "Expected epsilon"),
         (
             ["simulate", "joint-lin-ucb", "--env", "ball", "--delta", "1"],
-            "Expected delta in (0, 1), got 1.0.",
+            "Expected delta in [0, 1), got 1.0.",
         ),
         (["simulate", "lin-ucb", "--env", "ball", "--runs", "0"], "Expected runs"),
         (["reproduce", "table99"], "Expected a reproduction named"),

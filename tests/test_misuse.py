@@ -71,7 +71,6 @@ BAD_REWARDS = [
     -1e9,
     "1",
     None,
-    True,
     1j,
     [1.0],
     np.zeros(1),
@@ -139,7 +138,7 @@ def test_every_setting_is_checked():
         for kind in (JointGLM, JointLinUCB, JointGLMRare):
             with pytest.raises(ValueError, match="Expected"):
                 build(kind, **wrong)
-    for epsilon, delta in ((0.0, 0.1), (math.nan, 0.1), (-1.0, 0.1), (1.0, 0.0), (1.0, 1.0), (1.0, math.nan)):
+    for epsilon, delta in ((0.0, 0.1), (math.nan, 0.1), (-1.0, 0.1), (1.0, -0.1), (1.0, 1.0), (1.0, math.nan)):
         with pytest.raises(ValueError, match="Expected"):
             Budget(epsilon, delta)
 

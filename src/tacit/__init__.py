@@ -9,6 +9,7 @@ Estimators and policies see only released statistics: the privacy argument can b
 Names are loaded when they are first used, so that a device can import its own small part alone.
 """
 
+import difflib
 import importlib
 from typing import TYPE_CHECKING, Any
 
@@ -108,7 +109,10 @@ def __getattr__(name: str) -> Any:
         for home in map(importlib.import_module, HOMES):
             if name in vars(home):
                 return vars(home)[name]
-    raise AttributeError(f"Expected one of {', '.join(__all__)} in tacit, got {name!r}.")
+    near = difflib.get_close_matches(name, __all__)
+    raise AttributeError(
+        f"Expected a name in tacit, got {name!r}." + f" Did you mean {' or '.join(near)}?" * bool(near)
+    )
 
 
 def __dir__() -> list[str]:

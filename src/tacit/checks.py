@@ -1,7 +1,8 @@
 """Checks of what comes in: they say what was expected and what came, never the value of a context or a reward."""
 
+import difflib
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +34,12 @@ def probability(**values: float) -> None:
             raise ValueError(f"Expected {name} in (0, 1), got {value!r}.")
 
 
+def below_one(**values: float) -> None:
+    for name, value in values.items():
+        if not (_number(value) and 0 <= value < 1):
+            raise ValueError(f"Expected {name} in [0, 1), got {value!r}.")
+
+
 def one_of(choices: Sequence[str], **values: object) -> None:
     for name, value in values.items():
         if value not in choices:
@@ -41,8 +48,18 @@ def one_of(choices: Sequence[str], **values: object) -> None:
 
 def interval(**values: tuple[float, float]) -> None:
     for name, value in values.items():
-        if not (len(value) == 2 and all(map(_number, value)) and -math.inf < value[0] < value[1] < math.inf):
+        pair = isinstance(value, tuple | list) and len(value) == 2 and all(map(_number, value))
+        if not (pair and -math.inf < value[0] < value[1] < math.inf):
             raise ValueError(f"Expected {name} to be a pair low < high of finite numbers, got {value!r}.")
+
+
+def name(what: str, given: str, known: Iterable[str]) -> None:
+    """ValueError unless `given` is one of the known names, with those that look like it as a hint."""
+    names = list(known)
+    if given not in names:
+        near = difflib.get_close_matches(given, names)
+        hint = f" Did you mean {' or '.join(near)}?" if near else ""
+        raise ValueError(f"Expected {what} named {', '.join(names)}, got {given!r}.{hint}")
 
 
 def _number(value: object) -> bool:

@@ -14,7 +14,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-from tacit import __version__, environments
+from tacit import __version__, checks, environments
 from tacit.bandits import (
     GLMUCB,
     GLOC,
@@ -170,8 +170,7 @@ def reproduce_command(
     """A paper's table or figure, ours beside theirs, and a check of what the paper says in words."""
     from tacit import reproductions
 
-    if name not in reproductions.NAMES:
-        fail(f"Expected a reproduction named {', '.join(reproductions.NAMES)}, got {name!r}.")
+    checks.name("a reproduction", name, reproductions.NAMES)
     folder = out or Path("out") / (name + ("-quick" if quick else ""))
     with progress(name) as report:
         outcome = reproductions.run(name, quick=quick, runs=runs, out=folder, progress=report)
@@ -191,8 +190,7 @@ def bench_command(
     noise, bits and time of the shuffled sum (shuffle)."""
     from tacit import bench
 
-    if what not in bench.NAMES:
-        fail(f"Expected a bench named {', '.join(bench.NAMES)}, got {what!r}.")
+    checks.name("a bench", what, bench.NAMES)
     with progress(f"bench {what}") as report:
         rows, text = bench.run(what, report)
     if as_json:
@@ -298,8 +296,7 @@ class progress:
 def parse_bandit(text: str, epsilons: list[float], delta: float) -> list[Spec]:
     """BANDIT[:key=value,...], once for each budget if it takes one; epsilon= and delta= override."""
     name, options = split(text)
-    if name not in BANDITS:
-        raise ValueError(f"Expected a bandit named {', '.join(BANDITS)}, got {name!r}.")
+    checks.name("a bandit", name, BANDITS)
     kind = BANDITS[name]
     fields = {f.name for f in dataclasses.fields(kind)}
     own_epsilon, own_delta = options.pop("epsilon", None), options.pop("delta", None)
@@ -316,8 +313,7 @@ def parse_bandit(text: str, epsilons: list[float], delta: float) -> list[Spec]:
 def parse_environment(text: str, given: dict[str, Any]) -> Environment:
     """ENV[:key=value,...]; options of the command line hold where the text says nothing."""
     name, options = split(text)
-    if name not in ENVIRONMENTS:
-        raise ValueError(f"Expected an environment named {', '.join(ENVIRONMENTS)}, got {name!r}.")
+    checks.name("an environment", name, ENVIRONMENTS)
     kind = ENVIRONMENTS[name]
     values = {key: value for key, value in given.items() if value is not None}
     values |= {key: convert(kind, key, value) for key, value in options.items()}

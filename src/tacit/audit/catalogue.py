@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
+from tacit import checks
 from tacit.audit.attack import Attack
 from tacit.audit.attacks_bandits import bandit_attacks
 from tacit.audit.attacks_discrete import discrete_attacks
@@ -44,6 +45,5 @@ def named(names: Sequence[str]) -> tuple[Attack, ...]:
     """The attacks of these names, all for none."""
     attacks = {attack.name: attack for attack in all_attacks()}
     for name in names:
-        if name not in attacks:
-            raise ValueError(f"Expected an attack named {', '.join(attacks)}, got {name!r}.")
+        checks.name("an attack", name, attacks)
     return tuple(attacks[name] for name in names) if names else tuple(attacks.values())

@@ -30,6 +30,8 @@ class Embedded(Bandit):
     server: Server
 
     def __init__(self, server: Server, *, pending: int = 100_000) -> None:
+        if not isinstance(server, Server):
+            raise ValueError(f"Expected a server of the shuffle or local model, got {type(server).__name__}.")
         self.server = server
         self.dim, self.horizon, self.rewards, self.pending = server.dim, server.horizon, server.rewards, pending
         self._at = -1

@@ -10,6 +10,7 @@ from tacit.aggregators import queries
 from tacit.bandits.face import Index
 from tacit.errors import NotSecure
 from tacit.links import Link
+from tacit.privacy import settings
 
 FOREVER = 2**60  # where the last epoch ends
 
@@ -26,7 +27,8 @@ def length(boundaries: Index, epoch: int) -> int:
 
 
 def check(bandit: Any) -> Link:
-    """Checks dim, horizon, radius, rewards and first; returns the link."""
+    """Checks the settings that all have; returns the link."""
+    settings.check(bandit)
     checks.positive_int(dim=bandit.dim, first=bandit.first)
     bandit.dim = int(bandit.dim)
     if bandit.horizon is None:

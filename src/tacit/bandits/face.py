@@ -310,7 +310,7 @@ class Bandit(ABC):
 
     def _problem(self, reward: float) -> str | None:
         low, high = self.rewards
-        if isinstance(reward, bool) or not isinstance(reward, int | float | np.integer | np.floating):
+        if not isinstance(reward, int | float | np.bool_ | np.integer | np.floating):
             return f"Expected a reward that is a number, got {type(reward).__name__}."
         try:
             inside = low <= float(reward) <= high and abs(float(reward)) < math.inf

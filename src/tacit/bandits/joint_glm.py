@@ -24,7 +24,7 @@ from tacit.kernels.glm import Posterior
 from tacit.kernels.rounds import BOUNDARY, CHOICES, GLMState, glm_rounds, next_boundary
 from tacit.links import Link
 from tacit.policies import thompson
-from tacit.privacy import gaussian, ledger
+from tacit.privacy import gaussian, ledger, settings
 from tacit.privacy.budget import Budget
 from tacit.privacy.certificate import Certificate, joint_certificate
 from tacit.privacy.ledger import GaussianRelease
@@ -69,6 +69,7 @@ class JointGLM(Bandit):
     policy: Generator | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
+        settings.check(self)
         checks.positive_int(dim=self.dim)
         self.dim = int(self.dim)
         if self.first is not None:

@@ -38,7 +38,7 @@ from tacit.kernels.rare import (
     uncertain,
 )
 from tacit.kernels.rare_rounds import rare_rounds
-from tacit.privacy import gaussian, ledger
+from tacit.privacy import gaussian, ledger, settings
 from tacit.privacy.budget import Budget
 from tacit.privacy.certificate import Certificate, joint_certificate, plain_certificate
 from tacit.privacy.ledger import GaussianRelease
@@ -105,6 +105,7 @@ class JointGLMRare(Bandit):
     source: Any = field(default_factory=Secure)
 
     def __post_init__(self) -> None:
+        settings.check(self)
         checks.positive_int(dim=self.dim, horizon=self.horizon, iterations=self.iterations)
         self.dim, self.horizon, self.iterations = int(self.dim), int(self.horizon or 0), int(self.iterations)
         checks.positive(radius=self.radius, step=self.step)

@@ -19,7 +19,7 @@ from tacit.estimators import ridge
 from tacit.kernels.block import Block
 from tacit.kernels.rounds import BOUNDARY, CHOICES, JointState, joint_rounds, next_boundary
 from tacit.policies import ucb
-from tacit.privacy import gaussian, ledger
+from tacit.privacy import gaussian, ledger, settings
 from tacit.privacy.budget import Budget
 from tacit.privacy.certificate import Certificate, joint_certificate
 from tacit.privacy.ledger import Release, RepeatedRelease
@@ -67,6 +67,7 @@ class JointLinUCB(Bandit):
     source: Any = field(default_factory=Secure)
 
     def __post_init__(self) -> None:
+        settings.check(self)
         if self.horizon is None:
             raise ValueError("Expected a horizon (see tacit.Anytime for a bandit without one), got none.")
         checks.positive_int(dim=self.dim, horizon=self.horizon, first=self.first)

@@ -95,6 +95,8 @@ class LocalServer(Server):
             del self._seen[next(iter(self._seen))]
 
     def _decode(self, report: bytes) -> Array:
+        if not isinstance(report, bytes):
+            raise ValueError(f"Expected the bytes of a report, got {type(report).__name__}.")
         kind, skip = report[:1], 1 if self.simulated else 1 + ID
         if kind not in (SENT, SIMULATED) or (kind == SIMULATED) != self.simulated:
             raise ValueError("Expected a report of a device at this server's billboard, got another.")

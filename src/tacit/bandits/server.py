@@ -17,6 +17,7 @@ from tacit.bandits import server_file
 from tacit.client.device import Device
 from tacit.client.randomness import Randomness, Seeded, System
 from tacit.kernels.block import Block
+from tacit.privacy import settings
 from tacit.privacy.budget import Budget
 from tacit.privacy.certificate import Certificate
 from tacit.privacy.noise import Simulated
@@ -41,6 +42,7 @@ class Server(ABC):
 
     def __post_init__(self) -> None:
         """A subclass calls this first, and `self._state = self.init()` when its plan is made."""
+        settings.check_server(self)
         checks.positive_int(dim=self.dim)
         self.dim = int(self.dim)
         if self.horizon is not None:
@@ -123,6 +125,14 @@ class Server(ABC):
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("Expected save and load for a server, got pickle or copy.")
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name in ("choose", "choose_many"):
+            raise AttributeError(
+                "Expected devices to choose, Client(server.billboard()).choose(arms), or "
+                "Embedded(server).choose(arms): a server sees no arms."
+            )
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _noise(self) -> Randomness:
         """Where the noise of a device comes from."""

@@ -18,6 +18,7 @@ from tacit.kernels.batched import BatchState, batch_learn, batch_rows, batch_wei
 from tacit.kernels.block import Block
 from tacit.kernels.rounds import BOUNDARY, CHOICES
 from tacit.kernels.shuffle_glm import shuffle_glm_close, shuffle_glm_rounds
+from tacit.privacy import settings
 from tacit.privacy.budget import Budget
 from tacit.privacy.certificate import Certificate, shuffle_certificate
 from tacit.privacy.ledger import ShuffledRelease
@@ -63,6 +64,7 @@ class ShuffleGLM(Bandit):
     policy: Generator = field(default_factory=default_rng, repr=False)
 
     def __post_init__(self) -> None:
+        settings.check(self)
         self._link = plain.check(self)
         epochs.simulated(self.source)
         if not self._link.bounded:

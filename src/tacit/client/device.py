@@ -76,6 +76,8 @@ class Device(ABC):
 
     def randomize(self, choice: Picked, reward: float | None) -> bytes:
         """The report for the server: the same bytes however often it is asked for."""
+        if not isinstance(choice, Picked):
+            raise ValueError(f"Expected what choose returned, got {type(choice).__name__}.")
         if not choice._report:
             if reward is not None:
                 problem = reward_problem(reward, self.rewards)
@@ -108,7 +110,7 @@ def check_arms(arms: object, dim: int) -> Array:
 
 def reward_problem(reward: object, rewards: tuple[float, float]) -> str | None:
     low, high = rewards
-    if isinstance(reward, bool) or not isinstance(reward, int | float | np.integer | np.floating):
+    if not isinstance(reward, int | float | np.bool_ | np.integer | np.floating):
         return f"Expected a reward that is a number, got {type(reward).__name__}."
     try:
         inside = low <= float(reward) <= high and math.isfinite(reward)

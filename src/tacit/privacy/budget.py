@@ -10,7 +10,7 @@ from tacit import checks
 class Budget:
     """(epsilon, delta) for replacing one user: one round's whole arm set and reward.
 
-    epsilon = math.inf asks for the same code without noise."""
+    epsilon = math.inf asks for the same code without noise; delta = 0 for pure epsilon, which the local model has."""
 
     epsilon: float
     delta: float
@@ -18,4 +18,9 @@ class Budget:
     def __post_init__(self) -> None:
         if self.epsilon != math.inf:
             checks.positive(epsilon=self.epsilon)
-        checks.probability(delta=self.delta)
+        checks.below_one(delta=self.delta)
+
+    def needs_delta(self, what: str) -> None:
+        """For a mechanism that has no pure epsilon."""
+        if self.delta == 0 and self.epsilon < math.inf:
+            raise ValueError(f"Expected delta above 0, which {what} needs, got 0.")

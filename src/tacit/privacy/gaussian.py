@@ -63,6 +63,7 @@ def epsilon(mu: float, at: float) -> float:
 
 def mu(budget: Budget) -> float:
     """The largest mu whose curve passes at or below the budget (inf without privacy), rounded down likewise."""
+    budget.needs_delta("Gaussian noise")
     if budget.epsilon == math.inf:
         return math.inf
     low, high = 0.0, 1.0

@@ -118,7 +118,7 @@ def best(budget: Budget, *, sensitivity: float, radius: float, size: int, kind: 
     if kind == "hemisphere":
         return cap(budget.epsilon, radius, size, 0.5)
     first = cap(budget.epsilon, radius, size)
-    if kind == "cap":
+    if kind == "cap" or budget.delta == 0:
         return first
     second = lattice(budget, sensitivity, size)
     return first if first.scale <= second.sigma else second

@@ -18,6 +18,7 @@ from tacit.arms import TOLERANCE
 from tacit.checks import Array
 from tacit.contribution_reweighted import link_means
 from tacit.estimators.reweighted import Fit
+from tacit.privacy import settings
 from tacit.privacy.budget import Budget
 from tacit.privacy.certificate import Certificate, joint_certificate
 from tacit.privacy.noise import Secure
@@ -42,6 +43,7 @@ class Regressor(ABC):
     source: Any = field(default_factory=Secure)
 
     def __post_init__(self) -> None:
+        settings.check(self)
         checks.positive(radius=self.radius)
         checks.interval(targets=self.targets)
         checks.one_of(MODELS, model=self.model)

@@ -32,6 +32,7 @@ def largest_local(users: int, delta: float) -> float:
 def local_epsilon(budget: Budget, users: int) -> float:
     """The largest local epsilon whose shuffled reports keep the budget by the bound above. Refuses a batch so small
     that the bound does not hold: published code assumes it there all the same."""
+    budget.needs_delta("a shuffled sum")
     top = largest_local(users, budget.delta)
     if top <= 0 or amplified(min(top, budget.epsilon), users, budget.delta) >= min(top, budget.epsilon):
         raise ValueError(

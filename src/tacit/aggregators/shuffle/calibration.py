@@ -92,7 +92,7 @@ def epsilon(plan: Plan, delta: float, reported: int | None = None) -> float:
     inf if none can be shown."""
     count = plan.users if reported is None else reported
     trials = count * plan.trials
-    if trials < FEWEST:
+    if trials < FEWEST or delta <= 0:
         return math.inf
 
     def enough(at: float) -> bool:
@@ -127,6 +127,7 @@ def calibrate(
 ) -> Plan:
     """The plan with the fewest bits whose noise is at most SLACK times a trusted curator's, for vectors of norm at
     most `norm`; private as long as `honest` users take part honestly (by default a share 1 - dropout)."""
+    budget.needs_delta("a shuffled sum")
     checks.positive_int(users=users, size=size)
     checks.positive(sensitivity=sensitivity, norm=norm)
     if not 0 <= dropout < 1:

@@ -32,6 +32,7 @@ def calibrate_sums(budget: Budget, *, users: int, sums: Sequence[Sum]) -> list[P
     moves by less than 1 more). Gaussian mechanisms chosen adaptively compose: their squared mu add up (Dong, Roth & Su
     2019), and so does step 3, whose factors bound every density ratio whatever was chosen. So with
     ((W_j + sqrt m_j) / s)^2 = share_j mu^2 / times_j, shares adding to 1, delta_R(eps_G) is delta_Gauss(eps_G; mu)."""
+    budget.needs_delta("a shuffled sum")
     trials = math.ceil(TRIALS / users)
     total = sum(part.size * part.times for part in sums)
     mu = _mu(budget, trials * users, total)

@@ -45,6 +45,7 @@ def calibrate_paper(budget: Budget, *, users: int, dim: int, sensitivity: float,
     report twice. The sensitivity of a matrix is stated in operator norm, which Gaussian-like noise does not answer to:
     the Frobenius norm of the difference of two rank-one matrices of norm Delta is up to sqrt 2 Delta. Its constant is
     so large that this does not matter."""
+    budget.needs_delta("a shuffled sum")
     checks.positive_int(users=users, dim=dim)
     checks.positive(sensitivity=sensitivity)
     if budget.epsilon > LARGEST_EPSILON:

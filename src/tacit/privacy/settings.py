@@ -1,0 +1,40 @@
+"""What a budget, a source of noise and a policy's generator must be: a mix-up is named before anything is made."""
+
+from typing import Any
+
+from numpy.random import Generator
+
+from tacit.privacy.budget import Budget
+from tacit.privacy.noise import Simulated
+
+
+def check(owner: Any) -> None:
+    """The settings of a joint bandit or a regressor, or ValueError."""
+    _budget(owner.budget)
+    owner.budget.needs_delta(type(owner).__name__)
+    if not isinstance(getattr(owner.source, "private", None), bool):
+        raise ValueError(f"Expected source to be Secure() or Simulated(seed), got {type(owner.source).__name__}.")
+    _policy(getattr(owner, "policy", None))
+
+
+def check_server(owner: Any) -> None:
+    """The settings of a server, whose devices have the noise, or ValueError."""
+    _budget(owner.budget)
+    if not isinstance(owner.source, Simulated | None):
+        raise ValueError(
+            "Expected source to be None (devices draw from their operating system) or, in simulation, "
+            f"Simulated(seed), got {type(owner.source).__name__}."
+        )
+    _policy(owner.policy)
+
+
+def _budget(given: object) -> None:
+    if not isinstance(given, Budget):
+        raise ValueError(
+            f"Expected budget to be a Budget, e.g. Budget(epsilon=1.0, delta=1e-6), got {type(given).__name__}."
+        )
+
+
+def _policy(given: object) -> None:
+    if not isinstance(given, Generator | None):
+        raise ValueError(f"Expected policy to be None or a NumPy Generator, got {type(given).__name__}.")

@@ -1,6 +1,8 @@
 """The claim, with all that it rests on: for a lawyer, a statistician and a program."""
 
+import itertools
 import math
+import textwrap
 
 import msgspec
 
@@ -10,6 +12,7 @@ from tacit.privacy.noise import Source
 
 UNIT = "one user: one round's whole arm set and reward"
 RELATION = "replace one user by another whose request is valid; later users may be chosen adaptively"
+COLUMNS = 100  # of the printed certificate
 GROUPS = (2, 5, 10)  # rounds of one person for which a certificate that protects single rounds says what epsilon is
 
 
@@ -61,12 +64,14 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
             rows += [("a person's", ", ".join(f"{k} rounds: epsilon {e:.4g}" for k, e in self.group.items()))] * bool(
                 self.group
             )
-        lines += [f"  {name:<14}{text}" for name, text in rows]
-        for release in self.releases:
-            lines += ["", f"  {release.name}: {release.statistic}"]
-            lines += [f"    {name:<22}{text}" for name, text in _details(release)]
+        lines += [_wrapped(f"  {name:<14}", text) for name, text in rows]
+        for (statistic, details), group in itertools.groupby(self.releases, lambda r: (r.statistic, _details(r))):
+            names = [release.name for release in group]
+            title = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}, {len(names)} alike"
+            lines += ["", _wrapped("  ", f"{title}: {statistic}")]
+            lines += [_wrapped(f"    {name:<22}", text) for name, text in details]
         if self.caveats:
-            lines += ["", "  caveats"] + [f"    - {caveat}" for caveat in self.caveats]
+            lines += ["", "  caveats"] + [_wrapped("    - ", caveat) for caveat in self.caveats]
         return "\n".join(lines)
 
 
@@ -164,7 +169,7 @@ def shuffle_certificate(
         delta=budget.delta,
         budget=budget.epsilon,
         spent=spent,
-        source="simulated" if simulated else "each device's operating system: exact integers",
+        source="simulated" if simulated else "each device's cryptographic generator: exact integers",
         releases=(release,),
         caveats=tuple(listed),
     )
@@ -201,7 +206,7 @@ def local_certificate(
         budget=budget.epsilon,
         spent=spent,
         relation="replace one user",
-        source="simulated" if simulated else "each device's operating system: exact integers",
+        source="simulated" if simulated else "each device's cryptographic generator: exact integers",
         releases=(release,),
         caveats=tuple(notes),
     )
@@ -225,6 +230,10 @@ def _holds(private: bool, caveats: bool) -> str:
     if not private:
         return "experiments only: see the caveats"
     return "people's data, but see the caveats" if caveats else "people's data"
+
+
+def _wrapped(head: str, text: str) -> str:
+    return textwrap.fill(text, COLUMNS, initial_indent=head, subsequent_indent=" " * len(head))
 
 
 def _details(release: Release) -> list[tuple[str, str]]:

@@ -278,16 +278,17 @@ def write_json(document: Any) -> None:
 
 
 class progress:
-    """A bar with an estimate, on standard error."""
+    """A bar with an estimate, on standard error; until it moves, it says why it may not."""
 
     def __init__(self, title: str) -> None:
         columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
         self.bar = Progress(*columns, console=errors, transient=True)
-        self.task = self.bar.add_task(title, total=1.0)
+        self.title = title
+        self.task = self.bar.add_task(f"{title}: compiling kernels that are new", total=1.0)
 
     def __enter__(self) -> Callable[[float], None]:
         self.bar.start()
-        return lambda share: self.bar.update(self.task, completed=share)
+        return lambda share: self.bar.update(self.task, completed=share, description=self.title)
 
     def __exit__(self, *_: object) -> None:
         self.bar.stop()

@@ -43,7 +43,7 @@ def to_text(table: Table, width: int | None = None) -> str:
 
 
 def number(value: float | None) -> str:
-    """Four significant digits, or a dash."""
+    """As many decimals as its size deserves, or a dash."""
     if value is None:
         return "–"
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+    return f"{value:,.{0 if abs(value) >= 1000 else 1 if abs(value) >= 1 else 3}f}"

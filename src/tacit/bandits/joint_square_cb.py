@@ -1,36 +1,23 @@
 """Linear bandits whose regret does not depend on the dimension, under joint privacy."""
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
-import numpy as np
-from numpy.random import default_rng
-
-from tacit import checks
 from tacit.aggregators.grid import cell_for
 from tacit.aggregators.queries import rounded_sensitivity, sigma_on, with_noise
 from tacit.bandits import epochs
-from tacit.bandits.face import Bandit, Index
-from tacit.bandits.turn import shown
+from tacit.bandits.square_cb import EPOCH, SquareCB
 from tacit.checks import Array
-from tacit.estimators import descent
 from tacit.kernels.block import Block
 from tacit.kernels.rounds import BOUNDARY, CHOICES
 from tacit.kernels.squarecb import SquareState, gradient_step, square_rounds
-from tacit.policies import squarecb
-from tacit.privacy import gaussian, ledger
-from tacit.privacy.budget import Budget
+from tacit.privacy import gaussian
 from tacit.privacy.certificate import Certificate, joint_certificate
 from tacit.privacy.ledger import GaussianRelease
-from tacit.privacy.noise import Secure
-
-EPOCH = 3
 
 
 @dataclass(kw_only=True, eq=False)
-class JointSquareCB(Bandit):
+class JointSquareCB(SquareCB):
     """Epochs of doubling length. Within an epoch: arms by inverse-gap weighting on the last released estimate, and one
     gradient step for each reward, on an iterate that nobody sees. At its end that iterate is released with noise.
 
@@ -44,35 +31,8 @@ class JointSquareCB(Bandit):
     vectors; R = radius; the journey's length and gamma = greed sqrt(K) / error have practical constants.
     """
 
-    budget: Budget
-    radius: float = 1.0
-    rewards: tuple[float, float] = (-1.0, 1.0)
-    first: int = 200
-    greed: float = 8.0
-    travel: float = 1.0
-    link: str = "identity"
-    source: Any = field(default_factory=Secure)
-    policy: Any = field(default=None, repr=False)  # a Generator; by default fresh, seeded by the operating system
-
-    def __post_init__(self) -> None:
-        self._link = epochs.check(self)
-        self._policy_given = self.policy is not None
-        self.policy = self.policy or default_rng()
-        if self._link.bounded:
-            raise ValueError(f"Expected link='identity', got {self.link!r}.")
-        checks.positive(greed=self.greed, travel=self.travel)
-        assert self.horizon is not None
-        self._ends = epochs.ends(self.first, self.horizon)
+    def _check_source(self) -> None:
         epochs.few_enough(self, self._ends)
-        self._unit = max(map(abs, self.rewards))
-        self._clip = self.radius / self._unit
-        self.epsilon = ledger.check(self._releases(), self.budget)
-        super().__post_init__()
-
-    @property
-    def sensitivity(self) -> float:
-        """Of the last iterate, for steps of length 1."""
-        return 2 * (self._clip + 1)
 
     def _releases(self) -> tuple[GaussianRelease, ...]:
         statistic = "the last iterate of an epoch, in units of its step"
@@ -83,22 +43,10 @@ class JointSquareCB(Bandit):
 
     def _journey(self, epoch: int) -> tuple[float, float]:
         """(eta, error) of that epoch: public."""
-        length = epochs.length(self._ends, epoch) if epoch + 1 < len(self._ends) else int(self._ends[-2])
-        noise = self._releases()[0].sigma / length
-        variance = ((self.rewards[1] - self.rewards[0]) / (2 * self._unit)) ** 2
-        plan = descent.journey(length, radius=self._clip, noise=noise, variance=variance, travel=self.travel)
+        length, plan = self._planned(epoch, 1.0)
         return min(plan.length / length, 1.0), plan.error
 
-    # the algorithm
-
-    def init(self) -> SquareState:
-        d = self.dim
-        state = SquareState(np.zeros(4, np.int64), np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(3))
-        self._open(state)
-        return state
-
     def _open(self, state: SquareState) -> None:
-        """Start the next epoch."""
         epoch = int(state.counts[EPOCH])
         state.theta[:] = 0.0
         state.counts[BOUNDARY] = self._ends[epoch]
@@ -114,13 +62,6 @@ class JointSquareCB(Bandit):
             state.counts[EPOCH] += 1
             self._open(state)
 
-    def _pick(self, features: Array) -> Index:
-        return squarecb.choose_many(self.policy, features, self._state.played, float(self._state.numbers[0]))
-
-    def _propensity(self, features: Array, index: int) -> Callable[[], float]:
-        chance = float(squarecb.propensities(features, self._state.played, float(self._state.numbers[0]))[index])
-        return lambda: chance
-
     def _learn(self, x: Array, reward: float) -> None:
         gradient_step(x, reward / self._unit, float(self._state.numbers[1]), self._clip, self._state.theta)
 
@@ -130,30 +71,6 @@ class JointSquareCB(Bandit):
             self._advance()
             settings = self._unit, self._clip, False
             played = square_rounds(self.policy, self.policy, block, self._state, *settings, played)
-
-    def _plan_numbers(self) -> list[float]:
-        return [self._releases()[0].mu, self._unit]
-
-    @property
-    def _steps(self) -> int:
-        return self.closed
-
-    @property
-    def _due(self) -> bool:
-        return bool(self._state.counts[CHOICES] >= self._state.counts[BOUNDARY])
-
-    # what may be shown
-
-    @property
-    def closed(self) -> int:
-        """Epochs closed so far."""
-        return int(self._state.counts[EPOCH])
-
-    @property
-    @shown
-    def theta(self) -> Array:
-        """The released estimate that arms are chosen by."""
-        return np.asarray(self._state.played * self._unit)
 
     @property
     def privacy(self) -> Certificate:

@@ -67,7 +67,7 @@ def test_bad_masks(mask):
 
 
 @pytest.mark.parametrize("bandit", both(), ids=["joint", "plain"])
-@pytest.mark.parametrize("reward", [1.5, -2, math.nan, math.inf, "1", None, True])
+@pytest.mark.parametrize("reward", [1.5, -2, math.nan, math.inf, "1", None])
 def test_bad_rewards(bandit, reward):
     choice = bandit.choose(ARMS)
     before = fingerprint(bandit)

@@ -187,7 +187,7 @@ def bench_command(
     as_json: Json = False,
 ) -> None:
     """Side by side with peers and limits: microseconds a round (speed), noise of each mechanism (noise),
-    noise, bits and time of the shuffled sum (shuffle)."""
+    noise, bits and time of the shuffled sum (shuffle), noise and time of devices' reports (local)."""
     from tacit import bench
 
     checks.name("a bench", what, bench.NAMES)

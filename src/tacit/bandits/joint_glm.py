@@ -28,7 +28,7 @@ from tacit.privacy import gaussian, ledger, settings
 from tacit.privacy.budget import Budget
 from tacit.privacy.certificate import Certificate, joint_certificate
 from tacit.privacy.ledger import GaussianRelease
-from tacit.privacy.noise import Secure, Simulated
+from tacit.privacy.noise import Secure, generator_of
 
 FARTHEST = 10**12  # choices that the schedule is planned for where there is no horizon
 
@@ -161,11 +161,9 @@ class JointGLM(Bandit):
         self.aggregator.absorb(self._state.prefix, add)
 
     def _play(self, block: Block) -> None:
-        if not isinstance(self.source, Simulated):
-            raise ValueError("Expected simulated noise for a simulated block of rounds, got another source.")
         glm_rounds(
             self.policy,
-            self.source.generator,
+            generator_of(self.source),
             block,
             self._state,
             self.aggregator.law,

@@ -42,7 +42,7 @@ from tacit.privacy import gaussian, ledger, settings
 from tacit.privacy.budget import Budget
 from tacit.privacy.certificate import Certificate, joint_certificate, plain_certificate
 from tacit.privacy.ledger import GaussianRelease
-from tacit.privacy.noise import Secure, Simulated
+from tacit.privacy.noise import Secure, generator_of
 
 TIMINGS = ("strict", "published")
 LEAK = (
@@ -292,10 +292,8 @@ class JointGLMRare(Bandit):
         return rows
 
     def _play(self, block: Block) -> None:
-        if not isinstance(self.source, Simulated):
-            raise ValueError("Expected simulated noise for a simulated block of rounds, got another source.")
         rare_rounds(
-            self.source.generator,
+            generator_of(self.source),
             block,
             self._state,
             self._rule,

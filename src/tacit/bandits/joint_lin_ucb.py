@@ -23,7 +23,7 @@ from tacit.privacy import gaussian, ledger, settings
 from tacit.privacy.budget import Budget
 from tacit.privacy.certificate import Certificate, joint_certificate
 from tacit.privacy.ledger import Release, RepeatedRelease
-from tacit.privacy.noise import Secure, Simulated
+from tacit.privacy.noise import Secure, generator_of
 from tacit.statistics import Statistics
 
 NOISES = ("gaussian", "wishart", "wishart-unshifted")
@@ -221,10 +221,8 @@ class JointLinUCB(Bandit):
         self.aggregator.absorb(self._state.prefix, functools.partial(self.contribution.add, x, reward))
 
     def _play(self, block: Block) -> None:
-        if not isinstance(self.source, Simulated):
-            raise ValueError("Expected simulated noise for a simulated block of rounds, got another source.")
         joint_rounds(
-            self.source.generator,
+            generator_of(self.source),
             block,
             self._state,
             self.aggregator.law,

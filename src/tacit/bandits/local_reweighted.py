@@ -23,7 +23,7 @@ from tacit.matrices import root
 from tacit.policies import spanner
 from tacit.privacy.budget import Budget
 from tacit.privacy.certificate import Certificate, joint_certificate
-from tacit.privacy.noise import Secure, Simulated
+from tacit.privacy.noise import Secure, generator_of
 from tacit.regression.glm import ReweightedGLM
 from tacit.regression.linear import ReweightedLinear
 
@@ -162,14 +162,12 @@ class LocalReweighted(Bandit):
         add_report(x, r, self._link.code, self._contribution.radius, self._state, noise)
 
     def _play(self, block: Block) -> None:
-        if not isinstance(self.source, Simulated):
-            raise ValueError("Expected simulated noise for a simulated block of rounds, got another source.")
         played = 0
         while played < len(block.noise):
             self._advance()
             played = report_rounds(
                 self.policy,
-                self.source.generator,
+                generator_of(self.source),
                 block,
                 self._state,
                 epochs.bounds(self.rewards),

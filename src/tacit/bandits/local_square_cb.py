@@ -14,7 +14,7 @@ from tacit.kernels.squarecb import SquareState, add_gradient, square_rounds
 from tacit.privacy import gaussian
 from tacit.privacy.certificate import Certificate, joint_certificate
 from tacit.privacy.ledger import GaussianRelease
-from tacit.privacy.noise import Simulated
+from tacit.privacy.noise import generator_of
 
 BATCH = 2
 
@@ -78,13 +78,11 @@ class LocalSquareCB(SquareCB):
         add_gradient(x, reward / self._unit, self._clip, self._state, self.source.rows(1, self.dim, law)[0])
 
     def _play(self, block: Block) -> None:
-        if not isinstance(self.source, Simulated):
-            raise ValueError("Expected simulated noise for a simulated block of rounds, got another source.")
         played = 0
         while played < len(block.noise):
             self._advance()
             settings = self._unit, self._clip, True
-            played = square_rounds(self.policy, self.source.generator, block, self._state, *settings, played)
+            played = square_rounds(self.policy, generator_of(self.source), block, self._state, *settings, played)
 
     @property
     def privacy(self) -> Certificate:

@@ -57,6 +57,13 @@ class Simulated:
         return "Simulated()"
 
 
+def generator_of(source: Source) -> Generator:
+    """Of simulated noise: fused loops draw it themselves."""
+    if not isinstance(source, Simulated):
+        raise ValueError("Expected simulated noise for a simulated block of rounds, got another source.")
+    return source.generator
+
+
 class Secure:
     """Exact discrete Gaussians, on integers, from a cryptographic generator: what a privacy claim rests on.
 

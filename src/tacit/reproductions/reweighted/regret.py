@@ -1,4 +1,4 @@
-"""Regret against time and epsilon beside JointGLM, and the coverage of the intervals that eliminate arms."""
+"""Regret against time and epsilon beside JointGLM and LocalIRLS; the coverage of the intervals that eliminate arms."""
 
 from pathlib import Path
 from typing import Any
@@ -7,7 +7,7 @@ import numpy as np
 from numpy.random import SeedSequence, default_rng
 
 from tacit import environments
-from tacit.bandits import JointGLM, JointReweighted, JointSquareCB, LocalReweighted, LocalSquareCB, Uniform
+from tacit.bandits import JointGLM, JointReweighted, JointSquareCB, LocalIRLS, LocalReweighted, LocalSquareCB, Uniform
 from tacit.environments import Environment
 from tacit.experiments.result import Result
 from tacit.experiments.runner import Progress, simulate
@@ -30,6 +30,7 @@ def play(quick: bool, runs: int | None, out: Path, progress: Progress | None) ->
             Spec(JointGLM, budget=budgets[epsilon]),
         ]
     glm += [Spec(LocalReweighted, budget=budgets[4.0]), Spec(LocalReweighted, budget=budgets[4.0], width=1.0)]
+    glm += [Spec(LocalIRLS, budget=budgets[epsilon]) for epsilon in (1.0, 4.0)]
     square = [Spec(JointSquareCB, budget=budgets[1.0]), Spec(LocalSquareCB, budget=budgets[4.0])]
     plans: list[tuple[list[Spec], list[Environment]]] = [
         (glm + square, [environments.ball(link="identity", radius=1.0)]),

@@ -119,9 +119,9 @@ def _errors(found: Rows) -> str:
 
 
 def _slopes(found: Rows) -> str:
-    least, *_, last, most = sorted({row["rows"] for row in found})
-    starts = sorted({max(10_000, least), last})
-    shown = f"{' and '.join(f'{n:.0e}' for n in starts)} to {most:.0e}"
+    counts = sorted({row["rows"] for row in found})
+    starts = sorted({counts[1], counts[-2]})
+    shown = f"{' and '.join(f'{n:.0e}' for n in starts)} to {counts[-1]:.0e}"
     lines = [f"log-log slopes of the error, N = {shown} (theory: -1/2 for reweighted once N is large):"]
     keys = ("cloud", "link", "radius", "model", "epsilon")
     for cell in dict.fromkeys(tuple(row[k] for k in keys) for row in found):

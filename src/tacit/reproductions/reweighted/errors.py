@@ -27,11 +27,12 @@ from tacit.reproductions.reweighted import worlds
 DELTA = 1e-5
 RIDGES = (0.5, 1.0, 2.0, 4.0)
 SEED = 2502
+COUNTS = 1_000, 10_000, 100_000, 1_000_000  # rows; the last is not in a quick run
 
 
 def cells(quick: bool) -> Iterator[dict[str, Any]]:
     """What to run: cloud, link, radius, model, epsilon, rows."""
-    counts = (1_000, 10_000, 100_000) if quick else (1_000, 10_000, 100_000, 1_000_000)
+    counts = COUNTS[:3] if quick else COUNTS
     for cloud, link, radius in (
         ("well", "identity", 1.0),
         ("ill", "identity", 1.0),

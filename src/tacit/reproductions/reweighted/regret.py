@@ -17,10 +17,11 @@ from tacit.reproductions.outcome import part
 
 DELTA = 1e-6
 SEED = 3115
+QUICK = 20_000  # rounds of a quick run
 
 
 def play(quick: bool, runs: int | None, out: Path, progress: Progress | None) -> Result:
-    horizon, count = (20_000, 2) if quick else (200_000, 3)
+    horizon, count = (QUICK, 2) if quick else (200_000, 3)
     budgets = {epsilon: Budget(epsilon, DELTA) for epsilon in (0.1, 1.0, 4.0)}
     glm = [Spec(Uniform)]
     for epsilon in (0.1, 1.0):
@@ -54,7 +55,7 @@ def play(quick: bool, runs: int | None, out: Path, progress: Progress | None) ->
 
 def coverage(quick: bool, progress: Progress | None) -> list[dict[str, Any]]:
     """For each width: the share of (epoch, arm) whose interval holds <x, theta*>, over fresh arms of the world."""
-    horizon, runs = (20_000, 3) if quick else (40_000, 8)
+    horizon, runs = (QUICK, 3) if quick else (40_000, 8)
     worlds: list[Environment] = [environments.ball(link=link, radius=1.0) for link in ("identity", "logistic")]
     worlds += [environments.rare(link="logistic", radius=1.0), environments.skewed()]
     rows = []

@@ -8,14 +8,16 @@ from numpy.random import Generator, default_rng
 
 from tacit.aggregators.queries import Queries
 from tacit.audit.attack import Attack
-from tacit.audit.reweighted import BUDGET, TINY, Watched, WatchedLinear, likelihood_ratio
+from tacit.audit.reweighted import TINY, Watched, WatchedLinear, likelihood_ratio
 from tacit.audit.stage import User, users
 from tacit.bandits import JointReweighted
 from tacit.checks import Array
+from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Simulated
 from tacit.regression.reweighting import Sample
 
-FIRST = 150  # users of the first epoch; the second has twice as many, the third four times
+BUDGET = Budget(epsilon=4.0, delta=0.02)  # less noise: what a run tells grows with it, and runs are slow
+FIRST = 60  # users of the first epoch; the second has twice as many, the third four times
 HORIZON = 7 * FIRST + 1
 CANARY = User(np.array([[1.0, 0.0]]), 1.0)
 LAST = User(np.array([[TINY, 0.0]]), -1.0)  # as far from the canary as one can be: whom it would push out

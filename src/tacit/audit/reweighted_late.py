@@ -114,5 +114,5 @@ def late_attack(*, cut: bool = False) -> Attack:
         "has choices if this one is among them; score: the likelihood ratio of all releases of both epochs.",
         scores=scores,
         family="gaussian",
-        share=0.05,
+        share=0.02,
     )

@@ -67,7 +67,7 @@ class ReweightedContribution:
     @property
     def steepest(self) -> float:
         """L."""
-        return float(self.link.slope(0.0))
+        return self.link.steepest
 
     @property
     def residual(self) -> float:

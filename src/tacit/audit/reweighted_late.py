@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator, default_rng
 
-from tacit.aggregators.queries import Queries
 from tacit.audit.attack import Attack
 from tacit.audit.reweighted import TINY, Watched, WatchedLinear, likelihood_ratio
 from tacit.audit.stage import User, users
@@ -16,7 +15,7 @@ from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Simulated
 from tacit.regression.reweighting import Sample
 
-BUDGET = Budget(epsilon=4.0, delta=0.02)  # less noise: what a run tells grows with it, and runs are slow
+BUDGET = Budget(epsilon=6.0, delta=0.02)  # less noise: what a run tells grows with it, and runs are slow
 FIRST = 60  # users of the first epoch; the second has twice as many, the third four times
 HORIZON = 7 * FIRST + 1
 CANARY = User(np.array([[1.0, 0.0]]), 1.0)
@@ -32,9 +31,7 @@ class Cut(Watched):
 
 
 class CutLinear(WatchedLinear):
-    def _queries(self, dim: int, count: int) -> Queries:
-        asked = super()._queries(dim, count)
-        return Cut(queries=asked.queries, budget=asked.budget, model=asked.model, split=asked.split)
+    watched = Cut
 
 
 class WatchedBandit(JointReweighted):
@@ -115,4 +112,5 @@ def late_attack(*, cut: bool = False) -> Attack:
         scores=scores,
         family="gaussian",
         share=0.02,
+        fewest=400 if cut else 1,
     )

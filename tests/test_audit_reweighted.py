@@ -12,11 +12,17 @@ NEAR = {
     "reweighted-report": 0.7,
     "reweighted-underflow": 0.0,
     "joint-square-cb-iterate": 0.0,
-    "joint-reweighted-late": 0.0,
+    "joint-reweighted-late": 2.0,
 }
 
 
-SLOW = ("reweighted-fit", "reweighted-fit-secure", "joint-square-cb-iterate", "joint-reweighted-late")
+SLOW = (
+    "reweighted-fit",
+    "reweighted-fit-secure",
+    "joint-square-cb-iterate",
+    "joint-reweighted-late",
+    "joint-reweighted-late-cut",
+)
 
 
 ALL = (*attacks(), *late_attacks())

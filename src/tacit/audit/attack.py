@@ -29,6 +29,7 @@ class Attack:
     exact: for discrete laws, delta(epsilon) of this pair by enumeration, the worse of both directions; then nothing is
     estimated, and `scores` are for the picture.
     share: of the runs asked for: below 1 for attacks that are slow, above 1 where a small delta needs more.
+    fewest: at least so many runs, for a slow attack that tells nothing with fewer.
     """
 
     name: str
@@ -41,11 +42,13 @@ class Attack:
     family: str = "general"
     exact: Callable[[float], float] | None = None
     share: float = 1.0
+    fewest: int = 1
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", self.name):
             raise ValueError(f"Expected a name in kebab-case, got {self.name!r}.")
         checks.positive(epsilon=self.epsilon, share=self.share)
+        checks.positive_int(fewest=self.fewest)
         checks.non_negative(delta=self.delta)
         checks.one_of(FAMILIES, family=self.family)
         if self.delta >= 1 or (self.delta == 0 and self.family == "gaussian"):
@@ -53,4 +56,4 @@ class Attack:
 
     def runs(self, asked: int) -> int:
         """Runs of each world when `asked` are asked for."""
-        return max(1, math.ceil(self.share * asked))
+        return max(self.fewest, math.ceil(self.share * asked))

@@ -1,5 +1,7 @@
 """Attacks on reweighted regression and SquareCB: all that a fit releases, one report, the released iterate."""
 
+import copy
+import functools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -49,9 +51,22 @@ class Watched(Queries):
 class WatchedLinear(ReweightedLinear):
     """The real estimator with queries that are watched."""
 
+    watched: type[Watched] = Watched
+
+    def plan(self, dim: int, count: int) -> Queries:
+        asked = copy.copy(_plan(type(self), self.budget, bool(self.source.private), dim))
+        asked.__dict__.pop("seen", None)
+        return asked
+
     def _queries(self, dim: int, count: int) -> Queries:
         asked = super()._queries(dim, count)
-        return Watched(queries=asked.queries, budget=asked.budget, model=asked.model, split=asked.split)
+        return self.watched(queries=asked.queries, budget=asked.budget, model=asked.model, split=asked.split)
+
+
+@functools.cache
+def _plan(kind: type[WatchedLinear], budget: Budget, secure: bool, dim: int) -> Queries:
+    """Made once, since an attack fits thousands of times: how many people there are does not matter to it."""
+    return ReweightedLinear.plan(kind(budget=budget, source=Secure() if secure else Simulated(0)), dim, 1)
 
 
 def likelihood_ratio(regressor: WatchedLinear, worlds: Sequence[Sample]) -> float:

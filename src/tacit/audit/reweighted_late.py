@@ -1,4 +1,4 @@
-"""An attack on JointReweighted: a user's reward comes in its own epoch, or in the next."""
+"""Attacks on JointReweighted: a user's reward comes in its own epoch, or in the next."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,82 +7,110 @@ import numpy as np
 from numpy.random import Generator, default_rng
 
 from tacit.audit.attack import Attack
-from tacit.audit.reweighted import BUDGET, WatchedLinear, likelihood_ratio
+from tacit.audit.reweighted import TINY, Watched, WatchedLinear, likelihood_ratio
+from tacit.audit.stage import User, users
 from tacit.bandits import JointReweighted
 from tacit.checks import Array
+from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Simulated
 from tacit.regression.reweighting import Sample
 
-FIRST, EPOCHS = 4, 3
-ENDS = [FIRST * (2 ** (k + 1) - 1) for k in range(EPOCHS)]
-USER = FIRST  # the first one of the second epoch
+BUDGET = Budget(epsilon=6.0, delta=0.02)  # less noise: what a run tells grows with it, and runs are slow
+FIRST = 60  # users of the first epoch; the second has twice as many, the third four times
+HORIZON = 7 * FIRST + 1
+CANARY = User(np.array([[1.0, 0.0]]), 1.0)
+LAST = User(np.array([[TINY, 0.0]]), -1.0)  # as far from the canary as one can be: whom it would push out
+AXES = (User(np.array([[1.0, 0.0]]), 1.0), User(np.array([[0.0, 1.0]]), -1.0))
 
 
-class Watched(JointReweighted):
+class Cut(Watched):
+    """PLANTED: of the rows that came, as many as there are people to divide by."""
+
+    def rows(self, number: int, count: int) -> slice:
+        return slice(0, count)
+
+
+class CutLinear(WatchedLinear):
+    watched = Cut
+
+
+class WatchedBandit(JointReweighted):
     """The real bandit with an estimator that is watched."""
 
+    kind: type[WatchedLinear] = WatchedLinear
     made: list[WatchedLinear]
 
     def _regressor(self) -> WatchedLinear:
         options: Any = {"budget": self.budget, "radius": self.radius, "targets": self.rewards, "source": self.source}
-        self.made = [*getattr(self, "made", []), WatchedLinear(**options)]
+        self.made = [*getattr(self, "made", []), self.kind(**options)]
         return self.made[-1]
 
 
+class CutBandit(WatchedBandit):
+    kind = CutLinear
+
+
 def attacks() -> Sequence[Attack]:
-    return [late_attack()]
+    return [late_attack(), late_attack(cut=True)]
 
 
-def late_attack() -> Attack:
-    """All releases of three epochs. Others are late as well, so that epochs get more rewards than they have choices:
-    where rows beyond that were cut, the user would push out another in both epochs."""
-    crowd, canary = np.array([1.0, 0.0]), np.array([0.0, 1.0])
-    delays = [FIRST] * FIRST + [0] * (ENDS[-1] - FIRST)
-    delays[USER + 1] = delays[USER + 2] = ENDS[1] - USER
-    plans = [arrivals(delays, late) for late in (0, ENDS[1] - USER)]
-    spans = list(zip([0, *ENDS[:-1]], ENDS, strict=True))
+def late_attack(*, cut: bool = False) -> Attack:
+    """All releases of the two epochs in which the reward can come. A user of the first epoch is late as well, so that
+    the second gets more rewards than it has choices. cut: rows beyond that are dropped, so that the user pushes out
+    another in whichever epoch its reward comes: two people's data move where the claim is for one."""
+    crowd = [AXES[t % 2] for t in range(4 * FIRST)]
+    blocks = [users(crowd[:n]) for n in (FIRST - 1, 2 * FIRST - 2, 4 * FIRST - 2)]
 
-    def sample(plan: list[list[int]], epoch: int) -> Sample:
-        came = [user for users in plan[slice(*spans[epoch])] for user in users]
-        rows = np.array([canary if user == USER else crowd for user in came])
-        return Sample(rows, np.ones(len(came)), FIRST * 2**epoch)
+    def sample(members: list[User], epoch: int) -> Sample:
+        rows, targets = np.concatenate([user.arms for user in members]), np.array([user.reward for user in members])
+        return Sample(rows, targets, FIRST * 2**epoch)
 
-    pairs = [[sample(plan, k) for plan in plans] for k in range(1, EPOCHS)]  # nothing comes in the first
+    second, third = [AXES[0], *crowd[: 2 * FIRST - 2], LAST], [AXES[1], *crowd[: 4 * FIRST - 2], LAST]
+    pairs = [
+        [sample([CANARY, *second], 1), sample(second, 1)],
+        [sample(third, 2), sample([CANARY, *third], 2)],
+    ]
 
-    def build(seed: int) -> Watched:
-        settings: dict[str, Any] = {"dim": 2, "horizon": ENDS[-1] + 1, "first": FIRST, "pending": 2 * ENDS[-1]}
+    def build(seed: int) -> WatchedBandit:
+        settings: dict[str, Any] = {"dim": 2, "horizon": HORIZON, "first": FIRST, "pending": HORIZON}
         settings |= {"budget": BUDGET, "link": "identity", "rewards": (-1.0, 1.0)}
-        return Watched(**settings, source=Simulated(seed), policy=default_rng(seed))
+        kind = CutBandit if cut else WatchedBandit
+        return kind(**settings, source=Simulated(seed), policy=default_rng(seed))
 
     def score(world: int, seed: int) -> float:
-        bandit, choices = build(seed), []
-        for t, came in enumerate(plans[world]):
-            choices.append(bandit.choose((canary if t == USER else crowd)[None]))
-            for user in came:
-                bandit.observe(choices[user], 1.0)
-        bandit.choose(crowd[None])
+        bandit = build(seed)
+        slow = bandit.choose(AXES[0].arms)
+        bandit.play(blocks[0])
+        canary = bandit.choose(CANARY.arms)
+        if world == 0:
+            bandit.observe(canary, CANARY.reward)
+        bandit.observe(slow, AXES[0].reward)
+        bandit.play(blocks[1])
+        bandit.observe(bandit.choose(LAST.arms), LAST.reward)
+        someone = bandit.choose(AXES[1].arms)  # the third epoch
+        if world == 1:
+            bandit.observe(canary, CANARY.reward)
+        bandit.observe(someone, AXES[1].reward)
+        bandit.play(blocks[2])
+        bandit.observe(bandit.choose(LAST.arms), LAST.reward)
+        bandit.choose(LAST.arms)
         fits = [each for each in bandit.made if hasattr(each, "_asked")]  # one was made to plan
         return sum(likelihood_ratio(fit, pair) for fit, pair in zip(fits[1:], pairs, strict=True))
 
     def scores(world: int, runs: int, rng: Generator) -> Array:
         return np.array([score(world, int(rng.integers(2**63))) for _ in range(runs)])
 
+    bug = "PLANTED: rows beyond the epoch's length are dropped. " if cut else ""
     return Attack(
-        name="joint-reweighted-late",
+        name="joint-reweighted-late-cut" if cut else "joint-reweighted-late",
         view="all releases",
         epsilon=build(0).epsilon,
         delta=BUDGET.delta,
-        how="One user's reward comes at once, or in the next epoch, both of which get more rewards than they have "
-        "choices; score: the likelihood ratio of all releases of both epochs.",
+        claimed=not cut,
+        how=bug + "One user's reward comes at once, or in the next epoch, each of which gets one reward more than it "
+        "has choices if this one is among them; score: the likelihood ratio of all releases of both epochs.",
         scores=scores,
         family="gaussian",
         share=0.02,
+        fewest=400 if cut else 1,
     )
-
-
-def arrivals(delays: Sequence[int], late: int) -> list[list[int]]:
-    """For each choice, whose rewards come after it, if the user's comes `late` choices later."""
-    out: list[list[int]] = [[] for _ in delays]
-    for t, delay in enumerate(delays):
-        out[t + (late if t == USER else delay)].append(t)
-    return out

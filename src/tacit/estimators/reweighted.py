@@ -103,21 +103,23 @@ def close(
     offset: float,
     variance: float,
 ) -> Fit:
-    """theta = point + (J + rho I)^-1 moment, J the released mean of mu' u phi', then projected in the ellipsoid of w.
+    """The best linear estimate from J (theta* - point) = moment - e - z + Z (theta* - point), J the released mean of
+    mu' u phi', e the mean of u times the reward noise (covariance at most variance W, W the mean of u u'), z and Z the
+    privacy noise, of std `stds` = (of J, of the moment); then projected on |theta| <= radius in its own ellipsoid.
 
-    J (theta* - point) = moment - e - z + Z (theta* - point), e the mean of u times the reward noise (covariance at most
-    variance W, W the mean of u u'), z and Z the privacy noise, of std `stds` = (of J, of the moment). So with
-    v = (J + rho I)^-T phi the error <phi, theta - theta*> = <v, e + z - (Z + rho I) (theta* - point)>, and |theta* -
-    point| is at most `offset`. rho = the std of J times sqrt(d) / 2, a quarter of the operator norm of Z: chosen on
-    tuning seeds."""
-    dim, matrix = len(point), normalisation.matrix
-    ridge = max(0.5 * stds[0] * math.sqrt(dim), 1e-12)
-    solve = inverse(symmetrised(jacobian, matrix) + ridge * np.eye(dim))
-    theta = point + solve @ moment
-    w = project(inverse(matrix) @ theta, matrix, radius)
-    noise = (stds[1] ** 2 + (stds[0] * offset) ** 2) * np.eye(dim)
-    spread = solve @ (variance * positive(outer) + noise) @ solve.T
-    return Fit(matrix @ w, spread, (ridge * offset) ** 2 * solve @ solve.T)
+    |theta* - point| is at most `offset`, so the equation's noise has covariance at most C = variance W + (std of
+    moment)^2 I + (std of J)^2 offset^2 I, and theta minimises |moment - J (theta - point)|^2 in C^-1 plus |theta|^2 /
+    radius^2. With P = J' C^-1 J + I / radius^2 the error is P^-1 (J' C^-1 (e + z - Z (theta* - point)) - theta* /
+    radius^2). All of it is public: each direction is shrunk as its own noise asks, reward noise included."""
+    dim = len(point)
+    fitted = symmetrised(jacobian, normalisation.matrix)
+    noise = max(stds[1] ** 2 + (stds[0] * offset) ** 2, 1e-15)
+    weighted = fitted.T @ inverse(variance * positive(outer) + noise * np.eye(dim))
+    known = weighted @ fitted
+    doubt = inverse(known + np.eye(dim) / radius**2)
+    half = root(doubt)
+    theta = half @ project(half @ (weighted @ moment + known @ point), half, radius)
+    return Fit(theta, doubt @ known @ doubt, doubt @ doubt / radius**2)
 
 
 def symmetrised(jacobian: Array, matrix: Array) -> Array:

@@ -40,9 +40,9 @@ class ReweightedGLM(Regressor):
     link: str = "logistic"
     targets: tuple[float, float] = (0.0, 1.0)
     steps: int = 5  # of the normalisation
-    descents: int = 4
+    descents: int = 3
     share: float = 0.1  # of the squared budget (joint) or of the people (local) for the normalisation
-    closing_share: float = 0.4
+    closing_share: float = 0.6
     schedule: str = "practical"
 
     def __post_init__(self) -> None:

@@ -23,9 +23,10 @@ class ReweightedLinear(Regressor):
     1 / (sqrt n epsilon) (local) up to powers of d, whatever the covariates' covariance (Theorems 4.4 and 4.5).
     Reference: Chen, Li, Rakhlin & Simchi-Levi 2025, arXiv:2502.13115, Algorithms 1, 9 and 12.
     Departure: schedule="practical" asks everyone in every step, with noise that composes, instead of splitting the rows
-    (joint; local rows are split); lambda is the size of the noise in H, and H is made positive; the ridge of the closed
-    form is the size of the noise in its own matrix; one closing release instead of two; theta is projected in the
-    ellipsoid of w. schedule="paper" has the split and lambda of Proposition C.5 (constants 1).
+    (joint; local rows are split); lambda is the size of the noise in H, and H is made positive; the closed form is the
+    best linear estimate for the noise that is known to be in it (estimators.reweighted.close), since J^-1 m spoils the
+    directions in which noise is as large as J; one closing release instead of two; theta is projected in its own
+    ellipsoid. schedule="paper" has the split and lambda of Proposition C.5 (constants 1).
     """
 
     steps: int = 5

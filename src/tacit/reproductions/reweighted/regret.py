@@ -1,4 +1,4 @@
-"""Regret against time and epsilon beside JointGLM, and the coverage of the intervals that eliminate arms."""
+"""Regret against time and epsilon beside JointGLM and LocalIRLS; the coverage of the intervals that eliminate arms."""
 
 from pathlib import Path
 from typing import Any
@@ -7,7 +7,7 @@ import numpy as np
 from numpy.random import SeedSequence, default_rng
 
 from tacit import environments
-from tacit.bandits import JointGLM, JointReweighted, JointSquareCB, LocalReweighted, LocalSquareCB, Uniform
+from tacit.bandits import JointGLM, JointReweighted, JointSquareCB, LocalIRLS, LocalReweighted, LocalSquareCB, Uniform
 from tacit.environments import Environment
 from tacit.experiments.result import Result
 from tacit.experiments.runner import Progress, simulate
@@ -17,10 +17,11 @@ from tacit.reproductions.outcome import part
 
 DELTA = 1e-6
 SEED = 3115
+QUICK = 20_000  # rounds of a quick run
 
 
 def play(quick: bool, runs: int | None, out: Path, progress: Progress | None) -> Result:
-    horizon, count = (20_000, 2) if quick else (200_000, 3)
+    horizon, count = (QUICK, 2) if quick else (200_000, 3)
     budgets = {epsilon: Budget(epsilon, DELTA) for epsilon in (0.1, 1.0, 4.0)}
     glm = [Spec(Uniform)]
     for epsilon in (0.1, 1.0):
@@ -30,6 +31,7 @@ def play(quick: bool, runs: int | None, out: Path, progress: Progress | None) ->
             Spec(JointGLM, budget=budgets[epsilon]),
         ]
     glm += [Spec(LocalReweighted, budget=budgets[4.0]), Spec(LocalReweighted, budget=budgets[4.0], width=1.0)]
+    glm += [Spec(LocalIRLS, budget=budgets[epsilon]) for epsilon in (1.0, 4.0)]
     square = [Spec(JointSquareCB, budget=budgets[1.0]), Spec(LocalSquareCB, budget=budgets[4.0])]
     plans: list[tuple[list[Spec], list[Environment]]] = [
         (glm + square, [environments.ball(link="identity", radius=1.0)]),
@@ -53,7 +55,7 @@ def play(quick: bool, runs: int | None, out: Path, progress: Progress | None) ->
 
 def coverage(quick: bool, progress: Progress | None) -> list[dict[str, Any]]:
     """For each width: the share of (epoch, arm) whose interval holds <x, theta*>, over fresh arms of the world."""
-    horizon, runs = (20_000, 3) if quick else (40_000, 8)
+    horizon, runs = (QUICK, 3) if quick else (40_000, 8)
     worlds: list[Environment] = [environments.ball(link=link, radius=1.0) for link in ("identity", "logistic")]
     worlds += [environments.rare(link="logistic", radius=1.0), environments.skewed()]
     rows = []

@@ -133,7 +133,7 @@ def test_without_noise_the_fit_is_ridge_regression():
     i, j = np.triu_indices(3)
     released = np.concatenate([np.where(i == j, 1, math.sqrt(2)) * gram[i, j], moment])
     posterior = irls.prior(3, 100.0)
-    local_fit(released, 1.0, 1.0, 0.0, 100.0, np.array([2.0, 4.0, 0.1, 1.0, 1.0]), posterior)
+    local_fit(released, np.zeros((3, 3)), 1.0, 1.0, 0.0, 100.0, np.array([2.0, 4.0, 0.1, 1.0, 1.0]), posterior)
     ridge = 4.0 * 2.0 / (100.0**2 / 3)
     np.testing.assert_allclose(posterior.theta, np.linalg.solve(gram + ridge * np.eye(3), moment), rtol=1e-9)
 

@@ -120,7 +120,8 @@ class LocalIRLS(LocalServer):
         counts[BOUNDARY] = next_boundary(0, *self._schedule[:2])
         prior = irls.prior(self._features, self._radius)
         root = np.eye(self._features) * self._radius / math.sqrt(self._features)
-        return LocalState(counts, np.zeros((2, self._length)), np.zeros(2), prior, root)
+        near = np.zeros((self._features, self._features))
+        return LocalState(counts, np.zeros((2, self._length)), np.zeros(2), near, prior, root)
 
     @property
     def version(self) -> int:

@@ -136,7 +136,8 @@ def draw(results: dict[str, Result], path: Path) -> None:
 
 def _finding(epsilon: float, results: dict[str, Result]) -> Finding:
     """Whether another bandit is ahead of ours anywhere, by more than two standard errors of the difference."""
-    ahead, near = [], []
+    ahead: list[str] = []
+    near: list[str] = []
     for env, result in results.items():
         rows = {row["label"]: row for row in result.rows if row["epsilon"] == epsilon}
         ours = rows.pop(label("local-irls", epsilon, 0.0))

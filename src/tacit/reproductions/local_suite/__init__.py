@@ -28,8 +28,8 @@ from tacit.reproductions.outcome import Finding, Outcome, part
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)
 DELTAS = (1e-6, 1e-2)
-ROUNDS, QUICK = 5000, 500
-RUNS = {"digits": 4, "breast-cancer": 10}  # fewer than 40 where a round takes long
+ROUNDS, QUICK = 2000, 500
+RUNS = {"digits": 4, "breast-cancer": 20}  # fewer than 40 where a round takes long
 SEED = 6106
 PURE: dict[str, tuple[type[Server], dict[str, str]]] = {  # pure at each delta: no Gaussian noise is smaller
     "local-irls": (LocalIRLS, {}),

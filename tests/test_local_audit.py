@@ -29,7 +29,7 @@ def test_sound_randomisers_are_near_their_claim_and_bugs_far_above(attack):
     else:
         assert found <= attack.epsilon
     if attack.claimed and not tiny:  # tiny features contribute nothing, and so show nothing
-        assert found >= (0.75 if attack.name in ("local-irls-report", "local-gaussian") else 0.95) * attack.epsilon
+        assert found >= (0.8 if attack.name in ("local-irls-report", "local-gaussian") else 0.95) * attack.epsilon
 
 
 @pytest.mark.parametrize("epsilon", [1.0, 8.0])

@@ -4,8 +4,12 @@ import json
 
 import pytest
 
+from tacit import environments
 from tacit.bench import local as bench
-from tacit.reproductions import ldp_figure1, ldp_table1
+from tacit.client.randomizers import Cap
+from tacit.privacy import local
+from tacit.privacy.budget import Budget
+from tacit.reproductions import ldp_figure1, ldp_table1, local_suite
 
 
 @pytest.mark.parametrize("module", [ldp_figure1, ldp_table1])
@@ -19,6 +23,26 @@ def test_end_to_end(module, tmp_path, monkeypatch):
     assert document["rows"] and {f["seen"] for f in document["findings"]} <= {True, False}
 
 
+def test_the_suite_end_to_end(tmp_path, monkeypatch):
+    """In one of its worlds; a stopped one goes on."""
+    monkeypatch.setattr(local_suite, "QUICK", 100)
+    monkeypatch.setattr(local_suite, "worlds", lambda: [environments.ball(dim=3, link="logistic")])
+    outcome = local_suite.reproduce(quick=True, runs=2, out=tmp_path)
+    outcome.write(tmp_path)
+    assert (tmp_path / "figure.png").stat().st_size > 10_000
+    assert len(outcome.result.rows) == 1 + 5 * (3 + 2 * 4) == len(list((tmp_path / "runs").iterdir())) / 2
+    assert max(map(len, outcome.table.splitlines())) <= 130
+    again = local_suite.reproduce(quick=True, runs=2, out=tmp_path)
+    assert again.table == outcome.table
+
+
+def test_no_gaussian_noise_is_smaller_than_the_pure_one():
+    """So the suite runs pure bandits once for every delta."""
+    for epsilon in local_suite.EPSILONS:
+        for delta in local_suite.DELTAS:
+            assert isinstance(local.best(Budget(epsilon, delta), sensitivity=2.0, radius=1.0, size=20), Cap)
+
+
 def test_published_noise_gives_another_epsilon():
     assert "10 -> 17.9" in ldp_figure1.true_epsilons(1000)["OnlineUCB"]
 
@@ -29,4 +53,5 @@ def test_the_bench_shows_the_smaller_noise_of_the_cap(monkeypatch):
     rows = bench.measure(lambda share: None)
     cap, hemisphere, gaussian = (row["std"] for row in rows)
     assert cap < hemisphere < gaussian
-    assert "PrivUnit" in bench.render(rows)
+    text = bench.render(rows)
+    assert "PrivUnit" in text and max(map(len, text.splitlines())) <= 100

@@ -95,6 +95,8 @@ class LocalIRLS(LocalServer):
         checks.positive_int(first=self.first)
         self._schedule = np.array([self.first, self.growth, max(self.forced, self.first)])
         self._tuning = np.array(self.tuning)
+        if self._features > self.dim:  # the intercept's prior is wide, and exploring it is of no use
+            self._tuning[1:3] *= 3.0, 0.6
         if self.public_arms:  # the variance of a reward as it is read, and the ridge of least squares
             self._tuning[:2] = 0.5 / (2 * self._coin - 1) ** 2, self.tuning.ridge / 6
         self._state = self.init()
@@ -120,7 +122,8 @@ class LocalIRLS(LocalServer):
         counts[BOUNDARY] = next_boundary(0, *self._schedule[:2])
         prior = irls.prior(self._features, self._radius)
         root = np.eye(self._features) * self._radius / math.sqrt(self._features)
-        return LocalState(counts, np.zeros((2, self._length)), np.zeros(2), prior, root)
+        near = np.zeros((self._features, self._features))
+        return LocalState(counts, np.zeros((2, self._length)), np.zeros(2), near, prior, root)
 
     @property
     def version(self) -> int:

@@ -59,14 +59,10 @@ def _device(dim: int, epsilon: float, kind: str, arms: Any) -> float:
 
 
 def render(rows: Sequence[dict[str, Any]]) -> str:
-    names = list(dict.fromkeys(row["randomizer"] for row in rows))
     table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold")
     table.add_column("d (numbers)")
-    table.add_column("epsilon", justify="right")
-    for name in names:
-        table.add_column(f"std: {name}", justify="right")
-    table.add_column("µs: cap", justify="right")
-    table.add_column("µs: Gaussian", justify="right")
+    for name in ("ε", "std: cap", "hemisphere", "Gaussian", "µs: cap", "Gaussian"):
+        table.add_column(name, justify="right")
     for dim in DIMS:
         for epsilon in EPSILONS:
             some = [row for row in rows if row["dim"] == dim and row["epsilon"] == epsilon]
@@ -79,7 +75,8 @@ def render(rows: Sequence[dict[str, Any]]) -> str:
                 end_section=epsilon == EPSILONS[-1],
             )
     head = (
-        "Standard deviation of each decoded number of a report, vectors of norm at most 1, at equal epsilon, and\n"
-        "microseconds of `randomize` on a device (NumPy and the operating system's generator).\n"
+        "Standard deviation of each decoded number of a report, vectors of norm at most 1, at equal ε:\n"
+        f"cap (PrivUnit) and hemisphere are pure (δ = 0), Gaussian noise has δ = {DELTA:g}. Then microseconds\n"
+        "of `randomize` on a device (NumPy and the operating system's generator).\n"
     )
     return head + to_text(table)

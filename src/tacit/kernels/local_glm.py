@@ -22,6 +22,7 @@ class LocalState(NamedTuple):
     counts: Any  # int64[3]: users, the count at which theta is published next, how often it was
     sums: Any  # (2, size): reports since then, and (discounted) those before
     weights: Any  # (2,): how many reports that is, their weights squared
+    near: Any  # (d, d): the sum of the curvatures of two numbers that are nearest to each step's (local_near)
     posterior: Posterior
     root: Any  # (d, d): a square root of the covariance of the draws that explore
 
@@ -74,11 +75,32 @@ def pack(x, weight, response, scale, out):
 
 
 @kernel
-def local_fit(released, scale, unit, std, radius, tuning, posterior):
+def local_near(curvature, axis, random, near):
+    """near += beta I + (alpha - beta) t t', the nearest such matrix to the curvature of one step whose users played by
+    the estimate t: what they played lies along it, and across it about the same in all directions. alpha = beta while
+    exploring."""
+    d = axis.size
+    square, trace, alpha = 0.0, 0.0, 0.0
+    for i in range(d):
+        square += axis[i] * axis[i]
+        trace += curvature[i, i]
+        for j in range(d):
+            alpha += axis[i] * curvature[i, j] * axis[j]
+    if random or square == 0.0 or d == 1:
+        square, alpha, beta = 1.0, trace / d, trace / d
+    else:
+        alpha /= square
+        beta = (trace - alpha) / (d - 1)
+    for i in range(d):
+        for j in range(d):
+            near[i, j] += (alpha - beta) * axis[i] * axis[j] / square + (beta if i == j else 0.0)
+
+
+@kernel
+def local_fit(released, near, scale, unit, std, radius, tuning, posterior):
     """posterior <- the estimate from sums of reports (scale svec(A), b) whose numbers have noise of std `std`.
 
-    A is first drawn towards a matrix of two numbers, alpha along the last estimate t and beta across it: with S the
-    nearest such matrix and n the expected squared norm of the noise in A - S,
+    A is first drawn towards S = `near`, which has little noise: with n the expected squared norm of that in A - S,
         A <- S + max(0, 1 - trust n / |A - S|^2) (A - S)                 (James & Stein)
     so that A is used as it is where the noise is small. Then, with eigenvalues clipped at 0, e the noise of the
     moment and t the prior's standard deviation,
@@ -93,7 +115,7 @@ def local_fit(released, scale, unit, std, radius, tuning, posterior):
     smat(released[:packed], curvature)
     curvature /= scale
     if std > 0.0 and d > 1:
-        _draw_in(curvature, posterior.theta, trust * (packed - 2) * (std / scale) ** 2)
+        _draw_in(curvature, near, trust * (packed - 2) * (std / scale) ** 2)
     values, axes = np.linalg.eigh(curvature)
     moment = np.dot(axes.T, released[packed:] * unit)
     prior = radius / math.sqrt(d)
@@ -125,26 +147,12 @@ def local_fit(released, scale, unit, std, radius, tuning, posterior):
 
 
 @kernel
-def _draw_in(matrix, axis, noise):
-    """Draw `matrix` towards beta I + (alpha - beta) t t', t along `axis`; noise: the expected |noise|^2 off that."""
-    d = axis.size
-    square, trace, alpha = 0.0, 0.0, 0.0
-    for i in range(d):
-        square += axis[i] * axis[i]
-        trace += matrix[i, i]
-    for i in range(d):
-        for j in range(d):
-            alpha += axis[i] * matrix[i, j] * axis[j]
-    if square > 0.0:
-        alpha /= square
-    beta = (trace - alpha) / (d - 1)
-    if square == 0.0 or alpha < beta:
-        square, alpha, beta = 1.0, trace / d, trace / d
-    near = np.empty((d, d))
+def _draw_in(matrix, near, noise):
+    """Draw `matrix` towards `near`; noise: the expected |noise|^2 of their difference."""
+    d = near.shape[0]
     distance = 0.0
     for i in range(d):
         for j in range(d):
-            near[i, j] = (alpha - beta) * axis[i] * axis[j] / square + (beta if i == j else 0.0)
             distance += (matrix[i, j] - near[i, j]) ** 2
     keep = max(0.0, 1.0 - noise / distance) if distance > 0.0 else 0.0
     for i in range(d):
@@ -195,17 +203,21 @@ def local_absorb(report, state):
 @kernel
 def local_publish(state, scale, unit, std, discount, radius, tuning, schedule):
     """Fit theta to all reports, those before the last time faded by `discount`."""
-    counts, sums, weights, posterior, root = state
+    counts, sums, weights, near, posterior, root = state
+    d = root.shape[0]
+    curvature = np.empty((d, d))
+    smat(sums[0, : d * (d + 1) // 2], curvature)
+    near *= discount
+    local_near(curvature / scale, posterior.theta, counts[BOUNDARY] <= schedule[2], near)
     for i in range(sums.shape[1]):
         sums[1, i] = discount * sums[1, i] + sums[0, i]
         sums[0, i] = 0.0
     weights[1] = discount * discount * weights[1] + weights[0]
     weights[0] = 0.0
-    local_fit(sums[1], scale, unit, std * math.sqrt(weights[1]), radius, tuning, posterior)
+    local_fit(sums[1], near, scale, unit, std * math.sqrt(weights[1]), radius, tuning, posterior)
     counts[BOUNDARY] = next_boundary(counts[CHOICES], schedule[0], schedule[1])
     counts[VERSION] += 1
     random = counts[BOUNDARY] <= schedule[2]
-    d = root.shape[0]
     for i in range(d):
         for j in range(d):
             s = 0.0

@@ -12,7 +12,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from tacit.experiments import figure
-from tacit.experiments.result import Result
+from tacit.experiments.result import Result, Run
 from tacit.experiments.runner import Progress
 from tacit.experiments.table import render, to_text
 from tacit.reproductions.outcome import Finding, Outcome, part
@@ -29,6 +29,7 @@ def reproduce(*, quick: bool, runs: int | None, out: Path, progress: Progress | 
     wide = dimensions.regression(quick, runs or (3 if quick else 8), part(progress, 0.85, 0.93))
     played = dimensions.regret(1_000 if quick else 10_000, runs or (1 if quick else 2), part(progress, 0.93, 1.0))
     _draw(found, wide, out / "figure.png")
+    _draw_regret(result, out / "regret.png")
     findings = _findings(found, result, wide, expected, quick)
     table = "\n".join([_errors(found), _slopes(found), _wide(wide, played), _covered(covered), render(result.rows)])
     extra = {"errors": found, "coverage": covered, "dimensions": wide, "dimension-free regret": played}
@@ -186,4 +187,18 @@ def _draw(found: Rows, wide: Rows, path: Path) -> None:
         axis.plot(*zip(*points, strict=True), marker="o", markersize=4, label=name, **figure.style(i))
     axis.set(title=f"dimensions, N = {dimensions.ROWS}", xscale="log", yscale="log", xlabel="dimension d")
     axis.legend(fontsize=8)
+    figure.save(canvas, path)
+
+
+def _draw_regret(result: Result, path: Path) -> None:
+    """Against time, at epsilon 1 and 4, with the default widths."""
+    worlds: dict[str, list[list[Run]]] = {}
+    for group in result.groups():
+        first = group[0]
+        if "width" not in first.options and first.epsilon != 0.1:
+            worlds.setdefault(f"{first.env}, {first.setting['link']}", []).append(group)
+    canvas, axes = figure.subplots(1, len(worlds), width=4.2, height=3.8)
+    for axis, (name, groups) in zip(axes[0], worlds.items(), strict=True):
+        figure.draw_panel(axis, groups, log=True)
+        axis.set_title(name, loc="left")
     figure.save(canvas, path)

@@ -179,8 +179,10 @@ def _draw(found: Rows, wide: Rows, path: Path) -> None:
                 axis.plot(
                     *zip(*points, strict=True), marker="o", markersize=4, label=f"{label}, ε={epsilon:g}", **style
                 )
+        rows = [errors.find(found, "no noise", rows=n, **cell) for n in counts]
+        axis.plot(counts, [row["error"] for row in rows if row], ":", color="black", label="no noise")
         axis.set(title=title, xscale="log", yscale="log", xlabel="rows N", ylabel="L1 error")
-        axis.legend(fontsize=8)
+        axis.legend(fontsize=8, handlelength=3)
     axis = axes[0, 3]
     for i, name in enumerate(dict.fromkeys(row["estimator"] for row in wide)):
         points = [(row["dim"], row["error"]) for row in wide if row["estimator"] == name]

@@ -23,7 +23,7 @@ def test_fused_and_stepwise_are_identical(explore):
         compare(Spec(ShuffleNewton, budget=BUDGET, explore=explore, first=40, growth=1.3), world)
     probit = environments.rare(link="probit", radius=3.0)
     compare(Spec(ShuffleNewton, budget=Budget(math.inf, 1e-2), explore=explore, first=40), probit)
-    compare(Spec(ShuffleNewton, budget=BUDGET, explore=explore, first=90, fading=0.7), probit)
+    compare(Spec(ShuffleNewton, budget=BUDGET, explore=explore, first=90), probit)
 
 
 def test_importing_the_device_loads_little():

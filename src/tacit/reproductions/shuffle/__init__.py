@@ -63,8 +63,7 @@ def _findings(result: Result, horizon: int) -> list[Finding]:
     out = []
     for epsilon in (1.0, 4.0):
         theirs, tight, ours = (
-            mean[f"{name} ε={epsilon:g}"]
-            for name in ("Algorithm 1 as published", "Algorithm 1, tight noise", "ours")
+            mean[f"{name} ε={epsilon:g}"] for name in ("Algorithm 1 as published", "Algorithm 1, tight noise", "ours")
         )
         text = f"T = {horizon:,}, ε = {epsilon:g}: "
         out.append(

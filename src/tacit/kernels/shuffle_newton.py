@@ -27,9 +27,10 @@ THOMPSON, UCB, GREEDY, ELIMINATION = 0, 1, 2, 3
 
 # chosen by regret on tuning seeds; none of them touches privacy
 VARIANCE = 2.0  # of a reward's noise per unit of curvature
-KNOWN, LACKING = 0.3, 0.9  # standard deviations of a draw: where enough was sampled, and where nothing was
+KNOWN, LACKING = 0.3, 1.1  # standard deviations of a draw: where enough was sampled, and where nothing was
 SHARE = 0.7  # of the mean information: enough
 RIDGE = 1.5  # how much nearer to 0 the cautious estimate is
+FLOOR = 1.5  # eigenvalues of a batch are made smaller by so many standard deviations of the noise in them
 OPTIMISTS = 16.0  # users of a batch who are optimists, per unit of its noise
 
 
@@ -48,7 +49,7 @@ def absorb(batch, std, scale, unit, radius, told, posterior):
 
     batch = (scale svec(A), b) with noise of std `std` in each coordinate. b - A theta* has a variance of c lambda from
     the rewards and e^2 = std^2 (unit^2 + radius^2 / scale^2) from the noise, along an eigenvector of A with eigenvalue
-    lambda. lambda is first made smaller by std / scale, the noise in A: what is left at 0 tells nothing. Then
+    lambda. lambda is first made smaller by FLOOR std / scale, the noise in A: what falls below 0 tells nothing. Then
         information += lambda^2 / (c lambda + e^2),   information theta += lambda / (c lambda + e^2) b_k
     along that eigenvector, and told = (svec(information), information theta). A batch that saw nothing of a direction
     so adds next to none of its noise there, which it would if batches were just summed. With t^2 = radius^2 / d the
@@ -66,7 +67,7 @@ def absorb(batch, std, scale, unit, radius, told, posterior):
     moment = np.dot(axes.T, batch[packed:] * unit)
     noise = (unit * std) ** 2 * (1.0 + (radius / (unit * scale)) ** 2)
     for k in range(d):
-        value = values[k] - std / scale
+        value = values[k] - FLOOR * std / scale
         if value > 0.0:
             informed = value / (VARIANCE * value + noise)
             at = 0

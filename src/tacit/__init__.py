@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tacit import environments
+    from tacit.aggregators.shuffle.shuffler import Shuffler
     from tacit.bandits import (
         GLMUCB,
         GLOC,
@@ -85,6 +86,7 @@ __all__ = [
     "ShuffleGLM",
     "ShuffleLinUCB",
     "ShuffleNewton",
+    "Shuffler",
     "Simulated",
     "Spec",
     "Uniform",
@@ -98,6 +100,7 @@ HOMES = (
     "tacit.privacy.certificate",
     "tacit.privacy.noise",
     "tacit.experiments",
+    "tacit.aggregators.shuffle.shuffler",
 )
 
 

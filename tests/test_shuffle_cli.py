@@ -10,7 +10,7 @@ from tacit import cli
 from tacit.bench import shuffle as bench
 from tacit.bench.shuffle_demo import demonstrate
 from tacit.client import designs
-from tacit.client.fleet import Fleet
+from tacit.client.fleet import Fleet, _rounded
 from tacit.kernels.design import chances
 from tests.test_shuffle_protocol import BOARD, SERVER
 
@@ -29,7 +29,8 @@ def test_bench(capsys, monkeypatch):
     rows = json.loads(out.out)["rows"]
     assert code == 0 and 1 <= rows[0]["noise_ratio"] <= 1.05 and rows[1]["noise_ratio"] > 100
     assert rows[2]["timed_users"] == 3000
-    assert "as published" in bench.render(rows)
+    text = bench.render(rows)
+    assert "published" in text and max(map(len, text.splitlines())) <= 100
 
 
 def test_certificate(capsys, monkeypatch):
@@ -61,6 +62,16 @@ def test_a_fleet_has_the_law_of_a_device():
 
 
 SERVER_RECORD = Fleet(BOARD).parameters.record
+
+
+@pytest.mark.parametrize(("scaled", "chance"), [(0.5, 0.5 / 256), (-0.25, 1 - 0.25 / 256), (700.0, 188 / 256)])
+def test_rounding_is_unbiased_beyond_the_first_eight_bits(scaled, chance):
+    """Five standard errors of 400 000 draws. Eight bits alone would be 0, 255 / 256 and 188 / 256: the first two are
+    rejected."""
+    count = 400_000
+    up = _rounded(np.full((count, 1), scaled), np.int32) - np.floor(scaled / 256)
+    assert set(np.unique(up)) == {0, 1}
+    assert abs(up.mean() - chance) < 5 * np.sqrt(chance * (1 - chance) / count)
 
 
 def test_designs_agree_and_reach_twice_the_optimum():

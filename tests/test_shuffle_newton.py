@@ -5,6 +5,7 @@ import math
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from numpy.random import SeedSequence, default_rng
 
@@ -12,6 +13,9 @@ from tacit import Budget, Embedded, ShuffleNewton, Spec, environments
 from tacit.aggregators.shuffle.shuffler import Shuffler
 from tacit.client.shuffle import Client
 from tacit.errors import BadReport, BatchTooSmall, LateReport, UnknownChoice, WrongBatch
+from tacit.estimators import irls
+from tacit.kernels.linalg import svec
+from tacit.kernels.shuffle_newton import absorb
 from tests.test_fused import compare
 
 BUDGET = Budget(1.0, 1e-2)
@@ -23,7 +27,7 @@ def test_fused_and_stepwise_are_identical(explore):
         compare(Spec(ShuffleNewton, budget=BUDGET, explore=explore, first=40, growth=1.3), world)
     probit = environments.rare(link="probit", radius=3.0)
     compare(Spec(ShuffleNewton, budget=Budget(math.inf, 1e-2), explore=explore, first=40), probit)
-    compare(Spec(ShuffleNewton, budget=BUDGET, explore=explore, first=90, fading=0.7), probit)
+    compare(Spec(ShuffleNewton, budget=BUDGET, explore=explore, first=90), probit)
 
 
 def test_importing_the_device_loads_little():
@@ -150,3 +154,59 @@ def test_nobody_reads_a_context_or_a_reward_in_a_repr():
     choice = client.choose([[0.123456, 0.1]])
     client.randomize(choice, 1.0)
     assert "0.123" not in repr(choice) + repr(client)
+
+
+def test_what_a_batch_tells_is_what_the_formulas_say():
+    """kernels.shuffle_newton.absorb beside numpy, over three batches: one full, one of one direction, one of noise."""
+    d, scale, unit, radius, std = 3, 2.0, 1.5, 3.0, 0.8
+    rng = default_rng(5)
+    told, posterior = np.zeros(d * (d + 3) // 2), irls.prior(d, radius)
+    information, weighted = np.zeros((d, d)), np.zeros(d)
+    for size, rank in ((40.0, 3), (200.0, 1), (0.0, 3)):
+        x = rng.standard_normal((rank, d))
+        matrix, moment = size * x.T @ x, rng.standard_normal(d) * size
+        noise = rng.standard_normal((d, d)) * std
+        matrix = matrix + (noise + noise.T) / 2
+        packed = np.empty(d * (d + 1) // 2)
+        svec(scale * matrix, packed)
+        absorb(np.concatenate([packed, moment / unit]), std, scale, unit, radius, told, posterior)
+        values, axes = np.linalg.eigh(matrix)
+        values = np.maximum(values - 1.5 * std / scale, 0)
+        weights = values / (2 * values + std**2 * (unit**2 + (radius / scale) ** 2))
+        information += axes @ np.diag(weights * values) @ axes.T
+        weighted += axes @ np.diag(weights) @ axes.T @ moment
+        precision = information + np.eye(d) * d / radius**2
+        centre = np.linalg.solve(precision, weighted)
+        assert np.allclose(posterior.inverse, np.linalg.inv(precision), atol=1e-12)
+        assert np.allclose(posterior.centre, centre * min(1, radius / np.linalg.norm(centre)))
+        assert np.allclose(posterior.axes @ np.diag(posterior.precision) @ posterior.axes.T, precision)
+        assert np.linalg.norm(posterior.theta) <= np.linalg.norm(posterior.centre) + 1e-12
+        lacking = np.maximum(0, 1 - np.linalg.eigvalsh(information) / (0.7 * np.trace(information) / d))
+        assert np.allclose(posterior.spread * np.sqrt(posterior.precision), 0.3 + 0.8 * lacking)
+
+
+def test_a_batch_without_data_adds_no_noise():
+    """Twenty batches of pure noise leave the information that one good batch gave, but for a few per cent."""
+    d, scale, radius, std = 5, 2.6, 3.0, 2.7
+    told, posterior = np.zeros(d * (d + 3) // 2), irls.prior(d, radius)
+    packed = np.empty(d * (d + 1) // 2)
+    svec(scale * 50 * np.eye(d), packed)
+    absorb(np.concatenate([packed, np.full(d, 40.0)]), std, scale, 1.0, radius, told, posterior)
+    before, rng = posterior.precision.mean(), default_rng(6)
+    for _ in range(20):
+        absorb(std * rng.standard_normal(told.size), std, scale, 1.0, radius, told, posterior)
+    assert abs(posterior.precision.mean() / before - 1) < 0.05
+    assert np.allclose(posterior.centre, 0.8, atol=0.2)
+
+
+def test_the_propensity_is_that_of_the_draws():
+    """Shares of 4000 devices, five standard errors and the propensity's own."""
+    server = ShuffleNewton(dim=2, budget=BUDGET, first=60)
+    server.observe(three_roles(server, 60, default_rng(7)))
+    arms = [[0.5, 0.1], [0.1, 0.5], [-0.4, 0.3]]
+    picks = [Client(server.billboard()).choose(arms) for _ in range(4000)]
+    for index in range(3):
+        mine = [pick for pick in picks if pick.index == index]
+        if mine:
+            chance = mine[0].propensity
+            assert abs(len(mine) / 4000 - chance) < 5 * math.sqrt(chance * (1 - chance) * (1 / 4000 + 1 / 4096)) + 1e-3

@@ -84,7 +84,7 @@ def test_a_fleet_cuts_long_rows_and_refuses_what_is_not_finite():
     ("malicious", "dropout", "first"), [(0.07, 0.0, 50), (0.0, 0.07, 100), (0.14, 0.0, 100), (0.1, 0.2, 90)]
 )
 def test_whole_numbers_of_users_are_calibrated_as_they_are_charged(malicious, dropout, first):
-    made = ShuffleNewton(dim=2, budget=BUDGET, first=first, malicious=malicious, dropout=dropout)
+    made = ShuffleNewton(dim=2, budget=BUDGET, first=first, growth=2.0, malicious=malicious, dropout=dropout)
     for batch in range(4):
         plan = made.analyzer.plan(batch)
         spent = made.analyzer.epsilon(plan, made.analyzer.minimum(plan))

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tacit import environments
+    from tacit.aggregators.shuffle.shuffler import Shuffler
     from tacit.bandits import (
         GLMUCB,
         GLOC,
@@ -86,6 +87,7 @@ __all__ = [
     "ShuffleGLM",
     "ShuffleLinUCB",
     "ShuffleNewton",
+    "Shuffler",
     "Simulated",
     "Spec",
     "Uniform",
@@ -99,6 +101,7 @@ HOMES = (
     "tacit.privacy.certificate",
     "tacit.privacy.noise",
     "tacit.experiments",
+    "tacit.aggregators.shuffle.shuffler",
 )
 
 

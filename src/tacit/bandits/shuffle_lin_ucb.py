@@ -10,11 +10,13 @@ from tacit import checks
 from tacit.aggregators.shuffle.amplification import amplified, local_epsilon
 from tacit.aggregators.shuffle.calibration import Plan
 from tacit.bandits.shuffled import Shuffled
+from tacit.checks import Array
 from tacit.contribution import LinearContribution, balanced_scale
+from tacit.entropy import Integers
 from tacit.errors import NotSecure
 from tacit.estimators import irls
 from tacit.kernels.block import Block
-from tacit.kernels.shuffle import OpenBatch, ShuffleState
+from tacit.kernels.shuffle import OpenBatch, ShuffleState, close_batch
 from tacit.kernels.shuffle_linear import linear_fit, shuffle_linear_rounds
 
 VARIANTS = ("sum", "amplification")
@@ -107,10 +109,6 @@ class ShuffleLinUCB(Shuffled):
         zeros = np.zeros(self.contribution.size)
         return ShuffleState(np.zeros(2, np.int64), zeros, np.zeros(1), np.zeros(1), irls.prior(self.dim, self.radius))
 
-    @property
-    def _fading(self) -> float:
-        return 1.0
-
     def _public(self) -> dict[str, Any]:
         posterior = self._state.posterior
         return {
@@ -119,12 +117,14 @@ class ShuffleLinUCB(Shuffled):
             "moment": self.contribution.scale,
             "policy": {"name": "ucb", "width": self._settings[5]},
             "theta": posterior.theta,
+            "centre": posterior.theta,
             "inverse": posterior.inverse,
             "axes": posterior.axes,
             "spread": np.zeros(self.dim),
         }
 
-    def _estimate(self) -> None:
+    def _close(self, reports: int, sums: Integers, plan: Array) -> None:
+        close_batch(reports, sums, plan, self._state)
         linear_fit(self._state, self._settings)
 
     def _play(self, block: Block, transit: OpenBatch) -> None:

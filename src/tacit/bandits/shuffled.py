@@ -16,8 +16,9 @@ from tacit.bandits.server import Server, numbers
 from tacit.checks import Array
 from tacit.client import wire
 from tacit.client.shuffle import Client
+from tacit.entropy import Integers
 from tacit.errors import BatchTooSmall
-from tacit.kernels.shuffle import BATCH, OpenBatch, close_batch
+from tacit.kernels.shuffle import BATCH, OpenBatch
 from tacit.privacy.certificate import Certificate, plain_certificate, shuffle_certificate
 from tacit.privacy.ledger import ShuffledRelease
 
@@ -37,16 +38,11 @@ class Shuffled(Server):
 
     @abstractmethod
     def _public(self) -> dict[str, Any]:
-        """Its part of the billboard: curvature, moment, weights, policy, theta, inverse, axes, spread."""
+        """Its part of the billboard: curvature, moment, weights, policy, theta, centre, inverse, axes, spread."""
 
     @abstractmethod
-    def _estimate(self) -> None:
-        """Renew the estimate from the sums, which have just grown."""
-
-    @property
-    @abstractmethod
-    def _fading(self) -> float:
-        """The factor by which earlier batches fade."""
+    def _close(self, reports: int, sums: Integers, plan: Array) -> None:
+        """Take the shuffled batch into the state, and renew the estimate."""
 
     def _analyzer(self, *, size: int, sensitivity: float, norm: float, first: int) -> Analyzer:
         return Analyzer(
@@ -110,8 +106,7 @@ class Shuffled(Server):
         if reports < self.analyzer.minimum(plan):
             raise BatchTooSmall(f"Expected at least {self.analyzer.minimum(plan)} reports, got {reports}.")
         self.analyzer.plan(self.version + 1)  # raises before anything has changed, if it cannot be made
-        close_batch(reports, sums, self.analyzer.row(plan), self._fading, self._state)
-        self._estimate()
+        self._close(reports, sums, self.analyzer.row(plan))
         self._charge(self.version - 1, reports)
 
     def _charge(self, batch: int, reports: int) -> None:

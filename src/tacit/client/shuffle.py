@@ -39,11 +39,13 @@ class Client(Device):
         self._curvature, self._moment = float(document["curvature"]), float(document["moment"])
         self._saturating = document["weights"] == "saturating"
         self._policy: dict[str, Any] = document["policy"]
+        self._share = float(self._policy.get("share", 0.0))  # of users who try what may be best
         self._theta = np.array(document["theta"])
+        self._centre = np.array(document["centre"])
         self._inverse = np.array(document["inverse"])
         self._axes, self._spread = np.array(document["axes"]), np.array(document["spread"])
         given = np.array([self._curvature, self._moment, self._plan["norm"], self._plan["grid"], self._plan["laplace"]])
-        arrays = self._theta, self._inverse, self._axes, self._spread, given
+        arrays = self._theta, self._centre, self._inverse, self._axes, self._spread, given
         if not limits.sane(self.dim, self.link, self.rewards, *arrays) or self._plan["norm"] <= 0:
             raise BadBillboard("Expected finite public numbers in a billboard, got others.")
         if self.parameters.size != self.dim * (self.dim + 3) // 2:
@@ -59,15 +61,12 @@ class Client(Device):
             return int(self._draws.uniforms(1)[0] * len(features))
         if kind == "elimination":
             return designs.draw(float(self._draws.uniforms(1)[0]), self._weights(features))
-        target = self._theta
-        if kind == "thompson":
-            target = target.copy()
+        if kind == "thompson" and float(self._draws.uniforms(1)[0]) >= self._share:
+            target = self._centre.copy()
             for k in np.flatnonzero(self._spread > 0):
                 target += self._spread[k] * float(self._draws.normals(1)[0]) * self._axes[:, k]
-        values = features @ target
-        if kind == "ucb":
-            values = values + self._halves(features)
-        return int(np.argmax(values))
+            return int(np.argmax(features @ target))
+        return self._optimistic(features)
 
     def chance(self, features: Array, index: int) -> float:
         kind = self._policy["name"]
@@ -75,11 +74,20 @@ class Client(Device):
             return 1 / len(features)
         if kind == "elimination":
             return float(self._weights(features)[index])
-        if kind == "thompson" and (self._spread > 0).any():
+        certain = float(self._optimistic(features) == index)
+        if kind == "thompson":
             draws = System().normals(4096 * self.dim).reshape(4096, self.dim)
-            hits = np.argmax((self._theta + (draws * self._spread) @ self._axes.T) @ features.T, axis=1) == index
-            return (int(np.count_nonzero(hits)) + 1) / 4097
-        return 1.0
+            hits = np.argmax((self._centre + (draws * self._spread) @ self._axes.T) @ features.T, axis=1) == index
+            return self._share * certain + (1 - self._share) * (int(np.count_nonzero(hits)) + 1) / 4097
+        return certain
+
+    def _optimistic(self, features: Array) -> int:
+        """The arm that may be best; by the cautious estimate, unless draws are about the centre."""
+        kind = self._policy["name"]
+        values = features @ (self._centre if kind == "thompson" else self._theta)
+        if kind != "greedy":
+            values = values + self._halves(features)
+        return int(np.argmax(values))
 
     def _halves(self, features: Array) -> Array:
         """width |x|_{P^-1} of each arm."""

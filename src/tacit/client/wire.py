@@ -19,6 +19,7 @@ VERSION = 2
 DIGEST = 16  # bytes
 FEWEST = 50  # coins of a batch in each coordinate: with fewer, no guarantee can be shown
 REPORT = struct.Struct("<2sBBQ16s8sHII")  # magic, version, bytes a number, batch, parameters, id, size, reach, trials
+ID = 28  # where the 8 bytes of a report's id are
 BATCH = struct.Struct("<2sBBQ16sQHII")  # magic, version, 8, batch, parameters, reports, size, reach, trials
 
 

@@ -1,5 +1,5 @@
-"""Shuffled sums in simulation: every user's rounding and coins, drawn as the device draws them, and batches in one
-loop.
+"""Shuffled sums in simulation: every user's rounding and coins, drawn as the device draws them, and what a server makes
+of a batch.
 
 A plan is a row of numbers (users, grid cells per unit, reach, trials, Laplace scale in cells): see
 aggregators.shuffle.calibration."""
@@ -10,22 +10,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tacit.kernels.compile import inlined, kernel
-from tacit.kernels.design import chances
-from tacit.kernels.glm import Posterior, fit, glm_contribute, thompson
+from tacit.kernels.glm import Posterior
 from tacit.kernels.linalg import square_norm
-from tacit.kernels.rounds import outcome
 
 PLANNED, GRID, REACH, TRIALS, LAPLACE = 0, 1, 2, 3, 4
 USERS, BATCH = 0, 1
-THOMPSON, UCB, GREEDY, ELIMINATION = 0, 1, 2, 3
 
 
 class ShuffleState(NamedTuple):
     """Public: functions of shuffled sums."""
 
     counts: Any  # int64[2]: users of closed batches, closed batches
-    sums: Any  # (m,): of all closed batches, earlier ones faded
-    variance: Any  # float64[1]: of the noise in each coordinate
+    sums: Any  # (m,): of all closed batches; ShuffleNewton: what they told, (svec(information), information theta)
+    variance: Any  # float64[1]: of the noise in each coordinate of the sums
     spent: Any  # float64[1]: the largest epsilon of a closed batch, recomputed from those who reported
     posterior: Posterior
 
@@ -67,15 +64,21 @@ def randomize(rng, vector, plan, sums):
 
 
 @kernel
-def close_batch(reports, sums, plan, fading, state):
-    """Add a shuffled batch: (sum - reports (reach + trials / 2)) / grid, its noise of variance
-    reports ((trials + 1) / 4 + 2 laplace^2) / grid^2 at most. What was there fades. Changes state but for the
-    posterior."""
+def unshuffle(reports, sums, plan, out):
+    """out = (sum - reports (reach + trials / 2)) / grid, for a shuffled batch. Returns the variance of its noise in
+    each coordinate, reports ((trials + 1) / 4 + 2 laplace^2) / grid^2 at most."""
     for i in range(sums.size):
-        centred = np.float64(sums[i]) - reports * (plan[REACH] + 0.5 * plan[TRIALS])
-        state.sums[i] = fading * state.sums[i] + centred / plan[GRID]
-    each = (plan[TRIALS] + 1.0) / 4.0 + 2.0 * plan[LAPLACE] ** 2
-    state.variance[0] = fading * fading * state.variance[0] + reports * each / plan[GRID] ** 2
+        out[i] = (np.float64(sums[i]) - reports * (plan[REACH] + 0.5 * plan[TRIALS])) / plan[GRID]
+    return reports * ((plan[TRIALS] + 1.0) / 4.0 + 2.0 * plan[LAPLACE] ** 2) / plan[GRID] ** 2
+
+
+@kernel
+def close_batch(reports, sums, plan, state):
+    """Add a shuffled batch to those before. Changes state but for the posterior."""
+    fresh = np.empty(sums.size)
+    state.variance[0] += unshuffle(reports, sums, plan, fresh)
+    for i in range(sums.size):
+        state.sums[i] += fresh[i]
     state.counts[USERS] += reports
     state.counts[BATCH] += 1
 
@@ -110,38 +113,6 @@ def surviving(arms, posterior, width, alive):
         floor = max(floor, z - half)
     for a in range(count):
         alive[a] = upper[a] >= floor
-
-
-@kernel
-def newton_rounds(policy, rng, block, state, transit, plans, settings, tuning, link, kind):
-    """ShuffleNewton: plans[k] of batch k; settings = (low, high, scale, unit, radius, fading, width). The first
-    batch gets random arms. Changes state, transit and the block's out arrays."""
-    low, high, scale, unit, radius, fading, width = settings
-    posterior = state.posterior
-    target = np.empty(posterior.theta.size)
-    vector = np.empty(transit.sums.size)
-    alive, weights = np.empty(block.arms.shape[1], np.bool_), np.empty(block.arms.shape[1])
-    for t in range(block.noise.size):
-        if transit.reports[0] >= plans[state.counts[BATCH], PLANNED]:
-            close_batch(transit.reports[0], transit.sums, plans[state.counts[BATCH]], fading, state)
-            fit(state.sums, scale, unit, math.sqrt(state.variance[0]), radius, tuning, posterior)
-            transit.reports[0] = 0
-            transit.sums[:] = 0
-        if state.counts[BATCH] == 0:
-            index = int(policy.random() * block.arms.shape[1])
-        elif kind == THOMPSON:
-            index = thompson(policy, block.arms[t], posterior, target)
-        elif kind == ELIMINATION:
-            surviving(block.arms[t], posterior, width, alive)
-            chances(block.arms[t], alive, weights)
-            index = draw(policy.random(), weights)
-        else:
-            index = optimistic_arm(block.arms[t], posterior, width if kind == UCB else 0.0)
-        if outcome(block, t, index):
-            vector[:] = 0.0
-            glm_contribute(block.arms[t, index], block.reward[t], posterior, link, scale, low, high, vector)
-            randomize(rng, vector, plans[state.counts[BATCH]], transit.sums)
-            transit.reports[0] += 1
 
 
 @inlined

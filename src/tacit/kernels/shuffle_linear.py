@@ -43,7 +43,7 @@ def shuffle_linear_rounds(rng, block, state, transit, plans, settings):
     vector = np.empty(transit.sums.size)
     for t in range(block.noise.size):
         if transit.reports[0] >= plans[state.counts[BATCH], PLANNED]:
-            close_batch(transit.reports[0], transit.sums, plans[state.counts[BATCH]], 1.0, state)
+            close_batch(transit.reports[0], transit.sums, plans[state.counts[BATCH]], state)
             linear_fit(state, settings)
             transit.reports[0] = 0
             transit.sums[:] = 0

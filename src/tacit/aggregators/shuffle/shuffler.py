@@ -59,7 +59,7 @@ class Shuffler:
             raise DuplicateReport("Expected a new report, got one that has been counted.")
         self._recent.add(identity)
         if len(self._recent) > CHUNK:
-            self._merge(np.fromiter(self._recent, np.uint64, len(self._recent)))
+            self._merge(np.sort(np.fromiter(self._recent, np.uint64, len(self._recent))))
             self._recent.clear()
         self._open.sums[:] += counts
         self._open.reports[0] += 1
@@ -72,20 +72,23 @@ class Shuffler:
             raise BadReport(f"Expected whole reports of {length} bytes each, got {len(stream)} bytes.")
         refused: dict[str, int] = {}
         for start in range(0, len(stream), CHUNK * length):
-            rows = np.frombuffer(stream[start : start + CHUNK * length], self.parameters.record)
-            good = self._good(rows, refused)
-            rows = rows[good]
-            ids, first = np.unique(rows["id"], return_index=True)
-            new = ~_held(self._ids, ids)
-            if self._recent:
-                new &= ~np.isin(ids, np.fromiter(self._recent, np.uint64, len(self._recent)))
-            if int(new.sum()) < len(rows):
-                refused["duplicate"] = refused.get("duplicate", 0) + len(rows) - int(new.sum())
-            self._merge(ids[new])
-            chosen = rows["counts"] if int(new.sum()) == len(rows) else rows["counts"][first[new]]
-            self._open.sums[:] += chosen.sum(axis=0, dtype=np.int64)
-            self._open.reports[0] += len(chosen)
+            self._add_rows(np.frombuffer(stream[start : start + CHUNK * length], self.parameters.record), refused)
         return refused
+
+    def _add_rows(self, rows: npt.NDArray[np.void], refused: dict[str, int]) -> None:
+        counts = np.ascontiguousarray(rows["counts"])
+        if counts.max(initial=0) > self.parameters.slots or not self._alike(rows):
+            good = self._good(rows, refused)
+            rows, counts = rows[good], counts[good]
+        ids = np.sort(rows["id"])
+        if (ids[1:] == ids[:-1]).any() or self._counted(ids).any():
+            ids, first = np.unique(rows["id"], return_index=True)
+            new = ~self._counted(ids)
+            refused["duplicate"] = refused.get("duplicate", 0) + len(rows) - int(new.sum())
+            ids, counts = ids[new], counts[first[new]]
+        self._merge(ids)
+        self._open.sums[:] += _columns(counts)
+        self._open.reports[0] += len(counts)
 
     def close(self) -> bytes:
         """The multiset, for the analyzer. However often it is asked for: the same bytes."""
@@ -98,6 +101,21 @@ class Shuffler:
     def _still_open(self) -> None:
         if self._handed is not None:
             raise LateReport(f"Expected a report before batch {self.parameters.batch} was closed, got one after.")
+
+    def _alike(self, rows: npt.NDArray[np.void]) -> bool:
+        """Whether all reports say what reports of this batch say, apart from their ids and counts."""
+        of = self.parameters
+        model = np.frombuffer(wire.encode_report(of, bytes(8), np.zeros(of.size, np.int64)), np.uint8)
+        given = rows.view(np.uint8).reshape(len(rows), of.length)
+        parts = slice(0, wire.ID), slice(wire.ID + 8, wire.REPORT.size)
+        return all((given[:, part] == model[part]).all() for part in parts)
+
+    def _counted(self, ids: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
+        """Which of the sorted ids have been counted."""
+        out = _held(self._ids, ids)
+        if self._recent:
+            out |= np.isin(ids, np.fromiter(self._recent, np.uint64, len(self._recent)))
+        return out
 
     def _good(self, rows: npt.NDArray[np.void], refused: dict[str, int]) -> npt.NDArray[np.bool_]:
         of = self.parameters
@@ -115,7 +133,8 @@ class Shuffler:
         return np.asarray(known & same & within)
 
     def _merge(self, ids: npt.NDArray[np.uint64]) -> None:
-        self._ids.append(np.sort(ids))
+        """Keep these ids, sorted."""
+        self._ids.append(ids)
         while len(self._ids) > 1 and len(self._ids[-2]) <= 2 * len(self._ids[-1]):
             self._ids[-2:] = [np.sort(np.concatenate(self._ids[-2:]), kind="stable")]
 
@@ -140,6 +159,14 @@ def shuffled_bits(counts: Integers, slots: int, rng: np.random.Generator) -> npt
     bits = (np.arange(slots) < counts[:, None]).astype(np.uint8).ravel()
     rng.shuffle(bits)
     return bits
+
+
+def _columns(counts: npt.NDArray[np.unsignedinteger[Any]]) -> Integers:
+    """The sum of each column. 64 rows are put side by side: numpy adds long rows fast, short ones slowly."""
+    size, whole = counts.shape[1], len(counts) // 64 * 64
+    out: Integers = counts[whole:].sum(axis=0, dtype=np.int64)
+    out += counts[:whole].reshape(-1, 64 * size).sum(axis=0, dtype=np.int64).reshape(64, size).sum(axis=0)
+    return out
 
 
 def _held(kept: list[npt.NDArray[np.uint64]], ids: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:

@@ -28,8 +28,8 @@ def specs() -> list[Spec]:
             Spec(ShuffleGLM, budget=budget, calibration="paper", label=f"Algorithm 1 as published ε={epsilon:g}"),
             Spec(ShuffleGLM, budget=budget, label=f"Algorithm 1, tight noise ε={epsilon:g}"),
             Spec(ShuffleLinUCB, budget=budget, width_scale=0.1, label=f"shuffle-lin-ucb ε={epsilon:g}"),
-            Spec(ShuffleNewton, budget=budget, label=f"ours, robust ε={epsilon:g}"),
-            Spec(ShuffleNewton, budget=budget, explore="thompson", label=f"ours, diverse arms ε={epsilon:g}"),
+            Spec(ShuffleNewton, budget=budget, label=f"ours ε={epsilon:g}"),
+            Spec(ShuffleNewton, budget=budget, explore="ucb", label=f"ours, diverse arms only ε={epsilon:g}"),
         ]
     return out
 
@@ -63,8 +63,7 @@ def _findings(result: Result, horizon: int) -> list[Finding]:
     out = []
     for epsilon in (1.0, 4.0):
         theirs, tight, ours = (
-            mean[f"{name} ε={epsilon:g}"]
-            for name in ("Algorithm 1 as published", "Algorithm 1, tight noise", "ours, diverse arms")
+            mean[f"{name} ε={epsilon:g}"] for name in ("Algorithm 1 as published", "Algorithm 1, tight noise", "ours")
         )
         text = f"T = {horizon:,}, ε = {epsilon:g}: "
         out.append(

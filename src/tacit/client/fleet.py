@@ -1,6 +1,5 @@
 """Many devices at once: for demonstrations, load tests and bulk uploads by one trusted gateway."""
 
-import os
 from typing import Any
 
 import numpy as np
@@ -60,7 +59,7 @@ def _rounded(scaled: Array, kind: Any) -> Whole:
     random byte is above FINE - 1 - f, and if it is equal, with probability `rest`."""
     parts = np.floor(scaled)
     out: Whole = parts.astype(kind)
-    out += np.frombuffer(os.urandom(out.size), np.uint8).reshape(out.shape)
+    out += np.frombuffer(entropy.octets(out.size), np.uint8).reshape(out.shape)
     equal = np.nonzero((out & (FINE - 1)) == FINE - 1)
     out >>= 8
     out[equal] += entropy.words(equal[0].size) * 2.0**-64 < scaled[equal] - parts[equal]
@@ -72,6 +71,6 @@ def _coins(trials: int, count: int) -> Whole:
     if trials > 64:
         return entropy.halves(trials, count)
     width = next(w for w in (1, 2, 4, 8) if trials <= 8 * w)
-    drawn = np.frombuffer(os.urandom(width * count), f"<u{width}")
+    drawn = np.frombuffer(entropy.octets(width * count), f"<u{width}")
     ones: Whole = np.bitwise_count(drawn & drawn.dtype.type((1 << trials) - 1))
     return ones

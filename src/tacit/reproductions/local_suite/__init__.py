@@ -114,21 +114,25 @@ def render(epsilon: float, results: dict[str, Result]) -> str:
 def draw(results: dict[str, Result], path: Path) -> None:
     """Regret against epsilon, one panel an environment; delta = 10^-6 for those that need one."""
     canvas, axes = figure.subplots(3, 4, width=3.1, height=2.5)
+    means = [row["regret_mean"] for result in results.values() for row in result.rows]
     for axis in axes.flat[len(results) :]:
         axis.set_visible(False)
     for axis, (env, result) in zip(axes.flat, results.items(), strict=False):
         rows = {row["label"]: row for row in result.rows}
         for index, name in enumerate((*PURE, *GAUSSIAN)):
             some = [rows[label(name, e, 0.0 if name in PURE else DELTAS[0])] for e in EPSILONS]
-            means = [row["regret_mean"] for row in some]
             errors = [2 * (row["regret_se"] or 0.0) for row in some]
-            axis.errorbar(EPSILONS, means, errors, label=name, **figure.style(index))
+            axis.errorbar(EPSILONS, [row["regret_mean"] for row in some], errors, label=name, **figure.style(index))
         axis.axhline(rows["uniform"]["regret_mean"], color="#444444", linewidth=1, linestyle=":", label="uniform play")
         axis.set_xscale("log", base=2)
         axis.set_yscale("log")
+        axis.set_yticks((30, 100, 300, 1000), ("30", "100", "300", "1000"))
+        axis.set_ylim(0.8 * min(means), 1.3 * max(means))
+        axis.minorticks_off()
         axis.set_xticks(EPSILONS, [f"{e:g}" for e in EPSILONS])
         axis.set_title(env, loc="left")
         axis.set_xlabel("ε")
+        axis.set_ylabel("regret")
     handles, names = axes.flat[0].get_legend_handles_labels()
     canvas.legend(handles, names, loc="lower right", bbox_to_anchor=(0.99, 0.06), fontsize=9)
     figure.save(canvas, path)

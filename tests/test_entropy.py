@@ -2,6 +2,7 @@
 
 import math
 import os
+import ssl
 import subprocess
 import sys
 
@@ -84,6 +85,19 @@ def test_a_forked_child_draws_something_else(count):
 @pytest.mark.parametrize("count", [0, 1, entropy.SHORT, entropy.SHORT + 1, 200_000])
 def test_octets_are_as_many_as_asked_for(count):
     assert len(entropy.octets(count)) == count
+
+
+def test_openssl_is_reseeded_from_the_kernel_before_each_piece(monkeypatch):
+    calls = []
+    add, give = ssl.RAND_add, ssl.RAND_bytes
+    monkeypatch.setattr(entropy, "LONGEST", 3000)
+    monkeypatch.setattr(ssl, "RAND_add", lambda seed, bits: (calls.append(seed), add(seed, bits)))
+    monkeypatch.setattr(ssl, "RAND_bytes", lambda count: (calls.append(count), give(count))[1])
+    assert len(entropy.octets(7000)) == 7000
+    assert [len(c) if isinstance(c, bytes) else c for c in calls] == [32, 3000, 32, 3000, 32, 1000]
+    assert len({c for c in calls if isinstance(c, bytes)}) == 3
+    monkeypatch.setattr(ssl, "OPENSSL_VERSION", "LibreSSL 3.8")  # whose RAND_add does nothing
+    assert len(entropy.octets(7000)) == 7000 and len(calls) == 6
 
 
 def test_long_reads_are_uniform_bytes_with_or_without_openssl(monkeypatch):

@@ -1,16 +1,20 @@
 """LocalIRLS: two halves, one report a user, the fused loop, and what the server can never be given."""
 
+import dataclasses
 import json
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from numpy.random import SeedSequence, default_rng
 
 from tacit import environments
+from tacit.bandits import server_file
 from tacit.bandits.embedded import Embedded
 from tacit.bandits.local_irls import LocalIRLS
 from tacit.client.local import Client
+from tacit.errors import BadState
 from tacit.estimators import irls
 from tacit.experiments.spec import Spec
 from tacit.kernels.local_glm import local_fit, local_linearize, local_near
@@ -117,6 +121,27 @@ def test_a_server_goes_on_where_it_was_saved(tmp_path):
         made.observe(client.randomize(client.choose(np.eye(3)), 1.0))
     made.save(tmp_path / "server.json")
     assert LocalIRLS.load(tmp_path / "server.json").billboard() == made.billboard()
+
+
+def test_a_file_of_another_version_or_shape_is_named(tmp_path, monkeypatch):
+    made, path = server(), tmp_path / "server.json"
+    with monkeypatch.context() as older:
+        older.setattr(server_file, "VERSION", 1)
+        made.save(path)
+    with pytest.raises(BadState, match="version"):
+        LocalIRLS.load(path)
+    with monkeypatch.context() as another:
+        another.setattr(server_file, "_leaves", lambda state: [np.zeros(3)])
+        made.save(path)
+    with pytest.raises(BadState, match="Expected the state of a LocalIRLS"):
+        LocalIRLS.load(path)
+    made.unknown = 1
+    with monkeypatch.context() as another:
+        fields = dataclasses.fields(made)
+        another.setattr(server_file.dataclasses, "fields", lambda _: (*fields, SimpleNamespace(name="unknown", init=1)))
+        made.save(path)
+    with pytest.raises(BadState, match="Expected settings of a LocalIRLS"):
+        LocalIRLS.load(path)
 
 
 def test_simulated_servers_claim_nothing():

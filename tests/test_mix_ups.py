@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tacit
-from tacit import Budget, Embedded, JointGLM, JointLinUCB, LocalIRLS, Secure, ShuffleNewton, checks
+from tacit import Budget, Embedded, JointGLM, JointLinUCB, LocalIRLS, Secure, ShuffleLinUCB, ShuffleNewton, checks
 from tacit.aggregators.shuffle import calibration
 from tacit.client.local import Client
 from tacit.client.shuffle import Client as ShuffleClient
@@ -28,6 +28,7 @@ PURE = Budget(epsilon=1.0, delta=0.0)
         (lambda: Embedded(JointGLM(dim=3, budget=BUDGET)), "server of the shuffle or local model, got JointGLM"),
         (lambda: Client(LocalIRLS(dim=3, budget=BUDGET).billboard()).randomize(0, 1.0), "choose returned, got int"),
         (lambda: LocalIRLS(dim=3, budget=BUDGET).observe(1.0), "the bytes of a report, got float"),
+        (lambda: LocalIRLS(dim=3, budget=BUDGET, public_arms=True).observe(1.0), "bytes of a report, got float"),
         (lambda: Client(ShuffleNewton(dim=3, budget=BUDGET).billboard()), "billboard of the local model"),
         (lambda: ShuffleClient(LocalIRLS(dim=3, budget=BUDGET).billboard()), "billboard of the shuffle model"),
     ],
@@ -55,6 +56,7 @@ def test_pure_epsilon_is_for_mechanisms_that_have_it():
         lambda: gaussian.mu(PURE),
         lambda: JointGLM(dim=3, budget=PURE),
         lambda: ShuffleNewton(dim=3, budget=PURE),
+        lambda: ShuffleLinUCB(dim=3, budget=PURE, horizon=1000),
         lambda: LocalIRLS(dim=3, budget=PURE, randomizer="gaussian"),
     ):
         with pytest.raises(ValueError, match="Expected delta above 0"):

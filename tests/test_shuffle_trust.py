@@ -69,10 +69,11 @@ def test_the_shufflers_sensitivity_is_the_servers(server):
     Shuffler(server.billboard(), budget=BUDGET)
 
 
-def test_a_fleet_cuts_long_rows_and_refuses_what_is_not_finite():
+@pytest.mark.parametrize("long", [50.0, np.int8(16), np.int32(2**16), np.int64(2**32)])  # squares wrap around to 0
+def test_a_fleet_cuts_long_rows_and_refuses_what_is_not_finite(long):
     fleet = Fleet(SERVER.billboard())
     size, plan = fleet.parameters.size, SERVER.analyzer.plan(0)
-    rows = np.frombuffer(fleet.reports(np.full((400, size), 50.0)), fleet.parameters.record)["counts"]
+    rows = np.frombuffer(fleet.reports(np.full((400, size), long)), fleet.parameters.record)["counts"]
     mean = (rows - plan.reach - plan.trials / 2).mean(axis=0) / plan.scale
     assert np.linalg.norm(mean) == pytest.approx(SERVER.analyzer.norm, rel=0.2)  # ten times its standard error
     for bad in (np.nan, np.inf, 1e300):

@@ -16,6 +16,7 @@ REACH = 9  # discrete_gaussian draws within this many sigma
 RATIO = 2.0**-44  # discrete_gaussian: |ln (probability drawn / probability of the exact law)| within reach is at most
 STRAY = 2.0**-56  # this, apart from events of at most this probability
 SHORT = 2048  # bytes: up to here the kernel is asked for all of them
+LONGEST = 2**30  # bytes that OpenSSL is asked for at a time
 
 
 def octets(count: int) -> bytes:
@@ -23,16 +24,21 @@ def octets(count: int) -> bytes:
 
     The kernel gives some 400 MB/s, OpenSSL's generator (AES-256 in counter mode, SP 800-90A) ten times as many. More
     than SHORT bytes therefore come from OpenSSL's, after new bytes of the kernel's were mixed into it: it then reseeds
-    before it answers, so that it remembers nothing that another process could repeat. Where Python has no OpenSSL,
-    the kernel gives all."""
+    before it answers, so that it remembers nothing that another process could repeat. Where Python has no OpenSSL, or
+    a relative of it that does not reseed, the kernel gives all."""
     if count <= SHORT:
         return os.urandom(count)
     try:
         import ssl  # here: 15 ms that devices with short reports need not spend
     except ImportError:
         return os.urandom(count)
-    ssl.RAND_add(os.urandom(32), 32.0)
-    return ssl.RAND_bytes(count)
+    if not ssl.OPENSSL_VERSION.startswith("OpenSSL "):
+        return os.urandom(count)
+    out = b""
+    while count > len(out):
+        ssl.RAND_add(os.urandom(32), 32.0)
+        out += ssl.RAND_bytes(min(count - len(out), LONGEST))
+    return out
 
 
 def words(count: int) -> Words:

@@ -1,6 +1,7 @@
 """Attacks on reweighted regression and SquareCB: all that a fit releases, one report, the released iterate."""
 
 import copy
+import dataclasses
 import functools
 import math
 from collections.abc import Sequence
@@ -25,6 +26,9 @@ BUDGET = Budget(epsilon=1.0, delta=0.02)
 CROWD = 200  # known rows beside the canary
 UNDERFLOW = 1e-162  # squares of such numbers have no digits
 TINY = 1e-9  # a covariate that is nearly 0 still has a direction
+
+
+Settings = tuple[tuple[str, Any], ...]
 
 
 def attacks() -> Sequence[Attack]:
@@ -54,7 +58,8 @@ class WatchedLinear(ReweightedLinear):
     watched: type[Watched] = Watched
 
     def plan(self, dim: int, count: int) -> Queries:
-        asked = copy.copy(_plan(type(self), self.budget, bool(self.source.private), dim))
+        settings = tuple((f.name, getattr(self, f.name)) for f in dataclasses.fields(self) if f.name != "source")
+        asked = copy.copy(_plan(type(self), settings, bool(self.source.private), dim, count))
         asked.__dict__.pop("seen", None)
         return asked
 
@@ -64,9 +69,9 @@ class WatchedLinear(ReweightedLinear):
 
 
 @functools.cache
-def _plan(kind: type[WatchedLinear], budget: Budget, secure: bool, dim: int) -> Queries:
-    """Made once, since an attack fits thousands of times: how many people there are does not matter to it."""
-    return ReweightedLinear.plan(kind(budget=budget, source=Secure() if secure else Simulated(0)), dim, 1)
+def _plan(kind: type[WatchedLinear], settings: Settings, secure: bool, dim: int, count: int) -> Queries:
+    """The estimator's own, made once for the same settings, since an attack fits thousands of times."""
+    return ReweightedLinear.plan(kind(**dict(settings), source=Secure() if secure else Simulated(0)), dim, count)
 
 
 def likelihood_ratio(regressor: WatchedLinear, worlds: Sequence[Sample]) -> float:

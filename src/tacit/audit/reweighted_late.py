@@ -112,5 +112,5 @@ def late_attack(*, cut: bool = False) -> Attack:
         scores=scores,
         family="gaussian",
         share=0.02,
-        fewest=400 if cut else 1,
+        fewest=400,
     )

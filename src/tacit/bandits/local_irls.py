@@ -158,7 +158,7 @@ class LocalIRLS(LocalServer):
         }
 
     def observe(self, report: bytes) -> None:
-        if not self.public_arms:
+        if not self.public_arms or not isinstance(report, bytes):
             super().observe(report)
             return
         kind = SIMULATED if self.simulated else SENT

@@ -10,7 +10,7 @@ from tacit.errors import BadState
 if TYPE_CHECKING:
     from tacit.bandits.server import Server
 
-FORMAT, VERSION = "tacit server", 1
+FORMAT, VERSION = "tacit server", 2
 
 S = TypeVar("S", bound="Server")
 
@@ -30,9 +30,15 @@ def load(cls: type[S], path: Path) -> S:
     body = read(path, what="server", format=FORMAT, version=VERSION)
     if body["server"] != cls.__name__:
         raise BadState(f"Expected a saved {cls.__name__} in {path.name}, got a {body['server']}.")
-    server = cls(**{name: _decode(value) for name, value in body["settings"].items()})
+    try:
+        server = cls(**{name: _decode(value) for name, value in body["settings"].items()})
+    except (TypeError, ValueError):
+        raise BadState(f"Expected settings of a {cls.__name__} in {path.name}, got others.") from None
     if list(_decode(body["plan"])) != list(map(float, server._plan_numbers())):
         raise BadState(f"Expected {path.name} to have the noise that its settings give now, got another calibration.")
-    for leaf, value in zip(_leaves(server._state), body["state"], strict=True):
-        leaf[...] = _decode(value)
+    leaves, values = _leaves(server._state), [_decode(value) for value in body["state"]]
+    if [leaf.shape for leaf in leaves] != [value.shape for value in values]:
+        raise BadState(f"Expected the state of a {cls.__name__} in {path.name}, got another.")
+    for leaf, value in zip(leaves, values, strict=True):
+        leaf[...] = value
     return server

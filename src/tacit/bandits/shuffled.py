@@ -45,6 +45,7 @@ class Shuffled(Server):
         """Take the shuffled batch into the state, and renew the estimate."""
 
     def _analyzer(self, *, size: int, sensitivity: float, norm: float, first: int) -> Analyzer:
+        self.budget.needs_delta(type(self).__name__)
         return Analyzer(
             budget=self.budget,
             size=size,

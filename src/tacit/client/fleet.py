@@ -34,6 +34,7 @@ class Fleet:
     def reports(self, vectors: Array) -> bytes:
         """From (n, m) finite contributions, one after another; those longer than the plan's norm are cut to it."""
         of = self.parameters
+        vectors = np.asarray(vectors, np.float64)  # squares of integers could wrap around
         if vectors.ndim != 2 or vectors.shape[1] != of.size:
             raise ValueError(f"Expected finite contributions of shape (n, {of.size}), got others.")
         squares = np.einsum("ij,ij->i", vectors, vectors)

@@ -37,7 +37,8 @@ class Cap:
     chance > q_x, then it is epsilon-private for epsilon = ln(chance (1 - q) / ((1 - chance) q)). No floating-point
     number matters: all products <z, x> are sums of integers below 2^53, exact in any order; the law of the candidates
     enters only through the bound q (privacy.local has it).
-    Time: a candidate of each side is sought, whichever is sent, so that the time taken tells nothing about the side.
+    Time: a candidate of each side is sought, whichever is sent, among candidates of its own, until one is found: how
+    many were tried tells nothing about either, nor about the side.
     Reference: PrivUnit, Bhowmick et al. 2018, arXiv:1812.00984; with normal vectors, Asi, Feldman & Talwar 2022,
     arXiv:2205.02466.
     Departure: candidates by rejection on a grid, where those papers draw real numbers.
@@ -51,18 +52,20 @@ class Cap:
     def encode(self, vector: Array) -> bytes:
         x = lift(vector / self.radius)
         chance = 0.5 * math.erfc(self.threshold / (UNIT * FINE * math.sqrt(2)))  # that a candidate is inside
-        rows = max(2, math.ceil(0.5 / chance))
-        inside: Int16 | None = None
-        outside: Int16 | None = None
-        while inside is None or outside is None:
-            z = candidates(rows, x.size)
-            dots = z @ x
-            if inside is None and (far := np.flatnonzero(np.abs(dots) >= self.threshold)).size:
-                inside = z[far[0]] if dots[far[0]] > 0 else -z[far[0]]  # the law of z is symmetric
-            if outside is None and (near := np.flatnonzero(dots < self.threshold)).size:
-                outside = z[near[0]]
+        inside = self._sought(x, max(2, math.ceil(0.5 / chance)), inside=True)
+        outside = self._sought(x, 4, inside=False)
         first = int(entropy.below(SHARE, 1)[0]) < self.chance
         return (inside if first else outside)[:-1].astype("<i2").tobytes()
+
+    def _sought(self, x: Array, rows: int, *, inside: bool) -> Int16:
+        """A candidate of that side of the threshold, among so many at a time."""
+        while True:
+            z = candidates(rows, x.size)
+            dots = z @ x
+            found = np.flatnonzero(np.abs(dots) >= self.threshold if inside else dots < self.threshold)
+            if found.size:
+                first: Int16 = z[found[0]]
+                return -first if inside and dots[found[0]] < 0 else first  # the law of z is symmetric
 
     def decode(self, report: bytes) -> Array:
         return np.frombuffer(report, "<i2").astype(np.float64) * (self.scale / UNIT)

@@ -48,6 +48,8 @@ class Client(Device):
         arrays = self._theta, self._centre, self._inverse, self._axes, self._spread, given
         if not limits.sane(self.dim, self.link, self.rewards, *arrays) or self._plan["norm"] <= 0:
             raise BadBillboard("Expected finite public numbers in a billboard, got others.")
+        if self._centre.shape != (self.dim,) or not 0 <= self._share <= 1:
+            raise BadBillboard("Expected a policy with numbers in their ranges, got another.")
         if self.parameters.size != self.dim * (self.dim + 3) // 2:
             raise BadBillboard("Expected a plan for as many numbers as a report has, got another.")
         if self._noise.private:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from tacit.entropy import Integers
 from tacit.errors import BadBillboard, BadReport, LateReport, WrongBatch
 
-VERSION = 2
+VERSION = 3
 DIGEST = 16  # bytes
 FEWEST = 50  # coins of a batch in each coordinate: with fewer, no guarantee can be shown
 REPORT = struct.Struct("<2sBBQ16s8sHII")  # magic, version, bytes a number, batch, parameters, id, size, reach, trials

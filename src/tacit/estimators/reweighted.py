@@ -107,10 +107,11 @@ def close(
     mu' u phi', e the mean of u times the reward noise (covariance at most variance W, W the mean of u u'), z and Z the
     privacy noise, of std `stds` = (of J, of the moment); then projected on |theta| <= radius in its own ellipsoid.
 
-    |theta* - point| is at most `offset`, so the equation's noise has covariance at most C = variance W + (std of
-    moment)^2 I + (std of J)^2 offset^2 I, and theta minimises |moment - J (theta - point)|^2 in C^-1 plus |theta|^2 /
-    radius^2. With P = J' C^-1 J + I / radius^2 the error is P^-1 (J' C^-1 (e + z - Z (theta* - point)) - theta* /
-    radius^2). All of it is public: each direction is shrunk as its own noise asks, reward noise included."""
+    |theta* - point| is taken to be at most `offset` (true where the point is 0), so the equation's noise has covariance
+    at most C = variance W + (std of moment)^2 I + (std of J)^2 offset^2 I, and theta minimises |moment - J (theta -
+    point)|^2 in C^-1 plus |theta|^2 / radius^2. With P = J' C^-1 J + I / radius^2 the error is P^-1 (J' C^-1 (e + z - Z
+    (theta* - point)) - theta* / radius^2). All of it is public: each direction is shrunk as its own noise asks, reward
+    noise included."""
     dim = len(point)
     fitted = symmetrised(jacobian, normalisation.matrix)
     noise = max(stds[1] ** 2 + (stds[0] * offset) ** 2, 1e-15)

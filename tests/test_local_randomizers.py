@@ -110,7 +110,7 @@ def test_how_long_it_took_tells_nothing_about_what_is_sent(monkeypatch):
     for _ in range(4000):
         calls.clear()
         sent = np.frombuffer(outside.encode(vector), "<i2")
-        if calls[:2] == [2, 2]:  # two looks for the cap
+        if calls[:2] == [6, 2]:  # not among the first two, of six with those for the outside
             slow.append(int(sent[0]) * FINE <= -made.threshold)
     q = ndtr(-made.threshold / (UNIT * FINE))
     share, error = q / (1 - q), math.sqrt(0.25 / len(slow))

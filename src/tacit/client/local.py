@@ -8,6 +8,7 @@ What a device contributes is named in the billboard's "report", how it chooses i
     public    x in the clear, the reward by randomised response                           (LocalIRLS, public arms)
 """
 
+import functools
 import json
 import math
 from typing import Any
@@ -143,13 +144,13 @@ class Client(Device):
                 coin: bytes = self._randomizer.simulate(share, self._noise.generator)
                 return SIMULATED + x.astype("<f8").tobytes() + coin
             coin = self._randomizer.encode(share)
-            return SENT + entropy.words(1).tobytes() + x.astype("<f8").tobytes() + coin
+            return SENT + entropy.octets(ID) + x.astype("<f8").tobytes() + coin
         vector = self.contribution(x, reward)
         if isinstance(self._noise, Seeded):
             simulated: Array = self._randomizer.simulate(vector, self._noise.generator)
             return SIMULATED + simulated.astype("<f8").tobytes()
         sent: bytes = self._randomizer.encode(vector)
-        return SENT + entropy.words(1).tobytes() + sent
+        return SENT + entropy.octets(ID) + sent
 
     def contribution(self, x: Array, reward: float | None) -> Array:
         """The vector that is randomised: RAW. A reward that never came contributes zeros (in a pair, the reward nearest
@@ -171,15 +172,15 @@ class Client(Device):
         if kind == "glm" and len(self._theta) > self.dim:
             shrink, constant = self._report["pad"]
             x = np.append(shrink * x, constant)
-        i, j = np.triu_indices(x.size)
+        i, j, double = corner(x.size)
         if reward is None:
             return np.zeros(i.size + x.size)
         if kind == "linear":
             weight, response = 1.0, self._report["scale"] * reward
-            products = np.where(i == j, 1.0, math.sqrt(2)) * x[i] * x[j]
+            products = double * x[i] * x[j]
         else:
             weight, response = self._bounded(x, *self._linearize(x, reward))
-            products = self._report["scale"] * weight * np.where(i == j, 1.0, math.sqrt(2)) * x[i] * x[j]
+            products = self._report["scale"] * weight * double * x[i] * x[j]
         return np.concatenate([products, response * x])
 
     def _shaken(self, vector: Array) -> Array:
@@ -213,3 +214,10 @@ class Client(Device):
         c = expected - gradient * v
         m = max(c, 1 - c)
         return k * gradient / (m * norm), (self.unit(reward) - c) / (m * norm)
+
+
+@functools.cache
+def corner(size: int) -> tuple[Any, Any, Array]:
+    """Rows and columns of a symmetric matrix's upper half, and what its entries count: sqrt 2 off the diagonal."""
+    i, j = np.triu_indices(size)
+    return i, j, np.where(i == j, 1.0, math.sqrt(2))

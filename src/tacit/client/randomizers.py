@@ -52,20 +52,23 @@ class Cap:
     def encode(self, vector: Array) -> bytes:
         x = lift(vector / self.radius)
         chance = 0.5 * math.erfc(self.threshold / (UNIT * FINE * math.sqrt(2)))  # that a candidate is inside
-        inside = self._sought(x, max(2, math.ceil(0.5 / chance)), inside=True)
-        outside = self._sought(x, 4, inside=False)
-        first = int(entropy.below(SHARE, 1)[0]) < self.chance
+        rows, others = max(2, math.ceil(0.5 / chance)), 4
+        z = candidates(rows + others, x.size)
+        inside = self._sought(x, z[:rows], inside=True)
+        outside = self._sought(x, z[rows:], inside=False)
+        first = int.from_bytes(entropy.octets(4), "little") < self.chance  # of SHARE
         return (inside if first else outside)[:-1].astype("<i2").tobytes()
 
-    def _sought(self, x: Array, rows: int, *, inside: bool) -> Int16:
-        """A candidate of that side of the threshold, among so many at a time."""
+    def _sought(self, x: Array, z: Int16, *, inside: bool) -> Int16:
+        """The first candidate on that side of the threshold: of z, or else of as many more."""
         while True:
-            z = candidates(rows, x.size)
             dots = z @ x
-            found = np.flatnonzero(np.abs(dots) >= self.threshold if inside else dots < self.threshold)
-            if found.size:
-                first: Int16 = z[found[0]]
-                return -first if inside and dots[found[0]] < 0 else first  # the law of z is symmetric
+            right = np.abs(dots) >= self.threshold if inside else dots < self.threshold
+            at = int(right.argmax())  # the first
+            if right[at]:
+                found: Int16 = z[at]
+                return -found if inside and dots[at] < 0 else found  # the law of z is symmetric
+            z = candidates(len(z), x.size)
 
     def decode(self, report: bytes) -> Array:
         return np.frombuffer(report, "<i2").astype(np.float64) * (self.scale / UNIT)
@@ -194,7 +197,10 @@ def lift(vector: Array) -> Array:
     if not norm < math.inf:
         vector, norm = np.zeros(vector.size), 0.0
     bounded = vector / max(1.0, norm)
-    x: Array = np.rint(FINE * np.append(bounded, math.sqrt(max(0.0, 1.0 - float(bounded @ bounded)))))
+    x = np.empty(size)
+    x[:-1] = bounded
+    x[-1] = math.sqrt(max(0.0, 1.0 - float(bounded @ bounded)))
+    x = np.rint(FINE * x)
     if abs(math.sqrt(float(x @ x)) - FINE) > math.sqrt(size) / 2 + 1e-6:
         x = np.zeros(size)
         x[-1] = FINE

@@ -1,13 +1,32 @@
 """One thing given for another: the error names what was expected and what came."""
 
+import pickle
+
 import numpy as np
 import pytest
 
 import tacit
-from tacit import Budget, Embedded, JointGLM, JointLinUCB, LocalIRLS, Secure, ShuffleLinUCB, ShuffleNewton, checks
+from tacit import (
+    Anytime,
+    Budget,
+    Embedded,
+    JointGLM,
+    JointLinUCB,
+    LinUCB,
+    LocalIRLS,
+    Secure,
+    ShuffleLinUCB,
+    ShuffleNewton,
+    Shuffler,
+    Spec,
+    checks,
+    environments,
+    simulate,
+)
 from tacit.aggregators.shuffle import calibration
 from tacit.client.local import Client
 from tacit.client.shuffle import Client as ShuffleClient
+from tacit.errors import WrongBatch
 from tacit.privacy import gaussian
 from tacit.regression import ReweightedLinear
 
@@ -23,6 +42,15 @@ PURE = Budget(epsilon=1.0, delta=0.0)
         (lambda: ReweightedLinear(budget=1.0), "to be a Budget, .* got float"),
         (lambda: JointLinUCB(dim=3, budget=BUDGET, horizon=9, source=3), r"Secure\(\) or Simulated.*, got int"),
         (lambda: LocalIRLS(dim=3, budget=BUDGET, source=Secure()), "source to be None .* got Secure"),
+        (lambda: JointGLM(dim=3, budget=BUDGET, source=Secure), r"Secure\(\) or Simulated.*, got the class Secure"),
+        (lambda: JointGLM(dim=3, budget=BUDGET, tuning=1), "a Tuning of 4 numbers, got int"),
+        (lambda: JointLinUCB(dim=3, budget=BUDGET), r"Anytime\(lambda horizon"),
+        (lambda: Anytime(3), "function of a horizon that makes a bandit, got int"),
+        (lambda: Spec("joint-glm"), "the class of a bandit, .* got 'joint-glm'"),
+        (lambda: simulate(JointGLM, environments.ball(), horizon=9, runs=1, seed=0), "a sequence of Specs"),
+        (lambda: simulate([Spec(LinUCB)], "ball", horizon=9, runs=1, seed=0), "environments.ball"),
+        (lambda: Shuffler(ShuffleNewton(dim=3, budget=BUDGET).billboard(), budget=1.0), "to be a Budget, .* got float"),
+        (lambda: Client(LocalIRLS(dim=3, budget=BUDGET).billboard(), epsilon="4"), "None or a number, got str"),
         (lambda: JointGLM(dim=3, budget=BUDGET, policy=3), "NumPy Generator, got int"),
         (lambda: JointGLM(dim=3, budget=BUDGET, rewards=1), "pair low < high of finite numbers, got 1"),
         (lambda: Embedded(JointGLM(dim=3, budget=BUDGET)), "server of the shuffle or local model, got JointGLM"),
@@ -47,8 +75,10 @@ def test_a_server_says_who_chooses():
 def test_names_that_are_nearly_right_are_guessed():
     with pytest.raises(AttributeError, match="Did you mean JointGLM"):
         tacit.JointGML  # noqa: B018
-    with pytest.raises(ValueError, match=r"Expected a fruit named apple, pear, got 'aple'. Did you mean apple\?"):
-        checks.name("a fruit", "aple", ["apple", "pear"])
+    with pytest.raises(ValueError, match=r"Expected a fruit, got 'Aple'. Did you mean apple\?"):
+        checks.name("a fruit", "Aple", ["apple", "pear"])
+    with pytest.raises(ValueError, match="Expected a fruit named apple, pear, got 'stone'"):
+        checks.name("a fruit", "stone", ["apple", "pear"])
 
 
 def test_pure_epsilon_is_for_mechanisms_that_have_it():
@@ -78,3 +108,60 @@ def test_a_click_may_be_a_boolean(reward):
         for _ in range(30):
             bandit.observe(bandit.choose(np.eye(2)), 0.5)
     assert (one.theta == other.theta).all()
+
+
+def test_arms_scaled_to_one_in_single_precision_are_taken_and_cut():
+    rng = np.random.default_rng(0)
+    arms = rng.standard_normal((200, 10, 3)).astype(np.float32)
+    arms /= np.linalg.norm(arms, axis=-1, keepdims=True)
+    assert (np.linalg.norm(arms.astype(float), axis=-1) > 1 + 1e-9).any()
+    bandit = JointGLM(dim=3, budget=BUDGET)
+    assert not bandit.choose_many(arms).refused
+    assert np.linalg.norm(bandit._tickets.features, axis=1).max() <= 1 + 1e-9
+    Client(LocalIRLS(dim=3, budget=BUDGET).billboard()).choose(arms[0])
+    ReweightedLinear(budget=BUDGET).fit(arms[0], np.zeros(10))
+    for long in (arms[0] * 1.00001, arms[0] * np.nan):
+        with pytest.raises(ValueError, match="Expected"):
+            bandit.choose(long)
+
+
+def test_a_local_server_reads_no_report_that_was_made_for_another():
+    for options in ({"budget": Budget(8.0, 0.0)}, {"link": "probit"}, {"rewards": (-1.0, 1.0)}):
+        other = LocalIRLS(**({"dim": 3, "budget": BUDGET} | options))
+        client = Client(other.billboard())
+        report = client.randomize(client.choose(np.eye(3)), 1.0)
+        with pytest.raises(WrongBatch, match="settings and budget"):
+            LocalIRLS(dim=3, budget=BUDGET).observe(report)
+        other.observe(report)
+        assert other.users == 1
+
+
+@pytest.mark.parametrize("client", [Client, ShuffleClient])
+def test_a_device_may_keep_its_choice_over_a_restart(client):
+    kind = LocalIRLS if client is Client else ShuffleNewton
+    made = client(kind(dim=3, budget=BUDGET).billboard())
+    choice = made.choose(np.eye(3))
+    kept, restored = pickle.loads(pickle.dumps((made, choice)))
+    assert restored.index == choice.index and restored.propensity > 0
+    again = pickle.loads(pickle.dumps((kept, restored, kept.randomize(restored, 1.0))))
+    assert again[0].randomize(again[1], 1.0) == again[2]  # the same bytes
+
+
+def test_regressors_in_scikit_learns_pipelines_and_searches():
+    from sklearn.model_selection import cross_val_score
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import FunctionTransformer
+
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-0.5, 0.5, (4000, 3))
+    y = x @ [0.5, -0.5, 0.2]
+    made = ReweightedLinear(budget=Budget(np.inf, 0.1))
+    pipeline = make_pipeline(FunctionTransformer(), made)
+    assert cross_val_score(pipeline, x, y, cv=2).min() > 0.9
+    assert made.fit(x, y).score(x, y) > 0.9 > made.score(x, -y)
+
+
+def test_a_saved_server_of_public_arms_loads(tmp_path):
+    made = LocalIRLS(dim=3, budget=BUDGET, public_arms=True)
+    made.save(tmp_path / "server.json")
+    assert LocalIRLS.load(tmp_path / "server.json").billboard() == made.billboard()

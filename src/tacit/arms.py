@@ -8,7 +8,8 @@ import numpy.typing as npt
 
 from tacit.checks import Array
 
-TOLERANCE = 1e-9  # on the norm, for rounding; what is contributed is clipped to 1 exactly
+TOLERANCE = 1e-6  # on the norm, for vectors that were scaled to length 1 in single precision
+LEFT = 1e-9  # arms longer than 1 by more than this are cut to 1; contributions are clipped to 1 exactly always
 
 Arms = npt.ArrayLike | Mapping[str, npt.ArrayLike]
 
@@ -32,7 +33,7 @@ def check(arms: Arms, dim: int) -> ArmSet:
     problem = problems(features[None])[0]
     if problem:
         raise ValueError(problem)
-    return ArmSet(features, names)
+    return ArmSet(shortened(features), names)
 
 
 def as_array(arms: Any) -> Array:
@@ -60,7 +61,8 @@ def rows(arms: Any, dim: int) -> tuple[list[Array], list[str | None]]:
         if features.ndim == 3 and features.shape[2] == dim:
             wrong = list(problems(features))
             zeros = np.zeros((max(1, features.shape[1]), dim))
-            return [row if problem is None else zeros for row, problem in zip(features, wrong, strict=True)], wrong
+            pairs = zip(features, wrong, strict=True)
+            return [shortened(row) if problem is None else zeros for row, problem in pairs], wrong
         error = f"Expected arms of shape (n, K, {dim}), got {features.shape}."
     except ValueError as caught:
         error = str(caught)
@@ -78,6 +80,12 @@ def rows(arms: Any, dim: int) -> tuple[list[Array], list[str | None]]:
     return out, reasons
 
 
+def shortened(features: Array) -> Array:
+    """Checked (K, d) arms, those that are longer than 1 by more than LEFT cut to 1, each by its own norm."""
+    norms = np.sqrt(np.einsum("kd,kd->k", features, features))
+    return features if norms.max() <= 1 + LEFT else features / np.maximum(1.0, norms)[:, None]
+
+
 def problems(features: Array) -> Sequence[str | None]:
     """What is wrong with each row of (n, K, d): None if nothing."""
     if features.shape[1] == 0:
@@ -89,7 +97,7 @@ def problems(features: Array) -> Sequence[str | None]:
     out: list[str | None] = [None] * len(features)
     for i in np.flatnonzero(~finite | large):
         out[i] = (
-            "Expected arms of Euclidean norm at most 1, got a larger one."
+            "Expected arms of Euclidean norm at most 1, got a larger one: divide all by a public bound."
             if finite[i]
             else "Expected finite features, got NaN or infinity."
         )

@@ -159,7 +159,7 @@ def reproduce_command(
         str,
         typer.Argument(
             help="shariff-d1, shariff-d2, shariff-d3, table2, figure1-logistic, figure1-probit, "
-            "ldp-figure1, ldp-table1, shuffle, reweighted or suite"
+            "ldp-figure1, ldp-table1, local-suite, shuffle, reweighted or suite"
         ),
     ],
     quick: Annotated[bool, typer.Option("--quick", help="A small version, in a minute or two.")] = False,
@@ -365,4 +365,5 @@ def convert(kind: type, key: str, value: str) -> Any:
             return choice(value)
         except (ValueError, KeyError):
             continue
-    raise ValueError(f"Expected {key} to be {hint}, got {value!r}.")
+    named = "two numbers as low/high" if typing.get_origin(hint) is tuple else hint
+    raise ValueError(f"Expected {key} to be {named}, got {value!r}.")

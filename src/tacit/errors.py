@@ -25,7 +25,7 @@ class Interrupted(TacitError):
     """A long piece of work was stopped before its end; what was finished is kept where it says."""
 
 
-class BadReport(TacitError):
+class BadReport(TacitError, ValueError):
     """A report or batch that is truncated, of another version, or outside its range. It changes nothing."""
 
 
@@ -53,6 +53,6 @@ class PersonLimit(TacitError):
     """One round more than max_rounds_per_person for one person."""
 
 
-class BadBillboard(BadReport, ValueError):
+class BadBillboard(BadReport):
     """A public document that a device does not act by: damaged, or with less protection than it claims or than the
     caller allows."""

@@ -29,6 +29,8 @@ class Anytime:
     def __init__(self, make: Callable[[int], Bandit], *, first: int = 1024) -> None:
         checks.positive_int(first=first)
         self._turn = Turn()
+        if not callable(make):
+            raise ValueError(f"Expected a function of a horizon that makes a bandit, got {type(make).__name__}.")
         self._make = make
         self._horizon = first
         self._before = 0  # choices of earlier bandits

@@ -78,6 +78,7 @@ class JointGLM(Bandit):
             checks.positive_int(horizon=self.horizon)
         if self.max_rounds_per_person is not None:
             checks.positive_int(max_rounds_per_person=self.max_rounds_per_person)
+        self.tuning = irls.as_tuning(irls.Tuning, self.tuning)
         checks.positive(radius=self.radius)
         checks.interval(rewards=self.rewards)
         if not 1 < self.growth < math.inf:

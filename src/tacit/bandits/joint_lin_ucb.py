@@ -69,7 +69,10 @@ class JointLinUCB(Bandit):
     def __post_init__(self) -> None:
         settings.check(self)
         if self.horizon is None:
-            raise ValueError("Expected a horizon (see tacit.Anytime for a bandit without one), got none.")
+            raise ValueError(
+                "Expected a horizon (without one: Anytime(lambda horizon: JointLinUCB(..., horizon=horizon))), "
+                "got none."
+            )
         checks.positive_int(dim=self.dim, horizon=self.horizon, first=self.first)
         self.dim, self.horizon, self.first = int(self.dim), int(self.horizon or 0), int(self.first)
         checks.positive(radius=self.radius)

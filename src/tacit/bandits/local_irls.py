@@ -10,9 +10,9 @@ from tacit import checks
 from tacit.bandits.local_server import LocalServer
 from tacit.bandits.server import numbers
 from tacit.checks import Array
-from tacit.client.local import ID, SENT, SIMULATED
 from tacit.client.randomizers import SHARE, Coin
 from tacit.contribution import largest_weight
+from tacit.errors import BadReport
 from tacit.estimators import irls
 from tacit.kernels.block import Block
 from tacit.kernels.local_glm import BOUNDARY, VERSION, LocalState, local_absorb, local_publish, local_rounds, padded
@@ -94,6 +94,7 @@ class LocalIRLS(LocalServer):
             self.first = max(5, self.forced // 4)
         checks.positive_int(first=self.first)
         self._schedule = np.array([self.first, self.growth, max(self.forced, self.first)])
+        self.tuning = irls.as_tuning(Tuning, self.tuning)
         self._tuning = np.array(self.tuning)
         if self._features > self.dim:  # the intercept's prior is wide, and exploring it is of no use
             self._tuning[1:3] *= 3.0, 0.6
@@ -158,21 +159,20 @@ class LocalIRLS(LocalServer):
         }
 
     def observe(self, report: bytes) -> None:
-        if not self.public_arms or not isinstance(report, bytes):
+        if not self.public_arms:
             super().observe(report)
             return
-        kind = SIMULATED if self.simulated else SENT
-        skip = 1 if self.simulated else 1 + ID
-        if report[:1] != kind or len(report) != 8 * self.dim + 1 + skip or report[-1] > 1:
-            raise ValueError(f"Expected a report of {8 * self.dim + 1 + skip} bytes of this billboard, got another.")
-        x = np.frombuffer(report[skip:-1], "<f8").astype(np.float64)
+        body = self._body(report)
+        if len(body) != 8 * self.dim + 1 or body[-1] > 1:
+            raise BadReport(f"Expected a report with an arm of {8 * self.dim} bytes and a bit, got another.")
+        x = np.frombuffer(body[:-1], "<f8").astype(np.float64)
         if not (np.isfinite(x).all() and float(x @ x) <= 1 + 1e-8):
-            raise ValueError("Expected an arm of norm at most 1 in a report, got another.")
+            raise BadReport("Expected an arm of norm at most 1 in a report, got another.")
         self._once(report)
         out, features = np.empty(self._length), np.empty(self._features)
         padded(x, self._pad, features)
         where = self._state.posterior, self._link.code, *self.rewards
-        to_report(features, float(report[-1]), self._coin, *where, self.scale, out)
+        to_report(features, float(body[-1]), self._coin, *where, self.scale, out)
         self._absorb(out)
 
     def _absorb(self, vector: Array) -> None:
@@ -202,7 +202,8 @@ class LocalIRLS(LocalServer):
 
     @property
     def theta(self) -> Array:
-        """The published estimate."""
+        """The estimate on the billboard."""
+        self._advance((), self.users)
         out: Array = self._pad[0] * self._state.posterior.theta[: self.dim]
         return out
 

@@ -1,5 +1,6 @@
 """What the servers of the local model share: reports come in, each private by itself, and are decoded."""
 
+import functools
 import json
 import math
 from abc import abstractmethod
@@ -11,10 +12,10 @@ import numpy as np
 from tacit.bandits.server import Server
 from tacit.checks import Array
 from tacit.client import limits, randomizers
-from tacit.client.local import FORMAT, ID, SENT, SIMULATED, Client
+from tacit.client.local import FORMAT, ID, SENT, SIMULATED, TAG, Client, tag
 from tacit.client.randomizers import Cap, Coin, Lattice, Randomizer
 from tacit.entropy import REACH
-from tacit.errors import BudgetExceeded, DuplicateReport
+from tacit.errors import BadReport, BudgetExceeded, DuplicateReport, WrongBatch
 from tacit.privacy import local
 from tacit.privacy.certificate import Certificate, local_certificate
 from tacit.privacy.ledger import LocalRelease
@@ -58,19 +59,20 @@ class LocalServer(Server):
 
     def billboard(self) -> bytes:
         self._advance((), self.users)
-        return json.dumps(
-            {
-                "format": FORMAT,
-                "bandit": type(self).__name__,
-                "version": self.version,
-                "dim": self.dim,
-                "link": self.link,
-                "rewards": list(self.rewards),
-                "randomizer": randomizers.document(self._randomizer),
-                "claim": {"epsilon": self.epsilon if self.epsilon < math.inf else None, "delta": self.delta},
-            }
-            | self._document()
-        ).encode()
+        return json.dumps({"format": FORMAT, "version": self.version} | self._fixed() | self._document()).encode()
+
+    def _fixed(self) -> dict[str, Any]:
+        """What does not change from one billboard to the next, as JSON gives it back."""
+        fixed = {
+            "bandit": type(self).__name__,
+            "dim": self.dim,
+            "link": self.link,
+            "rewards": list(self.rewards),
+            "randomizer": randomizers.document(self._randomizer),
+            "claim": {"epsilon": self.epsilon if self.epsilon < math.inf else None, "delta": self.delta},
+        }
+        out: dict[str, Any] = json.loads(json.dumps(fixed))
+        return out
 
     def device(self) -> Client:
         public = isinstance(self._randomizer, Coin)
@@ -79,7 +81,7 @@ class LocalServer(Server):
     def observe(self, report: bytes) -> None:
         """Learn from one device's report. A retry raises DuplicateReport: ids of the last REMEMBERED reports are kept,
         in memory alone."""
-        vector = self._decode(report)
+        vector = self._decode(self._body(report))
         self._once(report)
         self._absorb(vector)
 
@@ -94,22 +96,35 @@ class LocalServer(Server):
         if len(self._seen) > REMEMBERED:
             del self._seen[next(iter(self._seen))]
 
-    def _decode(self, report: bytes) -> Array:
+    def _body(self, report: bytes) -> bytes:
+        """What is in a report of a device at this server's billboard, or BadReport."""
         if not isinstance(report, bytes):
-            raise ValueError(f"Expected the bytes of a report, got {type(report).__name__}.")
-        kind, skip = report[:1], 1 if self.simulated else 1 + ID
-        if kind not in (SENT, SIMULATED) or (kind == SIMULATED) != self.simulated:
-            raise ValueError("Expected a report of a device at this server's billboard, got another.")
-        made, body = self._randomizer, report[skip:]
+            raise BadReport(f"Expected the bytes of a report, got {type(report).__name__}.")
+        if self.simulated:
+            if report[:1] != SIMULATED:
+                raise BadReport("Expected a report of a simulated device at this server's billboard, got another.")
+            return report[1:]
+        if report[:1] != SENT or len(report) < 1 + ID + TAG:
+            raise BadReport("Expected a report of a device at this server's billboard, got another.")
+        if report[1 + ID : 1 + ID + TAG] != self._tag:
+            raise WrongBatch("Expected a report made for this server's settings and budget, got one for others.")
+        return report[1 + ID + TAG :]
+
+    @functools.cached_property
+    def _tag(self) -> bytes:
+        return tag(self._fixed())
+
+    def _decode(self, body: bytes) -> Array:
+        made = self._randomizer
         assert not isinstance(made, Coin)
         length = 8 * self._size if self.simulated else made.length(self._size)
-        if len(report) != length + skip:
-            raise ValueError(f"Expected a report of {length + skip} bytes, got {len(report)}.")
+        if len(body) != length:
+            raise BadReport(f"Expected a report with {length} bytes of numbers, got {len(body)}.")
         vector = np.frombuffer(body, "<f8").astype(np.float64) if self.simulated else made.decode(body)
         if not np.isfinite(vector).all():
-            raise ValueError("Expected finite numbers in a report, got NaN or infinity.")
+            raise BadReport("Expected finite numbers in a report, got NaN or infinity.")
         if not self.simulated and not (np.abs(vector) <= self._farthest()).all():
-            raise ValueError("Expected numbers that an honest device can send, got one beyond them.")
+            raise BadReport("Expected numbers that an honest device can send, got one beyond them.")
         return vector
 
     def _farthest(self) -> float:

@@ -64,6 +64,11 @@ class Shuffled(Server):
     def version(self) -> int:
         return int(self._state.counts[BATCH])
 
+    @property
+    def wanted(self) -> int:
+        """Users of the present batch: close it when the shuffler has so many reports."""
+        return self.analyzer.plan(self.version).users
+
     def billboard(self) -> bytes:
         kept: tuple[int, bytes] | None = getattr(self, "_published", None)
         if kept is None or kept[0] != self.version:

@@ -3,6 +3,7 @@
 A report is made once for each choice and kept with it: a retry sends the same bytes, so that no noise is drawn again.
 """
 
+import functools
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -13,14 +14,14 @@ import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
 LINKS = ("identity", "logistic", "probit")
-TOLERANCE = 1e-9  # on the norm of an arm, for rounding
+TOLERANCE = 1e-6  # on the norm of an arm, for rounding in single precision; what is sent is clipped to 1
 TINY = 1e-150  # features of a smaller norm contribute nothing: below, x / |x| could come out longer than 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Picked:
     """The arm for this device's user: its index, and its name if the arms had names. Holds raw data: it stays on the
-    device."""
+    device, where it may be pickled with its client until the reward comes."""
 
     index: int
     name: str | None
@@ -70,9 +71,8 @@ class Device(ABC):
         offered = np.ascontiguousarray(features[index])
         picked = self.pick(offered)
         chosen = int(index[picked])
-        return Picked(
-            chosen, names[chosen] if names else None, features[chosen].copy(), lambda: self.chance(offered, picked)
-        )
+        propensity = functools.partial(self.chance, offered, picked)
+        return Picked(chosen, names[chosen] if names else None, features[chosen].copy(), propensity)
 
     def randomize(self, choice: Picked, reward: float | None) -> bytes:
         """The report for the server: the same bytes however often it is asked for."""
@@ -104,7 +104,7 @@ def check_arms(arms: object, dim: int) -> Array:
     if not np.isfinite(features).all():
         raise ValueError("Expected finite features, got NaN or infinity.")
     if not (np.einsum("kd,kd->k", features, features) <= (1 + TOLERANCE) ** 2).all():
-        raise ValueError("Expected arms of Euclidean norm at most 1, got a larger one.")
+        raise ValueError("Expected arms of Euclidean norm at most 1, got a larger one: divide all by a public bound.")
     return features
 
 

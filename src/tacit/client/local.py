@@ -9,6 +9,7 @@ What a device contributes is named in the billboard's "report", how it chooses i
 """
 
 import functools
+import hashlib
 import json
 import math
 from typing import Any
@@ -24,6 +25,7 @@ from tacit.errors import BadBillboard
 FORMAT = "tacit local billboard"
 SENT, SIMULATED = b"L", b"S"  # the first byte of a report: integers of a device, or floats of a simulation
 ID = 8  # random bytes after SENT, by which a server knows a retry
+TAG = 4  # bytes after them: a digest of what a report was made for
 SHAKE = 1e3  # the most extra noise that is not for privacy
 
 
@@ -49,6 +51,8 @@ class Client(Device):
         noise: Randomness | None = None,
         draws: Randomness | None = None,
     ) -> None:
+        if epsilon is not None and not isinstance(epsilon, int | float):
+            raise ValueError(f"Expected epsilon to be None or a number, got {type(epsilon).__name__}.")
         self._noise = noise or System()
         self._draws = draws or System()
         try:
@@ -73,6 +77,7 @@ class Client(Device):
         self._theta = np.array(document["theta"], np.float64)
         self._inverse = np.array(document["inverse"], np.float64)
         self._root = np.array(self._policy.get("root", []), np.float64)
+        self._tag = tag(document)
         self._size, self._norm, self._sensitivity = limits.bounds(self._report, self.link, self.rewards, self.dim)
 
     def _check(self, claim: dict[str, Any], epsilon: float | None, delta: float, public_arms: bool) -> None:
@@ -144,13 +149,13 @@ class Client(Device):
                 coin: bytes = self._randomizer.simulate(share, self._noise.generator)
                 return SIMULATED + x.astype("<f8").tobytes() + coin
             coin = self._randomizer.encode(share)
-            return SENT + entropy.octets(ID) + x.astype("<f8").tobytes() + coin
+            return SENT + entropy.octets(ID) + self._tag + x.astype("<f8").tobytes() + coin
         vector = self.contribution(x, reward)
         if isinstance(self._noise, Seeded):
             simulated: Array = self._randomizer.simulate(vector, self._noise.generator)
             return SIMULATED + simulated.astype("<f8").tobytes()
         sent: bytes = self._randomizer.encode(vector)
-        return SENT + entropy.octets(ID) + sent
+        return SENT + entropy.octets(ID) + self._tag + sent
 
     def contribution(self, x: Array, reward: float | None) -> Array:
         """The vector that is randomised: RAW. A reward that never came contributes zeros (in a pair, the reward nearest
@@ -221,3 +226,10 @@ def corner(size: int) -> tuple[Any, Any, Array]:
     """Rows and columns of a symmetric matrix's upper half, and what its entries count: sqrt 2 off the diagonal."""
     i, j = np.triu_indices(size)
     return i, j, np.where(i == j, 1.0, math.sqrt(2))
+
+
+def tag(document: dict[str, Any]) -> bytes:
+    """Of a billboard: what does not change from one version to the next, so that no server reads a report that was
+    made for another's."""
+    fixed = [document[name] for name in ("bandit", "dim", "link", "rewards", "randomizer", "claim")]
+    return hashlib.sha256(json.dumps(fixed, sort_keys=True).encode()).digest()[:TAG]

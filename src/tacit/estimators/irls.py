@@ -1,12 +1,14 @@
 """One-pass iteratively reweighted least squares from released sums."""
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from tacit.checks import Array
 from tacit.kernels.glm import Posterior, fit
+
+T = TypeVar("T", bound=tuple[Any, ...])
 
 
 class Tuning(NamedTuple):
@@ -19,6 +21,14 @@ class Tuning(NamedTuple):
     ridge: float = 1.5
     explore: float = 0.45
     share: float = 0.7
+
+
+def as_tuning(kind: type[T], given: Any) -> T:
+    """`given` as that kind of numbers (a saved bandit has a plain tuple), or ValueError."""
+    if not isinstance(given, tuple) or len(given) != len(kind()):
+        raise ValueError(f"Expected tuning to be a Tuning of {len(kind())} numbers, got {type(given).__name__}.")
+    out: T = kind(*[float(number) for number in given])  # type: ignore[arg-type]
+    return out
 
 
 def prior(dim: int, radius: float) -> Posterior:

@@ -47,6 +47,10 @@ def simulate(
 
     Privacy noise is simulated: the rows say what a bandit would do, not what may be shown of people's data."""
     environments = [environment] if isinstance(environment, Environment) else list(environment)
+    if not isinstance(bandits, Sequence) or not all(isinstance(spec, Spec) for spec in bandits):
+        raise ValueError("Expected a sequence of Specs, e.g. [Spec(JointGLM, budget=...)], got something else.")
+    if not all(isinstance(world, Environment) for world in environments):
+        raise ValueError("Expected environments, e.g. environments.ball(), got something else.")
     checks.positive_int(horizon=horizon, runs=runs)
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
         raise ValueError(f"Expected seed to be a whole number of at least 0, got {seed!r}.")

@@ -23,6 +23,8 @@ class Spec:
     come from the environment and the run unless given here. A server runs with its devices in one process."""
 
     def __init__(self, kind: type[Bandit] | type[Server], *, label: str | None = None, **options: Any) -> None:
+        if not (isinstance(kind, type) and issubclass(kind, Bandit | Server)):
+            raise ValueError(f"Expected the class of a bandit, e.g. JointGLM, got {kind!r}.")
         names = {f.name for f in dataclasses.fields(kind) if f.init}
         names -= FROM_THE_RUN
         unknown = set(options) - names

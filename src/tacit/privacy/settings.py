@@ -10,25 +10,27 @@ from tacit.privacy.noise import Simulated
 
 def check(owner: Any) -> None:
     """The settings of a joint bandit or a regressor, or ValueError."""
-    _budget(owner.budget)
+    check_budget(owner.budget)
     owner.budget.needs_delta(type(owner).__name__)
-    if not isinstance(getattr(owner.source, "private", None), bool):
-        raise ValueError(f"Expected source to be Secure() or Simulated(seed), got {type(owner.source).__name__}.")
+    given = owner.source
+    if isinstance(given, type) or not isinstance(getattr(given, "private", None), bool):
+        raise ValueError(f"Expected source to be Secure() or Simulated(seed), got {_name(given)}.")
     _policy(getattr(owner, "policy", None))
 
 
 def check_server(owner: Any) -> None:
     """The settings of a server, whose devices have the noise, or ValueError."""
-    _budget(owner.budget)
+    check_budget(owner.budget)
     if not isinstance(owner.source, Simulated | None):
         raise ValueError(
             "Expected source to be None (devices draw from their operating system) or, in simulation, "
-            f"Simulated(seed), got {type(owner.source).__name__}."
+            f"Simulated(seed), got {_name(owner.source)}."
         )
     _policy(owner.policy)
 
 
-def _budget(given: object) -> None:
+def check_budget(given: object) -> None:
+    """A Budget, or ValueError."""
     if not isinstance(given, Budget):
         raise ValueError(
             f"Expected budget to be a Budget, e.g. Budget(epsilon=1.0, delta=1e-6), got {type(given).__name__}."
@@ -38,3 +40,7 @@ def _budget(given: object) -> None:
 def _policy(given: object) -> None:
     if not isinstance(given, Generator | None):
         raise ValueError(f"Expected policy to be None or a NumPy Generator, got {type(given).__name__}.")
+
+
+def _name(given: object) -> str:
+    return f"the class {given.__name__}" if isinstance(given, type) else type(given).__name__

@@ -58,7 +58,8 @@ class Regressor(ABC):
         """What is asked of `count` people."""
 
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> Self:
-        """Learn from rows X (n, d) of norm at most 1 and targets y (n,)."""
+        """Learn from rows X (n, d) of norm at most 1 and targets y (n,). Each fit spends the budget: two fits of the
+        same people, as in cross-validation, have spent it twice."""
         x = self._rows(X)
         count, dim = x.shape
         r = self._targets(y, count)
@@ -110,6 +111,23 @@ class Regressor(ABC):
             model=self.model,
         )
         return msgspec.structs.replace(certificate, unit=UNIT, relation=RELATION)
+
+    def score(self, X: npt.ArrayLike, y: npt.ArrayLike) -> float:
+        """The coefficient of determination of the predictions. It is computed from the targets as they are: to show it
+        is a release of its own."""
+        values = _numbers(y, "targets")
+        residual, total = np.sum((values - self.predict(X)) ** 2), np.sum((values - values.mean()) ** 2)
+        return 1.0 - float(residual / total) if total > 0 else 0.0
+
+    def __sklearn_tags__(self) -> Any:
+        """What scikit-learn's pipelines and searches ask for."""
+        from sklearn.utils import InputTags, RegressorTags, Tags, TargetTags
+
+        parts = {"transformer_tags": None, "classifier_tags": None, "regressor_tags": RegressorTags()}
+        return Tags(estimator_type="regressor", target_tags=TargetTags(required=True), input_tags=InputTags(), **parts)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_result")
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         return {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.init}
@@ -184,7 +202,7 @@ def rows(X: npt.ArrayLike, *, allow_sparse: bool = False) -> Any:
         raise ValueError("Expected finite rows, got NaN or infinity.")
     norms = np.maximum(1.0, np.sqrt(squares))
     if norms.max() > 1 + TOLERANCE:
-        raise ValueError("Expected rows of Euclidean norm at most 1, got a larger one.")
+        raise ValueError("Expected rows of Euclidean norm at most 1, got a larger one: divide all by a public bound.")
     if sparse.issparse(x):
         x.data /= np.repeat(norms, np.diff(x.indptr))
         return x

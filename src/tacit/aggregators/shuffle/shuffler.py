@@ -10,6 +10,7 @@ from tacit.client import limits, wire
 from tacit.entropy import Integers
 from tacit.errors import BadBillboard, BadReport, BatchTooSmall, DuplicateReport, LateReport
 from tacit.kernels.shuffle import OpenBatch
+from tacit.privacy import settings
 from tacit.privacy.budget import Budget
 
 CHUNK = 1 << 16  # reports summed at a time
@@ -32,6 +33,8 @@ class Shuffler:
         budget: Budget | None = None,
         into: OpenBatch | None = None,
     ) -> None:
+        if budget is not None:
+            settings.check_budget(budget)
         self.parameters, document = wire.parameters(billboard)
         try:
             self.minimum = int(document["plan"]["minimum"]) if minimum is None else minimum
@@ -94,7 +97,10 @@ class Shuffler:
         """The multiset, for the analyzer. However often it is asked for: the same bytes."""
         if self._handed is None:
             if self.reports < self.minimum:
-                raise BatchTooSmall(f"Expected at least {self.minimum} reports in a batch, got {self.reports} so far.")
+                raise BatchTooSmall(
+                    f"Expected at least {self.minimum} reports in a batch, got {self.reports} so far (a server with "
+                    "dropout= plans for fewer)."
+                )
             self._handed = wire.encode_batch(self.parameters, self.reports, self._open.sums)
         return self._handed
 

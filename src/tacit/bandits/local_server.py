@@ -81,7 +81,7 @@ class LocalServer(Server):
     def observe(self, report: bytes) -> None:
         """Learn from one device's report. A retry raises DuplicateReport: ids of the last REMEMBERED reports are kept,
         in memory alone."""
-        vector = self._decode(self._body(report))
+        vector = self._decode(report)
         self._once(report)
         self._absorb(vector)
 
@@ -114,8 +114,8 @@ class LocalServer(Server):
     def _tag(self) -> bytes:
         return tag(self._fixed())
 
-    def _decode(self, body: bytes) -> Array:
-        made = self._randomizer
+    def _decode(self, report: bytes) -> Array:
+        made, body = self._randomizer, self._body(report)
         assert not isinstance(made, Coin)
         length = 8 * self._size if self.simulated else made.length(self._size)
         if len(body) != length:

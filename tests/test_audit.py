@@ -191,7 +191,7 @@ def test_too_few_runs_and_wrong_scores_are_refused():
 def test_names_are_unique_and_unknown_ones_are_told(monkeypatch):
     from tacit.audit import catalogue
 
-    with pytest.raises(ValueError, match="Expected an attack named tree, .*, got 'nothing'"):
+    with pytest.raises(ValueError, match="Expected an attack, got 'nothing'"):
         catalogue.named(["nothing"])
     monkeypatch.setattr(catalogue, "LISTS", (lambda: [coin()], lambda: [coin()]))
     with pytest.raises(ValueError, match="unique names"):
@@ -236,7 +236,7 @@ def test_an_audit_can_fail(monkeypatch, capsys):
 
 def test_bad_arguments(monkeypatch, capsys):
     code, out = run(monkeypatch, capsys, "nothing")
-    assert code == 1 and "Expected an attack named tree" in out.err
+    assert code == 1 and "Expected an attack, got" in out.err
     code, out = run(monkeypatch, capsys, "tree", "--runs", "0")
     assert code == 1 and "Expected runs" in out.err
     code, out = run(monkeypatch, capsys, "tree", "--plot", "a.txt")

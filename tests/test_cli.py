@@ -54,8 +54,8 @@ def test_privacy():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["simulate", "nothing", "--env", "ball"], "Expected a bandit named"),
-        (["simulate", "lin-ucb", "--env", "nowhere"], "Expected an environment named"),
+        (["simulate", "nothing", "--env", "ball"], "Expected a bandit, got 'nothing'."),
+        (["simulate", "lin-ucb", "--env", "nowhere"], "Expected an environment, got 'nowhere'."),
         (["simulate", "lin-ucb:width=1", "--env", "ball"], "Expected an option of lin-ucb"),
         (["simulate", "lin-ucb:ridge=a", "--env", "ball"], "Expected ridge"),
         (["simulate", "lin-ucb:ridge", "--env", "ball"], "Expected NAME:key=value"),
@@ -66,8 +66,8 @@ def test_privacy():
             "Expected delta in [0, 1), got 1.0.",
         ),
         (["simulate", "lin-ucb", "--env", "ball", "--runs", "0"], "Expected runs"),
-        (["reproduce", "table99"], "Expected a reproduction named"),
-        (["bench", "weight"], "Expected a bench named"),
+        (["reproduce", "table99"], "Expected a reproduction, got 'table99'. Did you mean table2? There are"),
+        (["bench", "weight"], "Expected a bench, got 'weight'. There are speed"),
         (["privacy", "joint-lin-ucb", "--horizon", "0"], "Expected horizon"),
     ],
 )

@@ -77,7 +77,7 @@ def test_names_that_are_nearly_right_are_guessed():
         tacit.JointGML  # noqa: B018
     with pytest.raises(ValueError, match=r"Expected a fruit, got 'Aple'. Did you mean apple\?"):
         checks.name("a fruit", "Aple", ["apple", "pear"])
-    with pytest.raises(ValueError, match="Expected a fruit named apple, pear, got 'stone'"):
+    with pytest.raises(ValueError, match="Expected a fruit, got 'stone'. There are apple, pear."):
         checks.name("a fruit", "stone", ["apple", "pear"])
 
 

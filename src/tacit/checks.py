@@ -54,13 +54,12 @@ def interval(**values: tuple[float, float]) -> None:
 
 
 def name(what: str, given: str, known: Iterable[str]) -> None:
-    """ValueError unless `given` is one of the known names: which it looks like, or else all of them."""
+    """ValueError unless `given` is one of the known names: first those it looks like, then all of them."""
     names = list(known)
     if given not in names:
         near = difflib.get_close_matches(given.lower(), names)
-        if near:
-            raise ValueError(f"Expected {what}, got {given!r}. Did you mean {' or '.join(near)}?")
-        raise ValueError(f"Expected {what} named {', '.join(names)}, got {given!r}.")
+        guess = f" Did you mean {' or '.join(near)}?" if near else ""
+        raise ValueError(f"Expected {what}, got {given!r}.{guess} There are {', '.join(names)}.")
 
 
 def _number(value: object) -> bool:

@@ -123,6 +123,14 @@ def fit(released, scale, unit, std, radius, tuning, posterior):
     posterior.axes[:] = axes
     posterior.theta[:] = np.dot(axes, posterior.theta * inside)
     posterior.centre[:] = np.dot(axes, posterior.centre)
+    turn_back(posterior)
+
+
+@kernel
+def turn_back(posterior):
+    """inverse <- axes diag(1 / precision) axes'."""
+    axes = posterior.axes
+    d = posterior.precision.size
     for i in range(d):
         for j in range(i + 1):
             s = 0.0

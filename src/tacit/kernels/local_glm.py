@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tacit.kernels.compile import inlined, kernel
-from tacit.kernels.glm import TINY, Posterior
+from tacit.kernels.glm import TINY, Posterior, turn_back
 from tacit.kernels.linalg import ROOT2, smat
 from tacit.kernels.links import IDENTITY, PROBIT, link_mean, link_slope
 from tacit.kernels.local import randomize
@@ -137,13 +137,7 @@ def local_fit(released, near, scale, unit, std, radius, tuning, posterior):
     posterior.axes[:] = axes
     posterior.theta[:] = np.dot(axes, posterior.theta * inside)
     posterior.centre[:] = np.dot(axes, posterior.centre)
-    for i in range(d):
-        for j in range(i + 1):
-            s = 0.0
-            for k in range(d):
-                s += axes[i, k] * axes[j, k] / posterior.precision[k]
-            posterior.inverse[i, j] = s
-            posterior.inverse[j, i] = s
+    turn_back(posterior)
 
 
 @kernel

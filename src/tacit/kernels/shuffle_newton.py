@@ -6,7 +6,7 @@ import numpy as np
 
 from tacit.kernels.compile import inlined, kernel
 from tacit.kernels.design import chances
-from tacit.kernels.glm import Posterior, glm_contribute, thompson
+from tacit.kernels.glm import Posterior, glm_contribute, thompson, turn_back
 from tacit.kernels.linalg import ROOT2, smat
 from tacit.kernels.rounds import outcome
 from tacit.kernels.shuffle import (
@@ -96,13 +96,7 @@ def absorb(batch, std, scale, unit, radius, told, posterior):
     posterior.axes[:] = axes
     posterior.centre[:] = np.dot(axes, posterior.centre * (radius / max(radius, math.sqrt(long))))
     posterior.theta[:] = np.dot(axes, posterior.theta * (radius / max(radius, math.sqrt(short))))
-    for i in range(d):
-        for j in range(i + 1):
-            s = 0.0
-            for k in range(d):
-                s += axes[i, k] * axes[j, k] / posterior.precision[k]
-            posterior.inverse[i, j] = s
-            posterior.inverse[j, i] = s
+    turn_back(posterior)
 
 
 @kernel

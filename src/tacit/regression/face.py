@@ -110,7 +110,7 @@ class Regressor(ABC):
             rounds=self._people,
             model=self.model,
         )
-        return msgspec.structs.replace(certificate, unit=UNIT, relation=RELATION)
+        return msgspec.structs.replace(certificate, unit=UNIT, relation=RELATION, group={})
 
     def score(self, X: npt.ArrayLike, y: npt.ArrayLike) -> float:
         """The coefficient of determination of the predictions. It is computed from the targets as they are: to show it

@@ -25,6 +25,7 @@ from tacit.experiments.spec import Spec
 from tacit.experiments.table import number, to_text
 from tacit.privacy.budget import Budget
 from tacit.reproductions.outcome import Finding, Outcome, part
+from tacit.reproductions.suite import probit_worlds
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)
 DELTAS = (1e-6, 1e-2)
@@ -45,15 +46,8 @@ GAUSSIAN: dict[str, type[Server]] = {
 
 
 def worlds() -> list[Environment]:
-    probit = {"radius": 3.0, "link": "probit"}
     return [
-        environments.ball(dim=3, arms=20, **probit),  # type: ignore[arg-type]
-        environments.fixed(dim=3, arms=20, **probit),  # type: ignore[arg-type]
-        environments.basis(dim=5, arms=5, **probit),  # type: ignore[arg-type]
-        environments.shift(**probit),  # type: ignore[arg-type]
-        environments.gap(**probit),  # type: ignore[arg-type]
-        environments.rare(**probit),  # type: ignore[arg-type]
-        environments.sphere(**probit),  # type: ignore[arg-type]
+        *probit_worlds(),
         environments.skewed(),
         environments.tail(radius=1.0),
         environments.breast_cancer(link="logistic"),

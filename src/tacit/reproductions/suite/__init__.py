@@ -41,7 +41,7 @@ SHOWN = (
 )
 
 
-def worlds() -> list[Environment]:
+def probit_worlds() -> list[Environment]:
     probit = {"radius": 3.0, "link": "probit"}
     return [
         environments.ball(dim=3, arms=20, **probit),  # type: ignore[arg-type]
@@ -51,6 +51,12 @@ def worlds() -> list[Environment]:
         environments.gap(**probit),  # type: ignore[arg-type]
         environments.rare(**probit),  # type: ignore[arg-type]
         environments.sphere(**probit),  # type: ignore[arg-type]
+    ]
+
+
+def worlds() -> list[Environment]:
+    return [
+        *probit_worlds(),
         environments.skewed(),
         environments.tail(radius=3.0, link="logistic"),
         environments.digits(link="logistic"),

@@ -11,8 +11,8 @@ import numpy as np
 from tacit.audit.verdict import Row
 from tacit.experiments.figure import COLOURS, save, subplots
 
-HEAD = f"{'attack':<34}{'adversary sees':<16}{'delta':>7}{'claimed':>9}{'at least':>10}{'runs':>9}{'conf.':>8}  "
-WIDTH = 112
+HEAD = f"{'attack':<32}{'adversary sees':<19}{'delta':>6}{'claimed':>8}{'at least':>9}{'runs':>8}{'conf.':>7}"
+WIDTH = 100
 WEAK = "not broken"  # a claim of which little was seen
 
 
@@ -42,7 +42,7 @@ def text(rows: Sequence[Row]) -> str:
     )
     if alarms:
         lines.append(f"Chance that a true claim is convicted by accident: below {alarms:.1%} for this table.")
-    return "\n".join(textwrap.fill(line, 120) if len(line) > 120 else line for line in lines)
+    return "\n".join(textwrap.fill(line, WIDTH) if len(line) > WIDTH else line for line in lines)
 
 
 def _lines(row: Row, before: str) -> list[str]:
@@ -51,7 +51,7 @@ def _lines(row: Row, before: str) -> list[str]:
     confidence = "exact" if row.confidence == 1 else f"{row.confidence:.1%}"
     runs = f"{row.runs:,}" if row.runs else "-"
     line = (
-        f"{a.name:<34}{a.view:<16}{a.delta:>7.3g}{a.epsilon:>9.3f}{row.epsilon_lower:>10.3f}{runs:>9}{confidence:>8}"
+        f"{a.name:<32}{a.view:<19}{a.delta:>6.3g}{a.epsilon:>8.3f}{row.epsilon_lower:>9.3f}{runs:>8}{confidence:>7}"
         f"  {_verdict(row)}"
     )
     if a.how == before:

@@ -13,7 +13,7 @@ from tacit.experiments.figure import COLOURS, save, subplots
 
 HEAD = f"{'attack':<32}{'adversary sees':<19}{'delta':>6}{'claimed':>8}{'at least':>9}{'runs':>8}{'conf.':>7}"
 WIDTH = 100
-WEAK = "not broken"  # a claim of which little was seen
+WEAK = "weak"  # a claim that stands, of which little was seen
 
 
 def text(rows: Sequence[Row]) -> str:
@@ -35,7 +35,7 @@ def text(rows: Sequence[Row]) -> str:
     good += [f"every planted bug is convicted ({len(rows) - claims})"] * (claims < len(rows))
     lines.append(f"Not as expected: {', '.join(wrong)}." if wrong else f"As expected: {', '.join(good)}.")
     if any(_verdict(row) == WEAK for row in rows):
-        lines.append(f"'{WEAK}': less than half of the claim was seen. More runs may tell more; some attacks are weak.")
+        lines.append(f"'{WEAK}': the claim stands, but less than half of it was seen. More runs may tell more.")
     lines.append(
         "'at least': the bound on epsilon at that delta, with that confidence, from so many runs of each of two worlds "
         "that differ in one user."

@@ -8,6 +8,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -119,6 +120,13 @@ def reward_problem(reward: object, rewards: tuple[float, float]) -> str | None:
     if not inside:
         return f"Expected a finite reward in [{low:g}, {high:g}], got one outside."
     return None
+
+
+@functools.cache
+def corner(size: int) -> tuple[Any, Any, Array]:
+    """Rows and columns of a symmetric matrix's upper half, and what its entries count: sqrt 2 off the diagonal."""
+    i, j = np.triu_indices(size)
+    return i, j, np.where(i == j, 1.0, math.sqrt(2))
 
 
 def mean(link: str, z: float) -> float:

@@ -8,7 +8,6 @@ What a device contributes is named in the billboard's "report", how it chooses i
     public    x in the clear, the reward by randomised response                           (LocalIRLS, public arms)
 """
 
-import functools
 import hashlib
 import json
 import math
@@ -18,7 +17,7 @@ import numpy as np
 
 from tacit import entropy
 from tacit.client import limits, randomizers
-from tacit.client.device import TINY, Array, Device, mean, slope
+from tacit.client.device import TINY, Array, Device, corner, mean, slope
 from tacit.client.randomness import Randomness, Seeded, System
 from tacit.errors import BadBillboard
 
@@ -219,13 +218,6 @@ class Client(Device):
         c = expected - gradient * v
         m = max(c, 1 - c)
         return k * gradient / (m * norm), (self.unit(reward) - c) / (m * norm)
-
-
-@functools.cache
-def corner(size: int) -> tuple[Any, Any, Array]:
-    """Rows and columns of a symmetric matrix's upper half, and what its entries count: sqrt 2 off the diagonal."""
-    i, j = np.triu_indices(size)
-    return i, j, np.where(i == j, 1.0, math.sqrt(2))
 
 
 def tag(document: dict[str, Any]) -> bytes:

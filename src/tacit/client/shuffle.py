@@ -7,7 +7,7 @@ import numpy as np
 
 from tacit import entropy
 from tacit.client import designs, limits, wire
-from tacit.client.device import TINY, Array, Device, mean, slope
+from tacit.client.device import TINY, Array, Device, corner, mean, slope
 from tacit.client.randomness import Randomness, System
 from tacit.entropy import Integers
 from tacit.errors import BadBillboard
@@ -129,8 +129,8 @@ class Client(Device):
         never exceeds the plan's."""
         x = x * (1 / max(1.0, math.sqrt(float(np.dot(x, x)))))
         weight, response = self._linearize(x, reward)
-        i, j = np.triu_indices(self.dim)
-        products = self._curvature * weight * np.where(i == j, 1.0, math.sqrt(2)) * x[i] * x[j]
+        i, j, double = corner(self.dim)
+        products = self._curvature * weight * double * x[i] * x[j]
         vector = np.concatenate([products, self._moment * response * x])
         size = float(np.linalg.norm(vector))
         return vector * (self._plan["norm"] / size) if size > self._plan["norm"] else vector

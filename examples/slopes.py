@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tacit import Budget, Simulated
-from tacit.aggregators.queries import Queries
+from tacit.mechanisms.queries import Queries
 from tacit.regression import PrivateRidge, ReweightedLinear
 from tacit.reproductions.reweighted import worlds
 

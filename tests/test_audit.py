@@ -11,12 +11,14 @@ import numpy as np
 import pytest
 
 from tacit import Budget, Simulated, audit, cli
-from tacit.aggregators import Buffered, Discounted, Toeplitz, Tree
-from tacit.aggregators.toeplitz import coefficients
 from tacit.audit import Attack, attacks_bandits, mutants, report
 from tacit.audit.attacks_mechanisms import BUDGET, SMALL, attacks_at, calibrated
 from tacit.audit.attacks_mutants import mutant_attacks
 from tacit.audit.canary import responses, worst_canary
+from tacit.mechanisms.buffered import Buffered
+from tacit.mechanisms.discounted import Discounted
+from tacit.mechanisms.toeplitz import Toeplitz, coefficients
+from tacit.mechanisms.tree import Tree
 
 FAST = 2000  # runs of each world; planted bugs in mechanisms take ten times as many
 
@@ -271,8 +273,8 @@ def test_what_the_ledger_says_of_a_grid_is_above_the_exact_law_and_near():
 
 
 def test_many_runs_of_a_grid_are_coordinates_of_one():
-    from tacit.aggregators import on_grid
     from tacit.audit.attacks_grid import with_size
+    from tacit.mechanisms.grid import on_grid
     from tacit.privacy import gaussian
 
     grid = on_grid(Toeplitz(leaves=4, size=1, sigma=0.0), sensitivity=1.0, mu=gaussian.mu(BUDGET))

@@ -179,7 +179,7 @@ def test_threads_noise_each_leaf_once(monkeypatch):
     """Four threads at once: without turns they noise leaves twice."""
     import threading
 
-    from tacit.aggregators import Grid
+    from tacit.mechanisms.grid import Grid
 
     leaves, ids, plain = [], [], Grid._leaf
 

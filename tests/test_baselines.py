@@ -19,9 +19,12 @@ from tacit import (
     environments,
     simulate,
 )
+from tacit.bandits.references import ecolog_kernel as ecolog
+from tacit.bandits.references import glm_ucb_kernel as mean_ucb
+from tacit.bandits.references import gloc_kernel as gloc
 from tacit.bandits.storage import _leaves
 from tacit.experiments.spec import kebab
-from tacit.kernels import batched, ecolog, gloc, linalg, links, mean_ucb, mle
+from tacit.kernels import batched, linalg, links, mle
 
 PLAIN = [
     Spec(MLEUCB),

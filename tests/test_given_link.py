@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit
 
-from tacit import GLMUCB, Budget, JointGLM, JointGLMRare, Simulated, Spec, environments, links, simulate
-from tacit.contribution import GLMContribution
-from tacit.estimators import irls
+from tacit import GLMUCB, Budget, JointGLM, JointGLMRare, Simulated, Spec, environments, simulate
+from tacit.bandits import irls
+from tacit.model import links
+from tacit.model.glm import GLMContribution
 
 from .test_joint_glm import posterior_at, vector
 

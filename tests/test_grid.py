@@ -7,12 +7,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit import Budget, JointGLM, JointGLMRare, JointLinUCB, Secure, Simulated, links
-from tacit.aggregators import Buffered, Discounted, Toeplitz, Tree, WishartTree, on_grid
-from tacit.aggregators.grid import COEFFICIENT_BITS, MOST_LEAVES, SLACK
-from tacit.contribution import GLMContribution, LinearContribution
+from tacit import Budget, JointGLM, JointGLMRare, JointLinUCB, Secure, Simulated
+from tacit.bandits import irls
 from tacit.errors import HorizonReached, NotSecure
-from tacit.estimators import irls
+from tacit.mechanisms.buffered import Buffered
+from tacit.mechanisms.discounted import Discounted
+from tacit.mechanisms.grid import COEFFICIENT_BITS, MOST_LEAVES, SLACK, on_grid
+from tacit.mechanisms.toeplitz import Toeplitz
+from tacit.mechanisms.tree import Tree, WishartTree
+from tacit.model import links
+from tacit.model.glm import GLMContribution
+from tacit.model.linear import LinearContribution
 from tacit.privacy import gaussian
 
 LEAVES = 40
@@ -138,10 +143,10 @@ def test_contributions_of_bandits_stay_within_their_bound_and_its_slack(dim):
     rng = np.random.default_rng(1)
     linear = LinearContribution(dim=dim, scale=1.3, low=-1.0, high=2.0)
     glm = GLMContribution(dim=dim, link=links.logistic, scale=2.0, low=0.0, high=1.0)
-    largest = 0.0
+    largest, at = 0.0, irls.prior(dim, 3.0)
     for _ in range(2000):
         x = rng.standard_normal(dim) * 10 ** rng.uniform(-9, 3)
-        for c, rest in ((linear, (2.0,)), (glm, (float(rng.integers(2)), irls.prior(dim, 3.0)))):
+        for c, rest in ((linear, (2.0,)), (glm, (float(rng.integers(2)), at.theta, at.inverse))):
             v = np.zeros(c.size)
             c.add(x, *rest, v)
             largest = max(largest, math.sqrt(2) * np.linalg.norm(v) / c.sensitivity)
@@ -269,7 +274,7 @@ def test_rare_on_the_grid_is_rare_without_it_where_noise_is_small():
 
 
 def test_rare_gradients_are_whole_cells_in_any_order():
-    from tacit.kernels.rare import release_gradient
+    from tacit.bandits.joint.glm_rare_kernel import release_gradient
 
     bandit = JointGLMRare(dim=3, horizon=200, budget=Budget(4.0, 1e-3))
     rng = np.random.default_rng(5)

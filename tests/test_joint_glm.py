@@ -11,10 +11,11 @@ from scipy.optimize import minimize
 from scipy.special import expit
 from scipy.stats import norm
 
-from tacit import Budget, JointGLM, Simulated, Spec, environments, links
-from tacit.contribution import GLMContribution, balanced_curvature, largest_weight
-from tacit.estimators import irls
-from tacit.kernels.glm import Posterior, linearize
+from tacit import Budget, JointGLM, Simulated, Spec, environments
+from tacit.bandits import irls
+from tacit.kernels.glm import Posterior
+from tacit.model import links
+from tacit.model.glm import GLMContribution, balanced_curvature, largest_weight, linearize
 from tacit.privacy import gaussian
 
 from .reference import linear as reference
@@ -32,7 +33,7 @@ def posterior_at(rng, dim, size=3.0):
 
 def vector(contribution, x, y, posterior):
     out = np.zeros(contribution.size)
-    contribution.add(np.asarray(x, np.float64), float(y), posterior, out)
+    contribution.add(np.asarray(x, np.float64), float(y), posterior.theta, posterior.inverse, out)
     return out
 
 
@@ -84,7 +85,8 @@ def test_linearisation_against_its_formula(link):
     for _ in range(20):
         iterate = posterior_at(rng, 3)
         x, r = rng.uniform(-0.5, 0.5, 3), rng.uniform(0, 1)
-        weight, response = linearize(x, 2 * r - 1, iterate, link.code, -1.0, 1.0)
+        unit = r if link.bounded else 2 * r - 1
+        weight, response = linearize(x, unit, iterate.theta, iterate.inverse, link.code, 0.0)
         length = np.linalg.norm(x)
         if link.name == "identity":
             expected = 1 / length, (2 * r - 1) / length
@@ -97,7 +99,7 @@ def test_linearisation_against_its_formula(link):
             expected = k * u * slope(v), u * (r - at_zero)
         assert np.allclose((weight, response), expected)
     for tiny in (0.0, 5e-324, 3e-162):  # where |x| cannot be computed, x / |x| could be longer than 1
-        assert linearize(np.full(3, tiny), 1.0, iterate, link.code, -1.0, 1.0) == (0.0, 0.0)
+        assert linearize(np.full(3, tiny), 1.0, iterate.theta, iterate.inverse, link.code, 0.0) == (0.0, 0.0)
 
 
 def test_estimate_against_its_formula():

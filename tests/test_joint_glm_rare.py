@@ -9,14 +9,15 @@ from hypothesis import strategies as st
 from numpy.random import SeedSequence, default_rng
 from scipy.optimize import minimize
 
-from tacit import Budget, JointGLMRare, Simulated, Spec, environments, links
-from tacit.bandits.rare_theory import theory
+from tacit import Budget, JointGLMRare, Simulated, Spec, environments
+from tacit.bandits.joint import glm_rare_kernel as kernels
+from tacit.bandits.joint.glm_rare_theory import theory
 from tacit.bandits.storage import _leaves
 from tacit.cli import BANDITS
-from tacit.contribution_rare import DesignContribution, GradientContribution
 from tacit.errors import BudgetExceeded, HorizonReached
-from tacit.kernels import rare as kernels
 from tacit.kernels.rewards import reward
+from tacit.model import links
+from tacit.model.rare import DesignContribution, GradientContribution
 from tacit.privacy import gaussian, ledger
 
 from .reference import linear, rare

@@ -5,7 +5,8 @@ import pytest
 from scipy import stats
 from scipy.special import expit
 
-from tacit.kernels import continual, linalg, linear, links, noise, rewards, rounds, worlds
+from tacit.environments import worlds_kernel as worlds
+from tacit.kernels import continual, linalg, linear, links, noise, rewards, rounds
 from tacit.kernels.block import Block
 
 from .reference import linear as reference

@@ -4,7 +4,7 @@ import pytest
 
 from tacit.audit import local as attacks
 from tacit.audit.bound import exact_bound, gaussian_bound, general_bound
-from tacit.privacy import local as plan
+from tacit.mechanisms import local as plan
 
 LISTED = attacks.attacks()
 

@@ -10,16 +10,17 @@ import pytest
 from numpy.random import SeedSequence, default_rng
 
 from tacit import environments
-from tacit.bandits import server_file
+from tacit.bandits import irls, server_file
 from tacit.bandits.embedded import Embedded
-from tacit.bandits.local_irls import LocalIRLS
-from tacit.client.local import Client
+from tacit.bandits.local.irls import LocalIRLS
+from tacit.bandits.local.irls_kernel import local_fit, local_near
 from tacit.errors import BadState
-from tacit.estimators import irls
 from tacit.experiments.spec import Spec
-from tacit.kernels.local_glm import local_fit, local_linearize, local_near
+from tacit.model.glm import linearize
+from tacit.model.links import LOGISTIC
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Simulated
+from tacit.roles.local import Client
 
 BUDGET = Budget(4.0, 1e-6)
 WORLD = environments.ball(dim=3, arms=6, radius=2.0, link="logistic")
@@ -156,8 +157,8 @@ def test_linearized_contributions_are_centred_at_the_truth():
         for blend in (0.0, 0.6, 1.0):
             z = float(x @ theta)
             mean = 1 / (1 + math.exp(-z))
-            weight, one = local_linearize(x, 1.0, theta, np.zeros((2, 2)), 1, 0.0, 1.0, blend)
-            _, zero = local_linearize(x, 0.0, theta, np.zeros((2, 2)), 1, 0.0, 1.0, blend)
+            weight, one = linearize(x, 1.0, theta, np.zeros((2, 2)), LOGISTIC, blend)
+            _, zero = linearize(x, 0.0, theta, np.zeros((2, 2)), LOGISTIC, blend)
             assert mean * one + (1 - mean) * zero == pytest.approx(weight * z, abs=1e-12)
 
 

@@ -9,11 +9,11 @@ from numpy.random import SeedSequence, default_rng
 
 from tacit import environments
 from tacit.bandits import LocalAnytimeUCB, LocalCombiner, LocalGLM, LocalLinUCB, LocalOnlineUCB
-from tacit.client.local import Client
+from tacit.bandits.local.maler_kernel import into_ball_in_norm, learner_step
+from tacit.bandits.local.online_kernel import base_review
 from tacit.experiments.spec import Spec, kebab
-from tacit.kernels.local_online import base_review
-from tacit.kernels.maler import into_ball_in_norm, learner_step
 from tacit.privacy.budget import Budget
+from tacit.roles.local import Client
 from tests.reference.maler import Maler, project
 
 BUDGET = Budget(10.0, 0.1)

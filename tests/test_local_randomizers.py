@@ -10,13 +10,14 @@ from hypothesis import strategies as st
 from scipy.special import ndtr
 from scipy.stats import norm
 
-from tacit.bandits.local_irls import bounds
-from tacit.client import randomizers
-from tacit.client.randomizers import EDGE, FINE, SHARE, UNIT, Cap, Coin, Lattice, candidates, lift, tables
+from tacit.bandits.local.irls import bounds
 from tacit.errors import BudgetExceeded
-from tacit.kernels.links import IDENTITY, LOGISTIC, PROBIT
-from tacit.kernels.local_glm import local_linearize, pack
-from tacit.privacy import gaussian, local
+from tacit.mechanisms import local, randomizers
+from tacit.mechanisms.randomizers import EDGE, FINE, SHARE, UNIT, Cap, Coin, Lattice, candidates, lift, tables
+from tacit.model.glm import linearize
+from tacit.model.links import IDENTITY, LOGISTIC, PROBIT
+from tacit.model.vectors import add_pair
+from tacit.privacy import gaussian
 from tacit.privacy.budget import Budget
 
 
@@ -172,10 +173,9 @@ def test_contributions_never_leave_their_bounds_and_nearly_reach_them(link, most
             y = float(rng.choice([0.0, 1.0, rng.random()]))
             y = 2 * y - 1 if link == IDENTITY else y
             blend = float(rng.choice([0.0, 0.6, 1.0]))
-            low = -1.0 if link == IDENTITY else 0.0
-            out = np.empty(size)
-            inverse = 1e-12 * np.eye(3)
-            pack(x, *local_linearize(x, y, theta, inverse, link, low, 1.0, blend), scale, out)
+            out = np.zeros(size)
+            weight, response = linearize(x, y, theta, 1e-12 * np.eye(3), link, blend)
+            add_pair(x, scale * weight, response, out)
             made.append(out)
         vectors = np.array(made)
         widest = max(widest, float(np.linalg.norm(vectors, axis=1).max()))

@@ -6,8 +6,8 @@ import pytest
 
 from tacit import environments
 from tacit.bench import local as bench
-from tacit.client.randomizers import Cap
-from tacit.privacy import local
+from tacit.mechanisms import local
+from tacit.mechanisms.randomizers import Cap
 from tacit.privacy.budget import Budget
 from tacit.reproductions import ldp_figure1, ldp_table1, local_suite
 

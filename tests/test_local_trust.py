@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from tacit import Budget, LocalGLM, LocalIRLS, LocalLinUCB, LocalOnlineUCB
-from tacit.bandits import local_server
-from tacit.client import limits
-from tacit.client.local import ID, Client
-from tacit.client.randomizers import CELLS, Lattice
-from tacit.client.randomness import Seeded
+from tacit.bandits.local import server as local_server
 from tacit.errors import BadBillboard, DuplicateReport
-from tacit.privacy import local
+from tacit.mechanisms import local
+from tacit.mechanisms.randomizers import CELLS, Lattice
+from tacit.roles import limits
+from tacit.roles.local import ID, Client
+from tacit.roles.randomness import Seeded
 
 BUDGET = Budget(1.0, 1e-6)
 SERVERS = [

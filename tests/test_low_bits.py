@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from tacit import Secure
-from tacit.aggregators import Tree, on_grid
+from tacit.mechanisms.grid import on_grid
+from tacit.mechanisms.tree import Tree
 
 SIGMA = 2.0
 

@@ -23,12 +23,12 @@ from tacit import (
     environments,
     simulate,
 )
-from tacit.aggregators.shuffle import calibration
-from tacit.client.local import Client
-from tacit.client.shuffle import Client as ShuffleClient
 from tacit.errors import WrongBatch
+from tacit.mechanisms.shuffle import calibration
 from tacit.privacy import gaussian
 from tacit.regression import ReweightedLinear
+from tacit.roles.local import Client
+from tacit.roles.shuffle import Client as ShuffleClient
 
 BUDGET = Budget(epsilon=1.0, delta=1e-6)
 PURE = Budget(epsilon=1.0, delta=0.0)

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from tacit import Anytime, Budget, JointGLM, JointGLMRare, JointLinUCB, Simulated
-from tacit.aggregators import Toeplitz, on_grid
 from tacit.errors import PersonLimit
+from tacit.mechanisms.grid import on_grid
+from tacit.mechanisms.toeplitz import Toeplitz
 from tacit.privacy import gaussian
 
 BUDGET = Budget(1.0, 1e-6)

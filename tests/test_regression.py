@@ -21,7 +21,6 @@ from tacit import (
     Simulated,
 )
 from tacit.errors import NotSecure
-from tacit.estimators.reweighted import condition
 from tacit.regression import (
     ImproperSGD,
     OutputPerturbation,
@@ -30,7 +29,8 @@ from tacit.regression import (
     ReweightedGLM,
     ReweightedLinear,
 )
-from tacit.regression.face import rows
+from tacit.regression.base import rows
+from tacit.regression.estimate import condition
 from tacit.regression.reweighting import Sample
 from tacit.regression.sgd import gradient_apart
 

@@ -8,12 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from tacit import Budget, Simulated, links
-from tacit.aggregators import Queries, Query
-from tacit.contribution_reweighted import ReweightedContribution, link_means, link_slopes
-from tacit.estimators import reweighted, reweighted_theory
-from tacit.estimators.reweighted import Normalisation
-from tacit.matrices import packed, root, unpacked
+from tacit import Budget, Simulated
+from tacit.kernels.matrices import packed, root, unpacked
+from tacit.mechanisms.queries import Queries, Query
+from tacit.model import links
+from tacit.regression import estimate as reweighted
+from tacit.regression import theory as reweighted_theory
+from tacit.regression.contribution import ReweightedContribution, link_means, link_slopes
+from tacit.regression.estimate import Normalisation
 
 LINKS = [links.identity, links.logistic, links.probit]
 

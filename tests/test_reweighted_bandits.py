@@ -19,17 +19,16 @@ from tacit import (
     Spec,
     Uniform,
     environments,
-    links,
     simulate,
 )
-from tacit.aggregators import Queries
-from tacit.bandits import epochs
+from tacit.bandits import epochs, spanner, square_cb
+from tacit.bandits.local.reports_kernel import CLOSING, GRADIENT, GRAM, statement
 from tacit.bandits.storage import _leaves
 from tacit.errors import NotSecure
-from tacit.kernels.reports import CLOSING, GRADIENT, GRAM, statement
+from tacit.kernels.matrices import root
 from tacit.kernels.squarecb import gradient_step
-from tacit.matrices import root
-from tacit.policies import spanner, squarecb
+from tacit.mechanisms.queries import Queries
+from tacit.model import links
 from tacit.privacy import gaussian
 from tacit.regression.sgd import gradient_apart
 
@@ -81,11 +80,11 @@ def test_a_spanner_of_nothing_is_empty_and_bad_factors_are_refused():
 
 def test_inverse_gap_weights():
     arms, theta = np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]]), np.array([0.8, 0.2])
-    weights = squarecb.propensities(arms, theta, 4.0)
+    weights = square_cb.propensities(arms, theta, 4.0)
     gamma = 4.0 * math.sqrt(3)
     assert weights[1] == pytest.approx(1 / (3 + gamma * 0.6)) and weights[2] == pytest.approx(1 / (3 + gamma * 0.3))
     assert weights.sum() == pytest.approx(1.0)
-    draws = squarecb.choose_many(np.random.default_rng(0), np.repeat(arms[None], 20_000, axis=0), theta, 4.0)
+    draws = square_cb.choose_many(np.random.default_rng(0), np.repeat(arms[None], 20_000, axis=0), theta, 4.0)
     assert np.allclose(np.bincount(draws, minlength=3) / 20_000, weights, atol=0.02)  # more than five standard errors
 
 

@@ -8,8 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from tacit.aggregators import Buffered, Discounted, Toeplitz, Tree
-from tacit.contribution import LinearContribution, balanced_scale
+from tacit.mechanisms.buffered import Buffered
+from tacit.mechanisms.discounted import Discounted
+from tacit.mechanisms.toeplitz import Toeplitz
+from tacit.mechanisms.tree import Tree
+from tacit.model.linear import LinearContribution, balanced_scale
 
 from .reference import linear as reference
 

@@ -7,8 +7,8 @@ import pytest
 from scipy.stats import binom, norm
 
 from tacit import Budget
-from tacit.aggregators.shuffle import calibration as cal
-from tacit.aggregators.shuffle.paper import calibrate_paper
+from tacit.mechanisms.shuffle import calibration as cal
+from tacit.mechanisms.shuffle.paper import calibrate_paper
 from tacit.privacy import gaussian
 
 

@@ -9,9 +9,9 @@ import pytest
 from tacit import cli
 from tacit.bench import shuffle as bench
 from tacit.bench.shuffle_demo import demonstrate
-from tacit.client import designs
-from tacit.client.fleet import Fleet, _rounded
 from tacit.kernels.design import chances
+from tacit.roles import designs
+from tacit.roles.fleet import Fleet, _rounded
 from tests.test_shuffle_protocol import BOARD, SERVER
 
 

@@ -10,12 +10,12 @@ import pytest
 from numpy.random import SeedSequence, default_rng
 
 from tacit import Budget, Embedded, ShuffleNewton, Spec, environments
-from tacit.aggregators.shuffle.shuffler import Shuffler
-from tacit.client.shuffle import Client
+from tacit.bandits import irls
+from tacit.bandits.shuffle.newton_kernel import absorb
 from tacit.errors import BadReport, BatchTooSmall, LateReport, UnknownChoice, WrongBatch
-from tacit.estimators import irls
 from tacit.kernels.linalg import svec
-from tacit.kernels.shuffle_newton import absorb
+from tacit.roles.shuffle import Client
+from tacit.roles.shuffler import Shuffler
 from tests.test_fused import compare
 
 BUDGET = Budget(1.0, 1e-2)
@@ -31,7 +31,7 @@ def test_fused_and_stepwise_are_identical(explore):
 
 
 def test_importing_the_device_loads_little():
-    code = "import sys, tacit.client.shuffle; print(*sorted(m.partition('.')[0] for m in sys.modules))"
+    code = "import sys, tacit.roles.shuffle; print(*sorted(m.partition('.')[0] for m in sys.modules))"
     loaded = set(
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     )

@@ -7,11 +7,11 @@ import pytest
 from scipy.stats import binom
 
 from tacit import Budget, ShuffleGLM, ShuffleLinUCB, Simulated, Spec, environments
-from tacit.aggregators.shuffle.amplification import amplified, largest_local, local_epsilon
-from tacit.aggregators.shuffle.composed import Sum, calibrate_sums, composed_epsilon
-from tacit.client.shuffle import Client
 from tacit.errors import NotSecure
+from tacit.mechanisms.shuffle.amplification import amplified, largest_local, local_epsilon
+from tacit.mechanisms.shuffle.composed import Sum, calibrate_sums, composed_epsilon
 from tacit.privacy import gaussian
+from tacit.roles.shuffle import Client
 from tests.test_fused import compare
 
 BUDGET = Budget(1.0, 1e-2)

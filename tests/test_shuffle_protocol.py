@@ -7,11 +7,11 @@ import pytest
 from numpy.random import default_rng
 
 from tacit import Budget, ShuffleNewton
-from tacit.aggregators.shuffle.shuffler import Shuffler, shuffled_bits
-from tacit.client import wire
-from tacit.client.randomness import Seeded, System
-from tacit.client.shuffle import Client
 from tacit.errors import BadReport, BatchTooSmall, DuplicateReport, LateReport, WrongBatch
+from tacit.roles import wire
+from tacit.roles.randomness import Seeded, System
+from tacit.roles.shuffle import Client
+from tacit.roles.shuffler import Shuffler, shuffled_bits
 
 SERVER = ShuffleNewton(dim=2, budget=Budget(1.0, 1e-2), first=60)
 BOARD = SERVER.billboard()

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from tacit import Budget, ShuffleLinUCB, ShuffleNewton
-from tacit.aggregators.shuffle.shuffler import Shuffler
-from tacit.client import limits
-from tacit.client.fleet import Fleet
-from tacit.client.randomness import Seeded
-from tacit.client.shuffle import Client
 from tacit.errors import BadBillboard
+from tacit.roles import limits
+from tacit.roles.fleet import Fleet
+from tacit.roles.randomness import Seeded
+from tacit.roles.shuffle import Client
+from tacit.roles.shuffler import Shuffler
 
 BUDGET = Budget(1.0, 1e-2)
 SERVER = ShuffleNewton(dim=2, budget=BUDGET, first=60)

@@ -70,7 +70,7 @@ def test_noise_of_another_calibration_is_not_loaded(tmp_path, monkeypatch):
     path = tmp_path / "bandit.json"
     bandit = JointLinUCB(dim=3, horizon=200, budget=Budget(1, 0.1), source=Simulated(0))
     bandit.save(path)
-    monkeypatch.setattr("tacit.contribution.LinearContribution.sensitivity", 7.0)
+    monkeypatch.setattr("tacit.model.linear.LinearContribution.sensitivity", 7.0)
     with pytest.raises(BadState, match="another calibration"):
         JointLinUCB.load(path)
 

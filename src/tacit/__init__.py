@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tacit import environments
-    from tacit.aggregators.shuffle.shuffler import Shuffler
     from tacit.bandits import (
         GLMUCB,
         GLOC,
@@ -51,6 +50,7 @@ if TYPE_CHECKING:
     from tacit.privacy.budget import Budget
     from tacit.privacy.certificate import Certificate
     from tacit.privacy.noise import Secure, Simulated
+    from tacit.roles.shuffler import Shuffler
 
 __version__ = "0.1.0"
 
@@ -101,7 +101,7 @@ HOMES = (
     "tacit.privacy.certificate",
     "tacit.privacy.noise",
     "tacit.experiments",
-    "tacit.aggregators.shuffle.shuffler",
+    "tacit.roles.shuffler",
 )
 
 

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from tacit import checks
-from tacit.estimators.ridge import Regularizer
-from tacit.links import Link
+from tacit.bandits.ridge import Regularizer
+from tacit.model.links import Link
 from tacit.privacy.budget import Budget
 
 

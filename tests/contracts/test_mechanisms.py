@@ -7,10 +7,11 @@ import pytest
 from scipy import stats
 
 from tacit import Budget, JointLinUCB, Simulated
-from tacit.aggregators import Buffered, Discounted, Toeplitz, Tree, WishartTree
-from tacit.aggregators.buffered import _design, _encoder
-from tacit.aggregators.toeplitz import coefficients, lower_bound
 from tacit.errors import HorizonReached
+from tacit.mechanisms.buffered import Buffered, _design, _encoder
+from tacit.mechanisms.discounted import Discounted
+from tacit.mechanisms.toeplitz import Toeplitz, coefficients, lower_bound
+from tacit.mechanisms.tree import Tree, WishartTree
 from tacit.privacy import gaussian
 
 MECHANISMS = {

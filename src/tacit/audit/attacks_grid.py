@@ -7,13 +7,16 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from tacit.aggregators import Continual, Grid, Toeplitz, Tree, on_grid
 from tacit.audit.attack import Attack
 from tacit.audit.attacks_bandits import GLM_PAIR, LINEAR_PAIR, glm, lin_ucb, white_box
 from tacit.audit.attacks_discrete import integer_attack
 from tacit.audit.attacks_mechanisms import BUDGET, HOW
 from tacit.audit.canary import worst_canary
 from tacit.checks import Array
+from tacit.mechanisms.continual import Continual
+from tacit.mechanisms.grid import Grid, on_grid
+from tacit.mechanisms.toeplitz import Toeplitz
+from tacit.mechanisms.tree import Tree
 from tacit.privacy import gaussian, ledger
 from tacit.privacy.noise import Integers, Secure, Source
 

@@ -6,10 +6,14 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.random import Generator
 
-from tacit.aggregators import Buffered, Continual, Discounted, Toeplitz, Tree
 from tacit.audit.attack import Attack
 from tacit.audit.canary import worst_canary
 from tacit.checks import Array
+from tacit.mechanisms.buffered import Buffered
+from tacit.mechanisms.continual import Continual
+from tacit.mechanisms.discounted import Discounted
+from tacit.mechanisms.toeplitz import Toeplitz
+from tacit.mechanisms.tree import Tree
 from tacit.privacy import gaussian, ledger
 from tacit.privacy.budget import Budget
 from tacit.privacy.ledger import GaussianRelease

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from tacit.aggregators import Toeplitz, Tree
 from tacit.audit import mutants
 from tacit.audit.attack import Attack
 from tacit.audit.attacks_bandits import BUDGET, LINEAR_PAIR, OPPOSITE, WHITE, lin_ucb, white_box
@@ -18,7 +17,9 @@ from tacit.audit.canary import worst_canary
 from tacit.audit.stage import User, act, fresh, nobody
 from tacit.bandits import JointLinUCB
 from tacit.checks import Array
-from tacit.contribution import LinearContribution
+from tacit.mechanisms.toeplitz import Toeplitz
+from tacit.mechanisms.tree import Tree
+from tacit.model.linear import LinearContribution
 from tacit.privacy import ledger
 from tacit.privacy.ledger import GaussianRelease
 from tacit.privacy.noise import Simulated, Source

@@ -12,8 +12,8 @@ from tacit.audit.attacks_bandits import BLACK, BUDGET, WHITE, Pair, black_box
 from tacit.audit.canary import worst_canary
 from tacit.audit.stage import Make, User, fresh, nobody, users
 from tacit.bandits import JointGLMRare
+from tacit.bandits.joint.glm_rare_kernel import CALLS_O
 from tacit.checks import Array
-from tacit.kernels.rare import CALLS_O
 from tacit.privacy.noise import Simulated, Source
 
 ROUNDS = 4

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tacit.aggregators import Continual
 from tacit.checks import Array
+from tacit.mechanisms.continual import Continual
 from tacit.privacy.noise import Source
 
 

@@ -10,12 +10,13 @@ from numpy.random import Generator
 from scipy.special import ndtr
 
 from tacit.audit.attack import Attack
-from tacit.bandits.local_irls import LocalIRLS
+from tacit.bandits.local.irls import LocalIRLS
 from tacit.checks import Array
-from tacit.client.local import Client
-from tacit.client.randomizers import EDGE, FINE, SHARE, UNIT, Cap, tables
-from tacit.privacy import gaussian, local
+from tacit.mechanisms import local
+from tacit.mechanisms.randomizers import EDGE, FINE, SHARE, UNIT, Cap, tables
+from tacit.privacy import gaussian
 from tacit.privacy.budget import Budget
+from tacit.roles.local import Client
 
 BUDGET = Budget(1.0, 0.02)
 

@@ -8,14 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from tacit.aggregators import Toeplitz, Tree
 from tacit.bandits import JointLinUCB
+from tacit.bandits.ridge import Regularizer
 from tacit.checks import Array
-from tacit.contribution import LinearContribution
-from tacit.estimators.ridge import Regularizer
 from tacit.kernels.continual import PrefixState, trailing_zeros
 from tacit.kernels.linalg import svec
 from tacit.kernels.rounds import BOUNDARY, CHOICES
+from tacit.mechanisms.toeplitz import Toeplitz
+from tacit.mechanisms.tree import Tree
+from tacit.model.linear import LinearContribution
 from tacit.privacy.noise import Simulated, Source
 
 

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator, default_rng
 
-from tacit.aggregators.queries import Queries
 from tacit.audit.attack import Attack
 from tacit.bandits import JointSquareCB, LocalReweighted
+from tacit.bandits.local.reports_kernel import CLOSING
 from tacit.checks import Array
-from tacit.estimators import reweighted
-from tacit.kernels.reports import CLOSING
-from tacit.matrices import root
+from tacit.kernels.matrices import root
+from tacit.mechanisms.queries import Queries
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Secure, Simulated, Source
+from tacit.regression import estimate as reweighted
 from tacit.regression.linear import ReweightedLinear
 from tacit.regression.reweighting import Sample
 

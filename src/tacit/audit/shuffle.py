@@ -10,15 +10,15 @@ import numpy as np
 from numpy.random import Generator
 from scipy.special import gammaln
 
-from tacit.aggregators.shuffle.calibration import Plan, calibrate
-from tacit.aggregators.shuffle.shuffler import Shuffler
 from tacit.audit.attack import Attack
-from tacit.bandits.shuffle_newton import ShuffleNewton
+from tacit.bandits.shuffle.newton import ShuffleNewton
 from tacit.checks import Array
-from tacit.client import wire
-from tacit.client.shuffle import Client
-from tacit.entropy import Integers
+from tacit.mechanisms.shuffle.calibration import Plan, calibrate
 from tacit.privacy.budget import Budget
+from tacit.privacy.entropy import Integers
+from tacit.roles import wire
+from tacit.roles.shuffle import Client
+from tacit.roles.shuffler import Shuffler
 
 BUDGET = Budget(1.0, 0.02)
 USERS = 200

@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tacit import arms as arm_sets
 from tacit import checks
-from tacit.arms import Arms
-from tacit.bandits.face import Bandit, Choice, Choices, Index
-from tacit.bandits.turn import Turn
+from tacit.bandits.base import Bandit, Choice, Choices, Index
+from tacit.bandits.lock import Turn
 from tacit.checks import Array
 from tacit.errors import UnknownChoice
 from tacit.kernels.block import Block
+from tacit.model import arms as arm_sets
+from tacit.model.arms import Arms
 from tacit.privacy.certificate import Certificate
 
 

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple, NoReturn, Self
 
 import numpy as np
 
-from tacit.bandits.face import Bandit, Index
+from tacit.bandits.base import Bandit, Index
 from tacit.bandits.server import Server
 from tacit.checks import Array
-from tacit.client.device import Device
 from tacit.kernels.block import Block
 from tacit.privacy.certificate import Certificate
+from tacit.roles.device import Device
 
 
 class EmbeddedState(NamedTuple):

@@ -5,11 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from tacit import checks, links
-from tacit.aggregators import queries
-from tacit.bandits.face import Index
+from tacit import checks
+from tacit.bandits.base import Index
 from tacit.errors import NotSecure
-from tacit.links import Link
+from tacit.mechanisms import queries
+from tacit.model import links
+from tacit.model.links import Link
 from tacit.privacy import settings
 
 FOREVER = 2**60  # where the last epoch ends

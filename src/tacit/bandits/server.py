@@ -12,15 +12,16 @@ from typing import Any, NoReturn, Self
 import numpy as np
 from numpy.random import Generator
 
-from tacit import checks, links
+from tacit import checks
 from tacit.bandits import server_file
-from tacit.client.device import Device
-from tacit.client.randomness import Randomness, Seeded, System
 from tacit.kernels.block import Block
+from tacit.model import links
 from tacit.privacy import settings
 from tacit.privacy.budget import Budget
 from tacit.privacy.certificate import Certificate
 from tacit.privacy.noise import Simulated
+from tacit.roles.device import Device
+from tacit.roles.randomness import Randomness, Seeded, System
 
 USERS = 0
 

@@ -6,22 +6,21 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.random import default_rng
+from numpy.random import Generator, default_rng
 
 from tacit import checks
 from tacit.bandits import epochs
-from tacit.bandits.face import Bandit, Index
-from tacit.bandits.turn import shown
+from tacit.bandits.base import Bandit, Index
+from tacit.bandits.lock import shown
 from tacit.checks import Array
-from tacit.estimators import descent
-from tacit.estimators.descent import Journey
 from tacit.kernels.rounds import BOUNDARY, CHOICES
-from tacit.kernels.squarecb import SquareState
-from tacit.policies import squarecb
+from tacit.kernels.squarecb import SquareState, gap_rows, gap_weights
 from tacit.privacy import ledger
 from tacit.privacy.budget import Budget
 from tacit.privacy.ledger import GaussianRelease
 from tacit.privacy.noise import Secure
+from tacit.regression import descent
+from tacit.regression.descent import Journey
 
 EPOCH = 3
 
@@ -87,10 +86,10 @@ class SquareCB(Bandit):
         return state
 
     def _pick(self, features: Array) -> Index:
-        return squarecb.choose_many(self.policy, features, self._state.played, float(self._state.numbers[0]))
+        return choose_many(self.policy, features, self._state.played, float(self._state.numbers[0]))
 
     def _propensity(self, features: Array, index: int) -> Callable[[], float]:
-        chance = float(squarecb.propensities(features, self._state.played, float(self._state.numbers[0]))[index])
+        chance = float(propensities(features, self._state.played, float(self._state.numbers[0]))[index])
         return lambda: chance
 
     def _plan_numbers(self) -> list[float]:
@@ -114,3 +113,17 @@ class SquareCB(Bandit):
     def theta(self) -> Array:
         """The estimate that arms are chosen by."""
         return np.asarray(self._state.played * self._unit)
+
+
+def choose_many(rng: Generator, arms: Array, theta: Array, greed: float) -> Index:
+    """For each row of (n, K, d): an arm drawn with `propensities`."""
+    out = np.empty(len(arms), np.int64)
+    gap_rows(rng, arms, theta, greed, out)
+    return out
+
+
+def propensities(arms: Array, theta: Array, greed: float) -> Array:
+    """1 / (K + greed sqrt(K) gap) for each of (K, d) arms, and the rest for the best."""
+    out = np.empty(len(arms))
+    gap_weights(arms, theta, greed, out)
+    return out

@@ -18,13 +18,12 @@ import numpy as np
 from numpy.random import Generator, default_rng
 
 from tacit.errors import BadState
-from tacit.kernels.links import LinkTable
-from tacit.links import Link
+from tacit.model.links import Link, LinkTable
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Secure, Simulated
 
 if TYPE_CHECKING:
-    from tacit.bandits.face import Bandit
+    from tacit.bandits.base import Bandit
 
 FORMAT = "tacit bandit"
 VERSION = 3

@@ -10,12 +10,12 @@ import numpy as np
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from tacit.bandits.local_irls import LocalIRLS
-from tacit.client.local import Client
-from tacit.client.randomizers import Randomizer
+from tacit.bandits.local.irls import LocalIRLS
 from tacit.experiments.table import to_text
-from tacit.privacy import local
+from tacit.mechanisms import local
+from tacit.mechanisms.randomizers import Randomizer
 from tacit.privacy.budget import Budget
+from tacit.roles.local import Client
 
 DIMS = (5, 10, 20, 32, 64)
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)

@@ -7,10 +7,12 @@ import numpy as np
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from tacit.aggregators import Buffered, Continual, Toeplitz, Tree
-from tacit.aggregators.toeplitz import lower_bound
 from tacit.experiments.table import to_text
 from tacit.kernels.rounds import next_boundary
+from tacit.mechanisms.buffered import Buffered
+from tacit.mechanisms.continual import Continual
+from tacit.mechanisms.toeplitz import Toeplitz, lower_bound
+from tacit.mechanisms.tree import Tree
 
 HORIZONS = (10**3, 10**4, 10**5, 10**6, 10**7, 10**8)
 FIRST, GROWTH = 15, 1.1

@@ -9,16 +9,16 @@ import numpy as np
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from tacit.aggregators.shuffle.calibration import Plan, calibrate
-from tacit.aggregators.shuffle.paper import calibrate_paper
-from tacit.aggregators.shuffle.shuffler import Shuffler
-from tacit.bandits.shuffle_newton import ShuffleNewton
-from tacit.client.fleet import Fleet
-from tacit.contribution import GLMContribution, balanced_curvature
+from tacit.bandits.shuffle.newton import ShuffleNewton
 from tacit.experiments.table import to_text
-from tacit.links import logistic
+from tacit.mechanisms.shuffle.calibration import Plan, calibrate
+from tacit.mechanisms.shuffle.paper import calibrate_paper
+from tacit.model.glm import GLMContribution, balanced_curvature
+from tacit.model.links import logistic
 from tacit.privacy import gaussian
 from tacit.privacy.budget import Budget
+from tacit.roles.fleet import Fleet
+from tacit.roles.shuffler import Shuffler
 
 USERS = (10**3, 10**4, 10**5, 10**6)
 DIMS = (5, 20)

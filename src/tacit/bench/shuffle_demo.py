@@ -56,7 +56,7 @@ def _server_opens(folder: Path, users: int) -> Path:
 
 
 def _server(users: int) -> Any:
-    from tacit.bandits.shuffle_newton import ShuffleNewton
+    from tacit.bandits.shuffle.newton import ShuffleNewton
 
     return ShuffleNewton(dim=DIM, budget=BUDGET, radius=RADIUS, first=users)
 
@@ -70,8 +70,8 @@ def act(name: str, board: str, notes: str, users: str) -> None:
 
 def _devices(board: bytes, users: int, _: BinaryIO, out: BinaryIO) -> dict[str, Any]:
     """Everybody's arms and rewards; each device's report goes out once it is randomized."""
-    from tacit.client.fleet import Fleet
-    from tacit.client.shuffle import Client
+    from tacit.roles.fleet import Fleet
+    from tacit.roles.shuffle import Client
 
     rng = np.random.default_rng()
     theta = rng.standard_normal(DIM)
@@ -93,7 +93,7 @@ def _devices(board: bytes, users: int, _: BinaryIO, out: BinaryIO) -> dict[str, 
 
 def _shuffler(board: bytes, users: int, source: BinaryIO, out: BinaryIO) -> dict[str, Any]:
     """Reports in, one multiset out."""
-    from tacit.aggregators.shuffle.shuffler import Shuffler
+    from tacit.roles.shuffler import Shuffler
 
     shuffler = Shuffler(board)
     length = shuffler.parameters.length
@@ -122,7 +122,7 @@ def _shuffler(board: bytes, users: int, source: BinaryIO, out: BinaryIO) -> dict
 
 def _analyze(board: bytes, users: int, source: BinaryIO, _: BinaryIO) -> dict[str, Any]:
     """The multiset in, an estimate and the next billboard out."""
-    from tacit.client import wire
+    from tacit.roles import wire
 
     server = _server(users)
     message = source.read()

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from numpy.random import Generator
 
 from tacit.environments.base import Environment, World
-from tacit.kernels.worlds import fill_ball
+from tacit.environments.worlds_kernel import fill_ball
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,13 +8,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from tacit import checks, links
+from tacit import checks
 from tacit.checks import Array
+from tacit.environments.worlds_kernel import direction
 from tacit.kernels.block import Block
-from tacit.kernels.links import LinkTable
 from tacit.kernels.rewards import BERNOULLI, GAUSSIAN_REWARD, LOGGED, SIGN
-from tacit.kernels.worlds import direction
-from tacit.links import Link
+from tacit.model import links
+from tacit.model.links import Link, LinkTable
 
 NOISES = ("bounded", "gaussian")
 

@@ -12,8 +12,8 @@ from numpy.random import Generator
 from tacit import checks
 from tacit.checks import Array
 from tacit.environments.base import Environment, World
+from tacit.environments.worlds_kernel import fill_rows
 from tacit.kernels.rewards import BERNOULLI
-from tacit.kernels.worlds import fill_rows
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.random import Generator
 
 from tacit.environments.base import Environment, World
-from tacit.kernels.worlds import ball_point, fill_fixed
+from tacit.environments.worlds_kernel import ball_point, fill_fixed
 
 
 @dataclass(frozen=True, kw_only=True)

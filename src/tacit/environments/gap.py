@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from numpy.random import Generator
 
 from tacit.environments.base import Environment, World
-from tacit.kernels.worlds import fill_gap
+from tacit.environments.worlds_kernel import fill_gap
 
 TOP = 0.75
 

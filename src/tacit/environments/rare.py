@@ -6,7 +6,7 @@ import numpy as np
 from numpy.random import Generator
 
 from tacit.environments.base import Environment, World, orthonormal
-from tacit.kernels.worlds import direction, fill_rare
+from tacit.environments.worlds_kernel import direction, fill_rare
 
 
 @dataclass(frozen=True, kw_only=True)

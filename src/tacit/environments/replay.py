@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from tacit import arms as arm_sets
 from tacit.environments.base import LOGGED, Environment, World
-from tacit.kernels.worlds import fill_log
+from tacit.environments.worlds_kernel import fill_log
+from tacit.model import arms as arm_sets
 
 
 @dataclass(frozen=True, kw_only=True)

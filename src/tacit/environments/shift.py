@@ -6,7 +6,7 @@ import numpy as np
 from numpy.random import Generator
 
 from tacit.environments.base import Environment, World, orthonormal
-from tacit.kernels.worlds import fill_shift
+from tacit.environments.worlds_kernel import fill_shift
 
 
 @dataclass(frozen=True, kw_only=True)

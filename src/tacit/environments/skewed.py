@@ -9,7 +9,7 @@ import numpy as np
 from numpy.random import Generator
 
 from tacit.environments.base import Environment, World
-from tacit.kernels.worlds import direction, fill_skewed
+from tacit.environments.worlds_kernel import direction, fill_skewed
 
 CONSTANT = 0.5
 DECAY = 0.6

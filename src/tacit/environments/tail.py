@@ -6,8 +6,8 @@ import numpy as np
 from numpy.random import Generator
 
 from tacit.environments.base import Environment, World
+from tacit.environments.worlds_kernel import direction, fill_tail
 from tacit.kernels.rewards import BERNOULLI
-from tacit.kernels.worlds import direction, fill_tail
 
 
 @dataclass(frozen=True, kw_only=True)

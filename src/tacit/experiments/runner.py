@@ -23,7 +23,7 @@ from tacit.environments.base import Environment
 from tacit.errors import Interrupted
 from tacit.experiments.result import Result, Run
 from tacit.experiments.spec import Spec
-from tacit.links import named
+from tacit.model.links import named
 
 CURVE = 200  # points of a regret curve
 VERSION = 1  # of what a kept run means: raise it when a change makes old ones wrong

@@ -7,11 +7,11 @@ from typing import Any
 
 from numpy.random import SeedSequence, default_rng
 
+from tacit.bandits.base import Bandit
 from tacit.bandits.embedded import Embedded
-from tacit.bandits.face import Bandit
 from tacit.bandits.server import Server
 from tacit.environments.base import Environment
-from tacit.links import Link
+from tacit.model.links import Link
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Simulated
 

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tacit.kernels.compile import inlined, kernel
+from tacit.kernels.formulas import link_slope
 from tacit.kernels.linalg import invert, square_norm
-from tacit.kernels.links import link_slope
 from tacit.kernels.mle import newton, unit_reward
 from tacit.kernels.rounds import BOUNDARY, CHOICES, outcome
 

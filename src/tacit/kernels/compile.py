@@ -3,7 +3,8 @@
 No fastmath (it deletes NaN checks), no parallel sums (their order is part of the result).
 
 numba renews a cached function when its own file changes, but not when a function it calls does. So the cache lives in
-a folder named after the contents of all kernels: what runs is always what is written."""
+a folder named after the contents of all that may be compiled (kernels/, model/, and the *_kernel.py beside bandits and
+environments): what runs is always what is written."""
 
 import functools
 import hashlib
@@ -37,7 +38,8 @@ def _compile(function: Callable[..., Any], *, inline: str) -> Any:
 def _folder(given: str) -> str:
     """A folder within NUMBA_CACHE_DIR if that is set, else within the user's cache."""
     contents = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
+    package = Path(__file__).parent.parent
+    for path in sorted([*package.glob("kernels/*.py"), *package.glob("model/*.py"), *package.rglob("*_kernel.py")]):
         contents.update(path.read_bytes())
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     return str(Path(given or home / "tacit") / f"kernels-{contents.hexdigest()[:16]}")

@@ -1,4 +1,4 @@
-"""Generalised linear bandits: what a user contributes at a public iterate, the estimate, the choice."""
+"""Generalised linear bandits: the estimate from released sums, and the choice by it."""
 
 import math
 from typing import Any, NamedTuple
@@ -6,10 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tacit.kernels.compile import inlined, kernel
-from tacit.kernels.linalg import ROOT2, smat
-from tacit.kernels.links import IDENTITY, PROBIT, TABLE, kind, link_mean, link_slope
-
-TINY = 1e-150
+from tacit.kernels.linalg import smat
 
 
 class Posterior(NamedTuple):
@@ -21,65 +18,6 @@ class Posterior(NamedTuple):
     precision: Any  # (d,): along the axes
     spread: Any  # (d,): standard deviation of the exploring draw along the axes
     inverse: Any  # (d, d): axes diag(1 / precision) axes'
-
-
-@kernel
-def linearize(x, y, posterior, link, low, high):
-    """(weight, response) of one user: A = weight x x', b = response x, at the public posterior; (0, 0) if x = 0, or so
-    near that its norm cannot be computed: squares below 1e-308 lose their digits, and x / |x| its length of 1.
-
-    With z = <x, theta>, s^2 = x' P^-1 x and k = 1 / sqrt(1 + s^2) (probit) or 1 / sqrt(1 + pi s^2 / 8) (logistic), the
-    mean over the posterior is mu(k z) to first order. At v = k z the mean is replaced by its tangent c + mu'(v) v', and
-    u = 1 / (max(|c|, |1 - c|) |x|), c = mu(v) - mu'(v) v:
-        weight = k u mu'(v),  response = u (r - c),  r = (y - low) / (high - low).
-    identity: weight = 1 / |x|, response = y / (max |reward| |x|).
-    A link given by a table: k = 1 / sqrt(1 + 2 pi mu'(0)^2 s^2), which is the above for probit and logistic."""
-    d = x.size
-    norm, z, s = 0.0, 0.0, 0.0
-    for i in range(d):
-        norm += x[i] * x[i]
-    norm = math.sqrt(norm)
-    if norm < TINY:
-        return 0.0, 0.0
-    bounded = min(max(y, low), high)
-    number = kind(link)
-    if number == IDENTITY:
-        return 1.0 / norm, bounded / (max(abs(low), abs(high)) * norm)
-    for i in range(d):
-        z += x[i] * posterior.theta[i]
-        for j in range(d):
-            s += x[i] * posterior.inverse[i, j] * x[j]
-    if number == TABLE:
-        k = 1.0 / math.sqrt(1.0 + 2.0 * math.pi * link_slope(link, 0.0) ** 2 * s)
-    else:
-        k = 1.0 / math.sqrt(1.0 + s) if number == PROBIT else 1.0 / math.sqrt(1.0 + math.pi * s / 8.0)
-    v = k * z
-    mean, slope = link_mean(link, v), link_slope(link, v)
-    c = mean - slope * v
-    most = max(abs(c), abs(1.0 - c))
-    u = 1.0 / (most * norm)
-    return k * u * slope, u * ((bounded - low) / (high - low) - c)
-
-
-@kernel
-def glm_contribute(x, y, posterior, link, scale, low, high, out):
-    """out += (scale svec(A), b) with |x| clipped to 1 and y to [low, high]."""
-    d = x.size
-    norm = 0.0
-    for i in range(d):
-        norm += x[i] * x[i]
-    shrink = 1.0 / max(1.0, math.sqrt(norm))
-    bounded = x * shrink
-    weight, response = linearize(bounded, y, posterior, link, low, high)
-    k = 0
-    for i in range(d):
-        out[k] += scale * weight * bounded[i] * bounded[i]
-        k += 1
-        for j in range(i + 1, d):
-            out[k] += scale * weight * ROOT2 * bounded[i] * bounded[j]
-            k += 1
-    for i in range(d):
-        out[k + i] += response * bounded[i]
 
 
 @kernel

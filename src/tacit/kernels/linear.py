@@ -1,11 +1,11 @@
-"""Linear bandits: what a user contributes, the ridge estimate, the optimistic choice."""
+"""Linear bandits: the ridge estimate, the optimistic choice."""
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from tacit.kernels.compile import kernel
-from tacit.kernels.linalg import ROOT2, invert, smat
+from tacit.kernels.linalg import invert, smat
 
 SMALL = 200_000  # a matrix product below this size runs on one core: runs are spread over cores, products are not
 
@@ -16,27 +16,6 @@ class Estimate(NamedTuple):
     theta: Any  # (d,)
     inverse: Any  # (d, d): V^-1
     logdet: Any  # float64[1]: log det V
-
-
-@kernel
-def contribute(x, y, scale, low, high, out):
-    """out += (svec(x x'), scale * y * x) with |x| clipped to 1 and y to [low, high]: bounded whatever comes in."""
-    d = x.size
-    s = 0.0
-    for i in range(d):
-        s += x[i] * x[i]
-    shrink = 1.0 / max(1.0, np.sqrt(s))
-    bounded = scale * min(max(y, low), high)
-    k = 0
-    for i in range(d):
-        xi = x[i] * shrink
-        out[k] += xi * xi
-        k += 1
-        for j in range(i + 1, d):
-            out[k] += ROOT2 * xi * (x[j] * shrink)
-            k += 1
-    for i in range(d):
-        out[k + i] += bounded * (x[i] * shrink)
 
 
 @kernel

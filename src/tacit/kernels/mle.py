@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tacit.kernels.compile import inlined, kernel
+from tacit.kernels.formulas import link_mean, link_slope
 from tacit.kernels.linalg import cholesky, grow, invert
 from tacit.kernels.linear import Estimate, optimistic
-from tacit.kernels.links import IDENTITY, LOGISTIC, PROBIT, link_mean, link_slope
 from tacit.kernels.rounds import BOUNDARY, CHOICES, outcome
+from tacit.model.links import IDENTITY, LOGISTIC, PROBIT
 
 OBSERVED = 2
 STEPS = 50  # of Newton, at most

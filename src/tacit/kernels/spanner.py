@@ -4,9 +4,9 @@ import numpy as np
 
 from tacit.kernels.batched import draw, survivors
 from tacit.kernels.compile import kernel
-from tacit.kernels.links import IDENTITY
 from tacit.kernels.mle import unit_reward
 from tacit.kernels.rounds import BOUNDARY, CHOICES, outcome
+from tacit.model.links import IDENTITY
 
 SEEN = 2
 FLAT = 1e-9  # relative length below which a residual counts as zero

@@ -5,12 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit import checks
-from tacit.aggregators.queries import Queries
-from tacit.contribution_reweighted import ReweightedContribution
-from tacit.estimators import reweighted_theory
-from tacit.estimators.reweighted import Fit
-from tacit.estimators.reweighted_theory import SCHEDULES
-from tacit.regression.face import Regressor
+from tacit.mechanisms.queries import Queries
+from tacit.regression import theory as reweighted_theory
+from tacit.regression.base import Regressor
+from tacit.regression.contribution import ReweightedContribution
+from tacit.regression.estimate import Fit
 from tacit.regression.reweighting import (
     Sample,
     closing,
@@ -20,6 +19,7 @@ from tacit.regression.reweighting import (
     normalisation_query,
     normalise,
 )
+from tacit.regression.theory import SCHEDULES
 
 
 @dataclass(kw_only=True, eq=False)

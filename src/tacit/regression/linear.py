@@ -4,13 +4,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit import checks, links
-from tacit.aggregators.queries import Queries
-from tacit.contribution_reweighted import ReweightedContribution
-from tacit.estimators.reweighted import Fit
-from tacit.estimators.reweighted_theory import SCHEDULES, tight_steps
-from tacit.regression.face import Regressor
+from tacit import checks
+from tacit.mechanisms.queries import Queries
+from tacit.model import links
+from tacit.regression.base import Regressor
+from tacit.regression.contribution import ReweightedContribution
+from tacit.regression.estimate import Fit
 from tacit.regression.reweighting import Sample, closing, closing_query, normalisation_query, normalise
+from tacit.regression.theory import SCHEDULES, tight_steps
 
 
 @dataclass(kw_only=True, eq=False)

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit import checks, matrices
-from tacit.aggregators.queries import Queries, Query
-from tacit.contribution_reweighted import link_means, link_slopes
-from tacit.estimators.reweighted import Fit, noise_ridge, project
-from tacit.matrices import packed, positive, unpacked
-from tacit.regression.face import Regressor
+from tacit import checks
+from tacit.kernels import matrices
+from tacit.kernels.matrices import packed, positive, unpacked
+from tacit.mechanisms.queries import Queries, Query
+from tacit.regression.base import Regressor
+from tacit.regression.contribution import link_means, link_slopes
+from tacit.regression.estimate import Fit, noise_ridge, project
 from tacit.regression.reweighting import Sample
 
 

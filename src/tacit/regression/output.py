@@ -6,12 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit import checks
-from tacit.aggregators.queries import Queries, Query
 from tacit.checks import Array
-from tacit.contribution_reweighted import link_means, link_slopes
-from tacit.estimators.reweighted import Fit
+from tacit.mechanisms.queries import Queries, Query
 from tacit.privacy import gaussian
-from tacit.regression.face import Regressor
+from tacit.regression.base import Regressor
+from tacit.regression.contribution import link_means, link_slopes
+from tacit.regression.estimate import Fit
 from tacit.regression.reweighting import Sample
 
 TOLERANCE = 1e-9  # on the norm of the gradient at what is called the minimum

@@ -4,12 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.aggregators.queries import Queries, Query
 from tacit.checks import Array
-from tacit.contribution_reweighted import ReweightedContribution
-from tacit.estimators import reweighted, reweighted_theory
-from tacit.estimators.reweighted import Fit, Normalisation
+from tacit.mechanisms.queries import Queries, Query
 from tacit.privacy.noise import Source
+from tacit.regression import estimate as reweighted
+from tacit.regression import theory as reweighted_theory
+from tacit.regression.contribution import ReweightedContribution
+from tacit.regression.estimate import Fit, Normalisation
 
 
 @dataclass(frozen=True)

@@ -12,15 +12,15 @@ from scipy import sparse
 from scipy.special import ndtri
 
 from tacit import checks
-from tacit.aggregators.queries import Queries, Query
 from tacit.checks import Array
-from tacit.estimators import reweighted_theory
-from tacit.estimators.descent import journey
-from tacit.estimators.reweighted import Fit
-from tacit.estimators.reweighted_theory import SCHEDULES
+from tacit.mechanisms.queries import Queries, Query
 from tacit.privacy import gaussian
-from tacit.regression.face import Regressor, rows
+from tacit.regression import theory as reweighted_theory
+from tacit.regression.base import Regressor, rows
+from tacit.regression.descent import journey
+from tacit.regression.estimate import Fit
 from tacit.regression.reweighting import Sample
+from tacit.regression.theory import SCHEDULES
 
 
 @dataclass(kw_only=True, eq=False)

@@ -12,7 +12,7 @@ from tacit.experiments import figure
 from tacit.experiments.runner import Progress, simulate
 from tacit.experiments.spec import Spec
 from tacit.experiments.table import render
-from tacit.links import named
+from tacit.model.links import named
 from tacit.privacy.budget import Budget
 from tacit.reproductions.outcome import Finding, Outcome, mean
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.random import SeedSequence, default_rng
 
 from tacit.bandits import JointSquareCB, LocalSquareCB, Uniform
-from tacit.bandits.face import Bandit
+from tacit.bandits.base import Bandit
 from tacit.experiments.runner import Progress
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Simulated

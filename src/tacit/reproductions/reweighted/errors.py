@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.random import SeedSequence, default_rng
 
-from tacit.estimators.reweighted import condition
 from tacit.experiments.runner import Progress
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Simulated
@@ -21,7 +20,8 @@ from tacit.regression import (
     ReweightedGLM,
     ReweightedLinear,
 )
-from tacit.regression.face import Regressor
+from tacit.regression.base import Regressor
+from tacit.regression.estimate import condition
 from tacit.reproductions.reweighted import worlds
 
 DELTA = 1e-5

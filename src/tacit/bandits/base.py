@@ -1,0 +1,343 @@
+"""The one face of every bandit: choose, observe, privacy, save, load.
+
+Only choices advance the public schedule; `observe` adds to the step that is open when the reward comes. A choice
+that nobody answers expires after `pending` later choices, so memory stays flat.
+"""
+
+import itertools
+import math
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit import checks
+from tacit.bandits import storage
+from tacit.bandits.lock import Turn, in_turn
+from tacit.bandits.persons import Person, Persons
+from tacit.checks import Array
+from tacit.errors import BadState, HorizonReached, PersonLimit, UnknownChoice
+from tacit.kernels.block import Block
+from tacit.kernels.rounds import CHOICES
+from tacit.model import arms as arm_sets
+from tacit.model.arms import Arms
+from tacit.privacy.certificate import Certificate
+
+Index = np.ndarray[tuple[int], np.dtype[np.int64]]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The arm for one user: its index, its name if the arms had names, and the ticket with which its reward is
+    reported."""
+
+    index: int
+    name: str | None
+    id: int
+    _propensity: Callable[[], float] = field(repr=False, compare=False)
+
+    @property
+    def propensity(self) -> float:
+        """The probability with which this user got this arm at that state; computed when asked for."""
+        return self._propensity()
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("Expected the id of a choice, got pickle or copy: what computes its propensity is raw data.")
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """The arms for a batch. Rows in `refused` (index -> reason) have index -1 and id 0; they count as choices that
+    nobody will answer, so that the schedule does not depend on what is in a row."""
+
+    index: Index
+    id: Index
+    refused: Mapping[int, str]
+
+
+class Tickets(NamedTuple):
+    """Choices that wait for their reward: a ring, slot = id modulo its length. RAW: it holds features."""
+
+    ids: Index
+    features: Array
+
+
+@dataclass(kw_only=True, eq=False)
+class Bandit(ABC):
+    """What all bandits share. The fields of a subclass are its settings, never data.
+
+    durable: a file that holds the whole state, written when the bandit is made and at each release, before anything
+    that follows from the release is shown; see `load`. Threads may share a bandit: one call at a time."""
+
+    dim: int
+    horizon: int | None = None
+    rewards: tuple[float, float] = (-math.inf, math.inf)
+    pending: int = 100_000
+    durable: str | Path | None = None
+    _state: Any = field(init=False, repr=False)  # RAW: no public accessor
+    _tickets: Tickets = field(init=False, repr=False)
+    _persons: Persons = field(init=False, repr=False)  # RAW
+    _file: storage.File = field(init=False, repr=False)
+    _policy_given = False  # whether the caller brought the generator of the policy's draws
+
+    def __post_init__(self) -> None:
+        checks.positive_int(dim=self.dim, pending=self.pending)
+        self.dim, self.pending = int(self.dim), int(self.pending)
+        self._tickets = Tickets(np.zeros(self.pending, np.int64), np.zeros((self.pending, self.dim)))
+        self._persons = Persons(getattr(self, "max_rounds_per_person", None))
+        self._state = self.init()
+        self._process = os.getpid()
+        self._turn = Turn()
+        self._file = storage.File()
+        if self.durable is not None:
+            self.durable = str(Path(self.durable).absolute())  # wherever the process goes
+            self._file.create(self, Path(self.durable))
+
+    # what an algorithm defines
+
+    @abstractmethod
+    def init(self) -> Any:
+        """The state before the first round: a NamedTuple of arrays whose `counts` starts with the choices so far."""
+
+    @abstractmethod
+    def _advance(self) -> None:
+        """Close the open step if the public schedule says so: a function of the number of choices alone."""
+
+    @abstractmethod
+    def _pick(self, features: Array) -> Index:
+        """The arms for (n, K, d) users at the present state."""
+
+    @abstractmethod
+    def _learn(self, x: Array, reward: float) -> None:
+        """Add one user's datum, checked, to the open step."""
+
+    @abstractmethod
+    def _play(self, block: Block) -> None:
+        """The rounds of `block` in one compiled loop."""
+
+    @property
+    @abstractmethod
+    def privacy(self) -> Certificate:
+        """The claim, and what it rests on."""
+
+    def _propensity(self, features: Array, index: int) -> Callable[[], float]:
+        """What computes the probability of that one of (K, d) arms at the present state: 1 where nothing is drawn."""
+        return lambda: 1.0
+
+    def _plan_numbers(self) -> list[float]:
+        """What the noise in a saved state was drawn with; a state that does not match is not loaded."""
+        return []
+
+    # the face
+
+    @in_turn
+    def choose(self, arms: Arms, *, available: npt.ArrayLike | None = None, person: Person | None = None) -> Choice:
+        """The arm for one user. `arms`: (K, d) numbers, or a mapping name -> features; `available`: K booleans;
+        `person`: who it is, where max_rounds_per_person is set (kept as a keyed hash).
+
+        A request that is refused is no user: it changes nothing."""
+        features, names, index = self._request(arms, available)
+        digest = self._persons.admit(person)
+        self._room(1)
+        offered = features if index is None else features[index]
+        self._step()
+        self._persons.count(digest)
+        picked = int(self._pick(offered[None])[0])
+        chosen = picked if index is None else int(index[picked])
+        propensity = self._propensity(offered, picked)
+        return Choice(chosen, names[chosen] if names else None, self._ticket(features[chosen]), propensity)
+
+    @in_turn
+    def choose_many(self, arms: npt.ArrayLike, *, persons: Sequence[Person | None] | None = None) -> Choices:
+        """The arms for n users at one state, from (n, K, d) numbers or n times (K, d) where K may differ: a
+        micro-batch, one step of the release. A bad row is refused alone, for what is in it; it counts as a choice all
+        the same, and the policy draws for it."""
+        rows, problems = arm_sets.rows(arms, self.dim)
+        count = len(rows)
+        people = self._persons.check_batch(persons, count)
+        index, ids = np.full(count, -1), np.zeros(count, np.int64)
+        if count:
+            self._room(count)
+            self._step()
+        for i, person in enumerate(people):
+            if problems[i] is None:
+                try:
+                    self._persons.count(self._persons.admit(person))
+                except (ValueError, PersonLimit) as error:
+                    problems[i] = str(error)
+        for _, group in itertools.groupby(range(count), lambda i: len(rows[i])):
+            alike = list(group)
+            index[alike] = self._pick(np.stack([rows[i] for i in alike]))
+        for i, problem in enumerate(problems):
+            if problem is None:
+                ids[i] = self._ticket(rows[i][index[i]])
+            else:
+                index[i] = -1
+                self._state.counts[CHOICES] += 1
+        return Choices(index, ids, {i: problem for i, problem in enumerate(problems) if problem})
+
+    @in_turn
+    def observe(self, choice: Choice | int, reward: float) -> None:
+        """Report a reward, by the choice or its id: late, out of order, or never."""
+        problem = self._problem(reward)
+        if problem:
+            raise ValueError(problem)
+        slot = self._slot(choice.id if isinstance(choice, Choice) else choice)
+        self._own()
+        self._tickets.ids[slot] = 0
+        self._learn(self._tickets.features[slot], float(reward))
+        self._tickets.features[slot] = 0.0  # what has been used is not kept
+
+    @in_turn
+    def observe_many(
+        self, choices: Choices | Sequence[int] | Index, rewards: Sequence[float] | Array
+    ) -> Mapping[int, str]:
+        """Report many rewards. A bad row is refused alone: returns row -> reason, empty if all were taken."""
+        ids: Any = choices.id if isinstance(choices, Choices) else choices
+        if not (hasattr(ids, "__len__") and hasattr(rewards, "__len__")):
+            raise ValueError("Expected a sequence of choices and one of rewards.")
+        if len(ids) != len(rewards):
+            raise ValueError(f"Expected as many rewards as choices ({len(ids)}), got {len(rewards)}.")
+        refused = {}
+        for row, (ticket, reward) in enumerate(zip(ids, rewards, strict=True)):
+            try:
+                self.observe(ticket, reward)
+            except (ValueError, UnknownChoice) as error:
+                refused[row] = str(error)
+        return refused
+
+    @in_turn
+    def play(self, block: Block) -> None:
+        """Choose and observe for a whole block of simulated rounds: the same kernels, in one loop."""
+        if block.arms.shape[2] != self.dim:
+            raise ValueError(f"Expected a block with arms of {self.dim} dimensions, got {block.arms.shape[2]}.")
+        self._room(len(block.noise))
+        self._play(block)
+        self._keep()
+
+    @property
+    def choices(self) -> int:
+        """Choices made so far."""
+        return int(self._state.counts[CHOICES])
+
+    @in_turn
+    def save(self, path: str | Path) -> None:
+        """Write settings, state, tickets and noise to a file that only its owner may read: it holds raw data. Where
+        noise is secure, a small file beside it (.generation) tells an older copy from the last one."""
+        self._own()
+        self._file.save(self, Path(path))
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """A bandit that goes on exactly where the saved one stood: noise that was used is never drawn again. BadState
+        if the file is damaged, older than the last one that was saved there, or durable and in use elsewhere."""
+        return storage.load(cls, Path(path))
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("Expected save and load for a bandit, got pickle or copy: its state is raw data.")
+
+    # helpers
+
+    @property
+    def _steps(self) -> int:
+        """Releases so far."""
+        return 0
+
+    @property
+    def _capacity(self) -> int | None:
+        """Choices that sums of integers have room for."""
+        return None
+
+    @property
+    def _due(self) -> bool:
+        """Whether the next choice makes a release: a function of the number of choices alone."""
+        return False
+
+    def _step(self) -> None:
+        """Advance. Before noise is drawn, earlier files are no longer the last; before anything that follows from it is
+        shown, the durable file has it."""
+        if self._due:
+            self._file.releasing(self.durable)
+        self._advance()
+        self._keep()
+
+    def _keep(self) -> None:
+        if self.durable is not None and self._file.steps != self._steps:
+            self._file.save(self, Path(self.durable))
+
+    def _may_show(self) -> None:
+        """BadState while a release is not on disk where it should be, or is not this bandit's to make."""
+        self._own()
+        if self.durable is not None and self._file.steps != self._steps:
+            raise BadState("Expected a release that is on disk, got one that could not be written: choose again.")
+
+    def _request(self, arms: Arms, available: npt.ArrayLike | None) -> tuple[Array, tuple[str, ...] | None, Any]:
+        """One user's features, names and available arms, or ValueError."""
+        features, names = arm_sets.check(arms, self.dim)
+        return features, names, arm_sets.check_mask(available, len(features))
+
+    def _own(self) -> None:
+        """A forked copy would answer from the same noise as its parent, or draw a second one for the same data, and so
+        would one of two bandits from the same file."""
+        if self._file.superseded:
+            raise BadState("Expected the only bandit from its file, got one of two: the other has released since.")
+        if self._process != os.getpid() and self._noise_is_private:
+            if self.choices:
+                raise BadState("Expected a bandit in the process that used it, got a forked copy: save and load it.")
+            self._process = os.getpid()
+
+    @property
+    def _noise_is_private(self) -> bool:
+        return bool(getattr(getattr(self, "source", None), "private", False))
+
+    def _room(self, count: int) -> None:
+        self._own()
+        if self._capacity is not None and self.choices + count > self._capacity:
+            raise HorizonReached(
+                f"Expected at most {self._capacity} choices (more could overflow sums of integers), "
+                f"got {self.choices} and {count} more."
+            )
+        if self.horizon is not None and self.choices + count > self.horizon:
+            raise HorizonReached(
+                f"Expected at most {self.horizon} choices (the horizon that the noise is calibrated for), "
+                f"got {self.choices} and {count} more."
+            )
+
+    def _problem(self, reward: float) -> str | None:
+        low, high = self.rewards
+        if not isinstance(reward, int | float | np.bool_ | np.integer | np.floating):
+            return f"Expected a reward that is a number, got {type(reward).__name__}."
+        try:
+            inside = low <= float(reward) <= high and abs(float(reward)) < math.inf
+        except OverflowError:
+            inside = False
+        if not inside:
+            return f"Expected a finite reward in [{low:g}, {high:g}], got one outside."
+        return None
+
+    def _ticket(self, x: Array) -> int:
+        self._state.counts[CHOICES] += 1
+        ticket = self.choices
+        slot = ticket % self.pending
+        self._tickets.ids[slot] = ticket
+        self._tickets.features[slot] = x
+        return ticket
+
+    def _slot(self, ticket: int) -> int:
+        if isinstance(ticket, bool) or not isinstance(ticket, int | np.integer):
+            raise ValueError(f"Expected a Choice or its id, got {type(ticket).__name__}.")
+        if not 1 <= ticket <= self.choices:
+            raise UnknownChoice("Expected the id of a choice that was made, got an unknown one.")
+        if ticket <= self.choices - self.pending:
+            raise UnknownChoice(
+                f"Expected a reward within {self.pending} later choices, got one for an expired choice."
+            )
+        slot = int(ticket % self.pending)
+        if self._tickets.ids[slot] != ticket:
+            raise UnknownChoice("Expected one reward for each choice, got a second one or one for a refused row.")
+        return slot

@@ -1,0 +1,76 @@
+"""One-pass iteratively reweighted least squares from released sums."""
+
+import math
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.random import Generator
+
+from tacit.checks import Array
+from tacit.kernels.glm import Posterior, fit, thompson_rows
+
+T = TypeVar("T", bound=tuple[Any, ...])
+
+
+class Tuning(NamedTuple):
+    """Chosen by regret on tuning seeds; none of them touches privacy.
+
+    variance: of a reward's noise per unit of curvature; ridge: times (variance / t^2 + noise / t), t the prior's std;
+    explore, share: how much, and in directions with less than which share of the mean curvature, to explore."""
+
+    variance: float = 2.0
+    ridge: float = 1.5
+    explore: float = 0.45
+    share: float = 0.7
+
+
+def as_tuning(kind: type[T], given: Any) -> T:
+    """`given` as that kind of numbers (a saved bandit has a plain tuple), or ValueError."""
+    if not isinstance(given, tuple) or len(given) != len(kind()):
+        raise ValueError(f"Expected tuning to be a Tuning of {len(kind())} numbers, got {type(given).__name__}.")
+    out: T = kind(*[float(number) for number in given])  # type: ignore[arg-type]
+    return out
+
+
+def prior(dim: int, radius: float) -> Posterior:
+    """Before anything was released: theta* of mean 0 and variance radius^2 / d a coordinate."""
+    precision = np.full(dim, dim / radius**2)
+    return Posterior(np.zeros(dim), np.zeros(dim), np.eye(dim), precision, np.zeros(dim), np.eye(dim) * radius**2 / dim)
+
+
+def update(
+    released: Array, *, scale: float, unit: float, std: float, radius: float, tuning: Array, posterior: Posterior
+) -> None:
+    """posterior <- the estimate from released = (scale svec(curvature), moment / unit), noise of std `std`."""
+    fit(released, scale, unit, std, radius, tuning, posterior)
+
+
+def interval(x: Array, posterior: Posterior, widths: float) -> tuple[float, float]:
+    """<x, theta*> lies within `widths` standard deviations of its estimate."""
+    half = widths * math.sqrt(float(x @ posterior.inverse @ x))
+    middle = float(x @ posterior.centre)
+    return middle - half, middle + half
+
+
+def choose_many(
+    rng: Generator, arms: Array, posterior: Posterior, *, random: bool
+) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """For each row of (n, K, d): argmax of <x, theta + draw>, a fresh Thompson draw in the directions that have been
+    sampled too little, or a uniformly random arm."""
+    out = np.empty(len(arms), np.int64)
+    thompson_rows(rng, arms, posterior, random, out)
+    return out
+
+
+def propensity(arms: Array, posterior: Posterior, index: int, *, random: bool, draws: int = 4096) -> float:
+    """The probability of arm `index` of (K, d): exact where nothing is drawn, else by simulation (and never 0)."""
+    if random:
+        return 1 / len(arms)
+    if not posterior.spread.any():
+        return 1.0
+    rng = np.random.default_rng()
+    target = (
+        posterior.theta + (rng.standard_normal((draws, len(posterior.spread))) * posterior.spread) @ posterior.axes.T
+    )
+    hits = int(np.count_nonzero(np.argmax(target @ arms.T, axis=1) == index))
+    return (hits + 1) / (draws + 1)

@@ -1,0 +1,1 @@
+"""Bandits under joint privacy: a trusted curator holds raw data and shows released sums only."""

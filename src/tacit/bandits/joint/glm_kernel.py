@@ -1,0 +1,43 @@
+"""JointGLM: its state and whole blocks of rounds."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tacit.kernels.compile import kernel
+from tacit.kernels.continual import PrefixState, simulate_step
+from tacit.kernels.formulas import add_glm
+from tacit.kernels.glm import Posterior, fit, thompson
+from tacit.kernels.rounds import BOUNDARY, CHOICES, next_boundary, outcome
+
+
+class GLMState(NamedTuple):
+    """One-pass IRLS under continual release."""
+
+    counts: Any  # int64[2]: choices, the choice count at which the open step closes
+    prefix: PrefixState
+    posterior: Posterior
+
+
+@kernel
+def glm_rounds(policy, rng, block, state, law, gains, schedule, bounds, link, scale, unit, radius, tuning):
+    """gains[k] = std of release k per unit of noise; law = (kind, scale, dof) of the noise, schedule = (first, growth),
+    bounds = rewards' (low, high). The first schedule[0] users get random arms. Changes state and the block's out
+    arrays."""
+    counts, prefix, posterior = state
+    collected = prefix.open
+    target = np.empty(posterior.theta.size)
+    for t in range(block.noise.size):
+        if counts[CHOICES] >= counts[BOUNDARY]:
+            simulate_step(rng, prefix, law)
+            steps = prefix.noise.step[0]
+            fit(prefix.released, scale, unit, law[1] * gains[steps], radius, tuning, posterior)
+            counts[BOUNDARY] = next_boundary(counts[CHOICES], schedule[0], schedule[1])
+        if prefix.noise.step[0] == 0:
+            index = int(policy.random() * block.arms.shape[1])
+        else:
+            index = thompson(policy, block.arms[t], posterior, target)
+        if outcome(block, t, index):
+            counts[CHOICES] += 1
+            x, y = block.arms[t, index], block.reward[t]
+            add_glm(x, y, posterior.theta, posterior.inverse, link, scale, bounds[0], bounds[1], collected)

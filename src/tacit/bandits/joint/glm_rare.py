@@ -1,0 +1,376 @@
+"""Generalised linear bandits under joint privacy that switch rarely: noisy design matrices, noisy gradient descent."""
+
+import functools
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tacit import checks
+from tacit.bandits.base import Bandit, Index, Tickets
+from tacit.bandits.joint.glm_rare_kernel import (
+    BOUNDARY,
+    CALLS_O,
+    CALLS_TAU,
+    CHOICES,
+    Data,
+    Design,
+    RareState,
+    Rule,
+    add_design,
+    compute_o,
+    compute_tau,
+    due_o,
+    due_tau,
+    exploit,
+    explores,
+    keep,
+    redesign,
+    uncertain,
+)
+from tacit.bandits.joint.glm_rare_rounds_kernel import rare_rounds
+from tacit.bandits.joint.glm_rare_theory import Theory, theory
+from tacit.bandits.lock import shown
+from tacit.checks import Array
+from tacit.errors import NotSecure
+from tacit.kernels.block import Block
+from tacit.kernels.noise import GAUSSIAN, SILENT
+from tacit.mechanisms.buffered import Buffered
+from tacit.mechanisms.continual import Continual
+from tacit.mechanisms.grid import SLACK, cell_with, on_grid, sigma_for
+from tacit.model import links
+from tacit.model.rare import DesignContribution, GradientContribution
+from tacit.privacy import gaussian, ledger, settings
+from tacit.privacy.budget import Budget
+from tacit.privacy.certificate import Certificate, joint_certificate, plain_certificate
+from tacit.privacy.ledger import GaussianRelease
+from tacit.privacy.noise import Secure, generator_of
+
+TIMINGS = ("strict", "published")
+LEAK = (
+    "Not private: timing leak. theta_o is recomputed exactly in the rounds whose raw contexts asked for exploration, "
+    "and Criterion II is tested only in the others, so that replacing one user changes when estimates change. "
+    "timing='strict' is the private variant."
+)
+
+
+@dataclass(kw_only=True, eq=False)
+class JointGLMRare(Bandit):
+    """Explore where an arm is uncertain under V (Criterion I); else eliminate arms by UCB_o and LCB_o, and play the
+    largest UCB under H_tau, whose estimate is recomputed when H has grown in some direction (Criterion II).
+
+    Guarantee: timing="strict": (epsilon, delta)-joint differential privacy for replacing one user, whatever later users
+    do. What leaves are V and H, one leaf a choice, and the noisy gradient sums of at most most_o calls of the
+    optimiser for theta_o and most_tau for theta_tau, each of `iterations` steps; when a call happens is a function of
+    V and H as released and of the calls so far. A user is in T_o or not, which is settled, before any of its data are
+    used, by its own arms and a released V: the shift of all releases together has, given everything released
+    before, squared norm at most mu^2 (sensitivities: contribution_rare), so the run is mu-GDP under adaptive
+    composition (Smith & Thakurta 2022, arXiv:2210.17520). What user t sees is a function of that and its own arms.
+    timing="published" is not private: its certificate says so.
+    Reference: Sarmasarkar 2026, arXiv:2602.00417, Algorithm 2; constants as hyperparameters as in its Remark B.1; noisy
+    projected gradient descent: its Lemma U.4. `theory` has the constants of J.1.
+    Departure: (strict) theta_o is recomputed when the noisy V has grown, V not <= 2 V_o, not in every exploring round,
+    and Criterion II is tested at the start of every round. (Both) Exact Gaussian accounting instead of zCDP; the
+    tight sensitivity of gradient sums, for which Theta_II is intersected with |theta| <= S (one projection after the
+    other); Frobenius norms for V and H; noise on sums, so the number of users in T_o is not used; square-root noise
+    (aggregators.Buffered) instead of binary trees; lambda of H is slope / e times that of V, as its noise is; the
+    first iterate is the last estimate, the step follows from the released matrices; eigenvalues of V and H are raised
+    to lambda / 2 where noise has pushed them lower. kappa* is not a constant of the calibration: weights of H are
+    bounded by mu'(0), or clipped to 1 / kappa_star where that is declared.
+
+    Memory: RAW. The optimiser needs the data of all users again at each call: (horizon, dim) numbers are kept.
+
+    max_rounds_per_person: as in JointGLM: k rounds shift all releases together by at most k times as much as one.
+    source: of noise. Secure by default; Simulated(seed) for experiments, which is what timing="published" needs.
+    Secure noise keeps all leaves of V and H: horizons up to 16384.
+    Practical constants, chosen by regret on tuning seeds (None: from public settings): ridge = lambda; explore = gamma
+    sqrt(kappa); width = beta; most_o, most_tau = the cut-offs; shrink: lambda of the loss is 1 + shrink times the std
+    of its gradient sums; step = of the descent, times 1 / smoothness; share = of mu^2 for V and H.
+    """
+
+    budget: Budget
+    link: str = "logistic"
+    radius: float = 1.0
+    rewards: tuple[float, float] = (0.0, 1.0)
+    timing: str = "strict"
+    ridge: float | None = None
+    explore: float | None = None
+    width: float = 0.1
+    shrink: float | None = None
+    most_o: int | None = None
+    most_tau: int | None = None
+    iterations: int = 12
+    step: float = 1.0
+    share: float = 0.5
+    kappa_star: float | None = None
+    max_rounds_per_person: int | None = None
+    source: Any = field(default_factory=Secure)
+
+    def __post_init__(self) -> None:
+        settings.check(self)
+        checks.positive_int(dim=self.dim, horizon=self.horizon, iterations=self.iterations)
+        self.dim, self.horizon, self.iterations = int(self.dim), int(self.horizon or 0), int(self.iterations)
+        checks.positive(radius=self.radius, step=self.step)
+        checks.non_negative(width=self.width)
+        checks.probability(share=self.share)
+        checks.interval(rewards=self.rewards)
+        checks.one_of(TIMINGS, timing=self.timing)
+        if self.max_rounds_per_person is not None:
+            checks.positive_int(max_rounds_per_person=self.max_rounds_per_person)
+        if self.timing == "published" and self.source.private:
+            raise NotSecure(
+                "Expected timing='strict' where people's data are protected, got 'published', whose timing leaks: for "
+                "experiments give source=Simulated(seed)."
+            )
+        self._link = links.built_in(self.link)
+        slope = float(self._link.slope(0.0))
+        if self.kappa_star is not None:
+            checks.positive(kappa_star=self.kappa_star)
+            slope = min(slope, 1 / self.kappa_star)
+        self.gradients = GradientContribution(link=self._link, radius=self.radius)
+        self.contribution = DesignContribution(dim=self.dim, link=self._link, slope=slope)
+        self._plan(slope)
+        self.epsilon = ledger.check(self._releases(self.horizon, self._rule.most_o, self._rule.most_tau), self.budget)
+        super().__post_init__()
+        self._tickets = Tickets(self._tickets.ids, np.zeros((self.pending, self.dim + 1)))  # and whether it explored
+
+    def _plan(self, slope: float) -> None:
+        """Budget -> noise -> constants, all from public settings; the ledger checks the result."""
+        assert self.horizon is not None
+        published = self.timing == "published"
+        mu = gaussian.mu(self.budget) / (self.max_rounds_per_person or 1)
+        secure = bool(self.source.private) and mu < math.inf
+        design, optimiser = mu * math.sqrt(self.share), mu * math.sqrt(1 - self.share)
+        options: dict[str, Any] = {"leaves": self.horizon, "size": self.contribution.size}
+        silent = Buffered(**options, sigma=0.0)
+        self.aggregator: Continual = (
+            on_grid(silent, sensitivity=self.contribution.sensitivity, mu=design)
+            if secure
+            else Buffered(**options, sigma=self.contribution.sensitivity * silent.column_norm / design)
+        )
+        noise = self.aggregator.sigma * float(self.aggregator.gain(np.array([float(self.horizon)]))[0])
+        ridge = 5 + 2 * noise if self.ridge is None else self.ridge
+        explore = math.sqrt(2 * ridge) if self.explore is None else self.explore
+        shrink = (2.0 if published else 0.25) if self.shrink is None else self.shrink
+        checks.positive(ridge=ridge, explore=explore)
+        checks.non_negative(shrink=shrink)
+        uncertain_rounds = 8 * self.dim * explore**2 * math.log(self.horizon)  # count1 of J.1
+        most_o = self._cut_off("most_o", self.most_o, uncertain_rounds / 100 if published else self.dim)
+        most_tau = self._cut_off("most_tau", self.most_tau, math.log2(1 + self.horizon / self.dim))  # count2 / 4
+        exact = self.gradients.sensitivity
+
+        def sensitivity(cell: float) -> float:
+            return exact * (1 + SLACK * secure) + cell * math.sqrt(self.dim)
+
+        def sigma(calls: int, cell: float) -> float:
+            return sigma_for(sensitivity(cell) * math.sqrt(calls * self.iterations), optimiser, cell)
+
+        most = max(most_o, most_tau)  # whole numbers in floats: 52 bits of noise, and as many of 2^14 users
+        cell = cell_with(exact, self.dim, lambda cell: sigma(most, cell) / cell, bits=52) if secure else 0.0
+        self._gradient_sensitivity = sensitivity(cell)
+        self._sigma_o, self._sigma_tau = sigma(most_o, cell), sigma(most_tau, cell)
+        self._rule = Rule(
+            link=self._link.code,
+            published=published,
+            low=float(self.rewards[0]),
+            high=float(self.rewards[1]),
+            radius=float(self.radius),
+            explore=float(explore),
+            width=float(self.width),
+            ridge=float(ridge),
+            ridge_hessian=float(ridge * slope / math.e),
+            slope=slope,
+            shrink_o=1 + shrink * self._sigma_o,
+            shrink_tau=1 + shrink * self._sigma_tau,
+            step=float(self.step),
+            most_o=most_o,
+            most_tau=most_tau,
+            cell=cell,
+        )
+
+    @staticmethod
+    def _cut_off(name: str, value: int | None, default: float) -> int:
+        if value is None:
+            return max(1, math.ceil(default))
+        checks.positive_int(**{name: value})
+        return int(value)
+
+    def _releases(self, steps: int, calls_o: int, calls_tau: int) -> tuple[GaussianRelease, ...]:
+        """What has happened to the data after so many steps and calls. A user is in the gradients of one kind or,
+        across the two worlds, once in each (GradientContribution): the kind that cost more counts."""
+        out, k = [], self.max_rounds_per_person or 1
+        if steps:
+            statistic = (
+                f"V and H stacked, {self.contribution.size} numbers, one leaf a choice, each user in one of them"
+            )
+            out.append(self.aggregator.entry("design matrices", statistic, self.contribution.sensitivity, steps, k))
+        kinds = ((calls_o, self._sigma_o, "theta_o"), (calls_tau, self._sigma_tau, "theta_tau"))
+        calls, sigma, name = max(kinds, key=lambda kind: kind[0] / kind[1] ** 2 if kind[1] else kind[0])
+        if calls:
+            statistic = (
+                f"gradient sums of {calls_o} calls for theta_o and {calls_tau} for theta_tau, {self.iterations} steps "
+                f"each, each user in one of the two; {name} counts"
+            )
+            norm, numbers = math.sqrt(calls * self.iterations), (calls_o + calls_tau) * self.iterations * self.dim
+            parts = (self._gradient_sensitivity, norm, sigma, k, self._rule.cell, numbers if self._rule.cell else 0)
+            out.append(GaussianRelease("gradient descent", statistic, *parts))
+        return tuple(out)
+
+    # the algorithm
+
+    def init(self) -> RareState:
+        assert self.horizon is not None
+        d, rule = self.dim, self._rule
+        counts = np.zeros(5, np.int64)
+        counts[BOUNDARY] = 1
+        gram, hessian = rule.ridge * np.eye(d), rule.ridge_hessian * np.eye(d)
+        design = Design(
+            gram=gram,
+            inverse=np.eye(d) / rule.ridge,
+            hessian=hessian,
+            gram_o=gram.copy(),
+            theta_o=np.zeros(d),
+            hessian_tau=hessian.copy(),
+            inverse_tau=np.eye(d) / rule.ridge_hessian,
+            theta_tau=np.zeros(d),
+        )
+        if rule.cell:  # a call's noise is drawn ahead
+            for sigma in (self._sigma_o, self._sigma_tau):
+                self.source.expect(self.iterations * d, sigma / rule.cell)
+        data = Data(np.zeros((self.horizon, d)), np.zeros(self.horizon), np.zeros(self.horizon, np.int64))
+        return RareState(counts, self.aggregator.init(self.source), design, data)
+
+    @property
+    def _due(self) -> bool:
+        return bool(self._state.counts[CHOICES] >= self._state.counts[BOUNDARY])
+
+    def _advance(self) -> None:
+        counts, prefix, design, _ = self._state
+        if not self._due:
+            return
+        redesign(self.aggregator.release(prefix, self.source), self._rule, design)
+        counts[BOUNDARY] = counts[CHOICES] + 1
+        if self.timing == "strict":
+            if due_o(counts, design, self._rule):
+                self._recompute_o()
+            if due_tau(counts, design, self._rule):
+                self._recompute_tau()
+
+    def _pick(self, features: Array) -> Index:
+        out = np.empty(len(features), np.int64)
+        for i, arms in enumerate(features):
+            out[i] = uncertain(arms, self._state.design, self._rule)
+            if out[i] < 0:
+                if self.timing == "published" and due_tau(self._state.counts, self._state.design, self._rule):
+                    self._recompute_tau()
+                out[i] = exploit(arms, self._state.design, self._rule)
+        return out
+
+    def _ticket(self, x: Array) -> int:
+        """The user's leaf of V and H is filled here, where it is known under which matrix it chose."""
+        explored = bool(explores(x, self._state.design, self._rule))
+        c, theta = self.contribution, self._state.design.theta_o
+        add = functools.partial(add_design, x, explored, theta, c.link.code, c.slope)
+        self.aggregator.absorb(self._state.prefix, add)
+        return super()._ticket(np.append(x, float(explored)))
+
+    def _learn(self, x: Array, reward: float) -> None:
+        counts, explored = self._state.counts, bool(x[-1])
+        keep(x[:-1], reward, explored, self._rule.low, self._rule.high, counts, self._state.data)
+        if self.timing == "published" and explored and counts[CALLS_O] < self._rule.most_o:
+            self._recompute_o()
+
+    def _recompute_o(self) -> None:
+        compute_o(self._state, self._gradient_noise(self._sigma_o), self._rule)
+
+    def _recompute_tau(self) -> None:
+        compute_tau(self._state, self._gradient_noise(self._sigma_tau), self._rule)
+
+    def _gradient_noise(self, sigma: float) -> Array:
+        """One call's: whole cells, or floats in experiments."""
+        if self._rule.cell:
+            whole: Array = self.source.integers(self.iterations, self.dim, sigma / self._rule.cell).astype(np.float64)
+            return whole
+        rows: Array = self.source.rows(self.iterations, self.dim, _law(sigma))
+        return rows
+
+    def _play(self, block: Block) -> None:
+        rare_rounds(
+            generator_of(self.source),
+            block,
+            self._state,
+            self._rule,
+            self.aggregator.law,
+            _law(self._sigma_o),
+            _law(self._sigma_tau),
+            self.iterations,
+        )
+
+    @property
+    def _steps(self) -> int:
+        return int(self._state.prefix.noise.step[0])
+
+    @property
+    def _capacity(self) -> int | None:
+        return self.aggregator.capacity
+
+    def _plan_numbers(self) -> list[float]:
+        return [
+            self.aggregator.step,
+            self.aggregator.sigma,
+            self.aggregator.column_norm,
+            self._sigma_o,
+            self._sigma_tau,
+            *self._rule,
+        ]
+
+    # what may be shown
+
+    @property
+    @shown
+    def recomputations(self) -> tuple[int, int]:
+        """How often theta_o and theta_tau have been computed: public under strict timing."""
+        return int(self._state.counts[CALLS_O]), int(self._state.counts[CALLS_TAU])
+
+    @property
+    @shown
+    def theta(self) -> Array:
+        """The estimate that choices are made by: theta_tau, a function of noisy gradient sums."""
+        out: Array = self._state.design.theta_tau.copy()
+        return out
+
+    def theory(self, *, failure: float | None = None, constant: float = 1.0) -> Theory:
+        """The parameters that the paper's theorems ask for, beside the practical ones in use. Print it."""
+        assert self.horizon is not None
+        return theory(
+            dim=self.dim,
+            horizon=self.horizon,
+            budget=self.budget,
+            link=self.link,
+            radius=self.radius,
+            failure=failure,
+            kappa_star=self.kappa_star,
+            constant=constant,
+        )
+
+    @property
+    def privacy(self) -> Certificate:
+        if self.timing == "published":
+            return plain_certificate(type(self).__name__, LEAK)
+        assert self.horizon is not None
+        return joint_certificate(
+            type(self).__name__,
+            budget=self.budget,
+            epsilon=self.epsilon,
+            releases=self._releases(self.horizon, self._rule.most_o, self._rule.most_tau),
+            spent=self._releases(self._steps, *self.recomputations),
+            source=self.source,
+            rounds=self.horizon,
+            person=self.max_rounds_per_person,
+            unnamed=self._persons.unnamed,
+        )
+
+
+def _law(sigma: float) -> Array:
+    return np.array([GAUSSIAN if sigma else SILENT, sigma, 0.0])

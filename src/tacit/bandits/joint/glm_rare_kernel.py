@@ -1,0 +1,275 @@
+"""Rarely switching generalised linear bandits: two design matrices, noisy projected gradient descent, elimination.
+
+Step by step, as the algorithm calls them; whole blocks are in `kernels.rare_rounds`."""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tacit.kernels.compile import kernel
+from tacit.kernels.continual import PrefixState
+from tacit.kernels.formulas import link_mean
+from tacit.kernels.linalg import cholesky, invert, smat
+from tacit.model import rare
+from tacit.model.vectors import shortened
+
+CHOICES, BOUNDARY, CALLS_O, CALLS_TAU, DATA = 0, 1, 2, 3, 4
+HALVINGS = 60
+
+add_design = kernel(rare.add_design)
+
+
+class Rule(NamedTuple):
+    """Public numbers."""
+
+    link: Any
+    published: bool  # recompute when raw contexts say so
+    low: float  # rewards
+    high: float
+    radius: float  # S
+    explore: float  # gamma sqrt(kappa): width of UCB_o and LCB_o; Criterion I is |x|^2_{V^-1} >= 1 / explore^2
+    width: float  # beta
+    ridge: float  # lambda of V
+    ridge_hessian: float  # lambda of H
+    slope: float  # weights mu' are clipped to it
+    shrink_o: float  # lambda of the loss under Criterion I
+    shrink_tau: float  # and under Criterion II
+    step: float  # times 1 / (smoothness by the released matrix)
+    most_o: int  # calls of the optimiser under Criterion I, at most
+    most_tau: int  # and under Criterion II
+    cell: float  # gradients are rounded to whole cells and noise is in cells; 0: floats, for experiments
+
+
+class Design(NamedTuple):
+    """Functions of what was released. Arrays, changed in place."""
+
+    gram: Any  # (d, d): V
+    inverse: Any  # (d, d): V^-1
+    hessian: Any  # (d, d): H
+    gram_o: Any  # (d, d): V when theta_o was computed
+    theta_o: Any  # (d,)
+    hessian_tau: Any  # (d, d): H when theta_tau was computed
+    inverse_tau: Any  # (d, d): its inverse
+    theta_tau: Any  # (d,)
+
+
+class Data(NamedTuple):
+    """What came in, in order of arrival. RAW."""
+
+    x: Any  # (horizon, d), norms at most 1
+    r: Any  # (horizon,), in [0, 1]
+    explored: Any  # int64 (horizon,): 1 in T_o, else 0
+
+
+class RareState(NamedTuple):
+    """Algorithm 2 between two rounds."""
+
+    counts: Any  # int64[5]: choices, when the open step closes, calls for theta_o and theta_tau, data
+    prefix: PrefixState  # of (svec(sum of x x') over T_o, svec(sum of min(mu', slope) / slope x x') over the others)
+    design: Design
+    data: Data
+
+
+@kernel
+def square(x, matrix):
+    """x' matrix x."""
+    total = 0.0
+    for i in range(x.size):
+        for j in range(x.size):
+            total += x[i] * matrix[i, j] * x[j]
+    return total
+
+
+@kernel
+def uncertain(arms, design, rule):
+    """Criterion I: argmax over arms of |x|_{V^-1} if its square is at least 1 / explore^2, else -1."""
+    best, index = -1.0, -1
+    for a in range(arms.shape[0]):
+        value = square(arms[a], design.inverse)
+        if value > best:
+            best, index = value, a
+    return index if best * rule.explore * rule.explore >= 1.0 else -1
+
+
+@kernel
+def explores(x, design, rule):
+    """Whether a chosen arm was chosen under Criterion I: only then can it be that uncertain itself."""
+    return square(x, design.inverse) * rule.explore * rule.explore >= 1.0
+
+
+@kernel
+def exploit(arms, design, rule):
+    """Among arms with UCB_o(x) >= max LCB_o, argmax of <x, theta_tau> + width |x|_{H_tau^-1}."""
+    count, d = arms.shape
+    upper = np.empty(count)
+    lower = -np.inf
+    for a in range(count):
+        mean = 0.0
+        for i in range(d):
+            mean += arms[a, i] * design.theta_o[i]
+        half = rule.explore * math.sqrt(max(square(arms[a], design.inverse), 0.0))
+        upper[a] = mean + half
+        lower = max(lower, mean - half)
+    best, index = -np.inf, 0
+    for a in range(count):
+        if upper[a] >= lower:
+            value = rule.width * math.sqrt(max(square(arms[a], design.inverse_tau), 0.0))
+            for i in range(d):
+                value += arms[a, i] * design.theta_tau[i]
+            if value > best:
+                best, index = value, a
+    return index
+
+
+@kernel
+def keep(x, y, explored, low, high, counts, data):
+    """Append one user's datum: |x| clipped to 1, r = (y - low) / (high - low) clipped to [0, 1]."""
+    n = counts[DATA]
+    data.x[n] = shortened(x)
+    data.r[n] = (min(max(y, low), high) - low) / (high - low)
+    data.explored[n] = 1 if explored else 0
+    counts[DATA] = n + 1
+
+
+@kernel
+def raised(packed, scale, ridge, out):
+    """out = scale smat(packed) + ridge I, with eigenvalues raised to ridge / 2 where noise has pushed them lower."""
+    d = out.shape[0]
+    smat(packed, out)
+    for i in range(d):
+        for j in range(d):
+            out[i, j] *= scale
+        out[i, i] += 0.5 * ridge
+    lower = np.empty((d, d))
+    if cholesky(out, lower):
+        for i in range(d):
+            out[i, i] += 0.5 * ridge
+    else:
+        values, axes = np.linalg.eigh(out)
+        for i in range(d):
+            for j in range(d):
+                total = 0.5 * ridge if i == j else 0.0
+                for k in range(d):
+                    total += axes[i, k] * max(values[k], 0.0) * axes[j, k]
+                out[i, j] = total
+
+
+@kernel
+def redesign(released, rule, design):
+    """V, V^-1 and H from what was released."""
+    packed = released.size // 2
+    raised(released[:packed], 1.0, rule.ridge, design.gram)
+    raised(released[packed:], rule.slope / math.e, rule.ridge_hessian, design.hessian)
+    invert(design.gram, design.inverse)
+
+
+@kernel
+def grown(new, old):
+    """Not new <= 2 old in the order of matrices."""
+    d = new.shape[0]
+    return not cholesky(2.0 * old - new, np.empty((d, d)))
+
+
+@kernel
+def due_o(counts, design, rule):
+    """V has grown since theta_o was computed, and a call is left."""
+    return counts[CALLS_O] < rule.most_o and grown(design.gram, design.gram_o)
+
+
+@kernel
+def due_tau(counts, design, rule):
+    """Criterion II, and a call is left."""
+    return counts[CALLS_TAU] < rule.most_tau and grown(design.hessian, design.hessian_tau)
+
+
+@kernel
+def release_gradient(data, count, explored, theta, link, cell, noise, out):
+    """out = noise + sum of (mu(<x, theta>) - r) x over the data in T_o (explored = 1) or outside it (0). RELEASED: all
+    that the descent sees of the data. With cell > 0 each gradient is rounded to whole cells and noise is whole numbers:
+    sums of floats that are whole numbers below 2^53 are exact, in any order."""
+    d = theta.size
+    out[:] = noise
+    for s in range(count):
+        if data.explored[s] == explored:
+            z = 0.0
+            for i in range(d):
+                z += data.x[s, i] * theta[i]
+            residual = link_mean(link, z) - data.r[s]
+            if cell > 0.0:
+                for i in range(d):
+                    out[i] += np.rint(residual * data.x[s, i] / cell)
+            else:
+                for i in range(d):
+                    out[i] += residual * data.x[s, i]
+    if cell > 0.0:
+        out *= cell
+
+
+@kernel
+def into_ball(theta, radius):
+    """The nearest point with |theta| <= radius, in place."""
+    norm = math.sqrt(np.dot(theta, theta))
+    if norm > radius:
+        theta *= radius / norm
+
+
+@kernel
+def into_ellipsoid(theta, centre, values, axes, radius):
+    """The nearest point with |theta - centre|_V <= radius, V = axes diag(values) axes', in place: along axis k the
+    offset y_k becomes y_k / (1 + m values_k), where m >= 0 makes the norm equal to the radius (by bisection)."""
+    offset = np.dot(axes.T, theta - centre)
+    if np.sum(values * offset**2) <= radius * radius:
+        return
+    low, high = 0.0, math.sqrt(np.sum(offset**2 / values)) / radius  # there each term is below its share
+    for _ in range(HALVINGS):
+        middle = 0.5 * (low + high)
+        if np.sum(values * (offset / (1.0 + middle * values)) ** 2) > radius * radius:
+            low = middle
+        else:
+            high = middle
+    theta[:] = centre + np.dot(axes, offset / (1.0 + high * values))
+
+
+@kernel
+def descend(data, count, explored, noise, rule, design, out):
+    """out <- the average of the iterates of projected gradient descent from `out`, as many as rows of noise:
+    theta <- project(theta - rate (sum of gradients + shrink theta + noise)), rate = step / (shrink + L), with L the
+    largest eigenvalue of the released matrix that stands for the curvature: slope V for T_o, e H for the others.
+    T_o: project on |theta| <= S. Others: on |theta - theta_o|_V <= explore, then on |theta| <= S."""
+    d = out.size
+    sums, theta, average = np.empty(d), out.copy(), np.zeros(d)
+    values, axes = np.linalg.eigh(design.gram)
+    shrink, smooth = rule.shrink_o, rule.slope * values[d - 1]
+    if explored == 0:
+        shrink, smooth = rule.shrink_tau, math.e * np.linalg.eigvalsh(design.hessian)[d - 1]
+    rate = rule.step / (shrink + smooth)
+    into_ball(theta, rule.radius)
+    for n in range(noise.shape[0]):
+        release_gradient(data, count, explored, theta, rule.link, rule.cell, noise[n], sums)
+        for i in range(d):
+            theta[i] -= rate * (sums[i] + shrink * theta[i])
+        if explored == 0:
+            into_ellipsoid(theta, design.theta_o, values, axes, rule.explore)
+        into_ball(theta, rule.radius)
+        average += theta / noise.shape[0]
+    out[:] = average
+
+
+@kernel
+def compute_o(state, noise, rule):
+    """theta_o from the users in T_o."""
+    counts, _, design, data = state
+    descend(data, counts[DATA], 1, noise, rule, design, design.theta_o)
+    design.gram_o[:] = design.gram
+    counts[CALLS_O] += 1
+
+
+@kernel
+def compute_tau(state, noise, rule):
+    """theta_tau from the others."""
+    counts, _, design, data = state
+    descend(data, counts[DATA], 0, noise, rule, design, design.theta_tau)
+    design.hessian_tau[:] = design.hessian
+    invert(design.hessian_tau, design.inverse_tau)
+    counts[CALLS_TAU] += 1

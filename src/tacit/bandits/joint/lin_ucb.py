@@ -1,0 +1,297 @@
+"""LinUCB under joint differential privacy: noisy Gram matrices by continual release."""
+
+import functools
+import math
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tacit import checks
+from tacit.bandits import ridge
+from tacit.bandits.base import Bandit, Index
+from tacit.bandits.joint import lin_ucb_published as published
+from tacit.bandits.joint.lin_ucb_kernel import JointState, joint_rounds
+from tacit.bandits.lock import shown
+from tacit.checks import Array
+from tacit.errors import NotSecure
+from tacit.kernels.block import Block
+from tacit.kernels.formulas import add_linear
+from tacit.kernels.matrices import unpacked
+from tacit.kernels.rounds import BOUNDARY, CHOICES, next_boundary
+from tacit.mechanisms.buffered import Buffered
+from tacit.mechanisms.continual import Continual
+from tacit.mechanisms.grid import Grid, on_grid
+from tacit.mechanisms.toeplitz import Toeplitz
+from tacit.mechanisms.tree import Tree, WishartTree
+from tacit.model.linear import LinearContribution, balanced_scale
+from tacit.model.vectors import packed_size
+from tacit.privacy import gaussian, ledger, settings
+from tacit.privacy.budget import Budget
+from tacit.privacy.certificate import Certificate, joint_certificate
+from tacit.privacy.ledger import Release, RepeatedRelease
+from tacit.privacy.noise import Secure, generator_of
+
+NOISES = ("gaussian", "wishart", "wishart-unshifted")
+RELEASES = ("batched", "tree", "consistent-tree", "toeplitz", "buffered")
+
+
+class Statistics(NamedTuple):
+    """What has been released: noisy sums, gram of x x' and moment of y x, and the (public) std of their noise."""
+
+    gram: Array
+    moment: Array
+    gram_sigma: float
+    moment_sigma: float
+
+
+@dataclass(kw_only=True, eq=False)
+class JointLinUCB(Bandit):
+    """Optimism with ridge regression on noisy sums of x x' and y x, released as the public schedule says.
+
+    Guarantee: (epsilon, delta)-joint differential privacy for replacing one user, whatever later users do: all that
+    leaves is the released sums and, to each user, a function of them and of that user's own arms. With probability
+    1 - failure the confidence set holds in all rounds, for rewards linear in x, |theta*| <= radius.
+    Reference: Shariff & Sheffet 2018, arXiv:1810.00068, Algorithm 1 and section 4.
+    A row of a batch that is refused counts as a choice; a request that is refused alone is no user.
+    Departure: calibration="exact" replaces the paper's constants by the exact Gaussian curve, the tight sensitivity of
+    (x x', y x) without y^2, and a confidence width that shrinks where the released Gram matrix is large.
+    calibration="paper" keeps them (its certificate shows the epsilon that they really give). The sum of y^2 is never
+    released. Wishart noise: see aggregators.WishartTree.
+
+    release: "batched" (default for exact Gaussian noise; steps that grow by `growth`, square-root Toeplitz over them),
+    or one step a choice by "tree", "consistent-tree", "toeplitz" (memory grows with the horizon), "buffered".
+    max_rounds_per_person: the noise is made for replacing a person in so many rounds, as in JointGLM.
+    source: of noise. Secure by default; Simulated(seed) for experiments, which is what Wishart noise needs.
+    shift: what is added to the noisy Gram matrix's diagonal; None is the paper's choice.
+    """
+
+    budget: Budget
+    radius: float = 1.0
+    rewards: tuple[float, float] = (-1.0, 1.0)
+    noise: str = "gaussian"
+    calibration: str = "exact"
+    release: str | None = None
+    shift: float | None = None
+    subgaussian: float | None = None
+    failure: float | None = None
+    width_scale: float = 1.0
+    first: int = 15
+    growth: float = 1.1
+    max_rounds_per_person: int | None = None
+    source: Any = field(default_factory=Secure)
+
+    def __post_init__(self) -> None:
+        settings.check(self)
+        if self.horizon is None:
+            raise ValueError(
+                "Expected a horizon (without one: Anytime(lambda horizon: JointLinUCB(..., horizon=horizon))), "
+                "got none."
+            )
+        checks.positive_int(dim=self.dim, horizon=self.horizon, first=self.first)
+        self.dim, self.horizon, self.first = int(self.dim), int(self.horizon or 0), int(self.first)
+        checks.positive(radius=self.radius)
+        checks.non_negative(width_scale=self.width_scale)
+        checks.interval(rewards=self.rewards)
+        checks.one_of(NOISES, noise=self.noise)
+        checks.one_of(("exact", "paper"), calibration=self.calibration)
+        if not 1 < self.growth < math.inf:
+            raise ValueError(f"Expected growth above 1, got {self.growth!r}.")
+        wishart = self.noise != "gaussian"
+        if self.release is None:
+            self.release = "tree" if wishart or self.calibration == "paper" else "batched"
+        checks.one_of(("tree",) if wishart else RELEASES, release=self.release)
+        if self.failure is None:
+            self.failure = 1 / max(2, self.rounds)
+        checks.probability(failure=self.failure)
+        if self.subgaussian is None:
+            self.subgaussian = (self.rewards[1] - self.rewards[0]) / 2
+        checks.positive(subgaussian=self.subgaussian)
+        if wishart and self.budget.epsilon == math.inf:
+            raise ValueError("Expected a finite epsilon for Wishart noise: its shift follows from the noise.")
+        if self.max_rounds_per_person is not None:
+            checks.positive_int(max_rounds_per_person=self.max_rounds_per_person)
+        if wishart and self.max_rounds_per_person not in (None, 1):
+            raise ValueError("Expected Gaussian noise for max_rounds_per_person above 1, got Wishart noise.")
+        if wishart and self.source.private:
+            raise NotSecure(
+                "Expected Gaussian noise where people's data are protected, got Wishart noise, which is floats only: "
+                "for experiments give source=Simulated(seed)."
+            )
+        self._plan()
+        super().__post_init__()
+
+    @property
+    def rounds(self) -> int:
+        assert self.horizon is not None
+        return self.horizon
+
+    def _plan(self) -> None:
+        """Budget -> noise -> bounds -> width, all from public settings; the ledger checks the result."""
+        largest = max(map(abs, self.rewards))
+        assert self.failure is not None and self.subgaussian is not None
+        paper = self.calibration == "paper"
+        self._schedule = np.array([self.first, self.growth] if self.release == "batched" else [1.0, 1.0])
+        leaves = self._leaves()
+        if paper and self.release == "tree":
+            leaves = 1 << (leaves - 1).bit_length()  # the paper's m = 1 + ceil(log2 n) levels
+        m = leaves.bit_length()
+        scale = balanced_scale(self.dim, self.radius, largest) if self.noise == "gaussian" and not paper else 1.0
+        if paper and self.noise == "gaussian":
+            scale = math.sqrt(2)  # the moment is an off-diagonal of the Gram matrix of [x, y]
+        self.contribution = LinearContribution(dim=self.dim, scale=scale, low=self.rewards[0], high=self.rewards[1])
+        regularizer = self._gaussian(leaves, m) if self.noise == "gaussian" else self._wishart(leaves, m)
+        self.regularizer = regularizer
+        self.epsilon = ledger.check(self._releases(leaves), self.budget)
+        width = ridge.by_direction if regularizer.drift < math.inf else ridge.by_norms
+        self.confidence = width(
+            regularizer, dim=self.dim, radius=self.radius, subgaussian=self.subgaussian, failure=self.failure
+        ).scaled(self.width_scale)
+
+    def _gaussian(self, leaves: int, m: int) -> ridge.Regularizer:
+        assert self.failure is not None
+        size = self.contribution.size
+        mechanism = {"tree": Tree, "consistent-tree": Tree, "buffered": Buffered}.get(str(self.release), Toeplitz)
+        options: dict[str, Any] = {"consistent": True} if self.release == "consistent-tree" else {}
+        silent: Continual = mechanism(leaves=leaves, size=size, sigma=0.0, **options)
+        sensitivity, k = self.contribution.sensitivity, self.max_rounds_per_person or 1
+        mu, sigma = gaussian.mu(self.budget) / k, None
+        if self.calibration == "paper":
+            sigma = k * published.gaussian_paper_sigma(self.budget, m, self.contribution.largest_reward)
+        if self.source.private and mu < math.inf:
+            self.aggregator: Continual = on_grid(silent, sensitivity=sensitivity, mu=mu, sigma=sigma)
+        else:
+            sigma = sensitivity * silent.column_norm / mu if sigma is None else sigma
+            self.aggregator = mechanism(leaves=leaves, size=size, sigma=sigma, **options)
+        sigma = self.aggregator.sigma
+        if self.calibration == "paper":
+            return published.gaussian_paper_bounds(sigma, m, self.rounds, self.dim, self.failure, self.shift)
+        worst = sigma * self._worst_gain(self.aggregator)
+        return published.gaussian_exact_bounds(
+            worst, leaves, self.dim, self.failure, self.radius, self.contribution.scale, self.shift
+        )
+
+    def _wishart(self, leaves: int, m: int) -> ridge.Regularizer:
+        assert self.failure is not None
+        node = published.wishart_paper_node if self.calibration == "paper" else published.wishart_exact_node
+        self._node = node(self.budget, m)
+        dof = published.wishart_dof(*self._node, self.dim)
+        largest = self.contribution.largest_reward
+        self.aggregator = WishartTree(
+            leaves=leaves, size=self.contribution.size, scale=math.sqrt(1 + largest**2), dof=dof
+        )
+        shift = 0.0 if self.noise == "wishart-unshifted" and self.shift is None else self.shift
+        return published.wishart_bounds(
+            dof, m, self.rounds, self.dim, self.failure, largest, shift, self.calibration == "paper"
+        )
+
+    def _leaves(self) -> int:
+        """How many steps the schedule closes before the horizon."""
+        if self.release != "batched":
+            return self.rounds
+        count, boundary = 1, next_boundary(0, *self._schedule)
+        while boundary < self.rounds:
+            count, boundary = count + 1, next_boundary(boundary, *self._schedule)
+        return count
+
+    @staticmethod
+    def _worst_gain(mechanism: Continual) -> float:
+        """The largest std over all releases: at the last one, or for trees where every level is in use."""
+        kind = mechanism.mechanism if isinstance(mechanism, Grid) else mechanism
+        last = (1 << (mechanism.leaves.bit_length() - 1)) - 1 if isinstance(kind, Tree) else mechanism.leaves
+        return float(mechanism.gain(np.array([float(mechanism.leaves), float(max(last, 1))])).max())
+
+    def _releases(self, steps: int) -> tuple[Release, ...]:
+        """What has happened to the data after that many steps."""
+        statistic = f"sums of x x' and y x, {self.contribution.size} numbers, by {self.release}"
+        if steps == 0:
+            return ()
+        if isinstance(self.aggregator, WishartTree):
+            count = 2 * steps.bit_length() - 1  # a late reward moves a user between leaves, from one path to another
+            name = "Shariff & Sheffet 2018, Theorem 8"
+            return (RepeatedRelease(self.noise, statistic, name, *self._node, count, self.aggregator.dof),)
+        k = self.max_rounds_per_person or 1
+        return (self.aggregator.entry("gaussian", statistic, self.contribution.sensitivity, steps, k),)
+
+    # the algorithm
+
+    def init(self) -> JointState:
+        counts = np.zeros(2, np.int64)
+        counts[BOUNDARY] = next_boundary(0, *self._schedule)
+        start = max(self.regularizer.shift, self.regularizer.floor)
+        return JointState(counts, self.aggregator.init(self.source), ridge.empty(self.dim, start))
+
+    @property
+    def _due(self) -> bool:
+        return bool(self._state.counts[CHOICES] >= self._state.counts[BOUNDARY])
+
+    def _advance(self) -> None:
+        counts = self._state.counts
+        if self._due:
+            released = self.aggregator.release(self._state.prefix, self.source)
+            ridge.update(released, self.contribution.scale, self.regularizer.shift, self._state.estimate)
+            counts[BOUNDARY] = next_boundary(counts[CHOICES], *self._schedule)
+
+    def _pick(self, features: Array) -> Index:
+        return ridge.choose_many(features, self._state.estimate, self.confidence)
+
+    def _learn(self, x: Array, reward: float) -> None:
+        c = self.contribution
+        self.aggregator.absorb(self._state.prefix, functools.partial(add_linear, x, reward, c.scale, c.low, c.high))
+
+    def _play(self, block: Block) -> None:
+        joint_rounds(
+            generator_of(self.source),
+            block,
+            self._state,
+            self.aggregator.law,
+            self._schedule,
+            np.array(self.rewards),
+            self.contribution.scale,
+            self.regularizer.shift,
+            self.confidence.numbers,
+            self.confidence.drift,
+        )
+
+    @property
+    def _steps(self) -> int:
+        return int(self._state.prefix.noise.step[0])
+
+    @property
+    def _capacity(self) -> int | None:
+        return self.aggregator.capacity
+
+    def _plan_numbers(self) -> list[float]:
+        return [
+            self.aggregator.step,
+            self.aggregator.sigma,
+            self.aggregator.column_norm,
+            self.contribution.scale,
+            self.regularizer.shift,
+        ]
+
+    # what may be shown
+
+    @property
+    @shown
+    def statistics(self) -> Statistics:
+        """The released sums."""
+        steps = max(1, self._steps)
+        std = self.aggregator.gain(np.array([float(steps)]))[0] * self.aggregator.sigma
+        released, scale, packed = self._state.prefix.released, self.contribution.scale, packed_size(self.dim)
+        gram, moment = unpacked(released[:packed], self.dim), released[packed:] / scale
+        return Statistics(gram, moment, float(std), float(std) / scale)
+
+    @property
+    def privacy(self) -> Certificate:
+        return joint_certificate(
+            type(self).__name__,
+            budget=self.budget,
+            epsilon=self.epsilon,
+            releases=self._releases(self.aggregator.leaves),
+            spent=self._releases(self._steps),
+            source=self.source,
+            rounds=self.rounds,
+            person=self.max_rounds_per_person,
+            unnamed=self._persons.unnamed,
+        )

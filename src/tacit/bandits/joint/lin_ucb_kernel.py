@@ -1,0 +1,36 @@
+"""JointLinUCB: its state and whole blocks of rounds."""
+
+from typing import Any, NamedTuple
+
+from tacit.kernels.compile import kernel
+from tacit.kernels.continual import PrefixState, simulate_step
+from tacit.kernels.formulas import add_linear
+from tacit.kernels.linear import Estimate, optimistic, radius, ridge
+from tacit.kernels.rounds import BOUNDARY, CHOICES, next_boundary, outcome
+
+
+class JointState(NamedTuple):
+    """Linear UCB under continual release."""
+
+    counts: Any  # int64[2]: choices, the choice count at which the open step closes
+    prefix: PrefixState
+    estimate: Estimate
+
+
+@kernel
+def joint_rounds(rng, block, state, law, schedule, bounds, scale, shift, width, drift):
+    """JointLinUCB: law = (kind, scale, dof) of the noise, schedule = (first, growth), bounds = rewards' (low, high).
+    Changes state and the block's out arrays."""
+    counts, prefix, estimate = state
+    collected = prefix.open
+    w = radius(width, estimate.logdet[0])
+    for t in range(block.noise.size):
+        if counts[CHOICES] >= counts[BOUNDARY]:
+            simulate_step(rng, prefix, law)
+            ridge(prefix.released, scale, shift, estimate)
+            counts[BOUNDARY] = next_boundary(counts[CHOICES], schedule[0], schedule[1])
+            w = radius(width, estimate.logdet[0])
+        index = optimistic(block.arms[t], estimate, w, drift)
+        if outcome(block, t, index):
+            counts[CHOICES] += 1
+            add_linear(block.arms[t, index], block.reward[t], scale, bounds[0], bounds[1], collected)

@@ -1,0 +1,140 @@
+"""The constants of Shariff & Sheffet 2018, section 4: noise and the bounds that follow from it, as published and exact.
+
+n is the number of releases, m the number of tree levels a leaf is in, L2 = 1 + Y^2 bounds |x|^2 + y^2.
+"""
+
+import functools
+import math
+
+from tacit.bandits.ridge import Regularizer
+from tacit.privacy.budget import Budget
+from tacit.privacy.composition import repeated_delta, repeated_epsilon
+
+
+def gaussian_paper_sigma(budget: Budget, m: int, largest_reward: float) -> float:
+    """sigma_noise = 4 sqrt(m) L2 ln(4 / delta) / epsilon, in svec coordinates.
+
+    The paper adds (Z + Z') / sqrt 2 with entries of Z of std sigma_noise: diagonal entries of std sqrt 2 sigma_noise
+    and others of std sigma_noise, which is std sqrt 2 sigma_noise for each svec coordinate.
+    Departure: the paper takes L2 for the Frobenius sensitivity; for replacing a user it is sqrt 2 L2. The certificate
+    computes with the latter, and the published noise is large enough for it."""
+    if budget.epsilon == math.inf:
+        return 0.0
+    return math.sqrt(2) * 4 * math.sqrt(m) * (1 + largest_reward**2) * math.log(4 / budget.delta) / budget.epsilon
+
+
+def gaussian_paper_bounds(sigma: float, m: int, n: int, dim: int, failure: float, shift: float | None) -> Regularizer:
+    """Proposition 11: Upsilon = sigma_noise sqrt(2 m) (4 sqrt d + 2 ln(2 n / failure)), shift 2 Upsilon,
+    perturbation = sigma_noise sqrt(m / floor) (sqrt d + sqrt(2 ln(2 n / failure))); sigma = sqrt 2 sigma_noise."""
+    upsilon = sigma * math.sqrt(m) * (4 * math.sqrt(dim) + 2 * math.log(2 * n / failure))
+    moment = sigma / math.sqrt(2) * math.sqrt(m) * (math.sqrt(dim) + math.sqrt(2 * math.log(2 * n / failure)))
+    return _gaussian(upsilon, moment, math.inf, shift)
+
+
+def gaussian_exact_bounds(
+    std: float, n: int, dim: int, failure: float, radius: float, scale: float, shift: float | None
+) -> Regularizer:
+    """For svec noise of std at most `std` in each of n releases, each with probability 1 - failure / (2 n):
+
+    - a symmetric matrix N of that noise is a scaled GOE: the mean of its largest eigenvalue is at most std sqrt(2 d),
+      and the eigenvalue is 1-Lipschitz in svec(N): |N| <= std (sqrt(2 d) + u) but for 2 exp(-u^2 / 2);
+    - the moment's noise, std / scale a coordinate, has norm <= std / scale (sqrt d + u) but for exp(-u^2 / 2);
+    - N theta* - (moment's noise) is Gaussian; per unit of std^2 its covariance has trace at most radius^2 (d + 1) / 2 +
+      d / scale^2 and largest eigenvalue radius^2 + 1 / scale^2: its norm is <= std (sqrt(trace) + sqrt(eigenvalue) u)
+      but for exp(-u^2 / 2).
+
+    Four terms: u = sqrt(2 ln(8 n / failure))."""
+    u = math.sqrt(2 * math.log(8 * n / failure))
+    upsilon = std * (math.sqrt(2 * dim) + u)
+    moment = std / scale * (math.sqrt(dim) + u)
+    trace = radius**2 * (dim + 1) / 2 + dim / scale**2
+    drift = std * (math.sqrt(trace) + math.sqrt(radius**2 + 1 / scale**2) * u)
+    return _gaussian(upsilon, moment, drift, shift)
+
+
+def _gaussian(upsilon: float, moment: float, drift: float, shift: float | None) -> Regularizer:
+    """floor = shift - Upsilon, ceiling = shift + Upsilon; the shift is 2 Upsilon, and 1 where there is no noise."""
+    if shift is None:
+        shift = 2 * upsilon if upsilon else 1.0
+    floor = shift - upsilon
+    if floor <= 0:
+        raise ValueError(
+            f"Expected a shift above {upsilon:.6g} (what the noise may take away from an eigenvalue), got {shift:.6g}."
+        )
+    return Regularizer(
+        shift=shift, floor=floor, ceiling=shift + upsilon, perturbation=moment / math.sqrt(floor), drift=drift
+    )
+
+
+def wishart_dof(epsilon0: float, delta0: float, dim: int) -> int:
+    """Theorem 8: d + 1 + 28 ln(4 / delta0) / epsilon0^2 degrees of freedom make one node (epsilon0, delta0)-private,
+    for epsilon0 < 1 and delta0 < 1 / e (Sheffet 2015, Theorem 4.1; beyond that it is false)."""
+    if not (0 < epsilon0 < 1 and 0 < delta0 < 1 / math.e):
+        raise ValueError(
+            "Expected a budget that gives each node of a Wishart tree epsilon below 1 and delta below 1/e, "
+            f"got {epsilon0:.3g} and {delta0:.3g}."
+        )
+    return dim + 1 + math.ceil(28 / epsilon0**2 * math.log(4 / delta0))
+
+
+def wishart_paper_node(budget: Budget, m: int) -> tuple[float, float]:
+    """The share of one node as published: epsilon / sqrt(8 m ln(2 / delta)), delta / (2 m)."""
+    return budget.epsilon / math.sqrt(8 * m * math.log(2 / budget.delta)), budget.delta / (2 * m)
+
+
+@functools.lru_cache(maxsize=64)
+def wishart_exact_node(budget: Budget, m: int) -> tuple[float, float]:
+    """The share of one node that needs the fewest degrees of freedom: 2 m - 1 nodes, composed optimally, are in budget.
+
+    A user is in m nodes, and one whose reward arrives in another step in up to m - 1 others besides: arrival times are
+    covered, which Gaussian noise has for free."""
+    count = 2 * m - 1
+    best = (math.inf, 0.0, 0.0)
+    for share in (0.05, 0.1, 0.2, 0.4, 0.6, 0.8):
+        delta0 = share * budget.delta / count
+        low, high = 0.0, min(budget.epsilon, 1 - 1e-9)
+        for _ in range(60):
+            middle = (low + high) / 2
+            inside = repeated_delta(middle, delta0, count, 0.999 * budget.epsilon) <= budget.delta
+            low, high = (middle, high) if inside else (low, middle)
+        if low > 0:
+            best = min(best, (math.log(4 / delta0) / low**2, low, delta0))
+    epsilon0, delta0 = best[1:]
+    while repeated_epsilon(epsilon0, delta0, count, budget.delta) > budget.epsilon:  # dp-accounting rounds up
+        epsilon0 *= 0.999
+    return epsilon0, delta0
+
+
+def wishart_bounds(
+    dof: int,
+    m: int,
+    n: int,
+    dim: int,
+    failure: float,
+    largest_reward: float,
+    shift: float | None,
+    published: bool,
+) -> Regularizer:
+    """Proposition 9, H ~ Wishart(L2 I, m dof) + shift I.
+
+    The eigenvalues before the shift lie in L2 (sqrt(m dof) -+ (sqrt d + sqrt(2 ln(8 n / failure))))^2; the default
+    shift is -c of eq. (4). |h|_{H^-1} <= L (sqrt d + sqrt(2 ln(2 n / failure))) before the shift, and by Claim 20 times
+    sqrt(floor before / floor after) after it (for a positive shift, ceiling for floor); `published` takes the looser
+    constant printed for that shift."""
+    square = 1 + largest_reward**2
+    root = math.sqrt(m * dof)
+    spread = math.sqrt(dim) + math.sqrt(2 * math.log(8 * n / failure))
+    other = math.sqrt(dim) + math.sqrt(2 * math.log((2 if published else 8) * n / failure))
+    if root <= spread:
+        raise ValueError(f"Expected more degrees of freedom than {spread**2 / m:.0f}, got {dof}.")
+    floor, ceiling = square * (root - spread) ** 2, square * (root + spread) ** 2
+    gamma = math.sqrt(square) * other
+    default = -(floor - 4 * square * root * spread)
+    chosen = default if shift is None else shift
+    if floor + chosen <= 0:
+        raise ValueError(f"Expected a shift above {-floor:.6g} (minus the smallest eigenvalue), got {chosen:.6g}.")
+    edge = floor if chosen <= 0 else ceiling  # where lambda / (lambda + shift) is largest
+    perturbation = gamma * math.sqrt(edge / (edge + chosen))
+    if published and shift is None:
+        perturbation = math.sqrt(square) * math.sqrt(root * other)
+    return Regularizer(shift=chosen, floor=floor + chosen, ceiling=ceiling + chosen, perturbation=perturbation)

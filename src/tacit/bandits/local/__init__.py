@@ -1,0 +1,1 @@
+"""Bandits under local privacy: servers that see private reports."""

@@ -1,0 +1,82 @@
+"""Generalised linear bandits under local privacy by stochastic gradient descent."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tacit import checks
+from tacit.bandits.local.linear_kernel import LocalGradientState, gradient_step, local_gradient_rounds
+from tacit.bandits.local.server import LocalServer
+from tacit.bandits.server import numbers
+from tacit.checks import Array
+from tacit.kernels.block import Block
+from tacit.mechanisms import local
+
+RANDOMIZERS = ("hemisphere", "best", "cap", "gaussian")
+
+
+@dataclass(kw_only=True, eq=False)
+class LocalGLM(LocalServer):
+    """Each device sends the randomised gradient (mu(<x, theta_t>) - r) x; the server takes one step for each; play is
+    greedy, which needs contexts that are diverse.
+
+    Guarantee: each report is epsilon-private by itself (pure, but for randomizer="gaussian"), for replacing one user.
+    Reference: Han, Liang, Wang & Zhang 2021, arXiv:2106.03365; the randomiser of vectors in a ball is that of Duchi,
+    Jordan & Wainwright 2018 (randomizer="hemisphere").
+    Departure: a gradient shorter than its bound is lifted to the sphere, where the published code divides by its norm
+    (and fails at 0); steps 1 / (mu t + noise sqrt(t) / radius), which need no eigenvalue of the contexts."""
+
+    randomizer: str = "hemisphere"
+    curvature: float = 0.02
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checks.one_of(RANDOMIZERS, randomizer=self.randomizer)
+        checks.positive(curvature=self.curvature)
+        bound = 1.0 if self._link.bounded else self.radius + max(map(abs, self.rewards))
+        made = local.best(self.budget, sensitivity=2.0, radius=1.0, size=self.dim, kind=self.randomizer)
+        self._calibrate(made, size=self.dim, sensitivity=2.0)
+        noise = bound * (1 + self.std * self.dim**0.5)
+        self._numbers = np.array([self.radius, self.curvature, bound, noise])
+        self._state = self.init()
+
+    def init(self) -> LocalGradientState:
+        return LocalGradientState(np.zeros(1, np.int64), np.zeros(self.dim))
+
+    @property
+    def version(self) -> int:
+        return self.users
+
+    def _advance(self, transit: Any, users: int) -> bool:
+        return False
+
+    def _document(self) -> dict[str, Any]:
+        return {
+            "theta": numbers(self._state.theta),
+            "inverse": [],
+            "report": {"name": "gradient", "bound": float(self._numbers[2])},
+            "policy": {"name": "greedy"},
+        }
+
+    def _absorb(self, vector: Array) -> None:
+        gradient_step(vector, self._state, self._numbers)
+
+    def _play(self, block: Block, transit: Any) -> None:
+        local_gradient_rounds(
+            self._generators()[1],
+            block,
+            self._state,
+            np.array(self._randomizer.law),  # type: ignore[union-attr]
+            self._link.code,
+            np.array(self.rewards),
+            self._numbers,
+        )
+
+    @property
+    def theta(self) -> Array:
+        out: Array = self._state.theta.copy()
+        return out
+
+    def _statistic(self) -> str:
+        return f"the gradient of each user, {self._size} numbers, once"

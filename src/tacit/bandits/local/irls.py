@@ -1,0 +1,236 @@
+"""Our own: generalised linear bandits under local privacy, by one-pass IRLS from randomised reports."""
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tacit import checks
+from tacit.bandits import irls
+from tacit.bandits.local.irls_kernel import (
+    BOUNDARY,
+    VERSION,
+    LocalState,
+    local_absorb,
+    local_publish,
+    local_rounds,
+    padded,
+)
+from tacit.bandits.local.irls_kernel import public_report as to_report
+from tacit.bandits.local.server import LocalServer
+from tacit.bandits.server import numbers
+from tacit.checks import Array
+from tacit.errors import BadReport
+from tacit.kernels.block import Block
+from tacit.kernels.rounds import CHOICES, next_boundary
+from tacit.mechanisms import local
+from tacit.mechanisms.randomizers import SHARE, Coin
+from tacit.model.glm import largest_weight
+
+RANDOMIZERS = ("best", "cap", "gaussian")
+INTERCEPT = 0.3  # the constant feature that is added where rewards are linear and not symmetric around 0
+
+
+class Tuning(NamedTuple):
+    """Chosen by regret on tuning seeds; none of them touches privacy. ridge: times (variance / t^2 + noise / t), t the
+    prior's std; explore, share: how much, and in directions with less than which share of the mean curvature, to
+    explore; trust: how much of what could be noise in the curvature is taken for noise."""
+
+    variance: float = 2.0
+    ridge: float = 6.0
+    explore: float = 0.25
+    share: float = 1.0
+    trust: float = 1.0
+
+
+@dataclass(kw_only=True, eq=False)
+class LocalIRLS(LocalServer):
+    """Rewards with mean mu(<x, theta*>): each user's device linearises its datum at the public estimate and sends one
+    randomised report; the server sums reports and publishes a new estimate on a public, geometric schedule.
+
+    Guarantee: each report is epsilon-private by itself (pure), or (epsilon, delta)-private where Gaussian noise is
+    smaller at the budget, for replacing one user. With public_arms the arm played is sent as it is and the guarantee is
+    for the reward alone, given the arm sets.
+    Regret: measured, not proven (docs/local.md).
+    Reference: none; randomisers: see client.randomizers.
+    Departure: none.
+
+    randomizer: "best" takes the one with the smaller noise at the budget; "cap" is always pure.
+    forced: how many users get exploring arms; by default 10 + 60 sigma. The bounds of a contribution are in `bounds`.
+    """
+
+    public_arms: bool = False
+    randomizer: str = "best"
+    scale: float | None = None
+    first: int | None = None
+    forced: int | None = None
+    growth: float = 1.05
+    discount: float = 1.0
+    blend: float = 0.6
+    tuning: Tuning = field(default_factory=Tuning)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checks.one_of(RANDOMIZERS, randomizer=self.randomizer)
+        if not 1 < self.growth < math.inf:
+            raise ValueError(f"Expected growth above 1, got {self.growth!r}.")
+        if not 0 <= self.blend <= 1 or not 0 < self.discount <= 1:
+            raise ValueError("Expected blend in [0, 1] and discount in (0, 1], got one outside.")
+        low, high = self.rewards
+        self._unit = 1.0 if self._link.bounded else (high - low) / 2
+        middle = 0.0 if self._link.bounded else (high + low) / 2
+        self._features, self._pad, self._radius = self.dim, np.array([1.0, 0.0]), self.radius
+        if middle != 0.0:
+            shrink = 1 / math.sqrt(1 + INTERCEPT**2)
+            self._features, self._pad = self.dim + 1, np.array([shrink, INTERCEPT * shrink])
+            self._radius = math.hypot(self.radius, middle / INTERCEPT) / shrink
+        self._length = self._features * (self._features + 1) // 2 + self._features
+        if self.public_arms:
+            coin = local.coin(self.budget.epsilon)
+            self._coin = coin.chance / SHARE
+            self.scale = 1.0
+            self._calibrate(coin, size=1, sensitivity=1.0)
+        else:
+            self._coin = 0.0
+            self._plan()
+        if self.forced is None:
+            noise = 1 / (2 * self._coin - 1) - 1 if self.public_arms else 3 * self.std
+            self.forced = 10 + math.floor(20 * noise)
+        checks.positive_int(forced=self.forced)
+        if self.first is None:
+            self.first = max(5, self.forced // 4)
+        checks.positive_int(first=self.first)
+        self._schedule = np.array([self.first, self.growth, max(self.forced, self.first)])
+        self.tuning = irls.as_tuning(Tuning, self.tuning)
+        self._tuning = np.array(self.tuning)
+        if self._features > self.dim:  # the intercept's prior is wide, and exploring it is of no use
+            self._tuning[1:3] *= 3.0, 0.6
+        if self.public_arms:  # the variance of a reward as it is read, and the ridge of least squares
+            self._tuning[:2] = 0.5 / (2 * self._coin - 1) ** 2, self.tuning.ridge / 6
+        self._state = self.init()
+
+    def _plan(self) -> None:
+        """The scale of the curvature: larger where the noise is small enough for the curvature to be of use."""
+        most = largest_weight(self._link)
+        size = self._length
+        if self.scale is None:
+            noise = local.best(self.budget, sensitivity=2.0, radius=1.0, size=size, kind=self.randomizer)
+            std = noise.law[1]
+            if self._link.bounded and std > 0.0:
+                self.scale = (0.4 if std > 1.0 else 1.0) * 0.5 / most
+            else:
+                self.scale = 1.0
+        checks.positive(scale=self.scale)
+        radius, sensitivity = bounds(self.scale * most)
+        made = local.best(self.budget, sensitivity=sensitivity, radius=radius, size=size, kind=self.randomizer)
+        self._calibrate(made, size=size, sensitivity=sensitivity)
+
+    def init(self) -> LocalState:
+        counts = np.zeros(3, np.int64)
+        counts[BOUNDARY] = next_boundary(0, *self._schedule[:2])
+        prior = irls.prior(self._features, self._radius)
+        root = np.eye(self._features) * self._radius / math.sqrt(self._features)
+        near = np.zeros((self._features, self._features))
+        return LocalState(counts, np.zeros((2, self._length)), np.zeros(2), near, prior, root)
+
+    @property
+    def version(self) -> int:
+        return int(self._state.counts[VERSION])
+
+    def _advance(self, transit: Any, users: int) -> bool:
+        counts = self._state.counts
+        if counts[CHOICES] >= counts[BOUNDARY]:
+            local_publish(
+                self._state,
+                self.scale,
+                self._unit,
+                self.std,
+                self.discount,
+                self._radius,
+                self._tuning,
+                self._schedule,
+            )
+        return False
+
+    def _document(self) -> dict[str, Any]:
+        posterior = self._state.posterior
+        random = bool(self._state.counts[BOUNDARY] <= self._schedule[2])
+        report: dict[str, Any] = {"name": "public"}
+        if not self.public_arms:
+            report = {"name": "glm", "scale": self.scale, "blend": self.blend, "pad": numbers(self._pad)}
+        return {
+            "theta": numbers(posterior.theta),
+            "inverse": numbers(posterior.inverse),
+            "report": report,
+            "policy": {"name": "thompson", "random": random, "root": numbers(self._state.root)},
+        }
+
+    def observe(self, report: bytes) -> None:
+        if not self.public_arms:
+            super().observe(report)
+            return
+        body = self._body(report)
+        if len(body) != 8 * self.dim + 1 or body[-1] > 1:
+            raise BadReport(f"Expected a report with an arm of {8 * self.dim} bytes and a bit, got another.")
+        x = np.frombuffer(body[:-1], "<f8").astype(np.float64)
+        if not (np.isfinite(x).all() and float(x @ x) <= 1 + 1e-8):
+            raise BadReport("Expected an arm of norm at most 1 in a report, got another.")
+        self._once(report)
+        out, features = np.empty(self._length), np.empty(self._features)
+        padded(x, self._pad, features)
+        where = self._state.posterior, self._link.code, *self.rewards
+        to_report(features, float(body[-1]), self._coin, *where, self.scale, out)
+        self._absorb(out)
+
+    def _absorb(self, vector: Array) -> None:
+        local_absorb(vector, self._state)
+
+    def _play(self, block: Block, transit: Any) -> None:
+        policy, noise = self._generators()
+        law = [0.0] * 5 if isinstance(self._randomizer, Coin) else self._randomizer.law
+        local_rounds(
+            policy,
+            noise,
+            block,
+            self._state,
+            np.array(law),
+            self._coin,
+            self._schedule,
+            np.array(self.rewards),
+            self._pad,
+            self._link.code,
+            self.blend,
+            self.scale,
+            self._unit,
+            self._radius,
+            self._tuning,
+            self.discount,
+        )
+
+    @property
+    def theta(self) -> Array:
+        """The estimate on the billboard."""
+        self._advance((), self.users)
+        out: Array = self._pad[0] * self._state.posterior.theta[: self.dim]
+        return out
+
+    def _statistic(self) -> str:
+        if self.public_arms:
+            return "the reward of each user, as one bit; the arm played is public"
+        return f"weighted x x' and x of each user, {self._size} numbers, once"
+
+    def _caveats(self) -> tuple[str, ...]:
+        return ("Arm sets are public: only the reward is private.",) if self.public_arms else ()
+
+
+def bounds(weight: float) -> tuple[float, float]:
+    """(radius, sensitivity) of v = (w svec(X X'), B X) for unit X, 0 <= w <= weight and |B| <= 1.
+
+    kernels.local_glm.local_linearize keeps to that: take v >= 0, so that mu(v) >= 1/2. The slope w of the line lies
+    between mu'(v) and the chord (mu(v) - 1/2) / v, both at most mu'(0) as mu is concave there, so c = mu(v) - w v is in
+    [1/2, mu(v)] and m = c: |r - c| / c <= 1 for r in [0, 1], and w / m <= 2 mu'(0). v < 0 by symmetry.
+    |v|^2 <= weight^2 + 1 = radius^2; the sensitivity is that of contribution.GLMContribution, for q = weight^2."""
+    q = weight * weight
+    square = 4 + q if q <= 1 + 1 / math.sqrt(2) else 2 + 2 * q + 1 / (2 * q)
+    return math.sqrt(1 + q), math.sqrt(square)

@@ -1,0 +1,172 @@
+"""What the servers of the local model share: reports come in, each private by itself, and are decoded."""
+
+import functools
+import json
+import math
+from abc import abstractmethod
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tacit.bandits.server import Server
+from tacit.checks import Array
+from tacit.errors import BadReport, BudgetExceeded, DuplicateReport, WrongBatch
+from tacit.mechanisms import local, randomizers
+from tacit.mechanisms.randomizers import Cap, Coin, Lattice, Randomizer
+from tacit.privacy.certificate import Certificate, local_certificate
+from tacit.privacy.entropy import REACH
+from tacit.privacy.ledger import LocalRelease
+from tacit.roles import limits
+from tacit.roles.local import FORMAT, ID, SENT, SIMULATED, TAG, Client, tag
+
+REMEMBERED = 1 << 20  # ids
+
+
+@dataclass(kw_only=True, eq=False)
+class LocalServer(Server):
+    """A subclass sets `_randomizer`, `_size` and `_sensitivity` by `_calibrate`, then `self._state = self.init()`."""
+
+    _seen: dict[bytes, None] = field(default_factory=dict, init=False, repr=False)
+
+    def _calibrate(self, made: Randomizer | Coin, *, size: int, sensitivity: float, enforce: bool = True) -> None:
+        self._randomizer, self._size, self._sensitivity = made, size, sensitivity
+        self.delta = self.budget.delta if isinstance(made, Lattice) else 0.0
+        self.epsilon = local.epsilon_of(made, sensitivity=sensitivity, size=size, delta=self.budget.delta)
+        if enforce and self.epsilon > self.budget.epsilon * (1 + 1e-9):
+            raise BudgetExceeded(
+                f"Expected epsilon at most {self.budget.epsilon:g} at delta {self.budget.delta:g}, "
+                f"got {self.epsilon:.6g} from the noise that would be used."
+            )
+
+    # what an algorithm defines
+
+    @abstractmethod
+    def _document(self) -> dict[str, Any]:
+        """theta, inverse, report and policy (and axes) of the billboard."""
+
+    @abstractmethod
+    def _absorb(self, vector: Array) -> None:
+        """Learn from one decoded report."""
+
+    # shared
+
+    @property
+    def std(self) -> float:
+        """Standard deviation of the noise in a decoded number, nearly."""
+        made = self._randomizer
+        return made.scale if isinstance(made, Cap) else made.sigma if isinstance(made, Lattice) else 0.0
+
+    def billboard(self) -> bytes:
+        self._advance((), self.users)
+        return json.dumps({"format": FORMAT, "version": self.version} | self._fixed() | self._document()).encode()
+
+    def _fixed(self) -> dict[str, Any]:
+        """What does not change from one billboard to the next, as JSON gives it back."""
+        fixed = {
+            "bandit": type(self).__name__,
+            "dim": self.dim,
+            "link": self.link,
+            "rewards": list(self.rewards),
+            "randomizer": randomizers.document(self._randomizer),
+            "claim": {"epsilon": self.epsilon if self.epsilon < math.inf else None, "delta": self.delta},
+        }
+        out: dict[str, Any] = json.loads(json.dumps(fixed))
+        return out
+
+    def device(self) -> Client:
+        public = isinstance(self._randomizer, Coin)
+        return Client(self.billboard(), public_arms=public, noise=self._noise(), draws=self._draws())
+
+    def observe(self, report: bytes) -> None:
+        """Learn from one device's report. A retry raises DuplicateReport: ids of the last REMEMBERED reports are kept,
+        in memory alone."""
+        vector = self._decode(report)
+        self._once(report)
+        self._absorb(vector)
+
+    def _once(self, report: bytes) -> None:
+        """Count a good report once."""
+        if self.simulated:
+            return
+        identity = report[1 : 1 + ID]
+        if identity in self._seen:
+            raise DuplicateReport("Expected a new report, got one that has been counted.")
+        self._seen[identity] = None
+        if len(self._seen) > REMEMBERED:
+            del self._seen[next(iter(self._seen))]
+
+    def _body(self, report: bytes) -> bytes:
+        """What is in a report of a device at this server's billboard, or BadReport."""
+        if not isinstance(report, bytes):
+            raise BadReport(f"Expected the bytes of a report, got {type(report).__name__}.")
+        if self.simulated:
+            if report[:1] != SIMULATED:
+                raise BadReport("Expected a report of a simulated device at this server's billboard, got another.")
+            return report[1:]
+        if report[:1] != SENT or len(report) < 1 + ID + TAG:
+            raise BadReport("Expected a report of a device at this server's billboard, got another.")
+        if report[1 + ID : 1 + ID + TAG] != self._tag:
+            raise WrongBatch("Expected a report made for this server's settings and budget, got one for others.")
+        return report[1 + ID + TAG :]
+
+    @functools.cached_property
+    def _tag(self) -> bytes:
+        return tag(self._fixed())
+
+    def _decode(self, report: bytes) -> Array:
+        made, body = self._randomizer, self._body(report)
+        assert not isinstance(made, Coin)
+        length = 8 * self._size if self.simulated else made.length(self._size)
+        if len(body) != length:
+            raise BadReport(f"Expected a report with {length} bytes of numbers, got {len(body)}.")
+        vector = np.frombuffer(body, "<f8").astype(np.float64) if self.simulated else made.decode(body)
+        if not np.isfinite(vector).all():
+            raise BadReport("Expected finite numbers in a report, got NaN or infinity.")
+        if not self.simulated and not (np.abs(vector) <= self._farthest()).all():
+            raise BadReport("Expected numbers that an honest device can send, got one beyond them.")
+        return vector
+
+    def _farthest(self) -> float:
+        """No number of an honest report is larger: forged ones cannot outweigh all others."""
+        made = self._randomizer
+        if isinstance(made, Cap):
+            return made.scale * randomizers.largest() / randomizers.UNIT * (1 + 1e-9)
+        norm = limits.bounds(self._document()["report"], self.link, self.rewards, self.dim)[1]
+        sigma = made.sigma if isinstance(made, Lattice) else 0.0
+        return norm * (1 + 1e-9) + REACH * (sigma + self._shake) + 2 * sigma / randomizers.CELLS
+
+    @property
+    def _shake(self) -> float:
+        """Standard deviation of what devices add that is not for privacy."""
+        return 0.0
+
+    def _plan_numbers(self) -> list[float]:
+        return [float(v) for v in vars(self._randomizer).values()]
+
+    @property
+    def privacy(self) -> Certificate:
+        return local_certificate(
+            type(self).__name__,
+            budget=self.budget,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            release=self._release(),
+            spent=self.epsilon if self.users else 0.0,
+            simulated=self.simulated,
+            rounds=self.horizon or max(1, self.users),
+            caveats=self._caveats(),
+        )
+
+    def _release(self) -> LocalRelease:
+        made = self._randomizer
+        name = {Cap: "cap (PrivUnit)", Lattice: "discrete Gaussian", Coin: "randomised response"}.get(
+            type(made), "none"
+        )
+        return LocalRelease(name, self._statistic(), self._size, self._sensitivity, self.std)
+
+    def _statistic(self) -> str:
+        return f"one report of {self._size} numbers for each user"
+
+    def _caveats(self) -> tuple[str, ...]:
+        return ()

@@ -1,0 +1,1 @@
+"""Non-private bandits, to compare with."""

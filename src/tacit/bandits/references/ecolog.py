@@ -1,0 +1,62 @@
+"""ECOLog (Faury et al. 2022): logistic bandits, as good as batch regression at constant cost a round."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tacit import checks
+from tacit.bandits.base import Bandit, Index
+from tacit.bandits.references import plain
+from tacit.bandits.references.ecolog_kernel import ECOState, eco_learn, eco_rounds, eco_rows
+from tacit.checks import Array
+from tacit.kernels.block import Block
+from tacit.privacy.certificate import Certificate, plain_certificate
+
+
+@dataclass(kw_only=True, eq=False)
+class ECOLog(Bandit):
+    """The arm with the largest <x, theta> + width |x|_{W^-1}: theta makes one exact step a round, in the norm of the
+    information W = sum of mu'(<x, theta>) x x' + ridge I.
+
+    Guarantee: none of privacy. Regret of order d sqrt(T mu'*) log T with probability 1 - failure: free of kappa. Time
+    and memory do not grow with the number of rounds.
+    Reference: Faury, Abeille, Jun & Calauzenes 2022, Algorithms 1 and 2, Theorem 3.
+    Departure: no warm-up and a width from the data, as in the authors' implementation; its condition (slopes at the two
+    steps within a factor 2) is not tested. The step is solved exactly, by bisection. Logistic links only.
+    """
+
+    link: str = "logistic"
+    radius: float = 1.0
+    rewards: tuple[float, float] = (0.0, 1.0)
+    failure: float | None = None
+    width_scale: float = 1.0
+    ridge: float = 10.0
+
+    def __post_init__(self) -> None:
+        link = plain.check(self, horizon=False)
+        checks.one_of(("logistic",), link=link.name)
+        checks.positive(ridge=self.ridge)
+        assert self.failure is not None
+        self._link = link
+        self._numbers = np.array([self.radius, self.ridge, self.failure])
+        super().__post_init__()
+
+    def init(self) -> ECOState:
+        matrix = self.ridge * np.eye(self.dim)
+        return ECOState(np.zeros(2, np.int64), matrix, np.zeros(1), plain.identity_over(self.dim, self.ridge))
+
+    def _advance(self) -> None:
+        """Nothing to close: every reward is used at once."""
+
+    def _pick(self, features: Array) -> Index:
+        return plain.choose_rows(eco_rows, features, features, self._state, self._numbers, self.width_scale)
+
+    def _learn(self, x: Array, reward: float) -> None:
+        eco_learn(x, plain.unit(self._link, self.rewards, reward), self._numbers, self._state)
+
+    def _play(self, block: Block) -> None:
+        eco_rounds(block, self._state, np.array(self.rewards), self._numbers, self.width_scale)
+
+    @property
+    def privacy(self) -> Certificate:
+        return plain_certificate("ECOLog", plain.REASON)

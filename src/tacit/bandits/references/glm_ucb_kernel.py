@@ -1,0 +1,68 @@
+"""Optimism in the mean reward, mu(<x, theta>) + width |x|_{V^-1}, with V = sum of x x': GLM-UCB."""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tacit.kernels.compile import kernel
+from tacit.kernels.formulas import link_mean
+from tacit.kernels.linalg import grow, square_norm
+from tacit.kernels.linear import Estimate
+from tacit.kernels.mle import MLEState, record, unit_reward
+from tacit.kernels.rounds import CHOICES, outcome
+
+
+class MeanState(NamedTuple):
+    """GLM-UCB. RAW."""
+
+    counts: Any  # as in MLEState
+    rows: Any
+    values: Any
+    estimate: Estimate
+    design: Any  # (d, d): V^-1
+
+
+@kernel
+def mean_optimistic(arms, theta, inverse, link, width):
+    """argmax over arms of mu(<x, theta>) + width |x|_inverse; the first one of equals."""
+    best, index = -np.inf, 0
+    for a in range(arms.shape[0]):
+        z = 0.0
+        for i in range(theta.size):
+            z += arms[a, i] * theta[i]
+        value = link_mean(link, z) + width * math.sqrt(max(square_norm(arms[a], inverse), 0.0))
+        if value > best:
+            best, index = value, a
+    return index
+
+
+@kernel
+def mean_choose(arms, state, link, width):
+    """The choice after counts[CHOICES] = t - 1 others: the width grows as sqrt(log t)."""
+    w = width * math.sqrt(math.log(state.counts[CHOICES] + 1.0))
+    return mean_optimistic(arms, state.estimate.theta, state.design, link, w)
+
+
+@kernel
+def mean_rows(arms, state, link, width, out):
+    for i in range(arms.shape[0]):
+        out[i] = mean_choose(arms[i], state, link, width)
+
+
+@kernel
+def mean_learn(x, r, link, ridge, growth, state):
+    """Keep one observation, r in units of the link."""
+    record(x, r, link, ridge, growth, False, MLEState(state.counts, state.rows, state.values, state.estimate))
+    grow(x, 1.0, state.design)
+
+
+@kernel
+def mean_rounds(block, state, bounds, link, ridge, growth, width):
+    """GLMUCB. Changes state and the block's out arrays."""
+    for t in range(block.noise.size):
+        index = mean_choose(block.arms[t], state, link, width)
+        if outcome(block, t, index):
+            state.counts[CHOICES] += 1
+            r = unit_reward(block.reward[t], bounds[0], bounds[1], link)
+            mean_learn(block.arms[t, index], r, link, ridge, growth, state)

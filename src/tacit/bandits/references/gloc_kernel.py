@@ -1,0 +1,133 @@
+"""GLOC: an online Newton step, and the confidence set that its regret gives."""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tacit.bandits.references.glm_ucb_kernel import mean_optimistic
+from tacit.kernels.compile import kernel
+from tacit.kernels.formulas import link_mean
+from tacit.kernels.linalg import grow, invert, square_norm
+from tacit.kernels.linear import Estimate, optimistic
+from tacit.kernels.mle import unit_reward
+from tacit.kernels.rounds import CHOICES, outcome
+
+
+class GLOCState(NamedTuple):
+    """RAW."""
+
+    counts: Any  # int64[1]: choices
+    online: Any  # (d,): the iterate of the online Newton step
+    matrix: Any  # (d, d): V = sum of x x' + ridge I
+    moment: Any  # (d,): sum of z x, z = <x, online> before its step
+    sums: Any  # float64[2]: the bound on the online regret, sum of z^2
+    estimate: Estimate  # theta = V^-1 moment: the centre of the set
+
+
+@kernel
+def project(theta, matrix, radius):
+    """theta <- argmin of |t - theta|_matrix over |t| <= radius: (matrix + m I)^-1 matrix theta with the smallest m >= 0
+    that is enough, by bisection. Inside the ball nothing changes."""
+    d = theta.size
+    square = 0.0
+    for i in range(d):
+        square += theta[i] * theta[i]
+    if square <= radius * radius:
+        return
+    image = np.dot(matrix, theta)
+    shifted, inverse, trial = matrix.copy(), np.empty((d, d)), np.empty(d)
+    low, high = 0.0, 0.0
+    for i in range(d):
+        high += image[i] * image[i]
+    high = math.sqrt(high) / radius  # |t| <= |matrix theta| / m
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        for i in range(d):
+            shifted[i, i] = matrix[i, i] + middle
+        invert(shifted, inverse)
+        square = 0.0
+        for i in range(d):
+            trial[i] = 0.0
+            for j in range(d):
+                trial[i] += inverse[i, j] * image[j]
+            square += trial[i] * trial[i]
+        if square > radius * radius:
+            low = middle
+        else:
+            high = middle
+            theta[:] = trial
+    return
+
+
+@kernel
+def gloc_width(state, numbers):
+    """The radius of the confidence set, with B the bound on the online regret, k the smallest slope, R the noise:
+    beta = 1 + 4 B / k + 8 R^2 / k^2 log(2 / failure sqrt(1 + 2 B / k + 4 R^4 / (k^4 failure^2))),
+    sqrt(beta + ridge S^2 - (sum of z^2 - <theta, moment>)); in the mean: sqrt(beta) alone."""
+    slope, noise, failure, radius, ridge, in_mean = numbers
+    bound = state.sums[0]
+    ratio = noise / slope
+    inner = 1.0 + 2.0 * bound / slope + 4.0 * ratio**4 / failure**2
+    beta = 1.0 + 4.0 * bound / slope + 8.0 * ratio**2 * math.log(2.0 / failure * math.sqrt(inner))
+    if in_mean > 0.0:
+        return math.sqrt(beta)
+    left = state.sums[1]
+    for i in range(state.moment.size):
+        left -= state.estimate.theta[i] * state.moment[i]
+    return math.sqrt(max(0.0, beta + ridge * radius**2 - max(0.0, left)))
+
+
+@kernel
+def gloc_choose(arms, state, link, numbers, scale):
+    """numbers = (smallest slope, noise, failure, radius, ridge, in_mean). argmax of <x, theta> + width |x|_{V^-1}; in
+    the mean, of mu(<x, online>) + width |x|_{V^-1}."""
+    width = scale * gloc_width(state, numbers)
+    if numbers[5] > 0.0:
+        return mean_optimistic(arms, state.online, state.estimate.inverse, link, width)
+    return optimistic(arms, state.estimate, width, 0.0)
+
+
+@kernel
+def gloc_rows(arms, state, link, numbers, scale, out):
+    for i in range(arms.shape[0]):
+        out[i] = gloc_choose(arms[i], state, link, numbers, scale)
+
+
+@kernel
+def gloc_learn(x, r, link, numbers, state):
+    """One online Newton step: with g = mu(z) - r and k the smallest slope,
+    V += x x',  online <- projection of online - g / k V^-1 x in the norm of V,  B += g^2 |x|^2_{V^-1} / (2 k)."""
+    d = x.size
+    online, estimate = state.online, state.estimate
+    slope = numbers[0]
+    z = 0.0
+    for i in range(d):
+        z += x[i] * online[i]
+    estimate.logdet[0] += grow(x, 1.0, estimate.inverse)
+    for i in range(d):
+        state.moment[i] += z * x[i]
+        for j in range(d):
+            state.matrix[i, j] += x[i] * x[j]
+    g = link_mean(link, z) - r
+    state.sums[0] += g * g * square_norm(x, estimate.inverse) / (2.0 * slope)
+    state.sums[1] += z * z
+    for i in range(d):
+        step, centre = 0.0, 0.0
+        for j in range(d):
+            step += estimate.inverse[i, j] * x[j]
+            centre += estimate.inverse[i, j] * state.moment[j]
+        online[i] -= g / slope * step
+        estimate.theta[i] = centre
+    project(online, state.matrix, numbers[3])
+
+
+@kernel
+def gloc_rounds(block, state, bounds, link, numbers, scale):
+    """GLOC. Changes state and the block's out arrays."""
+    for t in range(block.noise.size):
+        index = gloc_choose(block.arms[t], state, link, numbers, scale)
+        if outcome(block, t, index):
+            state.counts[CHOICES] += 1
+            r = unit_reward(block.reward[t], bounds[0], bounds[1], link)
+            gloc_learn(block.arms[t, index], r, link, numbers, state)

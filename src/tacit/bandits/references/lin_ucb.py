@@ -1,0 +1,70 @@
+"""LinUCB without privacy: the reference for linear rewards."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from tacit import checks
+from tacit.bandits import ridge
+from tacit.bandits.base import Bandit, Index
+from tacit.bandits.references.lin_ucb_kernel import LinearState, linear_rounds
+from tacit.checks import Array
+from tacit.kernels.block import Block
+from tacit.kernels.linear import rank_one
+from tacit.privacy.certificate import Certificate, plain_certificate
+
+
+@dataclass(kw_only=True, eq=False)
+class LinUCB(Bandit):
+    """Optimism with ridge regression, updated after every reward.
+
+    Guarantee: none of privacy. The confidence set holds in all rounds with probability 1 - failure for
+    `subgaussian` rewards and |theta*| <= radius.
+    Reference: Abbasi-Yadkori, Pal & Szepesvari 2011, Theorem 2 and section 4.
+    Departure: none. The inverse is kept by rank-one updates. failure is 1 / horizon, or 1 / 1000 without a horizon.
+    """
+
+    radius: float = 1.0
+    ridge: float = 1.0
+    subgaussian: float = 1.0
+    failure: float | None = None
+    width_scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        checks.positive_int(dim=self.dim)
+        self.dim = int(self.dim)
+        checks.positive(radius=self.radius, ridge=self.ridge, subgaussian=self.subgaussian)
+        checks.non_negative(width_scale=self.width_scale)
+        if self.horizon is not None:
+            checks.positive_int(horizon=self.horizon)
+        if self.failure is None:
+            self.failure = 1 / max(2, self.horizon or 1000)
+        checks.probability(failure=self.failure)
+        numbers = [
+            self.subgaussian,
+            2 * math.log(1 / self.failure),
+            self.dim * math.log(self.ridge),
+            self.radius * math.sqrt(self.ridge),
+        ]
+        self.confidence = ridge.Confidence(numbers=np.array(numbers), drift=0.0).scaled(self.width_scale)
+        super().__post_init__()
+
+    def init(self) -> LinearState:
+        return LinearState(np.zeros(2, np.int64), np.zeros(self.dim), ridge.empty(self.dim, self.ridge))
+
+    def _advance(self) -> None:
+        """Nothing to close: every reward is used at once."""
+
+    def _pick(self, features: Array) -> Index:
+        return ridge.choose_many(features, self._state.estimate, self.confidence)
+
+    def _learn(self, x: Array, reward: float) -> None:
+        rank_one(x, reward, self._state.moment, self._state.estimate)
+
+    def _play(self, block: Block) -> None:
+        linear_rounds(block, self._state, self.confidence.numbers)
+
+    @property
+    def privacy(self) -> Certificate:
+        return plain_certificate("LinUCB", "This bandit is a non-private reference.")

@@ -1,0 +1,79 @@
+"""Thompson sampling with the Laplace approximation of the posterior."""
+
+import functools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.random import Generator, default_rng
+
+from tacit.bandits.base import Bandit, Index
+from tacit.bandits.references import plain
+from tacit.checks import Array
+from tacit.kernels.block import Block
+from tacit.kernels.mle import MLEState, laplace_rounds, laplace_rows, record
+from tacit.privacy.certificate import Certificate, plain_certificate
+
+DRAWS = 4096
+
+
+@dataclass(kw_only=True, eq=False)
+class LogisticTS(Bandit):
+    """For each user a draw of theta from N(mode, width_scale^2 H^-1), and the arm that is best under it: mode and
+    curvature H of the posterior under the prior N(0, radius^2 / d I).
+
+    Guarantee: none, of privacy or of regret. Memory grows with the horizon: all data is kept.
+    Reference: Chapelle & Li 2011, Algorithm 3; Russo et al. 2018, section 5.2.
+    Departure: the posterior is that of all data, not of one pass; the covariance is full; the mode is refitted when the
+    data has grown by the factor `growth`. Probit and identity links work alike.
+    """
+
+    link: str = "logistic"
+    radius: float = 1.0
+    rewards: tuple[float, float] = (0.0, 1.0)
+    width_scale: float = 1.0
+    growth: float = 1.05
+    policy: Generator = field(default_factory=default_rng, repr=False)
+
+    def __post_init__(self) -> None:
+        self._link = plain.check(self)
+        self._ridge = self.dim / self.radius**2
+        if not 1 <= self.growth < math.inf:
+            raise ValueError(f"Expected growth of at least 1, got {self.growth!r}.")
+        super().__post_init__()
+
+    def init(self) -> MLEState:
+        return plain.history(self, self._ridge)
+
+    def _advance(self) -> None:
+        """Nothing to close: every reward is used at once."""
+
+    def _pick(self, features: Array) -> Index:
+        return plain.choose_rows(laplace_rows, features, self.policy, features, self._state.estimate, self.width_scale)
+
+    def _propensity(self, features: Array, index: int) -> Callable[[], float]:
+        estimate = self._state.estimate
+        return functools.partial(
+            _propensity, features, estimate.theta.copy(), self.width_scale**2 * estimate.inverse, index
+        )
+
+    def _learn(self, x: Array, reward: float) -> None:
+        r = plain.unit(self._link, self.rewards, reward)
+        record(x, r, self._link.code, self._ridge, self.growth, True, self._state)
+
+    def _play(self, block: Block) -> None:
+        bounds = np.array(self.rewards)
+        settings = self._link.code, self._ridge, self.growth, self.width_scale
+        laplace_rounds(self.policy, block, self._state, bounds, *settings)
+
+    @property
+    def privacy(self) -> Certificate:
+        return plain_certificate("LogisticTS", plain.REASON)
+
+
+def _propensity(arms: Array, theta: Array, covariance: Array, index: int) -> float:
+    """The probability of arm `index` of (K, d), by simulation (and never 0)."""
+    draws = np.random.default_rng().multivariate_normal(theta, covariance, DRAWS, method="eigh")
+    hits = int(np.count_nonzero(np.argmax(draws @ arms.T, axis=1) == index))
+    return (hits + 1) / (DRAWS + 1)

@@ -1,0 +1,60 @@
+"""Maximum likelihood and a small bonus: the best non-private reference."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from tacit.bandits.base import Bandit, Index
+from tacit.bandits.references import plain
+from tacit.checks import Array
+from tacit.kernels.block import Block
+from tacit.kernels.linear import optimistic_rows
+from tacit.kernels.mle import MLEState, mle_rounds, record
+from tacit.privacy.certificate import Certificate, plain_certificate
+
+
+@dataclass(kw_only=True, eq=False)
+class MLEUCB(Bandit):
+    """The arm with the largest <x, theta> + width_scale |x|_{H^-1}: theta the maximum likelihood estimate with a ridge
+    of d / radius^2, H its curvature. width_scale = 0 is greedy.
+
+    Guarantee: none, of privacy or of regret: the width is a number of standard deviations, chosen by regret on tuning
+    seeds. Memory grows with the horizon: all data is kept.
+    Reference: none; this is what a practitioner would do.
+    Departure: none. theta is refitted when the data has grown by the factor `growth`; in between H is kept up to date.
+    """
+
+    link: str = "logistic"
+    radius: float = 1.0
+    rewards: tuple[float, float] = (0.0, 1.0)
+    width_scale: float = 2.0
+    growth: float = 1.05
+
+    def __post_init__(self) -> None:
+        self._link = plain.check(self)
+        self._ridge = self.dim / self.radius**2
+        if not 1 <= self.growth < math.inf:
+            raise ValueError(f"Expected growth of at least 1, got {self.growth!r}.")
+        super().__post_init__()
+
+    def init(self) -> MLEState:
+        return plain.history(self, self._ridge)
+
+    def _advance(self) -> None:
+        """Nothing to close: every reward is used at once."""
+
+    def _pick(self, features: Array) -> Index:
+        return plain.choose_rows(optimistic_rows, features, features, self._state.estimate, self.width_scale, 0.0)
+
+    def _learn(self, x: Array, reward: float) -> None:
+        r = plain.unit(self._link, self.rewards, reward)
+        record(x, r, self._link.code, self._ridge, self.growth, True, self._state)
+
+    def _play(self, block: Block) -> None:
+        bounds = np.array(self.rewards)
+        mle_rounds(block, self._state, bounds, self._link.code, self._ridge, self.growth, self.width_scale)
+
+    @property
+    def privacy(self) -> Certificate:
+        return plain_certificate("MLEUCB", plain.REASON)

@@ -1,0 +1,77 @@
+"""What the non-private references share: checks of their settings, and kappa from the declared radius."""
+
+from typing import Any
+
+import numpy as np
+
+from tacit import checks
+from tacit.bandits.base import Bandit, Index
+from tacit.checks import Array
+from tacit.kernels.linear import Estimate
+from tacit.kernels.mle import MLEState
+from tacit.model import links
+from tacit.model.links import Link
+
+REASON = "This bandit is a non-private reference."
+
+
+def check(bandit: Any, *, horizon: bool = True) -> Link:
+    """Checks dim, horizon (required where past data is kept), radius, rewards, width_scale and failure (1 / horizon
+    where it is None). Returns the link."""
+    checks.positive_int(dim=bandit.dim)
+    bandit.dim = int(bandit.dim)
+    if bandit.horizon is not None:
+        checks.positive_int(horizon=bandit.horizon)
+    elif horizon:
+        raise ValueError(f"Expected a horizon for {type(bandit).__name__}, which keeps room for all data, got None.")
+    checks.positive(radius=bandit.radius)
+    checks.non_negative(width_scale=bandit.width_scale)
+    link = links.built_in(bandit.link)
+    if link.bounded or hasattr(bandit, "failure"):
+        checks.interval(rewards=bandit.rewards)
+    if hasattr(bandit, "failure"):
+        if bandit.failure is None:
+            bandit.failure = 1 / max(2, bandit.horizon or 1000)
+        checks.probability(failure=bandit.failure)
+    return link
+
+
+def kappa(link: Link, radius: float, oracle: float | None) -> float:
+    """1 / (smallest slope): `oracle` if given, else the worst case for |theta*| <= radius."""
+    if oracle is None:
+        return link.kappa(radius)
+    checks.positive(oracle_kappa=oracle)
+    return oracle
+
+
+def largest(link: Link, rewards: tuple[float, float]) -> float:
+    """R: a bound on |reward| in units of the link."""
+    return 1.0 if link.bounded else max(map(abs, rewards))
+
+
+def unit(link: Link, rewards: tuple[float, float], reward: float) -> float:
+    """A reward in units of the link, as the kernels take it."""
+    return (reward - rewards[0]) / (rewards[1] - rewards[0]) if link.bounded else reward
+
+
+def identity_over(dim: int, ridge: float) -> Estimate:
+    """theta = 0, V = ridge I."""
+    return Estimate(np.zeros(dim), np.eye(dim) / ridge, np.array([dim * np.log(ridge)]))
+
+
+def history(bandit: Bandit, ridge: float) -> MLEState:
+    """No data, and room for a horizon of it; the first fit is due at the first observation."""
+    return MLEState(np.array([0, 1, 0]), *room(bandit), identity_over(bandit.dim, ridge))
+
+
+def room(bandit: Bandit) -> tuple[Array, Array]:
+    """Zeros for the arms and the rewards of a horizon."""
+    assert bandit.horizon is not None
+    return np.zeros((bandit.horizon, bandit.dim)), np.zeros(bandit.horizon)
+
+
+def choose_rows(kernel: Any, arms: Array, *arguments: Any) -> Index:
+    """The choices that a kernel writes for (n, K, d) users."""
+    out = np.empty(len(arms), np.int64)
+    kernel(*arguments, out)
+    return out

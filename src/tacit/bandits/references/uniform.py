@@ -1,0 +1,54 @@
+"""Uniformly random arms: what learning nothing costs."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.random import Generator, default_rng
+
+from tacit import checks
+from tacit.bandits.base import Bandit, Index
+from tacit.bandits.references import plain
+from tacit.bandits.references.uniform_kernel import UniformState, uniform_rounds, uniform_rows
+from tacit.checks import Array
+from tacit.kernels.block import Block
+from tacit.privacy.certificate import Certificate, plain_certificate
+
+
+@dataclass(kw_only=True, eq=False)
+class Uniform(Bandit):
+    """A uniformly random arm for everyone.
+
+    Guarantee: nothing is learnt, so regret is linear. What is shown depends on nobody's data.
+    Reference: none.
+    Departure: none.
+    """
+
+    policy: Generator = field(default_factory=default_rng, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.horizon is not None:
+            checks.positive_int(horizon=self.horizon)
+        super().__post_init__()
+
+    def init(self) -> UniformState:
+        return UniformState(np.zeros(1, np.int64))
+
+    def _advance(self) -> None:
+        """Nothing to close."""
+
+    def _pick(self, features: Array) -> Index:
+        return plain.choose_rows(uniform_rows, features, self.policy, features)
+
+    def _propensity(self, features: Array, index: int) -> Callable[[], float]:
+        return lambda: 1 / len(features)
+
+    def _learn(self, x: Array, reward: float) -> None:
+        """Nothing is learnt."""
+
+    def _play(self, block: Block) -> None:
+        uniform_rounds(self.policy, block, self._state)
+
+    @property
+    def privacy(self) -> Certificate:
+        return plain_certificate("Uniform", plain.REASON)

@@ -1,0 +1,85 @@
+"""Ridge regression from released sums, and the radius of its confidence set.
+
+With V = G + H, H the noise plus shift, and theta = V^-1 (u + h):
+    V (theta* - theta) = H theta* - z - h,    z = sum of x_s times the reward noise,
+and |z|_{V^-1} <= sub sqrt(2 ln(2 / failure) + log det V - d ln floor) for all rounds at once, if H >= floor I.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from tacit.checks import Array
+from tacit.kernels import linear
+from tacit.kernels.linear import Estimate
+
+
+@dataclass(frozen=True, kw_only=True)
+class Regularizer:
+    """Bounds that hold in each round with probability 1 - failure / (2 horizon), failure as in `Confidence`:
+    floor I <= H <= ceiling I, |h|_{H^-1} <= perturbation, and |(H - shift I) theta* - h| <= drift for the noise alone.
+
+    Reference: Shariff & Sheffet 2018, Definition 3 (rho_min, rho_max, gamma); drift is ours."""
+
+    shift: float
+    floor: float
+    ceiling: float
+    perturbation: float
+    drift: float = math.inf
+
+
+@dataclass(frozen=True, kw_only=True)
+class Confidence:
+    """|<x, theta* - theta>| <= width |x|_{V^-1} + drift |V^-1 x| for all rounds and arms, with probability
+    1 - failure.
+
+    `numbers` = (sub, 2 ln(2 / failure), d ln floor, offset) give width by the kernel `radius`."""
+
+    numbers: Array
+    drift: float
+
+    def scaled(self, factor: float) -> "Confidence":
+        sub, log_term, log_floor, offset = self.numbers
+        return Confidence(
+            numbers=np.array([factor * sub, log_term, log_floor, factor * offset]), drift=factor * self.drift
+        )
+
+
+def by_norms(regularizer: Regularizer, *, dim: int, radius: float, subgaussian: float, failure: float) -> Confidence:
+    """The width of Proposition 4: |H theta* - h|_{V^-1} <= radius sqrt(ceiling) + perturbation."""
+    offset = radius * math.sqrt(regularizer.ceiling) + regularizer.perturbation
+    return Confidence(numbers=_numbers(regularizer, dim, subgaussian, failure, offset), drift=0.0)
+
+
+def by_direction(
+    regularizer: Regularizer, *, dim: int, radius: float, subgaussian: float, failure: float
+) -> Confidence:
+    """Sharper where V is large: <x, V^-1 (H theta* - h)> <= |V^-1 x| (drift + shift radius), since
+    H theta* - h = (noise of the gram) theta* - (noise of the moment) + shift theta*. It holds whatever the
+    dependence of V on the noise."""
+    drift = regularizer.drift + abs(regularizer.shift) * radius
+    return Confidence(numbers=_numbers(regularizer, dim, subgaussian, failure, 0.0), drift=drift)
+
+
+def _numbers(regularizer: Regularizer, dim: int, subgaussian: float, failure: float, offset: float) -> Array:
+    return np.array([subgaussian, 2 * math.log(2 / failure), dim * math.log(regularizer.floor), offset])
+
+
+def empty(dim: int, shift: float) -> Estimate:
+    """Before anything was released: V = shift I, theta = 0."""
+    return Estimate(np.zeros(dim), np.eye(dim) / shift, np.array([dim * math.log(shift)]))
+
+
+def update(released: Array, scale: float, shift: float, estimate: Estimate) -> None:
+    """estimate <- ridge regression on released = (svec(gram), scale * moment)."""
+    linear.ridge(released, scale, shift, estimate)
+
+
+def choose_many(arms: Array, estimate: Estimate, confidence: Confidence) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """For each row of (n, K, d) the largest upper confidence bound: argmax of <theta, x> + width |x|_{V^-1} + drift
+    |V^-1 x|; the first one of equals."""
+    out = np.empty(len(arms), np.int64)
+    width = linear.radius(confidence.numbers, estimate.logdet[0])
+    linear.optimistic_rows(arms, estimate, width, confidence.drift, out)
+    return out

@@ -1,0 +1,107 @@
+"""Our own: generalised linear bandits under shuffle privacy, one message per user and one shuffle round per batch."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tacit import checks
+from tacit.bandits import irls
+from tacit.bandits.shuffle.newton_kernel import (
+    ELIMINATION,
+    GREEDY,
+    THOMPSON,
+    UCB,
+    newton_close,
+    newton_rounds,
+    optimists,
+)
+from tacit.bandits.shuffle.server import Shuffled
+from tacit.checks import Array
+from tacit.kernels.block import Block
+from tacit.kernels.shuffle import OpenBatch, ShuffleState
+from tacit.model.glm import GLMContribution, balanced_curvature
+from tacit.privacy import gaussian
+from tacit.privacy.entropy import Integers
+
+POLICIES = {"thompson": THOMPSON, "ucb": UCB, "greedy": GREEDY, "elimination": ELIMINATION}
+WIDTHS = {"thompson": 4.0, "ucb": 0.9, "greedy": 0.0, "elimination": 0.9}
+FIRST = 32.0  # users of the first batch per unit of noise
+
+
+@dataclass(kw_only=True, eq=False)
+class ShuffleNewton(Shuffled):
+    """Rewards with mean mu(<x, theta*>). Each user's datum is linearised at the public estimate, rounded, hidden by
+    coins and shuffled with those of its batch. The server adds up what the batches tell, each with its own noise: an
+    information matrix. One message per user.
+
+    Guarantee: (epsilon, delta)-shuffle privacy for replacing one user, whatever later users do: the server sees each
+    user in one shuffled sum (Analyzer), and all it publishes is a function of those sums.
+    Regret: measured, not proven (docs/shuffle.md). No horizon is needed: batches grow.
+    Reference: none; the contribution is JointGLM's.
+    Departure: none.
+
+    first: users of the first batch, who get random arms; by default in proportion to the noise. growth: of the batches.
+    explore: "thompson" draws from the posterior, with little spread in directions that were sampled enough, and a few
+    users of each batch, as many as are seen above its noise, try the arm that may be best (`width`). It suits one fixed
+    arm set and diverse arms alike. "elimination" plays a G-optimal design on arms not shown to be worse; "ucb" and
+    "greedy" are for diverse arms only. width: in standard deviations; 4 (thompson) or 0.9 (elimination, ucb).
+    dropout, malicious: shares of users who may send nothing, or no noise."""
+
+    first: int | None = None
+    growth: float = 1.5
+    explore: str = "thompson"
+    width: float | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checks.one_of(tuple(POLICIES), explore=self.explore)
+        if self.width is None:
+            self.width = WIDTHS[self.explore]
+        checks.non_negative(width=self.width)
+        low, high = self.rewards
+        self._unit = 1.0 if self._link.bounded else max(abs(low), abs(high))
+        scale = balanced_curvature(self._link, self.radius / self._unit)
+        self.contribution = GLMContribution(dim=self.dim, link=self._link, scale=scale, low=low, high=high)
+        size, sensitivity = self.contribution.size, self.contribution.sensitivity
+        if self.first is None:
+            sigma = 0.0 if self.budget.epsilon == math.inf else sensitivity / gaussian.mu(self.budget)
+            self.first = 20 + math.ceil(FIRST * sigma)
+        self.analyzer = self._analyzer(
+            size=size, sensitivity=sensitivity, norm=self.contribution.norm, first=self.first
+        )
+        self._settings = (low, high, scale, self._unit, self.radius, self.width)
+        self._state = self.init()
+
+    def init(self) -> ShuffleState:
+        zeros = np.zeros(self.contribution.size)
+        return ShuffleState(np.zeros(2, np.int64), zeros, np.zeros(1), np.zeros(1), irls.prior(self.dim, self.radius))
+
+    def _public(self) -> dict[str, Any]:
+        posterior = self._state.posterior
+        policy: dict[str, Any] = {"name": self.explore if self.version else "random", "width": self.width}
+        if policy["name"] == "thompson":
+            policy["share"] = float(optimists(self.analyzer.row(self.analyzer.plan(self.version))))
+        return {
+            "weights": "saturating",
+            "curvature": self.contribution.scale,
+            "moment": 1.0,
+            "policy": policy,
+            "theta": posterior.theta,
+            "centre": posterior.centre,
+            "inverse": posterior.inverse,
+            "axes": posterior.axes,
+            "spread": posterior.spread,
+        }
+
+    def _close(self, reports: int, sums: Integers, plan: Array) -> None:
+        newton_close(reports, sums, plan, self._settings, self._state)
+
+    def _play(self, block: Block, transit: OpenBatch) -> None:
+        policy, noise = self._generators()
+        plans = self.analyzer.rows(int(transit.reports[0]) + len(block.noise), self.version)
+        before, kind = self.version, POLICIES[self.explore]
+        newton_rounds(policy, noise, block, self._state, transit, plans, self._settings, self._link.code, kind)
+        for batch in range(before, self.version):
+            self._charge(batch, self.analyzer.plan(batch).users)

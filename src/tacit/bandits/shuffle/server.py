@@ -1,0 +1,182 @@
+"""What the servers of the shuffle model share: batches, the billboard, the shuffled sum, the charge, the
+certificate."""
+
+import json
+import math
+from abc import abstractmethod
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tacit.bandits.server import Server, numbers
+from tacit.checks import Array
+from tacit.errors import BatchTooSmall
+from tacit.kernels.shuffle import BATCH, OpenBatch
+from tacit.mechanisms.shuffle.calibration import Plan
+from tacit.privacy.certificate import Certificate, plain_certificate, shuffle_certificate
+from tacit.privacy.entropy import Integers
+from tacit.privacy.ledger import ShuffledRelease
+from tacit.roles import wire
+from tacit.roles.analyzer import Analyzer
+from tacit.roles.shuffle import Client
+from tacit.roles.shuffler import Shuffler
+
+
+@dataclass(kw_only=True, eq=False)
+class Shuffled(Server):
+    """A server whose `analyzer` plans the batches. dropout, malicious: shares of users who may send nothing, or no
+    noise."""
+
+    growth: float = 2.0
+    dropout: float = 0.0
+    malicious: float = 0.0
+    calibration: str = "exact"
+    analyzer: Analyzer = field(init=False, repr=False)
+
+    # what an algorithm defines
+
+    @abstractmethod
+    def _public(self) -> dict[str, Any]:
+        """Its part of the billboard: curvature, moment, weights, policy, theta, centre, inverse, axes, spread."""
+
+    @abstractmethod
+    def _close(self, reports: int, sums: Integers, plan: Array) -> None:
+        """Take the shuffled batch into the state, and renew the estimate."""
+
+    def _analyzer(self, *, size: int, sensitivity: float, norm: float, first: int) -> Analyzer:
+        self.budget.needs_delta(type(self).__name__)
+        return Analyzer(
+            budget=self.budget,
+            size=size,
+            sensitivity=sensitivity,
+            norm=norm,
+            first=first,
+            growth=self.growth,
+            dropout=self.dropout,
+            malicious=self.malicious,
+            calibration=self.calibration,
+        )
+
+    # the protocol
+
+    @property
+    def version(self) -> int:
+        return int(self._state.counts[BATCH])
+
+    @property
+    def wanted(self) -> int:
+        """Users of the present batch: close it when the shuffler has so many reports."""
+        return self.analyzer.plan(self.version).users
+
+    def billboard(self) -> bytes:
+        kept: tuple[int, bytes] | None = getattr(self, "_published", None)
+        if kept is None or kept[0] != self.version:
+            plan = self.analyzer.plan(self.version)
+            document = {
+                "format": "tacit billboard",
+                "version": wire.VERSION,
+                "model": "shuffle",
+                "bandit": type(self).__name__,
+                "batch": self.version,
+                "dim": self.dim,
+                "link": self.link,
+                "rewards": list(self.rewards),
+                "plan": {
+                    "users": plan.users,
+                    "minimum": self.analyzer.minimum(plan),
+                    "size": plan.size,
+                    "grid": plan.scale,
+                    "reach": plan.reach,
+                    "trials": plan.trials,
+                    "laplace": self.analyzer.spread,
+                    "norm": self.analyzer.norm,
+                    "sensitivity": plan.sensitivity,
+                    "malicious": self.analyzer.liars(plan),
+                    "epsilon": None if math.isinf(self.budget.epsilon) else self.budget.epsilon,
+                    "delta": self.budget.delta,
+                },
+                **{key: numbers(v) if isinstance(v, np.ndarray) else v for key, v in self._public().items()},
+            }
+            kept = self._published = self.version, json.dumps(document, sort_keys=True).encode()
+        return kept[1]
+
+    def device(self) -> Client:
+        return Client(self.billboard(), noise=self._noise(), draws=self._draws())
+
+    def observe(self, report: bytes) -> None:
+        """Take the shuffled batch that the shuffler hands over."""
+        board = self.billboard()
+        plan = self.analyzer.plan(self.version)
+        reports, sums = self.analyzer.open(report, self.version, wire.digest(board))
+        if reports < self.analyzer.minimum(plan):
+            raise BatchTooSmall(f"Expected at least {self.analyzer.minimum(plan)} reports, got {reports}.")
+        self.analyzer.plan(self.version + 1)  # raises before anything has changed, if it cannot be made
+        self._close(reports, sums, self.analyzer.row(plan))
+        self._charge(self.version - 1, reports)
+
+    def _charge(self, batch: int, reports: int) -> None:
+        if self.budget.epsilon != math.inf:
+            spent = self._cost(self.analyzer.plan(batch), reports)
+            self._state.spent[0] = max(self._state.spent[0], spent)
+
+    def _cost(self, plan: Plan, reports: int) -> float:
+        """epsilon of a batch of so many reports."""
+        return self.analyzer.epsilon(plan, reports)
+
+    # simulation
+
+    def _transit(self) -> OpenBatch:
+        return OpenBatch(np.zeros(1, np.int64), np.zeros(self.analyzer.size, np.int64))
+
+    def _advance(self, transit: OpenBatch, users: int) -> bool:
+        inside = users - self.users
+        full = inside >= self.analyzer.plan(self.version).users
+        if full:
+            for _ in range(inside - int(transit.reports[0])):  # rewards that never came: noise alone
+                self._send(self.device().report(np.zeros(self.dim), None), transit)
+            self.observe(Shuffler(self.billboard(), into=transit).close())
+            transit.reports[0] = 0
+            transit.sums[:] = 0
+        return full
+
+    def _send(self, report: bytes, transit: OpenBatch) -> None:
+        Shuffler(self.billboard(), into=transit).add(report)
+
+    def _plan_numbers(self) -> list[float]:
+        plan = self.analyzer.plan(0)
+        return [plan.users, plan.scale, plan.reach, plan.trials, plan.sensitivity]
+
+    # what may be shown
+
+    @property
+    def theta(self) -> Array:
+        """The estimate that devices choose by: a function of shuffled sums."""
+        out: Array = np.array(self._public()["theta"])
+        return out
+
+    @property
+    def privacy(self) -> Certificate:
+        plan = self.analyzer.plan(self.version)
+        if self.calibration == "central":
+            return plain_certificate(type(self).__name__, "The noise is a trusted curator's: no claim is made.")
+        release = ShuffledRelease(
+            "shuffled sum",
+            f"sums of x x' and x, weighted, over a batch: {plan.size} numbers, each user in one batch",
+            plan.sensitivity,
+            plan.users,
+            self.analyzer.minimum(plan),
+            plan.scale,
+            plan.trials,
+            math.sqrt(plan.std**2 + 2 * plan.users * (self.analyzer.spread / plan.scale) ** 2),
+            plan.bits,
+        )
+        return shuffle_certificate(
+            type(self).__name__,
+            budget=self.budget,
+            epsilon=max(float(self._state.spent[0]), self._cost(plan, self.analyzer.minimum(plan))),
+            release=release,
+            spent=float(self._state.spent[0]),
+            simulated=self.simulated,
+            rounds=self.horizon or self.users,
+        )

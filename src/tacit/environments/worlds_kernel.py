@@ -1,0 +1,185 @@
+"""Simulated worlds: each kernel fills a block with arms, their mean rewards and one noise number a round.
+
+Round by round in the same order of draws, so that how rounds are cut into blocks changes nothing."""
+
+import numpy as np
+
+from tacit.kernels.compile import inlined, kernel
+from tacit.kernels.formulas import link_mean
+from tacit.kernels.rewards import GAUSSIAN_REWARD
+
+
+@inlined
+def finish_round(rng, block, t, theta, link):
+    """means[a] = mu(<x_a, theta>); noise = a normal number for Gaussian rewards, else a uniform one."""
+    for a in range(block.arms.shape[1]):
+        z = 0.0
+        for i in range(theta.size):
+            z += block.arms[t, a, i] * theta[i]
+        block.means[t, a] = link_mean(link, z)
+    block.noise[t] = rng.standard_normal() if block.kind[0] == GAUSSIAN_REWARD else rng.random()
+
+
+@inlined
+def direction(rng, out):
+    """out = a uniformly random unit vector."""
+    s = 0.0
+    for i in range(out.size):
+        out[i] = rng.standard_normal()
+        s += out[i] * out[i]
+    s = 1.0 / np.sqrt(s)
+    for i in range(out.size):
+        out[i] *= s
+
+
+@inlined
+def ball_point(rng, out):
+    """out = a uniformly random point of the unit ball: d coordinates of a random direction in d + 2 dimensions (the
+    squares of the other two add up to twice an exponential number)."""
+    s = 2.0 * rng.standard_exponential()
+    for i in range(out.size):
+        out[i] = rng.standard_normal()
+        s += out[i] * out[i]
+    s = 1.0 / np.sqrt(s)
+    for i in range(out.size):
+        out[i] *= s
+
+
+@kernel
+def fill_ball(rng, block, theta, link):
+    for t in range(block.noise.size):
+        for a in range(block.arms.shape[1]):
+            ball_point(rng, block.arms[t, a])
+        finish_round(rng, block, t, theta, link)
+
+
+@kernel
+def fill_sphere(rng, block, theta, link):
+    for t in range(block.noise.size):
+        for a in range(block.arms.shape[1]):
+            direction(rng, block.arms[t, a])
+        finish_round(rng, block, t, theta, link)
+
+
+@kernel
+def fill_fixed(rng, block, arms, theta, link):
+    for t in range(block.noise.size):
+        block.arms[t] = arms
+        finish_round(rng, block, t, theta, link)
+
+
+@kernel
+def fill_shift(rng, block, bases, clock, switch, theta, link):
+    """Arms from the unit ball of span(bases[0]) until round `switch`, then of span(bases[1]); clock is changed."""
+    rank = bases.shape[2]
+    point = np.empty(rank)
+    for t in range(block.noise.size):
+        basis = bases[0] if clock[0] < switch else bases[1]
+        clock[0] += 1
+        for a in range(block.arms.shape[1]):
+            ball_point(rng, point)
+            for i in range(theta.size):
+                s = 0.0
+                for j in range(rank):
+                    s += basis[i, j] * point[j]
+                block.arms[t, a, i] = s
+        finish_round(rng, block, t, theta, link)
+
+
+@kernel
+def fill_gap(rng, block, unit, top, gap, theta, link):
+    """Unit arms: one, at a random place, with <x, unit> = top, the others uniform where |<x, unit>| <= top and
+    <x, unit> <= top - gap, by rejection."""
+    d = theta.size
+    for t in range(block.noise.size):
+        best = int(rng.random() * block.arms.shape[1])
+        for a in range(block.arms.shape[1]):
+            x = block.arms[t, a]
+            while True:
+                direction(rng, x)
+                c = 0.0
+                for i in range(d):
+                    c += x[i] * unit[i]
+                if a == best or (-top <= c and c <= top - gap):
+                    break
+            if a == best:  # keep the part across unit, set the part along it
+                across = np.sqrt((1.0 - top * top) / (1.0 - c * c))
+                for i in range(d):
+                    x[i] = top * unit[i] + across * (x[i] - c * unit[i])
+        finish_round(rng, block, t, theta, link)
+
+
+@kernel
+def fill_rare(rng, block, basis, good, chance, theta, link):
+    """Arms from the unit ball of span(basis), which is all that is across `good`; with probability `chance` one of
+    them, at a random place, is `good` itself."""
+    rank = basis.shape[1]
+    point = np.empty(rank)
+    for t in range(block.noise.size):
+        for a in range(block.arms.shape[1]):
+            ball_point(rng, point)
+            for i in range(theta.size):
+                s = 0.0
+                for j in range(rank):
+                    s += basis[i, j] * point[j]
+                block.arms[t, a, i] = s
+        if rng.random() < chance:
+            block.arms[t, int(rng.random() * block.arms.shape[1])] = good
+        finish_round(rng, block, t, theta, link)
+
+
+@kernel
+def fill_skewed(rng, block, axes, constant, theta, link):
+    """Two kinds of rounds, by a coin: x = (constant, axes_1 U_1, axes_2 U_2, ...), where the constant saturates the
+    link, or (0, ..., axes_2 U_{d-2}, axes_1 U_{d-1}), where it does not; U uniform in [-1, 1]."""
+    last = axes.size - 1
+    for t in range(block.noise.size):
+        high = rng.random() < 0.5
+        for a in range(block.arms.shape[1]):
+            block.arms[t, a, 0] = constant if high else 0.0
+            for i in range(axes.size):
+                block.arms[t, a, i + 1] = (axes[i] if high else axes[last - i]) * (2.0 * rng.random() - 1.0)
+        finish_round(rng, block, t, theta, link)
+
+
+@kernel
+def fill_tail(rng, block, theta, link):
+    """x = (w / sqrt 2, 1 / sqrt 2), w uniform on the unit sphere of d - 1 dimensions."""
+    d = theta.size
+    half = np.sqrt(0.5)
+    for t in range(block.noise.size):
+        for a in range(block.arms.shape[1]):
+            x = block.arms[t, a]
+            direction(rng, x[: d - 1])
+            for i in range(d - 1):
+                x[i] *= half
+            x[d - 1] = half
+        finish_round(rng, block, t, theta, link)
+
+
+@kernel
+def fill_rows(rng, block, contexts, classes):
+    """Arm a of a random row has the row's context in its own block of coordinates; it is worth 1 if a is its class."""
+    rows, width = contexts.shape
+    for t in range(block.noise.size):
+        row = int(rng.random() * rows)
+        block.arms[t] = 0.0
+        for a in range(block.arms.shape[1]):
+            for i in range(width):
+                block.arms[t, a, a * width + i] = contexts[row, i]
+            block.means[t, a] = 1.0 if a == classes[row] else 0.0
+        block.noise[t] = rng.random()
+
+
+@kernel
+def fill_log(block, arms, actions, rewards, order, clock):
+    """Logged rounds in the given order; a round's reward is known for its logged action only. After the last one come
+    rounds whose logged action is none of the arms, so that they never count."""
+    for t in range(block.noise.size):
+        row = order[min(clock[0], order.size - 1)]
+        block.arms[t] = arms[row]
+        block.logged[t] = actions[row] if clock[0] < order.size else block.arms.shape[1]
+        clock[0] += 1
+        for a in range(block.means.shape[1]):
+            block.means[t, a] = rewards[row]
+        block.noise[t] = 0.0

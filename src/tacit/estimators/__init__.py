@@ -1,1 +1,0 @@
-"""From released statistics to a parameter: post-processing only."""

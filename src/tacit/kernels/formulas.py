@@ -1,0 +1,62 @@
+"""The formulas of model/, compiled: what devices compute in Python and kernels at full speed is written once.
+
+Registered functions can be called by every kernel under their own name."""
+
+from numba import types
+from numba.extending import overload, register_jitable
+
+from tacit.kernels.compile import kernel
+from tacit.model import glm, linear, links, vectors
+
+for _function in (
+    links.mean,
+    links.slope,
+    links.softness,
+    vectors.packed_size,
+    vectors.norm,
+    vectors.shortened,
+    vectors.add_outer,
+    vectors.add_pair,
+    glm.predict,
+    glm.linearize,
+    glm.in_units,
+    glm.in_centred_units,
+):
+    register_jitable(_function)
+
+# Numbers and tables are different types to numba: each kernel is compiled for tables only when one is used.
+
+
+@overload(links.kind)
+def _kind(code):
+    return (lambda code: links.TABLE) if isinstance(code, types.BaseTuple) else (lambda code: code)
+
+
+@overload(links.table_mean)
+def _table_mean(table, z):
+    return links.table_mean if isinstance(table, types.BaseTuple) else (lambda table, z: 0.0)
+
+
+@overload(links.table_slope)
+def _table_slope(table, z):
+    return links.table_slope if isinstance(table, types.BaseTuple) else (lambda table, z: 0.0)
+
+
+link_mean = kernel(links.mean)
+link_slope = kernel(links.slope)
+add_linear = kernel(linear.add_linear)
+add_glm = kernel(glm.add_glm)
+
+
+@kernel
+def link_means(link, z, out):
+    """out = mu(z), entry by entry."""
+    for i in range(z.size):
+        out[i] = links.mean(link, z[i])
+
+
+@kernel
+def link_slopes(link, z, out):
+    """out = mu'(z), entry by entry."""
+    for i in range(z.size):
+        out[i] = links.slope(link, z[i])

@@ -1,0 +1,238 @@
+"""Continual release on integers: what runs wherever privacy is claimed for people's data.
+
+Floating-point noise has holes: some sums can produce a value that others cannot. Here everything that touches data is
+an integer. A factorisation (prefix matrix) = B C releases Y = C X + Z:
+
+    X  leaf sums of contributions, each rounded to whole cells h, a public power of two. RAW, int64: any order of
+       adding, any split over workers gives the same bits.
+    C  the mechanism's coefficients, rounded to multiples of 2^-q: whole numbers m, public. Trees have ones and zeros.
+    Z  exact discrete Gaussians, in steps of g = h 2^-q.
+
+Y is what is released. The floats of Y g, and B applied to them, are post-processing; B is what undoes the rounded C, so
+that B C is the prefix matrix again and the rounding of C costs nothing.
+
+Sensitivity. A contribution v becomes v^ = h round(v / h), each coordinate at most h / 2 away. So for any two,
+|v^ - v'^| <= |v - v'| + h sqrt(size), and the norm of the stacked (v^, v'^) is at most that of (v, v') plus
+h sqrt(size / 2); both are at most D + h sqrt(size), which is what late contributions need too (aggregators.continual;
+the rounded m are non-negative as well). Floats that computed v may have overshot its bound by some roundings, for which
+there is SLACK.
+The largest column norm is recomputed from the m that are used.
+
+Size. Cells are small against D / sqrt(size), so the rounding costs less than 1e-4 of sigma. |X| <= choices (D / h + 1):
+`capacity` says how many choices keep that within 62 bits, and no more are accepted. Twelve sigma have to be within 61
+bits of noise: for budgets so small that they are not, cells are larger, up to D / sqrt(size) / 2^4, which costs up to
+a sixteenth of sigma; and a plan that needs more is refused. C X needs more than 64 bits: X is
+split into a high and a low part, and the sums of both are carried into the one representation of their total.
+"""
+
+import dataclasses
+import functools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.signal import lfilter
+
+from tacit.checks import Array
+from tacit.errors import HorizonReached, NotSecure
+from tacit.kernels.continual import HISTORY, ContinualState, noise_step
+from tacit.mechanisms.continual import Continual
+from tacit.mechanisms.tree import Tree
+from tacit.privacy import discrete
+from tacit.privacy.noise import Integers, Source
+
+CELL_BITS = 14  # h = D / sqrt(size) / 2^14, rounded down to a power of two
+COEFFICIENT_BITS = 16  # q
+SPLIT = 24  # bits of the low part
+MOST_LEAVES = 1 << 14  # of a mechanism that keeps all leaves: a release costs as much as there are leaves
+COARSEST_BITS = 4  # the same for the largest cells
+SLACK = 2.0**-30
+REACH = 12  # sigmas of noise for which there has to be room; beyond them is a probability of 1e-32
+
+
+class GridState(NamedTuple):
+    """Arrays, changed in place."""
+
+    open: Any  # int64 (size,): sum of the contributions of the open step, in cells. RAW
+    sums: Any  # int64 (leaves or levels, size): of closed leaves, or of the live node of each level. RAW
+    noise: ContinualState  # what B is applied by; it holds Y g. RELEASED
+    released: Any  # (size,): B Y g. RELEASED
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grid(Continual):
+    """`mechanism` on integers, with discrete Gaussian noise of parameter sigma.
+
+    Guarantee: mu-GDP for mu = column_norm sensitivity(D) / sigma, up to the loss of privacy.discrete.
+    Reference: Canonne, Kamath & Steinke 2020, arXiv:2004.00010; Mironov 2012 for the holes.
+    Departure: none.
+    """
+
+    mechanism: Continual
+    cell: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.mechanism, Tree) and self.leaves > MOST_LEAVES:
+            raise NotSecure(
+                f"Expected at most {MOST_LEAVES} steps of a {type(self.mechanism).__name__} mechanism with secure "
+                f"noise, got {self.leaves}: use release='batched' or 'tree', or source=Simulated(seed) in experiments."
+            )
+
+    @property
+    def step(self) -> float:
+        """g: noise is a multiple of it."""
+        return self.cell if isinstance(self.mechanism, Tree) else math.ldexp(self.cell, -COEFFICIENT_BITS)
+
+    @property
+    def cells(self) -> float:
+        """The discrete Gaussian's parameter, in steps."""
+        return self.sigma / self.step
+
+    @property
+    def capacity(self) -> int:
+        """How many choices cannot overflow."""
+        return (1 << 62) // self._most
+
+    @property
+    def fading(self) -> float:
+        return self.mechanism.fading
+
+    @property
+    def memory(self) -> int:
+        return 2 * self.mechanism.memory
+
+    def sensitivity(self, exact: float) -> float:
+        return exact * (1 + SLACK) + self.cell * math.sqrt(self.size)
+
+    def numbers(self, steps: int) -> int:
+        """How many integers `steps` releases draw, at most."""
+        return 2 * steps * self.size
+
+    def column_norm_after(self, steps: int) -> float:
+        if isinstance(self.mechanism, Tree):
+            return self.mechanism.column_norm_after(steps)
+        return math.sqrt(float(np.sum(np.ldexp(self._whole[:steps].astype(np.float64), -COEFFICIENT_BITS) ** 2)))
+
+    def gain(self, steps: Array) -> Array:
+        if isinstance(self.mechanism, Tree):
+            return self.mechanism.gain(steps)
+        squares = np.concatenate([[0.0], np.cumsum(self._decoder**2)])
+        out: Array = np.sqrt(squares[steps.astype(np.int64)])
+        return out
+
+    def noise_state(self, source: Source) -> ContinualState:
+        if isinstance(self.mechanism, Tree):
+            return self.mechanism.noise_state(source)
+        return self._state(HISTORY, weights=self._decoder.copy(), table=np.zeros((self.leaves, self.size)))
+
+    def init(self, source: Any) -> Any:
+        """The state before the first leaf; the first noise is drawn ahead from here on."""
+        rows = self.mechanism.levels if isinstance(self.mechanism, Tree) else self.leaves
+        most = rows if isinstance(self.mechanism, Tree) and self.mechanism.consistent else 1
+        source.expect(most * self.size, self.cells)
+        zeros = np.zeros(self.size, np.int64)
+        return GridState(zeros, np.zeros((rows, self.size), np.int64), self.noise_state(source), np.zeros(self.size))
+
+    def encode(self, v: Array) -> Integers:
+        """A contribution in whole cells."""
+        out: Integers = np.clip(np.rint(v / self.cell), -self._most, self._most).astype(np.int64)
+        return out
+
+    def absorb(self, state: Any, add: Callable[[Array], None]) -> None:
+        v = np.zeros(self.size)
+        add(v)
+        state.open[:] += self.encode(v)
+
+    def release(self, state: Any, source: Any) -> Array:
+        step = int(state.noise.step[0])
+        if step >= self.leaves:
+            raise HorizonReached(f"Expected at most {self.leaves} steps, and they have all been released.")
+        noise = source.integers(self._draws(step), self.size, self.cells)
+        values = self._nodes(state, noise) if isinstance(self.mechanism, Tree) else self._leaf(state, noise)
+        state.open[:] = 0
+        noise_step(state.noise, values * self.step, state.released)
+        released: Array = state.released
+        return released
+
+    def _draws(self, step: int) -> int:
+        """Vectors of noise that the next step takes: one, or one for each node that it completes."""
+        if isinstance(self.mechanism, Tree) and self.mechanism.consistent:
+            return (step + 1 & -(step + 1)).bit_length()
+        return 1
+
+    def _leaf(self, state: GridState, noise: Integers) -> Array:
+        """Y = sum_s m_{t-s} X_s + Z, the leaf kept."""
+        t = int(state.noise.step[0])
+        state.sums[t] = state.open
+        backwards = self._whole[t::-1]
+        low = backwards @ (state.sums[: t + 1] & ((1 << SPLIT) - 1)) + noise
+        high = backwards @ (state.sums[: t + 1] >> SPLIT) + (low >> SPLIT)
+        values: Array = high * float(1 << SPLIT) + (low & ((1 << SPLIT) - 1))
+        return values
+
+    def _nodes(self, state: GridState, noise: Integers) -> Array:
+        """The nodes that this leaf completes, with their noise: all of them, or the one that prefixes use."""
+        assert isinstance(self.mechanism, Tree)
+        t, level = int(state.noise.step[0]) + 1, 0
+        node = state.open.copy()
+        completed = [node]
+        while t >> level & 1 == 0:
+            node = node + state.sums[level]
+            completed.append(node)
+            level += 1
+        state.sums[level] = node
+        return (np.stack(completed if self.mechanism.consistent else [node]) + noise).astype(np.float64)
+
+    @property
+    def _most(self) -> int:
+        """No coordinate of a contribution has more cells: it is at most D."""
+        return math.ceil(2.0 ** (CELL_BITS + 1) * math.sqrt(self.size)) + 1
+
+    @functools.cached_property
+    def _whole(self) -> Integers:
+        """m: the encoder's coefficients in units of 2^-q."""
+        return np.rint(np.ldexp(self.mechanism.encoder(), COEFFICIENT_BITS)).astype(np.int64)
+
+    @functools.cached_property
+    def _decoder(self) -> Array:
+        """B's coefficients: the series sum_k fading^k x^k divided by that of the rounded encoder."""
+        sums = self.fading ** np.arange(self.leaves)
+        out: Array = lfilter([1.0], np.ldexp(self._whole.astype(np.float64), -COEFFICIENT_BITS), sums)
+        return np.ascontiguousarray(out)
+
+
+def cell_for(sensitivity: float, size: int) -> float:
+    """h: the largest power of two that is at most sensitivity / sqrt(size) / 2^14."""
+    return 2.0 ** math.floor(math.log2(sensitivity / math.sqrt(size)) - CELL_BITS)
+
+
+def cell_with(sensitivity: float, size: int, cells: Callable[[float], float], *, bits: int) -> float:
+    """The same, or as much larger as it takes for REACH times `cells`, the noise in steps with that h, to be within so
+    many bits; NotSecure where no cell will do."""
+    cell = cell_for(sensitivity, size)
+    coarsest = math.ldexp(cell, CELL_BITS - COARSEST_BITS)
+    while REACH * cells(cell) > 2.0**bits:
+        if cell == coarsest:
+            raise NotSecure("Expected a budget whose noise has room in 64 bits, got one that asks for more noise.")
+        cell *= 2
+    return cell
+
+
+def sigma_for(shift: float, mu: float, step: float) -> float:
+    """The parameter with which a shift of that norm is mu-GDP on a grid of that step: privacy.discrete's mu1 solved."""
+    return math.hypot(shift / mu, discrete.WIDTH * step)
+
+
+def on_grid(mechanism: Continual, *, sensitivity: float, mu: float, sigma: float | None = None) -> Grid:
+    """`mechanism` (its sigma does not matter) on integers with the noise that mu asks for, or with sigma if given."""
+    leaves, size = mechanism.leaves, mechanism.size
+
+    def with_cell(cell: float) -> Grid:
+        grid = Grid(leaves=leaves, size=size, sigma=0.0, mechanism=mechanism, cell=cell)
+        shift = grid.sensitivity(sensitivity) * grid.column_norm
+        return dataclasses.replace(grid, sigma=sigma_for(shift, mu, grid.step) if sigma is None else sigma)
+
+    return with_cell(cell_with(sensitivity, size, lambda cell: with_cell(cell).cells, bits=61))

@@ -1,0 +1,174 @@
+"""Several sums of one data set, each with Gaussian noise: of the same people (noise composes), or each of its own
+part."""
+
+import functools
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tacit import checks
+from tacit.checks import Array
+from tacit.errors import NotSecure
+from tacit.kernels.noise import GAUSSIAN, SILENT
+from tacit.mechanisms.grid import cell_for, sigma_for
+from tacit.privacy import gaussian, ledger
+from tacit.privacy.budget import Budget
+from tacit.privacy.ledger import GaussianRelease
+from tacit.privacy.noise import Source
+
+MODELS = ("joint", "local")
+MOST = 1 << 21  # people in a sum with secure noise
+SLACK = 2.0**-10
+
+
+class Query(NamedTuple):
+    """A sum over people of vectors of length `size`, moved by at most `sensitivity` when one of them is replaced.
+    `share`: of the squared budget where all people are asked every time, else of the people."""
+
+    name: str
+    statistic: str
+    size: int
+    sensitivity: float
+    share: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Queries:
+    """Queries asked one after the other, each in the light of the answers so far.
+
+    Guarantee: (epsilon, delta)-differential privacy for replacing one person. joint: a trusted curator adds noise to
+    each sum; mu^2 adds up over the queries that a person is in: all of them (mu_k = mu sqrt(share_k)), or a single
+    one if `split`. local: each person answers one query, with noise of its own that carries the whole budget.
+    grid: where privacy is claimed for people's data a sum is rounded to cells, a public power of two, and gets integer
+    noise (privacy.discrete). Rounding a sum moves it by at most half a cell a coordinate, and floating-point sums of N
+    vectors differ from exact ones by at most N^2 2^-53 times the largest norm, so for N <= 2^21 rows two sums are
+    at most D (1 + 2^-10) + cell sqrt(2 size) apart, D the sensitivity.
+    Reference: Dong, Roth & Su 2019 (adaptive composition of Gaussians); Balle & Wang 2018.
+    Departure: the noise of n local answers is drawn as one sum, of the same law.
+    """
+
+    queries: tuple[Query, ...]
+    budget: Budget
+    model: str = "joint"
+    split: bool = False
+    grid: bool = False
+
+    def __post_init__(self) -> None:
+        checks.one_of(MODELS, model=self.model)
+        if self.grid and self.model == "local":
+            raise NotSecure(
+                "Expected simulated noise in the local model (people's devices and the server are one process here), "
+                "got a secure source: for experiments give source=Simulated(seed)."
+            )
+        if not math.isclose(sum(query.share for query in self.queries), 1.0):
+            raise ValueError("Expected shares that add up to 1, got others.")
+        if self.model == "local" and not self.split:
+            raise ValueError("Expected split=True in the local model (each person answers once), got False.")
+        ledger.check(self.costliest(), self.budget)
+
+    @property
+    def epsilon(self) -> float:
+        """Recomputed from the noise in use, for the person whom it costs most."""
+        if self.budget.epsilon == math.inf:
+            return math.inf
+        return ledger.epsilon_of(self.costliest(), self.budget.delta)
+
+    def sigma(self, number: int) -> float:
+        """Standard deviation of the noise that is added to a sum (joint), or to each answer (local)."""
+        share = 1.0 if self.split else self.queries[number].share
+        return sigma_on(self.cell(number), self.sensitivity(number), self._mu * math.sqrt(share))
+
+    def cell(self, number: int) -> float:
+        """Of the grid; 0 where noise is floats."""
+        query = self.queries[number]
+        return cell_for(query.sensitivity, query.size) if self.grid else 0.0
+
+    def sensitivity(self, number: int) -> float:
+        """Of what gets noise: the sum, or the rounded one."""
+        query = self.queries[number]
+        return rounded_sensitivity(query.sensitivity, query.size, self.cell(number))
+
+    @functools.cached_property
+    def _mu(self) -> float:
+        return gaussian.mu(self.budget)
+
+    def rows(self, number: int, count: int) -> slice:
+        """Which of the rows that came answer that query: all of them, be they more or fewer than the `count` people
+        whom the sum is divided by (a cut would let one late row push out another); if `split`, those of that part of
+        `count`, and then a row that comes late or never moves others across parts."""
+        return self._part(number, count) if self.split else slice(0, None)
+
+    def _part(self, number: int, count: int) -> slice:
+        if not self.split:
+            return slice(0, count)
+        ends = np.floor(count * np.cumsum([0.0] + [query.share for query in self.queries]) + 1e-9).astype(int)
+        return slice(int(ends[number]), int(ends[number + 1]))
+
+    def people(self, number: int, count: int) -> int:
+        part = self._part(number, count)
+        if part.stop <= part.start:
+            raise ValueError(f"Expected more rows: with {count} some of the {len(self.queries)} parts are empty.")
+        return int(part.stop - part.start)
+
+    def std(self, number: int, count: int) -> float:
+        """Standard deviation of the noise in the mean over who answers: public."""
+        people = self.people(number, count)
+        return self.sigma(number) * (math.sqrt(people) if self.model == "local" else 1.0) / people
+
+    def release(self, number: int, total: Array, count: int, source: Source) -> Array:
+        """The noisy mean, from the exact sum over `rows`; RAW goes in, released comes out."""
+        people, std = self.people(number, count), self.std(number, count)
+        return np.asarray(with_noise(total, std * people, self.cell(number), source) / people)
+
+    def check_rows(self, rows: int) -> None:
+        """NotSecure if so many rows are too many for the grid's bound on floating-point sums."""
+        if self.grid:
+            few_enough(rows)
+
+    def releases(self) -> tuple[GaussianRelease, ...]:
+        return tuple(
+            GaussianRelease(
+                query.name,
+                query.statistic,
+                self.sensitivity(i),
+                1.0,
+                self.sigma(i),
+                grid=self.cell(i),
+                numbers=query.size if self.grid else 0,
+            )
+            for i, query in enumerate(self.queries)
+        )
+
+    def costliest(self) -> tuple[GaussianRelease, ...]:
+        """What the person whom it costs most is in: all queries, or one."""
+        releases = self.releases()
+        return (max(releases, key=lambda release: release.mu),) if self.split else releases
+
+
+def few_enough(rows: int) -> None:
+    if rows > MOST:
+        raise NotSecure(f"Expected at most {MOST} people with secure noise, got {rows}.")
+
+
+def sigma_on(cell: float, sensitivity: float, mu: float) -> float:
+    """The noise that makes a sum of that sensitivity mu-GDP, on a grid of that cell (0: floats)."""
+    return sigma_for(sensitivity, mu, cell) if cell else sensitivity / mu
+
+
+def rounded_sensitivity(sensitivity: float, size: int, cell: float) -> float:
+    """How far apart two sums can be once they are rounded to cells. The sqrt 2 is for a person who moves from one sum
+    to another of the same noise: each moves by at most D / sqrt 2, and rounding adds cell sqrt(size) to each."""
+    return sensitivity * (1 + SLACK) + cell * math.sqrt(2 * size) if cell else sensitivity
+
+
+def with_noise(total: Array, sigma: float, cell: float, source: Any) -> Array:
+    """total + noise: floats of a simulated source, or whole cells."""
+    if not cell:
+        law = np.array([GAUSSIAN if sigma else SILENT, sigma, 0.0])
+        return np.asarray(total + source.rows(1, total.size, law)[0])
+    whole = np.rint(total / cell)
+    if np.abs(whole).max() >= 2.0**52:
+        raise NotSecure("Expected sums of fewer than 2^52 cells, got larger ones.")
+    return np.asarray((whole.astype(np.int64) + source.integers(1, total.size, sigma / cell)[0]) * cell)

@@ -1,0 +1,249 @@
+"""What a device does to a bounded vector, or to a bounded reward, before anything leaves it: integers in, from the
+operating system's generator, and integers out. Here are their laws; privacy.local calibrates them."""
+
+import functools
+import math
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit.privacy import entropy
+
+Array = npt.NDArray[np.float64]
+Int16 = npt.NDArray[np.int16]
+
+UNIT = 2**12  # grid cells in one standard deviation of a candidate
+FINE = 2**15  # grid cells in the unit of the vector that candidates are compared with
+SHARE = 2**32  # chances are whole multiples of 1 / SHARE
+CELLS = 2**20  # grid cells in one standard deviation of lattice noise
+SPREAD = 1.0e-8  # E e^2 at most, e = (quantised - real) normal number of the candidates, in standard deviations
+EDGE = 128  # of the 2^16 cells of a candidate's law, the outer ones on each side that are cut 512 times finer
+
+
+@dataclass(frozen=True)
+class Cap:
+    """A vector v of norm at most `radius` by a random vector that leans towards it: pure epsilon.
+
+    v / radius is lifted to a unit vector x of one more dimension, x = (v / radius, sqrt(1 - |v|^2 / radius^2)), and
+    rounded to whole multiples of 1 / FINE. Candidates z are independent of everything: numbers of one fixed law on a
+    grid, a quantised normal law. Sent: a candidate with <z, x> >= threshold with probability chance / SHARE, else one
+    with <z, x> < threshold; without its last number.
+
+    Guarantee: with q_x = P(<z, x> >= threshold), the law sent has the density chance / q_x on one side and
+    (1 - chance) / (1 - q_x) on the other, with respect to one law that no datum enters. If q <= q_x for all x, and
+    chance > q_x, then it is epsilon-private for epsilon = ln(chance (1 - q) / ((1 - chance) q)). No floating-point
+    number matters: all products <z, x> are sums of integers below 2^53, exact in any order; the law of the candidates
+    enters only through the bound q (privacy.local has it).
+    Time: a candidate of each side is sought, whichever is sent, among candidates of its own, until one is found: how
+    many were tried tells nothing about either, nor about the side.
+    Reference: PrivUnit, Bhowmick et al. 2018, arXiv:1812.00984; with normal vectors, Asi, Feldman & Talwar 2022,
+    arXiv:2205.02466.
+    Departure: candidates by rejection on a grid, where those papers draw real numbers.
+    """
+
+    radius: float
+    chance: int
+    threshold: int
+    scale: float  # decoded vector = scale * z / UNIT: unbiased
+
+    def encode(self, vector: Array) -> bytes:
+        x = lift(vector / self.radius)
+        chance = 0.5 * math.erfc(self.threshold / (UNIT * FINE * math.sqrt(2)))  # that a candidate is inside
+        rows, others = max(2, math.ceil(0.5 / chance)), 4
+        z = candidates(rows + others, x.size)
+        inside = self._sought(x, z[:rows], inside=True)
+        outside = self._sought(x, z[rows:], inside=False)
+        first = int.from_bytes(entropy.octets(4), "little") < self.chance  # of SHARE
+        return (inside if first else outside)[:-1].astype("<i2").tobytes()
+
+    def _sought(self, x: Array, z: Int16, *, inside: bool) -> Int16:
+        """The first candidate on that side of the threshold: of z, or else of as many more."""
+        while True:
+            dots = z @ x
+            right = np.abs(dots) >= self.threshold if inside else dots < self.threshold
+            at = int(right.argmax())  # the first
+            if right[at]:
+                found: Int16 = z[at]
+                return -found if inside and dots[at] < 0 else found  # the law of z is symmetric
+            z = candidates(len(z), x.size)
+
+    def decode(self, report: bytes) -> Array:
+        return np.frombuffer(report, "<i2").astype(np.float64) * (self.scale / UNIT)
+
+    def length(self, size: int) -> int:
+        return 2 * size
+
+    @property
+    def law(self) -> list[float]:
+        """As the kernel `randomize` takes it, for simulation."""
+        return [2.0, self.scale, self.chance / SHARE, self.threshold / (UNIT * FINE), self.radius]
+
+    def simulate(self, vector: Array, generator: np.random.Generator) -> Array:
+        """The same law in floating point, draw by draw as the kernel."""
+        _, scale, chance, gamma, radius = self.law
+        x = vector / radius
+        last = 1.0
+        for value in x.tolist():
+            last -= value * value
+        inside = generator.random() < chance
+        target = beyond(generator, gamma) if inside else -beyond(generator, -gamma)
+        draws = generator.standard_normal(x.size)
+        along = 0.0
+        for draw, value in zip(draws.tolist(), x.tolist(), strict=True):
+            along += draw * value
+        along += math.sqrt(max(last, 0.0)) * generator.standard_normal()
+        return scale * draws + (scale * (target - along)) * x
+
+
+@dataclass(frozen=True)
+class Lattice:
+    """A vector plus discrete Gaussian noise, on a grid of CELLS cells to a standard deviation.
+
+    Guarantee: that of the Gaussian mechanism with sensitivity + sqrt(size) cells (for the rounding of the vector) and
+    the stated distances of entropy.discrete_gaussian and of rounded from discrete Gaussians (privacy.local).
+    """
+
+    sigma: float
+
+    def encode(self, vector: Array) -> bytes:
+        cell = self.sigma / CELLS
+        sent = np.rint(vector / cell).astype(np.int64) + entropy.discrete_gaussian(float(CELLS), vector.size)
+        return sent.astype("<i8").tobytes()
+
+    def decode(self, report: bytes) -> Array:
+        return np.frombuffer(report, "<i8").astype(np.float64) * (self.sigma / CELLS)
+
+    def length(self, size: int) -> int:
+        return 8 * size
+
+    @property
+    def law(self) -> list[float]:
+        return [1.0, self.sigma, 0.0, 0.0, 1.0]
+
+    def simulate(self, vector: Array, generator: np.random.Generator) -> Array:
+        return vector + self.sigma * generator.standard_normal(vector.size)
+
+
+@dataclass(frozen=True)
+class Open:
+    """The vector itself: epsilon is infinite."""
+
+    def encode(self, vector: Array) -> bytes:
+        return vector.astype("<f8").tobytes()
+
+    def decode(self, report: bytes) -> Array:
+        return np.frombuffer(report, "<f8").astype(np.float64)
+
+    def length(self, size: int) -> int:
+        return 8 * size
+
+    @property
+    def law(self) -> list[float]:
+        return [0.0, 0.0, 0.0, 0.0, 1.0]
+
+    def simulate(self, vector: Array, generator: np.random.Generator) -> Array:
+        return vector.copy()
+
+
+@dataclass(frozen=True)
+class Coin:
+    """Randomised response for a number y in [0, 1]: a bit that is 1 with probability y, sent as it is with probability
+    chance / SHARE and flipped otherwise.
+
+    Guarantee: epsilon = ln(chance / (SHARE - chance)), whatever y. The bit is drawn with a 53-bit uniform number, which
+    moves its probability by 2^-53: that changes how y is read, not the guarantee.
+    Reference: Warner 1965.
+    Departure: none."""
+
+    chance: int
+
+    def encode(self, y: float) -> bytes:
+        bit = int(entropy.below(2**53, 1)[0]) < y * 2.0**53
+        return bytes([bit ^ (int(entropy.below(SHARE, 1)[0]) >= self.chance)])
+
+    def decode(self, report: bytes) -> float:
+        """Unbiased for y."""
+        keep = self.chance / SHARE
+        return (report[0] - (1 - keep)) / (2 * keep - 1)
+
+    def simulate(self, y: float, generator: np.random.Generator) -> bytes:
+        bit = generator.random() < y
+        return bytes([bit ^ (generator.random() >= self.chance / SHARE)])
+
+
+Randomizer = Cap | Lattice | Open
+
+
+def document(randomizer: Randomizer | Coin) -> dict[str, Any]:
+    """As JSON takes it."""
+    return {"kind": type(randomizer).__name__.lower()} | vars(randomizer)
+
+
+def from_document(given: dict[str, Any]) -> Any:
+    kinds = {"cap": Cap, "lattice": Lattice, "open": Open, "coin": Coin}
+    return kinds[given["kind"]](**{k: v for k, v in given.items() if k != "kind"})
+
+
+def lift(vector: Array) -> Array:
+    """A vector of norm at most 1 (clipped) as a unit vector of one more dimension, in whole numbers of 1 / FINE.
+
+    Every number is within half a cell of that of a unit vector, so that the norm is FINE (1 +- sqrt(size) / (2 FINE)),
+    always: if rounding or a bad vector broke that, the last unit vector is used."""
+    size = vector.size + 1
+    norm = math.sqrt(float(vector @ vector))
+    if not norm < math.inf:
+        vector, norm = np.zeros(vector.size), 0.0
+    bounded = vector / max(1.0, norm)
+    x = np.empty(size)
+    x[:-1] = bounded
+    x[-1] = math.sqrt(max(0.0, 1.0 - float(bounded @ bounded)))
+    x = np.rint(FINE * x)
+    if abs(math.sqrt(float(x @ x)) - FINE) > math.sqrt(size) / 2 + 1e-6:
+        x = np.zeros(size)
+        x[-1] = FINE
+    return x
+
+
+def candidates(rows: int, size: int) -> Int16:
+    """Independent numbers in units of 1 / UNIT of the quantised normal law: 16 random bits name one of 2^16 cells of
+    equal probability; 16 more cut the outer cells of each side finer."""
+    first, outer = tables()
+    bits = np.frombuffer(entropy.octets(2 * rows * size), np.uint16)
+    z = first.take(bits)
+    at = np.flatnonzero((bits + np.uint16(EDGE)) < 2 * EDGE)  # wraps around: the outer cells of both sides
+    if at.size:
+        finer = outer.take(np.frombuffer(entropy.octets(2 * at.size), np.uint16))
+        z[at] = np.where(bits[at] < EDGE, -finer, finer)
+    return z.reshape(rows, size)
+
+
+@functools.cache
+def tables() -> tuple[Int16, Int16]:
+    """Values of the cells: quantiles of their middles, rounded to the grid; symmetric by construction."""
+    quantile = NormalDist().inv_cdf
+    half = [round(-UNIT * quantile((i + 0.5) / 2**16)) for i in range(2**15)]
+    tail = [round(-UNIT * quantile((i + 0.5) / 2**16 * (EDGE / 2**16))) for i in range(2**16)]
+    return np.array([-v for v in half] + half[::-1], np.int16), np.array(tail, np.int16)
+
+
+def largest() -> int:
+    """The largest number of a candidate."""
+    first, outer = tables()
+    return int(max(first.max(), outer.max()))
+
+
+def beyond(generator: np.random.Generator, gamma: float) -> float:
+    """A standard normal number given that it is at least gamma: simulation only, as the kernel of that name."""
+    if gamma <= 0:
+        t = generator.standard_normal()
+        while t < gamma:
+            t = generator.standard_normal()
+        return t
+    rate = 0.5 * (gamma + math.sqrt(gamma * gamma + 4.0))
+    while True:
+        t = gamma + generator.standard_exponential() / rate
+        if generator.random() <= math.exp(-0.5 * (t - rate) * (t - rate)):
+            return t

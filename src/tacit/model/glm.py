@@ -1,0 +1,139 @@
+"""The contribution of one user to a generalised linear model: one step of iteratively reweighted least squares at a
+public estimate, with weights that saturate, so that it is bounded whatever comes in.
+
+`linearize` and `add_glm` are plain functions, which devices call and kernels compile (kernels.formulas)."""
+
+import math
+from dataclasses import dataclass
+
+from tacit import checks
+from tacit.checks import Array
+from tacit.model.links import IDENTITY, Code, Link, kind, mean, slope, softness
+from tacit.model.vectors import TINY, add_pair, norm, packed_size, shortened
+
+
+def linearize(x: Array, r: float, theta: Array, inverse: Array, link: Code, blend: float) -> tuple[float, float]:
+    """(weight, response) of one user with reward r in units of the link: A = weight x x', b = response x, at the public
+    estimate theta with covariance `inverse`; (0, 0) if x is 0, or so near that its norm cannot be computed.
+
+    With (v, k) = predict(x), the mean over what is known of theta* is mu(v) to first order. Near v it is replaced by
+    the line c + w v' through (v, mu(v)), whose slope w lies between the tangent's (blend = 0) and that of the chord
+    from (0, 1/2) (blend = 1), and u = 1 / (max(|c|, |1 - c|) |x|):
+        w = (1 - blend) mu'(v) + blend (mu(v) - 1/2) / v,   c = mu(v) - w v,
+        weight = k u w,   response = u (r - c).
+    identity: weight = 1 / |x|, response = r / |x|."""
+    length = norm(x)
+    if length < TINY:
+        return 0.0, 0.0
+    if kind(link) == IDENTITY:
+        return 1.0 / length, r / length
+    v, k = predict(x, theta, inverse, link)
+    expected, steep = mean(link, v), slope(link, v)
+    if blend > 0.0 and abs(v) > 1e-6:
+        steep = (1.0 - blend) * steep + blend * (expected - 0.5) / v
+    c = expected - steep * v
+    u = 1.0 / (max(abs(c), abs(1.0 - c)) * length)
+    return k * u * steep, u * (r - c)
+
+
+def predict(x: Array, theta: Array, inverse: Array, link: Code) -> tuple[float, float]:
+    """(k z, k): z = <x, theta>, and k = 1 / sqrt(1 + softness s), s = x' inverse x, by which an uncertain z counts
+    less."""
+    z, s = 0.0, 0.0
+    for i in range(x.size):
+        z += x[i] * theta[i]
+        for j in range(x.size):
+            s += x[i] * inverse[i, j] * x[j]
+    k = 1.0 / math.sqrt(1.0 + softness(link) * max(s, 0.0))
+    return k * z, k
+
+
+def in_units(y: float, link: Code, low: float, high: float) -> float:
+    """A reward, clipped to [low, high], in units of the link: a share of that range, or of the largest |reward| for the
+    identity."""
+    bounded = min(max(y, low), high)
+    if kind(link) == IDENTITY:
+        return bounded / max(abs(low), abs(high))
+    return (bounded - low) / (high - low)
+
+
+def in_centred_units(y: float, link: Code, low: float, high: float) -> float:
+    """The same, but for the identity from -1 to 1 over that range."""
+    if kind(link) == IDENTITY:
+        return (2.0 * min(max(y, low), high) - low - high) / (high - low)
+    return in_units(y, link, low, high)
+
+
+def add_glm(
+    x: Array, y: float, theta: Array, inverse: Array, link: Code, scale: float, low: float, high: float, out: Array
+) -> None:
+    """out += (scale svec(A), b), with |x| cut to 1 and y to [low, high]."""
+    bounded = shortened(x)
+    weight, response = linearize(bounded, in_units(y, link, low, high), theta, inverse, link, 0.0)
+    add_pair(bounded, scale * weight, response, out)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GLMContribution:
+    """v = (scale svec(weight x x'), response x): one step of iteratively reweighted least squares at a public iterate,
+    with weights that saturate (`linearize` has the formulas). Each user is used once.
+
+    Bounds. With X = x / |x|, v = (scale W' svec(X X'), B' X) where, for rewards r in [0, 1], c the tangent's value at 0
+    and m = max(|c|, |1 - c|):
+        0 <= W' = k mu' |x| / m <= W = 2 max mu'   (c and 1 - c add up to 1, so m >= 1/2), and
+        |B'| = |r - c| / m <= 1   (largest at r = 0 or 1),
+    for any increasing link: max mu' is mu'(0) for logistic and probit, and declared for a link of the user's own.
+    identity: W' = |x| <= W = 1 and |B'| = |y| / Y <= 1.
+    Sensitivity (replace one user), W' and B' free in their ranges and unit X, X' at |cos| = c, q = (scale W)^2:
+        |v - v'|^2 <= w^2 + w'^2 - 2 w w' c^2 + 2 + 2 c,   w, w' in [0, scale W],
+    convex in each of w and w', so largest at their ends: (W, 0) with c = 1 gives 4 + q, (W, W) with c = 1 / (2 q) gives
+    2 + 2 q + 1 / (2 q) (q >= 1/2), which is more if q > 1 + 1 / sqrt 2; (0, 0) gives 4:
+        D^2 = 4 + q  for q <= 1 + 1 / sqrt 2,  else  2 + 2 q + 1 / (2 q).
+    It is never less than twice the largest |v|^2 = 1 + q, so late rewards are covered."""
+
+    dim: int
+    link: Link
+    scale: float
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        checks.positive_int(dim=self.dim)
+        checks.positive(scale=self.scale)
+        checks.interval(rewards=(self.low, self.high))
+
+    @property
+    def size(self) -> int:
+        return packed_size(self.dim) + self.dim
+
+    @property
+    def sensitivity(self) -> float:
+        return glm_sensitivity(self.scale * largest_weight(self.link))
+
+    @property
+    def norm(self) -> float:
+        """The largest |v|: sqrt(1 + (scale W)^2)."""
+        return math.sqrt(1 + (self.scale * largest_weight(self.link)) ** 2)
+
+    def add(self, x: Array, y: float, theta: Array, inverse: Array, out: Array) -> None:
+        """out += v, linearised at a public estimate."""
+        add_glm(x, y, theta, inverse, self.link.code, self.scale, self.low, self.high, out)
+
+
+def glm_sensitivity(weight: float) -> float:
+    """D for curvatures of norm at most `weight` beside moments of norm at most 1: see GLMContribution."""
+    q = weight * weight
+    return math.sqrt(4 + q if q <= 1 + 1 / math.sqrt(2) else 2 + 2 * q + 1 / (2 * q))
+
+
+def largest_weight(link: Link) -> float:
+    """W: twice the steepest slope, which is mu'(0) for logistic and probit; 1 for identity."""
+    return 2 * link.steepest if link.bounded else 1.0
+
+
+def balanced_curvature(link: Link, radius: float) -> float:
+    """The scale of the curvature within a contribution: (4 share)^(1/4) sqrt(radius / W) minimises
+    D^2 (1 + share radius^2 / scale^2) for D^2 = 4 + (scale W)^2. share = .09 is how much the curvature's noise, seen
+    through theta*, matters beside the moment's: chosen by regret on tuning seeds, since a ridge proportional to the
+    noise makes it matter little."""
+    return math.sqrt(0.6 * radius / largest_weight(link))

@@ -1,0 +1,76 @@
+"""The contribution of one user to a linear model: sums of x x' and y x, bounded whatever comes in.
+
+`add_linear` is a plain function, which kernels compile (kernels.formulas)."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from tacit import checks
+from tacit.checks import Array
+from tacit.model.vectors import add_pair, packed_size, shortened
+
+
+def add_linear(x: Array, y: float, scale: float, low: float, high: float, out: Array) -> None:
+    """out += (svec(x x'), scale y x), with |x| cut to 1 and y to [low, high]."""
+    add_pair(shortened(x), 1.0, scale * min(max(y, low), high), out)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinearContribution:
+    """v = (svec(x x'), scale y x) for |x| <= 1 and y in [low, high], clipped so that the bound holds always.
+
+    Sensitivity (replace one user). With s = |x|, s' = |x'|, r = |cos| of their angle, Y = max |y|, b = (scale Y)^2:
+        |v - v'|^2 <= f(s, s', r) = s^4 + s'^4 - 2 s^2 s'^2 r^2 + b (s^2 + s'^2 + 2 s s' r)
+    (first three terms: the Frobenius norm of x x' - x' x''; rewards +-Y, or x and x' at an obtuse angle, separate the
+    moments). df/ds = (s + s' r) (4 s^2 - 4 s s' r + 2 b): besides s = 1, a maximum in s can only be at the smaller
+    root of the bracket, where s <= s' r / 2 and so f <= 1 + b (1/4 + 1 + 1) < D^2 below; likewise in s'. At s = s' = 1
+    f = 2 - 2 r^2 + 2 b (1 + r) is largest at r = min(1, b / 2):
+        D^2 = 2 + 2 b + b^2 / 2  for b <= 2,  else  4 b.
+    It is attained, and never less than twice the largest |v|^2 = 1 + b, so that a contribution that arrives in another
+    step, or never, is covered too (see mechanisms.continual).
+    """
+
+    dim: int
+    scale: float
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        checks.positive_int(dim=self.dim)
+        checks.positive(scale=self.scale)
+        checks.interval(rewards=(self.low, self.high))
+
+    @property
+    def size(self) -> int:
+        return packed_size(self.dim) + self.dim
+
+    @property
+    def largest_reward(self) -> float:
+        return max(abs(self.low), abs(self.high))
+
+    @property
+    def sensitivity(self) -> float:
+        return linear_sensitivity(self.scale * self.largest_reward)
+
+    def add(self, x: Array, y: float, out: Array) -> None:
+        """out += v."""
+        add_linear(x, y, self.scale, self.low, self.high, out)
+
+
+def linear_sensitivity(moment: float) -> float:
+    """D for svec(x x') beside moments of norm at most `moment`: see LinearContribution."""
+    b = moment * moment
+    return math.sqrt(2 + 2 * b + b * b / 2 if b <= 2 else 4 * b)
+
+
+def balanced_scale(dim: int, radius: float, largest_reward: float) -> float:
+    """The scale of the moment that minimises the noise in gram theta* - moment, for |theta*| <= radius.
+
+    With svec noise of std s, a symmetric matrix has diagonal entries of std s and others of std s / sqrt 2, so that
+    the noise in (gram theta*) has mean variance s^2 radius^2 (d + 1) / (2 d) a coordinate, the moment's s^2 / scale^2,
+    and s is proportional to D(scale): a one-dimensional search over b = (scale Y)^2."""
+    b = np.logspace(-3, math.log10(2), 2000)
+    noise = (2 + 2 * b + b * b / 2) * (largest_reward**2 / b + radius**2 * (dim + 1) / (2 * dim))
+    return math.sqrt(float(b[np.argmin(noise)])) / largest_reward

@@ -1,0 +1,48 @@
+"""Bounded vectors, and symmetric matrices packed into vectors: what contributions are made of.
+
+`svec` packs a symmetric matrix row by row, off-diagonals times sqrt 2, so that the Euclidean norm of the vector is the
+Frobenius norm of the matrix: that is the norm that Gaussian noise is calibrated to. Plain functions, which devices call
+and kernels compile (kernels.formulas)."""
+
+import math
+
+from tacit.checks import Array
+
+ROOT2 = math.sqrt(2.0)
+TINY = 1e-150  # vectors of a smaller norm contribute nothing: squares below 1e-308 lose digits, and x / |x| its length
+
+
+def packed_size(dim: int) -> int:
+    """Numbers in the svec of a symmetric (dim, dim) matrix."""
+    return dim * (dim + 1) // 2
+
+
+def norm(x: Array) -> float:
+    s = 0.0
+    for i in range(x.size):
+        s += x[i] * x[i]
+    return math.sqrt(s)
+
+
+def shortened(x: Array) -> Array:
+    """x, cut to norm 1 if it is longer."""
+    return x * (1.0 / max(1.0, norm(x)))
+
+
+def add_outer(x: Array, weight: float, out: Array) -> None:
+    """out += svec(weight x x')."""
+    k = 0
+    for i in range(x.size):
+        out[k] += weight * x[i] * x[i]
+        k += 1
+        for j in range(i + 1, x.size):
+            out[k] += weight * ROOT2 * x[i] * x[j]
+            k += 1
+
+
+def add_pair(x: Array, weight: float, response: float, out: Array) -> None:
+    """out += (svec(weight x x'), response x)."""
+    add_outer(x, weight, out)
+    start = packed_size(x.size)
+    for i in range(x.size):
+        out[start + i] += response * x[i]

@@ -1,0 +1,147 @@
+"""The analyzer: plans of batches, and the check of what a shuffler hands over."""
+
+import functools
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+
+from tacit import checks
+from tacit.checks import Array
+from tacit.errors import BudgetExceeded
+from tacit.mechanisms.shuffle.calibration import Plan, calibrate, epsilon
+from tacit.privacy import gaussian
+from tacit.privacy.budget import Budget
+from tacit.privacy.entropy import Integers
+from tacit.roles import wire
+from tacit.roles.wire import Parameters
+
+CENTRAL_TRIALS = 400
+SILENT_GRID = 2.0**20  # cells per unit where no noise is asked for
+
+
+@dataclass(frozen=True, kw_only=True)
+class Analyzer:
+    """Batches of users, each user in one of them, so each batch may spend the whole budget.
+
+    Guarantee: (epsilon, delta)-shuffle privacy of every batch's multiset for replacing one of its users, at the epsilon
+    that `epsilon(reports)` recomputes from the noise of those who reported, less `malicious` of the planned, who may
+    have left theirs out. Batches are planned so that it stays within the budget down to `minimum` reports.
+    Reference: the protocol is Cheu et al. 2022 (arXiv:2106.09805) with p = 1/2; calibration: ours.
+    Departure: fair coins (their number is a popcount); 2 reach + trials slots.
+
+    first, growth: batch k is planned for ceil(first growth^k) users. calibration="central": the noise of a trusted
+    curator's Gaussian mechanism, to compare with; it has no proof in the shuffle model."""
+
+    budget: Budget
+    size: int
+    sensitivity: float
+    norm: float
+    first: int
+    growth: float = 2.0
+    dropout: float = 0.0
+    malicious: float = 0.0
+    calibration: str = "exact"
+    _fixed: list[tuple[Plan, float]] = field(default_factory=list, init=False, repr=False, compare=False)
+    _plans: list[Plan] = field(default_factory=list, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        checks.positive_int(first=self.first)
+        checks.one_of(("exact", "central"), calibration=self.calibration)
+        if not 1 <= self.growth < math.inf:
+            raise ValueError(f"Expected growth of at least 1, got {self.growth!r}.")
+        for name, share in (("dropout", self.dropout), ("malicious", self.malicious)):
+            if not 0 <= share < 1:
+                raise ValueError(f"Expected {name} in [0, 1), got {share!r}.")
+        if self.dropout + self.malicious >= 1:
+            raise ValueError("Expected dropout and malicious users to leave some honest ones, got none.")
+
+    def fix(self, plan: Plan, *, spread: float) -> None:
+        """One plan for every batch, with Laplace noise of that many cells: simulation of another mechanism, whose
+        guarantee its caller computes."""
+        self._fixed.append((plan, spread))
+
+    @property
+    def spread(self) -> float:
+        return self._fixed[0][1] if self._fixed else 0.0
+
+    def plan(self, batch: int) -> Plan:
+        """Of batch 0, 1, ..."""
+        if self._fixed:
+            return self._fixed[0][0]
+        while len(self._plans) <= batch:
+            self._plans.append(self._make(math.ceil(self.first * self.growth ** len(self._plans))))
+        return self._plans[batch]
+
+    def _make(self, users: int) -> Plan:
+        if self.budget.epsilon == math.inf:
+            return Plan(users, self.size, SILENT_GRID, math.ceil(SILENT_GRID * self.norm), 0, self.sensitivity)
+        if self.calibration == "central":
+            std = self.sensitivity / gaussian.mu(self.budget)
+            scale = math.sqrt(users * (CENTRAL_TRIALS + 1)) / 2 / std
+            return Plan(users, self.size, scale, math.ceil(scale * self.norm), CENTRAL_TRIALS, self.sensitivity)
+        plan = calibrate(
+            self.budget,
+            users=users,
+            size=self.size,
+            sensitivity=self.sensitivity,
+            norm=self.norm,
+            honest=max(1, self._fewest(users) - self._liars(users)),
+        )
+        spent = self.epsilon(plan, self.minimum(plan))
+        if spent > self.budget.epsilon * (1 + 1e-6):
+            raise BudgetExceeded(
+                f"Expected epsilon at most {self.budget.epsilon:g} at delta {self.budget.delta:g}, got {spent:.6g} "
+                "from the noise that would be used."
+            )
+        return plan
+
+    def minimum(self, plan: Plan) -> int:
+        """The fewest reports that may be analyzed."""
+        return self._fewest(plan.users)
+
+    def epsilon(self, plan: Plan, reports: int) -> float:
+        """What a batch of so many reports costs its users. Reports beyond the planned number count for nothing: who
+        sends them is anybody's guess."""
+        if self.budget.epsilon == math.inf or self.calibration == "central":
+            return math.inf
+        return _epsilon(plan, self.budget.delta, min(reports, plan.users) - self._liars(plan.users))
+
+    def liars(self, plan: Plan) -> int:
+        """The most users who may leave out their noise."""
+        return self._liars(plan.users)
+
+    # exact numbers of users: in floating point, 0.07 of 100 are more than 7
+
+    def _fewest(self, users: int) -> int:
+        return max(1, math.ceil((1 - Fraction(str(self.dropout))) * users))
+
+    def _liars(self, users: int) -> int:
+        return math.ceil(Fraction(str(self.malicious)) * users)
+
+    def rows(self, users: int, batch: int) -> Array:
+        """Plans as a kernel takes them, up to the batch that holds the `users`-th user from the start of `batch`."""
+        last = batch
+        left = users
+        while left > 0:
+            left -= self.plan(last).users
+            last += 1
+        plans = [self.plan(k) for k in range(last + 1)]
+        return np.array([self.row(plan) for plan in plans])
+
+    def row(self, plan: Plan) -> Array:
+        return np.array([plan.users, plan.scale, plan.reach, plan.trials, self.spread], np.float64)
+
+    def parameters(self, batch: int, digest: bytes) -> Parameters:
+        plan = self.plan(batch)
+        return Parameters(batch, digest, plan.size, plan.reach, plan.trials)
+
+    def open(self, message: bytes, batch: int, digest: bytes) -> tuple[int, Integers]:
+        """(reports, sums) of a batch, checked; an error changes nothing."""
+        return wire.decode_batch(message, self.parameters(batch, digest))
+
+
+@functools.lru_cache(maxsize=1024)
+def _epsilon(plan: Plan, delta: float, honest: int) -> float:
+    return epsilon(plan, delta, honest)

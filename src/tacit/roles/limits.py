@@ -1,0 +1,113 @@
+"""What a billboard's randomizer really gives, worked out on the device: it trusts no claim of the server.
+
+The formulas are those of privacy.local and of the servers, again, in the standard library and numpy; a test compares
+them."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from tacit.mechanisms.randomizers import CELLS, FINE, SHARE, SPREAD, UNIT, Cap, Coin, Lattice
+from tacit.privacy import entropy
+from tacit.roles.device import LINKS, Array
+
+WEIGHTS = {"identity": 1.0, "logistic": 0.5, "probit": 2 / math.sqrt(2 * math.pi)}  # twice the steepest slope
+RAREST = 2.0**-16  # a cap that is found less often would keep a device busy for ever
+MARGIN = 1e-6  # relative, of a claimed epsilon: for floating point
+
+
+def bounds(report: dict[str, Any], link: str, rewards: tuple[float, float], dim: int) -> tuple[int, float, float]:
+    """(numbers, largest norm, sensitivity for replacing the user) of the vector that a device makes for `report`,
+    whatever the rest of the billboard says. Derivations: contribution.LinearContribution, bandits.local_irls.bounds;
+    a pair is x beside a number in an interval; a gradient is cut to norm 1."""
+    kind, (low, high) = report["name"], rewards
+    if kind == "pair":
+        scale, middle = float(report["scale"]), float(report["middle"])
+        return (
+            dim + 1,
+            math.hypot(1, scale * max(abs(low - middle), abs(high - middle))),
+            math.hypot(2, scale * (high - low)),
+        )
+    if kind == "gradient":
+        return dim, 1.0, 2.0
+    if kind == "linear":
+        b = (float(report["scale"]) * max(abs(low), abs(high))) ** 2
+        return dim * (dim + 3) // 2, math.sqrt(1 + b), math.sqrt(2 + 2 * b + b * b / 2 if b <= 2 else 4 * b)
+    if kind == "glm":
+        q = (float(report["scale"]) * WEIGHTS[link]) ** 2
+        features = dim + (float(report["pad"][1]) != 0.0)
+        square = 4 + q if q <= 1 + 1 / math.sqrt(2) else 2 + 2 * q + 1 / (2 * q)
+        return features * (features + 3) // 2, math.sqrt(1 + q), math.sqrt(square)
+    if kind == "public":
+        return 1, 1.0, 1.0
+    raise KeyError
+
+
+def shuffled_sensitivity(document: dict[str, Any]) -> float:
+    """For replacing a user in a report of the shuffle model: the sensitivities of "glm" and "linear" above, with the
+    moment's factor instead of 1. Cutting vectors to the plan's norm brings no two of them farther apart."""
+    c, m = float(document["curvature"]), abs(float(document["moment"]))
+    rewards = document["rewards"][0], document["rewards"][1]
+    if document["weights"] == "saturating":
+        return m * bounds({"name": "glm", "scale": c / m, "pad": [1.0, 0.0]}, document["link"], rewards, 1)[2]
+    return c * bounds({"name": "linear", "scale": m / c}, document["link"], rewards, 1)[2]
+
+
+def holds(made: Any, *, epsilon: float, delta: float, size: int, sensitivity: float) -> bool:
+    """Whether one report is (epsilon, delta)-private."""
+    epsilon = epsilon * (1 + MARGIN)
+    if isinstance(made, Coin):
+        share = made.chance / SHARE
+        return 0 < share < 1 and abs(math.log(share) - math.log1p(-share)) <= epsilon
+    if isinstance(made, Cap):
+        return cap_epsilon(made, size) <= epsilon
+    return isinstance(made, Lattice) and lattice_delta(made, sensitivity, size, epsilon) <= delta
+
+
+def cap_epsilon(made: Cap, size: int) -> float:
+    """As privacy.local.cap_epsilon; inf also for caps that are too rare to be found."""
+    p, root = made.chance / SHARE, math.sqrt(size + 1) / 2 + 1e-3
+    if not (0 < p < 1 and 1 <= made.threshold < 64 * UNIT * FINE and root < FINE / 2):
+        return math.inf
+    near, far = made.threshold / (UNIT * (FINE + root)), made.threshold / (UNIT * (FINE - root))
+    etas = np.logspace(-5, -1, 400).tolist()
+    least = max(tail(far + eta) - SPREAD / eta**2 for eta in etas)
+    most = min(tail(near - eta) + SPREAD / eta**2 for eta in etas)
+    if not most < p or least < RAREST:
+        return math.inf
+    return math.log(p) - math.log1p(-p) + math.log1p(-least) - math.log(least)
+
+
+def lattice_delta(made: Lattice, sensitivity: float, size: int, epsilon: float) -> float:
+    """The delta at epsilon: privacy.local.lattice_epsilon the other way round. 1 where none can be shown."""
+    if not 0 < made.sigma < math.inf or not sensitivity < math.inf:
+        return 1.0
+    mu = sensitivity / made.sigma + math.sqrt(size) / CELLS
+    slack = 2 * size * (entropy.RATIO + (entropy.REACH / CELLS) ** 2 / 24)
+    stray = entropy.STRAY + 2 * tail(float(entropy.REACH))
+    inner = epsilon - slack
+    if inner < 0 or epsilon > 600 or mu > 1e3:
+        return 1.0
+    gauss = tail(inner / mu - mu / 2) - math.exp(inner) * tail(inner / mu + mu / 2)
+    return min(1.0, max(0.0, gauss) * math.exp(slack) + (2 + math.exp(epsilon)) * size * stray)
+
+
+def tail(t: float) -> float:
+    """P(N >= t) of a standard normal number."""
+    return 0.5 * math.erfc(t / math.sqrt(2))
+
+
+def clipped(vector: Array, norm: float) -> Array:
+    """`vector` within `norm`; zeros if it is not finite. A part in 10^9 more is left as it is: rounding."""
+    size = math.sqrt(float(vector @ vector))
+    if not size < math.inf:
+        return np.zeros(vector.size)
+    return vector * (norm / size) if size > norm * (1 + 1e-9) else vector
+
+
+def sane(dim: int, link: str, rewards: tuple[float, float], *arrays: Any) -> bool:
+    """Public numbers with which no arithmetic of a device can fail for one datum and not for another."""
+    low, high = rewards
+    finite = all(np.isfinite(array).all() and (np.abs(array) <= 1e12).all() for array in arrays)
+    return dim >= 1 and link in LINKS and -1e12 <= low < high <= 1e12 and finite

@@ -1,0 +1,152 @@
+"""The device of the shuffle model: choose by the billboard, then one report of integers and coins to the shuffler."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from tacit.errors import BadBillboard
+from tacit.privacy import entropy
+from tacit.privacy.entropy import Integers
+from tacit.roles import designs, limits, wire
+from tacit.roles.device import TINY, Array, Device, corner, mean, slope
+from tacit.roles.randomness import Randomness, System
+
+
+class Client(Device):
+    """`Client(billboard)`: the device of one user, for the batch that the billboard announces.
+
+    Guarantee: as long as the batch has the honest users that the billboard plans for, what the shuffler hands on is
+    (epsilon, delta)-private for replacing this user. The report alone is not: it is for the shuffler only. A billboard
+    without coins is refused; whether they are enough is for the shuffler to recompute (`Shuffler(budget=...)`).
+    The randomness is the operating system's; `noise` and `draws` are given in simulation."""
+
+    def __init__(self, billboard: bytes, *, noise: Randomness | None = None, draws: Randomness | None = None) -> None:
+        self.parameters, document = wire.parameters(billboard)
+        self._noise = noise or System()
+        self._draws = draws or System()
+        try:
+            self._read(document)
+        except (ValueError, KeyError, TypeError, OverflowError) as error:
+            if isinstance(error, BadBillboard):
+                raise
+            raise BadBillboard("Expected a billboard of the shuffle model, got a damaged one.") from None
+
+    def _read(self, document: dict[str, Any]) -> None:
+        low, high = map(float, document["rewards"])
+        super().__init__(dim=int(document["dim"]), link=document["link"], rewards=(low, high))
+        self._plan: dict[str, Any] = document["plan"]
+        self._curvature, self._moment = float(document["curvature"]), float(document["moment"])
+        self._saturating = document["weights"] == "saturating"
+        self._policy: dict[str, Any] = document["policy"]
+        self._share = float(self._policy.get("share", 0.0))  # of users who try what may be best
+        self._theta = np.array(document["theta"])
+        self._centre = np.array(document["centre"])
+        self._inverse = np.array(document["inverse"])
+        self._axes, self._spread = np.array(document["axes"]), np.array(document["spread"])
+        given = np.array([self._curvature, self._moment, self._plan["norm"], self._plan["grid"], self._plan["laplace"]])
+        arrays = self._theta, self._centre, self._inverse, self._axes, self._spread, given
+        if not limits.sane(self.dim, self.link, self.rewards, *arrays) or self._plan["norm"] <= 0:
+            raise BadBillboard("Expected finite public numbers in a billboard, got others.")
+        if self._centre.shape != (self.dim,) or not 0 <= self._share <= 1:
+            raise BadBillboard("Expected a policy with numbers in their ranges, got another.")
+        if self.parameters.size != self.dim * (self.dim + 3) // 2:
+            raise BadBillboard("Expected a plan for as many numbers as a report has, got another.")
+        if self._noise.private:
+            wire.protected(self._plan)
+
+    # choosing
+
+    def pick(self, features: Array) -> int:
+        kind = self._policy["name"]
+        if kind == "random":
+            return int(self._draws.uniforms(1)[0] * len(features))
+        if kind == "elimination":
+            return designs.draw(float(self._draws.uniforms(1)[0]), self._weights(features))
+        if kind == "thompson" and float(self._draws.uniforms(1)[0]) >= self._share:
+            target = self._centre.copy()
+            for k in np.flatnonzero(self._spread > 0):
+                target += self._spread[k] * float(self._draws.normals(1)[0]) * self._axes[:, k]
+            return int(np.argmax(features @ target))
+        return self._optimistic(features)
+
+    def chance(self, features: Array, index: int) -> float:
+        kind = self._policy["name"]
+        if kind == "random":
+            return 1 / len(features)
+        if kind == "elimination":
+            return float(self._weights(features)[index])
+        certain = float(self._optimistic(features) == index)
+        if kind == "thompson":
+            draws = System().normals(4096 * self.dim).reshape(4096, self.dim)
+            hits = np.argmax((self._centre + (draws * self._spread) @ self._axes.T) @ features.T, axis=1) == index
+            return self._share * certain + (1 - self._share) * (int(np.count_nonzero(hits)) + 1) / 4097
+        return certain
+
+    def _optimistic(self, features: Array) -> int:
+        """The arm that may be best; by the cautious estimate, unless draws are about the centre."""
+        kind = self._policy["name"]
+        values = features @ (self._centre if kind == "thompson" else self._theta)
+        if kind != "greedy":
+            values = values + self._halves(features)
+        return int(np.argmax(values))
+
+    def _halves(self, features: Array) -> Array:
+        """width |x|_{P^-1} of each arm."""
+        squares = np.einsum("ki,ij,kj->k", features, self._inverse, features)
+        return np.asarray(self._policy["width"] * np.sqrt(np.maximum(squares, 0.0)))
+
+    def _weights(self, features: Array) -> Array:
+        middle, half = features @ self._theta, self._halves(features)
+        return designs.chances(features, middle + half >= (middle - half).max())
+
+    # reporting
+
+    def report(self, x: Array, reward: float | None) -> bytes:
+        vector = np.zeros(self.parameters.size) if reward is None else self.contribution(x, reward)
+        identity = entropy.words(1).tobytes()
+        return wire.encode_report(self.parameters, identity, self.counts(vector))
+
+    def counts(self, vector: Array) -> Integers:
+        """floor(grid v + U) + reach + Bin(trials, 1/2), coordinate by coordinate: in [0, 2 reach + trials]."""
+        reach = self.parameters.reach
+        rounded = np.floor(vector * self._plan["grid"] + self._noise.uniforms(vector.size)).astype(np.int64)
+        out: Integers = np.clip(rounded, -reach, reach) + reach
+        out = out + self._noise.halves(self.parameters.trials, vector.size)
+        if self._plan["laplace"] > 0:
+            out = np.clip(out + self._laplace(vector.size), 0, self.parameters.slots)
+        return out
+
+    def _laplace(self, count: int) -> Integers:
+        """Differences of geometric numbers, in floating point: simulation only."""
+        drawn = np.floor(-self._plan["laplace"] * np.log(1 - self._noise.uniforms(2 * count))).astype(np.int64)
+        out: Integers = drawn[::2] - drawn[1::2]
+        return out
+
+    def contribution(self, x: Array, reward: float) -> Array:
+        """v = (curvature svec(weight x x'), moment response x): linearised at the billboard where weights saturate
+        (kernels.glm has the formulas, contribution.GLMContribution the bounds), else (svec(x x'), moment y x). Its norm
+        never exceeds the plan's."""
+        x = x * (1 / max(1.0, math.sqrt(float(np.dot(x, x)))))
+        weight, response = self._linearize(x, reward)
+        i, j, double = corner(self.dim)
+        products = self._curvature * weight * double * x[i] * x[j]
+        vector = np.concatenate([products, self._moment * response * x])
+        size = float(np.linalg.norm(vector))
+        return vector * (self._plan["norm"] / size) if size > self._plan["norm"] else vector
+
+    def _linearize(self, x: Array, reward: float) -> tuple[float, float]:
+        if not self._saturating:
+            return 1.0, reward
+        norm = math.sqrt(float(np.dot(x, x)))
+        if norm < TINY:
+            return 0.0, 0.0
+        if self.link == "identity":
+            return 1 / norm, reward / (max(map(abs, self.rewards)) * norm)
+        s = max(0.0, float(x @ self._inverse @ x))
+        k = 1 / math.sqrt(1 + (s if self.link == "probit" else math.pi * s / 8))
+        v = k * float(np.dot(x, self._theta))
+        expected, gradient = mean(self.link, v), slope(self.link, v)
+        c = expected - gradient * v
+        u = 1 / (max(abs(c), abs(1 - c)) * norm)
+        return k * u * gradient, u * (self.unit(reward) - c)

@@ -1,0 +1,184 @@
+"""The shuffler: between devices and server, trusted to forget who sent what, and for nothing else."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit.errors import BadBillboard, BadReport, BatchTooSmall, DuplicateReport, LateReport
+from tacit.kernels.shuffle import OpenBatch
+from tacit.mechanisms.shuffle.calibration import Plan, epsilon
+from tacit.privacy import settings
+from tacit.privacy.budget import Budget
+from tacit.privacy.entropy import Integers
+from tacit.roles import limits, wire
+
+CHUNK = 1 << 16  # reports summed at a time
+
+
+class Shuffler:
+    """Takes the reports of one batch and hands on nothing but their multiset: for each coordinate how many ones there
+    are among how many bits, and the number of reports.
+
+    It keeps sums and, to count a retry once, the reports' random ids (8 bytes each); no order, no sender, no report.
+    `minimum`: below this many reports it hands on nothing, because their noise would not protect them; by default the
+    server's number. `budget`: the operator's own limit. With it the epsilon of `minimum` reports is recomputed from the
+    billboard's plan, less the users whom it takes for malicious, and a billboard above the budget is refused."""
+
+    def __init__(
+        self,
+        billboard: bytes,
+        *,
+        minimum: int | None = None,
+        budget: Budget | None = None,
+        into: OpenBatch | None = None,
+    ) -> None:
+        if budget is not None:
+            settings.check_budget(budget)
+        self.parameters, document = wire.parameters(billboard)
+        try:
+            self.minimum = int(document["plan"]["minimum"]) if minimum is None else minimum
+            if budget is not None:
+                _within(budget, document, self.minimum)
+        except (KeyError, TypeError, ValueError, ArithmeticError) as error:
+            if isinstance(error, BadBillboard):
+                raise
+            raise BadBillboard("Expected a billboard of the shuffle model, got a damaged one.") from None
+        size = self.parameters.size
+        self._open = OpenBatch(np.zeros(1, np.int64), np.zeros(size, np.int64)) if into is None else into
+        self._ids: list[npt.NDArray[np.uint64]] = []  # sorted arrays, each more than twice as long as the next
+        self._recent: set[int] = set()
+        self._handed: bytes | None = None
+
+    @property
+    def reports(self) -> int:
+        return int(self._open.reports[0])
+
+    def add(self, report: bytes) -> None:
+        """One report, or an error that names what is wrong with it; then nothing has changed."""
+        self._still_open()
+        identity, counts = wire.decode_report(report, self.parameters)
+        if identity in self._recent or _held(self._ids, np.array([identity], np.uint64))[0]:
+            raise DuplicateReport("Expected a new report, got one that has been counted.")
+        self._recent.add(identity)
+        if len(self._recent) > CHUNK:
+            self._merge(np.sort(np.fromiter(self._recent, np.uint64, len(self._recent))))
+            self._recent.clear()
+        self._open.sums[:] += counts
+        self._open.reports[0] += 1
+
+    def add_many(self, stream: bytes) -> dict[str, int]:
+        """Reports one after another, in any number. Bad ones are refused alone: returns reason -> how many."""
+        self._still_open()
+        length = self.parameters.length
+        if len(stream) % length:
+            raise BadReport(f"Expected whole reports of {length} bytes each, got {len(stream)} bytes.")
+        refused: dict[str, int] = {}
+        for start in range(0, len(stream), CHUNK * length):
+            self._add_rows(np.frombuffer(stream[start : start + CHUNK * length], self.parameters.record), refused)
+        return refused
+
+    def _add_rows(self, rows: npt.NDArray[np.void], refused: dict[str, int]) -> None:
+        counts = np.ascontiguousarray(rows["counts"])
+        if counts.max(initial=0) > self.parameters.slots or not self._alike(rows):
+            good = self._good(rows, refused)
+            rows, counts = rows[good], counts[good]
+        ids = np.sort(rows["id"])
+        if (ids[1:] == ids[:-1]).any() or self._counted(ids).any():
+            ids, first = np.unique(rows["id"], return_index=True)
+            new = ~self._counted(ids)
+            refused["duplicate"] = refused.get("duplicate", 0) + len(rows) - int(new.sum())
+            ids, counts = ids[new], counts[first[new]]
+        self._merge(ids)
+        self._open.sums[:] += _columns(counts)
+        self._open.reports[0] += len(counts)
+
+    def close(self) -> bytes:
+        """The multiset, for the analyzer. However often it is asked for: the same bytes."""
+        if self._handed is None:
+            if self.reports < self.minimum:
+                raise BatchTooSmall(
+                    f"Expected at least {self.minimum} reports in a batch, got {self.reports} so far (a server with "
+                    "dropout= plans for fewer)."
+                )
+            self._handed = wire.encode_batch(self.parameters, self.reports, self._open.sums)
+        return self._handed
+
+    def _still_open(self) -> None:
+        if self._handed is not None:
+            raise LateReport(f"Expected a report before batch {self.parameters.batch} was closed, got one after.")
+
+    def _alike(self, rows: npt.NDArray[np.void]) -> bool:
+        """Whether all reports say what reports of this batch say, apart from their ids and counts."""
+        of = self.parameters
+        model = np.frombuffer(wire.encode_report(of, bytes(8), np.zeros(of.size, np.int64)), np.uint8)
+        given = rows.view(np.uint8).reshape(len(rows), of.length)
+        parts = slice(0, wire.ID), slice(wire.ID + 8, wire.REPORT.size)
+        return all((given[:, part] == model[part]).all() for part in parts)
+
+    def _counted(self, ids: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
+        """Which of the sorted ids have been counted."""
+        out = _held(self._ids, ids)
+        if self._recent:
+            out |= np.isin(ids, np.fromiter(self._recent, np.uint64, len(self._recent)))
+        return out
+
+    def _good(self, rows: npt.NDArray[np.void], refused: dict[str, int]) -> npt.NDArray[np.bool_]:
+        of = self.parameters
+        known = (rows["magic"] == b"tR") & (rows["version"] == wire.VERSION)
+        same = (rows["batch"] == of.batch) & (rows["digest"] == np.frombuffer(of.digest, "<u8")).all(axis=1)
+        same &= (rows["size"] == of.size) & (rows["reach"] == of.reach) & (rows["trials"] == of.trials)
+        within = rows["counts"].max(axis=1) <= of.slots
+        for reason, bad in (
+            ("version", ~known),
+            ("wrong batch", known & ~same),
+            ("out of range", known & same & ~within),
+        ):
+            if count := int(bad.sum()):
+                refused[reason] = refused.get(reason, 0) + count
+        return np.asarray(known & same & within)
+
+    def _merge(self, ids: npt.NDArray[np.uint64]) -> None:
+        """Keep these ids, sorted."""
+        self._ids.append(ids)
+        while len(self._ids) > 1 and len(self._ids[-2]) <= 2 * len(self._ids[-1]):
+            self._ids[-2:] = [np.sort(np.concatenate(self._ids[-2:]), kind="stable")]
+
+
+def _within(budget: Budget, document: dict[str, Any], minimum: int) -> None:
+    given = document["plan"]
+    wire.protected(given)
+    sensitivity = min(2 * float(given["norm"]), limits.shuffled_sensitivity(document))
+    whole = int(given["users"]), int(given["size"]), float(given["grid"]), int(given["reach"]), int(given["trials"])
+    honest = min(minimum, whole[0]) - int(given["malicious"])
+    spent = epsilon(Plan(*whole, sensitivity), budget.delta, honest)
+    if not spent <= budget.epsilon * (1 + 1e-6):
+        raise BadBillboard(
+            f"Expected a batch of epsilon at most {budget.epsilon:g} at delta {budget.delta:g}, got {spent:.6g}."
+        )
+
+
+def shuffled_bits(counts: Integers, slots: int, rng: np.random.Generator) -> npt.NDArray[np.uint8]:
+    """What the same batch looks like bit by bit, for one coordinate: each report's count of ones among `slots` bits,
+    all in random order. Its number of ones is all that the order leaves: the transport of counts loses and shows
+    nothing."""
+    bits = (np.arange(slots) < counts[:, None]).astype(np.uint8).ravel()
+    rng.shuffle(bits)
+    return bits
+
+
+def _columns(counts: npt.NDArray[np.unsignedinteger[Any]]) -> Integers:
+    """The sum of each column. 64 rows are put side by side: numpy adds long rows fast, short ones slowly."""
+    size, whole = counts.shape[1], len(counts) // 64 * 64
+    out: Integers = counts[whole:].sum(axis=0, dtype=np.int64)
+    out += counts[:whole].reshape(-1, 64 * size).sum(axis=0, dtype=np.int64).reshape(64, size).sum(axis=0)
+    return out
+
+
+def _held(kept: list[npt.NDArray[np.uint64]], ids: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
+    """Which of ids are in one of the sorted arrays."""
+    out = np.zeros(ids.size, np.bool_)
+    for run in kept:
+        if run.size:
+            out |= run[np.minimum(np.searchsorted(run, ids), run.size - 1)] == ids
+    return out

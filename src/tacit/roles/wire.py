@@ -1,0 +1,129 @@
+"""Bytes between device, shuffler and server. Every message says its version, batch and public parameters.
+
+A report: header, then one unsigned number per coordinate (1, 2 or 4 bytes, as the slots need). A batch: header, then
+the sum of each coordinate in 8 bytes. Counts, not bits: shuffled, the bits of a coordinate carry exactly their
+count."""
+
+import hashlib
+import json
+import struct
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit.errors import BadBillboard, BadReport, LateReport, WrongBatch
+from tacit.privacy.entropy import Integers
+
+VERSION = 3
+DIGEST = 16  # bytes
+FEWEST = 50  # coins of a batch in each coordinate: with fewer, no guarantee can be shown
+REPORT = struct.Struct("<2sBBQ16s8sHII")  # magic, version, bytes a number, batch, parameters, id, size, reach, trials
+ID = 28  # where the 8 bytes of a report's id are
+BATCH = struct.Struct("<2sBBQ16sQHII")  # magic, version, 8, batch, parameters, reports, size, reach, trials
+
+
+class Parameters(NamedTuple):
+    """What the messages of one batch have in common; `digest` is of the whole billboard."""
+
+    batch: int
+    digest: bytes
+    size: int
+    reach: int
+    trials: int
+
+    @property
+    def slots(self) -> int:
+        return 2 * self.reach + self.trials
+
+    @property
+    def dtype(self) -> npt.DTypeLike:
+        return "<u1" if self.slots < 1 << 8 else "<u2" if self.slots < 1 << 16 else "<u4"
+
+    @property
+    def length(self) -> int:
+        """Bytes of one report."""
+        return REPORT.size + self.size * np.dtype(self.dtype).itemsize
+
+    @property
+    def record(self) -> np.dtype[Any]:
+        """A report as a NumPy record."""
+        names = ["magic", "version", "width", "batch", "digest", "id", "size", "reach", "trials", "counts"]
+        kinds = ["S2", "u1", "u1", "<u8", ("<u8", (2,)), "<u8", "<u2", "<u4", "<u4", (self.dtype, (self.size,))]
+        return np.dtype(list(zip(names, kinds, strict=True)))
+
+
+def parameters(billboard: bytes) -> tuple[Parameters, dict[str, Any]]:
+    """What a billboard says, and the document itself."""
+    try:
+        document = json.loads(billboard)
+        if document["format"] != "tacit billboard" or document["model"] != "shuffle":
+            raise KeyError
+        version, plan = document["version"], document["plan"]
+        whole = [int(plan[name]) for name in ("size", "reach", "trials")]
+        out = Parameters(int(document["batch"]), digest(billboard), *whole)
+    except (ValueError, KeyError, TypeError, OverflowError):
+        raise BadBillboard("Expected a billboard of the shuffle model, got something else.") from None
+    if version != VERSION:
+        raise BadBillboard(f"Expected a billboard of version {VERSION}, got version {version}.")
+    return out, document
+
+
+def protected(plan: dict[str, Any]) -> None:
+    """Raise unless reports by this plan have coins to hide among: what a device can see of its protection."""
+    coins, users = plan["trials"], plan["users"]
+    if not (coins >= 1 and users >= 1 and coins * users >= FEWEST) or plan["laplace"] > 0:
+        raise BadBillboard("Expected a billboard with coins for people's data, got one without or for simulation.")
+
+
+def digest(billboard: bytes) -> bytes:
+    return hashlib.sha256(billboard).digest()[:DIGEST]
+
+
+def encode_report(of: Parameters, identity: bytes, counts: Integers) -> bytes:
+    payload = counts.astype(of.dtype)
+    head = (b"tR", VERSION, payload.itemsize, of.batch, of.digest, identity, of.size, of.reach, of.trials)
+    return REPORT.pack(*head) + payload.tobytes()
+
+
+def decode_report(data: bytes, of: Parameters) -> tuple[int, Integers]:
+    """(id, counts) of a report that belongs to the batch `of`, or an error that names what is wrong."""
+    if len(data) < REPORT.size or data[:2] != b"tR":
+        raise BadReport("Expected a report, got something else or a truncated one.")
+    _, version, _, batch, parameters, identity, size, reach, trials = REPORT.unpack_from(data)
+    if version != VERSION:
+        raise BadReport(f"Expected a report of version {VERSION}, got version {version}.")
+    if batch < of.batch:
+        raise LateReport(f"Expected a report for batch {of.batch}, got one for an earlier batch.")
+    if (batch, parameters, size, reach, trials) != (of.batch, of.digest, of.size, of.reach, of.trials):
+        raise WrongBatch(f"Expected a report for batch {of.batch} as its billboard says, got one for another.")
+    if len(data) != of.length:
+        raise BadReport(f"Expected a report of {of.length} bytes, got {len(data)}.")
+    counts = np.frombuffer(data, of.dtype, of.size, REPORT.size).astype(np.int64)
+    if (counts > of.slots).any():
+        raise BadReport(f"Expected counts in [0, {of.slots}], got one outside.")
+    return int.from_bytes(identity, "little"), counts
+
+
+def encode_batch(of: Parameters, reports: int, sums: Integers) -> bytes:
+    head = (b"tB", VERSION, 8, of.batch, of.digest, reports, of.size, of.reach, of.trials)
+    return BATCH.pack(*head) + sums.astype("<i8").tobytes()
+
+
+def decode_batch(data: bytes, of: Parameters) -> tuple[int, Integers]:
+    """(reports, sums) of a shuffled batch that belongs to `of`, or an error that names what is wrong."""
+    if len(data) < BATCH.size or data[:2] != b"tB":
+        raise BadReport("Expected a shuffled batch, got something else or a truncated one.")
+    _, version, _, batch, parameters, reports, size, reach, trials = BATCH.unpack_from(data)
+    if version != VERSION:
+        raise BadReport(f"Expected a batch of version {VERSION}, got version {version}.")
+    if batch < of.batch:
+        raise LateReport(f"Expected batch {of.batch}, got one that has been taken.")
+    if (batch, parameters, size, reach, trials) != (of.batch, of.digest, of.size, of.reach, of.trials):
+        raise WrongBatch(f"Expected batch {of.batch} as its billboard says, got another.")
+    if len(data) != BATCH.size + 8 * size:
+        raise BadReport(f"Expected a batch of {BATCH.size + 8 * size} bytes, got {len(data)}.")
+    sums = np.frombuffer(data, "<i8", size, BATCH.size).astype(np.int64)
+    if (sums < 0).any() or (sums > reports * of.slots).any():
+        raise BadReport(f"Expected sums in [0, {reports * of.slots}] for {reports} reports, got one outside.")
+    return reports, sums

@@ -24,7 +24,8 @@ from tacit.bandits.references import glm_ucb_kernel as mean_ucb
 from tacit.bandits.references import gloc_kernel as gloc
 from tacit.bandits.storage import _leaves
 from tacit.experiments.spec import kebab
-from tacit.kernels import batched, linalg, links, mle
+from tacit.kernels import batched, linalg, mle
+from tacit.model import links
 
 PLAIN = [
     Spec(MLEUCB),

@@ -6,8 +6,9 @@ from scipy import stats
 from scipy.special import expit
 
 from tacit.environments import worlds_kernel as worlds
-from tacit.kernels import continual, linalg, linear, links, noise, rewards, rounds
+from tacit.kernels import continual, formulas, linalg, linear, noise, rewards, rounds
 from tacit.kernels.block import Block
+from tacit.model import glm, links
 
 from .reference import linear as reference
 
@@ -44,8 +45,24 @@ def test_links():
         (links.LOGISTIC, expit, lambda v: expit(v) * expit(-v)),
         (links.PROBIT, stats.norm.cdf, stats.norm.pdf),
     ):
-        assert np.allclose([links.link_mean(code, v) for v in z], mean(z), rtol=1e-12)
-        assert np.allclose([links.link_slope(code, v) for v in z], slope(z), rtol=1e-9)
+        assert np.allclose([formulas.link_mean(code, v) for v in z], mean(z), rtol=1e-12)
+        assert np.allclose([formulas.link_slope(code, v) for v in z], slope(z), rtol=1e-9)
+        assert np.allclose([links.mean(code, v) for v in z], mean(z), rtol=1e-12)
+        assert np.allclose([links.slope(code, v) for v in z], slope(z), rtol=1e-9)
+
+
+@pytest.mark.parametrize("link", [links.identity, links.logistic, links.probit])
+def test_what_devices_compute_is_what_kernels_compute(link):
+    """One formula, interpreted and compiled: they may differ in the last bits of exp and erfc, no more."""
+    rng = np.random.default_rng(1)
+    for _ in range(50):
+        d = int(rng.integers(1, 7))
+        x, theta, inverse = rng.standard_normal(d), 3 * rng.standard_normal(d), spd(rng, d)
+        given = x, rng.uniform(-2, 2), theta, inverse, link.code, 0.7, -1.0, 1.0
+        plain, compiled = np.zeros((2, d * (d + 3) // 2))
+        glm.add_glm(*given, plain)
+        formulas.add_glm(*given, compiled)
+        assert np.allclose(plain, compiled, rtol=1e-13, atol=1e-15)
 
 
 def test_ridge_and_its_rescue_from_an_indefinite_matrix():

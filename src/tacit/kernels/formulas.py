@@ -32,12 +32,12 @@ def _kind(code):
     return (lambda code: links.TABLE) if isinstance(code, types.BaseTuple) else (lambda code: code)
 
 
-@overload(links.table_mean)
+@overload(links.table_mean, strict=False)
 def _table_mean(table, z):
     return links.table_mean if isinstance(table, types.BaseTuple) else (lambda table, z: 0.0)
 
 
-@overload(links.table_slope)
+@overload(links.table_slope, strict=False)
 def _table_slope(table, z):
     return links.table_slope if isinstance(table, types.BaseTuple) else (lambda table, z: 0.0)
 

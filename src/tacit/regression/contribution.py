@@ -180,15 +180,15 @@ def _angle(x: Array) -> Array:
 
 def link_means(link: Link, z: Array) -> Array:
     """mu(z), entry by entry."""
-    out = np.empty_like(z)
-    formulas.link_means(link.code, z, out)
+    out = np.empty(np.shape(z))
+    formulas.link_means(link.code, np.ravel(z), out.ravel())
     return out
 
 
 def link_slopes(link: Link, z: Array) -> Array:
     """mu'(z), entry by entry."""
-    out = np.empty_like(z)
-    formulas.link_slopes(link.code, z, out)
+    out = np.empty(np.shape(z))
+    formulas.link_slopes(link.code, np.ravel(z), out.ravel())
     return out
 
 

@@ -204,7 +204,7 @@ def test_threads_noise_each_leaf_once(monkeypatch):
     assert sorted(ids) == list(range(1, 401))
     assert leaves == list(range(399)) and bandit._steps == 399
     prefix, cell = bandit._state.prefix, bandit.aggregator.cell
-    total = (prefix.sums.sum(axis=0) + prefix.open) * cell
+    total = (prefix.closed.sum(axis=0) + prefix.open) * cell
     assert total[0] + total[2] == pytest.approx(400, abs=0.01)  # the trace of the Gram matrix: everybody once
 
 

@@ -9,10 +9,12 @@ from hypothesis import strategies as st
 
 from tacit import Budget, JointGLM, JointGLMRare, JointLinUCB, Secure, Simulated
 from tacit.bandits import irls
+from tacit.bandits.joint.glm_rare_kernel import gradients
 from tacit.errors import HorizonReached, NotSecure
 from tacit.mechanisms.buffered import Buffered
 from tacit.mechanisms.discounted import Discounted
 from tacit.mechanisms.grid import COEFFICIENT_BITS, MOST_LEAVES, SLACK, on_grid
+from tacit.mechanisms.noisy_kernel import with_noise
 from tacit.mechanisms.toeplitz import Toeplitz
 from tacit.mechanisms.tree import Tree, WishartTree
 from tacit.model import links
@@ -274,8 +276,6 @@ def test_rare_on_the_grid_is_rare_without_it_where_noise_is_small():
 
 
 def test_rare_gradients_are_whole_cells_in_any_order():
-    from tacit.bandits.joint.glm_rare_kernel import release_gradient
-
     bandit = JointGLMRare(dim=3, horizon=200, budget=Budget(4.0, 1e-3))
     rng = np.random.default_rng(5)
     data, cell = bandit._state.data, bandit._rule.cell
@@ -284,9 +284,7 @@ def test_rare_gradients_are_whole_cells_in_any_order():
     theta, noise, outs = np.array([0.3, -0.2, 0.1]), np.array([5.0, -7.0, 0.0]), []
     for order in (np.arange(200), rng.permutation(200)):
         moved = data._replace(x=data.x[order].copy(), r=data.r[order].copy())
-        out = np.empty(3)
-        release_gradient(moved, 200, 0, theta, links.logistic.code, cell, noise, out)
-        outs.append(out)
+        outs.append(with_noise(gradients(moved, 200, 0, theta, links.logistic.code, cell), noise, cell))
     mean = 1 / (1 + np.exp(-data.x @ theta))
     expected = np.rint((mean - data.r)[:, None] * data.x / cell).sum(axis=0) + noise
     assert np.array_equal(outs[0], expected * cell) and np.array_equal(outs[0], outs[1])

@@ -196,11 +196,11 @@ def test_released_state_has_no_exact_sum(kind):
         bandit.observe(bandit.choose(ARMS), 1.0)
     prefix = bandit._state.prefix
     steps = bandit._steps
-    exact = np.cumsum(prefix.sums[:steps], axis=0) * bandit.aggregator.cell
+    exact = np.cumsum(prefix.closed[:steps], axis=0) * bandit.aggregator.cell
     released = np.concatenate([prefix.released[None], prefix.noise.table[:steps]])
     for row in released:
         assert not np.isin(row, exact).any()
-        assert not np.isin(row, prefix.sums[:steps] * bandit.aggregator.cell).any()
+        assert not np.isin(row, prefix.closed[:steps] * bandit.aggregator.cell).any()
 
 
 class Machine(RuleBasedStateMachine):
@@ -325,7 +325,7 @@ class Machine(RuleBasedStateMachine):
         prefix = self.bandit._state.prefix
         assert self.bandit.choices == self.made and self.bandit._steps == self.steps
         live = self.steps if self.release == "batched" else [i for i in range(7) if self.steps >> i & 1]
-        held = prefix.sums[:live] if self.release == "batched" else prefix.sums[live]
+        held = prefix.closed[:live] if self.release == "batched" else prefix.closed[live]
         assert (
             np.abs(held.sum(axis=0) + prefix.open - self.total).max() <= 1 * self.made
         )  # half cells may round either way

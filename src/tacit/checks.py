@@ -5,9 +5,6 @@ import math
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-import numpy.typing as npt
-
-Array = npt.NDArray[np.float64]
 
 
 def positive_int(**values: object) -> None:

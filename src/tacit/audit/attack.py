@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from numpy.random import Generator
 
 from tacit import checks
-from tacit.checks import Array
+from tacit.data import Array
 
 FAMILIES = ("gaussian", "general")
 

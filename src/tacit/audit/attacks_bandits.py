@@ -10,7 +10,7 @@ from tacit.audit.attack import Attack
 from tacit.audit.canary import worst_canary
 from tacit.audit.stage import Make, User, act, fresh, nobody, probe, users
 from tacit.bandits import JointGLM, JointLinUCB
-from tacit.checks import Array
+from tacit.data import Array
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Simulated, Source
 

@@ -8,7 +8,7 @@ from numpy.random import Generator
 
 from tacit.audit.attack import Attack
 from tacit.audit.bound import discrete_curve
-from tacit.checks import Array
+from tacit.data import Array
 from tacit.privacy import ledger
 from tacit.privacy.ledger import GaussianRelease
 

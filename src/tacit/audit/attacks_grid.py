@@ -12,7 +12,7 @@ from tacit.audit.attacks_bandits import GLM_PAIR, LINEAR_PAIR, glm, lin_ucb, whi
 from tacit.audit.attacks_discrete import integer_attack
 from tacit.audit.attacks_mechanisms import BUDGET, HOW
 from tacit.audit.canary import worst_canary
-from tacit.checks import Array
+from tacit.data import Array
 from tacit.mechanisms.continual import Continual
 from tacit.mechanisms.grid import Grid, on_grid
 from tacit.mechanisms.toeplitz import Toeplitz

@@ -8,7 +8,7 @@ from numpy.random import Generator
 
 from tacit.audit.attack import Attack
 from tacit.audit.canary import worst_canary
-from tacit.checks import Array
+from tacit.data import Array
 from tacit.mechanisms.buffered import Buffered
 from tacit.mechanisms.continual import Continual
 from tacit.mechanisms.discounted import Discounted

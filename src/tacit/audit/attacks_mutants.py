@@ -16,7 +16,7 @@ from tacit.audit.attacks_rare import timing_attack
 from tacit.audit.canary import worst_canary
 from tacit.audit.stage import User, act, fresh, nobody
 from tacit.bandits import JointLinUCB
-from tacit.checks import Array
+from tacit.data import Array
 from tacit.mechanisms.toeplitz import Toeplitz
 from tacit.mechanisms.tree import Tree
 from tacit.model.linear import LinearContribution

@@ -9,7 +9,7 @@ from tacit.audit.attack import Attack
 from tacit.audit.attacks_bandits import BLACK, BUDGET, LINEAR_PAIR, OPPOSITE, WHITE, lin_ucb, white_box
 from tacit.audit.canary import responses
 from tacit.audit.stage import act, fresh, nobody, probe
-from tacit.checks import Array
+from tacit.data import Array
 from tacit.privacy.noise import Simulated
 
 ROUNDS = 3  # of one person

@@ -13,7 +13,7 @@ from tacit.audit.canary import worst_canary
 from tacit.audit.stage import Make, User, fresh, nobody, users
 from tacit.bandits import JointGLMRare
 from tacit.bandits.joint.glm_rare_kernel import CALLS_O
-from tacit.checks import Array
+from tacit.data import Array
 from tacit.privacy.noise import Simulated, Source
 
 ROUNDS = 4

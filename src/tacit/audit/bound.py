@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import ndtri
 from scipy.stats import beta
 
-from tacit.checks import Array
+from tacit.data import Array
 from tacit.privacy import gaussian
 
 CONFIDENCE = 0.999

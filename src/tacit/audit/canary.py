@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tacit.checks import Array
+from tacit.data import Array
 from tacit.mechanisms.continual import Continual
 from tacit.privacy.noise import Source
 

@@ -11,7 +11,7 @@ from scipy.special import ndtr
 
 from tacit.audit.attack import Attack
 from tacit.bandits.local.irls import LocalIRLS
-from tacit.checks import Array
+from tacit.data import Array
 from tacit.mechanisms import local
 from tacit.mechanisms.randomizers import EDGE, FINE, SHARE, UNIT, Cap, tables
 from tacit.privacy import gaussian

@@ -10,7 +10,7 @@ import numpy as np
 
 from tacit.bandits import JointLinUCB
 from tacit.bandits.ridge import Regularizer
-from tacit.checks import Array
+from tacit.data import Array, Released
 from tacit.kernels.continual import PrefixState, trailing_zeros
 from tacit.kernels.linalg import svec
 from tacit.kernels.rounds import BOUNDARY, CHOICES
@@ -55,7 +55,7 @@ class SilentLevel(Tree):
 
     level: int = 1
 
-    def release(self, state: PrefixState, source: Source) -> Array:
+    def release(self, state: PrefixState, source: Source) -> Released:
         silent = trailing_zeros(int(state.noise.step[0]) + 1) == self.level
         return super().release(state, Quiet(source, 0.0) if silent else source)
 
@@ -64,7 +64,7 @@ class SilentLevel(Tree):
 class Redrawn(Tree):
     """The noise of every node is drawn again at each release, so that it averages out."""
 
-    def release(self, state: PrefixState, source: Source) -> Array:
+    def release(self, state: PrefixState, source: Source) -> Released:
         state.noise.levels[:] = source.rows(self.levels, self.size, self.law)
         return super().release(state, source)
 
@@ -130,7 +130,7 @@ class ClippedSum(Toeplitz):
 
     largest: float
 
-    def release(self, state: PrefixState, source: Source) -> Array:
+    def release(self, state: PrefixState, source: Source) -> Released:
         norm = float(np.linalg.norm(state.open))
         state.open[:] *= self.largest / max(self.largest, norm)
         return super().release(state, source)

@@ -13,7 +13,7 @@ from numpy.random import Generator, default_rng
 from tacit.audit.attack import Attack
 from tacit.bandits import JointSquareCB, LocalReweighted
 from tacit.bandits.local.reports_kernel import CLOSING
-from tacit.checks import Array
+from tacit.data import Array, Raw, Released
 from tacit.kernels.matrices import root
 from tacit.mechanisms.queries import Queries
 from tacit.privacy.budget import Budget
@@ -45,7 +45,7 @@ def attacks() -> Sequence[Attack]:
 class Watched(Queries):
     """Keeps what it releases, as an adversary would."""
 
-    def release(self, number: int, total: Array, count: int, source: Source) -> Array:
+    def release(self, number: int, total: Raw, count: int, source: Source) -> Released:
         released = super().release(number, total, count, source)
         seen: list[Array] = self.__dict__.setdefault("seen", [])
         seen.append(released)
@@ -101,7 +101,7 @@ def fit_attack(*, secure: bool = False) -> Attack:
     targets = np.where(np.arange(CROWD) % 2 == 0, 1.0, -1.0)
     canaries = [(np.array([[1.0, 0.0]]), np.array([1.0])), (np.array([[TINY, 0.0]]), np.array([-1.0]))]
 
-    worlds = [Sample(np.concatenate([rows, x]), np.concatenate([targets, y]), CROWD + 1) for x, y in canaries]
+    worlds = [Sample(Raw(np.concatenate([rows, x])), Raw(np.concatenate([targets, y])), CROWD + 1) for x, y in canaries]
 
     def score(world: int, source: Source) -> float:
         regressor = WatchedLinear(budget=BUDGET, source=source)

@@ -12,7 +12,7 @@ from scipy.special import gammaln
 
 from tacit.audit.attack import Attack
 from tacit.bandits.shuffle.newton import ShuffleNewton
-from tacit.checks import Array
+from tacit.data import Array
 from tacit.mechanisms.shuffle.calibration import Plan, calibrate
 from tacit.privacy.budget import Budget
 from tacit.privacy.entropy import Integers

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.random import Generator
 
 from tacit.bandits import Bandit
-from tacit.checks import Array
+from tacit.data import Array
 from tacit.kernels.block import Block
 from tacit.kernels.rewards import LOGGED
 from tacit.privacy.noise import Simulated, Source

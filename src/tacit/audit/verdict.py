@@ -12,7 +12,7 @@ from numpy.random import SeedSequence, default_rng
 from tacit import checks
 from tacit.audit.attack import Attack
 from tacit.audit.bound import CONFIDENCE, FEWEST, exact_bound, gaussian_bound, general_bound
-from tacit.checks import Array
+from tacit.data import Array
 
 RUNS = 30_000
 PICTURED = 2000  # scores of each world for the picture of an exact audit

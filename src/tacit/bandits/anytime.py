@@ -9,7 +9,7 @@ import numpy.typing as npt
 from tacit import checks
 from tacit.bandits.base import Bandit, Choice, Choices, Index
 from tacit.bandits.lock import Turn
-from tacit.checks import Array
+from tacit.data import Array
 from tacit.errors import UnknownChoice
 from tacit.kernels.block import Block
 from tacit.model import arms as arm_sets

@@ -20,7 +20,7 @@ from tacit import checks
 from tacit.bandits import storage
 from tacit.bandits.lock import Turn, in_turn
 from tacit.bandits.persons import Person, Persons
-from tacit.checks import Array
+from tacit.data import Array
 from tacit.errors import BadState, HorizonReached, PersonLimit, UnknownChoice
 from tacit.kernels.block import Block
 from tacit.kernels.rounds import CHOICES

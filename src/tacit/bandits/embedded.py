@@ -9,7 +9,7 @@ import numpy as np
 
 from tacit.bandits.base import Bandit, Index
 from tacit.bandits.server import Server
-from tacit.checks import Array
+from tacit.data import Array
 from tacit.kernels.block import Block
 from tacit.privacy.certificate import Certificate
 from tacit.roles.device import Device

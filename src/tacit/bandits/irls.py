@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.random import Generator
 
-from tacit.checks import Array
+from tacit.data import Array, Released
 from tacit.kernels.glm import Posterior, fit, thompson_rows
 
 T = TypeVar("T", bound=tuple[Any, ...])
@@ -39,7 +39,7 @@ def prior(dim: int, radius: float) -> Posterior:
 
 
 def update(
-    released: Array, *, scale: float, unit: float, std: float, radius: float, tuning: Array, posterior: Posterior
+    released: Released, *, scale: float, unit: float, std: float, radius: float, tuning: Array, posterior: Posterior
 ) -> None:
     """posterior <- the estimate from released = (scale svec(curvature), moment / unit), noise of std `std`."""
     fit(released, scale, unit, std, radius, tuning, posterior)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.checks import Array
+from tacit.data import Array, Released
 from tacit.kernels import linear
 from tacit.kernels.linear import Estimate
 
@@ -71,7 +71,7 @@ def empty(dim: int, shift: float) -> Estimate:
     return Estimate(np.zeros(dim), np.eye(dim) / shift, np.array([dim * math.log(shift)]))
 
 
-def update(released: Array, scale: float, shift: float, estimate: Estimate) -> None:
+def update(released: Released, scale: float, shift: float, estimate: Estimate) -> None:
     """estimate <- ridge regression on released = (svec(gram), scale * moment)."""
     linear.ridge(released, scale, shift, estimate)
 

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.random import Generator
 
-from tacit.checks import Array
+from tacit.data import Array
 from tacit.kernels.spanner import span_rows, span_weights, spanner
 
 NUMBERS = np.ones(2)  # half-widths are in the state's matrices

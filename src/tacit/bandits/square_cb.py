@@ -12,9 +12,10 @@ from tacit import checks
 from tacit.bandits import epochs
 from tacit.bandits.base import Bandit, Index
 from tacit.bandits.lock import shown
-from tacit.checks import Array
+from tacit.data import Array, Raw, Released
 from tacit.kernels.rounds import BOUNDARY, CHOICES
 from tacit.kernels.squarecb import SquareState, gap_rows, gap_weights
+from tacit.mechanisms.queries import nothing_released
 from tacit.privacy import ledger
 from tacit.privacy.budget import Budget
 from tacit.privacy.ledger import GaussianRelease
@@ -80,7 +81,8 @@ class SquareCB(Bandit):
 
     def init(self) -> SquareState:
         d = self.dim
-        state = SquareState(np.zeros(4, np.int64), np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(3))
+        played, theta = nothing_released(d), Raw(np.zeros(d))
+        state = SquareState(np.zeros(4, np.int64), played, theta, np.zeros(d), np.zeros(3))
         state.numbers[2] = self._releases()[0].sigma
         self._open(state)
         return state
@@ -115,14 +117,14 @@ class SquareCB(Bandit):
         return np.asarray(self._state.played * self._unit)
 
 
-def choose_many(rng: Generator, arms: Array, theta: Array, greed: float) -> Index:
+def choose_many(rng: Generator, arms: Array, theta: Released, greed: float) -> Index:
     """For each row of (n, K, d): an arm drawn with `propensities`."""
     out = np.empty(len(arms), np.int64)
     gap_rows(rng, arms, theta, greed, out)
     return out
 
 
-def propensities(arms: Array, theta: Array, greed: float) -> Array:
+def propensities(arms: Array, theta: Released, greed: float) -> Array:
     """1 / (K + greed sqrt(K) gap) for each of (K, d) arms, and the rest for the best."""
     out = np.empty(len(arms))
     gap_weights(arms, theta, greed, out)

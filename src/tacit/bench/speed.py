@@ -13,7 +13,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from tacit.bandits import JointGLM, JointLinUCB, LinUCB
-from tacit.checks import Array
+from tacit.data import Array
 from tacit.environments import sphere
 from tacit.experiments.runner import run_once
 from tacit.experiments.spec import Spec

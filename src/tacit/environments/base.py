@@ -9,7 +9,7 @@ import numpy as np
 from numpy.random import Generator
 
 from tacit import checks
-from tacit.checks import Array
+from tacit.data import Array
 from tacit.environments.worlds_kernel import direction
 from tacit.kernels.block import Block
 from tacit.kernels.rewards import BERNOULLI, GAUSSIAN_REWARD, LOGGED, SIGN

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.random import Generator
 
 from tacit import checks
-from tacit.checks import Array
+from tacit.data import Array
 from tacit.environments.base import Environment, World
 from tacit.environments.worlds_kernel import fill_rows
 from tacit.kernels.rewards import BERNOULLI

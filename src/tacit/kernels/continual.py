@@ -11,10 +11,12 @@ Every mechanism here releases (exact prefix + noise_t) where noise_t is linear i
 With a discount below 1 the sum of the closed steps, too, fades by that factor at each step.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 
+from tacit.data import Array, Integers, Raw, Released
 from tacit.kernels.compile import inlined, kernel
 from tacit.kernels.noise import draw
 
@@ -24,27 +26,28 @@ TREE, PADDED, CONSISTENT, TABLE, BUFFERED, HISTORY = 0, 1, 2, 3, 4, 5
 class ContinualState(NamedTuple):
     """Noise state only: no data. Arrays, changed in place."""
 
-    kind: Any  # int64[1]
-    step: Any  # int64[1]: leaves so far
-    levels: Any  # (levels, size): noise of the live node at each level, or the buffers
-    pads: Any  # (levels, size): what a level that covers nothing holds (padded), or (0, size)
-    weights: Any  # mixing weights (buffered), weight of a node's own noise (consistent), coefficients (history)
-    decay: Any  # (levels,)
-    table: Any  # (leaves, size), or (0, size)
+    kind: Integers  # (1,)
+    step: Integers  # (1,): leaves so far
+    levels: Array  # (levels, size): noise of the live node at each level, or the buffers
+    pads: Array  # (levels, size): what a level that covers nothing holds (padded), or (0, size)
+    weights: Array  # mixing weights (buffered), weight of a node's own noise (consistent), coefficients (history)
+    decay: Array  # (levels,)
+    table: Array  # (leaves, size), or (0, size)
 
 
 class PrefixState(NamedTuple):
-    """Prefix sums under continual release. Arrays, changed in place."""
+    """Prefix sums under continual release. Arrays, changed in place: floats here; on a grid (mechanisms.grid), `open`
+    and `closed` are whole numbers, and `closed` has a row for each leaf or level."""
 
-    open: Any  # (size,): sum of the contributions of the open step. RAW
-    closed: Any  # (size,): (discounted) sum of those of the closed steps. RAW
-    discount: Any  # float64[1]
+    open: Raw  # (size,): sum of the contributions of the open step
+    closed: Raw  # (size,): (discounted) sum of those of the closed steps
+    discount: Array  # (1,)
     noise: ContinualState
-    released: Any  # (size,): closed + noise. RELEASED
+    released: Released  # (size,): closed + noise
 
 
 @kernel
-def trailing_zeros(t):
+def trailing_zeros(t: int) -> int:
     n = 0
     while (t >> n) & 1 == 0:
         n += 1
@@ -52,7 +55,7 @@ def trailing_zeros(t):
 
 
 @kernel
-def draws_needed(state):
+def draws_needed(state: ContinualState) -> int:
     """How many fresh noise vectors the next step takes."""
     if state.kind[0] == TABLE:
         return 0
@@ -62,7 +65,7 @@ def draws_needed(state):
 
 
 @kernel
-def noise_step(state, z, out):
+def noise_step(state: ContinualState, z: Array, out: Array) -> None:
     """Close one leaf with the fresh vectors z[0], z[1], ...; out = the noise of the prefix that ends there."""
     t = state.step[0] + 1
     state.step[0] = t
@@ -105,7 +108,7 @@ def noise_step(state, z, out):
 
 
 @kernel
-def prefix_step(state, z):
+def prefix_step(state: PrefixState, z: Array) -> None:
     """Close the open step of `state`: its sum joins the prefix, and the prefix is released with its noise."""
     noise = np.empty(state.open.size)
     noise_step(state.noise, z, noise)
@@ -116,14 +119,14 @@ def prefix_step(state, z):
 
 
 @inlined
-def draw_rows(rng, law, out):
+def draw_rows(rng: Generator, law: Array, out: Array) -> None:
     """out[i] = a fresh noise vector of law (kind, scale, dof)."""
     for i in range(out.shape[0]):
         draw(rng, int(law[0]), law[1], law[2], out[i])
 
 
 @kernel
-def simulate_step(rng, state, law):
+def simulate_step(rng: Generator, state: PrefixState, law: Array) -> None:
     """prefix_step with the noise drawn here."""
     z = np.empty((draws_needed(state.noise), state.open.size))
     draw_rows(rng, law, z)
@@ -131,7 +134,7 @@ def simulate_step(rng, state, law):
 
 
 @kernel
-def root_squares(steps, out):
+def root_squares(steps: Integers, out: Array) -> None:
     """out[i] = sum_{k < steps[i]} f_k^2 with f_k = binom(2k, k) / 4^k, for increasing steps."""
     f, total, k = 1.0, 0.0, 0
     for i in range(steps.size):

@@ -1,10 +1,12 @@
 """Generalised linear bandits: the estimate from released sums, and the choice by it."""
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 
+from tacit.data import Array, Integers, Released
 from tacit.kernels.compile import inlined, kernel
 from tacit.kernels.linalg import smat
 
@@ -12,16 +14,18 @@ from tacit.kernels.linalg import smat
 class Posterior(NamedTuple):
     """What contributions are linearised at and policies choose by. Arrays, changed in place."""
 
-    theta: Any  # (d,): the estimate to play by
-    centre: Any  # (d,): the estimate for intervals
-    axes: Any  # (d, d): eigenvectors of the released curvature, in columns
-    precision: Any  # (d,): along the axes
-    spread: Any  # (d,): standard deviation of the exploring draw along the axes
-    inverse: Any  # (d, d): axes diag(1 / precision) axes'
+    theta: Array  # (d,): the estimate to play by
+    centre: Array  # (d,): the estimate for intervals
+    axes: Array  # (d, d): eigenvectors of the released curvature, in columns
+    precision: Array  # (d,): along the axes
+    spread: Array  # (d,): standard deviation of the exploring draw along the axes
+    inverse: Array  # (d, d): axes diag(1 / precision) axes'
 
 
 @kernel
-def fit(released, scale, unit, std, radius, tuning, posterior):
+def fit(
+    released: Released, scale: float, unit: float, std: float, radius: float, tuning: Array, posterior: Posterior
+) -> None:
     """posterior <- the estimate from released = (scale svec(A), b) whose coordinates have noise of std `std`.
 
     Along eigenvector k of A (eigenvalues clipped at 0), with e^2 = std^2 (unit^2 + radius^2 / scale^2) the variance of
@@ -65,7 +69,7 @@ def fit(released, scale, unit, std, radius, tuning, posterior):
 
 
 @kernel
-def turn_back(posterior):
+def turn_back(posterior: Posterior) -> None:
     """inverse <- axes diag(1 / precision) axes'."""
     axes = posterior.axes
     d = posterior.precision.size
@@ -79,7 +83,7 @@ def turn_back(posterior):
 
 
 @inlined
-def thompson(rng, arms, posterior, target):
+def thompson(rng: Generator, arms: Array, posterior: Posterior, target: Array) -> int:
     """argmax over arms of <x, theta + sum_k spread_k N(0, 1) axis_k>; target is overwritten."""
     d = target.size
     for i in range(d):
@@ -100,7 +104,7 @@ def thompson(rng, arms, posterior, target):
 
 
 @kernel
-def thompson_rows(rng, arms, posterior, random, out):
+def thompson_rows(rng: Generator, arms: Array, posterior: Posterior, random: bool, out: Integers) -> None:
     """out[i] = a choice for user i: uniform if `random`, else a fresh Thompson draw."""
     target = np.empty(posterior.theta.size)
     for i in range(arms.shape[0]):

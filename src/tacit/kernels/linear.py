@@ -1,9 +1,10 @@
 """Linear bandits: the ridge estimate, the optimistic choice."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from tacit.data import Array, Integers, Released
 from tacit.kernels.compile import kernel
 from tacit.kernels.linalg import invert, smat
 
@@ -13,13 +14,13 @@ SMALL = 200_000  # a matrix product below this size runs on one core: runs are s
 class Estimate(NamedTuple):
     """What a policy sees. Arrays, changed in place."""
 
-    theta: Any  # (d,)
-    inverse: Any  # (d, d): V^-1
-    logdet: Any  # float64[1]: log det V
+    theta: Array  # (d,)
+    inverse: Array  # (d, d): V^-1
+    logdet: Array  # (1,): log det V
 
 
 @kernel
-def ridge(released, scale, shift, estimate):
+def ridge(released: Released, scale: float, shift: float, estimate: Estimate) -> None:
     """estimate <- V = gram + shift I, theta = V^-1 moment, from released = (svec(gram), scale * moment).
 
     If V is not positive definite (an event of small probability that the width already allows for), the shift grows
@@ -46,7 +47,7 @@ def ridge(released, scale, shift, estimate):
 
 
 @kernel
-def rank_one(x, y, moment, estimate):
+def rank_one(x: Array, y: float, moment: Array, estimate: Estimate) -> None:
     """Add x x' to V and y x to moment: V^-1 by Sherman and Morrison, theta = V^-1 moment."""
     d = x.size
     image = np.empty(d)
@@ -70,7 +71,7 @@ def rank_one(x, y, moment, estimate):
 
 
 @kernel
-def optimistic(arms, estimate, width, drift):
+def optimistic(arms: Array, estimate: Estimate, width: float, drift: float) -> int:
     """argmax over arms x of <theta, x> + width |x|_{V^-1} + drift |V^-1 x|; the first one of equals."""
     best, index = -np.inf, 0
     count, d = arms.shape
@@ -91,13 +92,13 @@ def optimistic(arms, estimate, width, drift):
 
 
 @kernel
-def optimistic_rows(arms, estimate, width, drift, out):
+def optimistic_rows(arms: Array, estimate: Estimate, width: float, drift: float, out: Integers) -> None:
     """out[i] = optimistic(arms[i]): many users at one state."""
     for i in range(arms.shape[0]):
         out[i] = optimistic(arms[i], estimate, width, drift)
 
 
 @kernel
-def radius(width, logdet):
+def radius(width: Array, logdet: float) -> float:
     """width = (sub, log_term, log_floor, offset): sub sqrt(log_term + max(0, logdet - log_floor)) + offset."""
-    return width[0] * np.sqrt(width[1] + max(0.0, logdet - width[2])) + width[3]
+    return float(width[0] * np.sqrt(width[1] + max(0.0, logdet - width[2])) + width[3])

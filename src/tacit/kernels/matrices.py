@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tacit.checks import Array
+from tacit.data import Array
 from tacit.kernels.linalg import smat, svec
 
 

@@ -6,7 +6,7 @@ BERNOULLI, SIGN, GAUSSIAN_REWARD, LOGGED = 0, 1, 2, 3
 
 
 @kernel
-def reward(kind, scale, mean, noise):
+def reward(kind: int, scale: float, mean: float, noise: float) -> float:
     """BERNOULLI: 1 with probability mean (noise uniform). SIGN: +-scale of that mean. GAUSSIAN: mean + scale * noise.
     LOGGED: the mean is the logged reward."""
     if kind == BERNOULLI:

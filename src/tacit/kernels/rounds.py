@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from tacit.kernels.block import Block
 from tacit.kernels.compile import inlined, kernel
 from tacit.kernels.rewards import reward
 
@@ -9,16 +10,16 @@ CHOICES, BOUNDARY = 0, 1
 
 
 @kernel
-def next_boundary(choices, first, growth):
+def next_boundary(choices: int, first: float, growth: float) -> int:
     """The choice count at which a step that opens now will close: at least `first` choices long, and longer with
     time by the factor `growth`. Public, a function of choices alone."""
     return max(choices + int(first), int(np.floor(choices * growth)))
 
 
 @inlined
-def outcome(block, t, index):
+def outcome(block: Block, t: int, index: int) -> bool:
     """Write what playing `index` in round t gave. Returns False if its reward is not known (replayed logs)."""
-    known = block.logged[t] < 0 or block.logged[t] == index
+    known = bool(block.logged[t] < 0 or block.logged[t] == index)
     if known:
         mean = block.means[t, index]
         best = mean

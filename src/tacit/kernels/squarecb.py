@@ -1,27 +1,30 @@
 """SquareCB on a linear predictor, with gradient steps of which no d x d matrix is ever made."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 
+from tacit.data import Array, Integers, Raw, Released
 from tacit.kernels.batched import draw as draw_arm
+from tacit.kernels.block import Block
 from tacit.kernels.compile import kernel
 from tacit.kernels.noise import GAUSSIAN, draw
 from tacit.kernels.rounds import BOUNDARY, CHOICES, outcome
 
 
 class SquareState(NamedTuple):
-    """joint: `theta` is RAW until it is released into `played`. local: all of it is public."""
+    """joint: `theta` is raw until it is released into `played`. local: all of it is public."""
 
-    counts: Any  # int64[4]: choices, the choice count at which the step closes, steps closed, epochs closed
-    played: Any  # (d,): the released estimate that arms are chosen by
-    theta: Any  # (d,): the iterate of the open epoch
-    open: Any  # (d,): the sum of the open batch's reports (local)
-    numbers: Any  # float64[3]: gamma of the weights over sqrt K, step of the gradient, sigma of a report
+    counts: Integers  # (4,): choices, the choice count at which the step closes, steps closed, epochs closed
+    played: Released  # (d,): the estimate that arms are chosen by
+    theta: Raw  # (d,): the iterate of the open epoch
+    open: Array  # (d,): the sum of the open batch's reports (local)
+    numbers: Array  # (3,): gamma of the weights over sqrt K, step of the gradient, sigma of a report
 
 
 @kernel
-def gap_weights(arms, played, greed, weights):
+def gap_weights(arms: Array, played: Released, greed: float, weights: Array) -> None:
     """weights[a] = 1 / (K + gamma (f_best - f_a)), gamma = greed sqrt K, and the rest for the best."""
     count, d = arms.shape
     gamma = greed * np.sqrt(float(count))
@@ -42,7 +45,7 @@ def gap_weights(arms, played, greed, weights):
 
 
 @kernel
-def gap_rows(rng, arms, played, greed, out):
+def gap_rows(rng: Generator, arms: Array, played: Released, greed: float, out: Integers) -> None:
     weights = np.empty(arms.shape[1])
     for i in range(arms.shape[0]):
         gap_weights(arms[i], played, greed, weights)
@@ -50,7 +53,7 @@ def gap_rows(rng, arms, played, greed, out):
 
 
 @kernel
-def gradient_step(x, r, step, clip, theta):
+def gradient_step(x: Array, r: float, step: float, clip: float, theta: Raw) -> None:
     """theta <- the projection of theta - step x (<x, theta> - r) on |theta| <= clip: a contraction for step <= 2. x is
     first shrunk into the unit ball."""
     d = x.size
@@ -71,7 +74,7 @@ def gradient_step(x, r, step, clip, theta):
 
 
 @kernel
-def add_gradient(x, r, clip, state, noise):
+def add_gradient(x: Array, r: float, clip: float, state: SquareState, noise: Array) -> None:
     """The sum of reports grows by x (clip <x, theta> - r) plus this person's noise."""
     d = x.size
     s, z = 0.0, 0.0
@@ -85,7 +88,16 @@ def add_gradient(x, r, clip, state, noise):
 
 
 @kernel
-def square_rounds(policy, rng, block, state, unit, clip, local, start):
+def square_rounds(
+    policy: Generator,
+    rng: Generator,
+    block: Block,
+    state: SquareState,
+    unit: float,
+    clip: float,
+    local: bool,
+    start: int,
+) -> int:
     """JointSquareCB and LocalSquareCB, from round `start` up to the end of the block or of the step. Returns the next
     round. Changes state and the block's out arrays."""
     weights, noise = np.empty(block.arms.shape[1]), np.empty(block.arms.shape[2])

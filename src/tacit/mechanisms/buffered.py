@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import brentq, minimize
 
-from tacit.checks import Array
+from tacit.data import Array
 from tacit.kernels.continual import BUFFERED, ContinualState
 from tacit.mechanisms.continual import Continual
 from tacit.privacy.noise import Source

@@ -15,12 +15,11 @@ and D^2 >= |v|^2 + |v'|^2 for the contributions of this package: when a reward a
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from tacit import checks
-from tacit.checks import Array
+from tacit.data import Array, Raw, Released
 from tacit.errors import HorizonReached, NotSecure
 from tacit.kernels.continual import ContinualState, PrefixState, draws_needed, prefix_step
 from tacit.kernels.noise import GAUSSIAN, SILENT
@@ -110,22 +109,21 @@ class Continual(ABC):
             self.numbers(steps),
         )
 
-    def absorb(self, state: Any, add: Callable[[Array], None]) -> None:
+    def absorb(self, state: PrefixState, add: Callable[[Raw], None]) -> None:
         """One contribution joins the open step: `add` adds it to the vector that it is given."""
         add(state.open)
 
-    def init(self, source: Source) -> Any:
+    def init(self, source: Source) -> PrefixState:
         """The state before the first leaf."""
-        zeros = np.zeros(self.size)
-        return PrefixState(zeros.copy(), zeros.copy(), np.array([self.fading]), self.noise_state(source), zeros)
+        zeros, fading = np.zeros(self.size), np.array([self.fading])
+        return PrefixState(Raw(zeros.copy()), Raw(zeros.copy()), fading, self.noise_state(source), Released(zeros))
 
-    def release(self, state: Any, source: Source) -> Array:
+    def release(self, state: PrefixState, source: Source) -> Released:
         """Close the open step and return the new released prefix. Each leaf's noise is drawn here, once."""
         if state.noise.step[0] >= self.leaves:
             raise HorizonReached(f"Expected at most {self.leaves} steps, and they have all been released.")
         prefix_step(state, source.rows(draws_needed(state.noise), self.size, self.law))
-        released: Array = state.released
-        return released
+        return state.released
 
     def _state(
         self,

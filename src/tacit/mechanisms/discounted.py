@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.checks import Array
+from tacit.data import Array
 from tacit.kernels.continual import HISTORY, ContinualState
 from tacit.mechanisms.continual import Continual
 from tacit.mechanisms.toeplitz import coefficients

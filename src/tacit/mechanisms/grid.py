@@ -3,7 +3,7 @@
 Floating-point noise has holes: some sums can produce a value that others cannot. Here everything that touches data is
 an integer. A factorisation (prefix matrix) = B C releases Y = C X + Z:
 
-    X  leaf sums of contributions, each rounded to whole cells h, a public power of two. RAW, int64: any order of
+    X  leaf sums of contributions, each rounded to whole cells h, a public power of two. Raw, int64: any order of
        adding, any split over workers gives the same bits.
     C  the mechanism's coefficients, rounded to multiples of 2^-q: whole numbers m, public. Trees have ones and zeros.
     Z  exact discrete Gaussians, in steps of g = h 2^-q.
@@ -30,18 +30,18 @@ import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.signal import lfilter
 
-from tacit.checks import Array
+from tacit.data import Array, Integers, Raw, Released
 from tacit.errors import HorizonReached, NotSecure
-from tacit.kernels.continual import HISTORY, ContinualState, noise_step
+from tacit.kernels.continual import HISTORY, ContinualState, PrefixState, noise_step
 from tacit.mechanisms.continual import Continual
 from tacit.mechanisms.tree import Tree
 from tacit.privacy import discrete
-from tacit.privacy.noise import Integers, Source
+from tacit.privacy.noise import Source
 
 CELL_BITS = 14  # h = D / sqrt(size) / 2^14, rounded down to a power of two
 COEFFICIENT_BITS = 16  # q
@@ -50,15 +50,6 @@ MOST_LEAVES = 1 << 14  # of a mechanism that keeps all leaves: a release costs a
 COARSEST_BITS = 4  # the same for the largest cells
 SLACK = 2.0**-30
 REACH = 12  # sigmas of noise for which there has to be room; beyond them is a probability of 1e-32
-
-
-class GridState(NamedTuple):
-    """Arrays, changed in place."""
-
-    open: Any  # int64 (size,): sum of the contributions of the open step, in cells. RAW
-    sums: Any  # int64 (leaves or levels, size): of closed leaves, or of the live node of each level. RAW
-    noise: ContinualState  # what B is applied by; it holds Y g. RELEASED
-    released: Any  # (size,): B Y g. RELEASED
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,25 +119,26 @@ class Grid(Continual):
             return self.mechanism.noise_state(source)
         return self._state(HISTORY, weights=self._decoder.copy(), table=np.zeros((self.leaves, self.size)))
 
-    def init(self, source: Any) -> Any:
+    def init(self, source: Any) -> PrefixState:
         """The state before the first leaf; the first noise is drawn ahead from here on."""
         rows = self.mechanism.levels if isinstance(self.mechanism, Tree) else self.leaves
         most = rows if isinstance(self.mechanism, Tree) and self.mechanism.consistent else 1
         source.expect(most * self.size, self.cells)
-        zeros = np.zeros(self.size, np.int64)
-        return GridState(zeros, np.zeros((rows, self.size), np.int64), self.noise_state(source), np.zeros(self.size))
+        opened, closed = Raw(np.zeros(self.size, np.int64)), Raw(np.zeros((rows, self.size), np.int64))
+        fading, released = np.array([self.fading]), Released(np.zeros(self.size))
+        return PrefixState(opened, closed, fading, self.noise_state(source), released)
 
     def encode(self, v: Array) -> Integers:
         """A contribution in whole cells."""
         out: Integers = np.clip(np.rint(v / self.cell), -self._most, self._most).astype(np.int64)
         return out
 
-    def absorb(self, state: Any, add: Callable[[Array], None]) -> None:
-        v = np.zeros(self.size)
+    def absorb(self, state: PrefixState, add: Callable[[Raw], None]) -> None:
+        v = Raw(np.zeros(self.size))
         add(v)
         state.open[:] += self.encode(v)
 
-    def release(self, state: Any, source: Any) -> Array:
+    def release(self, state: PrefixState, source: Any) -> Released:
         step = int(state.noise.step[0])
         if step >= self.leaves:
             raise HorizonReached(f"Expected at most {self.leaves} steps, and they have all been released.")
@@ -154,8 +146,7 @@ class Grid(Continual):
         values = self._nodes(state, noise) if isinstance(self.mechanism, Tree) else self._leaf(state, noise)
         state.open[:] = 0
         noise_step(state.noise, values * self.step, state.released)
-        released: Array = state.released
-        return released
+        return state.released
 
     def _draws(self, step: int) -> int:
         """Vectors of noise that the next step takes: one, or one for each node that it completes."""
@@ -163,27 +154,27 @@ class Grid(Continual):
             return (step + 1 & -(step + 1)).bit_length()
         return 1
 
-    def _leaf(self, state: GridState, noise: Integers) -> Array:
+    def _leaf(self, state: PrefixState, noise: Integers) -> Array:
         """Y = sum_s m_{t-s} X_s + Z, the leaf kept."""
         t = int(state.noise.step[0])
-        state.sums[t] = state.open
+        state.closed[t] = state.open
         backwards = self._whole[t::-1]
-        low = backwards @ (state.sums[: t + 1] & ((1 << SPLIT) - 1)) + noise
-        high = backwards @ (state.sums[: t + 1] >> SPLIT) + (low >> SPLIT)
+        low = backwards @ (state.closed[: t + 1] & ((1 << SPLIT) - 1)) + noise
+        high = backwards @ (state.closed[: t + 1] >> SPLIT) + (low >> SPLIT)
         values: Array = high * float(1 << SPLIT) + (low & ((1 << SPLIT) - 1))
         return values
 
-    def _nodes(self, state: GridState, noise: Integers) -> Array:
+    def _nodes(self, state: PrefixState, noise: Integers) -> Array:
         """The nodes that this leaf completes, with their noise: all of them, or the one that prefixes use."""
         assert isinstance(self.mechanism, Tree)
         t, level = int(state.noise.step[0]) + 1, 0
         node = state.open.copy()
         completed = [node]
         while t >> level & 1 == 0:
-            node = node + state.sums[level]
+            node = node + state.closed[level]
             completed.append(node)
             level += 1
-        state.sums[level] = node
+        state.closed[level] = node
         return (np.stack(completed if self.mechanism.consistent else [node]) + noise).astype(np.float64)
 
     @property

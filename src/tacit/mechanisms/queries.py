@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tacit import checks
-from tacit.checks import Array
+from tacit.data import Raw, Released
 from tacit.errors import NotSecure
 from tacit.kernels.noise import GAUSSIAN, SILENT
 from tacit.mechanisms.grid import cell_for, sigma_for
@@ -117,10 +117,10 @@ class Queries:
         people = self.people(number, count)
         return self.sigma(number) * (math.sqrt(people) if self.model == "local" else 1.0) / people
 
-    def release(self, number: int, total: Array, count: int, source: Source) -> Array:
-        """The noisy mean, from the exact sum over `rows`; RAW goes in, released comes out."""
+    def release(self, number: int, total: Raw, count: int, source: Source) -> Released:
+        """The noisy mean, from the exact sum over `rows`."""
         people, std = self.people(number, count), self.std(number, count)
-        return np.asarray(with_noise(total, std * people, self.cell(number), source) / people)
+        return Released(with_noise(total, std * people, self.cell(number), source) / people)
 
     def check_rows(self, rows: int) -> None:
         """NotSecure if so many rows are too many for the grid's bound on floating-point sums."""
@@ -163,12 +163,22 @@ def rounded_sensitivity(sensitivity: float, size: int, cell: float) -> float:
     return sensitivity * (1 + SLACK) + cell * math.sqrt(2 * size) if cell else sensitivity
 
 
-def with_noise(total: Array, sigma: float, cell: float, source: Any) -> Array:
+def with_noise(total: Raw, sigma: float, cell: float, source: Any) -> Released:
     """total + noise: floats of a simulated source, or whole cells."""
     if not cell:
         law = np.array([GAUSSIAN if sigma else SILENT, sigma, 0.0])
-        return np.asarray(total + source.rows(1, total.size, law)[0])
+        return Released(total + source.rows(1, total.size, law)[0])
     whole = np.rint(total / cell)
     if np.abs(whole).max() >= 2.0**52:
         raise NotSecure("Expected sums of fewer than 2^52 cells, got larger ones.")
-    return np.asarray((whole.astype(np.int64) + source.integers(1, total.size, sigma / cell)[0]) * cell)
+    return Released((whole.astype(np.int64) + source.integers(1, total.size, sigma / cell)[0]) * cell)
+
+
+def mean_of_reports(total: Released, size: int, people: int) -> Released:
+    """The first `size` numbers of a sum of reports, each private by itself, over how many were asked."""
+    return Released(total[:size] / people)
+
+
+def nothing_released(size: int) -> Released:
+    """Zeros: what stands where nothing has been released."""
+    return Released(np.zeros(size))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.signal import fftconvolve
 
-from tacit.checks import Array
+from tacit.data import Array
 from tacit.kernels.continual import TABLE, ContinualState, root_squares
 from tacit.mechanisms.continual import Continual
 from tacit.privacy.noise import Source

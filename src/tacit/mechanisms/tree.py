@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit import checks
-from tacit.checks import Array
+from tacit.data import Array
 from tacit.kernels.continual import CONSISTENT, PADDED, TREE, ContinualState
 from tacit.kernels.noise import WISHART
 from tacit.mechanisms.continual import Continual

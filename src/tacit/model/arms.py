@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tacit.checks import Array
+from tacit.data import Array
 
 TOLERANCE = 1e-6  # on the norm, for vectors that were scaled to length 1 in single precision
 LEFT = 1e-9  # arms longer than 1 by more than this are cut to 1; contributions are clipped to 1 exactly always

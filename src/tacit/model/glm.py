@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 
 from tacit import checks
-from tacit.checks import Array
+from tacit.data import Array, Raw
 from tacit.model.links import IDENTITY, Code, Link, kind, mean, slope, softness
 from tacit.model.vectors import TINY, add_pair, norm, packed_size, shortened
 
@@ -65,7 +65,7 @@ def in_centred_units(y: float, link: Code, low: float, high: float) -> float:
 
 
 def add_glm(
-    x: Array, y: float, theta: Array, inverse: Array, link: Code, scale: float, low: float, high: float, out: Array
+    x: Array, y: float, theta: Array, inverse: Array, link: Code, scale: float, low: float, high: float, out: Raw
 ) -> None:
     """out += (scale svec(A), b), with |x| cut to 1 and y to [low, high]."""
     bounded = shortened(x)
@@ -115,7 +115,7 @@ class GLMContribution:
         """The largest |v|: sqrt(1 + (scale W)^2)."""
         return math.sqrt(1 + (self.scale * largest_weight(self.link)) ** 2)
 
-    def add(self, x: Array, y: float, theta: Array, inverse: Array, out: Array) -> None:
+    def add(self, x: Array, y: float, theta: Array, inverse: Array, out: Raw) -> None:
         """out += v, linearised at a public estimate."""
         add_glm(x, y, theta, inverse, self.link.code, self.scale, self.low, self.high, out)
 

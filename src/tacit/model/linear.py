@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit import checks
-from tacit.checks import Array
+from tacit.data import Array, Raw
 from tacit.model.vectors import add_pair, packed_size, shortened
 
 
-def add_linear(x: Array, y: float, scale: float, low: float, high: float, out: Array) -> None:
+def add_linear(x: Array, y: float, scale: float, low: float, high: float, out: Raw) -> None:
     """out += (svec(x x'), scale y x), with |x| cut to 1 and y to [low, high]."""
     add_pair(shortened(x), 1.0, scale * min(max(y, low), high), out)
 
@@ -54,7 +54,7 @@ class LinearContribution:
     def sensitivity(self) -> float:
         return linear_sensitivity(self.scale * self.largest_reward)
 
-    def add(self, x: Array, y: float, out: Array) -> None:
+    def add(self, x: Array, y: float, out: Raw) -> None:
         """out += v."""
         add_linear(x, y, self.scale, self.low, self.high, out)
 

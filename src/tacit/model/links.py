@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tacit import checks
-from tacit.checks import Array
+from tacit.data import Array
 
 IDENTITY, LOGISTIC, PROBIT, TABLE = 0, 1, 2, 3
 

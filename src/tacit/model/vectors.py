@@ -5,8 +5,11 @@ Frobenius norm of the matrix: that is the norm that Gaussian noise is calibrated
 and kernels compile (kernels.formulas)."""
 
 import math
+from typing import Any
 
-from tacit.checks import Array
+import numpy.typing as npt
+
+from tacit.data import Array
 
 ROOT2 = math.sqrt(2.0)
 TINY = 1e-150  # vectors of a smaller norm contribute nothing: squares below 1e-308 lose digits, and x / |x| its length
@@ -29,7 +32,7 @@ def shortened(x: Array) -> Array:
     return x * (1.0 / max(1.0, norm(x)))
 
 
-def add_outer(x: Array, weight: float, out: Array) -> None:
+def add_outer(x: Array, weight: float, out: npt.NDArray[Any]) -> None:
     """out += svec(weight x x')."""
     k = 0
     for i in range(x.size):
@@ -40,7 +43,7 @@ def add_outer(x: Array, weight: float, out: Array) -> None:
             k += 1
 
 
-def add_pair(x: Array, weight: float, response: float, out: Array) -> None:
+def add_pair(x: Array, weight: float, response: float, out: npt.NDArray[Any]) -> None:
     """out += (svec(weight x x'), response x)."""
     add_outer(x, weight, out)
     start = packed_size(x.size)

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.random import Generator, SeedSequence, default_rng
 
-from tacit.checks import Array
+from tacit.data import Array
 from tacit.errors import NotSecure
 from tacit.kernels.continual import draw_rows
 from tacit.kernels.noise import SILENT

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tacit.checks import Array
+from tacit.data import Array, Released
 from tacit.kernels.matrices import inverse, positive, root, unpacked
 
 
@@ -39,11 +39,13 @@ class Fit(NamedTuple):
         return widths**2 * self.spread + self.bias
 
 
-def parts(released: Array, dim: int, scale: float, outer_scale: float) -> tuple[Array, Array, Array]:
+def parts(
+    released: Released, dim: int, *, tightness: float, scale: float, outer_scale: float
+) -> tuple[Array, Array, Array]:
     """The means of mu' u phi', of (r - mu) u and of u u' from a released closing statistic."""
-    square = dim * dim
-    jacobian = released[:square].reshape(dim, dim) / scale
-    return jacobian, released[square : square + dim], unpacked(released[square + dim :] / outer_scale, dim)
+    square, whole = dim * dim, released / tightness
+    jacobian = whole[:square].reshape(dim, dim) / scale
+    return jacobian, whole[square : square + dim], unpacked(whole[square + dim :] / outer_scale, dim)
 
 
 def noise_ridge(std: float, dim: int, count: int) -> float:
@@ -52,7 +54,7 @@ def noise_ridge(std: float, dim: int, count: int) -> float:
     return max(std * math.sqrt(2 * dim), 1 / count)
 
 
-def spectral_step(matrix: Array, released: Array, ridge: float) -> Array:
+def spectral_step(matrix: Array, released: Released, ridge: float) -> Array:
     """U <- (U^1/2 (H + lambda I)^-1 U^1/2)^1/2, H the released mean of U^1/2 phi phi' U^1/2 / |U phi|, made positive.
 
     It is sym(Sigma^-1/2 U) = (U Sigma^-1 U)^1/2 for Sigma = U^1/2 H U^1/2 + lambda U; the logarithms of Sigma's
@@ -63,7 +65,7 @@ def spectral_step(matrix: Array, released: Array, ridge: float) -> Array:
 
 
 def descent_step(
-    w: Array, normalisation: Normalisation, gradient: Array, step: float, pull: float, radius: float
+    w: Array, normalisation: Normalisation, gradient: Released, step: float, pull: float, radius: float
 ) -> Array:
     """w <- the projection of w - step (gradient + pull U w) on |U w| <= radius; pull = lambda times the smallest
     slope."""

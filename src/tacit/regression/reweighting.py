@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.checks import Array
+from tacit.data import Array, Raw
 from tacit.mechanisms.queries import Queries, Query
 from tacit.privacy.noise import Source
 from tacit.regression import estimate as reweighted
@@ -16,10 +16,10 @@ from tacit.regression.estimate import Fit, Normalisation
 @dataclass(frozen=True)
 class Sample:
     """Rows, targets in units of the link, and how many people there are: `count` is public and may exceed the rows, if
-    some never answered. RAW."""
+    some never answered."""
 
-    x: Array
-    r: Array
+    x: Raw
+    r: Raw
     count: int
 
 
@@ -91,12 +91,18 @@ def closing(
     part = asked.rows(number, count)
     total = contribution.closing(sample.x[part], sample.r[part], normalisation.matrix, point)
     tightness = contribution.tightness(normalisation.matrix)
-    released = asked.release(number, total, count, source) / tightness
+    released = asked.release(number, total, count, source)
     std = asked.std(number, count) / tightness
     return reweighted.close(
         normalisation,
         point,
-        *reweighted.parts(released, contribution.dim, contribution.scale, contribution.outer_scale),
+        *reweighted.parts(
+            released,
+            contribution.dim,
+            tightness=tightness,
+            scale=contribution.scale,
+            outer_scale=contribution.outer_scale,
+        ),
         stds=(std / contribution.scale, std),
         radius=contribution.radius,
         offset=contribution.radius,

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from tacit import checks
-from tacit.checks import Array
+from tacit.data import Array
 from tacit.errors import BudgetExceeded
 from tacit.mechanisms.shuffle.calibration import Plan, calibrate, epsilon
 from tacit.privacy import gaussian

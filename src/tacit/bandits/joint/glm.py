@@ -15,7 +15,7 @@ from tacit.bandits import irls
 from tacit.bandits.base import Bandit, Index
 from tacit.bandits.joint.glm_kernel import GLMState, glm_rounds
 from tacit.bandits.lock import shown
-from tacit.checks import Array
+from tacit.data import Array
 from tacit.kernels.block import Block
 from tacit.kernels.formulas import add_glm
 from tacit.kernels.glm import Posterior
@@ -167,6 +167,7 @@ class JointGLM(Bandit):
         self.aggregator.absorb(self._state.prefix, add)
 
     def _play(self, block: Block) -> None:
+        assert self.policy is not None
         glm_rounds(
             self.policy,
             generator_of(self.source),

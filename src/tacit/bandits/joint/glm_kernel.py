@@ -1,26 +1,44 @@
 """JointGLM: its state and whole blocks of rounds."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 
+from tacit.data import Array, Integers
+from tacit.kernels.block import Block
 from tacit.kernels.compile import kernel
 from tacit.kernels.continual import PrefixState, simulate_step
 from tacit.kernels.formulas import add_glm
 from tacit.kernels.glm import Posterior, fit, thompson
 from tacit.kernels.rounds import BOUNDARY, CHOICES, next_boundary, outcome
+from tacit.model.links import Code
 
 
 class GLMState(NamedTuple):
     """One-pass IRLS under continual release."""
 
-    counts: Any  # int64[2]: choices, the choice count at which the open step closes
+    counts: Integers  # (2,): choices, the choice count at which the open step closes
     prefix: PrefixState
     posterior: Posterior
 
 
 @kernel
-def glm_rounds(policy, rng, block, state, law, gains, schedule, bounds, link, scale, unit, radius, tuning):
+def glm_rounds(
+    policy: Generator,
+    rng: Generator,
+    block: Block,
+    state: GLMState,
+    law: Array,
+    gains: Array,
+    schedule: Array,
+    bounds: Array,
+    link: Code,
+    scale: float,
+    unit: float,
+    radius: float,
+    tuning: Array,
+) -> None:
     """gains[k] = std of release k per unit of noise; law = (kind, scale, dof) of the noise, schedule = (first, growth),
     bounds = rewards' (low, high). The first schedule[0] users get random arms. Changes state and the block's out
     arrays."""

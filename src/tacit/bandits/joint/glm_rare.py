@@ -32,7 +32,7 @@ from tacit.bandits.joint.glm_rare_kernel import (
 from tacit.bandits.joint.glm_rare_rounds_kernel import rare_rounds
 from tacit.bandits.joint.glm_rare_theory import Theory, theory
 from tacit.bandits.lock import shown
-from tacit.checks import Array
+from tacit.data import Array, Raw
 from tacit.errors import NotSecure
 from tacit.kernels.block import Block
 from tacit.kernels.noise import GAUSSIAN, SILENT
@@ -238,7 +238,8 @@ class JointGLMRare(Bandit):
         if rule.cell:  # a call's noise is drawn ahead
             for sigma in (self._sigma_o, self._sigma_tau):
                 self.source.expect(self.iterations * d, sigma / rule.cell)
-        data = Data(np.zeros((self.horizon, d)), np.zeros(self.horizon), np.zeros(self.horizon, np.int64))
+        x, r, explored = np.zeros((self.horizon, d)), np.zeros(self.horizon), np.zeros(self.horizon, np.int64)
+        data = Data(Raw(x), Raw(r), Raw(explored))
         return RareState(counts, self.aggregator.init(self.source), design, data)
 
     @property
@@ -322,7 +323,7 @@ class JointGLMRare(Bandit):
             self.aggregator.column_norm,
             self._sigma_o,
             self._sigma_tau,
-            *self._rule,
+            *(float(number) for number in self._rule if isinstance(number, int | float)),
         ]
 
     # what may be shown

@@ -3,15 +3,18 @@
 Step by step, as the algorithm calls them; whole blocks are in `kernels.rare_rounds`."""
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from tacit.data import Array, Integers, Raw, Released
 from tacit.kernels.compile import kernel
 from tacit.kernels.continual import PrefixState
 from tacit.kernels.formulas import link_mean
 from tacit.kernels.linalg import cholesky, invert, smat
+from tacit.mechanisms.noisy_kernel import with_noise
 from tacit.model import rare
+from tacit.model.links import Code
 from tacit.model.vectors import shortened
 
 CHOICES, BOUNDARY, CALLS_O, CALLS_TAU, DATA = 0, 1, 2, 3, 4
@@ -23,7 +26,7 @@ add_design = kernel(rare.add_design)
 class Rule(NamedTuple):
     """Public numbers."""
 
-    link: Any
+    link: Code
     published: bool  # recompute when raw contexts say so
     low: float  # rewards
     high: float
@@ -44,35 +47,42 @@ class Rule(NamedTuple):
 class Design(NamedTuple):
     """Functions of what was released. Arrays, changed in place."""
 
-    gram: Any  # (d, d): V
-    inverse: Any  # (d, d): V^-1
-    hessian: Any  # (d, d): H
-    gram_o: Any  # (d, d): V when theta_o was computed
-    theta_o: Any  # (d,)
-    hessian_tau: Any  # (d, d): H when theta_tau was computed
-    inverse_tau: Any  # (d, d): its inverse
-    theta_tau: Any  # (d,)
+    gram: Array  # (d, d): V
+    inverse: Array  # (d, d): V^-1
+    hessian: Array  # (d, d): H
+    gram_o: Array  # (d, d): V when theta_o was computed
+    theta_o: Array  # (d,)
+    hessian_tau: Array  # (d, d): H when theta_tau was computed
+    inverse_tau: Array  # (d, d): its inverse
+    theta_tau: Array  # (d,)
+
+
+class Axes(NamedTuple):
+    """Eigenvalues of V, and its eigenvectors in columns."""
+
+    values: Array
+    vectors: Array
 
 
 class Data(NamedTuple):
-    """What came in, in order of arrival. RAW."""
+    """What came in, in order of arrival."""
 
-    x: Any  # (horizon, d), norms at most 1
-    r: Any  # (horizon,), in [0, 1]
-    explored: Any  # int64 (horizon,): 1 in T_o, else 0
+    x: Raw  # (horizon, d), norms at most 1
+    r: Raw  # (horizon,), in [0, 1]
+    explored: Raw  # (horizon,) whole numbers: 1 in T_o, else 0
 
 
 class RareState(NamedTuple):
     """Algorithm 2 between two rounds."""
 
-    counts: Any  # int64[5]: choices, when the open step closes, calls for theta_o and theta_tau, data
+    counts: Integers  # (5,): choices, when the open step closes, calls for theta_o and theta_tau, data
     prefix: PrefixState  # of (svec(sum of x x') over T_o, svec(sum of min(mu', slope) / slope x x') over the others)
     design: Design
     data: Data
 
 
 @kernel
-def square(x, matrix):
+def square(x: Array, matrix: Array) -> float:
     """x' matrix x."""
     total = 0.0
     for i in range(x.size):
@@ -82,7 +92,7 @@ def square(x, matrix):
 
 
 @kernel
-def uncertain(arms, design, rule):
+def uncertain(arms: Array, design: Design, rule: Rule) -> int:
     """Criterion I: argmax over arms of |x|_{V^-1} if its square is at least 1 / explore^2, else -1."""
     best, index = -1.0, -1
     for a in range(arms.shape[0]):
@@ -93,13 +103,13 @@ def uncertain(arms, design, rule):
 
 
 @kernel
-def explores(x, design, rule):
+def explores(x: Array, design: Design, rule: Rule) -> bool:
     """Whether a chosen arm was chosen under Criterion I: only then can it be that uncertain itself."""
     return square(x, design.inverse) * rule.explore * rule.explore >= 1.0
 
 
 @kernel
-def exploit(arms, design, rule):
+def exploit(arms: Array, design: Design, rule: Rule) -> int:
     """Among arms with UCB_o(x) >= max LCB_o, argmax of <x, theta_tau> + width |x|_{H_tau^-1}."""
     count, d = arms.shape
     upper = np.empty(count)
@@ -123,7 +133,7 @@ def exploit(arms, design, rule):
 
 
 @kernel
-def keep(x, y, explored, low, high, counts, data):
+def keep(x: Array, y: float, explored: bool, low: float, high: float, counts: Integers, data: Data) -> None:
     """Append one user's datum: |x| clipped to 1, r = (y - low) / (high - low) clipped to [0, 1]."""
     n = counts[DATA]
     data.x[n] = shortened(x)
@@ -133,7 +143,7 @@ def keep(x, y, explored, low, high, counts, data):
 
 
 @kernel
-def raised(packed, scale, ridge, out):
+def raised(packed: Array, scale: float, ridge: float, out: Array) -> None:
     """out = scale smat(packed) + ridge I, with eigenvalues raised to ridge / 2 where noise has pushed them lower."""
     d = out.shape[0]
     smat(packed, out)
@@ -156,7 +166,7 @@ def raised(packed, scale, ridge, out):
 
 
 @kernel
-def redesign(released, rule, design):
+def redesign(released: Released, rule: Rule, design: Design) -> None:
     """V, V^-1 and H from what was released."""
     packed = released.size // 2
     raised(released[:packed], 1.0, rule.ridge, design.gram)
@@ -165,31 +175,30 @@ def redesign(released, rule, design):
 
 
 @kernel
-def grown(new, old):
+def grown(new: Array, old: Array) -> bool:
     """Not new <= 2 old in the order of matrices."""
     d = new.shape[0]
     return not cholesky(2.0 * old - new, np.empty((d, d)))
 
 
 @kernel
-def due_o(counts, design, rule):
+def due_o(counts: Integers, design: Design, rule: Rule) -> bool:
     """V has grown since theta_o was computed, and a call is left."""
     return counts[CALLS_O] < rule.most_o and grown(design.gram, design.gram_o)
 
 
 @kernel
-def due_tau(counts, design, rule):
+def due_tau(counts: Integers, design: Design, rule: Rule) -> bool:
     """Criterion II, and a call is left."""
     return counts[CALLS_TAU] < rule.most_tau and grown(design.hessian, design.hessian_tau)
 
 
 @kernel
-def release_gradient(data, count, explored, theta, link, cell, noise, out):
-    """out = noise + sum of (mu(<x, theta>) - r) x over the data in T_o (explored = 1) or outside it (0). RELEASED: all
-    that the descent sees of the data. With cell > 0 each gradient is rounded to whole cells and noise is whole numbers:
-    sums of floats that are whole numbers below 2^53 are exact, in any order."""
+def gradients(data: Data, count: int, explored: int, theta: Array, link: Code, cell: float) -> Raw:
+    """The sum of (mu(<x, theta>) - r) x over the data in T_o (explored = 1) or outside it (0). With cell > 0 each
+    gradient is rounded to whole cells: sums of floats that are whole numbers below 2^53 are exact, in any order."""
     d = theta.size
-    out[:] = noise
+    out = Raw(np.zeros(d))
     for s in range(count):
         if data.explored[s] == explored:
             z = 0.0
@@ -202,12 +211,24 @@ def release_gradient(data, count, explored, theta, link, cell, noise, out):
             else:
                 for i in range(d):
                     out[i] += residual * data.x[s, i]
-    if cell > 0.0:
-        out *= cell
+    return out
 
 
 @kernel
-def into_ball(theta, radius):
+def descent_step(
+    theta: Array, released: Released, rate: float, shrink: float, explored: int, rule: Rule, design: Design, axes: Axes
+) -> None:
+    """theta <- project(theta - rate (released + shrink theta)). T_o (explored = 1): on |theta| <= S. Others: on
+    |theta - theta_o|_V <= explore, then on |theta| <= S."""
+    for i in range(theta.size):
+        theta[i] -= rate * (released[i] + shrink * theta[i])
+    if explored == 0:
+        into_ellipsoid(theta, design.theta_o, axes.values, axes.vectors, rule.explore)
+    into_ball(theta, rule.radius)
+
+
+@kernel
+def into_ball(theta: Array, radius: float) -> None:
     """The nearest point with |theta| <= radius, in place."""
     norm = math.sqrt(np.dot(theta, theta))
     if norm > radius:
@@ -215,7 +236,7 @@ def into_ball(theta, radius):
 
 
 @kernel
-def into_ellipsoid(theta, centre, values, axes, radius):
+def into_ellipsoid(theta: Array, centre: Array, values: Array, axes: Array, radius: float) -> None:
     """The nearest point with |theta - centre|_V <= radius, V = axes diag(values) axes', in place: along axis k the
     offset y_k becomes y_k / (1 + m values_k), where m >= 0 makes the norm equal to the radius (by bisection)."""
     offset = np.dot(axes.T, theta - centre)
@@ -232,32 +253,28 @@ def into_ellipsoid(theta, centre, values, axes, radius):
 
 
 @kernel
-def descend(data, count, explored, noise, rule, design, out):
+def descend(data: Data, count: int, explored: int, noise: Array, rule: Rule, design: Design, out: Array) -> None:
     """out <- the average of the iterates of projected gradient descent from `out`, as many as rows of noise:
-    theta <- project(theta - rate (sum of gradients + shrink theta + noise)), rate = step / (shrink + L), with L the
-    largest eigenvalue of the released matrix that stands for the curvature: slope V for T_o, e H for the others.
-    T_o: project on |theta| <= S. Others: on |theta - theta_o|_V <= explore, then on |theta| <= S."""
+    rate = step / (shrink + L), with L the largest eigenvalue of the released matrix that stands for the curvature:
+    slope V for T_o, e H for the others."""
     d = out.size
-    sums, theta, average = np.empty(d), out.copy(), np.zeros(d)
-    values, axes = np.linalg.eigh(design.gram)
+    theta, average = out.copy(), np.zeros(d)
+    values, vectors = np.linalg.eigh(design.gram)
     shrink, smooth = rule.shrink_o, rule.slope * values[d - 1]
     if explored == 0:
         shrink, smooth = rule.shrink_tau, math.e * np.linalg.eigvalsh(design.hessian)[d - 1]
     rate = rule.step / (shrink + smooth)
     into_ball(theta, rule.radius)
     for n in range(noise.shape[0]):
-        release_gradient(data, count, explored, theta, rule.link, rule.cell, noise[n], sums)
-        for i in range(d):
-            theta[i] -= rate * (sums[i] + shrink * theta[i])
-        if explored == 0:
-            into_ellipsoid(theta, design.theta_o, values, axes, rule.explore)
-        into_ball(theta, rule.radius)
+        total = gradients(data, count, explored, theta, rule.link, rule.cell)
+        released = with_noise(total, noise[n], rule.cell)
+        descent_step(theta, released, rate, shrink, explored, rule, design, Axes(values, vectors))
         average += theta / noise.shape[0]
     out[:] = average
 
 
 @kernel
-def compute_o(state, noise, rule):
+def compute_o(state: RareState, noise: Array, rule: Rule) -> None:
     """theta_o from the users in T_o."""
     counts, _, design, data = state
     descend(data, counts[DATA], 1, noise, rule, design, design.theta_o)
@@ -266,7 +283,7 @@ def compute_o(state, noise, rule):
 
 
 @kernel
-def compute_tau(state, noise, rule):
+def compute_tau(state: RareState, noise: Array, rule: Rule) -> None:
     """theta_tau from the others."""
     counts, _, design, data = state
     descend(data, counts[DATA], 0, noise, rule, design, design.theta_tau)

@@ -1,11 +1,14 @@
 """Whole blocks of rounds of the rarely switching bandit, made of the steps in `kernels.rare`."""
 
 import numpy as np
+from numpy.random import Generator
 
 from tacit.bandits.joint.glm_rare_kernel import (
     BOUNDARY,
     CALLS_O,
     CHOICES,
+    RareState,
+    Rule,
     add_design,
     compute_o,
     compute_tau,
@@ -16,13 +19,15 @@ from tacit.bandits.joint.glm_rare_kernel import (
     redesign,
     uncertain,
 )
+from tacit.data import Array
+from tacit.kernels.block import Block
 from tacit.kernels.compile import inlined, kernel
 from tacit.kernels.continual import draw_rows, simulate_step
 from tacit.kernels.rounds import outcome
 
 
 @inlined
-def drawn(rng, law, iterations, d):
+def drawn(rng: Generator, law: Array, iterations: int, d: int) -> Array:
     """Fresh noise for one call of the optimiser."""
     noise = np.empty((iterations, d))
     draw_rows(rng, law, noise)
@@ -30,7 +35,16 @@ def drawn(rng, law, iterations, d):
 
 
 @kernel
-def rare_rounds(rng, block, state, rule, law, law_o, law_tau, iterations):
+def rare_rounds(
+    rng: Generator,
+    block: Block,
+    state: RareState,
+    rule: Rule,
+    law: Array,
+    law_o: Array,
+    law_tau: Array,
+    iterations: int,
+) -> None:
     """JointGLMRare: law, law_o, law_tau of the noise of the matrices and of the gradients for theta_o and theta_tau.
     Changes state and the block's out arrays."""
     counts, prefix, design, data = state

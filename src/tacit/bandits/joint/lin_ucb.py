@@ -13,7 +13,7 @@ from tacit.bandits.base import Bandit, Index
 from tacit.bandits.joint import lin_ucb_published as published
 from tacit.bandits.joint.lin_ucb_kernel import JointState, joint_rounds
 from tacit.bandits.lock import shown
-from tacit.checks import Array
+from tacit.data import Array
 from tacit.errors import NotSecure
 from tacit.kernels.block import Block
 from tacit.kernels.formulas import add_linear

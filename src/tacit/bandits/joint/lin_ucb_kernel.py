@@ -1,7 +1,11 @@
 """JointLinUCB: its state and whole blocks of rounds."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from numpy.random import Generator
+
+from tacit.data import Array, Integers
+from tacit.kernels.block import Block
 from tacit.kernels.compile import kernel
 from tacit.kernels.continual import PrefixState, simulate_step
 from tacit.kernels.formulas import add_linear
@@ -12,13 +16,24 @@ from tacit.kernels.rounds import BOUNDARY, CHOICES, next_boundary, outcome
 class JointState(NamedTuple):
     """Linear UCB under continual release."""
 
-    counts: Any  # int64[2]: choices, the choice count at which the open step closes
+    counts: Integers  # (2,): choices, the choice count at which the open step closes
     prefix: PrefixState
     estimate: Estimate
 
 
 @kernel
-def joint_rounds(rng, block, state, law, schedule, bounds, scale, shift, width, drift):
+def joint_rounds(
+    rng: Generator,
+    block: Block,
+    state: JointState,
+    law: Array,
+    schedule: Array,
+    bounds: Array,
+    scale: float,
+    shift: float,
+    width: Array,
+    drift: float,
+) -> None:
     """JointLinUCB: law = (kind, scale, dof) of the noise, schedule = (first, growth), bounds = rewards' (low, high).
     Changes state and the block's out arrays."""
     counts, prefix, estimate = state

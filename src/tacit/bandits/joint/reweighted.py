@@ -14,7 +14,7 @@ from tacit.bandits import epochs, spanner
 from tacit.bandits.base import Bandit, Index
 from tacit.bandits.lock import shown
 from tacit.bandits.references import plain
-from tacit.checks import Array
+from tacit.data import Array
 from tacit.errors import NotSecure
 from tacit.kernels.batched import CLOSED, SEEN, BatchState
 from tacit.kernels.block import Block

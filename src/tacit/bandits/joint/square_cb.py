@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from tacit.bandits import epochs
 from tacit.bandits.square_cb import EPOCH, SquareCB
-from tacit.checks import Array
+from tacit.data import Array, Raw
 from tacit.kernels.block import Block
 from tacit.kernels.rounds import BOUNDARY, CHOICES
 from tacit.kernels.squarecb import SquareState, gradient_step, square_rounds
@@ -57,7 +57,7 @@ class JointSquareCB(SquareCB):
         while state.counts[CHOICES] >= state.counts[BOUNDARY]:
             step = float(state.numbers[1])
             release = self._releases()[0]
-            state.played[:] = step * with_noise(state.theta / step, release.sigma, release.grid, self.source)
+            state.played[:] = step * with_noise(Raw(state.theta / step), release.sigma, release.grid, self.source)
             state.numbers[0] = self.greed / self._journey(int(state.counts[EPOCH]))[1]
             state.counts[EPOCH] += 1
             self._open(state)

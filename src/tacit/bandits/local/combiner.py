@@ -8,7 +8,7 @@ import numpy as np
 from tacit import checks
 from tacit.bandits.local.online import LocalPairs
 from tacit.bandits.local.online_kernel import Base
-from tacit.checks import Array
+from tacit.data import Array
 
 
 @dataclass(kw_only=True, eq=False)

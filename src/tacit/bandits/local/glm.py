@@ -9,7 +9,7 @@ from tacit import checks
 from tacit.bandits.local.linear_kernel import LocalGradientState, gradient_step, local_gradient_rounds
 from tacit.bandits.local.server import LocalServer
 from tacit.bandits.server import numbers
-from tacit.checks import Array
+from tacit.data import Array
 from tacit.kernels.block import Block
 from tacit.mechanisms import local
 

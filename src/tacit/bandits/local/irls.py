@@ -20,7 +20,7 @@ from tacit.bandits.local.irls_kernel import (
 from tacit.bandits.local.irls_kernel import public_report as to_report
 from tacit.bandits.local.server import LocalServer
 from tacit.bandits.server import numbers
-from tacit.checks import Array
+from tacit.data import Array
 from tacit.errors import BadReport
 from tacit.kernels.block import Block
 from tacit.kernels.rounds import CHOICES, next_boundary

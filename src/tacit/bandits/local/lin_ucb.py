@@ -19,7 +19,7 @@ from tacit.bandits.local.linear_kernel import (
 from tacit.bandits.local.online import CALIBRATIONS
 from tacit.bandits.local.server import LocalServer
 from tacit.bandits.server import numbers
-from tacit.checks import Array
+from tacit.data import Array
 from tacit.kernels.block import Block
 from tacit.kernels.rounds import CHOICES
 from tacit.mechanisms import local

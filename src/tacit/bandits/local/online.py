@@ -23,7 +23,7 @@ from tacit.bandits.local.online_kernel import (
 )
 from tacit.bandits.local.server import LocalServer
 from tacit.bandits.server import numbers
-from tacit.checks import Array
+from tacit.data import Array
 from tacit.kernels.block import Block
 from tacit.mechanisms import local
 from tacit.mechanisms.randomizers import Lattice, Open, Randomizer

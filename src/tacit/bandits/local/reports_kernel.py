@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tacit.data import Released
 from tacit.kernels.batched import draw as draw_arm
 from tacit.kernels.compile import inlined, kernel
 from tacit.kernels.formulas import link_mean, link_slope
@@ -20,7 +21,7 @@ class ReportState(NamedTuple):
     """All of it is public: sums of reports, and what follows from them."""
 
     counts: Any  # int64[4]: choices, the choice count at which the stage closes, stages closed, epochs closed
-    open: Any  # the sum of the open stage's reports; only the first `stage` numbers are in use
+    open: Released  # the sum of the open stage's reports; only the first `stage` numbers are in use
     stage: Any  # float64[6]: kind, size, sigma, tightness, scale, outer scale
     matrix: Any  # (d, d): U
     half: Any  # (d, d): U^1/2

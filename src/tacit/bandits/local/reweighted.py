@@ -11,12 +11,12 @@ from tacit import checks
 from tacit.bandits import epochs, spanner
 from tacit.bandits.base import Bandit, Index
 from tacit.bandits.local.reports_kernel import CLOSING, GRADIENT, GRAM, ReportState, add_report, report_rounds
-from tacit.checks import Array
+from tacit.data import Array
 from tacit.kernels.block import Block
 from tacit.kernels.matrices import root
 from tacit.kernels.rounds import BOUNDARY, CHOICES
 from tacit.kernels.spanner import in_units
-from tacit.mechanisms.queries import Queries
+from tacit.mechanisms.queries import Queries, mean_of_reports, nothing_released
 from tacit.privacy.budget import Budget
 from tacit.privacy.certificate import Certificate, joint_certificate
 from tacit.privacy.noise import Secure, generator_of
@@ -78,7 +78,7 @@ class LocalReweighted(Bandit):
         size, d = len(self._ends), self.dim
         state = ReportState(
             np.zeros(4, np.int64),
-            np.zeros(self._contribution.size),
+            nothing_released(self._contribution.size),
             np.zeros(6),
             np.eye(d),
             np.eye(d),
@@ -121,7 +121,7 @@ class LocalReweighted(Bandit):
         length, dim = epochs.length(self._ends, epoch), self.dim
         people, std = self._asked.people(stage, length), self._asked.std(stage, length)
         kind, size = int(state.stage[0]), int(state.stage[1])
-        mean = state.open[:size] / people
+        mean = mean_of_reports(state.open, size, people)
         if kind == GRAM:
             state.ridge[0] = reweighted.noise_ridge(std, dim, people)
             state.matrix[:] = reweighted.spectral_step(state.matrix, mean, float(state.ridge[0]))
@@ -138,7 +138,7 @@ class LocalReweighted(Bandit):
         fit = reweighted.close(
             normalisation,
             state.point.copy(),
-            *reweighted.parts(mean / tightness, dim, scale, outer_scale),
+            *reweighted.parts(mean, dim, tightness=tightness, scale=scale, outer_scale=outer_scale),
             stds=(std / tightness / scale, std / tightness),
             radius=self._contribution.radius,
             offset=self._contribution.radius,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tacit.bandits.server import Server
-from tacit.checks import Array
+from tacit.data import Array
 from tacit.errors import BadReport, BudgetExceeded, DuplicateReport, WrongBatch
 from tacit.mechanisms import local, randomizers
 from tacit.mechanisms.randomizers import Cap, Coin, Lattice, Randomizer

@@ -7,7 +7,7 @@ import numpy as np
 
 from tacit.bandits import epochs
 from tacit.bandits.square_cb import EPOCH, SquareCB
-from tacit.checks import Array
+from tacit.data import Array
 from tacit.kernels.block import Block
 from tacit.kernels.rounds import BOUNDARY, CHOICES
 from tacit.kernels.squarecb import SquareState, add_gradient, square_rounds

@@ -10,7 +10,7 @@ from numpy.random import Generator, default_rng
 from tacit import checks
 from tacit.bandits.base import Bandit, Index
 from tacit.bandits.references import plain
-from tacit.checks import Array
+from tacit.data import Array
 from tacit.kernels.batched import (
     CLOSED,
     BatchState,

@@ -8,7 +8,7 @@ import numpy as np
 from tacit.bandits.base import Bandit, Index
 from tacit.bandits.references import plain
 from tacit.bandits.references.glm_ucb_kernel import MeanState, mean_learn, mean_rounds, mean_rows
-from tacit.checks import Array
+from tacit.data import Array
 from tacit.kernels.block import Block
 from tacit.privacy.certificate import Certificate, plain_certificate
 

@@ -9,7 +9,7 @@ from tacit import checks
 from tacit.bandits import ridge
 from tacit.bandits.base import Bandit, Index
 from tacit.bandits.references.lin_ucb_kernel import LinearState, linear_rounds
-from tacit.checks import Array
+from tacit.data import Array
 from tacit.kernels.block import Block
 from tacit.kernels.linear import rank_one
 from tacit.privacy.certificate import Certificate, plain_certificate

@@ -10,7 +10,7 @@ from numpy.random import Generator, default_rng
 
 from tacit.bandits.base import Bandit, Index
 from tacit.bandits.references import plain
-from tacit.checks import Array
+from tacit.data import Array
 from tacit.kernels.block import Block
 from tacit.kernels.mle import MLEState, laplace_rounds, laplace_rows, record
 from tacit.privacy.certificate import Certificate, plain_certificate

@@ -7,7 +7,7 @@ import numpy as np
 
 from tacit.bandits.base import Bandit, Index
 from tacit.bandits.references import plain
-from tacit.checks import Array
+from tacit.data import Array
 from tacit.kernels.block import Block
 from tacit.kernels.linear import optimistic_rows
 from tacit.kernels.mle import MLEState, mle_rounds, record

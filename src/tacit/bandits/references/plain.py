@@ -6,7 +6,7 @@ import numpy as np
 
 from tacit import checks
 from tacit.bandits.base import Bandit, Index
-from tacit.checks import Array
+from tacit.data import Array
 from tacit.kernels.linear import Estimate
 from tacit.kernels.mle import MLEState
 from tacit.model import links

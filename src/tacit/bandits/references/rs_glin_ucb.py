@@ -9,7 +9,7 @@ from tacit import checks
 from tacit.bandits.base import Bandit, Index
 from tacit.bandits.references import plain
 from tacit.bandits.references.rs_glin_ucb_kernel import SWITCHES, WARM, RareState, rare_learn, rare_rounds, rare_rows
-from tacit.checks import Array
+from tacit.data import Array
 from tacit.kernels.block import Block
 from tacit.privacy.certificate import Certificate, plain_certificate
 

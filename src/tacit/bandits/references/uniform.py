@@ -10,7 +10,7 @@ from tacit import checks
 from tacit.bandits.base import Bandit, Index
 from tacit.bandits.references import plain
 from tacit.bandits.references.uniform_kernel import UniformState, uniform_rounds, uniform_rows
-from tacit.checks import Array
+from tacit.data import Array
 from tacit.kernels.block import Block
 from tacit.privacy.certificate import Certificate, plain_certificate
 

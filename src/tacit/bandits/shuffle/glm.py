@@ -13,7 +13,7 @@ from tacit.bandits import epochs
 from tacit.bandits.base import Bandit, Index
 from tacit.bandits.references import plain
 from tacit.bandits.shuffle.glm_kernel import shuffle_glm_close, shuffle_glm_rounds
-from tacit.checks import Array
+from tacit.data import Array
 from tacit.kernels.batched import BatchState, batch_learn, batch_rows, batch_weights
 from tacit.kernels.block import Block
 from tacit.kernels.rounds import BOUNDARY, CHOICES

@@ -10,7 +10,7 @@ from tacit import checks
 from tacit.bandits import irls
 from tacit.bandits.shuffle.lin_ucb_kernel import linear_fit, shuffle_linear_rounds
 from tacit.bandits.shuffle.server import Shuffled
-from tacit.checks import Array
+from tacit.data import Array
 from tacit.errors import NotSecure
 from tacit.kernels.block import Block
 from tacit.kernels.shuffle import OpenBatch, ShuffleState, close_batch

@@ -18,7 +18,7 @@ from tacit.bandits.shuffle.newton_kernel import (
     optimists,
 )
 from tacit.bandits.shuffle.server import Shuffled
-from tacit.checks import Array
+from tacit.data import Array
 from tacit.kernels.block import Block
 from tacit.kernels.shuffle import OpenBatch, ShuffleState
 from tacit.model.glm import GLMContribution, balanced_curvature

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tacit.bandits.server import Server, numbers
-from tacit.checks import Array
+from tacit.data import Array
 from tacit.errors import BatchTooSmall
 from tacit.kernels.shuffle import BATCH, OpenBatch
 from tacit.mechanisms.shuffle.calibration import Plan

@@ -46,7 +46,7 @@ import numpy as np
 from scipy.special import log_ndtr
 
 from tacit import checks
-from tacit.checks import Array
+from tacit.data import Array
 from tacit.privacy import gaussian
 from tacit.privacy.budget import Budget
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.random import SeedSequence, default_rng
 
 from tacit.bandits import LinUCB
-from tacit.checks import Array
+from tacit.data import Array
 from tacit.environments import tail
 from tacit.experiments import figure
 from tacit.experiments.result import Result

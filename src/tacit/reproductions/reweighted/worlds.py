@@ -7,7 +7,7 @@ from numpy.random import Generator
 from scipy import sparse
 from scipy.special import expit
 
-from tacit.checks import Array
+from tacit.data import Array
 
 DIM = 5
 RARE = 0.01  # lambda of Proposition 3.1's covariates

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tacit.bandits import JointLinUCB
-from tacit.checks import Array
+from tacit.data import Array
 from tacit.environments import gap
 from tacit.experiments import figure
 from tacit.experiments.result import Result

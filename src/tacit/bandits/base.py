@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn, Self
+from typing import Any, NamedTuple, NoReturn, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,7 @@ from tacit import checks
 from tacit.bandits import storage
 from tacit.bandits.lock import Turn, in_turn
 from tacit.bandits.persons import Person, Persons
-from tacit.data import Array
+from tacit.data import Array, Integers
 from tacit.errors import BadState, HorizonReached, PersonLimit, UnknownChoice
 from tacit.kernels.block import Block
 from tacit.kernels.rounds import CHOICES
@@ -67,6 +67,14 @@ class Tickets(NamedTuple):
     features: Array
 
 
+class State(Protocol):
+    """A NamedTuple of arrays, whose `counts` starts with the choices so far. A bandit's own class says which fields are
+    Raw and which Released."""
+
+    @property
+    def counts(self) -> Integers: ...
+
+
 @dataclass(kw_only=True, eq=False)
 class Bandit(ABC):
     """What all bandits share. The fields of a subclass are its settings, never data.
@@ -79,7 +87,7 @@ class Bandit(ABC):
     rewards: tuple[float, float] = (-math.inf, math.inf)
     pending: int = 100_000
     durable: str | Path | None = None
-    _state: Any = field(init=False, repr=False)  # RAW: no public accessor
+    _state: State = field(init=False, repr=False)  # raw data: no public accessor
     _tickets: Tickets = field(init=False, repr=False)
     _persons: Persons = field(init=False, repr=False)  # RAW
     _file: storage.File = field(init=False, repr=False)
@@ -101,8 +109,8 @@ class Bandit(ABC):
     # what an algorithm defines
 
     @abstractmethod
-    def init(self) -> Any:
-        """The state before the first round: a NamedTuple of arrays whose `counts` starts with the choices so far."""
+    def init(self) -> State:
+        """The state before the first round."""
 
     @abstractmethod
     def _advance(self) -> None:

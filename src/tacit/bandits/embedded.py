@@ -1,7 +1,7 @@
 """Both halves of a shuffle or local bandit in one process, behind the face of the joint bandits."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn, Self
 
@@ -28,6 +28,7 @@ class Embedded(Bandit):
     the guarantee of the server holds against those who see only what the server sees."""
 
     server: Server
+    _state: EmbeddedState = field(init=False, repr=False)
 
     def __init__(self, server: Server, *, pending: int = 100_000) -> None:
         if not isinstance(server, Server):

@@ -39,6 +39,7 @@ class SquareCB(Bandit):
     link: str = "identity"
     source: Any = field(default_factory=Secure)
     policy: Any = field(default=None, repr=False)  # a Generator; by default fresh, seeded by the operating system
+    _state: SquareState = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         self._link = epochs.check(self)

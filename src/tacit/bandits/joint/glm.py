@@ -71,6 +71,7 @@ class JointGLM(Bandit):
     max_rounds_per_person: int | None = None
     source: Any = field(default_factory=Secure)
     policy: Generator | None = field(default=None, repr=False)
+    _state: GLMState = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         settings.check(self)

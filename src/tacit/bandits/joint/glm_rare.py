@@ -106,6 +106,7 @@ class JointGLMRare(Bandit):
     kappa_star: float | None = None
     max_rounds_per_person: int | None = None
     source: Any = field(default_factory=Secure)
+    _state: RareState = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         settings.check(self)

@@ -80,6 +80,7 @@ class JointLinUCB(Bandit):
     growth: float = 1.1
     max_rounds_per_person: int | None = None
     source: Any = field(default_factory=Secure)
+    _state: JointState = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         settings.check(self)

@@ -63,6 +63,7 @@ class JointReweighted(Bandit):
     schedule: str = "practical"
     source: Any = field(default_factory=Secure)
     policy: Any = field(default=None, repr=False)  # a Generator; by default fresh, seeded by the operating system
+    _state: BatchState = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         self._link = epochs.check(self)

@@ -1,6 +1,6 @@
 """Generalised linear bandits under local privacy by stochastic gradient descent."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,7 @@ class LocalGLM(LocalServer):
 
     randomizer: str = "hemisphere"
     curvature: float = 0.02
+    _state: LocalGradientState = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -69,6 +69,7 @@ class LocalIRLS(LocalServer):
     discount: float = 1.0
     blend: float = 0.6
     tuning: Tuning = field(default_factory=Tuning)
+    _state: LocalState = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -1,7 +1,7 @@
 """LinUCB under local privacy: noise on every user's x x' and y x."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -43,6 +43,7 @@ class LocalLinUCB(LocalServer):
     width_scale: float = 1.0
     calibration: str = "exact"
     growth: float = 1.02
+    _state: LocalLinearState = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()

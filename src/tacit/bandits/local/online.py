@@ -2,7 +2,7 @@
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -45,6 +45,7 @@ class LocalPairs(LocalServer):
     calibration: str = "exact"
     failure: float | None = None
     width_scale: float = 0.0
+    _state: OnlineState = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -54,6 +54,7 @@ class LocalReweighted(Bandit):
     factor: float = spanner.FACTOR
     source: Any = field(default_factory=Secure)
     policy: Generator = field(default_factory=default_rng, repr=False)
+    _state: ReportState = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         self._link = epochs.check(self)

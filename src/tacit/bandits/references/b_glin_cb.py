@@ -49,6 +49,7 @@ class BGLinCB(Bandit):
     constants: str = "code"
     batches: int | None = None
     policy: Generator = field(default_factory=default_rng, repr=False)
+    _state: BatchState = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         self._link = plain.check(self)

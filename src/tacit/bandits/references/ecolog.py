@@ -1,6 +1,6 @@
 """ECOLog (Faury et al. 2022): logistic bandits, as good as batch regression at constant cost a round."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -31,6 +31,7 @@ class ECOLog(Bandit):
     failure: float | None = None
     width_scale: float = 1.0
     ridge: float = 10.0
+    _state: ECOState = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         link = plain.check(self, horizon=False)

@@ -1,7 +1,7 @@
 """GLM-UCB (Filippi et al. 2010)."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -33,6 +33,7 @@ class GLMUCB(Bandit):
     failure: float | None = None
     width_scale: float = 1.0
     oracle_kappa: float | None = None
+    _state: MeanState = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         self._link = plain.check(self)

@@ -1,6 +1,6 @@
 """GLOC (Jun et al. 2017)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -34,6 +34,7 @@ class GLOC(Bandit):
     width_scale: float = 1.0
     oracle_kappa: float | None = None
     index: str = "paper"
+    _state: GLOCState = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         self._link = plain.check(self, horizon=False)

@@ -1,7 +1,7 @@
 """LinUCB without privacy: the reference for linear rewards."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -30,6 +30,7 @@ class LinUCB(Bandit):
     subgaussian: float = 1.0
     failure: float | None = None
     width_scale: float = 1.0
+    _state: LinearState = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         checks.positive_int(dim=self.dim)

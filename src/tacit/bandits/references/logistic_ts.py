@@ -35,6 +35,7 @@ class LogisticTS(Bandit):
     width_scale: float = 1.0
     growth: float = 1.05
     policy: Generator = field(default_factory=default_rng, repr=False)
+    _state: MLEState = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         self._link = plain.check(self)

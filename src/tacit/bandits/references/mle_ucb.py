@@ -1,7 +1,7 @@
 """Maximum likelihood and a small bonus: the best non-private reference."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -30,6 +30,7 @@ class MLEUCB(Bandit):
     rewards: tuple[float, float] = (0.0, 1.0)
     width_scale: float = 2.0
     growth: float = 1.05
+    _state: MLEState = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         self._link = plain.check(self)

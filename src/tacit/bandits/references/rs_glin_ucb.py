@@ -1,7 +1,7 @@
 """RS-GLinUCB (Sawarni et al. 2024): generalised linear bandits that switch rarely."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -39,6 +39,7 @@ class RSGLinUCB(Bandit):
     oracle_kappa: float | None = None
     constants: str = "code"
     average: bool = False
+    _state: RareState = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         self._link = plain.check(self)

@@ -25,6 +25,7 @@ class Uniform(Bandit):
     """
 
     policy: Generator = field(default_factory=default_rng, repr=False)
+    _state: UniformState = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.horizon is not None:

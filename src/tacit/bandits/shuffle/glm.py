@@ -63,6 +63,7 @@ class ShuffleGLM(Bandit):
     batches: int | None = None
     source: Any = field(default_factory=Secure)
     policy: Generator = field(default_factory=default_rng, repr=False)
+    _state: BatchState = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         settings.check(self)

@@ -1,7 +1,7 @@
 """LinUCB under shuffle privacy: batches of equal length, shuffled sums of x x' and y x."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -48,6 +48,7 @@ class ShuffleLinUCB(Shuffled):
     subgaussian: float | None = None
     failure: float | None = None
     width_scale: float = 1.0
+    _state: ShuffleState = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()

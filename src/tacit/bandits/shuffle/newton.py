@@ -1,7 +1,7 @@
 """Our own: generalised linear bandits under shuffle privacy, one message per user and one shuffle round per batch."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -53,6 +53,7 @@ class ShuffleNewton(Shuffled):
     growth: float = 1.5
     explore: str = "thompson"
     width: float | None = None
+    _state: ShuffleState = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()

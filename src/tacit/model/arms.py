@@ -1,4 +1,4 @@
-"""Arm sets, checked once, C-contiguous float64."""
+"""Arm sets, checked once, C-contiguous float64: by bandits and devices alike, so numpy alone is needed."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple

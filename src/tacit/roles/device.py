@@ -6,16 +6,18 @@ A report is made once for each choice and kept with it: a retry sends the same b
 import functools
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from tacit.model import arms as arm_sets
+from tacit.model.arms import Arms
+
 Array = npt.NDArray[np.float64]
 LINKS = ("identity", "logistic", "probit")
-TOLERANCE = 1e-6  # on the norm of an arm, for rounding in single precision; what is sent is clipped to 1
 TINY = 1e-150  # features of a smaller norm contribute nothing: below, x / |x| could come out longer than 1
 
 
@@ -57,21 +59,13 @@ class Device(ABC):
         """The probability that `pick` returns `index`: 1 where nothing is drawn."""
         return 1.0
 
-    def choose(
-        self, arms: npt.ArrayLike | Mapping[str, npt.ArrayLike], *, available: npt.ArrayLike | None = None
-    ) -> Picked:
+    def choose(self, arms: Arms, *, available: npt.ArrayLike | None = None) -> Picked:
         """The arm for this user. `arms`: (K, d) numbers of norm at most 1, or a mapping name -> features."""
-        names = tuple(arms) if isinstance(arms, Mapping) else None
-        features = check_arms(list(arms.values()) if isinstance(arms, Mapping) else arms, self.dim)
-        index = np.arange(len(features))
-        if available is not None:
-            mask = np.asarray(available)
-            if mask.dtype != np.bool_ or mask.shape != (len(features),) or not mask.any():
-                raise ValueError(f"Expected a mask of {len(features)} booleans with at least one true, got another.")
-            index = np.flatnonzero(mask)
-        offered = np.ascontiguousarray(features[index])
+        features, names = arm_sets.check(arms, self.dim)
+        index = arm_sets.check_mask(available, len(features))
+        offered = features if index is None else features[index]
         picked = self.pick(offered)
-        chosen = int(index[picked])
+        chosen = picked if index is None else int(index[picked])
         propensity = functools.partial(self.chance, offered, picked)
         return Picked(chosen, names[chosen] if names else None, features[chosen].copy(), propensity)
 
@@ -92,21 +86,6 @@ class Device(ABC):
         """A reward in units of the link: [0, 1] for logistic and probit."""
         low, high = self.rewards
         return reward if self.link == "identity" else (reward - low) / (high - low)
-
-
-def check_arms(arms: object, dim: int) -> Array:
-    """(K, d) finite numbers, rows of norm at most 1, or ValueError: never the value of a feature in the message."""
-    try:
-        features = np.ascontiguousarray(arms, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise ValueError("Expected arms to be numbers in rows of equal length.") from None
-    if features.ndim != 2 or features.shape[1] != dim or not len(features):
-        raise ValueError(f"Expected arms of shape (K, {dim}) with at least one arm, got {features.shape}.")
-    if not np.isfinite(features).all():
-        raise ValueError("Expected finite features, got NaN or infinity.")
-    if not (np.einsum("kd,kd->k", features, features) <= (1 + TOLERANCE) ** 2).all():
-        raise ValueError("Expected arms of Euclidean norm at most 1, got a larger one: divide all by a public bound.")
-    return features
 
 
 def reward_problem(reward: object, rewards: tuple[float, float]) -> str | None:

@@ -29,7 +29,9 @@ for _function in (
 
 @overload(links.kind)
 def _kind(code):
-    return (lambda code: links.TABLE) if isinstance(code, types.BaseTuple) else (lambda code: code)
+    if isinstance(code, types.BaseTuple):
+        return lambda code: links.TABLE
+    return lambda code: code if code != links.TABLE else links.NONE
 
 
 @overload(links.table_mean, strict=False)

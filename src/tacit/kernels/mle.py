@@ -13,7 +13,7 @@ from tacit.kernels.formulas import link_mean, link_slope
 from tacit.kernels.linalg import cholesky, grow, invert
 from tacit.kernels.linear import Estimate, optimistic
 from tacit.kernels.rounds import BOUNDARY, CHOICES, outcome
-from tacit.model.links import IDENTITY, LOGISTIC, PROBIT
+from tacit.model.links import IDENTITY, LOGISTIC, PROBIT, UNKNOWN
 
 OBSERVED = 2
 STEPS = 50  # of Newton, at most
@@ -42,6 +42,8 @@ def loss(link, z, r, likelihood):
                 max(link_mean(link, -z), 1e-300)
             )
         return z * link_mean(link, z) + link_slope(link, z) - r * z
+    if link != IDENTITY:
+        raise ValueError(UNKNOWN)
     return 0.5 * z * z - r * z
 
 

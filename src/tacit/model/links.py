@@ -14,7 +14,8 @@ import numpy as np
 from tacit import checks
 from tacit.data import Array
 
-IDENTITY, LOGISTIC, PROBIT, TABLE = 0, 1, 2, 3
+IDENTITY, LOGISTIC, PROBIT, TABLE, NONE = 0, 1, 2, 3, -1
+UNKNOWN = "Expected the number of a link or its table, got another number."
 
 
 class LinkTable(NamedTuple):
@@ -30,8 +31,10 @@ Code = int | LinkTable
 
 
 def kind(code: Code) -> int:
-    """The number of a link, TABLE for a table."""
-    return TABLE if isinstance(code, tuple) else code
+    """The number of a link, TABLE for a table; that number without a table is no link."""
+    if isinstance(code, tuple):
+        return TABLE
+    return code if code != TABLE else NONE
 
 
 def mean(code: Code, z: float) -> float:
@@ -46,6 +49,8 @@ def mean(code: Code, z: float) -> float:
         return e / (1.0 + e)
     if number == PROBIT:
         return 0.5 * math.erfc(-z / math.sqrt(2.0))
+    if number != IDENTITY:
+        raise ValueError(UNKNOWN)
     return z
 
 
@@ -59,6 +64,8 @@ def slope(code: Code, z: float) -> float:
         return e / (1.0 + e) ** 2
     if number == PROBIT:
         return math.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi)
+    if number != IDENTITY:
+        raise ValueError(UNKNOWN)
     return 1.0
 
 

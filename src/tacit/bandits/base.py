@@ -121,6 +121,11 @@ class Bandit(ABC):
         """The arms for (n, K, d) users at the present state."""
 
     @abstractmethod
+    def _propensity(self, features: Array, index: int) -> Callable[[], float]:
+        """What computes the probability of `index`, which `_pick` chose among (K, d) arms, at the present state.
+        `certain` where nothing is drawn."""
+
+    @abstractmethod
     def _learn(self, x: Array, reward: float) -> None:
         """Add one user's datum, checked, to the open step."""
 
@@ -132,10 +137,6 @@ class Bandit(ABC):
     @abstractmethod
     def privacy(self) -> Certificate:
         """The claim, and what it rests on."""
-
-    def _propensity(self, features: Array, index: int) -> Callable[[], float]:
-        """What computes the probability of that one of (K, d) arms at the present state: 1 where nothing is drawn."""
-        return lambda: 1.0
 
     def _plan_numbers(self) -> list[float]:
         """What the noise in a saved state was drawn with; a state that does not match is not loaded."""
@@ -349,3 +350,8 @@ class Bandit(ABC):
         if self._tickets.ids[slot] != ticket:
             raise UnknownChoice("Expected one reward for each choice, got a second one or one for a refused row.")
         return slot
+
+
+def certain(bandit: Bandit, features: Array, index: int) -> Callable[[], float]:
+    """The propensity of a bandit that draws nothing: what it picked it would pick again."""
+    return lambda: 1.0

@@ -55,9 +55,9 @@ class Device(ABC):
         """A fresh randomized report of the arm played and its reward, both checked; None: a reward that never came,
         whose report is noise alone."""
 
+    @abstractmethod
     def chance(self, features: Array, index: int) -> float:
-        """The probability that `pick` returns `index`: 1 where nothing is drawn."""
-        return 1.0
+        """The probability with which `pick` returns `index` among (K, d) arms."""
 
     def choose(self, arms: Arms, *, available: npt.ArrayLike | None = None) -> Picked:
         """The arm for this user. `arms`: (K, d) numbers of norm at most 1, or a mapping name -> features."""

@@ -123,7 +123,7 @@ class Client(Device):
             targets = draws if self._policy["random"] else self._theta + draws
             hits = np.argmax(targets[:, : self.dim] @ features.T, axis=1) == index
             return (int(np.count_nonzero(hits)) + 1) / 4097
-        return 1.0
+        return float(self.pick(features) == index)
 
     def _target(self) -> Array:
         if self._policy["name"] != "thompson":

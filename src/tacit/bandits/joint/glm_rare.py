@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tacit import checks
-from tacit.bandits.base import Bandit, Index, Tickets
+from tacit.bandits.base import Bandit, Index, Tickets, certain
 from tacit.bandits.joint.glm_rare_kernel import (
     BOUNDARY,
     CALLS_O,
@@ -268,6 +268,8 @@ class JointGLMRare(Bandit):
                     self._recompute_tau()
                 out[i] = exploit(arms, self._state.design, self._rule)
         return out
+
+    _propensity = certain
 
     def _ticket(self, x: Array) -> int:
         """The user's leaf of V and H is filled here, where it is known under which matrix it chose."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from tacit import checks
 from tacit.bandits import ridge
-from tacit.bandits.base import Bandit, Index
+from tacit.bandits.base import Bandit, Index, certain
 from tacit.bandits.joint import lin_ucb_published as published
 from tacit.bandits.joint.lin_ucb_kernel import JointState, joint_rounds
 from tacit.bandits.lock import shown
@@ -235,6 +235,8 @@ class JointLinUCB(Bandit):
 
     def _pick(self, features: Array) -> Index:
         return ridge.choose_many(features, self._state.estimate, self.confidence)
+
+    _propensity = certain
 
     def _learn(self, x: Array, reward: float) -> None:
         c = self.contribution

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tacit import checks
-from tacit.bandits.base import Bandit, Index
+from tacit.bandits.base import Bandit, Index, certain
 from tacit.bandits.references import plain
 from tacit.bandits.references.ecolog_kernel import ECOState, eco_learn, eco_rounds, eco_rows
 from tacit.data import Array
@@ -51,6 +51,8 @@ class ECOLog(Bandit):
 
     def _pick(self, features: Array) -> Index:
         return plain.choose_rows(eco_rows, features, features, self._state, self._numbers, self.width_scale)
+
+    _propensity = certain
 
     def _learn(self, x: Array, reward: float) -> None:
         eco_learn(x, plain.unit(self._link, self.rewards, reward), self._numbers, self._state)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tacit.bandits.base import Bandit, Index
+from tacit.bandits.base import Bandit, Index, certain
 from tacit.bandits.references import plain
 from tacit.bandits.references.glm_ucb_kernel import MeanState, mean_learn, mean_rounds, mean_rows
 from tacit.data import Array
@@ -55,6 +55,8 @@ class GLMUCB(Bandit):
 
     def _pick(self, features: Array) -> Index:
         return plain.choose_rows(mean_rows, features, features, self._state, self._link.code, self.width)
+
+    _propensity = certain
 
     def _learn(self, x: Array, reward: float) -> None:
         r = plain.unit(self._link, self.rewards, reward)

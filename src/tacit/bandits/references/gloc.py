@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tacit import checks
-from tacit.bandits.base import Bandit, Index
+from tacit.bandits.base import Bandit, Index, certain
 from tacit.bandits.references import plain
 from tacit.bandits.references.gloc_kernel import GLOCState, gloc_learn, gloc_rounds, gloc_rows
 from tacit.data import Array
@@ -67,6 +67,8 @@ class GLOC(Bandit):
     def _pick(self, features: Array) -> Index:
         settings = self._link.code, self._numbers, self.width_scale
         return plain.choose_rows(gloc_rows, features, features, self._state, *settings)
+
+    _propensity = certain
 
     def _learn(self, x: Array, reward: float) -> None:
         r = plain.unit(self._link, self.rewards, reward)

@@ -7,7 +7,7 @@ import numpy as np
 
 from tacit import checks
 from tacit.bandits import ridge
-from tacit.bandits.base import Bandit, Index
+from tacit.bandits.base import Bandit, Index, certain
 from tacit.bandits.references.lin_ucb_kernel import LinearState, linear_rounds
 from tacit.data import Array
 from tacit.kernels.block import Block
@@ -59,6 +59,8 @@ class LinUCB(Bandit):
 
     def _pick(self, features: Array) -> Index:
         return ridge.choose_many(features, self._state.estimate, self.confidence)
+
+    _propensity = certain
 
     def _learn(self, x: Array, reward: float) -> None:
         rank_one(x, reward, self._state.moment, self._state.estimate)

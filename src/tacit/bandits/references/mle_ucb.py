@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tacit.bandits.base import Bandit, Index
+from tacit.bandits.base import Bandit, Index, certain
 from tacit.bandits.references import plain
 from tacit.data import Array
 from tacit.kernels.block import Block
@@ -47,6 +47,8 @@ class MLEUCB(Bandit):
 
     def _pick(self, features: Array) -> Index:
         return plain.choose_rows(optimistic_rows, features, features, self._state.estimate, self.width_scale, 0.0)
+
+    _propensity = certain
 
     def _learn(self, x: Array, reward: float) -> None:
         r = plain.unit(self._link, self.rewards, reward)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tacit import checks
-from tacit.bandits.base import Bandit, Index
+from tacit.bandits.base import Bandit, Index, certain
 from tacit.bandits.references import plain
 from tacit.bandits.references.rs_glin_ucb_kernel import SWITCHES, WARM, RareState, rare_learn, rare_rounds, rare_rows
 from tacit.data import Array
@@ -70,6 +70,8 @@ class RSGLinUCB(Bandit):
 
     def _pick(self, features: Array) -> Index:
         return plain.choose_rows(rare_rows, features, features, self._state, self._numbers)
+
+    _propensity = certain
 
     def _learn(self, x: Array, reward: float) -> None:
         r = plain.unit(self._link, self.rewards, reward)

@@ -1,0 +1,67 @@
+"""The propensity that a bandit states is how often it makes that choice: every bandit, at three states.
+
+False alarms: a frequency of DRAWS choices and a propensity from at least 4096 simulated ones differ by more than LIMIT
+in one comparison of 3e8 at most (six standard deviations of the difference, normal tails); there are about 500
+comparisons, and the choices' seeds are fixed.
+"""
+
+import math
+
+import numpy as np
+import pytest
+from numpy.random import SeedSequence, default_rng
+
+from tacit import Budget, LogisticTS, Spec, environments
+from tacit.bandits.base import Bandit, certain
+from tacit.cli import BANDITS
+from tacit.roles.device import Device
+
+DRAWS = 4000
+LIMIT = 6 * math.sqrt(0.25 / DRAWS + 0.25 / 4096) + 1 / 4096
+WORLD = environments.ball(dim=3, arms=4, link="logistic", radius=2.0)
+LINEAR = environments.ball(dim=3, arms=4, radius=1.0)
+IDENTITY_ONLY = {"joint-square-cb", "local-square-cb"}
+ARMS = np.array([[0.7, 0.1, 0.2], [0.6, -0.5, 0.1], [0.1, 0.6, 0.5], [-0.3, 0.4, -0.6]])
+HORIZON, ROUNDS = 6000, (1, 300, 5000)  # when it knows nothing, something, and much
+
+
+def build(name, **options):
+    kind = BANDITS[name]
+    if "budget" in kind.__dataclass_fields__:
+        options["budget"] = Budget(4.0, 1e-3)
+    world = LINEAR if name in IDENTITY_ONLY else WORLD
+    return Spec(kind, **options).build(world, HORIZON, SeedSequence(7)), world
+
+
+def furthest(bandit, arms):
+    """The largest difference between a stated propensity and a frequency, over the arms that were chosen."""
+    picks = bandit._pick(np.repeat(arms[None], DRAWS, axis=0))
+    shares = np.bincount(picks, minlength=len(arms)) / DRAWS
+    stated = {int(index): bandit._propensity(arms, int(index))() for index in np.unique(picks)}
+    assert all(0 < value <= 1 for value in stated.values())
+    return max(abs(stated[index] - shares[index]) for index in stated)
+
+
+@pytest.mark.parametrize("name", BANDITS)
+def test_stated_propensities_are_the_frequencies(name):
+    bandit, world = build(name)
+    fill, theta = world.start(default_rng(3), HORIZON)
+    alike = ARMS - np.outer(ARMS @ theta, theta) / (theta @ theta)  # equally good: random choices stay random
+    for rounds in ROUNDS:
+        block = world.block(rounds)
+        fill(block)
+        bandit.play(block)
+        bandit._advance()
+        assert furthest(bandit, ARMS) <= LIMIT
+        assert furthest(bandit, alike) <= LIMIT
+
+
+def test_a_wrong_propensity_is_found(monkeypatch):
+    bandit, _ = build("logistic-ts")
+    monkeypatch.setattr(LogisticTS, "_propensity", certain)
+    assert furthest(bandit, ARMS) > LIMIT
+
+
+def test_nobody_can_forget_it():
+    assert "_propensity" in Bandit.__abstractmethods__
+    assert "chance" in Device.__abstractmethods__

@@ -12,6 +12,7 @@ from tacit.mechanisms import queries
 from tacit.model import links
 from tacit.model.links import Link
 from tacit.privacy import settings
+from tacit.privacy.noise import Secure, Simulated
 
 FOREVER = 2**60  # where the last epoch ends
 
@@ -40,12 +41,15 @@ def check(bandit: Any) -> Link:
     return links.built_in(bandit.link)
 
 
-def simulated(source: Any) -> None:
-    """Refuses a secure source: people's devices and the server are one process in these bandits."""
-    if source.private:
+def simulated(bandit: Any) -> None:
+    """Refuses all but simulated noise, which has to be asked for: people's devices and the server are one process in
+    these bandits."""
+    given = bandit.source
+    if not isinstance(given, Simulated):
+        name = "none" if given is None else "a secure source" if isinstance(given, Secure) else type(given).__name__
         raise NotSecure(
-            "Expected simulated noise (people's devices and the server are one process here), got a secure source: for "
-            "experiments give source=Simulated(seed)."
+            f"Expected source=Simulated(seed) for {type(bandit).__name__}, which is for experiments (people's devices "
+            f"and the server are one process here), got {name}."
         )
 
 

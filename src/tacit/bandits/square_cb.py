@@ -61,9 +61,8 @@ class SquareCB(Bandit):
         """Of one user's step, for steps of length 1: each of two gradients is at most R + 1 long."""
         return 2 * (self._clip + 1)
 
-    @abstractmethod
     def _check_source(self) -> None:
-        """Refuse a source of noise that cannot do what is asked of it."""
+        """Refuse a source of noise that cannot do what this schedule asks of it."""
 
     @abstractmethod
     def _releases(self) -> tuple[GaussianRelease, ...]:

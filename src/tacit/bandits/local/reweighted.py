@@ -19,7 +19,7 @@ from tacit.kernels.spanner import in_units
 from tacit.mechanisms.queries import Queries, mean_of_reports, nothing_released
 from tacit.privacy.budget import Budget
 from tacit.privacy.certificate import Certificate, joint_certificate
-from tacit.privacy.noise import Secure, generator_of
+from tacit.privacy.noise import generator_of
 from tacit.regression import estimate as reweighted
 from tacit.regression.contribution import ReweightedContribution
 from tacit.regression.estimate import Normalisation
@@ -43,6 +43,8 @@ class LocalReweighted(Bandit):
     Departure: as JointReweighted's practical schedule. Both halves run in one process here: `observe` randomises at
     once and keeps nothing else of the datum; the ticket of a choice holds its features until its reward comes, as a
     device would.
+
+    source: of noise, Simulated(seed): it has to be given.
     """
 
     budget: Budget
@@ -52,13 +54,13 @@ class LocalReweighted(Bandit):
     first: int = 4000
     width: float = 3.0
     factor: float = spanner.FACTOR
-    source: Any = field(default_factory=Secure)
+    source: Any = None
     policy: Generator = field(default_factory=default_rng, repr=False)
     _state: ReportState = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        epochs.simulated(self)
         self._link = epochs.check(self)
-        epochs.simulated(self.source)
         checks.positive(width=self.width)
         if not self.factor > 1:
             raise ValueError(f"Expected factor above 1, got {self.factor!r}.")

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -31,12 +32,16 @@ class LocalSquareCB(SquareCB):
     Reference: Chen, Li, Rakhlin & Simchi-Levi 2025, arXiv:2502.13115, Algorithms 6 and 13.
     Departure: R = radius; the number of batches, their step and gamma = greed sqrt(K) / error have practical
     constants. Both halves run in one process here, as in LocalReweighted.
+
+    source: of noise, Simulated(seed): it has to be given.
     """
 
     first: int = 2000
+    source: Any = None
 
-    def _check_source(self) -> None:
-        epochs.simulated(self.source)
+    def __post_init__(self) -> None:
+        epochs.simulated(self)
+        super().__post_init__()
 
     def _releases(self) -> tuple[GaussianRelease, ...]:
         statistic = "one user's gradient x (clip <x, theta> - y)"

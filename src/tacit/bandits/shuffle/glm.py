@@ -23,7 +23,6 @@ from tacit.privacy import settings
 from tacit.privacy.budget import Budget
 from tacit.privacy.certificate import Certificate, shuffle_certificate
 from tacit.privacy.ledger import ShuffledRelease
-from tacit.privacy.noise import Secure
 
 SILENT = 2.0**20  # grid cells per unit without noise
 
@@ -46,7 +45,9 @@ class ShuffleGLM(Bandit):
     lambda), lambda = 1/2 + 2 sqrt(d) (std of the information's noise); constants="paper" has (6)-(7), (20)-(21) with C
     = 1:
     then the warm-up is longer than any horizon in use, see `theory`. iterations=None takes the formula's count (up to
-    10^6 round trips to every user). Eigenvalues of the information below lambda are raised to it."""
+    10^6 round trips to every user). Eigenvalues of the information below lambda are raised to it.
+
+    source: of noise, Simulated(seed): it has to be given."""
 
     budget: Budget
     link: str = "logistic"
@@ -61,14 +62,14 @@ class ShuffleGLM(Bandit):
     iterations: int | None = 30
     step_scale: float = 2.0
     batches: int | None = None
-    source: Any = field(default_factory=Secure)
+    source: Any = None
     policy: Generator = field(default_factory=default_rng, repr=False)
     _state: BatchState = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        epochs.simulated(self)
         settings.check(self)
         self._link = plain.check(self)
-        epochs.simulated(self.source)
         if not self._link.bounded:
             raise ValueError(f"Expected a logistic or probit link, got {self.link}.")
         checks.one_of(("exact", "paper"), calibration=self.calibration)

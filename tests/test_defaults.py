@@ -1,6 +1,10 @@
 """Every bandit works as it is made with its defaults, or says what it needs: no default is refused."""
 
 import dataclasses
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -40,3 +44,13 @@ def test_simulated_noise_has_to_be_asked_for(kind):
     made = kind(**settings(kind), source=Simulated(0))
     assert made.choose(ARMS).index in (0, 1)
     assert not made.privacy.private
+
+
+def test_another_operating_system_is_named():
+    """Where there are no file locks, importing says so; and the package declares what it needs."""
+    code = "import sys; sys.modules['fcntl'] = None; from tacit import LinUCB"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "ImportError: Expected a POSIX system (Linux, macOS)" in done.stderr
+    project = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text())["project"]
+    assert "Operating System :: POSIX" in project["classifiers"]

@@ -3,7 +3,6 @@
 import base64
 import contextlib
 import dataclasses
-import fcntl
 import hashlib
 import json
 import math
@@ -21,6 +20,13 @@ from tacit.errors import BadState
 from tacit.model.links import Link, LinkTable
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Secure, Simulated
+
+try:
+    import fcntl
+except ImportError as error:
+    raise ImportError(
+        "Expected a POSIX system (Linux, macOS), whose file locks tacit rests on, got another."
+    ) from error
 
 if TYPE_CHECKING:
     from tacit.bandits.base import Bandit

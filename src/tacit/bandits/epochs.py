@@ -15,6 +15,7 @@ from tacit.privacy import settings
 from tacit.privacy.noise import Secure, Simulated
 
 FOREVER = 2**60  # where the last epoch ends
+ONE_REPORT = "replace one user, who sends one report: one of the kinds below"  # in certificates
 
 
 def ends(first: int, horizon: int) -> Index:

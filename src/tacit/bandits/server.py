@@ -18,7 +18,7 @@ from tacit.kernels.block import Block
 from tacit.model import links
 from tacit.privacy import settings
 from tacit.privacy.budget import Budget
-from tacit.privacy.certificate import Certificate
+from tacit.privacy.certificate import DEVICES, SIMULATED_DEVICES, Certificate, Devices
 from tacit.privacy.noise import Simulated
 from tacit.roles.device import Device
 from tacit.roles.randomness import Randomness, Seeded, System
@@ -109,6 +109,11 @@ class Server(ABC):
     @property
     def simulated(self) -> bool:
         return self.source is not None
+
+    @property
+    def _origin(self) -> Devices:
+        """Of the noise, as certificates name it."""
+        return SIMULATED_DEVICES if self.simulated else DEVICES
 
     @property
     def users(self) -> int:

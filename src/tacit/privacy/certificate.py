@@ -3,17 +3,40 @@
 import itertools
 import math
 import textwrap
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
 
 import msgspec
 
 from tacit.privacy.budget import Budget
 from tacit.privacy.ledger import GaussianRelease, LocalRelease, Release, ShuffledRelease, epsilon_of, grid_delta
-from tacit.privacy.noise import Source
 
 UNIT = "one user: one round's whole arm set and reward"
 RELATION = "replace one user by another whose request is valid; later users may be chosen adaptively"
 COLUMNS = 100  # of the printed certificate
+ROUNDING = 1e-6  # of the budget
+CAVEATS = {"shuffle": ("The shuffler must not show reports to the server, and enough users must add their coins.",)}
 GROUPS = (2, 5, 10)  # rounds of one person for which a certificate that protects single rounds says what epsilon is
+
+
+class Origin(Protocol):
+    """Where noise comes from, as a certificate describes it."""
+
+    @property
+    def private(self) -> bool: ...
+    @property
+    def description(self) -> str: ...
+
+
+class Devices(NamedTuple):
+    """The origin of noise that people's devices draw."""
+
+    private: bool
+    description: str
+
+
+DEVICES = Devices(True, "each device's cryptographic generator: exact integers")
+SIMULATED_DEVICES = Devices(False, "simulated: for experiments, not for people's data")
 
 
 class Certificate(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,140 +98,74 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
         return "\n".join(lines)
 
 
-def joint_certificate(
+def certify(
     bandit: str,
     *,
+    model: str,
     budget: Budget,
-    epsilon: float,
-    releases: tuple[Release, ...],
-    spent: tuple[Release, ...],
-    source: Source,
+    releases: Sequence[Release],
+    spent: Sequence[Release],
+    source: Origin,
     rounds: int,
+    costliest: Sequence[Release] | None = None,
+    delta: float | None = None,
+    unit: str = UNIT,
+    relation: str = RELATION,
     person: int | None = None,
     unnamed: int = 0,
     policy_given: bool = False,
-    model: str = "joint",
+    caveats: Sequence[str] = (),
 ) -> Certificate:
-    """The certificate of a bandit whose releases are all that leaves a trusted curator, or (model="local") one person
-    each. `rounds`: the horizon, or the number of choices so far; `person`: the most rounds of one person, `unnamed`:
-    choices made without an id; `policy_given`: whether the policy's draws come from the caller's generator."""
+    """The certificate of all that is released, in any model: the ledger computes its epsilon.
+
+    releases: what happens to the data. costliest: those that the user whom they cost most is in, all by default; spent:
+    those of them so far. rounds: the horizon, or the number of choices so far. delta: of the claim, the budget's by
+    default. person: the most rounds of one person, `unnamed`: choices made without an id. policy_given: whether the
+    policy's draws come from the caller's generator."""
     if budget.epsilon == math.inf:
         return plain_certificate(bandit, "No noise is added: epsilon is infinite.")
-    caveats = []
+    delta = budget.delta if delta is None else delta
+    epsilon = epsilon_of(releases if costliest is None else costliest, delta)
+    if epsilon == math.inf:
+        return plain_certificate(bandit, f"The noise in use gives no finite epsilon at delta {delta:g}.")
+    listed = [*caveats, *CAVEATS.get(model, ())]
     if not source.private:
-        caveats.append(f"The noise is {source.description}.")
+        listed.append(f"The noise is {source.description}.")
     elif policy_given:
-        caveats.append(
+        listed.append(
             "The policy's draws come from a generator that the caller gave: the claim assumes that they do not depend "
             "on people's data and are used for nothing else."
         )
-    if budget.delta * rounds >= 1:
-        caveats.append(
-            f"delta {budget.delta:g} is at or above 1/rounds = {1 / rounds:.3g}: "
-            "it would allow revealing a user outright."
+    if delta * rounds >= 1:
+        listed.append(
+            f"delta {delta:g} is at or above 1/rounds = {1 / rounds:.3g}: it would allow revealing a user outright."
         )
-    unit, relation, group = UNIT, RELATION, {}
-    if model == "local":
-        relation = "replace one user, who sends one report: one of the kinds below"
+    group = {}
     if person is not None:
         unit = f"one person: the arm sets and rewards of at most {person} rounds (enforced with person=, else assumed)"
         relation = "replace one person in all rounds; the others may be chosen adaptively"
         if unnamed:
-            caveats.append(
+            listed.append(
                 f"That nobody has more than {person} rounds is assumed for the {unnamed} choices made without person=."
             )
-    elif model == "joint" and all(isinstance(release, GaussianRelease) for release in releases):
-        group = {k: epsilon_of(releases, budget.delta, rounds=k) for k in GROUPS}
+    elif model == "joint" and unit == UNIT and all(isinstance(release, GaussianRelease) for release in releases):
+        group = {k: epsilon_of(releases, delta, rounds=k) for k in GROUPS}
     return Certificate(
         bandit=bandit,
         model=model,
-        private=source.private,
+        private=source.private and epsilon <= budget.epsilon * (1 + ROUNDING),
         epsilon=epsilon,
-        delta=budget.delta,
+        delta=delta,
         budget=budget.epsilon,
-        spent=epsilon_of(spent, budget.delta),
+        spent=epsilon_of(spent, delta),
         unit=unit,
         relation=relation,
         source=source.description,
         distance=getattr(source, "distance", None),
         grid_delta=grid_delta(releases, epsilon),
         group=group,
-        releases=releases,
-        caveats=tuple(caveats),
-    )
-
-
-def shuffle_certificate(
-    bandit: str,
-    *,
-    budget: Budget,
-    epsilon: float,
-    release: Release | None,
-    spent: float,
-    simulated: bool,
-    rounds: int,
-    caveats: tuple[str, ...] = (),
-) -> Certificate:
-    """The certificate of a server that sees shuffled sums only, one for each batch of users; `epsilon` and `spent` are
-    recomputed from the coins of those who report."""
-    if budget.epsilon == math.inf or release is None:
-        return plain_certificate(bandit, "No noise is added: epsilon is infinite.")
-    listed = [*caveats, "The shuffler must not show reports to the server, and enough users must add their coins."]
-    if simulated:
-        listed.append("The noise is simulated: for experiments, not for people's data.")
-    if budget.delta * rounds >= 1:
-        listed.append(
-            f"delta {budget.delta:g} is at or above 1/rounds = {1 / rounds:.3g}: "
-            "it would allow revealing a user outright."
-        )
-    return Certificate(
-        bandit=bandit,
-        model="shuffle",
-        private=not simulated,
-        epsilon=epsilon,
-        delta=budget.delta,
-        budget=budget.epsilon,
-        spent=spent,
-        source="simulated" if simulated else "each device's cryptographic generator: exact integers",
-        releases=(release,),
+        releases=tuple(releases),
         caveats=tuple(listed),
-    )
-
-
-def local_certificate(
-    bandit: str,
-    *,
-    budget: Budget,
-    epsilon: float,
-    delta: float,
-    release: Release,
-    spent: float,
-    simulated: bool,
-    rounds: int,
-    caveats: tuple[str, ...] = (),
-) -> Certificate:
-    """The certificate of a server that sees one report of each user, private by itself. delta = 0: pure epsilon."""
-    if epsilon == math.inf:
-        return plain_certificate(bandit, "No noise is added: epsilon is infinite.")
-    notes = list(caveats)
-    if simulated:
-        notes.append("The noise is simulated: for experiments, not for people's data.")
-    if delta * rounds >= 1:
-        notes.append(
-            f"delta {delta:g} is at or above 1/rounds = {1 / rounds:.3g}: it would allow revealing a user outright."
-        )
-    return Certificate(
-        bandit=bandit,
-        model="local",
-        private=not simulated and epsilon <= budget.epsilon * (1 + 1e-9),
-        epsilon=epsilon,
-        delta=delta,
-        budget=budget.epsilon,
-        spent=spent,
-        relation="replace one user",
-        source="simulated" if simulated else "each device's cryptographic generator: exact integers",
-        releases=(release,),
-        caveats=tuple(notes),
     )
 
 

@@ -1,7 +1,8 @@
 """What really happens to the data, and the epsilon that follows from it.
 
 The ledger computes, it does not quote: each mechanism is recorded by the noise and sensitivity in use, and epsilon
-is recomputed from those. `check` refuses a plan whose epsilon comes out above its budget.
+is recomputed from those. `check` refuses a plan whose epsilon comes out above its budget. What the ledger does not
+know how to count, or to count together, is an error: nothing is free.
 """
 
 import math
@@ -9,6 +10,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from tacit import checks
 from tacit.errors import BudgetExceeded
 from tacit.privacy import discrete, gaussian
 from tacit.privacy.budget import Budget
@@ -33,6 +35,11 @@ class GaussianRelease(msgspec.Struct, frozen=True, tag="gaussian"):
     rounds: int = 1
     grid: float = 0.0
     numbers: int = 0
+
+    def __post_init__(self) -> None:
+        checks.non_negative(sensitivity=self.sensitivity, column_norm=self.column_norm, sigma=self.sigma)
+        checks.non_negative(grid=self.grid, numbers=self.numbers)
+        checks.positive_int(rounds=self.rounds)
 
     @property
     def continuous(self) -> float:
@@ -60,9 +67,14 @@ class RepeatedRelease(msgspec.Struct, frozen=True, tag="repeated"):
     count: int
     degrees_of_freedom: int
 
+    def cost(self, delta: float) -> float:
+        """epsilon at delta."""
+        return repeated_epsilon(self.epsilon0, self.delta0, self.count, delta)
+
 
 class ShuffledRelease(msgspec.Struct, frozen=True, tag="shuffled"):
-    """The shuffled sum of one batch: integers v grid, rounded, plus `trials` fair coins of each user and coordinate."""
+    """The shuffled sum of one batch: integers v grid, rounded, plus `trials` fair coins of each user and coordinate.
+    epsilon, delta: what it costs a user, recomputed from the coins of those who report."""
 
     name: str
     statistic: str
@@ -73,36 +85,53 @@ class ShuffledRelease(msgspec.Struct, frozen=True, tag="shuffled"):
     trials: int
     std: float
     bits: int
+    epsilon: float
+    delta: float
+
+    def cost(self, delta: float) -> float:
+        """epsilon at delta."""
+        return _known(self, delta)
 
 
 class LocalRelease(msgspec.Struct, frozen=True, tag="local"):
-    """One report of a device, private by itself; `std` is that of the noise in each decoded number."""
+    """One report of a device, private by itself; `std` is that of the noise in each decoded number. epsilon, delta:
+    what it costs its user, recomputed from the randomizer in use."""
 
     name: str
     statistic: str
     numbers: int
     sensitivity: float
     std: float
+    epsilon: float
+    delta: float
+
+    def cost(self, delta: float) -> float:
+        """epsilon at delta."""
+        return _known(self, delta)
 
 
 Release = GaussianRelease | RepeatedRelease | ShuffledRelease | LocalRelease
 
 
 def epsilon_of(releases: Sequence[Release], delta: float, *, rounds: int = 1) -> float:
-    """epsilon at delta of all releases together, for replacing `rounds` times as many rounds as each is made for."""
+    """epsilon at delta for a user who is in all these releases, each chosen in the light of the earlier ones; for
+    replacing `rounds` times as many rounds as each is made for. ValueError for what cannot be computed."""
+    checks.positive_int(rounds=rounds)
+    for release in releases:
+        if not isinstance(release, Release):
+            raise ValueError(f"Expected a kind of release that the ledger knows, got {type(release).__name__}.")
     gaussians = [r for r in releases if isinstance(r, GaussianRelease)]
-    repeated = [r for r in releases if isinstance(r, RepeatedRelease)]
-    if not repeated:
+    others = [r for r in releases if not isinstance(r, GaussianRelease)]
+    if not others:
         if not gaussians:
             return 0.0
         up, down = _factors(gaussians)
         return up + down + gaussian.epsilon(rounds * math.hypot(*(r.mu for r in gaussians)), delta * math.exp(-up))
     if rounds > 1:
         raise ValueError("Expected Gaussian releases for several rounds of one person, got others.")
-    if gaussians or len(repeated) > 1:
-        raise ValueError("Expected either Gaussian releases or a single repeated one, got a mixture.")
-    one = repeated[0]
-    return repeated_epsilon(one.epsilon0, one.delta0, one.count, delta)
+    if gaussians or len(others) > 1:
+        raise ValueError("Expected either Gaussian releases or a single one of another kind, got a mixture.")
+    return others[0].cost(delta)
 
 
 def grid_delta(releases: Sequence[Release], epsilon: float) -> float:
@@ -132,3 +161,10 @@ def check(releases: Sequence[Release], budget: Budget) -> float:
 
 def _factors(releases: Sequence[GaussianRelease]) -> tuple[float, float]:
     return math.fsum(r.factors[0] for r in releases), math.fsum(r.factors[1] for r in releases)
+
+
+def _known(release: ShuffledRelease | LocalRelease, delta: float) -> float:
+    """The epsilon that the release was made with: it holds at its own delta and at larger ones."""
+    if not release.delta <= delta or not release.epsilon >= 0:
+        raise ValueError(f"Expected a release whose epsilon is known at delta {delta:g}, got one at {release.delta:g}.")
+    return release.epsilon

@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
@@ -19,7 +18,7 @@ from tacit.model import links
 from tacit.model.arms import TOLERANCE
 from tacit.privacy import settings
 from tacit.privacy.budget import Budget
-from tacit.privacy.certificate import Certificate, joint_certificate
+from tacit.privacy.certificate import Certificate, certify
 from tacit.privacy.noise import Secure
 from tacit.regression.contribution import link_means
 from tacit.regression.estimate import Fit
@@ -101,17 +100,18 @@ class Regressor(ABC):
         """The claim for the fit that was made."""
         if not hasattr(self, "_asked"):
             raise ValueError("Expected a fitted regressor, got one before fit.")
-        certificate = joint_certificate(
+        return certify(
             type(self).__name__,
+            model=self.model,
             budget=self.budget,
-            epsilon=self._asked.epsilon,
             releases=self._asked.releases(),
+            costliest=self._asked.costliest(),
             spent=self._asked.costliest(),
             source=self.source,
             rounds=self._people,
-            model=self.model,
+            unit=UNIT,
+            relation=RELATION,
         )
-        return msgspec.structs.replace(certificate, unit=UNIT, relation=RELATION, group={})
 
     def score(self, X: npt.ArrayLike, y: npt.ArrayLike) -> float:
         """The coefficient of determination of the predictions. It is computed from the targets as they are: to show it

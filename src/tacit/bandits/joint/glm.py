@@ -30,7 +30,7 @@ from tacit.model.glm import GLMContribution, balanced_curvature
 from tacit.model.links import Link
 from tacit.privacy import gaussian, ledger, settings
 from tacit.privacy.budget import Budget
-from tacit.privacy.certificate import Certificate, joint_certificate
+from tacit.privacy.certificate import Certificate, certify
 from tacit.privacy.ledger import GaussianRelease
 from tacit.privacy.noise import Secure, generator_of
 
@@ -229,10 +229,10 @@ class JointGLM(Bandit):
 
     @property
     def privacy(self) -> Certificate:
-        return joint_certificate(
+        return certify(
             type(self).__name__,
+            model="joint",
             budget=self.budget,
-            epsilon=self.epsilon,
             releases=self._releases(self.aggregator.leaves),
             spent=self._releases(self._steps),
             source=self.source,

@@ -43,7 +43,7 @@ from tacit.model import links
 from tacit.model.rare import DesignContribution, GradientContribution
 from tacit.privacy import gaussian, ledger, settings
 from tacit.privacy.budget import Budget
-from tacit.privacy.certificate import Certificate, joint_certificate, plain_certificate
+from tacit.privacy.certificate import Certificate, certify, plain_certificate
 from tacit.privacy.ledger import GaussianRelease
 from tacit.privacy.noise import Secure, generator_of
 
@@ -363,10 +363,10 @@ class JointGLMRare(Bandit):
         if self.timing == "published":
             return plain_certificate(type(self).__name__, LEAK)
         assert self.horizon is not None
-        return joint_certificate(
+        return certify(
             type(self).__name__,
+            model="joint",
             budget=self.budget,
-            epsilon=self.epsilon,
             releases=self._releases(self.horizon, self._rule.most_o, self._rule.most_tau),
             spent=self._releases(self._steps, *self.recomputations),
             source=self.source,

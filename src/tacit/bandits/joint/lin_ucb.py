@@ -28,7 +28,7 @@ from tacit.model.linear import LinearContribution, balanced_scale
 from tacit.model.vectors import packed_size
 from tacit.privacy import gaussian, ledger, settings
 from tacit.privacy.budget import Budget
-from tacit.privacy.certificate import Certificate, joint_certificate
+from tacit.privacy.certificate import Certificate, certify
 from tacit.privacy.ledger import Release, RepeatedRelease
 from tacit.privacy.noise import Secure, generator_of
 
@@ -287,10 +287,10 @@ class JointLinUCB(Bandit):
 
     @property
     def privacy(self) -> Certificate:
-        return joint_certificate(
+        return certify(
             type(self).__name__,
+            model="joint",
             budget=self.budget,
-            epsilon=self.epsilon,
             releases=self._releases(self.aggregator.leaves),
             spent=self._releases(self._steps),
             source=self.source,

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-import msgspec
 import numpy as np
 from numpy.random import default_rng
 
@@ -21,7 +20,7 @@ from tacit.kernels.block import Block
 from tacit.kernels.rounds import BOUNDARY, CHOICES
 from tacit.kernels.spanner import in_units, span_learn, span_rounds
 from tacit.privacy.budget import Budget
-from tacit.privacy.certificate import Certificate, joint_certificate
+from tacit.privacy.certificate import Certificate, certify
 from tacit.privacy.noise import Secure
 from tacit.regression.base import Regressor
 from tacit.regression.glm import ReweightedGLM
@@ -163,16 +162,15 @@ class JointReweighted(Bandit):
     @property
     def privacy(self) -> Certificate:
         assert self.horizon is not None
-        certificate = joint_certificate(
+        return certify(
             type(self).__name__,
+            model="joint",
             budget=self.budget,
-            epsilon=self.epsilon,
             releases=self._asked.releases(),
+            costliest=self._asked.costliest(),
             spent=self._asked.costliest() if self.closed else (),
             source=self.source,
             rounds=self.horizon,
             policy_given=self._policy_given,
+            caveats=(PAPER,) if self.schedule == "paper" else (),
         )
-        if self.schedule == "practical" or certificate.epsilon is None:
-            return certificate
-        return msgspec.structs.replace(certificate, caveats=(*certificate.caveats, PAPER))

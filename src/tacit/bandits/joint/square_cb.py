@@ -12,7 +12,7 @@ from tacit.kernels.squarecb import SquareState, gradient_step, square_rounds
 from tacit.mechanisms.grid import cell_for
 from tacit.mechanisms.queries import rounded_sensitivity, sigma_on, with_noise
 from tacit.privacy import gaussian
-from tacit.privacy.certificate import Certificate, joint_certificate
+from tacit.privacy.certificate import Certificate, certify
 from tacit.privacy.ledger import GaussianRelease
 
 
@@ -75,10 +75,10 @@ class JointSquareCB(SquareCB):
     @property
     def privacy(self) -> Certificate:
         assert self.horizon is not None
-        return joint_certificate(
+        return certify(
             type(self).__name__,
+            model="joint",
             budget=self.budget,
-            epsilon=self.epsilon,
             releases=self._releases(),
             spent=self._releases() if self.closed else (),
             source=self.source,

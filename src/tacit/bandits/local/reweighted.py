@@ -10,6 +10,7 @@ from numpy.random import Generator, default_rng
 from tacit import checks
 from tacit.bandits import epochs, spanner
 from tacit.bandits.base import Bandit, Index
+from tacit.bandits.epochs import ONE_REPORT
 from tacit.bandits.local.reports_kernel import CLOSING, GRADIENT, GRAM, ReportState, add_report, report_rounds
 from tacit.data import Array
 from tacit.kernels.block import Block
@@ -18,7 +19,7 @@ from tacit.kernels.rounds import BOUNDARY, CHOICES
 from tacit.kernels.spanner import in_units
 from tacit.mechanisms.queries import Queries, mean_of_reports, nothing_released
 from tacit.privacy.budget import Budget
-from tacit.privacy.certificate import Certificate, joint_certificate
+from tacit.privacy.certificate import Certificate, certify
 from tacit.privacy.noise import generator_of
 from tacit.regression import estimate as reweighted
 from tacit.regression.contribution import ReweightedContribution
@@ -193,13 +194,14 @@ class LocalReweighted(Bandit):
     @property
     def privacy(self) -> Certificate:
         assert self.horizon is not None
-        return joint_certificate(
+        return certify(
             type(self).__name__,
+            model="local",
             budget=self.budget,
-            epsilon=self.epsilon,
             releases=self._asked.releases(),
+            costliest=self._asked.costliest(),
             spent=self._asked.costliest() if self.choices else (),
             source=self.source,
             rounds=self.horizon,
-            model="local",
+            relation=ONE_REPORT,
         )

@@ -14,7 +14,8 @@ from tacit.data import Array
 from tacit.errors import BadReport, BudgetExceeded, DuplicateReport, WrongBatch
 from tacit.mechanisms import local, randomizers
 from tacit.mechanisms.randomizers import Cap, Coin, Lattice, Randomizer
-from tacit.privacy.certificate import Certificate, local_certificate
+from tacit.privacy import ledger
+from tacit.privacy.certificate import Certificate, certify
 from tacit.privacy.entropy import REACH
 from tacit.privacy.ledger import LocalRelease
 from tacit.roles import limits
@@ -33,11 +34,8 @@ class LocalServer(Server):
         self._randomizer, self._size, self._sensitivity = made, size, sensitivity
         self.delta = self.budget.delta if isinstance(made, Lattice) else 0.0
         self.epsilon = local.epsilon_of(made, sensitivity=sensitivity, size=size, delta=self.budget.delta)
-        if enforce and self.epsilon > self.budget.epsilon * (1 + 1e-9):
-            raise BudgetExceeded(
-                f"Expected epsilon at most {self.budget.epsilon:g} at delta {self.budget.delta:g}, "
-                f"got {self.epsilon:.6g} from the noise that would be used."
-            )
+        if enforce:
+            ledger.check((self._release(),), self.budget)
 
     # what an algorithm defines
 
@@ -146,15 +144,17 @@ class LocalServer(Server):
 
     @property
     def privacy(self) -> Certificate:
-        return local_certificate(
+        releases = (self._release(),)
+        return certify(
             type(self).__name__,
+            model="local",
             budget=self.budget,
-            epsilon=self.epsilon,
             delta=self.delta,
-            release=self._release(),
-            spent=self.epsilon if self.users else 0.0,
-            simulated=self.simulated,
+            releases=releases,
+            spent=releases if self.users else (),
+            source=self._origin,
             rounds=self.horizon or max(1, self.users),
+            relation="replace one user",
             caveats=self._caveats(),
         )
 
@@ -163,7 +163,8 @@ class LocalServer(Server):
         name = {Cap: "cap (PrivUnit)", Lattice: "discrete Gaussian", Coin: "randomised response"}.get(
             type(made), "none"
         )
-        return LocalRelease(name, self._statistic(), self._size, self._sensitivity, self.std)
+        claim = self.epsilon, self.delta
+        return LocalRelease(name, self._statistic(), self._size, self._sensitivity, self.std, *claim)
 
     def _statistic(self) -> str:
         return f"one report of {self._size} numbers for each user"

@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 
 from tacit.bandits import epochs
+from tacit.bandits.epochs import ONE_REPORT
 from tacit.bandits.square_cb import EPOCH, SquareCB
 from tacit.data import Array
 from tacit.kernels.block import Block
 from tacit.kernels.rounds import BOUNDARY, CHOICES
 from tacit.kernels.squarecb import SquareState, add_gradient, square_rounds
 from tacit.privacy import gaussian
-from tacit.privacy.certificate import Certificate, joint_certificate
+from tacit.privacy.certificate import Certificate, certify
 from tacit.privacy.ledger import GaussianRelease
 from tacit.privacy.noise import generator_of
 
@@ -92,13 +93,13 @@ class LocalSquareCB(SquareCB):
     @property
     def privacy(self) -> Certificate:
         assert self.horizon is not None
-        return joint_certificate(
+        return certify(
             type(self).__name__,
+            model="local",
             budget=self.budget,
-            epsilon=self.epsilon,
             releases=self._releases(),
             spent=self._releases() if self.choices else (),
             source=self.source,
             rounds=self.horizon,
-            model="local",
+            relation=ONE_REPORT,
         )

@@ -21,7 +21,7 @@ from tacit.mechanisms.shuffle.composed import Sum, calibrate_sums, composed_epsi
 from tacit.mechanisms.shuffle.paper import COIN, calibrate_paper
 from tacit.privacy import settings
 from tacit.privacy.budget import Budget
-from tacit.privacy.certificate import Certificate, shuffle_certificate
+from tacit.privacy.certificate import SIMULATED_DEVICES, Certificate, certify
 from tacit.privacy.ledger import ShuffledRelease
 
 SILENT = 2.0**20  # grid cells per unit without noise
@@ -203,27 +203,33 @@ class ShuffleGLM(Bandit):
         caveats = [f"Each user answers {1 + count} times, and must stay online until the end of its batch."]
         if self.calibration == "paper":
             caveats.append("The claim is quoted from eq. 122 and advanced composition, not computed.")
-        release = None
-        if epsilon != math.inf:
-            row = self._plans[0]
-            std = math.sqrt(row[1] * row[4] * (1 - row[4]) + users / 4) / row[0]
-            size = self.dim * (self.dim + 1) // 2
-            bits = size * (2 * math.ceil(row[0]) + math.ceil(row[1] / users))
-            bits += count * self.dim * (2 * math.ceil(row[2]) + math.ceil(row[3] / users))
-            statistic = f"information of a batch, and {count} gradient sums"
-            coins = math.ceil(row[1] / users)
-            release = ShuffledRelease("shuffled sum", statistic, math.sqrt(2), users, users, row[0], coins, std, bits)
-            if self.calibration == "exact":
-                epsilon = max(self._recomputed(k) for k in range(len(self._ends)))
-        return shuffle_certificate(
+        elif epsilon < math.inf:
+            epsilon = max(self._recomputed(k) for k in range(len(self._ends)))
+        scale, trials, fine, more, coin = map(float, self._plans[0][:5])
+        size = self.dim * (self.dim + 1) // 2
+        coins = math.ceil(trials / users)
+        release = ShuffledRelease(
+            "shuffled sum",
+            f"information of a batch, and {count} gradient sums",
+            math.sqrt(2),
+            users,
+            users,
+            scale,
+            coins,
+            math.sqrt(trials * coin * (1 - coin) + users / 4) / scale,
+            size * (2 * math.ceil(scale) + coins) + count * self.dim * (2 * math.ceil(fine) + math.ceil(more / users)),
+            epsilon,
+            self.budget.delta,
+        )
+        return certify(
             "ShuffleGLM",
+            model="shuffle",
             budget=self.budget,
-            epsilon=epsilon,
-            release=release,
-            spent=epsilon if self._state.counts[3] else 0.0,
-            simulated=True,
+            releases=(release,),
+            spent=(release,) if self._state.counts[3] else (),
+            source=SIMULATED_DEVICES,
             rounds=self.horizon or self.choices,
-            caveats=tuple(caveats),
+            caveats=caveats,
         )
 
     def _recomputed(self, batch: int) -> float:

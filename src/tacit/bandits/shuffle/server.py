@@ -7,6 +7,7 @@ from abc import abstractmethod
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from tacit.bandits.server import Server, numbers
@@ -14,7 +15,7 @@ from tacit.data import Array
 from tacit.errors import BatchTooSmall
 from tacit.kernels.shuffle import BATCH, OpenBatch
 from tacit.mechanisms.shuffle.calibration import Plan
-from tacit.privacy.certificate import Certificate, plain_certificate, shuffle_certificate
+from tacit.privacy.certificate import Certificate, certify, plain_certificate
 from tacit.privacy.entropy import Integers
 from tacit.privacy.ledger import ShuffledRelease
 from tacit.roles import wire
@@ -160,6 +161,7 @@ class Shuffled(Server):
         plan = self.analyzer.plan(self.version)
         if self.calibration == "central":
             return plain_certificate(type(self).__name__, "The noise is a trusted curator's: no claim is made.")
+        spent = float(self._state.spent[0])
         release = ShuffledRelease(
             "shuffled sum",
             f"sums of x x' and x, weighted, over a batch: {plan.size} numbers, each user in one batch",
@@ -170,13 +172,15 @@ class Shuffled(Server):
             plan.trials,
             math.sqrt(plan.std**2 + 2 * plan.users * (self.analyzer.spread / plan.scale) ** 2),
             plan.bits,
+            max(spent, self._cost(plan, self.analyzer.minimum(plan))),
+            self.budget.delta,
         )
-        return shuffle_certificate(
+        return certify(
             type(self).__name__,
+            model="shuffle",
             budget=self.budget,
-            epsilon=max(float(self._state.spent[0]), self._cost(plan, self.analyzer.minimum(plan))),
-            release=release,
-            spent=float(self._state.spent[0]),
-            simulated=self.simulated,
+            releases=(release,),
+            spent=(msgspec.structs.replace(release, epsilon=spent),) if self.version else (),
+            source=self._origin,
             rounds=self.horizon or self.users,
         )

@@ -1,0 +1,143 @@
+"""The ledger fails closed: what it cannot count is an error, and nothing that is added makes a claim smaller."""
+
+import json
+import math
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tacit import Budget, JointGLM, LocalIRLS, ShuffleGLM, ShuffleNewton, Simulated
+from tacit.privacy import ledger
+from tacit.privacy.certificate import DEVICES, certify
+from tacit.privacy.ledger import GaussianRelease, LocalRelease, RepeatedRelease, ShuffledRelease
+
+DELTA = 1e-5
+GAUSSIAN = GaussianRelease("sum", "numbers", 1.0, 1.0, 4.0)
+REPEATED = RepeatedRelease("tree", "numbers", "a theorem", 0.1, 1e-7, 3, 10)
+SHUFFLED = ShuffledRelease("shuffled sum", "numbers", 1.0, 100, 90, 8.0, 4, 2.0, 64, 0.5, DELTA)
+LOCAL = LocalRelease("cap", "a report", 3, 1.0, 2.0, 0.7, 0.0)
+KINDS = (GAUSSIAN, REPEATED, SHUFFLED, LOCAL)
+
+
+class MadeUp(msgspec.Struct, frozen=True):
+    """A release as a new mechanism might bring it along, with all that the known ones have."""
+
+    name: str = "new"
+    statistic: str = "numbers"
+    epsilon: float = 0.0
+    delta: float = 0.0
+    mu: float = 0.0
+
+    def cost(self, delta):
+        return 0.0
+
+
+@pytest.mark.parametrize("unknown", [MadeUp(), None, "gaussian", {"tag": "gaussian"}])
+def test_an_unknown_kind_of_release_raises(unknown):
+    for releases in ([unknown], [GAUSSIAN, unknown], [unknown, GAUSSIAN]):
+        with pytest.raises(ValueError, match="Expected a kind of release that the ledger knows"):
+            ledger.epsilon_of(releases, DELTA)
+        with pytest.raises(ValueError, match="Expected a kind of release"):
+            ledger.check(releases, Budget(1.0, DELTA))
+        with pytest.raises(ValueError, match="Expected a kind of release"):
+            claim(releases, ())
+    with pytest.raises(ValueError, match="Expected a kind of release"):
+        claim([GAUSSIAN], [unknown])
+
+
+def claim(releases, spent):
+    return certify(
+        "Bandit", model="joint", budget=Budget(8.0, DELTA), releases=releases, spent=spent, source=DEVICES, rounds=10
+    )
+
+
+def test_every_known_kind_costs_something_and_nothing_costs_nothing():
+    assert ledger.epsilon_of([], DELTA) == 0.0
+    assert all(ledger.epsilon_of([release], DELTA) > 0.0 for release in KINDS)
+    assert ledger.epsilon_of([LOCAL], 0.0) == 0.7  # pure
+    with pytest.raises(ValueError, match="Expected a release whose epsilon is known at delta 1e-06, got one at 1e-05"):
+        ledger.epsilon_of([SHUFFLED], 1e-6)
+
+
+def test_what_cannot_be_counted_together_raises():
+    for first in KINDS:
+        for second in KINDS[1:]:
+            with pytest.raises(ValueError, match="got a mixture"):
+                ledger.epsilon_of([first, second], DELTA)
+    for release in KINDS[1:]:
+        with pytest.raises(ValueError, match="Expected Gaussian releases for several rounds"):
+            ledger.epsilon_of([release], DELTA, rounds=2)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"rounds": 0},
+        {"rounds": -1},
+        {"sensitivity": -1.0},
+        {"sensitivity": math.nan},
+        {"column_norm": math.nan},
+        {"sigma": -4.0},
+        {"sigma": math.nan},
+        {"sigma": math.inf},
+        {"grid": -1.0},
+        {"numbers": -1},
+    ],
+)
+def test_a_release_with_impossible_numbers_is_refused(wrong):
+    with pytest.raises(ValueError, match="Expected"):
+        GaussianRelease(**(msgspec.structs.asdict(GAUSSIAN) | wrong))
+
+
+gaussians = st.builds(
+    GaussianRelease,
+    st.just("sum"),
+    st.just("numbers"),
+    sensitivity=st.floats(0.0, 10.0),
+    column_norm=st.floats(0.0, 10.0),
+    sigma=st.floats(0.1, 1e4),
+    rounds=st.integers(1, 5),
+    grid=st.sampled_from([0.0, 2.0**-10]),
+    numbers=st.integers(0, 1000),
+)
+
+
+@given(st.lists(gaussians, max_size=4), gaussians, st.integers(1, 3), st.floats(-9, -1))
+def test_one_release_more_never_costs_less(releases, more, rounds, log_delta):
+    """Up to the rounding of epsilon, one part in 10^12 (gaussian.epsilon); and more rounds never cost less."""
+    delta = 10**log_delta
+    before = ledger.epsilon_of(releases, delta, rounds=rounds)
+    assert ledger.epsilon_of([*releases, more], delta, rounds=rounds) >= before * (1 - 1e-11)
+    assert ledger.epsilon_of(releases, delta, rounds=rounds + 1) >= before * (1 - 1e-11)
+
+
+@given(gaussians.filter(lambda release: release.mu > 0.05), st.floats(0.2, 0.99))
+def test_less_noise_costs_more(release, share):
+    quiet = msgspec.structs.replace(release, sigma=share * release.sigma, grid=0.0)
+    loud = msgspec.structs.replace(release, grid=0.0)
+    assert ledger.epsilon_of([quiet], 1e-3) > ledger.epsilon_of([loud], 1e-3)
+
+
+def test_certificates_are_what_the_ledger_computes_from_their_releases():
+    """In every model, from the document alone: the claim is recomputed by whoever reads it."""
+    budget = Budget(1.0, 1e-6)
+    made = (
+        JointGLM(dim=3, budget=budget),
+        LocalIRLS(dim=3, budget=budget),
+        ShuffleNewton(dim=3, budget=budget),
+        ShuffleGLM(dim=3, horizon=20_000, budget=budget, source=Simulated(0)),
+    )
+    for bandit in made:
+        document = json.loads(bandit.privacy.json())
+        releases = msgspec.convert(document["releases"], list[ledger.Release])
+        assert ledger.epsilon_of(releases, document["delta"]) == document["epsilon"] <= 1.0 + 1e-6
+        assert document["spent"] == 0.0
+
+
+def test_a_claim_above_its_budget_is_not_called_private():
+    loud = msgspec.structs.replace(LOCAL, epsilon=8.1)
+    fine = msgspec.structs.replace(LOCAL, epsilon=8.0)
+    assert claim([fine], ()).private and not claim([loud], ()).private
+    assert claim([msgspec.structs.replace(LOCAL, epsilon=math.inf)], ()).epsilon is None

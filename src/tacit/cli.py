@@ -6,6 +6,7 @@ import signal
 import sys
 import types
 import typing
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
@@ -244,11 +245,17 @@ def main() -> None:
     """Exit code 0 only if what was asked for was done."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        app(standalone_mode=True)
+        with warnings.catch_warnings():
+            warnings.showwarning = show_warning  # type: ignore[assignment]
+            app(standalone_mode=True)
     except (ValueError, TacitError) as error:
         fail(str(error), code=130 if isinstance(error, Interrupted) else 1)
     except KeyboardInterrupt:
         fail("Stopped.", code=130)
+
+
+def show_warning(message: Warning | str, *_: Any) -> None:
+    errors.print(str(message), style="yellow", highlight=False, markup=False)
 
 
 def fail(message: str, code: int = 1) -> NoReturn:

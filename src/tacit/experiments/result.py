@@ -2,13 +2,14 @@
 
 import json
 import math
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
+
+from tacit.experiments import kept
 
 if TYPE_CHECKING:
     import polars
@@ -35,11 +36,9 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     curve: list[float]
 
     def write(self, path: Path) -> None:
-        new = path.with_suffix(".new")
         # JSON has no infinity: epsilon without noise is written as -1
         plain = msgspec.structs.replace(self, epsilon=-1.0 if self.epsilon == math.inf else self.epsilon)
-        new.write_bytes(msgspec.json.encode(plain))
-        os.replace(new, path)
+        kept.write(path, msgspec.json.encode(plain))
 
     @classmethod
     def read(cls, path: Path) -> "Run":

@@ -1,11 +1,9 @@
 """The runner: every (bandit, run) is a task; tasks run on all cores, because kernels release Python's lock.
 
-With `out`, each finished run is a file there, and a second call with the same arguments takes up where the first one
-stopped."""
+With `out`, each finished run is a file there, and a second call with the same arguments and the same code takes up
+where the first one stopped."""
 
 import dataclasses
-import hashlib
-import json
 import os
 import threading
 import time
@@ -21,12 +19,12 @@ from numpy.random import SeedSequence, default_rng
 from tacit import checks
 from tacit.environments.base import Environment
 from tacit.errors import Interrupted
+from tacit.experiments import kept
 from tacit.experiments.result import Result, Run
 from tacit.experiments.spec import Spec
 from tacit.model.links import named
 
 CURVE = 200  # points of a regret curve
-VERSION = 1  # of what a kept run means: raise it when a change makes old ones wrong
 BLOCK = 1 << 15  # features in a block: it stays in the cache
 
 Progress = Callable[[float], None]  # called with the share of the work that is done
@@ -59,10 +57,12 @@ def simulate(
     for world in environments:
         for spec in bandits:
             _try_out(spec, world, _rounds(world, horizon))
-    folder = Path(out) / "runs" if out is not None else None
-    if folder is not None:
-        folder.mkdir(parents=True, exist_ok=True)
     tasks = [(spec, world, run) for world in environments for run in range(runs) for spec in bandits]
+    places: list[Path | None] = [None] * len(tasks)
+    if out is not None:
+        found = [_place(Path(out) / "runs", *task, horizon, seed) for task in tasks]
+        kept.tell(found)
+        places = [*found]
     shares = [0.0] * len(tasks)
     stop = threading.Event()
 
@@ -74,7 +74,14 @@ def simulate(
             if stop.is_set():
                 raise Interrupted("stopped")
 
-        return _kept(folder, spec, world, horizon, seed, run, report)
+        place = places[number]
+        if place is not None and place.exists():
+            report(1.0)
+            return msgspec.structs.replace(Run.read(place), label=spec.label)
+        result = run_once(spec, world, horizon, seed, run, report)
+        if place is not None:
+            result.write(place)
+        return result
 
     done: dict[int, Run] = {}
     with ThreadPoolExecutor(workers or os.cpu_count() or 1) as pool:
@@ -91,8 +98,8 @@ def simulate(
             stop.set()
             pool.shutdown(wait=True, cancel_futures=True)
             if isinstance(error, KeyboardInterrupt):
-                kept = f"{len(done)} of {len(tasks)} runs are kept in {out}; the same command goes on from there."
-                raise Interrupted(kept if out is not None else "Stopped; nothing is kept without `out`.") from None
+                safe = f"{len(done)} of {len(tasks)} runs are kept in {out}; the same command goes on from there."
+                raise Interrupted(safe if out is not None else "Stopped; nothing is kept without `out`.") from None
             raise
     return Result([done[i] for i in range(len(tasks))])
 
@@ -168,28 +175,16 @@ def _rounds(world: Environment, horizon: int) -> int:
     return min(horizon, world.rounds or horizon)
 
 
-def _kept(
-    folder: Path | None, spec: Spec, world: Environment, horizon: int, seed: int, run: int, report: Progress
-) -> Run:
-    """run_once, unless an earlier call has kept this very run."""
-    if folder is None:
-        return run_once(spec, world, horizon, seed, run, report)
+def _place(folder: Path, spec: Spec, world: Environment, run: int, horizon: int, seed: int) -> Path:
+    """Where that run is kept."""
     identity: dict[str, Any] = {
-        "bandit": spec.name,
+        "bandit": f"{spec.kind.__module__}.{spec.kind.__qualname__}",
         "options": spec.plain_options(),
         "budget": repr(spec.budget),
         "env": repr(world),
         "data": world.data,
-        "version": VERSION,
         "horizon": horizon,
         "seed": seed,
         "run": run,
     }
-    key = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:24]
-    path = folder / f"{key}.json"
-    if path.exists():
-        report(1.0)
-        return msgspec.structs.replace(Run.read(path), label=spec.label)
-    result = run_once(spec, world, horizon, seed, run, report)
-    result.write(path)
-    return result
+    return kept.place(folder, identity, spec.kind, type(world))

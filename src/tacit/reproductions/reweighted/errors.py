@@ -2,6 +2,7 @@
 
 import json
 import math
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.random import SeedSequence, default_rng
 
+from tacit.experiments import kept
 from tacit.experiments.runner import Progress
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Simulated
@@ -100,27 +102,28 @@ def measure(cell: dict[str, Any], run: int) -> dict[str, list[float]]:
 
 def measure_all(quick: bool, runs: int | None, out: Path, progress: Progress | None) -> list[dict[str, Any]]:
     """A row for each cell and estimator; finished runs are kept in `out`."""
-    kept_at = out / "errors.json"
-    kept: dict[str, Any] = json.loads(kept_at.read_text()) if kept_at.exists() else {}
     listed = list(cells(quick))
     work = [cell["rows"] for cell in listed]
+    places = [[place(out, cell, run) for run in range(runs or (3 if quick else _runs(cell)))] for cell in listed]
+    kept.tell(path for cell in places for path in cell)
     rows = []
     for i, cell in enumerate(listed):
-        count = runs or (3 if quick else _runs(cell))
         values = []
-        for run in range(count):
-            key = json.dumps([cell, run], sort_keys=True)
-            if key not in kept:
-                kept[key] = measure(cell, run)
-            values.append(kept[key])
-        kept_at.parent.mkdir(parents=True, exist_ok=True)
-        kept_at.write_text(json.dumps(kept))
+        for run, path in enumerate(places[i]):
+            if not path.exists():
+                kept.write(path, json.dumps(measure(cell, run)).encode())
+            values.append(json.loads(path.read_text()))
         for name in values[0]:
             array = np.array([value[name] for value in values if name in value])
             rows.append(cell | {"estimator": name, "runs": len(array)} | _summary(name, array))
         if progress is not None:
             progress(sum(work[: i + 1]) / sum(work))
     return rows
+
+
+def place(out: Path, cell: dict[str, Any], run: int) -> Path:
+    """Where what `measure` finds is kept."""
+    return kept.place(out / "errors", {"cell": cell, "run": run}, sys.modules[__name__], worlds)
 
 
 def _runs(cell: dict[str, Any]) -> int:

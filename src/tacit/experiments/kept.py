@@ -1,0 +1,92 @@
+"""Finished work on disk. It is taken up again only if all code that can change a result is the same as when it was
+done."""
+
+import functools
+import hashlib
+import inspect
+import json
+import os
+import sys
+import warnings
+from collections.abc import Iterable
+from importlib import metadata
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+PACKAGE = Path(__file__).parent.parent
+# Code that shows results, or says what to run, which is part of a run's identity; all other code can change a result.
+APART = ("cli.py", "__main__.py", "audit", "bench", "reproductions", "experiments/figure.py", "experiments/table.py")
+LIBRARIES = ("numpy", "scipy", "numba", "scikit-learn")
+
+
+def place(folder: Path, identity: dict[str, Any], *made_by: type | ModuleType) -> Path:
+    """The file of one piece of work: named by what it is, then by the code that does it. made_by: classes and modules
+    that take part and may lie outside the package, as a bandit of your own does."""
+    text = json.dumps(identity, sort_keys=True)
+    return folder / f"{hashlib.sha256(text.encode()).hexdigest()[:24]}-{code(*made_by)[:12]}.json"
+
+
+def write(path: Path, data: bytes) -> None:
+    """At once: an interrupted write leaves nothing that looks finished."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    new = path.with_suffix(".new")
+    new.write_bytes(data)
+    os.replace(new, path)
+
+
+def tell(places: Iterable[Path]) -> None:
+    """Warn if some of this work is there already, but done by other code."""
+    wanted = list(places)
+    names = {name for folder in {path.parent for path in wanted} if folder.is_dir() for name in os.listdir(folder)}
+    known = {name.partition("-")[0] for name in names}
+    count = sum(path.name not in names and path.name.partition("-")[0] in known for path in wanted)
+    if count:
+        warnings.warn(
+            f"{count} of {len(wanted)} runs are kept in {wanted[0].parent} from other code: they are left there, and "
+            "done again with the code of now.",
+            stacklevel=3,
+        )
+
+
+def code(*made_by: type | ModuleType) -> str:
+    """A digest of all code that can change a result: the package (but for APART), the files that `made_by` comes from,
+    and versions of the libraries that compute."""
+    return _digest(PACKAGE, frozenset(file for part in made_by for file in _files(part)))
+
+
+@functools.cache
+def _digest(package: Path, more: frozenset[str]) -> str:
+    apart = {package / name for name in APART}
+    files = [path for path in package.rglob("*.py") if not apart & {path, *path.parents}]
+    contents = hashlib.sha256()
+    for path in sorted(files):
+        contents.update(f"{path.relative_to(package).as_posix()}\0".encode() + path.read_bytes() + b"\0")
+    for outside in sorted(set(more) - set(map(str, files))):
+        contents.update(Path(outside).read_bytes() + b"\0")
+    contents.update(json.dumps([_version(name) for name in LIBRARIES]).encode())
+    return contents.hexdigest()
+
+
+def _files(part: type | ModuleType) -> Iterable[str]:
+    """The source files of a module, or of a class and its bases."""
+    for one in [part] if isinstance(part, ModuleType) else part.__mro__:
+        module = one.__name__ if isinstance(one, ModuleType) else one.__module__
+        if module.partition(".")[0] not in sys.stdlib_module_names:
+            try:
+                file = inspect.getsourcefile(one)
+            except (TypeError, OSError):
+                file = None
+            if file is None or not Path(file).exists():
+                raise ValueError(
+                    f"Expected {one.__name__} to come from a file where runs are kept, got one without: nobody could "
+                    "tell later whether its code has changed."
+                )
+            yield file
+
+
+def _version(name: str) -> str:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return ""

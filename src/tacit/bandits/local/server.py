@@ -11,7 +11,7 @@ import numpy as np
 
 from tacit.bandits.server import Server
 from tacit.data import Array
-from tacit.errors import BadReport, BudgetExceeded, DuplicateReport, WrongBatch
+from tacit.errors import BadReport, DuplicateReport, WrongBatch
 from tacit.mechanisms import local, randomizers
 from tacit.mechanisms.randomizers import Cap, Coin, Lattice, Randomizer
 from tacit.privacy import ledger

@@ -9,6 +9,7 @@ Reference: Balle & Wang 2018, arXiv:1805.06530, Theorem 8; Dong, Roth & Su 2019 
 when each mechanism is chosen in the light of the earlier ones' outputs).
 """
 
+import functools
 import math
 
 import numpy as np
@@ -44,6 +45,7 @@ def _small_delta(epsilon: float, mu: float) -> float:
     return max(0.0, mu * density - math.expm1(epsilon) * float(ndtr(-mu / 2 - t)))
 
 
+@functools.lru_cache(maxsize=1024)  # bandits that learn in epochs ask again at each
 def epsilon(mu: float, at: float) -> float:
     """The smallest epsilon of mu-GDP at delta = `at`, rounded up by at most one part in 10^12."""
     checks.probability(delta=at)
@@ -61,6 +63,7 @@ def epsilon(mu: float, at: float) -> float:
     return high
 
 
+@functools.lru_cache(maxsize=1024)
 def mu(budget: Budget) -> float:
     """The largest mu whose curve passes at or below the budget (inf without privacy), rounded down likewise."""
     budget.needs_delta("Gaussian noise")

@@ -49,27 +49,36 @@ def shuffled_information(rng, state, link, numbers, plan, out):
 
 
 @kernel
-def shuffled_descent(rng, rows, values, link, radius, plan, theta):
+def shuffled_gradient(rng, rows, values, link, theta, plan, out):
+    """out <- the sum of (mu(<x, theta>) - r) x, clipped to norm 1, each user's rounded to the grid, with the coins of
+    all: the law of the shuffled sum."""
+    d = theta.size
+    out[:] = 0.0
+    for t in range(rows.shape[0]):
+        z = 0.0
+        for i in range(d):
+            z += rows[t, i] * theta[i]
+        residual = min(max(link_mean(link, z) - values[t], -1.0), 1.0)
+        for i in range(d):
+            out[i] += math.floor(residual * rows[t, i] * plan[SCALE] + rng.random())
+    for i in range(d):
+        out[i] = (out[i] + coins(rng, plan[STEP_TRIALS], plan[CHANCE])) / plan[SCALE]
+
+
+@kernel
+def shuffled_descent(rng, rows, values, people, link, radius, plan, theta):
     """P_GD: theta <- the mean of iterates theta_{t+1} = project(theta_t - step (shuffled gradient sum + ridge theta_t)
-    / n), started at 0; a gradient is (mu(<x, theta>) - r) x, clipped to norm 1."""
-    n, d = rows.shape
+    / people), started at 0. people: of the batch, which is public; how many of them answered is not."""
+    d = theta.size
     iterate, total, gradient = np.zeros(d), np.zeros(d), np.empty(d)
     count = int(plan[ITERATIONS])
     for _ in range(count):
         for i in range(d):
             total[i] += iterate[i]
-            gradient[i] = 0.0
-        for t in range(n):
-            z = 0.0
-            for i in range(d):
-                z += rows[t, i] * iterate[i]
-            residual = min(max(link_mean(link, z) - values[t], -1.0), 1.0)
-            for i in range(d):
-                gradient[i] += math.floor(residual * rows[t, i] * plan[SCALE] + rng.random())
+        shuffled_gradient(rng, rows, values, link, iterate, plan, gradient)
         square = 0.0
         for i in range(d):
-            noisy = (gradient[i] + coins(rng, plan[STEP_TRIALS], plan[CHANCE])) / plan[SCALE]
-            iterate[i] -= plan[STEP] * (noisy + plan[RIDGE] * iterate[i]) / max(n, 1)
+            iterate[i] -= plan[STEP] * (gradient[i] + plan[RIDGE] * iterate[i]) / people
             square += iterate[i] * iterate[i]
         if square > radius * radius:
             for i in range(d):
@@ -94,7 +103,8 @@ def shuffle_glm_close(rng, state, link, numbers, ends, plans):
                 s += axes[i, a] * max(roots[a], plans[k, RIDGE]) * axes[j, a]
             floored[i, j] = s
     invert(floored, state.inverses[k])
-    shuffled_descent(rng, state.rows[:n], state.values[:n], link, numbers[2], plans[k], state.thetas[k])
+    people = ends[k] - (ends[k - 1] if k > 0 else 0)
+    shuffled_descent(rng, state.rows[:n], state.values[:n], people, link, numbers[2], plans[k], state.thetas[k])
     state.counts[SEEN] = 0
     state.counts[CLOSED] = k + 1
     state.counts[BOUNDARY] = ends[k + 1]

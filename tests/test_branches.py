@@ -121,7 +121,7 @@ def test_every_coin_of_a_device_counts_once(first, fleet, monkeypatch):
             at = itertools.count()
             ones = (1 << bit).to_bytes(length, "little")
             monkeypatch.setattr(
-                entropy, "octets", lambda count, at=at, ones=ones: ones if next(at) == call else bytes(count)
+                entropy, "octets", lambda count, at=at, ones=ones, call=call: ones if next(at) == call else bytes(count)
             )
             total += counts()
     assert (total == trials).all()

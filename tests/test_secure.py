@@ -131,8 +131,8 @@ def test_a_source_that_fails_does_not_stop_the_worker():
     broken.expect(1, float("nan"))
     source.expect(10, 50.0)
     wait(source, 40)
-    assert noise._started["thread"].is_alive()
-    noise._started["thread"] = threading.Thread()  # one that is not alive
+    assert noise._worker._thread.is_alive()
+    noise._worker._thread = threading.Thread()  # one that is not alive
     source = Secure()
     source.expect(10, 50.0)
     wait(source, 40)

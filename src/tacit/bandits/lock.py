@@ -1,24 +1,24 @@
 """One call at a time: two threads that close the same step would noise the same people's data twice."""
 
 import functools
-import os
 import threading
 from collections.abc import Callable
 from typing import Concatenate, ParamSpec, Protocol, TypeVar
+
+from tacit.forks import Renewed
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class Turn:
+class Turn(Renewed):
     """A lock that its holder may take again. A forked child has its own: nobody there would let go of the parent's."""
 
-    def __init__(self) -> None:
-        self._process, self._lock = os.getpid(), threading.RLock()
+    def _renew(self) -> None:
+        self._lock = threading.RLock()
 
     def __enter__(self) -> None:
-        if self._process != os.getpid():
-            self._process, self._lock = os.getpid(), threading.RLock()
+        self._here()
         self._lock.acquire()
 
     def __exit__(self, *_: object) -> None:

@@ -3,8 +3,10 @@
 No fastmath (it deletes NaN checks), no parallel sums (their order is part of the result).
 
 numba renews a cached function when its own file changes, but not when a function it calls does. So the cache lives in
-a folder named after the contents of all that may be compiled (kernels/, model/, and the *_kernel.py beside bandits and
-environments): what runs is always what is written."""
+a folder named after the contents of all that may be compiled (kernels/, model/, and the *_kernel.py elsewhere): what
+runs is always what is written.
+
+A fork waits until no thread is compiling: numba's lock would stay shut in the child."""
 
 import functools
 import hashlib
@@ -14,12 +16,15 @@ from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 import numba
+from numba.core.compiler_lock import global_compiler_lock as compiling
 from numba.extending import overload
 
 from tacit.data import Raw, Released
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+os.register_at_fork(before=compiling.acquire, after_in_parent=compiling.release, after_in_child=compiling.release)
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:

@@ -5,7 +5,6 @@
 import contextlib
 import functools
 import importlib.util
-import os
 import queue
 import threading
 import weakref
@@ -18,6 +17,7 @@ from numpy.random import Generator, SeedSequence, default_rng
 
 from tacit.data import Array
 from tacit.errors import NotSecure
+from tacit.forks import Gate, Renewed
 from tacit.kernels.continual import draw_rows
 from tacit.kernels.noise import SILENT
 
@@ -25,7 +25,7 @@ Integers = npt.NDArray[np.int64]
 AHEAD = 4  # requests that numbers are kept for
 MOST_AHEAD = 1 << 16  # numbers kept, at most
 LIMIT = 1 << 62  # noise is smaller, so that with a sum of at most 62 bits it has room in 64
-_started: dict[str, Any] = {}  # the thread that draws ahead: its process, its queue and itself
+AT_ONCE = 256  # numbers drawn by one call of OpenDP, three milliseconds: as long as a fork may have to wait
 
 
 class Source(Protocol):
@@ -64,7 +64,7 @@ def generator_of(source: Source) -> Generator:
     return source.generator
 
 
-class Secure:
+class Secure(Renewed):
     """Exact discrete Gaussians, on integers, from a cryptographic generator: what a privacy claim rests on.
 
     Guarantee: independent draws whose law is the discrete Gaussian exactly (distance 0), by OpenDP's sampler (Canonne,
@@ -73,7 +73,9 @@ class Secure:
     Drawn ahead: a thread keeps numbers for the next AHEAD requests, so that what a request takes does not depend on the
     draws, as long as requests come more slowly than the sampler (tens of thousands of numbers a second).
     Numbers drawn ahead have touched no data: they live in memory only, each leaves once, and those of the parent are
-    dropped in a forked child (OpenSSL reseeds itself there).
+    dropped in a forked child (OpenSSL reseeds itself there). A fork waits until no thread is within OpenDP, and OpenDP
+    is imported here, not in the thread: a child that was made meanwhile would wait for ever for locks that nobody
+    holds there.
     """
 
     private = True
@@ -86,10 +88,10 @@ class Secure:
                 "Expected OpenDP for noise that protects people's data, got none: pip install opendp. "
                 "For experiments without protection: source=Simulated(seed)."
             )
-        self._forget()
+        _opendp()
+        super().__init__()
 
-    def _forget(self) -> None:
-        self._process = os.getpid()
+    def _renew(self) -> None:
         self._lock = threading.Lock()
         self._pools: dict[float, list[int]] = {}
         self._wanted: dict[float, int] = {}
@@ -103,13 +105,12 @@ class Secure:
         """`count` fresh vectors of length `size` of discrete Gaussians of parameter `cells`. A number that has no room
         (OpenDP would put the largest in its place) is an error; plans see to it that this is 12 sigma away."""
         need = count * size
-        if os.getpid() != self._process:
-            self._forget()
+        self._here()
         with self._lock:
             pool = self._pools.get(cells, [])
             taken, self._pools[cells] = pool[:need], pool[need:]
         if len(taken) < need:
-            taken += _sampler(cells)(need - len(taken))
+            taken += _draw(need - len(taken), cells)
         numbers = np.array(taken, np.int64)
         if ((numbers >= LIMIT) | (numbers <= -LIMIT)).any():
             raise NotSecure(f"Expected noise below 2^62 cells of its grid, got more: its parameter is {cells:.3g}.")
@@ -118,18 +119,17 @@ class Secure:
 
     def expect(self, need: int, cells: float) -> None:
         """Have numbers drawn ahead for requests of `need` of them."""
-        if os.getpid() != self._process:
-            self._forget()
+        self._here()
         with self._lock:
             self._wanted[cells] = max(self._wanted.get(cells, 0), min(AHEAD * need, MOST_AHEAD))
-        _worker().put(weakref.ref(self))
+        _worker.give(self)
 
     def fill(self) -> None:
         """Draw what is missing of the numbers that are expected: what the worker does."""
         with self._lock:
             missing = {cells: wanted - len(self._pools.get(cells, [])) for cells, wanted in self._wanted.items()}
         for cells, count in missing.items():
-            drawn = _sampler(cells)(max(0, count))
+            drawn = _draw(count, cells)
             with self._lock:
                 self._pools[cells] = self._pools.get(cells, []) + drawn
 
@@ -141,15 +141,20 @@ class Secure:
         return "Secure()"
 
 
-def _worker() -> "queue.SimpleQueue[weakref.ref[Secure]]":
-    """Where to leave a source that wants numbers drawn ahead: one thread a process serves them all."""
-    if _started.get("process") != os.getpid() or not _started["thread"].is_alive():
-        requests: queue.SimpleQueue[weakref.ref[Secure]] = queue.SimpleQueue()
-        thread = threading.Thread(target=_serve, args=(requests,), daemon=True, name="tacit noise")
-        thread.start()
-        _started.update(process=os.getpid(), requests=requests, thread=thread)
-    found: queue.SimpleQueue[weakref.ref[Secure]] = _started["requests"]
-    return found
+class Worker(Renewed):
+    """The one thread of a process that draws ahead, for all sources."""
+
+    def _renew(self) -> None:
+        self._requests: queue.SimpleQueue[weakref.ref[Secure]] = queue.SimpleQueue()
+        self._thread: threading.Thread | None = None
+
+    def give(self, source: Secure) -> None:
+        """Have `source.fill()` called."""
+        self._here()
+        if self._thread is None or not self._thread.is_alive():
+            self._thread = threading.Thread(target=_serve, args=(self._requests,), daemon=True, name="tacit noise")
+            self._thread.start()
+        self._requests.put(weakref.ref(source))
 
 
 def _serve(requests: "queue.SimpleQueue[weakref.ref[Secure]]") -> None:
@@ -161,14 +166,37 @@ def _serve(requests: "queue.SimpleQueue[weakref.ref[Secure]]") -> None:
         del source
 
 
+def _draw(count: int, cells: float) -> list[int]:
+    """So many fresh discrete Gaussians of parameter `cells`."""
+    drawn: list[int] = []
+    while len(drawn) < count:
+        with _gate:
+            drawn += _sampler(cells)([0] * min(AT_ONCE, count - len(drawn)))
+    return drawn
+
+
 @functools.lru_cache(maxsize=64)
-def _sampler(cells: float) -> Callable[[int], list[int]]:
-    """What draws so many discrete Gaussians of parameter `cells`, a float that is taken as the rational it is."""
-    from opendp.domains import atom_domain, vector_domain  # a quarter of a second, so only when it is needed
+def _sampler(cells: float) -> Callable[[list[int]], list[int]]:
+    """What adds a discrete Gaussian of parameter `cells` (a float, taken as the rational it is) to each number."""
+    made: Callable[[list[int]], list[int]] = _opendp()(scale=float(cells))
+    return made
+
+
+@functools.cache
+def _opendp() -> Callable[..., Any]:
+    """OpenDP's sampler for lists of numbers, given its scale. The import takes a fifth of a second, so it waits until
+    someone wants secure noise."""
+    from opendp.domains import atom_domain, vector_domain
     from opendp.measurements import make_gaussian
     from opendp.metrics import l2_distance
     from opendp.mod import enable_features
 
     enable_features("contrib")
-    release = make_gaussian(vector_domain(atom_domain(T="i64")), l2_distance(T="f64"), scale=float(cells))
-    return lambda count: list(release([0] * count)) if count else []
+    sampler: Callable[..., Any] = functools.partial(
+        make_gaussian, vector_domain(atom_domain(T="i64")), l2_distance(T="f64")
+    )
+    return sampler
+
+
+_gate = Gate()
+_worker = Worker()

@@ -1,0 +1,204 @@
+"""A child that is forked at a bad moment works: a server that makes its bandit first and forks its workers then."""
+
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+import warnings
+
+import pytest
+
+from tacit import Secure
+from tacit.privacy import noise
+
+LIMIT = 40.0  # seconds for a script below, of which it needs a few; one that hangs is killed
+
+START = """
+import os, sys, threading, time
+
+def fork(work):
+    child = os.fork()
+    if child == 0:
+        try:
+            work()
+            os._exit(0)
+        except BaseException as error:
+            print(repr(error), file=sys.stderr, flush=True)
+            os._exit(1)
+    return child
+
+def wait(children):
+    return all([os.waitpid(child, 0)[1] == 0 for child in children])
+"""
+
+
+def script(work):
+    """What the script prints, or a failure if it does not come to its end. It is the leader of a session, so that what
+    it forked and hangs is killed with it."""
+    code = START + textwrap.dedent(work)
+    options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "start_new_session": True}
+    with subprocess.Popen([sys.executable, "-W", "ignore::DeprecationWarning", "-c", code], **options) as process:
+        try:
+            out, error = process.communicate(timeout=LIMIT)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, 9)
+            pytest.fail(f"Expected the children to end, got one that hangs after {LIMIT:g} s.")
+    assert process.returncode == 0, error
+    return out
+
+
+def test_a_child_forked_just_after_construction_comes_to_its_first_release():
+    """Eight processes make their first bandit, which is when OpenDP is imported and a thread starts to draw, and fork
+    at once and up to 60 ms later."""
+    out = script(
+        """
+        import numpy as np
+        from tacit import Budget, JointGLM, Simulated
+
+        def play(bandit):
+            for _ in range(6):
+                bandit.observe(bandit.choose(np.eye(2)), 1.0)
+            assert bandit._steps >= 1
+
+        def server():
+            bandit = JointGLM(**settings)
+            children = []
+            for pause in (0.0, 0.002, 0.005, 0.013, 0.04):
+                time.sleep(pause)
+                children.append(fork(lambda: play(bandit)))
+            assert wait(children)
+            play(bandit)
+
+        settings = {"dim": 2, "budget": Budget(1.0, 1e-6), "first": 2}
+        play(JointGLM(**settings, source=Simulated(0)))  # kernels are there, OpenDP is not
+        assert "opendp" not in sys.modules
+        assert wait([fork(server) for _ in range(8)])
+        print("done")
+        """
+    )
+    assert out == "done\n"
+
+
+def test_a_child_forked_while_numbers_are_drawn_draws_its_own():
+    """The thread of the parent is busy all the time: forty forks, each draws at once."""
+    out = script(
+        """
+        from tacit import Secure
+
+        source, stop = Secure(), threading.Event()
+
+        def busy():
+            while not stop.is_set():
+                source.integers(1, 400, 1000.0)
+
+        threads = [threading.Thread(target=busy) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        longest = 0.0
+        for _ in range(40):
+            start = time.perf_counter()
+            child = fork(lambda: source.integers(1, 8, 1000.0))
+            longest = max(longest, time.perf_counter() - start)
+            assert wait([child])
+        stop.set()
+        print(longest)
+        """
+    )
+    assert float(out) < 5  # forks wait for a few milliseconds of work, not for all of it
+
+
+def test_a_child_forked_while_a_thread_compiles_can_compile():
+    out = script(
+        """
+        import numba
+        import numpy as np
+        import tacit.kernels.compile
+
+        started, forked = threading.Event(), []
+
+        def compile_slowly():
+            started.set()
+            numba.njit(lambda x: np.sort(x).sum())(np.ones(3))
+
+        numba.njit(lambda x: x[0])(np.ones(3))
+        thread = threading.Thread(target=compile_slowly)
+        thread.start()
+        started.wait()
+        while thread.is_alive() and len(forked) < 4:
+            time.sleep(0.05)
+            forked.append(fork(lambda: numba.njit(lambda x: x + 1)(1.0)))
+        assert forked and wait(forked)
+        print("done")
+        """
+    )
+    assert out == "done\n"
+
+
+def in_a_child(work):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # newer Pythons warn where threads have run
+        child = os.fork()
+    if child == 0:
+        try:
+            os._exit(0 if work() else 1)
+        finally:
+            os._exit(2)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def test_no_fork_happens_while_a_thread_is_within_opendp(monkeypatch):
+    inside = threading.Event()
+
+    def slow(numbers):
+        inside.set()
+        time.sleep(0.05)
+        inside.clear()
+        return numbers
+
+    monkeypatch.setattr(noise, "_sampler", lambda cells: slow)
+    source = Secure()
+    for _ in range(5):
+        source.expect(1000, 7.0)
+        inside.wait()
+        assert in_a_child(lambda: not inside.is_set()) == 0
+        source._pools.clear()
+
+
+def test_who_waits_at_a_gate_goes_in_before_who_comes_again():
+    """A thread that is inside nearly always does not keep another out, nor a fork."""
+    from tacit.forks import Gate
+
+    gate, stop, turns = Gate(), threading.Event(), []
+
+    def again_and_again():
+        while not stop.is_set():
+            with gate:
+                turns.append(time.sleep(0.002))
+
+    thread = threading.Thread(target=again_and_again)
+    thread.start()
+    while not turns:
+        time.sleep(0.001)
+    for _ in range(20):
+        before = len(turns)
+        with gate:
+            assert len(turns) - before <= 3
+    assert in_a_child(lambda: gate.__enter__() is None) == 0
+    stop.set()
+    thread.join()
+
+
+def test_a_fork_that_python_is_not_told_of_shares_no_numbers(monkeypatch):
+    """Some servers fork by themselves: the process number is all there is to see it by."""
+    source = Secure()
+    source.expect(8, 2.0**40)
+    end = time.monotonic() + 60
+    while len(source._pools.get(2.0**40, [])) < 32 and time.monotonic() < end:
+        time.sleep(0.01)
+    ahead = list(source._pools[2.0**40])
+    source._lock.acquire()  # as if a thread of the parent had held it
+    monkeypatch.setattr(os, "getpid", lambda: -1)
+    drawn = source.integers(1, 8, 2.0**40)[0].tolist()
+    assert not set(drawn) & set(ahead)

@@ -207,8 +207,10 @@ def test_overflow_is_an_error_before_it_happens():
     with pytest.raises(HorizonReached, match="overflow"):
         bandit.choose(np.eye(2))
     assert np.array_equal(bandit._state.prefix.open, before)
-    largest = bandit.aggregator.encode(np.full(bandit.contribution.size, 1e300))
-    assert int(np.abs(largest).max()) * bandit.aggregator.capacity < 2**62
+    longest = np.zeros(bandit.contribution.size)
+    longest[0] = bandit.aggregator.longest
+    largest = bandit.aggregator.encode(longest)
+    assert 0 < int(np.abs(largest).max()) * bandit.aggregator.capacity < 2**62
     grid = on_grid(MECHANISMS["tree"](1), sensitivity=1.0, mu=1.0)
     with pytest.raises(HorizonReached, match="all been released"):
         run(grid, np.zeros((2, 1, 3)), Given())

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tacit import Secure
+from tacit.audit.attacks_grid import with_size
 from tacit.mechanisms.grid import on_grid
 from tacit.mechanisms.tree import Tree
 
@@ -48,7 +49,7 @@ def naive(x, count, seed):
 
 def secure(x, count):
     """One release of `count` coordinates that each hold x, through the mechanism that bandits use."""
-    grid = on_grid(Tree(leaves=1, size=count, sigma=0.0), sensitivity=1.0, mu=1.0, sigma=SIGMA)
+    grid = with_size(on_grid(Tree(leaves=1, size=1, sigma=0.0), sensitivity=1.0, mu=1.0, sigma=SIGMA), count)
     source = Secure()
     state = grid.init(source)
     grid.absorb(state, lambda out: out.__iadd__(x))
@@ -65,7 +66,7 @@ def low_bits_chi2(here, there, cell):
 def attack(count):
     found = advantage(naive(0.0, count, 0), naive(1.0, count, 1))
     here, there = secure(0.0, count), secure(1.0, count)
-    cell = on_grid(Tree(leaves=1, size=count, sigma=0.0), sensitivity=1.0, mu=1.0, sigma=SIGMA).cell
+    cell = on_grid(Tree(leaves=1, size=1, sigma=0.0), sensitivity=1.0, mu=1.0, sigma=SIGMA).cell
     assert (np.rint(here / cell) == here / cell).all()
     return found, advantage(here, there), low_bits_chi2(here, there, cell)
 

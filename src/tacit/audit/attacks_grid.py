@@ -1,6 +1,7 @@
 """Attacks on the noise that protects people's data: integers, from the secure source, through the real aggregators."""
 
 import dataclasses
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -94,8 +95,9 @@ def grid_attack(name: str, mechanism: Continual, *, factor: float = 1.0, share: 
 
 
 def with_size(grid: Grid, size: int) -> Grid:
-    """Runs are coordinates; the cell and the noise stay those of one coordinate."""
-    return dataclasses.replace(grid, size=size, mechanism=dataclasses.replace(grid.mechanism, size=size))
+    """Runs are coordinates, all of which may be large; the cell and the noise stay those of one coordinate."""
+    mechanism, longest = dataclasses.replace(grid.mechanism, size=size), grid.longest * math.sqrt(size)
+    return dataclasses.replace(grid, size=size, mechanism=mechanism, longest=longest)
 
 
 def one_release() -> Attack:

@@ -15,7 +15,8 @@ Sensitivity. A contribution v becomes v^ = h round(v / h), each coordinate at mo
 |v^ - v'^| <= |v - v'| + h sqrt(size), and the norm of the stacked (v^, v'^) is at most that of (v, v') plus
 h sqrt(size / 2); both are at most D + h sqrt(size), which is what late contributions need too (aggregators.continual;
 the rounded m are non-negative as well). Floats that computed v may have overshot its bound by some roundings, for which
-there is SLACK.
+there is SLACK. A v that is longer than that, or no number at all, can only come from arithmetic that has gone wrong: it
+counts as no contribution, which is a distance of at most D from any other.
 The largest column norm is recomputed from the m that are used.
 
 Size. Cells are small against D / sqrt(size), so the rounding costs less than 1e-4 of sigma. |X| <= choices (D / h + 1):
@@ -63,6 +64,7 @@ class Grid(Continual):
 
     mechanism: Continual
     cell: float
+    longest: float  # contribution that counts: D and its slack
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -129,8 +131,12 @@ class Grid(Continual):
         return PrefixState(opened, closed, fading, self.noise_state(source), released)
 
     def encode(self, v: Array) -> Integers:
-        """A contribution in whole cells."""
-        out: Integers = np.clip(np.rint(v / self.cell), -self._most, self._most).astype(np.int64)
+        """A contribution in whole cells; zero for one that no user can make (see above)."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            inside = bool(v @ v <= self.longest**2)  # false for NaN and infinities as well
+        if not inside:
+            v = np.zeros(self.size)
+        out: Integers = np.rint(v / self.cell).astype(np.int64)
         return out
 
     def absorb(self, state: PrefixState, add: Callable[[Raw], None]) -> None:
@@ -222,7 +228,8 @@ def on_grid(mechanism: Continual, *, sensitivity: float, mu: float, sigma: float
     leaves, size = mechanism.leaves, mechanism.size
 
     def with_cell(cell: float) -> Grid:
-        grid = Grid(leaves=leaves, size=size, sigma=0.0, mechanism=mechanism, cell=cell)
+        longest = sensitivity * (1 + SLACK)
+        grid = Grid(leaves=leaves, size=size, sigma=0.0, mechanism=mechanism, cell=cell, longest=longest)
         shift = grid.sensitivity(sensitivity) * grid.column_norm
         return dataclasses.replace(grid, sigma=sigma_for(shift, mu, grid.step) if sigma is None else sigma)
 

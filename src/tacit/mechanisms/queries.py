@@ -169,7 +169,7 @@ def with_noise(total: Raw, sigma: float, cell: float, source: Any) -> Released:
         law = np.array([GAUSSIAN if sigma else SILENT, sigma, 0.0])
         return Released(total + source.rows(1, total.size, law)[0])
     whole = np.rint(total / cell)
-    if np.abs(whole).max() >= 2.0**52:
+    if not np.abs(whole).max() < 2.0**52:  # refuses NaN as well
         raise NotSecure("Expected sums of fewer than 2^52 cells, got larger ones.")
     return Released((whole.astype(np.int64) + source.integers(1, total.size, sigma / cell)[0]) * cell)
 

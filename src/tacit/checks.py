@@ -6,6 +6,10 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+# The radius, rewards and whatever else bounds what a person adds: with sizes in between, their ratios, products and
+# fourth powers are ordinary floats, and no bound on a person's influence is lost in an infinity, a NaN or a denormal.
+SMALLEST, LARGEST = 1e-30, 1e30
+
 
 def positive_int(**values: object) -> None:
     for name, value in values.items():
@@ -17,6 +21,12 @@ def positive(**values: float) -> None:
     for name, value in values.items():
         if not (_number(value) and 0 < value < math.inf):
             raise ValueError(f"Expected {name} to be a positive number, got {value!r}.")
+
+
+def size(**values: float) -> None:
+    for name, value in values.items():
+        if not (_number(value) and SMALLEST <= value <= LARGEST):
+            raise ValueError(f"Expected {name} to be a number from {SMALLEST:g} to {LARGEST:g}, got {value!r}.")
 
 
 def non_negative(**values: float) -> None:
@@ -48,6 +58,10 @@ def interval(**values: tuple[float, float]) -> None:
         pair = isinstance(value, tuple | list) and len(value) == 2 and all(map(_number, value))
         if not (pair and -math.inf < value[0] < value[1] < math.inf):
             raise ValueError(f"Expected {name} to be a pair low < high of finite numbers, got {value!r}.")
+        if not SMALLEST <= max(abs(value[0]), abs(value[1])) <= LARGEST:
+            raise ValueError(
+                f"Expected {name} whose larger end is between {SMALLEST:g} and {LARGEST:g} in size, got {value!r}."
+            )
 
 
 def name(what: str, given: str, known: Iterable[str]) -> None:

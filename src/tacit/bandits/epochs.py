@@ -37,8 +37,6 @@ def check(bandit: Any) -> Link:
     if bandit.horizon is None:
         raise ValueError(f"Expected a horizon for {type(bandit).__name__}, which learns in epochs, got None.")
     checks.positive_int(horizon=bandit.horizon)
-    checks.positive(radius=bandit.radius)
-    checks.interval(rewards=bandit.rewards)
     return links.built_in(bandit.link)
 
 

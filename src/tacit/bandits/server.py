@@ -48,8 +48,6 @@ class Server(ABC):
         self.dim = int(self.dim)
         if self.horizon is not None:
             checks.positive_int(horizon=self.horizon)
-        checks.positive(radius=self.radius)
-        checks.interval(rewards=self.rewards)
         self._link = links.named(self.link)
 
     # what an algorithm defines

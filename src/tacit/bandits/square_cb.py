@@ -47,7 +47,8 @@ class SquareCB(Bandit):
         self.policy = self.policy or default_rng()
         if self._link.bounded:
             raise ValueError(f"Expected link='identity', got {self.link!r}.")
-        checks.positive(greed=self.greed, travel=self.travel)
+        checks.positive(greed=self.greed)
+        checks.size(travel=self.travel)
         assert self.horizon is not None
         self._ends = epochs.ends(self.first, self.horizon)
         self._check_source()

@@ -136,7 +136,7 @@ def given(
     Rewards are taken as shares of their range, so means lie in [0, 1]. `steepest`, a declared bound on the slope, sets
     the noise: the same for every data set. What the functions return is checked here and kept in a table, which is
     what runs, so a bound that holds for the table holds always."""
-    checks.positive(steepest=steepest, reach=reach)
+    checks.size(steepest=steepest, reach=reach)
     z = np.linspace(-reach, reach, POINTS)
     means, slopes = (np.array(f(z), dtype=np.float64) for f in (mean, slope))
     if means.shape != z.shape or slopes.shape != z.shape:

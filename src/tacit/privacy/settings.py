@@ -1,9 +1,11 @@
-"""What a budget, a source of noise and a policy's generator must be: a mix-up is named before anything is made."""
+"""What a budget, a source of noise, a policy's generator, a radius and a range of rewards must be: a mix-up is named
+before anything is made."""
 
 from typing import Any
 
 from numpy.random import Generator
 
+from tacit import checks
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Simulated
 
@@ -16,6 +18,7 @@ def check(owner: Any) -> None:
     if isinstance(given, type) or not isinstance(getattr(given, "private", None), bool):
         raise ValueError(f"Expected source to be Secure() or Simulated(seed), got {_name(given)}.")
     _policy(getattr(owner, "policy", None))
+    _sizes(owner)
 
 
 def check_server(owner: Any) -> None:
@@ -27,6 +30,7 @@ def check_server(owner: Any) -> None:
             f"Simulated(seed), got {_name(owner.source)}."
         )
     _policy(owner.policy)
+    _sizes(owner)
 
 
 def check_budget(given: object) -> None:
@@ -35,6 +39,13 @@ def check_budget(given: object) -> None:
         raise ValueError(
             f"Expected budget to be a Budget, e.g. Budget(epsilon=1.0, delta=1e-6), got {type(given).__name__}."
         )
+
+
+def _sizes(owner: Any) -> None:
+    """The bounds that sensitivities follow from."""
+    checks.size(radius=owner.radius)
+    name = "targets" if hasattr(owner, "targets") else "rewards"
+    checks.interval(**{name: getattr(owner, name)})
 
 
 def _policy(given: object) -> None:

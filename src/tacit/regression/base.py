@@ -44,8 +44,6 @@ class Regressor(ABC):
 
     def __post_init__(self) -> None:
         settings.check(self)
-        checks.positive(radius=self.radius)
-        checks.interval(targets=self.targets)
         checks.one_of(MODELS, model=self.model)
         links.built_in(self.link)
 

@@ -45,7 +45,7 @@ class OutputPerturbation(Regressor):
         if self.link == "probit":
             raise ValueError("Expected link='logistic', whose loss is the likelihood's and convex, got 'probit'.")
         if self.ridge is not None:
-            checks.positive(ridge=self.ridge)
+            checks.size(ridge=self.ridge)
 
     def _strength(self, dim: int, count: int) -> float:
         if self.ridge is not None:

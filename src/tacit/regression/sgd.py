@@ -50,7 +50,7 @@ class ImproperSGD(Regressor):
         super().__post_init__()
         if self.link != "identity":
             raise ValueError(f"Expected link='identity', got {self.link!r}.")
-        checks.positive(travel=self.travel)
+        checks.size(travel=self.travel)
         checks.one_of(SCHEDULES, schedule=self.schedule)
 
     @property

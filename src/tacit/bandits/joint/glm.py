@@ -84,8 +84,6 @@ class JointGLM(Bandit):
         if self.max_rounds_per_person is not None:
             checks.positive_int(max_rounds_per_person=self.max_rounds_per_person)
         self.tuning = irls.as_tuning(irls.Tuning, self.tuning)
-        checks.positive(radius=self.radius)
-        checks.interval(rewards=self.rewards)
         if not 1 < self.growth < math.inf:
             raise ValueError(f"Expected growth above 1, got {self.growth!r}.")
         self._link = links.named(self.link)

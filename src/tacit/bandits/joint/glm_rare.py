@@ -112,10 +112,9 @@ class JointGLMRare(Bandit):
         settings.check(self)
         checks.positive_int(dim=self.dim, horizon=self.horizon, iterations=self.iterations)
         self.dim, self.horizon, self.iterations = int(self.dim), int(self.horizon or 0), int(self.iterations)
-        checks.positive(radius=self.radius, step=self.step)
+        checks.positive(step=self.step)
         checks.non_negative(width=self.width)
         checks.probability(share=self.share)
-        checks.interval(rewards=self.rewards)
         checks.one_of(TIMINGS, timing=self.timing)
         if self.max_rounds_per_person is not None:
             checks.positive_int(max_rounds_per_person=self.max_rounds_per_person)

@@ -91,9 +91,7 @@ class JointLinUCB(Bandit):
             )
         checks.positive_int(dim=self.dim, horizon=self.horizon, first=self.first)
         self.dim, self.horizon, self.first = int(self.dim), int(self.horizon or 0), int(self.first)
-        checks.positive(radius=self.radius)
         checks.non_negative(width_scale=self.width_scale)
-        checks.interval(rewards=self.rewards)
         checks.one_of(NOISES, noise=self.noise)
         checks.one_of(("exact", "paper"), calibration=self.calibration)
         if not 1 < self.growth < math.inf:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tacit.model.contribution_reweighted import ReweightedContribution
 
 from tacit import Budget, JointGLM, JointGLMRare, JointLinUCB, JointReweighted, JointSquareCB, LocalIRLS, Simulated
 from tacit.bandits.joint.glm_rare_kernel import Data, release_gradient
@@ -18,7 +19,6 @@ from tacit.mechanisms.queries import with_noise
 from tacit.mechanisms.toeplitz import Toeplitz
 from tacit.mechanisms.tree import Tree
 from tacit.model import links
-from tacit.model.contribution_reweighted import ReweightedContribution
 from tacit.regression import (
     ImproperSGD,
     OutputPerturbation,

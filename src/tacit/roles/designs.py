@@ -10,9 +10,12 @@ STEPS = 400
 
 def chances(arms: Array, alive: npt.NDArray[np.bool_]) -> Array:
     """Weights on those alive with max_x |x|^2_{M(w)^-1} <= 2 d, M(w) = sum w_a x_a x_a' (+ a millionth of its trace):
-    uniform if that satisfies it, else Frank-Wolfe steps from there (Wynn & Fedorov). kernels.design has the same."""
+    uniform if that satisfies it, else Frank-Wolfe steps from there (Wynn & Fedorov). kernels.design has the same. Arms
+    are first scaled by a power of two, which changes nothing but that squares of tiny ones do not vanish."""
+    arms = np.where(alive[:, None], arms, 0.0)
     d = arms.shape[1]
     weights = alive / alive.sum()
+    arms = np.ldexp(arms, -int(np.frexp(np.abs(arms).max())[1]))
     matrix = np.einsum("k,ki,kj->ij", weights, arms, arms)
     trace = float(np.trace(matrix))
     if alive.sum() == 1 or not trace > 0:
@@ -25,6 +28,8 @@ def chances(arms: Array, alive: npt.NDArray[np.bool_]) -> Array:
         if worst <= 2 * d:
             break
         step = (worst / d - 1) / (worst - 1)
+        if step >= 1:  # one dimension: all on the longest arm
+            return np.asarray(np.eye(len(arms))[index])
         weights = weights * (1 - step)
         weights[index] += step
         inverse = inverse / (1 - step)

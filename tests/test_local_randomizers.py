@@ -19,6 +19,7 @@ from tacit.model.links import IDENTITY, LOGISTIC, PROBIT
 from tacit.model.vectors import add_pair
 from tacit.privacy import gaussian
 from tacit.privacy.budget import Budget
+from tacit.roles import limits
 
 
 def squared_error(low, high, values):
@@ -100,22 +101,43 @@ def test_reports_are_unbiased_with_the_stated_noise(kind):
     assert not any(abs(across / (wrong * std) - 1) < 0.03 for wrong in (2 / 3, 3 / 2))
 
 
-def test_how_long_it_took_tells_nothing_about_what_is_sent(monkeypatch):
-    """Reports from outside the cap, of runs in which the cap was not found at once. A share q / (1 - q) of them is
-    beyond the threshold on the far side, as of all others. 4000 runs, about 350 such; false alarms: below 1e-9."""
-    made = local.cap(1.0, 1.0, 5)
-    outside = Cap(made.radius, 0, made.threshold, made.scale)
-    vector, calls = np.array([1.0, 0.0, 0.0, 0.0, 0.0]), []
+@pytest.mark.parametrize("size", [1, 5, 3000])
+def test_a_cap_takes_the_same_work_for_every_vector_and_whatever_is_sent(size, monkeypatch):
+    made, calls = local.cap(4.0, 1.0, size), []
     monkeypatch.setattr(randomizers, "candidates", lambda rows, size: (calls.append(rows), candidates(rows, size))[1])
-    slow = []
-    for _ in range(4000):
-        calls.clear()
-        sent = np.frombuffer(outside.encode(vector), "<i2")
-        if calls[:2] == [6, 2]:  # not among the first two, of six with those for the outside
-            slow.append(int(sent[0]) * FINE <= -made.threshold)
-    q = ndtr(-made.threshold / (UNIT * FINE))
-    share, error = q / (1 - q), math.sqrt(0.25 / len(slow))
-    assert len(slow) > 100 and abs(np.mean(slow) - share) < 6 * error < share
+    works = set()
+    for vector in (np.zeros(size), np.eye(size)[0], -np.eye(size)[0], np.full(size, 0.5 / math.sqrt(size))):
+        for _ in range(20):
+            calls.clear()
+            assert len(made.encode(vector)) == 2 * size
+            works.add(tuple(calls))
+            assert sum(calls) == made.rows + made.others
+            assert max(calls) * (size + 1) <= max(randomizers.PORTION, made.others * (size + 1))
+    assert len(works) == 1
+
+
+@pytest.mark.parametrize(("epsilon", "size"), [(0.1, 20), (1.0, 5), (8.0, 5), (8.0, 230), (16.0, 3000)])
+def test_fixed_numbers_of_candidates_are_enough(epsilon, size):
+    """f_x and h_x of the docstring, by the bounds of q_x that the guarantee rests on."""
+    made = local.cap(epsilon, 1.0, size)
+    least = local.cap_probability(made.threshold, size + 1)
+    assert (1 - 2 * least) ** made.rows < 1e-3
+    assert min(0.5, 1.15 * made.nominal) ** made.others <= 1 / SHARE
+    starved = type("Starved", (Cap,), {"others": 3})(**vars(made))
+    assert local.cap_epsilon(starved, size) == limits.cap_epsilon(starved, size) == math.inf
+
+
+def test_a_cap_is_sent_as_often_as_its_guarantee_says():
+    """20 000 reports from outside, inside and by chance; 4.5 standard errors of each share, false alarms 2e-5."""
+    made = local.cap(4.0, 1.0, 3)
+    vector = np.array([1.0, 0.0, 0.0])
+    for chance, least in ((0, 0.0), (SHARE, 0.999), (made.chance, 0.999 * made.chance / SHARE)):
+        some = Cap(made.radius, chance, made.threshold, made.scale)
+        sent = np.array(
+            [int(np.frombuffer(some.encode(vector), "<i2")[0]) * FINE >= made.threshold for _ in range(20_000)]
+        )
+        error = 4.5 * math.sqrt(chance / SHARE * (1 - chance / SHARE) / sent.size)
+        assert least - error <= sent.mean() <= chance / SHARE + error
 
 
 def test_simulated_reports_have_the_law_of_real_ones():

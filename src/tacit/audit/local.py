@@ -35,7 +35,8 @@ def attacks() -> list[Attack]:
 def cap_attack(epsilon: float) -> Attack:
     """Exact along an axis: the share of candidates beyond the threshold is counted in the sampler's own tables."""
     made = local.cap(epsilon, 1.0, 20)
-    q, p = axis_probability(made), made.chance / SHARE
+    q = axis_probability(made)
+    p = made.chance / SHARE * (1 - (1 - 2 * q) ** made.rows)
     forward = np.eye(20)[0]
 
     def scores(world: int, runs: int, rng: Generator) -> Array:

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import log_ndtr, ndtr, ndtri
 
 from tacit.errors import BudgetExceeded
-from tacit.mechanisms.randomizers import CELLS, FINE, SHARE, SPREAD, UNIT, Cap, Coin, Lattice, Open, Randomizer
+from tacit.mechanisms.randomizers import CELLS, FINE, SHARE, SPREAD, UNIT, Cap, Coin, Lattice, Open, Randomizer, rarest
 from tacit.privacy import entropy, gaussian
 from tacit.privacy.budget import Budget
 
@@ -27,12 +27,16 @@ def cap_probability(threshold: int, size: int) -> float:
 
 
 def cap_epsilon(cap: Cap, size: int) -> float:
-    """The pure epsilon of `cap` on vectors of `size` numbers, from its integers."""
+    """The pure epsilon of `cap` on vectors of `size` numbers, from its integers: q <= q_x <= most, the latter by the
+    argument of cap_probability on the other side and by symmetry. Every q_x must be below every p_x, and p_x at most
+    one part in SHARE above the chance (Cap has the names)."""
     q = cap_probability(cap.threshold, size + 1)
-    p = cap.chance / SHARE
+    p = (cap.chance + 1) / SHARE
     t = cap.threshold / (UNIT * (FINE + math.sqrt(size + 1) / 2 + 1e-3))
-    most = float(np.min(ndtr(-(t - (eta := np.logspace(-5, -1, 400)))) + SPREAD / eta**2))
-    if not most < p < 1 or q <= 0:
+    most = min(0.5, float(np.min(ndtr(-(t - (eta := np.logspace(-5, -1, 400)))) + SPREAD / eta**2)))
+    if q <= 0 or p >= 1 or most**cap.others > 1 / SHARE:
+        return math.inf
+    if most > cap.chance / SHARE * (1 - (1 - 2 * q) ** cap.rows):
         return math.inf
     return math.log(p) - math.log1p(-p) + math.log1p(-q) - math.log(q)
 
@@ -43,8 +47,8 @@ def cap(epsilon: float, radius: float, size: int, quantile: float | None = None)
     beyond which a candidate would be found in more than 2^15 numbers are left out: devices are slow.
 
     quantile: the probability of the cap, if given (1/2: Duchi, Jordan & Wainwright 2018)."""
-    least = min(max(2.0**-10, (size + 1) / 2.0**15), 2.0**-5)
-    qs = np.array([quantile]) if quantile is not None else np.logspace(math.log10(least), math.log10(0.5), 400)
+    least = math.log10(rarest(size))
+    qs = np.array([quantile]) if quantile is not None else np.logspace(least, math.log10(0.5), 400)
     best, found = math.inf, None
     for q in qs:
         gamma = float(-ndtri(q))

@@ -20,6 +20,7 @@ FINE = 2**15  # grid cells in the unit of the vector that candidates are compare
 SHARE = 2**32  # chances are whole multiples of 1 / SHARE
 CELLS = 2**20  # grid cells in one standard deviation of lattice noise
 SPREAD = 1.0e-8  # E e^2 at most, e = (quantised - real) normal number of the candidates, in standard deviations
+PORTION = 2**16  # numbers of candidates that are drawn at a time
 EDGE = 128  # of the 2^16 cells of a candidate's law, the outer ones on each side that are cut 512 times finer
 
 
@@ -32,16 +33,20 @@ class Cap:
     grid, a quantised normal law. Sent: a candidate with <z, x> >= threshold with probability chance / SHARE, else one
     with <z, x> < threshold; without its last number.
 
-    Guarantee: with q_x = P(<z, x> >= threshold), the law sent has the density chance / q_x on one side and
-    (1 - chance) / (1 - q_x) on the other, with respect to one law that no datum enters. If q <= q_x for all x, and
-    chance > q_x, then it is epsilon-private for epsilon = ln(chance (1 - q) / ((1 - chance) q)). No floating-point
-    number matters: all products <z, x> are sums of integers below 2^53, exact in any order; the law of the candidates
-    enters only through the bound q (privacy.local has it).
-    Time: a candidate of each side is sought, whichever is sent, among candidates of its own, until one is found: how
-    many were tried tells nothing about either, nor about the side.
+    Work: a candidate of each side is sought, whichever is sent, among candidates of its own, whose numbers `rows` and
+    `others` are fixed. Where none of `rows` is inside (probability f_x) one from outside is sent; where none of
+    `others` is outside (probability h_x = q_x^others) one from inside.
+    Guarantee: with q_x = P(<z, x> >= threshold), a candidate from inside is sent with probability p_x, chance (1 - f_x)
+    <= p_x <= chance + h_x (chance as a share), so that the law sent has the density p_x / q_x on one side and
+    (1 - p_x) / (1 - q_x) on the other, with respect to one law that no datum enters. If q <= q_x <= p_x <= p for all x,
+    then all densities are between (1 - p) / (1 - q) and p / q: it is epsilon-private for
+    epsilon = ln(p (1 - q) / ((1 - p) q)). No floating-point number matters: all products <z, x> are sums of integers
+    below 2^53, exact in any order; the law of the candidates enters only through bounds of q_x (privacy.local has
+    them).
     Reference: PrivUnit, Bhowmick et al. 2018, arXiv:1812.00984; with normal vectors, Asi, Feldman & Talwar 2022,
     arXiv:2205.02466.
-    Departure: candidates by rejection on a grid, where those papers draw real numbers.
+    Departure: candidates by rejection on a grid, where those papers draw real numbers; so many and no more, which makes
+    what is decoded shorter by a factor 1 - f_x, f_x < 1 / 1000.
     """
 
     radius: float
@@ -49,26 +54,34 @@ class Cap:
     threshold: int
     scale: float  # decoded vector = scale * z / UNIT: unbiased
 
+    @property
+    def nominal(self) -> float:
+        """P(<z, x> >= threshold) of real normal numbers z and real unit vectors x."""
+        return 0.5 * math.erfc(self.threshold / (UNIT * FINE * math.sqrt(2)))
+
+    @property
+    def rows(self) -> int:
+        """Candidates among which one inside is sought, up to its sign: all fail with probability e^-8, nearly."""
+        return math.ceil(4 / self.nominal)
+
+    @property
+    def others(self) -> int:
+        """Candidates among which one outside is sought: all fail with probability 1 / SHARE at most."""
+        return math.ceil(math.log2(SHARE) / -math.log2(min(0.5, 2 * self.nominal)))
+
     def encode(self, vector: Array) -> bytes:
         x = lift(vector / self.radius)
-        chance = 0.5 * math.erfc(self.threshold / (UNIT * FINE * math.sqrt(2)))  # that a candidate is inside
-        rows, others = max(2, math.ceil(0.5 / chance)), 4
-        z = candidates(rows + others, x.size)
-        inside = self._sought(x, z[:rows], inside=True)
-        outside = self._sought(x, z[rows:], inside=False)
+        z = candidates(self.others, x.size)
+        outside: Int16 = z[int((z @ x < self.threshold).argmax())]  # the first of them, or of all
+        inside = outside
+        for count in portions(self.rows, x.size):
+            z = candidates(count, x.size)
+            dots = z @ x
+            at = int((np.abs(dots) >= self.threshold).argmax())
+            if inside is outside and abs(dots[at]) >= self.threshold:
+                inside = z[at] if dots[at] > 0 else -z[at]  # the law of z is symmetric
         first = int.from_bytes(entropy.octets(4), "little") < self.chance  # of SHARE
         return (inside if first else outside)[:-1].astype("<i2").tobytes()
-
-    def _sought(self, x: Array, z: Int16, *, inside: bool) -> Int16:
-        """The first candidate on that side of the threshold: of z, or else of as many more."""
-        while True:
-            dots = z @ x
-            right = np.abs(dots) >= self.threshold if inside else dots < self.threshold
-            at = int(right.argmax())  # the first
-            if right[at]:
-                found: Int16 = z[at]
-                return -found if inside and dots[at] < 0 else found  # the law of z is symmetric
-            z = candidates(len(z), x.size)
 
     def decode(self, report: bytes) -> Array:
         return np.frombuffer(report, "<i2").astype(np.float64) * (self.scale / UNIT)
@@ -205,6 +218,17 @@ def lift(vector: Array) -> Array:
         x = np.zeros(size)
         x[-1] = FINE
     return x
+
+
+def rarest(size: int) -> float:
+    """The least probability of a cap on reports of `size` numbers: rarer ones would keep devices busy."""
+    return min(max(2.0**-10, (size + 1) / 2.0**15), 2.0**-5)
+
+
+def portions(rows: int, size: int) -> list[int]:
+    """Numbers of rows that add up to `rows`, each with no more than PORTION numbers, or one row."""
+    most = max(1, PORTION // size)
+    return [most] * (rows // most) + [rows % most] * (rows % most > 0)
 
 
 def candidates(rows: int, size: int) -> Int16:

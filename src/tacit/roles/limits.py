@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from tacit.mechanisms.randomizers import CELLS, FINE, SHARE, SPREAD, UNIT, Cap, Coin, Lattice
+from tacit.mechanisms.randomizers import CELLS, FINE, SHARE, SPREAD, UNIT, Cap, Coin, Lattice, rarest
 from tacit.privacy import entropy
 from tacit.roles.device import LINKS, Array
 
 WEIGHTS = {"identity": 1.0, "logistic": 0.5, "probit": 2 / math.sqrt(2 * math.pi)}  # twice the steepest slope
-RAREST = 2.0**-16  # a cap that is found less often would keep a device busy for ever
 MARGIN = 1e-6  # relative, of a claimed epsilon: for floating point
 
 
@@ -66,15 +65,15 @@ def holds(made: Any, *, epsilon: float, delta: float, size: int, sensitivity: fl
 
 
 def cap_epsilon(made: Cap, size: int) -> float:
-    """As privacy.local.cap_epsilon; inf also for caps that are too rare to be found."""
-    p, root = made.chance / SHARE, math.sqrt(size + 1) / 2 + 1e-3
-    if not (0 < p < 1 and 1 <= made.threshold < 64 * UNIT * FINE and root < FINE / 2):
+    """As privacy.local.cap_epsilon; inf also for caps that are rarer than the server may ask for."""
+    p, root = (made.chance + 1) / SHARE, math.sqrt(size + 1) / 2 + 1e-3
+    if not (p < 1 and made.nominal >= rarest(size) * (1 - MARGIN) and root < FINE / 2):
         return math.inf
     near, far = made.threshold / (UNIT * (FINE + root)), made.threshold / (UNIT * (FINE - root))
     etas = np.logspace(-5, -1, 400).tolist()
     least = max(tail(far + eta) - SPREAD / eta**2 for eta in etas)
-    most = min(tail(near - eta) + SPREAD / eta**2 for eta in etas)
-    if not most < p or least < RAREST:
+    most = min(0.5, *(tail(near - eta) + SPREAD / eta**2 for eta in etas))
+    if least <= 0 or most**made.others > 1 / SHARE or most > made.chance / SHARE * (1 - (1 - 2 * least) ** made.rows):
         return math.inf
     return math.log(p) - math.log1p(-p) + math.log1p(-least) - math.log(least)
 

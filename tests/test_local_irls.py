@@ -88,7 +88,7 @@ def test_bad_reports_change_nothing():
     with pytest.raises(ValueError, match="Expected"):
         Client(b'{"format": "another"}')
     with pytest.raises(ValueError, match="Expected"):
-        client.randomize(client.choose(np.eye(3)), 2.0)
+        client.randomize(client.choose(np.eye(3)), "1")
     with pytest.raises(ValueError, match="simulated block"):
         Embedded(made).play(WORLD.block(3))
 

@@ -50,7 +50,7 @@ PURE = Budget(epsilon=1.0, delta=0.0)
         (lambda: simulate(JointGLM, environments.ball(), horizon=9, runs=1, seed=0), "a sequence of Specs"),
         (lambda: simulate([Spec(LinUCB)], "ball", horizon=9, runs=1, seed=0), "environments.ball"),
         (lambda: Shuffler(ShuffleNewton(dim=3, budget=BUDGET).billboard(), budget=1.0), "to be a Budget, .* got float"),
-        (lambda: Client(LocalIRLS(dim=3, budget=BUDGET).billboard(), epsilon="4"), "None or a number, got str"),
+        (lambda: Client(LocalIRLS(dim=3, budget=BUDGET).billboard(), epsilon="4"), "None or a number above 0, got str"),
         (lambda: JointGLM(dim=3, budget=BUDGET, policy=3), "NumPy Generator, got int"),
         (lambda: JointGLM(dim=3, budget=BUDGET, rewards=1), "pair low < high of finite numbers, got 1"),
         (lambda: Embedded(JointGLM(dim=3, budget=BUDGET)), "server of the shuffle or local model, got JointGLM"),

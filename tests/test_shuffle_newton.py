@@ -71,8 +71,8 @@ def test_a_server_learns_from_real_devices_and_goes_on_after_a_restart(tmp_path)
 def test_a_null_report_and_a_wrong_reward():
     client = Client(ShuffleNewton(dim=2, budget=BUDGET).billboard())
     choice = client.choose({"a": [0.5, 0.1], "b": [0.1, 0.1]})
-    for wrong in (2.0, math.nan, "1"):
-        with pytest.raises(ValueError, match="Expected"):
+    for wrong in ("1", [1.0], 1j):
+        with pytest.raises(ValueError, match="a number, got"):
             client.randomize(choice, wrong)
     report = client.randomize(choice, None)
     assert client.randomize(choice, 1.0) == report  # one report for ever

@@ -1,6 +1,7 @@
 """What a device and a shuffler refuse of a server, and numbers of users that must be whole."""
 
 import json
+import math
 
 import numpy as np
 import pytest
@@ -22,22 +23,31 @@ def board(**plan):
     return json.dumps(DOCUMENT | {"plan": DOCUMENT["plan"] | plan}).encode()
 
 
-@pytest.mark.parametrize("plan", [{"trials": 0}, {"trials": -1}, {"users": 1, "trials": 49}, {"laplace": 3.0}])
+@pytest.mark.parametrize(
+    "plan",
+    [
+        {"trials": 0},
+        {"users": 1, "minimum": 1, "trials": 49},
+        {"minimum": 1, "trials": 49},
+        {"malicious": 60},
+        {"laplace": 3.0, "reach": DOCUMENT["plan"]["reach"] + 120},
+        {"epsilon": None},
+    ],
+)
 def test_a_plan_without_coins_is_for_simulation_only(plan):
-    for kind in (Client, Fleet):
+    for kind in (Client, Fleet, lambda made: Shuffler(made, budget=BUDGET)):
         with pytest.raises(BadBillboard, match="people's data"):
             kind(board(**plan))
-    if plan != {"trials": -1}:
-        Client(board(**plan), noise=Seeded(np.random.default_rng(0)))
+    Client(board(**plan), noise=Seeded(np.random.default_rng(0)))
 
 
-@pytest.mark.parametrize("key", sorted(set(DOCUMENT) - {"bandit"}))
+@pytest.mark.parametrize("key", sorted(DOCUMENT))
 def test_a_billboard_without_one_of_its_parts_has_a_named_error(key):
     with pytest.raises(BadBillboard):
         Client(json.dumps({k: v for k, v in DOCUMENT.items() if k != key}).encode())
 
 
-@pytest.mark.parametrize("key", ["users", "grid", "reach", "trials", "norm", "laplace", "size"])
+@pytest.mark.parametrize("key", sorted(DOCUMENT["plan"]))
 def test_a_plan_without_one_of_its_parts_has_a_named_error(key):
     plan = {k: v for k, v in DOCUMENT["plan"].items() if k != key}
     with pytest.raises(BadBillboard):
@@ -46,7 +56,8 @@ def test_a_plan_without_one_of_its_parts_has_a_named_error(key):
 
 def test_a_shuffler_with_a_budget_recomputes_epsilon():
     Shuffler(SERVER.billboard(), budget=BUDGET)
-    for weaker in ({"minimum": 50}, {"trials": 50, "users": 60}, {"grid": 2 * DOCUMENT["plan"]["grid"]}):
+    grid, norm = 2 * DOCUMENT["plan"]["grid"], DOCUMENT["plan"]["norm"]
+    for weaker in ({"minimum": 50}, {"trials": 50}, {"malicious": 9}, {"grid": grid, "reach": math.ceil(grid * norm)}):
         Shuffler(board(**weaker))
         with pytest.raises(BadBillboard, match="epsilon at most 1"):
             Shuffler(board(**weaker), budget=BUDGET)

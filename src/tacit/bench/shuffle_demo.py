@@ -122,12 +122,12 @@ def _shuffler(board: bytes, users: int, source: BinaryIO, out: BinaryIO) -> dict
 
 def _analyze(board: bytes, users: int, source: BinaryIO, _: BinaryIO) -> dict[str, Any]:
     """The multiset in, an estimate and the next billboard out."""
-    from tacit.roles import wire
+    from tacit.roles import billboard, wire
 
     server = _server(users)
     message = source.read()
     server.observe(message)
-    reports, sums = wire.decode_batch(message, wire.parameters(board)[0])
+    reports, sums = wire.decode_batch(message, billboard.shuffle(board)[0])
     return {
         "bytes": len(message),
         "reports": reports,

@@ -15,6 +15,7 @@ from tacit.privacy import gaussian
 from tacit.privacy.budget import Budget
 from tacit.privacy.entropy import Integers
 from tacit.roles import wire
+from tacit.roles.billboard import reach
 from tacit.roles.wire import Parameters
 
 CENTRAL_TRIALS = 400
@@ -76,11 +77,11 @@ class Analyzer:
 
     def _make(self, users: int) -> Plan:
         if self.budget.epsilon == math.inf:
-            return Plan(users, self.size, SILENT_GRID, math.ceil(SILENT_GRID * self.norm), 0, self.sensitivity)
+            return Plan(users, self.size, SILENT_GRID, reach(SILENT_GRID, self.norm), 0, self.sensitivity)
         if self.calibration == "central":
             std = self.sensitivity / gaussian.mu(self.budget)
             scale = math.sqrt(users * (CENTRAL_TRIALS + 1)) / 2 / std
-            return Plan(users, self.size, scale, math.ceil(scale * self.norm), CENTRAL_TRIALS, self.sensitivity)
+            return Plan(users, self.size, scale, reach(scale, self.norm), CENTRAL_TRIALS, self.sensitivity)
         plan = calibrate(
             self.budget,
             users=users,

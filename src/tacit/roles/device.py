@@ -1,6 +1,7 @@
 """What the devices of both models share: checks of arms and rewards, links, and the choice that is reported once.
 
 A report is made once for each choice and kept with it: a retry sends the same bytes, so that no noise is drawn again.
+Once an arm was chosen there is a report, whatever the reward: a report that fails to come would tell it without noise.
 """
 
 import functools
@@ -13,11 +14,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tacit.data import Array
+from tacit.errors import BadBillboard
 from tacit.model import arms as arm_sets
 from tacit.model.arms import Arms
 
-Array = npt.NDArray[np.float64]
 LINKS = ("identity", "logistic", "probit")
+NUMBERS = int | float | np.bool_ | np.integer | np.floating
 TINY = 1e-150  # features of a smaller norm contribute nothing: below, x / |x| could come out longer than 1
 
 
@@ -40,7 +43,7 @@ class Picked:
 
 @dataclass(kw_only=True, eq=False)
 class Device(ABC):
-    """One user's device, at one billboard. `rewards`: the range that rewards must lie in."""
+    """One user's device, at one billboard. `rewards`: the range that rewards are clipped to."""
 
     dim: int
     link: str
@@ -64,22 +67,28 @@ class Device(ABC):
         features, names = arm_sets.check(arms, self.dim)
         index = arm_sets.check_mask(available, len(features))
         offered = features if index is None else features[index]
-        picked = self.pick(offered)
+        with np.errstate(all="ignore"):  # the square of a tiny feature may vanish
+            picked = self.pick(offered)
         chosen = picked if index is None else int(index[picked])
         propensity = functools.partial(self.chance, offered, picked)
         return Picked(chosen, names[chosen] if names else None, features[chosen].copy(), propensity)
 
     def randomize(self, choice: Picked, reward: float | None) -> bytes:
-        """The report for the server: the same bytes however often it is asked for."""
+        """The report for the server: the same bytes however often it is asked for.
+
+        Every number and None give a report, of the same length and by the same work. A number outside the range is
+        clipped to it, since an error here would tell the server that it was outside. NaN counts as None: no reward
+        came. What is no number at all is an error of the program, whatever the billboard and the datum say, and
+        raises."""
         if not isinstance(choice, Picked):
             raise ValueError(f"Expected what choose returned, got {type(choice).__name__}.")
+        if choice._x.shape != (self.dim,):
+            raise ValueError(f"Expected a choice among arms of {self.dim} features, got one among others.")
+        if reward is not None and not isinstance(reward, NUMBERS):
+            raise ValueError(f"Expected a reward that is a number, got {type(reward).__name__}.")
         if not choice._report:
-            if reward is not None:
-                problem = reward_problem(reward, self.rewards)
-                if problem:
-                    raise ValueError(problem)
-                reward = float(reward)
-            choice._report.append(self.report(choice._x, reward))
+            with np.errstate(all="ignore"):
+                choice._report.append(self.report(choice._x, within(reward, self.rewards)))
         return choice._report[0]
 
     def unit(self, reward: float) -> float:
@@ -88,20 +97,31 @@ class Device(ABC):
         return reward if self.link == "identity" else (reward - low) / (high - low)
 
 
-def reward_problem(reward: object, rewards: tuple[float, float]) -> str | None:
-    low, high = rewards
-    if not isinstance(reward, int | float | np.bool_ | np.integer | np.floating):
-        return f"Expected a reward that is a number, got {type(reward).__name__}."
+def agreed(own: tuple[float, float] | None, given: tuple[float, float]) -> tuple[float, float]:
+    """The range of rewards: the application's `own`, if it states one, and then the billboard's must be the same."""
+    if own is None:
+        return given
+    pair = isinstance(own, tuple | list) and len(own) == 2 and all(isinstance(end, NUMBERS) for end in own)
+    if not (pair and -math.inf < own[0] < own[1] < math.inf):
+        raise ValueError("Expected rewards to be None or a pair low < high of finite numbers, got another.")
+    if tuple(own) != given:
+        raise BadBillboard(
+            f"Expected a billboard for rewards in [{own[0]:g}, {own[1]:g}], got one for [{given[0]:g}, {given[1]:g}]."
+        )
+    return given
+
+
+def within(reward: float | None, rewards: tuple[float, float]) -> float | None:
+    """A reward within its range; None for one that never came, and for NaN."""
+    if reward is None or reward != reward:
+        return None
     try:
-        inside = low <= float(reward) <= high and math.isfinite(reward)
-    except OverflowError:
-        inside = False
-    if not inside:
-        return f"Expected a finite reward in [{low:g}, {high:g}], got one outside."
-    return None
+        return min(max(float(reward), rewards[0]), rewards[1])
+    except OverflowError:  # a whole number beyond all doubles
+        return rewards[reward > 0]
 
 
-@functools.cache
+@functools.lru_cache(maxsize=4)  # a few: billboards may ask for many sizes
 def corner(size: int) -> tuple[Any, Any, Array]:
     """Rows and columns of a symmetric matrix's upper half, and what its entries count: sqrt 2 off the diagonal."""
     i, j = np.triu_indices(size)

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tacit.errors import BadBillboard
 from tacit.privacy import entropy
+from tacit.roles import billboard as boards
 from tacit.roles import wire
 from tacit.roles.device import Array
 
@@ -23,13 +23,9 @@ class Fleet:
     and where they are equal the rest with 64 more bits; coins are the ones among `trials` random bits."""
 
     def __init__(self, billboard: bytes) -> None:
-        self.parameters, document = wire.parameters(billboard)
-        try:
-            plan = document["plan"]
-            wire.protected(plan)
-            self._grid, self._norm = float(plan["grid"]), float(plan["norm"])
-        except (KeyError, TypeError):
-            raise BadBillboard("Expected a billboard of the shuffle model, got a damaged one.") from None
+        self.parameters, document = boards.shuffle(billboard)
+        boards.protected(document["plan"])
+        self._grid, self._norm = document["plan"]["grid"], document["plan"]["norm"]
 
     def reports(self, vectors: Array) -> bytes:
         """From (n, m) finite contributions, one after another; those longer than the plan's norm are cut to it."""

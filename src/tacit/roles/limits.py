@@ -10,7 +10,7 @@ import numpy as np
 
 from tacit.mechanisms.randomizers import CELLS, FINE, SHARE, SPREAD, UNIT, Cap, Coin, Lattice, rarest
 from tacit.privacy import entropy
-from tacit.roles.device import LINKS, Array
+from tacit.roles.device import Array
 
 WEIGHTS = {"identity": 1.0, "logistic": 0.5, "probit": 2 / math.sqrt(2 * math.pi)}  # twice the steepest slope
 MARGIN = 1e-6  # relative, of a claimed epsilon: for floating point
@@ -105,8 +105,6 @@ def clipped(vector: Array, norm: float) -> Array:
     return vector * (norm / size) if size > norm * (1 + 1e-9) else vector
 
 
-def sane(dim: int, link: str, rewards: tuple[float, float], *arrays: Any) -> bool:
-    """Public numbers with which no arithmetic of a device can fail for one datum and not for another."""
-    low, high = rewards
-    finite = all(np.isfinite(array).all() and (np.abs(array) <= 1e12).all() for array in arrays)
-    return dim >= 1 and link in LINKS and -1e12 <= low < high <= 1e12 and finite
+def countable(made: Any, farthest: float) -> bool:
+    """Whether a number of that size is a whole number of cells that a double holds exactly: no report wraps around."""
+    return not isinstance(made, Lattice) or farthest / made.sigma * CELLS <= 2.0**52

@@ -8,8 +8,6 @@ What a device contributes is named in the billboard's "report", how it chooses i
     public    x in the clear, the reward by randomised response                           (LocalIRLS, public arms)
 """
 
-import hashlib
-import json
 import math
 from typing import Any
 
@@ -18,15 +16,13 @@ import numpy as np
 from tacit.errors import BadBillboard
 from tacit.mechanisms import randomizers
 from tacit.privacy import entropy
+from tacit.roles import billboard as boards
 from tacit.roles import limits
-from tacit.roles.device import TINY, Array, Device, corner, mean, slope
+from tacit.roles.device import NUMBERS, TINY, Array, Device, agreed, corner, mean, slope
 from tacit.roles.randomness import Randomness, Seeded, System
 
-FORMAT = "tacit local billboard"
 SENT, SIMULATED = b"L", b"S"  # the first byte of a report: integers of a device, or floats of a simulation
-ID = 8  # random bytes after SENT, by which a server knows a retry
-TAG = 4  # bytes after them: a digest of what a report was made for
-SHAKE = 1e3  # the most extra noise that is not for privacy
+ID = 8  # random bytes after SENT, by which a server knows a retry; after them the billboard's tag
 
 
 class Client(Device):
@@ -36,6 +32,7 @@ class Client(Device):
     that the billboard claims, whatever the server or anyone else does; nothing else leaves the device. The device works
     out itself what the billboard's randomizer gives (client.limits), and refuses a billboard that claims more
     protection than that, or less than the caller's `epsilon` and `delta` ask for (epsilon=None: any finite claim).
+    rewards: the application's own range (low, high); a billboard with another one is refused.
     public_arms: whether the arm played may be sent as it is, which is refused otherwise; the guarantee is then for the
     reward alone.
     The randomness is the operating system's. `noise` and `draws` are given in simulation: with `noise` from a seed
@@ -47,79 +44,54 @@ class Client(Device):
         *,
         epsilon: float | None = None,
         delta: float = 0.0,
+        rewards: tuple[float, float] | None = None,
         public_arms: bool = False,
         noise: Randomness | None = None,
         draws: Randomness | None = None,
     ) -> None:
-        if epsilon is not None and not isinstance(epsilon, int | float):
-            raise ValueError(f"Expected epsilon to be None or a number, got {type(epsilon).__name__}.")
+        if epsilon is not None and not (isinstance(epsilon, NUMBERS) and epsilon > 0):
+            raise ValueError(f"Expected epsilon to be None or a number above 0, got {type(epsilon).__name__}.")
+        if not (isinstance(delta, NUMBERS) and 0 <= delta < 1):
+            raise ValueError("Expected delta in [0, 1), got another.")
+        document, self._tag = boards.local(billboard)
+        super().__init__(dim=document["dim"], link=document["link"], rewards=agreed(rewards, document["rewards"]))
         self._noise = noise or System()
         self._draws = draws or System()
-        try:
-            document: dict[str, Any] = json.loads(billboard)
-            if document["format"] != FORMAT:
-                raise KeyError
-            self._read(document)
-            if not isinstance(self._noise, Seeded):
-                self._check(document["claim"], epsilon, delta, public_arms)
-        except (ValueError, KeyError, TypeError, IndexError, AttributeError, ArithmeticError) as error:
-            if isinstance(error, BadBillboard):
-                raise
-            raise BadBillboard("Expected a billboard of the local model, got another or a damaged document.") from None
-
-    def _read(self, document: dict[str, Any]) -> None:
-        low, high = map(float, document["rewards"])
-        super().__init__(dim=int(document["dim"]), link=document["link"], rewards=(low, high))
-        self.version = int(document["version"])
+        self.version: int = document["version"]
         self._report: dict[str, Any] = document["report"]
         self._policy: dict[str, Any] = document["policy"]
         self._randomizer = randomizers.from_document(document["randomizer"])
-        self._theta = np.array(document["theta"], np.float64)
-        self._inverse = np.array(document["inverse"], np.float64)
-        self._root = np.array(self._policy.get("root", []), np.float64)
-        self._tag = tag(document)
+        self._theta, self._inverse = document["theta"], document["inverse"]
         self._size, self._norm, self._sensitivity = limits.bounds(self._report, self.link, self.rewards, self.dim)
+        if not isinstance(self._noise, Seeded):
+            self._check(document["claim"], epsilon, delta, public_arms)
 
     def _check(self, claim: dict[str, Any], epsilon: float | None, delta: float, public_arms: bool) -> None:
         """The billboard against its claim, and the claim against the caller's limits."""
-        report, given = self._report, [self._norm, self._sensitivity]
-        given += [float(report[name]) for name in ("scale", "middle", "shake", "blend", "bound") if name in report]
-        given += report.get("pad", [])
-        if not limits.sane(self.dim, self.link, self.rewards, self._theta, self._inverse, self._root, np.array(given)):
-            raise BadBillboard("Expected finite public numbers in a billboard, got others.")
-        if not 0 <= report.get("shake", 0.0) <= SHAKE or not 0 <= report.get("blend", 0.0) <= 1:
-            raise BadBillboard("Expected a report with numbers in their ranges, got another.")
-        public = report["name"] == "public"
-        if public != isinstance(self._randomizer, randomizers.Coin):
-            raise BadBillboard("Expected a randomizer for what the report holds, got another.")
-        if public and not public_arms:
+        if self._report["name"] == "public" and not public_arms:
             raise BadBillboard("Expected a billboard that asks for no arms in the clear, got one (see public_arms).")
-        if claim["epsilon"] is None or not 0 <= claim["delta"] < 1:
+        if claim["epsilon"] is None:
             raise BadBillboard("Expected a billboard that claims privacy, got one without.")
-        claimed = {"epsilon": float(claim["epsilon"]), "delta": float(claim["delta"])}
-        if not limits.holds(self._randomizer, **claimed, size=self._size, sensitivity=self._sensitivity):
-            raise BadBillboard(f"Expected noise that gives the claimed epsilon {claimed['epsilon']:g}, got less.")
-        if epsilon is not None and not (
-            claimed["epsilon"] <= epsilon * (1 + limits.MARGIN) and claimed["delta"] <= delta
-        ):
+        if not limits.holds(self._randomizer, **claim, size=self._size, sensitivity=self._sensitivity):
+            raise BadBillboard(f"Expected noise that gives the claimed epsilon {claim['epsilon']:g}, got less.")
+        if not limits.countable(self._randomizer, self._norm + entropy.REACH * self._report.get("shake", 0.0)):
+            raise BadBillboard("Expected numbers within reach of their noise, got larger ones.")
+        if epsilon is not None and not (claim["epsilon"] <= epsilon * (1 + limits.MARGIN) and claim["delta"] <= delta):
             raise BadBillboard(
                 f"Expected epsilon at most {epsilon:g} and delta at most {delta:g}, "
-                f"got a billboard with {claimed['epsilon']:g} and {claimed['delta']:g}."
+                f"got a billboard with {claim['epsilon']:g} and {claim['delta']:g}."
             )
 
     # choosing
 
     def pick(self, features: Array) -> int:
-        if self._policy["name"] == "uniform":
-            return int(self._draws.uniforms(1)[0] * len(features))
         return int(np.argmax(self._values(features, self._target()[: self.dim])))
 
     def chance(self, features: Array, index: int) -> float:
-        """Exact where nothing is drawn or all arms are alike, else the share of 4096 draws."""
-        if self._policy["name"] == "uniform":
-            return 1 / len(features)
+        """1 where nothing is drawn, else the share of 4096 draws."""
         if self._policy["name"] == "thompson":
-            draws = System().normals(4096 * len(self._root)).reshape(4096, -1) @ self._root
+            root = self._policy["root"]
+            draws = System().normals(4096 * len(root)).reshape(4096, -1) @ root
             targets = draws if self._policy["random"] else self._theta + draws
             hits = np.argmax(targets[:, : self.dim] @ features.T, axis=1) == index
             return (int(np.count_nonzero(hits)) + 1) / 4097
@@ -127,8 +99,8 @@ class Client(Device):
 
     def _target(self) -> Array:
         if self._policy["name"] != "thompson":
-            return self._theta
-        drawn: Array = self._root @ self._draws.normals(len(self._root))
+            return np.asarray(self._theta)
+        drawn: Array = self._policy["root"] @ self._draws.normals(self._theta.size)
         return drawn if self._policy["random"] else self._theta + drawn
 
     def _values(self, features: Array, target: Array) -> Array:
@@ -159,27 +131,28 @@ class Client(Device):
 
     def contribution(self, x: Array, reward: float | None) -> Array:
         """The vector that is randomised: RAW. A reward that never came contributes zeros (in a pair, the reward nearest
-        to 0), which are no farther from others than others are."""
+        to 0), which are no farther from others than others are; they take the same work."""
         return self._shaken(limits.clipped(self._vector(x, reward), self._norm))
 
     def _vector(self, x: Array, reward: float | None) -> Array:
+        nearest = min(max(0.0, self.rewards[0]), self.rewards[1])
+        made = self._datum(x, nearest if reward is None else reward)
+        if reward is None:
+            made[: self.dim if self._report["name"] == "pair" else None] = 0.0
+        return made
+
+    def _datum(self, x: Array, reward: float) -> Array:
         kind = self._report["name"]
         if kind == "pair":
-            if reward is None:
-                x, reward = np.zeros(x.size), min(max(0.0, self.rewards[0]), self.rewards[1])
             return np.append(x, self._report["scale"] * (reward - self._report["middle"]))
         if kind == "gradient":
-            if reward is None:
-                return np.zeros(self.dim)
             z = float(np.dot(x, self._theta))
-            share = (mean(self.link, z) - self.unit(reward)) / float(self._report["bound"])
-            return share * x
+            share = (mean(self.link, z) - self.unit(reward)) / self._report["bound"]
+            return np.asarray(share * x)
         if kind == "glm" and len(self._theta) > self.dim:
             shrink, constant = self._report["pad"]
             x = np.append(shrink * x, constant)
         i, j, double = corner(x.size)
-        if reward is None:
-            return np.zeros(i.size + x.size)
         if kind == "linear":
             weight, response = 1.0, self._report["scale"] * reward
             products = double * x[i] * x[j]
@@ -219,10 +192,3 @@ class Client(Device):
         c = expected - gradient * v
         m = max(c, 1 - c)
         return k * gradient / (m * norm), (self.unit(reward) - c) / (m * norm)
-
-
-def tag(document: dict[str, Any]) -> bytes:
-    """Of a billboard: what does not change from one version to the next, so that no server reads a report that was
-    made for another's."""
-    fixed = [document[name] for name in ("bandit", "dim", "link", "rewards", "randomizer", "claim")]
-    return hashlib.sha256(json.dumps(fixed, sort_keys=True).encode()).digest()[:TAG]

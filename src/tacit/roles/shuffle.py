@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from tacit.errors import BadBillboard
 from tacit.privacy import entropy
 from tacit.privacy.entropy import Integers
-from tacit.roles import designs, limits, wire
-from tacit.roles.device import TINY, Array, Device, corner, mean, slope
+from tacit.roles import billboard as boards
+from tacit.roles import designs, wire
+from tacit.roles.device import TINY, Array, Device, agreed, corner, mean, slope
 from tacit.roles.randomness import Randomness, System
 
 
@@ -19,41 +19,30 @@ class Client(Device):
     Guarantee: as long as the batch has the honest users that the billboard plans for, what the shuffler hands on is
     (epsilon, delta)-private for replacing this user. The report alone is not: it is for the shuffler only. A billboard
     without coins is refused; whether they are enough is for the shuffler to recompute (`Shuffler(budget=...)`).
+    rewards: the application's own range (low, high); a billboard with another one is refused.
     The randomness is the operating system's; `noise` and `draws` are given in simulation."""
 
-    def __init__(self, billboard: bytes, *, noise: Randomness | None = None, draws: Randomness | None = None) -> None:
-        self.parameters, document = wire.parameters(billboard)
+    def __init__(
+        self,
+        billboard: bytes,
+        *,
+        rewards: tuple[float, float] | None = None,
+        noise: Randomness | None = None,
+        draws: Randomness | None = None,
+    ) -> None:
+        self.parameters, document = boards.shuffle(billboard)
+        super().__init__(dim=document["dim"], link=document["link"], rewards=agreed(rewards, document["rewards"]))
         self._noise = noise or System()
         self._draws = draws or System()
-        try:
-            self._read(document)
-        except (ValueError, KeyError, TypeError, OverflowError) as error:
-            if isinstance(error, BadBillboard):
-                raise
-            raise BadBillboard("Expected a billboard of the shuffle model, got a damaged one.") from None
-
-    def _read(self, document: dict[str, Any]) -> None:
-        low, high = map(float, document["rewards"])
-        super().__init__(dim=int(document["dim"]), link=document["link"], rewards=(low, high))
         self._plan: dict[str, Any] = document["plan"]
-        self._curvature, self._moment = float(document["curvature"]), float(document["moment"])
+        self._curvature, self._moment = document["curvature"], document["moment"]
         self._saturating = document["weights"] == "saturating"
         self._policy: dict[str, Any] = document["policy"]
-        self._share = float(self._policy.get("share", 0.0))  # of users who try what may be best
-        self._theta = np.array(document["theta"])
-        self._centre = np.array(document["centre"])
-        self._inverse = np.array(document["inverse"])
-        self._axes, self._spread = np.array(document["axes"]), np.array(document["spread"])
-        given = np.array([self._curvature, self._moment, self._plan["norm"], self._plan["grid"], self._plan["laplace"]])
-        arrays = self._theta, self._centre, self._inverse, self._axes, self._spread, given
-        if not limits.sane(self.dim, self.link, self.rewards, *arrays) or self._plan["norm"] <= 0:
-            raise BadBillboard("Expected finite public numbers in a billboard, got others.")
-        if self._centre.shape != (self.dim,) or not 0 <= self._share <= 1:
-            raise BadBillboard("Expected a policy with numbers in their ranges, got another.")
-        if self.parameters.size != self.dim * (self.dim + 3) // 2:
-            raise BadBillboard("Expected a plan for as many numbers as a report has, got another.")
+        self._share: float = self._policy.get("share", 0.0)  # of users who try what may be best
+        self._theta, self._centre, self._inverse = document["theta"], document["centre"], document["inverse"]
+        self._axes, self._spread = document["axes"], document["spread"]
         if self._noise.private:
-            wire.protected(self._plan)
+            boards.protected(self._plan)
 
     # choosing
 
@@ -103,7 +92,9 @@ class Client(Device):
     # reporting
 
     def report(self, x: Array, reward: float | None) -> bytes:
-        vector = np.zeros(self.parameters.size) if reward is None else self.contribution(x, reward)
+        vector = self.contribution(x, self.rewards[0] if reward is None else reward)
+        if reward is None:  # after the same work
+            vector = np.zeros(vector.size)
         identity = entropy.words(1).tobytes()
         return wire.encode_report(self.parameters, identity, self.counts(vector))
 

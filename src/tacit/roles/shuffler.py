@@ -11,6 +11,7 @@ from tacit.mechanisms.shuffle.calibration import Plan, epsilon
 from tacit.privacy import settings
 from tacit.privacy.budget import Budget
 from tacit.privacy.entropy import Integers
+from tacit.roles import billboard as boards
 from tacit.roles import limits, wire
 
 CHUNK = 1 << 16  # reports summed at a time
@@ -35,15 +36,12 @@ class Shuffler:
     ) -> None:
         if budget is not None:
             settings.check_budget(budget)
-        self.parameters, document = wire.parameters(billboard)
-        try:
-            self.minimum = int(document["plan"]["minimum"]) if minimum is None else minimum
-            if budget is not None:
-                _within(budget, document, self.minimum)
-        except (KeyError, TypeError, ValueError, ArithmeticError) as error:
-            if isinstance(error, BadBillboard):
-                raise
-            raise BadBillboard("Expected a billboard of the shuffle model, got a damaged one.") from None
+        if minimum is not None and (not isinstance(minimum, int) or isinstance(minimum, bool) or minimum < 0):
+            raise ValueError(f"Expected minimum to be a whole number, at least 0, got {minimum!r}.")
+        self.parameters, document = boards.shuffle(billboard)
+        self.minimum: int = document["plan"]["minimum"] if minimum is None else minimum
+        if budget is not None:
+            _within(budget, document, self.minimum)
         size = self.parameters.size
         self._open = OpenBatch(np.zeros(1, np.int64), np.zeros(size, np.int64)) if into is None else into
         self._ids: list[npt.NDArray[np.uint64]] = []  # sorted arrays, each more than twice as long as the next
@@ -70,6 +68,8 @@ class Shuffler:
     def add_many(self, stream: bytes) -> dict[str, int]:
         """Reports one after another, in any number. Bad ones are refused alone: returns reason -> how many."""
         self._still_open()
+        if not isinstance(stream, bytes):
+            raise BadReport(f"Expected the bytes of reports, got {type(stream).__name__}.")
         length = self.parameters.length
         if len(stream) % length:
             raise BadReport(f"Expected whole reports of {length} bytes each, got {len(stream)} bytes.")
@@ -147,11 +147,10 @@ class Shuffler:
 
 def _within(budget: Budget, document: dict[str, Any], minimum: int) -> None:
     given = document["plan"]
-    wire.protected(given)
-    sensitivity = min(2 * float(given["norm"]), limits.shuffled_sensitivity(document))
-    whole = int(given["users"]), int(given["size"]), float(given["grid"]), int(given["reach"]), int(given["trials"])
-    honest = min(minimum, whole[0]) - int(given["malicious"])
-    spent = epsilon(Plan(*whole, sensitivity), budget.delta, honest)
+    boards.protected(given)
+    sensitivity = min(2 * given["norm"], limits.shuffled_sensitivity(document))
+    plan = Plan(given["users"], given["size"], given["grid"], given["reach"], given["trials"], sensitivity)
+    spent = epsilon(plan, budget.delta, min(minimum, plan.users) - given["malicious"])
     if not spent <= budget.epsilon * (1 + 1e-6):
         raise BadBillboard(
             f"Expected a batch of epsilon at most {budget.epsilon:g} at delta {budget.delta:g}, got {spent:.6g}."

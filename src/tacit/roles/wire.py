@@ -5,22 +5,22 @@ the sum of each coordinate in 8 bytes. Counts, not bits: shuffled, the bits of a
 count."""
 
 import hashlib
-import json
 import struct
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from tacit.errors import BadBillboard, BadReport, LateReport, WrongBatch
+from tacit.errors import BadReport, LateReport, WrongBatch
 from tacit.privacy.entropy import Integers
 
 VERSION = 3
 DIGEST = 16  # bytes
-FEWEST = 50  # coins of a batch in each coordinate: with fewer, no guarantee can be shown
 REPORT = struct.Struct("<2sBBQ16s8sHII")  # magic, version, bytes a number, batch, parameters, id, size, reach, trials
 ID = 28  # where the 8 bytes of a report's id are
 BATCH = struct.Struct("<2sBBQ16sQHII")  # magic, version, 8, batch, parameters, reports, size, reach, trials
+LIMIT = 1 << 32  # counts are below
+EXACT = 1 << 53  # sums are at most: servers compute with doubles
 
 
 class Parameters(NamedTuple):
@@ -53,34 +53,13 @@ class Parameters(NamedTuple):
         return np.dtype(list(zip(names, kinds, strict=True)))
 
 
-def parameters(billboard: bytes) -> tuple[Parameters, dict[str, Any]]:
-    """What a billboard says, and the document itself."""
-    try:
-        document = json.loads(billboard)
-        if document["format"] != "tacit billboard" or document["model"] != "shuffle":
-            raise KeyError
-        version, plan = document["version"], document["plan"]
-        whole = [int(plan[name]) for name in ("size", "reach", "trials")]
-        out = Parameters(int(document["batch"]), digest(billboard), *whole)
-    except (ValueError, KeyError, TypeError, OverflowError):
-        raise BadBillboard("Expected a billboard of the shuffle model, got something else.") from None
-    if version != VERSION:
-        raise BadBillboard(f"Expected a billboard of version {VERSION}, got version {version}.")
-    return out, document
-
-
-def protected(plan: dict[str, Any]) -> None:
-    """Raise unless reports by this plan have coins to hide among: what a device can see of its protection."""
-    coins, users = plan["trials"], plan["users"]
-    if not (coins >= 1 and users >= 1 and coins * users >= FEWEST) or plan["laplace"] > 0:
-        raise BadBillboard("Expected a billboard with coins for people's data, got one without or for simulation.")
-
-
 def digest(billboard: bytes) -> bytes:
     return hashlib.sha256(billboard).digest()[:DIGEST]
 
 
 def encode_report(of: Parameters, identity: bytes, counts: Integers) -> bytes:
+    if counts.shape != (of.size,) or counts.min() < 0 or counts.max() > of.slots or of.slots >= LIMIT:
+        raise ValueError(f"Expected {of.size} counts in [0, {of.slots}], below 2^32, got others.")
     payload = counts.astype(of.dtype)
     head = (b"tR", VERSION, payload.itemsize, of.batch, of.digest, identity, of.size, of.reach, of.trials)
     return REPORT.pack(*head) + payload.tobytes()
@@ -88,7 +67,7 @@ def encode_report(of: Parameters, identity: bytes, counts: Integers) -> bytes:
 
 def decode_report(data: bytes, of: Parameters) -> tuple[int, Integers]:
     """(id, counts) of a report that belongs to the batch `of`, or an error that names what is wrong."""
-    if len(data) < REPORT.size or data[:2] != b"tR":
+    if not isinstance(data, bytes) or len(data) < REPORT.size or data[:2] != b"tR":
         raise BadReport("Expected a report, got something else or a truncated one.")
     _, version, _, batch, parameters, identity, size, reach, trials = REPORT.unpack_from(data)
     if version != VERSION:
@@ -106,13 +85,15 @@ def decode_report(data: bytes, of: Parameters) -> tuple[int, Integers]:
 
 
 def encode_batch(of: Parameters, reports: int, sums: Integers) -> bytes:
+    if sums.shape != (of.size,) or sums.min() < 0 or sums.max() > reports * of.slots:
+        raise ValueError(f"Expected {of.size} sums in [0, {reports * of.slots}], got others.")
     head = (b"tB", VERSION, 8, of.batch, of.digest, reports, of.size, of.reach, of.trials)
     return BATCH.pack(*head) + sums.astype("<i8").tobytes()
 
 
 def decode_batch(data: bytes, of: Parameters) -> tuple[int, Integers]:
     """(reports, sums) of a shuffled batch that belongs to `of`, or an error that names what is wrong."""
-    if len(data) < BATCH.size or data[:2] != b"tB":
+    if not isinstance(data, bytes) or len(data) < BATCH.size or data[:2] != b"tB":
         raise BadReport("Expected a shuffled batch, got something else or a truncated one.")
     _, version, _, batch, parameters, reports, size, reach, trials = BATCH.unpack_from(data)
     if version != VERSION:
@@ -123,6 +104,8 @@ def decode_batch(data: bytes, of: Parameters) -> tuple[int, Integers]:
         raise WrongBatch(f"Expected batch {of.batch} as its billboard says, got another.")
     if len(data) != BATCH.size + 8 * size:
         raise BadReport(f"Expected a batch of {BATCH.size + 8 * size} bytes, got {len(data)}.")
+    if reports * of.slots > EXACT:
+        raise BadReport("Expected a batch whose sums are exact as doubles, got more reports than that.")
     sums = np.frombuffer(data, "<i8", size, BATCH.size).astype(np.int64)
     if (sums < 0).any() or (sums > reports * of.slots).any():
         raise BadReport(f"Expected sums in [0, {reports * of.slots}] for {reports} reports, got one outside.")

@@ -18,8 +18,10 @@ from tacit.privacy import ledger
 from tacit.privacy.certificate import Certificate, certify
 from tacit.privacy.entropy import REACH
 from tacit.privacy.ledger import LocalRelease
+from tacit.roles import billboard as boards
 from tacit.roles import limits
-from tacit.roles.local import FORMAT, ID, SENT, SIMULATED, TAG, Client, tag
+from tacit.roles.billboard import TAG, tag
+from tacit.roles.local import ID, SENT, SIMULATED, Client
 
 REMEMBERED = 1 << 20  # ids
 
@@ -57,7 +59,10 @@ class LocalServer(Server):
 
     def billboard(self) -> bytes:
         self._advance((), self.users)
-        return json.dumps({"format": FORMAT, "version": self.version} | self._fixed() | self._document()).encode()
+        document = {"format": boards.LOCAL, "version": self.version} | self._fixed() | self._document()
+        made = json.dumps(document).encode()
+        boards.local(made)  # raises here rather than at every device
+        return made
 
     def _fixed(self) -> dict[str, Any]:
         """What does not change from one billboard to the next, as JSON gives it back."""

@@ -18,6 +18,7 @@ from tacit.mechanisms.shuffle.amplification import amplified, local_epsilon
 from tacit.mechanisms.shuffle.calibration import Plan
 from tacit.model.linear import LinearContribution, balanced_scale
 from tacit.privacy.entropy import Integers
+from tacit.roles.billboard import reach
 
 VARIANTS = ("sum", "amplification")
 
@@ -97,8 +98,8 @@ class ShuffleLinUCB(Shuffled):
         size, grid = self.contribution.size, 64.0
         cells = 2 * grid * (1 + (self.dim - 1) / math.sqrt(2) + moment * math.sqrt(self.dim)) + size
         spread = cells / local
-        reach = math.ceil(grid * self.analyzer.norm) + math.ceil(40 * spread)
-        self.analyzer.fix(Plan(self.first, size, grid, reach, 0, self.contribution.sensitivity), spread=spread)
+        largest = reach(grid, self.analyzer.norm, spread)
+        self.analyzer.fix(Plan(self.first, size, grid, largest, 0, self.contribution.sensitivity), spread=spread)
         self.local = local
 
     def _cost(self, plan: Plan, reports: int) -> float:

@@ -18,6 +18,7 @@ from tacit.mechanisms.shuffle.calibration import Plan
 from tacit.privacy.certificate import Certificate, certify, plain_certificate
 from tacit.privacy.entropy import Integers
 from tacit.privacy.ledger import ShuffledRelease
+from tacit.roles import billboard as boards
 from tacit.roles import wire
 from tacit.roles.analyzer import Analyzer
 from tacit.roles.shuffle import Client
@@ -75,7 +76,7 @@ class Shuffled(Server):
         if kept is None or kept[0] != self.version:
             plan = self.analyzer.plan(self.version)
             document = {
-                "format": "tacit billboard",
+                "format": boards.SHUFFLE,
                 "version": wire.VERSION,
                 "model": "shuffle",
                 "bandit": type(self).__name__,
@@ -100,6 +101,7 @@ class Shuffled(Server):
                 **{key: numbers(v) if isinstance(v, np.ndarray) else v for key, v in self._public().items()},
             }
             kept = self._published = self.version, json.dumps(document, sort_keys=True).encode()
+            boards.shuffle(kept[1])  # raises here rather than at every device
         return kept[1]
 
     def device(self) -> Client:

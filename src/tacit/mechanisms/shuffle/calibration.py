@@ -49,13 +49,13 @@ from tacit import checks
 from tacit.data import Array
 from tacit.privacy import gaussian
 from tacit.privacy.budget import Budget
+from tacit.roles.billboard import FEWEST, reach
 
 ROUNDING = 1e-9
 WIDER = 1 + 1e-9
 REACHES = np.array([3.5, 4.0, 4.5, 5.0, 5.5, 6.0, 6.5, 7.0, 7.5, 8.0, 9.0])  # t: J = ceil(t s)
 CELLS = np.concatenate([np.linspace(0.0, 4.0, 65), np.linspace(4.25, 9.0, 20)])  # grid of step 2, in units of s_v
 SLACK = 1.05  # total standard deviation over that of a trusted curator's Gaussian noise
-FEWEST = 50  # trials in a sum: with fewer, the Gaussian is no guide
 MOST = 1 << 20  # trials of a user
 LARGEST = 64.0  # epsilon
 
@@ -92,7 +92,7 @@ def epsilon(plan: Plan, delta: float, reported: int | None = None) -> float:
     inf if none can be shown."""
     count = plan.users if reported is None else reported
     trials = count * plan.trials
-    if trials < FEWEST or delta <= 0:
+    if trials < FEWEST or delta <= 0:  # with fewer, the Gaussian is no guide
         return math.inf
 
     def enough(at: float) -> bool:
@@ -142,7 +142,7 @@ def calibrate(
     def plan(trials: int) -> Plan | None:
         width = largest_width(budget, honest * trials, size, mu)
         scale = width / sensitivity
-        return Plan(users, size, scale, math.ceil(scale * norm), trials, sensitivity) if width else None
+        return Plan(users, size, scale, reach(scale, norm), trials, sensitivity) if width else None
 
     def good(made: Plan | None) -> bool:
         return made is not None and made.std <= SLACK / math.sqrt(share) * sensitivity / mu

@@ -1,0 +1,236 @@
+"""Billboards: the public documents that devices and shufflers act by. This is the only place where they are read.
+
+The server that wrote one is not trusted. An exception, a missing report or a longer one that depends on a datum tells
+that datum without any noise, so a document is checked whole before a datum meets it: exactly these fields, of these
+types, shapes and ranges. After that no arithmetic of a device can fail: features are at most 1 and all public numbers
+between 1 / LARGE and LARGE in size, so that no product of theirs overflows, and what is divided by is not 0. Negative
+squares by a matrix that is not positive are taken for 0 where they occur. What a device is asked to compute is bounded
+here and, for caps, in client.limits."""
+
+import functools
+import hashlib
+import json
+import math
+from typing import Any
+
+from tacit.errors import BadBillboard
+from tacit.mechanisms.randomizers import FINE, SHARE, UNIT
+from tacit.roles.device import LINKS
+from tacit.roles.schema import (
+    Field,
+    Wrong,
+    flag,
+    matrix,
+    numbers,
+    one_of,
+    or_null,
+    parse,
+    real,
+    record,
+    variant,
+    whole,
+    word,
+)
+from tacit.roles.wire import VERSION, Parameters, digest
+
+LOCAL, SHUFFLE = "tacit local billboard", "tacit billboard"
+TAG = 4  # bytes of a digest of what a local report was made for
+LONGEST = 1 << 23  # bytes of a billboard
+DEEPEST = 4  # brackets within brackets
+LARGE = 1e12
+WIDEST = 4096  # features
+COINS = 1 << 28  # random bits of one report
+TOSSES = 1 << 36  # coins of a batch in one coordinate: a shuffler's work grows with their root
+FEWEST = 50  # of them: with fewer, no guarantee can be shown
+TAILS = 40  # Laplace noise, of simulations, is cut at so many times its scale
+
+NUMBER, POSITIVE, SIZE = real(-LARGE, LARGE), real(1 / LARGE, LARGE), real(0.0, LARGE)
+PART, BELOW_ONE = real(0.0, 1.0), real(0.0, math.nextafter(1.0, 0.0))
+ROW, MATRIX = numbers(LARGE), matrix(LARGE)
+USERS = whole(1, TOSSES)
+
+RANDOMIZERS: dict[str, dict[str, Field]] = {
+    "cap": {
+        "radius": POSITIVE,
+        "chance": whole(0, SHARE),
+        "threshold": whole(1, 64 * UNIT * FINE),
+        "scale": POSITIVE,
+    },
+    "lattice": {"sigma": POSITIVE},
+    "open": {},
+    "coin": {"chance": whole(0, SHARE)},
+}
+REPORTS: dict[str, dict[str, Field]] = {  # client.local says what they are
+    "glm": {"scale": POSITIVE, "blend": PART, "pad": numbers(1.0)},
+    "linear": {"scale": POSITIVE},
+    "pair": {"scale": POSITIVE, "middle": NUMBER, "shake": real(0.0, 1e3)},
+    "gradient": {"bound": POSITIVE},
+    "public": {},
+}
+CHOICES = {"glm": "thompson", "linear": "ucb", "pair": "ucb", "gradient": "greedy", "public": "thompson"}
+LOCAL_POLICIES: dict[str, dict[str, Field]] = {
+    "thompson": {"random": flag, "root": MATRIX},
+    "ucb": {"width": SIZE},
+    "greedy": {},
+}
+LOCAL_FIELDS: dict[str, Field] = {
+    "format": one_of(LOCAL),
+    "version": whole(0, 2**63 - 1),
+    "bandit": word,
+    "dim": whole(1, WIDEST),
+    "link": one_of(*LINKS),
+    "rewards": ROW,
+    "randomizer": variant("kind", RANDOMIZERS),
+    "claim": record({"epsilon": or_null(POSITIVE), "delta": BELOW_ONE}),
+    "theta": ROW,
+    "inverse": MATRIX,
+    "report": variant("name", REPORTS),
+    "policy": variant("name", LOCAL_POLICIES),
+}
+
+PLAN: dict[str, Field] = {
+    "users": USERS,
+    "minimum": USERS,
+    "malicious": whole(0, TOSSES),
+    "size": whole(1, 2**16 - 1),
+    "grid": POSITIVE,
+    "reach": whole(1, 2**31),
+    "trials": whole(0, 2**20),
+    "laplace": SIZE,
+    "norm": POSITIVE,
+    "sensitivity": POSITIVE,
+    "epsilon": or_null(POSITIVE),
+    "delta": BELOW_ONE,
+}
+SHUFFLE_POLICIES: dict[str, dict[str, Field]] = {
+    "random": {"width": SIZE},
+    "thompson": {"width": SIZE, "share": PART},
+    "ucb": {"width": SIZE},
+    "greedy": {"width": SIZE},
+    "elimination": {"width": SIZE},
+}
+SHUFFLE_FIELDS: dict[str, Field] = {
+    "format": one_of(SHUFFLE),
+    "version": one_of(VERSION),
+    "model": one_of("shuffle"),
+    "bandit": word,
+    "batch": whole(0, 2**63 - 1),
+    "dim": whole(1, WIDEST),
+    "link": one_of(*LINKS),
+    "rewards": ROW,
+    "plan": record(PLAN),
+    "weights": one_of("saturating", "plain"),
+    "curvature": POSITIVE,
+    "moment": POSITIVE,
+    "policy": variant("name", SHUFFLE_POLICIES),
+    "theta": ROW,
+    "centre": ROW,
+    "inverse": MATRIX,
+    "axes": MATRIX,
+    "spread": ROW,
+}
+
+
+def local(billboard: bytes) -> tuple[dict[str, Any], bytes]:
+    """(the checked document, its tag) of a billboard of the local model, or BadBillboard."""
+    return _local(_bytes(billboard))
+
+
+def shuffle(billboard: bytes) -> tuple[Parameters, dict[str, Any]]:
+    """(what its messages have in common, the checked document) of a billboard of the shuffle model, or BadBillboard."""
+    return _shuffle(_bytes(billboard))
+
+
+def protected(plan: dict[str, Any]) -> None:
+    """Raise unless reports by this plan have coins to hide among: what a device can see of its protection."""
+    tossed = plan["trials"] * (plan["minimum"] - plan["malicious"])
+    if tossed < FEWEST or plan["laplace"] > 0 or plan["epsilon"] is None:
+        raise BadBillboard("Expected a billboard with coins for people's data, got one without or for simulation.")
+
+
+def reach(grid: float, norm: float, laplace: float = 0.0) -> int:
+    """The largest number of a report before its coins, from the plan's grid and norm."""
+    return math.ceil(grid * norm) + math.ceil(TAILS * laplace)
+
+
+def tag(document: dict[str, Any]) -> bytes:
+    """Of a local billboard as JSON gives it: what does not change from one version to the next, so that no server reads
+    a report that was made for another's."""
+    fixed = [document[name] for name in ("bandit", "dim", "link", "rewards", "randomizer", "claim")]
+    return hashlib.sha256(json.dumps(fixed, sort_keys=True).encode()).digest()[:TAG]
+
+
+@functools.lru_cache(maxsize=4)  # all devices of a simulation read one billboard
+def _local(billboard: bytes) -> tuple[dict[str, Any], bytes]:
+    document = _document(billboard, "local", LOCAL)
+    board = _checked(document, LOCAL_FIELDS)
+    dim, kind, policy = board["dim"], board["report"]["name"], board["policy"]
+    wide = board["theta"].size
+    if kind == "glm":
+        _need(board["report"]["pad"].size == 2, "two numbers in pad")
+        _need(wide == dim + bool(board["report"]["pad"][1]), "theta of as many numbers as there are features")
+    else:
+        _need(wide == dim or (kind == "public" and wide == dim + 1), "theta of as many numbers as there are features")
+    square = (0, 0) if kind == "gradient" else (wide, wide)
+    _need(board["inverse"].shape == square, "an inverse of theta's size")
+    _need(policy["name"] == CHOICES[kind], f"the policy {CHOICES[kind]} with a report of the kind {kind}")
+    _need(policy["name"] != "thompson" or policy["root"].shape == square, "a root of theta's size")
+    _need((board["randomizer"]["kind"] == "coin") == (kind == "public"), "a randomizer for what the report holds")
+    return board, tag(document)
+
+
+@functools.lru_cache(maxsize=4)
+def _shuffle(billboard: bytes) -> tuple[Parameters, dict[str, Any]]:
+    document = _document(billboard, "shuffle", SHUFFLE)
+    version = document.get("version")
+    if type(version) is int and version != VERSION and 0 <= version < 2**31:
+        raise BadBillboard(f"Expected a billboard of version {VERSION}, got version {version}.")
+    board = _checked(document, SHUFFLE_FIELDS)
+    dim, plan = board["dim"], board["plan"]
+    for name in ("theta", "centre", "spread"):
+        _need(board[name].shape == (dim,), f"as many numbers as features in {name}")
+    for name in ("inverse", "axes"):
+        _need(board[name].shape == (dim, dim), f"a row and a column for each feature in {name}")
+    _need((board["spread"] >= 0).all(), "no negative number in spread")
+    _need(plan["size"] == dim * (dim + 3) // 2, "a plan for as many numbers as a report has")
+    cells = plan["grid"] * plan["norm"]
+    _need(cells < 2**31 and plan["laplace"] < 2**25, "a grid whose numbers fit into 4 bytes")
+    _need(plan["reach"] == reach(plan["grid"], plan["norm"], plan["laplace"]), "the reach of the plan's grid and norm")
+    _need(2 * plan["reach"] + plan["trials"] < 2**32, "a grid whose numbers fit into 4 bytes")
+    _need(max(plan["minimum"], plan["malicious"]) <= plan["users"], "no more users than the plan has")
+    _need(plan["trials"] * plan["size"] <= COINS, f"at most {COINS} coins in a report")
+    _need(plan["trials"] * plan["users"] <= TOSSES, f"at most {TOSSES} coins in a batch")
+    given = Parameters(board["batch"], digest(billboard), plan["size"], plan["reach"], plan["trials"])
+    return given, board
+
+
+def _bytes(billboard: bytes) -> bytes:
+    if not isinstance(billboard, bytes):
+        raise BadBillboard(f"Expected the bytes of a billboard, got {type(billboard).__name__}.")
+    return billboard
+
+
+def _document(billboard: bytes, model: str, format: str) -> dict[str, Any]:
+    try:
+        document = parse(billboard, longest=LONGEST, deepest=DEEPEST)
+    except Wrong as wrong:
+        raise BadBillboard(f"Expected a billboard of the {model} model with {wrong}, got another.") from None
+    if type(document) is not dict or document.get("format") != format:
+        raise BadBillboard(f"Expected a billboard of the {model} model, got something else.")
+    return document
+
+
+def _checked(document: dict[str, Any], fields: dict[str, Field]) -> dict[str, Any]:
+    try:
+        board: dict[str, Any] = record(fields)(document)
+    except Wrong as wrong:
+        raise BadBillboard(f"Expected a billboard with {wrong}, got another.") from None
+    rewards = board["rewards"]
+    _need(rewards.size == 2 and rewards[1] - rewards[0] >= 1 / LARGE, "a range low < high of rewards")
+    board["rewards"] = float(rewards[0]), float(rewards[1])
+    return board
+
+
+def _need(holds: bool, what: str) -> None:
+    if not holds:
+        raise BadBillboard(f"Expected a billboard with {what}, got another.")

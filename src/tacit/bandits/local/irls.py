@@ -175,7 +175,7 @@ class LocalIRLS(LocalServer):
         if len(body) != 8 * self.dim + 1 or body[-1] > 1:
             raise BadReport(f"Expected a report with an arm of {8 * self.dim} bytes and a bit, got another.")
         x = np.frombuffer(body[:-1], "<f8").astype(np.float64)
-        if not (np.isfinite(x).all() and float(x @ x) <= 1 + 1e-8):
+        if not ((np.abs(x) <= 2).all() and float(x @ x) <= 1 + 1e-8):
             raise BadReport("Expected an arm of norm at most 1 in a report, got another.")
         self._once(report)
         out, features = np.empty(self._length), np.empty(self._features)

@@ -29,8 +29,8 @@ Bin(N, 1/2)^m, N = n b.
        epsilon = eps_G + m (rho+ + rho-),  delta = m tau_B + e^{m rho+} (delta_R(eps_G) + e^{eps_G} m tau_G),
    for each J; the least over a few J = ceil(t s) is taken. The other direction (u and u' exchanged) is the same
    bound.
-4. Arithmetic. rho is widened by ROUNDING for floating point (sums of at most 10^5 terms of at most 50, each to
-   2^-50), and W by a part in 10^9 for the floating-point products scale v and the 2^-53 grid of U.
+4. Arithmetic. rho is widened by ROUNDING for floating point (sums of at most TERMS terms of at most 50, each to
+   2^-50; in proportion where there are more), and W by a part in 10^9 for the floating-point products scale v and the 2^-53 grid of U.
 
 Dropout. Users who send nothing, or no noise, are missing from N and nothing else: calibrate on those who surely take
 part.
@@ -51,7 +51,7 @@ from tacit.privacy import gaussian
 from tacit.privacy.budget import Budget
 from tacit.roles.billboard import FEWEST, reach
 
-ROUNDING = 1e-9
+ROUNDING, TERMS = 1e-9, 10**5
 WIDER = 1 + 1e-9
 REACHES = np.array([3.5, 4.0, 4.5, 5.0, 5.5, 6.0, 6.5, 7.0, 7.5, 8.0, 9.0])  # t: J = ceil(t s)
 CELLS = np.concatenate([np.linspace(0.0, 4.0, 65), np.linspace(4.25, 9.0, 20)])  # grid of step 2, in units of s_v
@@ -225,8 +225,9 @@ def closeness(trials: int) -> tuple[Array, Array, Array, Array]:
         upper, lower = log_ndtr(-(j - 0.5) / s), log_ndtr(-(j + 0.5) / s)
         rounded = upper + np.log(-np.expm1(lower - upper))
     gap = np.where(np.isfinite(binomial), binomial - rounded, 0.0)  # the lattice ends within reach of few trials
-    over = np.maximum.accumulate(np.maximum(gap, 0.0))[ends] + ROUNDING
-    under = np.maximum.accumulate(np.maximum(-gap, 0.0))[ends] + ROUNDING
+    error = ROUNDING * max(1.0, j.size / TERMS)
+    over = np.maximum.accumulate(np.maximum(gap, 0.0))[ends] + error
+    under = np.maximum.accumulate(np.maximum(-gap, 0.0))[ends] + error
     after = np.exp(binomial[ends + 1])
     ratio = np.maximum(trials / 2 - j[ends + 1], 0.0) / (trials / 2 + j[ends + 1] + 1)
     lost = 2 * after / (1 - ratio)  # terms beyond fall at least geometrically

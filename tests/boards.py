@@ -1,0 +1,221 @@
+"""What the tests of hostile billboards share: a billboard of every kind that our servers publish, their devices, and
+random bytes that can be counted and repeated."""
+
+import copy
+import functools
+import json
+import math
+
+import numpy as np
+from numpy.random import default_rng
+
+from tacit import (
+    Budget,
+    LocalAnytimeUCB,
+    LocalCombiner,
+    LocalGLM,
+    LocalIRLS,
+    LocalLinUCB,
+    LocalOnlineUCB,
+    ShuffleLinUCB,
+    ShuffleNewton,
+    Shuffler,
+)
+from tacit.roles import local, shuffle
+
+BUDGET, COARSE = Budget(1.0, 1e-6), Budget(1.0, 1e-2)
+SERVERS = {
+    "irls": lambda: LocalIRLS(dim=2, radius=3.0, budget=BUDGET),
+    "irls-rare-cap": lambda: LocalIRLS(dim=3, radius=3.0, budget=Budget(8.0, 0.0)),
+    "irls-gaussian": lambda: LocalIRLS(dim=2, link="probit", budget=BUDGET, randomizer="gaussian"),
+    "irls-padded": lambda: LocalIRLS(dim=2, link="identity", rewards=(0.0, 1.0), budget=BUDGET),
+    "irls-linear": lambda: LocalIRLS(dim=2, link="identity", rewards=(-1.0, 1.0), budget=BUDGET),
+    "irls-public": lambda: LocalIRLS(dim=2, budget=BUDGET, public_arms=True),
+    "irls-public-padded": lambda: LocalIRLS(
+        dim=2, link="identity", rewards=(2.0, 5.0), budget=BUDGET, public_arms=True
+    ),
+    "lin-ucb": lambda: LocalLinUCB(dim=2, budget=BUDGET),
+    "online-ucb": lambda: LocalOnlineUCB(dim=2, budget=BUDGET, rewards=(5.0, 6.0), eigenvalue=0.0, width_scale=1.0),
+    "anytime-ucb": lambda: LocalAnytimeUCB(dim=2, budget=BUDGET),
+    "combiner": lambda: LocalCombiner(dim=2, budget=BUDGET, horizon=1000),
+    "glm": lambda: LocalGLM(dim=3, budget=BUDGET),
+    "glm-linear": lambda: LocalGLM(dim=1, link="identity", budget=BUDGET, randomizer="gaussian", radius=2.0),
+    "newton": lambda: ShuffleNewton(dim=2, budget=COARSE, first=60),
+    "newton-ucb": lambda: ShuffleNewton(dim=3, budget=COARSE, first=60, explore="ucb", link="probit"),
+    "newton-greedy": lambda: ShuffleNewton(dim=2, budget=COARSE, first=60, explore="greedy", malicious=0.1),
+    "newton-elimination": lambda: ShuffleNewton(dim=2, budget=COARSE, first=60, explore="elimination", dropout=0.1),
+    "newton-narrow": lambda: ShuffleNewton(dim=1, budget=COARSE, first=60, explore="elimination"),
+    "newton-linear": lambda: ShuffleNewton(dim=2, budget=COARSE, first=60, link="identity", rewards=(-2.0, 1.0)),
+    "shuffle-lin-ucb": lambda: ShuffleLinUCB(dim=2, budget=COARSE, first=60, horizon=1000),
+}
+LOCAL = [name for name, make in SERVERS.items() if "Local" in make.__code__.co_names[0]]
+
+
+@functools.cache
+def published(name):
+    """Its first billboard, and one after some reports of real devices."""
+    server = SERVERS[name]()
+    rng, first = default_rng(7), server.billboard()
+    low, high = server.rewards
+    shuffler = None if name in LOCAL else Shuffler(first)
+    for _ in range(66):
+        arms = rng.uniform(-0.5, 0.5, (3, server.dim))
+        client = device(server.billboard())
+        report = client.randomize(client.choose(arms), rng.choice([low, high]))
+        if shuffler is None:
+            server.observe(report)
+        else:
+            shuffler.add(report)
+    if shuffler is not None:
+        server.observe(shuffler.close())
+    return first, server.billboard()
+
+
+def document(name):
+    """The later of them, to be changed."""
+    return json.loads(published(name)[1])
+
+
+def device(billboard, **options):
+    """The device for a billboard: of either model, and with leave for public arms."""
+    if b'"tacit billboard"' in billboard:
+        return shuffle.Client(billboard, **options)
+    return local.Client(billboard, public_arms=True, **options)
+
+
+def encoded(made):
+    return json.dumps(made).encode()
+
+
+def changed(name, *path, to):
+    """The billboard with one value changed."""
+    made = document(name)
+    *way, last = path
+    part = functools.reduce(lambda inner, key: inner[key], way, made)
+    part[last] = to
+    return encoded(made)
+
+
+def without(name, *path):
+    made = document(name)
+    *way, last = path
+    del functools.reduce(lambda inner, key: inner[key], way, made)[last]
+    return encoded(made)
+
+
+class Stream:
+    """Instead of tacit.privacy.entropy.octets: the same bytes after every `rewind`, and how many were drawn."""
+
+    def __init__(self, seed):
+        self.bytes, self.drawn = default_rng(seed).bytes(1 << 16), 0
+
+    def rewind(self):
+        self.drawn = 0
+
+    def __call__(self, count):
+        start, self.drawn = self.drawn % len(self.bytes), self.drawn + count
+        return (self.bytes[start:] + self.bytes * math.ceil(count / len(self.bytes)))[:count]
+
+
+def people(dim, rewards):
+    """Data that differ in everything: (arms, reward)."""
+    low, high = rewards
+    eye, rng = np.eye(dim), default_rng(3)
+    some = rng.standard_normal((5, dim))
+    some /= np.linalg.norm(some, axis=1, keepdims=True) * rng.uniform(1, 3, (5, 1))
+    tiny = 1e-160 * some
+    return [
+        (eye[:1], low),
+        (-eye[:1], high),
+        (some, high),
+        (-some[:4], low),
+        (some[:3], None),
+        (np.zeros((2, dim)), high),
+        (tiny, low),
+        (1e5 * tiny[:2], high),  # squares are no longer normal numbers
+        (np.concatenate([-some[:2], tiny[:1]]), low + 0.3 * (high - low)),
+        (np.repeat(some[:1], 4, axis=0), high + 1.0),
+        (some[1:3], low - 1.0),
+        (eye[:1] * (1 + 1e-7), math.inf),
+        (1e-200 * eye[:1], math.nan),
+        (0.5 * eye[:1], 10**400),
+    ]
+
+
+def behaviour(client, arms, reward, stream):
+    """All that a device shows of one datum besides the bytes of its report: errors, lengths, random bytes."""
+    shown = []
+    stream.rewind()
+    try:
+        choice = client.choose(arms)
+        shown += ["chosen", stream.drawn]
+        stream.rewind()
+        report = client.randomize(choice, reward)
+        shown += ["sent", type(report).__name__, len(report), stream.drawn]
+    except Exception as error:  # what must not depend on the datum
+        shown.append(type(error).__name__)
+    return tuple(shown)
+
+
+# changes of one value
+
+VALUES = [
+    *(None, True, False, 0, 1, -1, 2, 3, 5, 49, 2**31 - 1, 2**31, 2**32 - 15, 2**32, 2**33, 2**53, 2**63, 2**64),
+    *(-2e11, 10**30, 10**400, 0.0, -0.0, 0.5, 1.5, 2.9, -1.0, 1e-300, 5e-324, 1e-12, 1e-13, 1e12, 1e13, 1e300),
+    *(math.nan, math.inf, -math.inf, "", "inf", "1", "nan", "glm", "ucb", "identity", "probit", "saturating", "x" * 99),
+    *([], {}, [0.0], [0.5, 1.5], [1.0, 0.0], [[]], [[0.0]], [[0.0, 0.0], [0.0, 0.0]], [[1e12, 0.0], [0.0, -1e12]]),
+]
+
+
+def places(part, path=()):
+    """Paths of all values in a document."""
+    keys = part if isinstance(part, dict) else range(len(part)) if isinstance(part, list) else ()
+    return [path] * bool(path) + [way for key in keys for way in places(part[key], (*path, key))]
+
+
+def near(value, rng):
+    """Another value that looks like this one."""
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int):
+        return value + int(rng.choice([-(2**20), -7, -1, 1, 7, value, 2**20]))
+    if isinstance(value, float):
+        return float(
+            rng.choice(
+                [
+                    *(-value, 2 * value, value / 2, value + 1, np.nextafter(value, 2), value * (1 + 1e-9)),
+                    *(rng.choice([-1, 1], 6) * 10 ** rng.uniform(-14, 14, 6)),
+                    *rng.uniform(0, 1, 3),
+                ]
+            )
+        )
+    if isinstance(value, list) and value:
+        return [value[:-1], [*value, value[0]], [value], value[::-1], [*value[:-1], [value[-1]]]][rng.integers(5)]
+    if isinstance(value, dict) and value:
+        return {key: value[key] for key in list(value)[1:]}
+    return [value]
+
+
+def mutated(made, other, rng):
+    """The document with one value changed, taken away, added, doubled, or taken from another document."""
+    made = copy.deepcopy(made)
+    ways = places(made)
+    *way, last = ways[rng.integers(len(ways))]
+    part = functools.reduce(lambda inner, key: inner[key], way, made)
+    kind = rng.integers(12)
+    if kind < 5:
+        part[last] = near(part[last], rng)
+    elif kind < 8:
+        part[last] = VALUES[rng.integers(len(VALUES))]
+    elif kind == 8:
+        del part[last]
+    elif kind == 9 and isinstance(part, dict):
+        part[str(rng.choice(["blend", "extra", "root", "share", "shake", "width"]))] = near(part[last], rng)
+    elif kind == 10 and isinstance(part, dict):
+        text, pair = encoded(made), encoded({last: part[last]})[1:-1]
+        return text.replace(pair, pair + b", " + encoded({last: near(part[last], rng)})[1:-1], 1)
+    else:
+        shared = sorted(set(made) & set(other))
+        key = shared[rng.integers(len(shared))]
+        made[key] = other[key]
+    return encoded(made)

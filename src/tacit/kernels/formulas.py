@@ -18,6 +18,8 @@ for _function in (
     vectors.add_outer,
     vectors.add_pair,
     glm.predict,
+    glm.softened,
+    glm.line,
     glm.linearize,
     glm.in_units,
     glm.in_centred_units,

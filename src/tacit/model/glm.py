@@ -1,7 +1,8 @@
 """The contribution of one user to a generalised linear model: one step of iteratively reweighted least squares at a
 public estimate, with weights that saturate, so that it is bounded whatever comes in.
 
-`linearize` and `add_glm` are plain functions, which devices call and kernels compile (kernels.formulas)."""
+The formulas are plain functions, which devices call and kernels compile (kernels.formulas); loops over features are for
+kernels, devices have them in numpy."""
 
 import math
 from dataclasses import dataclass
@@ -14,20 +15,25 @@ from tacit.model.vectors import TINY, add_pair, norm, packed_size, shortened
 
 def linearize(x: Array, r: float, theta: Array, inverse: Array, link: Code, blend: float) -> tuple[float, float]:
     """(weight, response) of one user with reward r in units of the link: A = weight x x', b = response x, at the public
-    estimate theta with covariance `inverse`; (0, 0) if x is 0, or so near that its norm cannot be computed.
+    estimate theta with covariance `inverse`."""
+    v, k = predict(x, theta, inverse, link)
+    return line(norm(x), v, k, r, link, blend)
 
-    With (v, k) = predict(x), the mean over what is known of theta* is mu(v) to first order. Near v it is replaced by
-    the line c + w v' through (v, mu(v)), whose slope w lies between the tangent's (blend = 0) and that of the chord
-    from (0, 1/2) (blend = 1), and u = 1 / (max(|c|, |1 - c|) |x|):
+
+def line(length: float, v: float, k: float, r: float, link: Code, blend: float) -> tuple[float, float]:
+    """(weight, response) of x with |x| = length and predictor v = k z (see `softened`); (0, 0) if x is 0, or so near
+    that its norm cannot be computed.
+
+    The mean over what is known of theta* is mu(v) to first order. Near v it is replaced by the line c + w v' through
+    (v, mu(v)), whose slope w lies between the tangent's (blend = 0) and that of the chord from (0, 1/2) (blend = 1),
+    and u = 1 / (max(|c|, |1 - c|) |x|):
         w = (1 - blend) mu'(v) + blend (mu(v) - 1/2) / v,   c = mu(v) - w v,
         weight = k u w,   response = u (r - c).
     identity: weight = 1 / |x|, response = r / |x|."""
-    length = norm(x)
     if length < TINY:
         return 0.0, 0.0
     if kind(link) == IDENTITY:
         return 1.0 / length, r / length
-    v, k = predict(x, theta, inverse, link)
     expected, steep = mean(link, v), slope(link, v)
     if blend > 0.0 and abs(v) > 1e-6:
         steep = (1.0 - blend) * steep + blend * (expected - 0.5) / v
@@ -37,13 +43,17 @@ def linearize(x: Array, r: float, theta: Array, inverse: Array, link: Code, blen
 
 
 def predict(x: Array, theta: Array, inverse: Array, link: Code) -> tuple[float, float]:
-    """(k z, k): z = <x, theta>, and k = 1 / sqrt(1 + softness s), s = x' inverse x, by which an uncertain z counts
-    less."""
+    """`softened` of z = <x, theta> and s = x' inverse x."""
     z, s = 0.0, 0.0
     for i in range(x.size):
         z += x[i] * theta[i]
         for j in range(x.size):
             s += x[i] * inverse[i, j] * x[j]
+    return softened(z, s, link)
+
+
+def softened(z: float, s: float, link: Code) -> tuple[float, float]:
+    """(k z, k) with k = 1 / sqrt(1 + softness s): a predictor z of variance s counts less."""
     k = 1.0 / math.sqrt(1.0 + softness(link) * max(s, 0.0))
     return k * z, k
 

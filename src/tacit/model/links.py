@@ -123,7 +123,8 @@ class Link:
 identity = Link("identity", IDENTITY, False, 1.0)
 logistic = Link("logistic", LOGISTIC, True, 0.25)
 probit = Link("probit", PROBIT, True, float(1 / np.sqrt(2 * np.pi)))
-NAMES = ("identity", "logistic", "probit")
+CODES = {"identity": IDENTITY, "logistic": LOGISTIC, "probit": PROBIT}
+NAMES = tuple(CODES)
 
 POINTS = 4097  # entries of a table
 

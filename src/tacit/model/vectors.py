@@ -4,9 +4,11 @@
 Frobenius norm of the matrix: that is the norm that Gaussian noise is calibrated to. Plain functions, which devices call
 and kernels compile (kernels.formulas)."""
 
+import functools
 import math
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from tacit.data import Array
@@ -49,3 +51,19 @@ def add_pair(x: Array, weight: float, response: float, out: npt.NDArray[Any]) ->
     start = packed_size(x.size)
     for i in range(x.size):
         out[start + i] += response * x[i]
+
+
+# the same in numpy, for devices
+
+
+def pair(x: Array, weight: float, response: float) -> Array:
+    """(svec(weight x x'), response x)."""
+    i, j, factors = _upper_half(x.size)
+    return np.concatenate([weight * factors * x[i] * x[j], response * x])
+
+
+@functools.lru_cache(maxsize=4)  # a few: billboards may ask for many sizes
+def _upper_half(size: int) -> tuple[Any, Any, Array]:
+    """Rows and columns of a symmetric matrix's upper half, and what its entries count: sqrt 2 off the diagonal."""
+    i, j = np.triu_indices(size)
+    return i, j, np.where(i == j, 1.0, ROOT2)

@@ -11,11 +11,11 @@ from tacit import checks
 from tacit.data import Array
 from tacit.errors import BudgetExceeded
 from tacit.mechanisms.shuffle.calibration import Plan, calibrate, epsilon
+from tacit.mechanisms.shuffle.encoding import reach
 from tacit.privacy import gaussian
 from tacit.privacy.budget import Budget
 from tacit.privacy.entropy import Integers
 from tacit.roles import wire
-from tacit.roles.billboard import reach
 from tacit.roles.wire import Parameters
 
 CENTRAL_TRIALS = 400

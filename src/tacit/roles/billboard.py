@@ -5,7 +5,7 @@ that datum without any noise, so a document is checked whole before a datum meet
 types, shapes and ranges. After that no arithmetic of a device can fail: features are at most 1 and all public numbers
 between 1 / LARGE and LARGE in size, so that no product of theirs overflows, and what is divided by is not 0. Negative
 squares by a matrix that is not positive are taken for 0 where they occur. What a device is asked to compute is bounded
-here and, for caps, in client.limits."""
+here and, for caps, in roles.limits."""
 
 import functools
 import hashlib
@@ -15,7 +15,8 @@ from typing import Any
 
 from tacit.errors import BadBillboard
 from tacit.mechanisms.randomizers import FINE, SHARE, UNIT
-from tacit.roles.device import LINKS
+from tacit.mechanisms.shuffle.encoding import FEWEST, reach
+from tacit.model.links import NAMES as LINKS
 from tacit.roles.schema import (
     Field,
     Wrong,
@@ -41,8 +42,6 @@ LARGE = 1e12
 WIDEST = 4096  # features
 COINS = 1 << 28  # random bits of one report
 TOSSES = 1 << 36  # coins of a batch in one coordinate: a shuffler's work grows with their root
-FEWEST = 50  # of them: with fewer, no guarantee can be shown
-TAILS = 40  # Laplace noise, of simulations, is cut at so many times its scale
 
 NUMBER, POSITIVE, SIZE = real(-LARGE, LARGE), real(1 / LARGE, LARGE), real(0.0, LARGE)
 PART, BELOW_ONE = real(0.0, 1.0), real(0.0, math.nextafter(1.0, 0.0))
@@ -60,7 +59,7 @@ RANDOMIZERS: dict[str, dict[str, Field]] = {
     "open": {},
     "coin": {"chance": whole(0, SHARE)},
 }
-REPORTS: dict[str, dict[str, Field]] = {  # client.local says what they are
+REPORTS: dict[str, dict[str, Field]] = {  # roles.local says what they are
     "glm": {"scale": POSITIVE, "blend": PART, "pad": numbers(1.0)},
     "linear": {"scale": POSITIVE},
     "pair": {"scale": POSITIVE, "middle": NUMBER, "shake": real(0.0, 1e3)},
@@ -146,11 +145,6 @@ def protected(plan: dict[str, Any]) -> None:
     tossed = plan["trials"] * (plan["minimum"] - plan["malicious"])
     if tossed < FEWEST or plan["laplace"] > 0 or plan["epsilon"] is None:
         raise BadBillboard("Expected a billboard with coins for people's data, got one without or for simulation.")
-
-
-def reach(grid: float, norm: float, laplace: float = 0.0) -> int:
-    """The largest number of a report before its coins, from the plan's grid and norm."""
-    return math.ceil(grid * norm) + math.ceil(TAILS * laplace)
 
 
 def tag(document: dict[str, Any]) -> bytes:

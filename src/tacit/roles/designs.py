@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from tacit.roles.device import Array
+from tacit.data import Array
 
 STEPS = 400
 

@@ -9,7 +9,6 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,10 +17,9 @@ from tacit.data import Array
 from tacit.errors import BadBillboard
 from tacit.model import arms as arm_sets
 from tacit.model.arms import Arms
+from tacit.model.links import CODES
 
-LINKS = ("identity", "logistic", "probit")
 NUMBERS = int | float | np.bool_ | np.integer | np.floating
-TINY = 1e-150  # features of a smaller norm contribute nothing: below, x / |x| could come out longer than 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,10 +89,10 @@ class Device(ABC):
                 choice._report.append(self.report(choice._x, within(reward, self.rewards)))
         return choice._report[0]
 
-    def unit(self, reward: float) -> float:
-        """A reward in units of the link: [0, 1] for logistic and probit."""
-        low, high = self.rewards
-        return reward if self.link == "identity" else (reward - low) / (high - low)
+    @functools.cached_property
+    def code(self) -> int:
+        """Of the link, for the formulas of model.links."""
+        return CODES[self.link]
 
 
 def agreed(own: tuple[float, float] | None, given: tuple[float, float]) -> tuple[float, float]:
@@ -119,32 +117,3 @@ def within(reward: float | None, rewards: tuple[float, float]) -> float | None:
         return min(max(float(reward), rewards[0]), rewards[1])
     except OverflowError:  # a whole number beyond all doubles
         return rewards[reward > 0]
-
-
-@functools.lru_cache(maxsize=4)  # a few: billboards may ask for many sizes
-def corner(size: int) -> tuple[Any, Any, Array]:
-    """Rows and columns of a symmetric matrix's upper half, and what its entries count: sqrt 2 off the diagonal."""
-    i, j = np.triu_indices(size)
-    return i, j, np.where(i == j, 1.0, math.sqrt(2))
-
-
-def mean(link: str, z: float) -> float:
-    """mu(z): z, 1 / (1 + exp(-z)), or Phi(z)."""
-    if link == "logistic":
-        if z >= 0:
-            return 1 / (1 + math.exp(-z))
-        e = math.exp(z)
-        return e / (1 + e)
-    if link == "probit":
-        return 0.5 * math.erfc(-z / math.sqrt(2))
-    return z
-
-
-def slope(link: str, z: float) -> float:
-    """mu'(z)."""
-    if link == "logistic":
-        e = math.exp(-abs(z))
-        return e / (1 + e) ** 2
-    if link == "probit":
-        return math.exp(-0.5 * z * z) / math.sqrt(2 * math.pi)
-    return 1.0

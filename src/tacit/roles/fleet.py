@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tacit.data import Array
 from tacit.privacy import entropy
 from tacit.roles import billboard as boards
 from tacit.roles import wire
-from tacit.roles.device import Array
 
 Whole = npt.NDArray[np.integer[Any]]
 

@@ -1,25 +1,26 @@
 """What a billboard's randomizer really gives, worked out on the device: it trusts no claim of the server.
 
-The formulas are those of privacy.local and of the servers, again, in the standard library and numpy; a test compares
-them."""
+The curves are those of mechanisms.local again, in the standard library and numpy; a test compares them."""
 
 import math
 from typing import Any
 
 import numpy as np
 
+from tacit.data import Array
 from tacit.mechanisms.randomizers import CELLS, FINE, SHARE, SPREAD, UNIT, Cap, Coin, Lattice, rarest
+from tacit.model import links
+from tacit.model.glm import glm_sensitivity, largest_weight
+from tacit.model.linear import linear_sensitivity
+from tacit.model.vectors import packed_size
 from tacit.privacy import entropy
-from tacit.roles.device import Array
 
-WEIGHTS = {"identity": 1.0, "logistic": 0.5, "probit": 2 / math.sqrt(2 * math.pi)}  # twice the steepest slope
 MARGIN = 1e-6  # relative, of a claimed epsilon: for floating point
 
 
 def bounds(report: dict[str, Any], link: str, rewards: tuple[float, float], dim: int) -> tuple[int, float, float]:
     """(numbers, largest norm, sensitivity for replacing the user) of the vector that a device makes for `report`,
-    whatever the rest of the billboard says. Derivations: contribution.LinearContribution, bandits.local_irls.bounds;
-    a pair is x beside a number in an interval; a gradient is cut to norm 1."""
+    whatever the rest of the billboard says. Derivations: model.linear, model.glm, bandits.local.irls.bounds; a pair is x beside a number in an interval; a gradient is cut to norm 1."""
     kind, (low, high) = report["name"], rewards
     if kind == "pair":
         scale, middle = float(report["scale"]), float(report["middle"])
@@ -31,13 +32,12 @@ def bounds(report: dict[str, Any], link: str, rewards: tuple[float, float], dim:
     if kind == "gradient":
         return dim, 1.0, 2.0
     if kind == "linear":
-        b = (float(report["scale"]) * max(abs(low), abs(high))) ** 2
-        return dim * (dim + 3) // 2, math.sqrt(1 + b), math.sqrt(2 + 2 * b + b * b / 2 if b <= 2 else 4 * b)
+        moment = report["scale"] * max(abs(low), abs(high))
+        return packed_size(dim) + dim, math.hypot(1, moment), linear_sensitivity(moment)
     if kind == "glm":
-        q = (float(report["scale"]) * WEIGHTS[link]) ** 2
-        features = dim + (float(report["pad"][1]) != 0.0)
-        square = 4 + q if q <= 1 + 1 / math.sqrt(2) else 2 + 2 * q + 1 / (2 * q)
-        return features * (features + 3) // 2, math.sqrt(1 + q), math.sqrt(square)
+        weight = report["scale"] * largest_weight(links.named(link))
+        features = dim + (report["pad"][1] != 0.0)
+        return packed_size(features) + features, math.hypot(1, weight), glm_sensitivity(weight)
     if kind == "public":
         return 1, 1.0, 1.0
     raise KeyError

@@ -13,12 +13,17 @@ from typing import Any
 
 import numpy as np
 
+from tacit.data import Array
 from tacit.errors import BadBillboard
 from tacit.mechanisms import randomizers
+from tacit.model import links
+from tacit.model.glm import in_centred_units, in_units, largest_weight, line, softened
+from tacit.model.links import mean
+from tacit.model.vectors import pair
 from tacit.privacy import entropy
 from tacit.roles import billboard as boards
 from tacit.roles import limits
-from tacit.roles.device import NUMBERS, TINY, Array, Device, agreed, corner, mean, slope
+from tacit.roles.device import NUMBERS, Device, agreed
 from tacit.roles.randomness import Randomness, Seeded, System
 
 SENT, SIMULATED = b"L", b"S"  # the first byte of a report: integers of a device, or floats of a simulation
@@ -146,20 +151,18 @@ class Client(Device):
         if kind == "pair":
             return np.append(x, self._report["scale"] * (reward - self._report["middle"]))
         if kind == "gradient":
-            z = float(np.dot(x, self._theta))
-            share = (mean(self.link, z) - self.unit(reward)) / self._report["bound"]
-            return np.asarray(share * x)
-        if kind == "glm" and len(self._theta) > self.dim:
+            share = in_units(reward, self.code, *self.rewards)
+            return np.asarray((mean(self.code, float(np.dot(x, self._theta))) - share) / self._report["bound"] * x)
+        if kind == "linear":
+            return pair(x, 1.0, self._report["scale"] * reward)
+        if len(self._theta) > self.dim:
             shrink, constant = self._report["pad"]
             x = np.append(shrink * x, constant)
-        i, j, double = corner(x.size)
-        if kind == "linear":
-            weight, response = 1.0, self._report["scale"] * reward
-            products = double * x[i] * x[j]
-        else:
-            weight, response = self._bounded(x, *self._linearize(x, reward))
-            products = self._report["scale"] * weight * double * x[i] * x[j]
-        return np.concatenate([products, response * x])
+        r = in_centred_units(reward, self.code, *self.rewards)
+        v, k = softened(float(np.dot(x, self._theta)), float(x @ self._inverse @ x), self.code)
+        length = math.sqrt(float(np.dot(x, x)))
+        weight, response = self._bounded(x, *line(length, v, k, r, self.code, self._report["blend"]))
+        return pair(x, self._report["scale"] * weight, response)
 
     def _shaken(self, vector: Array) -> Array:
         """The extra perturbation of x where the published algorithm asks for it: no privacy rests on it."""
@@ -171,24 +174,10 @@ class Client(Device):
     def _bounded(self, x: Array, weight: float, response: float) -> tuple[float, float]:
         """The bounds that the sensitivity rests on, enforced: an honest billboard never comes near them."""
         square = float(np.dot(x, x)) / (1 + 1e-9)
-        if abs(weight) * square > limits.WEIGHTS[self.link] or weight < 0 or response * response * square > 1:
+        if (
+            abs(weight) * square > largest_weight(links.named(self.link))
+            or weight < 0
+            or response * response * square > 1
+        ):
             return 0.0, 0.0
         return weight, response
-
-    def _linearize(self, x: Array, reward: float) -> tuple[float, float]:
-        """As kernels.local_glm.local_linearize, which has the formulas."""
-        norm = math.sqrt(float(np.dot(x, x)))
-        if norm < TINY:
-            return 0.0, 0.0
-        if self.link == "identity":
-            low, high = self.rewards
-            return 1 / norm, (2 * reward - low - high) / ((high - low) * norm)
-        s = max(0.0, float(x @ self._inverse @ x))
-        k = 1 / math.sqrt(1 + (s if self.link == "probit" else math.pi * s / 8))
-        v = k * float(np.dot(x, self._theta))
-        expected, gradient = mean(self.link, v), slope(self.link, v)
-        if abs(v) > 1e-6:
-            gradient = (1 - self._report["blend"]) * gradient + self._report["blend"] * (expected - 0.5) / v
-        c = expected - gradient * v
-        m = max(c, 1 - c)
-        return k * gradient / (m * norm), (self.unit(reward) - c) / (m * norm)

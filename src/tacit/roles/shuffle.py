@@ -5,11 +5,14 @@ from typing import Any
 
 import numpy as np
 
+from tacit.data import Array
+from tacit.model.glm import in_units, line, softened
+from tacit.model.vectors import pair
 from tacit.privacy import entropy
 from tacit.privacy.entropy import Integers
 from tacit.roles import billboard as boards
 from tacit.roles import designs, wire
-from tacit.roles.device import TINY, Array, Device, agreed, corner, mean, slope
+from tacit.roles.device import Device, agreed
 from tacit.roles.randomness import Randomness, System
 
 
@@ -116,28 +119,15 @@ class Client(Device):
 
     def contribution(self, x: Array, reward: float) -> Array:
         """v = (curvature svec(weight x x'), moment response x): linearised at the billboard where weights saturate
-        (kernels.glm has the formulas, contribution.GLMContribution the bounds), else (svec(x x'), moment y x). Its norm
-        never exceeds the plan's."""
+        (model.glm has the formulas and the bounds), else (svec(x x'), moment y x). Its norm never exceeds the
+        plan's."""
         x = x * (1 / max(1.0, math.sqrt(float(np.dot(x, x)))))
-        weight, response = self._linearize(x, reward)
-        i, j, double = corner(self.dim)
-        products = self._curvature * weight * double * x[i] * x[j]
-        vector = np.concatenate([products, self._moment * response * x])
+        weight, response = self._linearize(x, reward) if self._saturating else (1.0, reward)
+        vector = pair(x, self._curvature * weight, self._moment * response)
         size = float(np.linalg.norm(vector))
         return vector * (self._plan["norm"] / size) if size > self._plan["norm"] else vector
 
     def _linearize(self, x: Array, reward: float) -> tuple[float, float]:
-        if not self._saturating:
-            return 1.0, reward
-        norm = math.sqrt(float(np.dot(x, x)))
-        if norm < TINY:
-            return 0.0, 0.0
-        if self.link == "identity":
-            return 1 / norm, reward / (max(map(abs, self.rewards)) * norm)
-        s = max(0.0, float(x @ self._inverse @ x))
-        k = 1 / math.sqrt(1 + (s if self.link == "probit" else math.pi * s / 8))
-        v = k * float(np.dot(x, self._theta))
-        expected, gradient = mean(self.link, v), slope(self.link, v)
-        c = expected - gradient * v
-        u = 1 / (max(abs(c), abs(1 - c)) * norm)
-        return k * u * gradient, u * (self.unit(reward) - c)
+        v, k = softened(float(np.dot(x, self._theta)), float(x @ self._inverse @ x), self.code)
+        r = in_units(reward, self.code, *self.rewards)
+        return line(math.sqrt(float(np.dot(x, x))), v, k, r, self.code, 0.0)

@@ -16,9 +16,9 @@ from tacit.kernels.block import Block
 from tacit.kernels.shuffle import OpenBatch, ShuffleState, close_batch
 from tacit.mechanisms.shuffle.amplification import amplified, local_epsilon
 from tacit.mechanisms.shuffle.calibration import Plan
+from tacit.mechanisms.shuffle.encoding import reach
 from tacit.model.linear import LinearContribution, balanced_scale
 from tacit.privacy.entropy import Integers
-from tacit.roles.billboard import reach
 
 VARIANTS = ("sum", "amplification")
 

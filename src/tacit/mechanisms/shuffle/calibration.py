@@ -30,7 +30,8 @@ Bin(N, 1/2)^m, N = n b.
    for each J; the least over a few J = ceil(t s) is taken. The other direction (u and u' exchanged) is the same
    bound.
 4. Arithmetic. rho is widened by ROUNDING for floating point (sums of at most TERMS terms of at most 50, each to
-   2^-50; in proportion where there are more), and W by a part in 10^9 for the floating-point products scale v and the 2^-53 grid of U.
+   2^-50; in proportion where there are more), and W by a part in 10^9 for the floating-point products scale v and the
+   2^-53 grid of U.
 
 Dropout. Users who send nothing, or no noise, are missing from N and nothing else: calibrate on those who surely take
 part.
@@ -47,9 +48,9 @@ from scipy.special import log_ndtr
 
 from tacit import checks
 from tacit.data import Array
+from tacit.mechanisms.shuffle.encoding import FEWEST, reach
 from tacit.privacy import gaussian
 from tacit.privacy.budget import Budget
-from tacit.roles.billboard import FEWEST, reach
 
 ROUNDING, TERMS = 1e-9, 10**5
 WIDER = 1 + 1e-9

@@ -18,7 +18,7 @@ class BudgetExceeded(TacitError):
 
 
 class BadState(TacitError):
-    """A saved state that is damaged, of another version, or of another bandit."""
+    """A saved state that is damaged, of another version, of another bandit, or not the last one of its bandit."""
 
 
 class Interrupted(TacitError):
@@ -50,7 +50,8 @@ class NotSecure(TacitError, ValueError):
 
 
 class PersonLimit(TacitError):
-    """One round more than max_rounds_per_person for one person."""
+    """One round more than max_rounds_per_person for one person. It tells, without noise, that this person has come so
+    often: for the caller alone, who answers with a default arm and passes it on to nobody."""
 
 
 class BadBillboard(BadReport):

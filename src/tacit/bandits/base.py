@@ -147,7 +147,9 @@ class Bandit(ABC):
     @in_turn
     def choose(self, arms: Arms, *, available: npt.ArrayLike | None = None, person: Person | None = None) -> Choice:
         """The arm for one user. `arms`: (K, d) numbers, or a mapping name -> features; `available`: K booleans;
-        `person`: who it is, where max_rounds_per_person is set (kept as a keyed hash).
+        `person`: who it is, where max_rounds_per_person is set (kept as a keyed hash): an id that the caller has
+        authenticated and normalised, since "Ada@" is another person than "ada@". PersonLimit tells exactly how often
+        that person came: answer with a default arm and show it to nobody.
 
         A request that is refused is no user: it changes nothing."""
         features, names, index = self._request(arms, available)
@@ -237,14 +239,16 @@ class Bandit(ABC):
     @in_turn
     def save(self, path: str | Path) -> None:
         """Write settings, state, tickets and noise to a file that only its owner may read: it holds raw data. Where
-        noise is secure, a small file beside it (.generation) tells an older copy from the last one."""
+        noise is secure this is the bandit's last state from now on: files that it was saved to before do not load any
+        more, and this one not once more has been released. A mark beside the file (.generation) and one in the user's
+        register ($XDG_STATE_HOME/tacit) know which is the last."""
         self._own()
         self._file.save(self, Path(path))
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """A bandit that goes on exactly where the saved one stood: noise that was used is never drawn again. BadState
-        if the file is damaged, older than the last one that was saved there, or durable and in use elsewhere."""
+        if the file is damaged, not the last state of its bandit whatever its name, or durable and in use elsewhere."""
         return storage.load(cls, Path(path))
 
     def __reduce__(self) -> NoReturn:
@@ -298,7 +302,7 @@ class Bandit(ABC):
         if self._process != os.getpid() and self._noise_is_private:
             if self.choices:
                 raise BadState("Expected a bandit in the process that used it, got a forked copy: save and load it.")
-            self._process = os.getpid()
+            self._process, self._file = os.getpid(), self._file.separate()
 
     @property
     def _noise_is_private(self) -> bool:

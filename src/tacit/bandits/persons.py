@@ -17,6 +17,8 @@ Person = str | bytes | int | np.integer[Any]
 class Persons:
     """Counts of rounds by person. RAW.
 
+    An id is taken as it is: the caller has authenticated it (who can pass any id learns by PersonLimit who came how
+    often, and uses up others' rounds) and normalised it ("Ada@" and "ada@" are two people here).
     Ids are kept as keyed hashes only (BLAKE2b, 16 bytes, a random key of this bandit), so they cannot be looked up
     without the key; whoever has the saved file has the key too and can test guesses, which is why that file is raw.
     Memory: one entry a person, some 100 bytes, for ever: a cap that forgot would not hold, and one that is shared

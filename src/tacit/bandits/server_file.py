@@ -1,10 +1,14 @@
-"""Servers on disk: JSON with a checksum, never pickle. No raw data: none came here. Readable by its owner only."""
+"""Servers on disk: JSON with a checksum, never pickle. No raw data: none came here. Readable by its owner only.
+
+A server's file needs no mark of which copy is the last: what is in it are sums of reports that are private by
+themselves, so two servers that go on from one file release nothing of anybody a second time."""
 
 import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from tacit.bandits.storage import _decode, _encode, _leaves, document, read, write
+from tacit.bandits.disk import write
+from tacit.bandits.storage import _decode, _encode, _leaves, document, read
 from tacit.errors import BadState
 
 if TYPE_CHECKING:
@@ -27,7 +31,7 @@ def save(server: "Server", path: Path) -> None:
 
 
 def load(cls: type[S], path: Path) -> S:
-    body = read(path, what="server", format=FORMAT, version=VERSION)
+    body, _ = read(path, what="server", format=FORMAT, version=VERSION)
     if body["server"] != cls.__name__:
         raise BadState(f"Expected a saved {cls.__name__} in {path.name}, got a {body['server']}.")
     try:

@@ -8,14 +8,14 @@ import json
 import math
 import os
 import secrets
-import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.random import Generator, default_rng
 
+from tacit.bandits import disk, marks
 from tacit.errors import BadState
 from tacit.model.links import Link, LinkTable
 from tacit.privacy.budget import Budget
@@ -32,29 +32,22 @@ if TYPE_CHECKING:
     from tacit.bandits.base import Bandit
 
 FORMAT = "tacit bandit"
-VERSION = 3
+VERSION = 4
 ROWS = 1024  # waiting choices are written in multiples of so many
-PATIENCE = 10.0  # seconds for another bandit to be done with a file
 
 B = TypeVar("B", bound="Bandit")
 
 
 class File:
-    """Where a bandit stands among its saved states: a line of generations, each newer than the one before.
-
-    Beside a file with secure noise lies a small one, NAME.generation, which knows the last state of that bandit: the
-    one saved there last, or none any more once something was released after saving. A file that is older than that is a
-    restored copy, or its bandit went on and crashed, or another one that was loaded from the same file went on: in each
-    case going on would release the same people's data a second time, with a second noise. What is not noticed: marker
-    and file restored together, a file copied without its marker, a machine rolled back.
-    NAME.lock is locked while a bandit has a durable file, and else while a state is compared and replaced."""
+    """Where a bandit stands in the line of its saved states (bandits.marks), and where they lie."""
 
     def __init__(self) -> None:
         self.bandit_id = secrets.token_hex(16)
         self.generation = 0
+        self.digest = ""  # of the file that holds the present generation
         self.steps = -1  # releases in the durable file
         self.superseded = False
-        self._places: dict[Path, int] = {}  # where the present state was saved to or loaded from, and as of when
+        self._places: set[Path] = set()  # where a state lies that could be gone on from
         self._lock: int | None = None
         self._locked: Path | None = None  # the file that the lock is for
 
@@ -66,99 +59,98 @@ class File:
 
     def lock(self, path: Path) -> None:
         """Held until this process ends or the bandit is gone."""
-        descriptor = _locked(path)
+        descriptor = disk.locked(path)
         if descriptor is None:
-            raise BadState(f"Expected {path.name} to be free, got one that another bandit has in use.")
+            raise disk.in_use(path)
         self._lock, self._locked = descriptor, path.absolute()
 
     def save(self, bandit: "Bandit", path: Path) -> None:
-        """First the file, then its marker: a crash between the two leaves a file that is newer, and loads."""
+        """First the file, then the marks: a crash in between leaves a file that is newer, and loads. Where the bandit
+        was before, the mark says that its last state is elsewhere now."""
         path = path.absolute()
-        private = bandit._noise_is_private
-        with self._alone(path) if private else contextlib.nullcontext():
-            self._check(path)
-            self.generation += 1
-            write(path, _document(bandit, self))
-            if private:
-                self._mark(path)
-                self._places[path] = self.generation
+        if bandit._noise_is_private:
+            with self._alone(path) as places:
+                self._write(bandit, path)
+                self._mark(places)
+            self._places = {path}
+        else:
+            self._write(bandit, path)
         if bandit.durable is not None and Path(bandit.durable).absolute() == path:
             self.steps = bandit._steps
 
     def releasing(self, durable: str | Path | None) -> None:
-        """Noise is about to be drawn: states saved earlier are not the last ones any more. BadState, before anything
-        is drawn, if another bandit has gone on from one of them. The durable file stays the last one until it is
-        replaced."""
-        kept = Path(durable).absolute() if durable is not None else None
-        self.generation += 1
-        for path in sorted(self._places):
-            if path == kept:
-                self._check(path)
-                continue
-            if path.exists():
-                with self._alone(path):
-                    last = _last(path)
-                    if last is None or last[0] == self.bandit_id:  # else another bandit was saved there since
-                        self._check(path)
-                        self._mark(path)
-            del self._places[path]
+        """Noise is about to be drawn: no file holds the last state any more. BadState, before anything is drawn, if
+        another bandit has gone on from one. A durable file stays the last one until it is replaced, which is before
+        anything is shown."""
+        if self._places:
+            with self._alone() as places:
+                if durable is None:
+                    self.generation, self.digest = self.generation + 1, ""
+                    self._mark(places)
+                    self._places = set()
 
-    def resume(self, path: Path, bandit_id: str, generation: int, *, private: bool) -> None:
+    def resume(self, path: Path, bandit_id: str, generation: int, digest: str) -> None:
         """Take the place of the file that was read; BadState if it is not the last one."""
-        self.bandit_id, self.generation = bandit_id, generation
-        last = _last(path)
-        if last is not None and last[0] != bandit_id:
+        self.bandit_id, self.generation, self.digest = bandit_id, generation, digest
+        path = path.absolute()
+        last = marks.find(path)
+        if last is not None and last.bandit != bandit_id:
             raise BadState(f"Expected {path.name} to be the last state that was saved there, got another bandit's.")
-        self._check(path)
-        if private:
-            self._places[path.absolute()] = generation
+        for place in (path, marks.register(bandit_id)):
+            self._check(place)
+        self._places = {path}
+
+    def separate(self) -> "File":
+        """For a forked copy of a bandit that has not been used: another bandit, unless a file knows it."""
+        return self if self._places else File()
 
     @contextlib.contextmanager
-    def _alone(self, path: Path) -> Iterator[None]:
-        """Nobody else compares or replaces that state meanwhile."""
-        if path == self._locked:
-            yield
-            return
-        end = time.monotonic() + PATIENCE
-        while (descriptor := _locked(path)) is None:
-            if time.monotonic() > end:
-                raise BadState(f"Expected {path.name} to be free, got one that another bandit has in use.")
-            time.sleep(0.01)
-        try:
-            yield
-        finally:
-            os.close(descriptor)
+    def _alone(self, *more: Path) -> Iterator[list[Path]]:
+        """The places whose marks count, while nobody else compares or replaces them; BadState if one of them knows of a
+        later state than this bandit's."""
+        places = sorted({marks.register(self.bandit_id), *more, *filter(self._ours, self._places)})
+        with contextlib.ExitStack() as stack:
+            for place in places:
+                if place != self._locked:
+                    stack.enter_context(disk.alone(place))
+            for place in places:
+                self._check(place)
+            yield [place for place in places if place in more or self._ours(place)]
 
-    def _check(self, path: Path) -> None:
-        last = _last(path)
-        if last is not None and last[0] == self.bandit_id and last[1] > self._places.get(path, self.generation):
+    def _ours(self, place: Path) -> bool:
+        """Not if another bandit was saved there since. A folder that is gone has no room for a mark: if it comes back,
+        the register knows."""
+        last = marks.find(place)
+        return place.parent.exists() and (last is None or last.bandit == self.bandit_id)
+
+    def _check(self, place: Path) -> None:
+        last = marks.find(place)
+        if last is None or last.bandit != self.bandit_id or last.generation < self.generation:
+            return
+        if (last.generation, last.digest) != (self.generation, self.digest):
             self.superseded = True
             raise BadState(
-                f"Expected the last state of the bandit in {path.name}, got an older one: more has been released "
-                "since, and releasing it again would spend the budget twice."
+                "Expected the last state of a bandit, got an older one: it has been saved elsewhere or more has been "
+                "released since, and releasing it again would spend the budget twice."
             )
 
-    def _mark(self, path: Path) -> None:
-        write(_marker(path), {"bandit": self.bandit_id, "generation": self.generation})
+    def _mark(self, places: Iterable[Path]) -> None:
+        for place in places:
+            marks.leave(place, marks.Mark(self.bandit_id, self.generation, self.digest))
+
+    def _write(self, bandit: "Bandit", path: Path) -> None:
+        document = _document(bandit, self.bandit_id, self.generation + 1)
+        disk.write(path, document)
+        self.generation, self.digest = self.generation + 1, document["sha256"]
 
     def __del__(self) -> None:
         if self._lock is not None:
             os.close(self._lock)
 
 
-def _locked(path: Path) -> int | None:
-    """NAME.lock, opened and locked; None if another has it."""
-    descriptor = os.open(path.with_name(path.name + ".lock"), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(descriptor)
-        return None
-    return descriptor
-
-
-def read(path: Path, *, what: str, format: str, version: int) -> Any:
-    """The body of a saved document, or BadState if it is not one, of another version, damaged or edited."""
+def read(path: Path, *, what: str, format: str, version: int) -> tuple[Any, str]:
+    """The body of a saved document and its digest, or BadState if it is not one, of another version, damaged or
+    edited."""
     try:
         document = json.loads(path.read_text())
         if document["format"] != format:
@@ -170,7 +162,7 @@ def read(path: Path, *, what: str, format: str, version: int) -> Any:
         raise BadState(f"Expected a saved {what} of version {version} in {path.name}, got version {found}.")
     if _digest(text) != digest:
         raise BadState(f"Expected {path.name} to match its checksum, got a damaged or edited file.")
-    return json.loads(text)
+    return json.loads(text), digest
 
 
 def document(body: dict[str, Any], *, format: str, version: int, raw: bool) -> dict[str, Any]:
@@ -180,13 +172,14 @@ def document(body: dict[str, Any], *, format: str, version: int, raw: bool) -> d
 
 
 def load(cls: type[B], path: Path) -> B:
-    body = read(path, what="bandit", format=FORMAT, version=VERSION)
+    body, digest = read(path, what="bandit", format=FORMAT, version=VERSION)
     if body["bandit"] != cls.__name__:
         raise BadState(f"Expected a saved {cls.__name__} in {path.name}, got a {body['bandit']}.")
     file = File()
     if body["settings"]["durable"] is not None:
         file.lock(path)
-    file.resume(path, body["id"], body["generation"], private="secure" in (body["settings"].get("source") or {}))
+    if "secure" in (body["settings"].get("source") or {}):
+        file.resume(path, body["id"], body["generation"], digest)
     bandit = cls(**{name: _decode(value) for name, value in (body["settings"] | {"durable": None}).items()})
     if list(_decode(body["plan"])) != list(map(float, bandit._plan_numbers())):
         raise BadState(f"Expected {path.name} to have the noise that its settings give now, got another calibration.")
@@ -206,13 +199,13 @@ def load(cls: type[B], path: Path) -> B:
     return bandit
 
 
-def _document(bandit: "Bandit", file: File) -> dict[str, Any]:
+def _document(bandit: "Bandit", bandit_id: str, generation: int) -> dict[str, Any]:
     waiting = np.flatnonzero(bandit._tickets.ids)
     rows = min(bandit.pending, bandit.choices, math.ceil(max(1, len(waiting)) / ROWS) * ROWS)
     body = {
         "bandit": type(bandit).__name__,
-        "id": file.bandit_id,
-        "generation": file.generation,
+        "id": bandit_id,
+        "generation": generation,
         "settings": {f.name: _encode(getattr(bandit, f.name)) for f in dataclasses.fields(bandit) if f.init},
         "plan": _encode(tuple(map(float, bandit._plan_numbers()))),
         "state": [_encode(a) for a in _leaves(bandit._state)],
@@ -226,40 +219,6 @@ def _document(bandit: "Bandit", file: File) -> dict[str, Any]:
 def _padded(rows: Any, count: int) -> Any:
     """So many rows, the last of them zeros: the size of a file does not tell, but to the ROWS, how many wait."""
     return np.concatenate([rows, np.zeros((count - len(rows), *rows.shape[1:]), rows.dtype)])
-
-
-def write(path: Path, document: dict[str, Any]) -> None:
-    """To a new file beside `path`, then in its place, on disk: an interrupted save leaves the old file whole."""
-    if path.is_dir():
-        raise BadState(f"Expected a file to write to, got the folder {path}.")
-    new = path.with_name(path.name + ".new")
-    new.unlink(missing_ok=True)
-    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-    with os.fdopen(descriptor, "w") as file:
-        json.dump(document, file)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(new, path)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
-
-
-def _last(path: Path) -> tuple[str, int] | None:
-    """The bandit and generation in the marker beside `path`, None if there is none."""
-    try:
-        document = json.loads(_marker(path).read_text())
-        return str(document["bandit"]), int(document["generation"])
-    except FileNotFoundError:
-        return None
-    except (ValueError, KeyError, TypeError):
-        raise BadState(f"Expected {_marker(path).name} to be readable, got a damaged file.") from None
-
-
-def _marker(path: Path) -> Path:
-    return path.with_name(path.name + ".generation")
 
 
 def _leaves(state: Any) -> list[Any]:

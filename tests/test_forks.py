@@ -190,6 +190,25 @@ def test_who_waits_at_a_gate_goes_in_before_who_comes_again():
     thread.join()
 
 
+def test_a_child_does_not_keep_a_file_that_was_locked_when_it_was_forked(tmp_path):
+    from tacit.bandits import disk
+
+    with disk.alone(tmp_path / "b.json"):
+        read, write = os.pipe()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            child = os.fork()
+        if child == 0:
+            os.read(read, 1)
+            os._exit(0)
+        assert disk.locked(tmp_path / "b.json") is None
+    free = disk.locked(tmp_path / "b.json")
+    os.write(write, b".")
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    for descriptor in (free, read, write):
+        os.close(descriptor)
+
+
 def test_a_fork_that_python_is_not_told_of_shares_no_numbers(monkeypatch):
     """Some servers fork by themselves: the process number is all there is to see it by."""
     source = Secure()

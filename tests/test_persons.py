@@ -104,6 +104,23 @@ def test_round_k_plus_one_is_refused_and_changes_nothing(kind, tmp_path):
     assert "ada@lovelace" not in repr(bandit) and "ada@lovelace" not in repr(bandit._persons)
 
 
+def test_ids_are_taken_as_they_are_and_a_refusal_tells_who_came():
+    """What the docs ask callers to take care of: no code can know that two spellings are one person, and a cap that
+    holds cannot hide that it was reached."""
+    bandit = build(max_rounds_per_person=1)
+    for person in ("ada@example.org", "Ada@example.org", "ada@example.org "):
+        bandit.choose(ARMS, person=person)
+    came = []
+    for person in ("ada@example.org", "bob@example.org"):
+        try:
+            bandit.choose(ARMS, person=person)
+        except PersonLimit:
+            came.append(person)
+    assert came == ["ada@example.org"]
+    for place in (JointLinUCB.choose.__doc__, PersonLimit.__doc__, type(bandit._persons).__doc__):
+        assert "authenticated" in place or "default arm" in place
+
+
 def test_a_refused_request_is_no_round():
     bandit = build(max_rounds_per_person=1)
     with pytest.raises(ValueError, match="norm at most 1"):

@@ -55,6 +55,7 @@ def alone(path: Path) -> Iterator[None]:
     try:
         yield
     finally:
+        fcntl.flock(descriptor, fcntl.LOCK_UN)  # a child that was forked meanwhile has the descriptor too
         os.close(descriptor)
 
 

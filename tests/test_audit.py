@@ -29,13 +29,15 @@ def rows():
 
 
 def test_every_claim_stands_and_every_planted_bug_is_found(rows):
-    """False alarm below .1 % a claim for a new seed, and the seed is fixed. Bugs: measured power 20 of 20 each at
-    the default runs (test_power)."""
+    """False alarm below .1 % a claim for a new seed, and the seed is fixed; secure noise has none, but of its rows only
+    those of mechanisms come so near to their claim. Bugs: measured power 20 of 20 each at the default runs
+    (test_power)."""
     assert [name for name, row in rows.items() if not row.as_expected] == []
     bugs = {name for name, row in rows.items() if not row.attack.claimed}
     assert bugs >= {
         "forgotten-level", "silent-level", "redrawn-noise", "quiet-noise", "half-sensitivity", "unnoised-statistic",
         "counted-noise", "clipped-sum", "seeded-noise", "joint-glm-rare-published-timing",
+        "exact-sums-in-the-estimate", "exact-sums-in-the-actions",
     }  # fmt: skip
 
 

@@ -30,7 +30,8 @@ from tacit import (
     bandits,
     regression,
 )
-from tacit.bandits import irls, ridge
+from tacit.audit.mutants import ExactSums
+from tacit.bandits import ridge
 from tacit.errors import WrongBatch
 from tacit.kernels import rounds
 from tacit.kernels.rounds import BOUNDARY, CHOICES, next_boundary
@@ -226,30 +227,19 @@ def test_leaks_of_a_local_server_are_found(name):
         replay.check(lambda: LOCAL[name](None, Raw), absent=False)
 
 
-class Exact(JointGLM):
-    """The exact sums of the open step go to the estimate, instead of the released ones."""
-
-    def _advance(self):
-        if self._due:
-            exact = self._state.prefix.open.astype(float) * (self.aggregator.step or 1.0)
-            self.aggregator.release(self._state.prefix, self.source)
-            std = self.aggregator.sigma * self._gains[self._steps]
-            numbers = {"scale": self.contribution.scale, "unit": self._unit, "std": std, "radius": self.radius}
-            irls.update(exact, **numbers, tuning=np.array(self.tuning), posterior=self._state.posterior)
-            self._state.counts[BOUNDARY] = next_boundary(self._state.counts[CHOICES], *self._schedule)
-
-
 class ExactLinear(JointLinUCB):
+    """The exact sums of the step that closes go to the estimate, as in ExactSums."""
+
     def _advance(self):
         if self._due:
-            exact = self._state.prefix.open.astype(float) * (self.aggregator.step or 1.0)
+            exact = self._state.prefix.open.astype(float) * getattr(self.aggregator, "cell", 1.0)
             self.aggregator.release(self._state.prefix, self.source)
             ridge.update(exact, self.contribution.scale, self.regularizer.shift, self._state.estimate)
             self._state.counts[BOUNDARY] = next_boundary(self._state.counts[CHOICES], *self._schedule)
 
 
 @pytest.mark.parametrize("source", [Secure, lambda: Simulated(4)])
-@pytest.mark.parametrize("kind", [Exact, ExactLinear])
+@pytest.mark.parametrize("kind", [ExactSums, ExactLinear])
 def test_exact_sums_in_the_estimate_are_found(kind, source):
     with pytest.raises(AssertionError, match="not the same with other people"):
         replay.check(lambda: made(kind, first=6)(source()))

@@ -58,12 +58,12 @@ def lin_ucb(kind: Any = JointLinUCB, **options: Any) -> Make:
     return make
 
 
-def glm(**options: Any) -> Make:
-    def make(source: Source) -> JointGLM:
+def glm(kind: Any = JointGLM, **options: Any) -> Make:
+    def make(source: Source) -> Any:
         seed = source.rows(1, 4, np.array([1.0, 1.0, 0.0])).view(np.uint64)[0] if not source.private else None
         policy = default_rng(seed)
         settings = {"horizon": STEPS, "first": 1, "pending": STEPS} | options
-        return JointGLM(budget=BUDGET, source=source, policy=policy, **settings)
+        return kind(budget=BUDGET, source=source, policy=policy, **settings)
 
     return make
 
@@ -146,18 +146,26 @@ def black_box(
     claimed: bool = True,
     family: str = "gaussian",
     share: float = 1.0,
+    stepwise: bool = False,
+    source: Callable[[int], Source] = Simulated,
+    bug: str = "",
 ) -> Attack:
-    """The later users offer themselves tiny arms +v and -v, and tell each other which one they got."""
+    """The later users offer themselves tiny arms +v and -v, and tell each other which one they got. `stepwise`: as in
+    `white_box`."""
     bandit = make(_silent())
     middle = sum(bandit.rewards) / 2
 
     def scores(world: int, runs: int, rng: Generator) -> Array:
         canary = pair.user(world)
         probes = [probe(np.array(direction), middle)] * (bandit.horizon - 1)
-        block = users([User(np.repeat(canary.arms, 2, axis=0), canary.reward), *probes])
+        members = [User(np.repeat(canary.arms, 2, axis=0), canary.reward), *probes]
+        block = users(members)
         out = np.empty(runs)
-        for i, played in enumerate(fresh(make, runs, rng)):
-            played.play(block)
+        for i, played in enumerate(fresh(make, runs, rng, source=source)):
+            if stepwise:
+                block.index[:] = [act(played, member) for member in members]
+            else:
+                played.play(block)
             out[i] = np.count_nonzero(block.index[1:] == 0)
         return out
 
@@ -167,8 +175,8 @@ def black_box(
         epsilon=bandit.privacy.epsilon,
         delta=BUDGET.delta,
         claimed=claimed,
-        how=f"User 1 has {pair}; each of the {bandit.horizon - 1} later users offers itself tiny arms v and -v; score: "
-        "how many got v.",
+        how=f"{bug}User 1 has {pair}; each of the {bandit.horizon - 1} later users offers itself tiny arms v and -v; "
+        "score: how many got v.",
         scores=scores,
         family=family,
         share=share,

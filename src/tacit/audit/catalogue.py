@@ -11,6 +11,7 @@ from tacit.audit.attacks_mechanisms import mechanism_attacks
 from tacit.audit.attacks_mutants import mutant_attacks
 from tacit.audit.attacks_people import people_attacks
 from tacit.audit.attacks_rare import rare_attacks
+from tacit.audit.attacks_secure import secure_attacks, secure_mutants
 from tacit.audit.local import attacks as local_attacks
 from tacit.audit.reweighted import attacks as reweighted_attacks
 from tacit.audit.reweighted_late import attacks as late_attacks
@@ -23,10 +24,12 @@ LISTS: tuple[Callable[[], Sequence[Attack]], ...] = (
     people_attacks,
     discrete_attacks,
     grid_attacks,
+    secure_attacks,
     shuffle_attacks,
     local_attacks,
     mutant_attacks,
     grid_mutants,
+    secure_mutants,
     reweighted_attacks,
     late_attacks,
 )

@@ -122,7 +122,7 @@ def fit_attack(*, secure: bool = False) -> Attack:
         "of all six releases, U recomputed from them as the adversary can.",
         scores=scores,
         family="gaussian",
-        share=0.02 if secure else 0.1,
+        share=0.05 if secure else 0.1,
     )
 
 

@@ -53,9 +53,12 @@ def users(members: Iterable[User]) -> Block:
     )
 
 
-def act(bandit: Bandit, user: User) -> None:
-    """One round by the face that people call: for bandits whose noise or bugs the compiled loop does not have."""
-    bandit.observe(bandit.choose(user.arms), user.reward)
+def act(bandit: Bandit, user: User) -> int:
+    """One round by the face that people call: for bandits whose noise or bugs the compiled loop does not have. Returns
+    which arm the user got."""
+    choice = bandit.choose(user.arms)
+    bandit.observe(choice, user.reward)
+    return choice.index
 
 
 def fresh(make: Make, runs: int, rng: Generator, *, source: Callable[[int], Source] = Simulated) -> Iterator[Any]:

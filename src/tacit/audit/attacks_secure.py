@@ -1,0 +1,119 @@
+"""Attacks on what people see of a bandit as it is served: secure noise, choose and observe, its estimate, its choices.
+
+The other attacks look at what a mechanism has released. A bandit whose mechanism is right may still show something
+else: these read what it shows."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator, default_rng
+
+from tacit.audit import mutants
+from tacit.audit.attack import Attack
+from tacit.audit.attacks_bandits import BUDGET, OPPOSITE, Pair, black_box, glm, lin_ucb
+from tacit.audit.attacks_grid import secure
+from tacit.audit.attacks_rare import ROUNDS, rare
+from tacit.audit.stage import Make, act, fresh, nobody
+from tacit.bandits import JointReweighted, JointSquareCB
+from tacit.checks import Array
+from tacit.privacy.budget import Budget
+from tacit.privacy.noise import Source
+
+VIEW = "the estimate"
+ARM = np.array([[1.0, 0.0]])
+CLICK = Pair(([1.0, 0.0], 0.0), ([1.0, 0.0], 1.0))
+SHARE = 0.05  # of the runs: each is some dozen calls
+FIRST = 2  # users of an epoch
+EPOCHS: dict[str, Any] = {"dim": 2, "horizon": 8 * FIRST, "first": FIRST, "pending": 8 * FIRST}
+LOUDER = Budget(epsilon=6.0, delta=BUDGET.delta)  # less noise: what a run tells grows with it, and runs are slow
+EXPLORE = 0.99 * 0.05**0.5  # below the root of the ridge: nobody explores, so all users are in theta_tau
+
+
+def secure_attacks() -> Sequence[Attack]:
+    one_dim = Pair(([1.0], 0.0), ([1.0], 1.0))
+    served: dict[str, Any] = {"source": secure, "stepwise": True, "share": SHARE}
+    return [
+        estimate_attack("joint-glm-secure-estimate", glm(dim=2), CLICK, theta),
+        black_box("joint-glm-secure-actions", glm(dim=1, first=4, horizon=20), one_dim, direction=[1.0], **served),
+        black_box("joint-lin-ucb-secure-actions", lin_ucb(), OPPOSITE, direction=[1.0, 0.0], **served),
+        estimate_attack("joint-glm-rare-secure-estimate", rare(explore=EXPLORE), CLICK, theta, later=ROUNDS - 1),
+        black_box("joint-glm-rare-secure-actions", rare(explore=EXPLORE), CLICK, direction=[1.0, 0.0], **served),
+        estimate_attack("joint-reweighted-secure-estimate", reweighted, OPPOSITE, interval, later=FIRST),
+        estimate_attack("joint-square-cb-secure-estimate", square_cb, OPPOSITE, theta, later=FIRST),
+    ]
+
+
+def secure_mutants() -> Sequence[Attack]:
+    """The estimate is made from exact sums, and the choices by it: what is released is as it should be."""
+    one_dim = Pair(([1.0], 0.0), ([1.0], 1.0))
+    exact, bug = glm(mutants.ExactSums, dim=2), "The estimate is made from the exact sums of a step. "
+    return [
+        estimate_attack("exact-sums-in-the-estimate", exact, CLICK, theta, claimed=False, bug=bug),
+        black_box(
+            "exact-sums-in-the-actions",
+            glm(mutants.ExactSums, dim=1, first=4, horizon=8),
+            one_dim,
+            direction=[1.0],
+            claimed=False,
+            source=secure,
+            stepwise=True,
+            share=SHARE,
+            bug=bug,
+        ),
+    ]
+
+
+def theta(bandit: Any) -> float:
+    """The estimate along the first user's arm."""
+    return float(ARM[0] @ bandit.theta)
+
+
+def interval(bandit: Any) -> float:
+    """The middle of its interval in the first epoch."""
+    return float(bandit.intervals(ARM)[0][0][0])
+
+
+def reweighted(source: Source) -> JointReweighted:
+    return JointReweighted(
+        **EPOCHS, budget=LOUDER, source=source, policy=default_rng(0), link="identity", rewards=(-1.0, 1.0)
+    )
+
+
+def square_cb(source: Source) -> JointSquareCB:
+    return JointSquareCB(**EPOCHS, budget=BUDGET, source=source, policy=default_rng(0))
+
+
+def estimate_attack(
+    name: str,
+    make: Make,
+    pair: Pair,
+    look: Callable[[Any], float],
+    *,
+    later: int = 1,
+    claimed: bool = True,
+    bug: str = "",
+) -> Attack:
+    """The first user, then `later` ones who add nothing, the last of whom finds a release made; then a look."""
+    bandit = make(secure(0))
+
+    def scores(world: int, runs: int, rng: Generator) -> Array:
+        out = np.empty(runs)
+        for i, played in enumerate(fresh(make, runs, rng, source=secure)):
+            act(played, pair.user(world))
+            for _ in range(later):
+                act(played, nobody(played.dim))
+            out[i] = look(played)
+        return out
+
+    return Attack(
+        name=name,
+        view=VIEW,
+        epsilon=bandit.privacy.epsilon,
+        delta=BUDGET.delta,
+        claimed=claimed,
+        how=f"{bug}User 1 has {pair}, the others contribute nothing; score: the estimate that is shown, along the arm.",
+        scores=scores,
+        family="gaussian",
+        share=SHARE,
+    )

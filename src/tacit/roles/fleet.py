@@ -28,14 +28,16 @@ class Fleet:
         self._grid, self._norm = document["plan"]["grid"], document["plan"]["norm"]
 
     def reports(self, vectors: Array) -> bytes:
-        """From (n, m) finite contributions, one after another; those longer than the plan's norm are cut to it."""
+        """From (n, m) contributions, one after another; those longer than the plan's norm are cut to it, and those that
+        are not finite numbers are sent as noise alone: one user's bad row does not keep back the others' reports."""
         of = self.parameters
         vectors = np.asarray(vectors, np.float64)  # squares of integers could wrap around
         if vectors.ndim != 2 or vectors.shape[1] != of.size:
-            raise ValueError(f"Expected finite contributions of shape (n, {of.size}), got others.")
+            raise ValueError(f"Expected contributions of shape (n, {of.size}), got others.")
+        good = (np.abs(vectors) < 1e100).all(axis=1, keepdims=True)
+        if not good.all():
+            vectors = np.where(good, vectors, 0.0)
         squares = np.einsum("ij,ij->i", vectors, vectors)
-        if not (squares < 1e200).all():
-            raise ValueError(f"Expected finite contributions of shape (n, {of.size}), got others.")
         out = np.empty(len(vectors), of.record)
         out[:] = np.frombuffer(wire.encode_report(of, bytes(8), np.zeros(of.size, np.int64)), of.record)
         out["id"] = entropy.words(len(vectors))

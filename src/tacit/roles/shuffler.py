@@ -36,10 +36,10 @@ class Shuffler:
     ) -> None:
         if budget is not None:
             settings.check_budget(budget)
-        if minimum is not None and (not isinstance(minimum, int) or isinstance(minimum, bool) or minimum < 0):
+        if minimum is not None and (type(minimum) is bool or not isinstance(minimum, int | np.integer) or minimum < 0):
             raise ValueError(f"Expected minimum to be a whole number, at least 0, got {minimum!r}.")
         self.parameters, document = boards.shuffle(billboard)
-        self.minimum: int = document["plan"]["minimum"] if minimum is None else minimum
+        self.minimum: int = document["plan"]["minimum"] if minimum is None else int(minimum)
         if budget is not None:
             _within(budget, document, self.minimum)
         size = self.parameters.size

@@ -23,9 +23,9 @@ from tacit.bandits.references import ecolog_kernel as ecolog
 from tacit.bandits.references import glm_ucb_kernel as mean_ucb
 from tacit.bandits.references import gloc_kernel as gloc
 from tacit.bandits.storage import _leaves
-from tacit.experiments.spec import kebab
 from tacit.kernels import batched, linalg, mle
 from tacit.model import links
+from tacit.registry import kebab
 
 PLAIN = [
     Spec(MLEUCB),

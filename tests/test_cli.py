@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tacit import cli, reproductions
+from tacit import cli, registry
 
 
 def tacit(*arguments, code=0):
@@ -108,7 +108,7 @@ def test_every_name_on_the_command_line_is_documented():
 
     text = (Path(__file__).parent.parent / "README.md").read_text()
     text += "".join(path.read_text() for path in (Path(__file__).parent.parent / "docs").glob("*.md"))
-    for name in (*cli.BANDITS, *cli.ENVIRONMENTS, *reproductions.NAMES):
+    for name in (*registry.BANDITS, *registry.ENVIRONMENTS, *registry.REPRODUCTIONS):
         assert f"`{name}" in text, name
     for command in cli.app.registered_commands:
         assert f"tacit {command.name}" in text

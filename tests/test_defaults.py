@@ -11,9 +11,10 @@ import pytest
 
 from tacit import Budget, LocalReweighted, LocalSquareCB, Secure, ShuffleGLM, Simulated
 from tacit.bandits.base import Bandit
-from tacit.cli import BANDITS
 from tacit.errors import NotSecure
+from tacit.registry import BANDITS, load
 
+KINDS = [load(*home) for home in BANDITS.values()]
 SIMULATED = (ShuffleGLM, LocalReweighted, LocalSquareCB)
 ARMS = np.array([[0.8, 0.1], [0.1, 0.8]])
 
@@ -24,7 +25,7 @@ def settings(kind):
     return {name: given[name] for name in given if name in {f.name for f in dataclasses.fields(kind)}}
 
 
-@pytest.mark.parametrize("kind", [kind for kind in BANDITS.values() if kind not in SIMULATED])
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in SIMULATED])
 def test_defaults_work(kind):
     made = kind(**settings(kind))
     chooser = made if isinstance(made, Bandit) else made.device()

@@ -13,7 +13,7 @@ from numpy.random import SeedSequence, default_rng
 
 from tacit import Budget, LogisticTS, Spec, environments
 from tacit.bandits.base import Bandit, certain
-from tacit.cli import BANDITS
+from tacit.registry import BANDITS, load
 from tacit.roles.device import Device
 
 DRAWS = 4000
@@ -26,7 +26,7 @@ HORIZON, ROUNDS = 6000, (1, 300, 5000)  # when it knows nothing, something, and 
 
 
 def build(name, **options):
-    kind = BANDITS[name]
+    kind = load(*BANDITS[name])
     if "budget" in kind.__dataclass_fields__:
         options["budget"] = Budget(4.0, 1e-3)
     world = LINEAR if name in IDENTITY_ONLY else WORLD

@@ -1,76 +1,31 @@
-"""The command line. Strings come in here, and nowhere else: the one table of names is here too."""
+"""The command line. Strings come in here, and nowhere else. What a command needs is imported when it runs, so that
+help comes at once."""
 
 import dataclasses
+import functools
 import json
 import signal
 import sys
 import types
 import typing
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-from tacit import __version__, checks, environments
-from tacit.bandits import (
-    GLMUCB,
-    GLOC,
-    MLEUCB,
-    Bandit,
-    BGLinCB,
-    ECOLog,
-    JointGLM,
-    JointGLMRare,
-    JointLinUCB,
-    JointReweighted,
-    JointSquareCB,
-    LinUCB,
-    LocalAnytimeUCB,
-    LocalCombiner,
-    LocalGLM,
-    LocalIRLS,
-    LocalLinUCB,
-    LocalOnlineUCB,
-    LocalReweighted,
-    LocalSquareCB,
-    LogisticTS,
-    RSGLinUCB,
-    Server,
-    ShuffleGLM,
-    ShuffleLinUCB,
-    ShuffleNewton,
-    Uniform,
-)
-from tacit.environments import Environment
+from tacit import __version__, registry
 from tacit.errors import Interrupted, NotSecure, TacitError
-from tacit.experiments.result import Result
-from tacit.experiments.runner import simulate
-from tacit.experiments.spec import FROM_THE_RUN, Spec, kebab
-from tacit.privacy.budget import Budget
-from tacit.privacy.noise import Simulated
 
-PRIVATE = (JointLinUCB, JointGLM, JointGLMRare)
-SHUFFLE = (ShuffleNewton, ShuffleGLM, ShuffleLinUCB)
-LOCAL = (LocalIRLS, LocalLinUCB, LocalOnlineUCB, LocalAnytimeUCB, LocalCombiner, LocalGLM)
-REWEIGHTED = (JointReweighted, JointSquareCB, LocalReweighted, LocalSquareCB)
-PLAIN = (Uniform, LinUCB, MLEUCB, GLMUCB, GLOC, RSGLinUCB, BGLinCB, ECOLog, LogisticTS)
-BANDITS: dict[str, type[Bandit] | type[Server]] = {
-    kebab(kind.__name__): kind for kind in PRIVATE + SHUFFLE + LOCAL + REWEIGHTED + PLAIN
-}
-ENVIRONMENTS: dict[str, type[Environment]] = {
-    name.replace("_", "-"): getattr(environments, name)
-    for name in environments.__all__
-    if name not in ("Environment", "World")
-}
+if TYPE_CHECKING:
+    from tacit.environments import Environment
+    from tacit.experiments.result import Result
+    from tacit.experiments.spec import Spec
 
 ABOUT = "Contextual bandits that learn from people without learning anything about a person."
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help=ABOUT)
-errors = Console(stderr=True)
 
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output, nothing else there.")]
 Epsilon = Annotated[list[str], typer.Option(help="Privacy budget; give it several times for several. inf: no noise.")]
@@ -98,8 +53,8 @@ def options(
 
 @app.command("simulate")
 def simulate_command(
-    bandits: Annotated[list[str], typer.Argument(help="BANDIT[:key=value,...]: " + ", ".join(BANDITS))],
-    env: Annotated[list[str], typer.Option(help="ENV[:key=value,...]: " + ", ".join(ENVIRONMENTS))],
+    bandits: Annotated[list[str], typer.Argument(help="BANDIT[:key=value,...]: " + ", ".join(registry.BANDITS))],
+    env: Annotated[list[str], typer.Option(help="ENV[:key=value,...]: " + ", ".join(registry.ENVIRONMENTS))],
     link: Link = None,
     dim: Dim = None,
     arms: Arms = None,
@@ -123,6 +78,8 @@ def simulate_command(
     given = {"link": link, "dim": dim, "arms": arms, "radius": radius}
     worlds = [parse_environment(text, given) for text in env]
     specs = [spec for text in bandits for spec in parse_bandit(text, [parse_epsilon(e) for e in epsilon], delta)]
+    from tacit.experiments.runner import simulate
+
     with progress("simulating") as report:
         result = simulate(specs, worlds, horizon=horizon, runs=runs, seed=seed, out=out, progress=report)
     show(result, as_json=as_json, plot=plot, out=out)
@@ -130,7 +87,7 @@ def simulate_command(
 
 @app.command("privacy")
 def privacy_command(
-    bandit: Annotated[str, typer.Argument(help="BANDIT[:key=value,...]: " + ", ".join(BANDITS))],
+    bandit: Annotated[str, typer.Argument(help="BANDIT[:key=value,...]: " + ", ".join(registry.BANDITS))],
     epsilon: Annotated[str, typer.Option(help="Privacy budget. inf: no noise.")] = "1",
     delta: Delta = 1e-6,
     dim: Annotated[int, typer.Option(help="Dimension of the features.")] = 5,
@@ -146,6 +103,8 @@ def privacy_command(
     try:
         built = spec.kind(**settings)
     except NotSecure:  # what can only be simulated has a certificate too: it says so
+        from tacit.privacy.noise import Simulated
+
         built = spec.kind(**settings, source=Simulated())  # type: ignore[call-arg]
     certificate = built.privacy
     if as_json:
@@ -156,22 +115,16 @@ def privacy_command(
 
 @app.command("reproduce")
 def reproduce_command(
-    name: Annotated[
-        str,
-        typer.Argument(
-            help="shariff-d1, shariff-d2, shariff-d3, table2, figure1-logistic, figure1-probit, "
-            "ldp-figure1, ldp-table1, local-suite, shuffle, reweighted or suite"
-        ),
-    ],
+    name: Annotated[str, typer.Argument(help=", ".join(registry.REPRODUCTIONS))],
     quick: Annotated[bool, typer.Option("--quick", help="A small version, in a minute or two.")] = False,
     runs: Annotated[int | None, typer.Option(help="Runs of each bandit, instead of the reproduction's own.")] = None,
     out: Annotated[Path | None, typer.Option(help="Where runs, tables and figures go. Default: out/NAME.")] = None,
     as_json: Json = False,
 ) -> None:
     """A paper's table or figure, ours beside theirs, and a check of what the paper says in words."""
+    check_name("a reproduction", name, registry.REPRODUCTIONS)
     from tacit import reproductions
 
-    checks.name("a reproduction", name, reproductions.NAMES)
     folder = out or Path("out") / (name + ("-quick" if quick else ""))
     with progress(name) as report:
         outcome = reproductions.run(name, quick=quick, runs=runs, out=folder, progress=report)
@@ -179,19 +132,19 @@ def reproduce_command(
         write_json(outcome.json())
         return
     sys.stdout.write(outcome.text() + "\n")
-    errors.print(f"Figure and rows: {folder}", highlight=False)
+    stderr().print(f"Figure and rows: {folder}", highlight=False)
 
 
 @app.command("bench")
 def bench_command(
-    what: Annotated[str, typer.Argument(help="speed, noise, shuffle or local")] = "speed",
+    what: Annotated[str, typer.Argument(help=", ".join(registry.BENCHES))] = "speed",
     as_json: Json = False,
 ) -> None:
     """Side by side with peers and limits: microseconds a round (speed), noise of each mechanism (noise),
     noise, bits and time of the shuffled sum (shuffle), noise and time of devices' reports (local)."""
+    check_name("a bench", what, registry.BENCHES)
     from tacit import bench
 
-    checks.name("a bench", what, bench.NAMES)
     with progress(f"bench {what}") as report:
         rows, text = bench.run(what, report)
     if as_json:
@@ -220,7 +173,7 @@ def audit_command(
         rows = audit.carry_out_all(attacks, runs=runs, seed=seed, progress=bar)
     if plot is not None:
         report.plot(rows, plot)
-        errors.print(f"Figure: {plot}", highlight=False)
+        stderr().print(f"Figure: {plot}", highlight=False)
     if as_json:
         write_json({"rows": [row.json() for row in rows]})
     else:
@@ -254,13 +207,27 @@ def main() -> None:
         fail("Stopped.", code=130)
 
 
+@functools.cache
+def stderr() -> Any:
+    """A rich console: loaded when there is something to say there."""
+    from rich.console import Console
+
+    return Console(stderr=True)
+
+
 def show_warning(message: Warning | str, *_: Any) -> None:
-    errors.print(str(message), style="yellow", highlight=False, markup=False)
+    stderr().print(str(message), style="yellow", highlight=False, markup=False)
 
 
 def fail(message: str, code: int = 1) -> NoReturn:
-    errors.print(message, style="red", highlight=False, markup=False)
+    stderr().print(message, style="red", highlight=False, markup=False)
     raise SystemExit(code)
+
+
+def check_name(what: str, given: str, known: Iterable[str]) -> None:
+    from tacit import checks
+
+    checks.name(what, given, known)
 
 
 def check_figure(path: Path | None) -> None:
@@ -268,12 +235,12 @@ def check_figure(path: Path | None) -> None:
         raise ValueError(f"Expected a .png, .svg or .pdf file to plot to, got {path}.")
 
 
-def show(result: Result, *, as_json: bool, plot: Path | None, out: Path | None) -> None:
+def show(result: "Result", *, as_json: bool, plot: Path | None, out: Path | None) -> None:
     if plot is not None:
         result.plot(plot)
-        errors.print(f"Figure: {plot}", highlight=False)
+        stderr().print(f"Figure: {plot}", highlight=False)
     if out is not None:
-        errors.print(f"Rows: {result.write(out)}", highlight=False)
+        stderr().print(f"Rows: {result.write(out)}", highlight=False)
     if as_json:
         write_json(result.json())
     else:
@@ -288,8 +255,10 @@ class progress:
     """A bar with an estimate, on standard error; until it moves, it says why it may not."""
 
     def __init__(self, title: str) -> None:
+        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
         columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-        self.bar = Progress(*columns, console=errors, transient=True)
+        self.bar = Progress(*columns, console=stderr(), transient=True)
         self.title = title
         self.task = self.bar.add_task(f"{title}: compiling kernels that are new", total=1.0)
 
@@ -301,11 +270,14 @@ class progress:
         self.bar.stop()
 
 
-def parse_bandit(text: str, epsilons: list[float], delta: float) -> list[Spec]:
+def parse_bandit(text: str, epsilons: list[float], delta: float) -> list["Spec"]:
     """BANDIT[:key=value,...], once for each budget if it takes one; epsilon= and delta= override."""
     name, options = split(text)
-    checks.name("a bandit", name, BANDITS)
-    kind = BANDITS[name]
+    check_name("a bandit", name, registry.BANDITS)
+    from tacit.experiments.spec import Spec
+    from tacit.privacy.budget import Budget
+
+    kind = registry.load(*registry.BANDITS[name])
     fields = {f.name for f in dataclasses.fields(kind)}
     own_epsilon, own_delta = options.pop("epsilon", None), options.pop("delta", None)
     values = {key: convert(kind, key, value) for key, value in options.items()}
@@ -318,11 +290,11 @@ def parse_bandit(text: str, epsilons: list[float], delta: float) -> list[Spec]:
     return [Spec(kind, **values, budget=Budget(e, delta)) for e in epsilons]
 
 
-def parse_environment(text: str, given: dict[str, Any]) -> Environment:
+def parse_environment(text: str, given: dict[str, Any]) -> "Environment":
     """ENV[:key=value,...]; options of the command line hold where the text says nothing."""
     name, options = split(text)
-    checks.name("an environment", name, ENVIRONMENTS)
-    kind = ENVIRONMENTS[name]
+    check_name("an environment", name, registry.ENVIRONMENTS)
+    kind = registry.load(*registry.ENVIRONMENTS[name])
     values = {key: value for key, value in given.items() if value is not None}
     values |= {key: convert(kind, key, value) for key, value in options.items()}
     required = [f.name for f in dataclasses.fields(kind) if f.default is dataclasses.MISSING and f.name not in values]
@@ -331,7 +303,8 @@ def parse_environment(text: str, given: dict[str, Any]) -> Environment:
     if name == "basis":  # as many arms as dimensions: one of the two is enough
         size = values.get("dim", values.get("arms", 5))
         values = {"dim": size, "arms": size} | values
-    return kind(**values)
+    made: Environment = kind(**values)
+    return made
 
 
 def split(text: str) -> tuple[str, dict[str, str]]:
@@ -352,11 +325,13 @@ def parse_epsilon(text: str) -> float:
 
 def convert(kind: type, key: str, value: str) -> Any:
     """A string as the annotated type of that field."""
+    from tacit.experiments.spec import FROM_THE_RUN
+
     fields = {f.name: f for f in dataclasses.fields(kind) if f.init}
     hidden = {"budget"} | FROM_THE_RUN
     if key not in fields or key in hidden:
         usable = sorted(set(fields) - hidden)
-        raise ValueError(f"Expected an option of {kebab(kind.__name__)} ({', '.join(usable)}), got {key!r}.")
+        raise ValueError(f"Expected an option of {registry.kebab(kind.__name__)} ({', '.join(usable)}), got {key!r}.")
     hint = typing.get_type_hints(kind)[key]
     choices = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
     for choice in choices:

@@ -2,7 +2,6 @@
 
 import dataclasses
 import math
-import re
 from typing import Any
 
 from numpy.random import SeedSequence, default_rng
@@ -14,6 +13,7 @@ from tacit.environments.base import Environment
 from tacit.model.links import Link
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Simulated
+from tacit.registry import kebab
 
 FROM_THE_RUN = {"horizon", "source", "policy", "pending", "durable"}
 
@@ -80,21 +80,6 @@ class Spec:
     def plain_options(self) -> dict[str, Any]:
         """Options as JSON takes them, without the budget."""
         return {k: _plain(v) for k, v in self.options.items() if k != "budget"}
-
-
-ACRONYMS = {
-    "MLEUCB": "mle-ucb",
-    "GLMUCB": "glm-ucb",
-    "RSGLinUCB": "rs-glin-ucb",
-    "BGLinCB": "b-glin-cb",
-    "ECOLog": "ecolog",
-}
-
-
-def kebab(name: str) -> str:
-    """JointLinUCB -> joint-lin-ucb, JointGLMRare -> joint-glm-rare; names of acronyms are listed above."""
-    words = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", name)
-    return ACRONYMS.get(name, words.lower())
 
 
 def _short(value: Any) -> str:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq, minimize
 
 from tacit.data import Array
 from tacit.kernels.continual import BUFFERED, ContinualState
@@ -83,6 +82,8 @@ def _encoder(decoder: Exponentials) -> Exponentials:
     With x = exp(q): 1 - exp(-s_i) x = -expm1(q - s_i). Zeros of b: one q between each two neighbouring s_i. The pole
     at x = exp(q) has coefficient -exp(-q) / ((1 - exp(q)) b'(exp(q))), the pole at 1 has 1 / b(1), and the limit at
     infinity, 1 / sum_i w_i exp(s_i), is left over at k = 0."""
+    from scipy.optimize import brentq  # a tenth of a second to import
+
     w, s = decoder.weights, decoder.rates
 
     def b(log_q: float) -> float:
@@ -102,6 +103,8 @@ def _encoder(decoder: Exponentials) -> Exponentials:
 
 @functools.lru_cache(maxsize=64)
 def _design(leaves: int) -> Exponentials:
+    from scipy.optimize import minimize
+
     def worst(ends: Array) -> float:
         decoder = _quadrature(math.exp(ends[0]), math.exp(ends[1]))
         return math.log(decoder.squares(leaves) * _encoder(decoder).squares(leaves))

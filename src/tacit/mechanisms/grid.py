@@ -34,7 +34,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.signal import lfilter
 
 from tacit.data import Array, Integers, Raw, Released
 from tacit.errors import HorizonReached, NotSecure
@@ -197,8 +196,11 @@ class Grid(Continual):
     def _decoder(self) -> Array:
         """B's coefficients: the series sum_k fading^k x^k divided by that of the rounded encoder."""
         sums = self.fading ** np.arange(self.leaves)
-        out: Array = lfilter([1.0], np.ldexp(self._whole.astype(np.float64), -COEFFICIENT_BITS), sums)
-        return np.ascontiguousarray(out)
+        encoder = np.ldexp(self._whole.astype(np.float64), -COEFFICIENT_BITS)
+        out = np.empty(self.leaves)
+        for k in range(self.leaves):  # encoder * out = sums, one coefficient after the other
+            out[k] = (sums[k] - encoder[k:0:-1] @ out[:k]) / encoder[0]
+        return out
 
 
 def cell_for(sensitivity: float, size: int) -> float:

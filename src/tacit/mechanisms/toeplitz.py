@@ -4,7 +4,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.signal import fftconvolve
 
 from tacit.data import Array
 from tacit.kernels.continual import TABLE, ContinualState, root_squares
@@ -54,8 +53,11 @@ class Toeplitz(Continual):
 
 def correlate(z: Array) -> Array:
     """Row t = sum_{s <= t} f_{t-s} z_s, f_k = binom(2k, k) / 4^k."""
-    out: Array = fftconvolve(z, coefficients(len(z))[:, None], axes=0)[: len(z)]
-    return np.ascontiguousarray(out)
+    from scipy import fft  # only where noise is simulated
+
+    size = fft.next_fast_len(2 * len(z) - 1, real=True)
+    filtered = fft.rfft(z, size, axis=0) * fft.rfft(coefficients(len(z)), size)[:, None]
+    return np.ascontiguousarray(fft.irfft(filtered, size, axis=0)[: len(z)])
 
 
 def coefficients(count: int) -> Array:

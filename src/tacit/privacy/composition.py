@@ -3,9 +3,8 @@
 import math
 
 import numpy as np
-from scipy.special import gammaln
 
-from tacit import checks
+from tacit import checks, special
 
 
 def zcdp_epsilon(rho: float, delta: float) -> float:
@@ -41,7 +40,7 @@ def repeated_delta(epsilon0: float, delta0: float, count: int, epsilon: float) -
 
     Reference: Kairouz, Oh & Viswanath 2015, Theorem 3.3 (tight for worst-case mechanisms)."""
     loss = np.arange(count + 1)
-    log_binomial = gammaln(count + 1) - gammaln(loss + 1) - gammaln(count - loss + 1)
+    log_binomial = special.gammaln(count + 1) - special.gammaln(loss + 1) - special.gammaln(count - loss + 1)
     log_total = count * np.logaddexp(0.0, epsilon0)
     ahead = (count - loss) * epsilon0
     behind = epsilon + loss * epsilon0

@@ -13,9 +13,8 @@ import functools
 import math
 
 import numpy as np
-from scipy.special import log_ndtr, ndtr
 
-from tacit import checks
+from tacit import checks, special
 from tacit.privacy.budget import Budget
 
 SMALL = 1e-3  # mu below which the two terms are too close for their difference
@@ -29,8 +28,8 @@ def delta(epsilon: float, mu: float) -> float:
         return 0.0
     if mu < SMALL:
         return _small_delta(epsilon, mu)
-    a = float(log_ndtr(mu / 2 - epsilon / mu))
-    b = epsilon + float(log_ndtr(-mu / 2 - epsilon / mu))
+    a = float(special.log_ndtr(mu / 2 - epsilon / mu))
+    b = epsilon + float(special.log_ndtr(-mu / 2 - epsilon / mu))
     return -math.exp(a) * math.expm1(b - a) if b < a else 0.0
 
 
@@ -42,7 +41,7 @@ def _small_delta(epsilon: float, mu: float) -> float:
     if t > 40:
         return 0.0  # smaller than any float
     density = float(np.exp(-((t + mu / 2 * NODES) ** 2) / 2) @ WEIGHTS) / 2 / math.sqrt(2 * math.pi)
-    return max(0.0, mu * density - math.expm1(epsilon) * float(ndtr(-mu / 2 - t)))
+    return max(0.0, mu * density - math.expm1(epsilon) * float(special.ndtr(-mu / 2 - t)))
 
 
 @functools.lru_cache(maxsize=1024)  # bandits that learn in epochs ask again at each

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 from numpy.random import Generator, default_rng
-from scipy.special import ndtri
 
-from tacit import checks
+from tacit import checks, special
 from tacit.bandits import irls
 from tacit.bandits.base import Bandit, Index
 from tacit.bandits.joint.glm_kernel import GLMState, glm_rounds
@@ -210,7 +209,7 @@ class JointGLM(Bandit):
         contributions were linearised far from theta*."""
         checks.probability(level=level)
         features: Sequence[Array] = list(arm_sets.check(arms, self.dim).features)
-        widths = WIDER * float(ndtri((1 + level) / 2))
+        widths = WIDER * float(special.ndtri((1 + level) / 2))
         ends = [irls.interval(x, self._state.posterior, widths) for x in features]
         low, high = self.rewards if self._link.bounded else (0.0, 1.0)
         return [

@@ -40,9 +40,9 @@ bench: .venv/.bench       ## noise of each mechanism, and microseconds a round b
 
 lock: .venv/.ready        ## renew the locked versions
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url \
-	  --extra data --group dev pyproject.toml -o requirements.lock
+	  --extra experiments --group dev pyproject.toml -o requirements.lock
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url \
-	  --extra data --group dev --group bench pyproject.toml -o requirements-bench.lock
+	  --extra experiments --group dev --group bench pyproject.toml -o requirements-bench.lock
 
 clean:
 	rm -rf .venv .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis

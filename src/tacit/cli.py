@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from tacit import __version__, registry
+from tacit import __version__, extras, registry
 from tacit.errors import Interrupted, NotSecure, TacitError
 
 if TYPE_CHECKING:
@@ -75,6 +75,8 @@ def simulate_command(
 ) -> None:
     """Play bandits against each other in simulated worlds: regret, with its spread, and microseconds a round."""
     check_figure(plot)
+    if out is not None:
+        extras.load("polars", "--out")
     given = {"link": link, "dim": dim, "arms": arms, "radius": radius}
     worlds = [parse_environment(text, given) for text in env]
     specs = [spec for text in bandits for spec in parse_bandit(text, [parse_epsilon(e) for e in epsilon], delta)]
@@ -123,6 +125,8 @@ def reproduce_command(
 ) -> None:
     """A paper's table or figure, ours beside theirs, and a check of what the paper says in words."""
     check_name("a reproduction", name, registry.REPRODUCTIONS)
+    for module in ("matplotlib", "polars"):
+        extras.load(module, "reproductions")
     from tacit import reproductions
 
     folder = out or Path("out") / (name + ("-quick" if quick else ""))
@@ -233,6 +237,8 @@ def check_name(what: str, given: str, known: Iterable[str]) -> None:
 def check_figure(path: Path | None) -> None:
     if path is not None and path.suffix not in (".png", ".svg", ".pdf"):
         raise ValueError(f"Expected a .png, .svg or .pdf file to plot to, got {path}.")
+    if path is not None:
+        extras.load("matplotlib", "--plot")
 
 
 def show(result: "Result", *, as_json: bool, plot: Path | None, out: Path | None) -> None:

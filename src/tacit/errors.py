@@ -49,6 +49,10 @@ class NotSecure(TacitError, ValueError):
     """Settings that cannot be served with noise that protects people's data; simulation can still use them."""
 
 
+class NotInstalled(TacitError, ImportError):
+    """Something that only experiments need, and that is not installed."""
+
+
 class PersonLimit(TacitError):
     """One round more than max_rounds_per_person for one person. It tells, without noise, that this person has come so
     often: for the caller alone, who answers with a default arm and passes it on to nobody."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import Generator
 
-from tacit import checks
+from tacit import checks, extras
 from tacit.data import Array
 from tacit.environments.base import Environment, World
 from tacit.environments.worlds_kernel import fill_rows
@@ -49,10 +49,7 @@ class Classification(Environment):
 
 @functools.lru_cache(maxsize=8)
 def _load(name: str, components: int) -> tuple[Array, np.ndarray[tuple[int], np.dtype[np.int64]]]:
-    try:
-        from sklearn import datasets
-    except ImportError:
-        raise ValueError("Expected scikit-learn for real data. Install it with: pip install 'tacit[data]'") from None
+    datasets = extras.load("sklearn.datasets", "real data")
     data = {"digits": datasets.load_digits, "breast_cancer": datasets.load_breast_cancer}[name]()
     x = np.asarray(data.data, np.float64)
     if components > x.shape[1]:

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
+from tacit import extras
 from tacit.environments.base import LOGGED, Environment, World
 from tacit.environments.worlds_kernel import fill_log
 from tacit.model import arms as arm_sets
@@ -82,8 +83,7 @@ class replay(Environment):
 
 @functools.lru_cache(maxsize=4)
 def _read(file: str, _changed: int) -> dict[str, np.ndarray[Any, Any]]:
-    import polars as pl
-
+    pl = extras.load("polars", "logs")
     path = Path(file)
     frame = pl.read_csv(path) if path.suffix == ".csv" else pl.read_parquet(path)
     missing = {"action", "reward"} - set(frame.columns)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tacit import extras
 from tacit.experiments.result import Run
 
 # Okabe & Ito's palette: told apart by people who see colours differently, and in grey
@@ -36,11 +37,8 @@ STYLE = {
 
 def subplots(rows: int, columns: int, *, width: float = 6.4, height: float = 4.2) -> tuple[Any, Any]:
     """A figure and its axes in our style, without a display."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
+    extras.load("matplotlib", "figures").use("Agg")
+    plt = extras.load("matplotlib.pyplot", "figures")
     plt.rcParams.update(STYLE)
     figure, axes = plt.subplots(
         rows, columns, figsize=(width * columns, height * rows), layout="constrained", squeeze=False
@@ -49,11 +47,9 @@ def subplots(rows: int, columns: int, *, width: float = 6.4, height: float = 4.2
 
 
 def save(figure: Any, path: Path) -> None:
-    import matplotlib.pyplot as plt
-
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=150)
-    plt.close(figure)
+    extras.load("matplotlib.pyplot", "figures").close(figure)
 
 
 def style(index: int) -> dict[str, Any]:

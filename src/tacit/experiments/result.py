@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
+from tacit import extras
 from tacit.experiments import kept
 
 if TYPE_CHECKING:
@@ -68,14 +69,14 @@ class Result:
     @property
     def frame(self) -> "polars.DataFrame":
         """One row a run (polars)."""
-        import polars as pl
-
+        pl = extras.load("polars", "result rows")
         columns = [f for f in Run.__struct_fields__ if f not in ("options", "setting")]
         data: dict[str, Any] = {name: [getattr(run, name) for run in self.runs] for name in columns}
         data["options"] = [json.dumps(run.options, sort_keys=True) for run in self.runs]
         data["setting"] = [json.dumps(run.setting, sort_keys=True) for run in self.runs]
         schema = {"epsilon": pl.Float64, "delta": pl.Float64, "regret": pl.Float64}
-        return pl.DataFrame(data, schema_overrides=schema)
+        frame: polars.DataFrame = pl.DataFrame(data, schema_overrides=schema)
+        return frame
 
     def write(self, folder: str | Path) -> Path:
         """result.parquet in that folder."""

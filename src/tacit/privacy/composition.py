@@ -1,10 +1,10 @@
-"""Composition beyond Gaussians, by dp-accounting (imported when used: it takes a second)."""
+"""Composition beyond Gaussians, by dp-accounting: an extra, imported when it is used (that takes a second)."""
 
 import math
 
 import numpy as np
 
-from tacit import checks, special
+from tacit import checks, extras, special
 
 
 def zcdp_epsilon(rho: float, delta: float) -> float:
@@ -13,8 +13,7 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
     For Gaussian noise alone `gaussian.epsilon(sqrt(2 rho), delta)` is exact and smaller."""
     checks.non_negative(rho=rho)
     checks.probability(delta=delta)
-    from dp_accounting import rdp
-
+    rdp = extras.load("dp_accounting.rdp", "Renyi orders")
     orders = np.concatenate([1 + np.logspace(-3, 0, 60), np.linspace(2.1, 64, 400), np.logspace(1.9, 5, 120)])
     return max(0.0, float(rdp.compute_epsilon(orders, rho * orders, delta)[0]))
 
@@ -25,10 +24,9 @@ def repeated_epsilon(epsilon0: float, delta0: float, count: int, delta: float) -
     Pessimistic: its privacy loss distribution is rounded up, on a grid of epsilon0 / 1000 per mechanism."""
     checks.probability(delta=delta, delta0=delta0)
     checks.positive_int(count=count)
-    from dp_accounting.pld import common, privacy_loss_distribution
-
-    one = privacy_loss_distribution.from_privacy_parameters(
-        common.DifferentialPrivacyParameters(epsilon0, delta0),
+    pld = extras.load("dp_accounting.pld.privacy_loss_distribution", "composition beyond Gaussians")
+    one = pld.from_privacy_parameters(
+        pld.common.DifferentialPrivacyParameters(epsilon0, delta0),
         value_discretization_interval=epsilon0 / 1000,
     )
     return float(one.self_compose(count).get_epsilon_for_delta(delta))

@@ -16,7 +16,7 @@ from tacit.audit.attacks_grid import secure
 from tacit.audit.attacks_rare import ROUNDS, rare
 from tacit.audit.stage import Make, act, fresh, nobody
 from tacit.bandits import JointReweighted, JointSquareCB
-from tacit.checks import Array
+from tacit.data import Array
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Source
 

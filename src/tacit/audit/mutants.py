@@ -126,7 +126,7 @@ class ExactSums(JointGLM):
         exact = cell * state.prefix.open.astype(np.float64)
         self.aggregator.release(state.prefix, self.source)
         irls.update(
-            exact,
+            Released(exact),  # the lie
             scale=self.contribution.scale,
             unit=self._unit,
             std=self.aggregator.sigma * self._gains[self._steps],

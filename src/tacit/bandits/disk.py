@@ -1,7 +1,6 @@
 """Files that are whole or not there, and locks that end with their process."""
 
 import contextlib
-import fcntl
 import json
 import os
 import time
@@ -10,6 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from tacit.errors import BadState
+
+try:
+    import fcntl
+except ImportError as error:
+    raise ImportError(
+        "Expected a POSIX system (Linux, macOS), whose file locks tacit rests on, got another."
+    ) from error
+
 
 PATIENCE = 10.0  # seconds for another bandit to be done with a file
 

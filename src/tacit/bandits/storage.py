@@ -21,13 +21,6 @@ from tacit.model.links import Link, LinkTable
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Secure, Simulated
 
-try:
-    import fcntl
-except ImportError as error:
-    raise ImportError(
-        "Expected a POSIX system (Linux, macOS), whose file locks tacit rests on, got another."
-    ) from error
-
 if TYPE_CHECKING:
     from tacit.bandits.base import Bandit
 

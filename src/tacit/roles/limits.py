@@ -20,8 +20,8 @@ MARGIN = 1e-6  # relative, of a claimed epsilon: for floating point
 
 def bounds(report: dict[str, Any], link: str, rewards: tuple[float, float], dim: int) -> tuple[int, float, float]:
     """(numbers, largest norm, sensitivity for replacing the user) of the vector that a device makes for `report`,
-    whatever the rest of the billboard says. Derivations: model.linear, model.glm, bandits.local.irls.bounds; a pair is x
-    beside a number in an interval; a gradient is cut to norm 1."""
+    whatever the rest of the billboard says. Derivations: model.linear, model.glm, bandits.local.irls.bounds; a pair is
+    x beside a number in an interval; a gradient is cut to norm 1."""
     kind, (low, high) = report["name"], rewards
     if kind == "pair":
         scale, middle = float(report["scale"]), float(report["middle"])

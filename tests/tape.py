@@ -11,7 +11,6 @@ import msgspec
 import numba
 import numpy as np
 
-from tacit.bandits.joint.glm_rare_kernel import release_gradient
 from tacit.bandits.local.irls_kernel import public_report
 from tacit.bandits.local.randomize_kernel import randomize
 from tacit.bandits.local.reports_kernel import add_report
@@ -20,6 +19,7 @@ from tacit.bandits.shuffle.newton_kernel import newton_close
 from tacit.kernels.continual import simulate_step
 from tacit.kernels.shuffle import close_batch
 from tacit.kernels.squarecb import add_gradient
+from tacit.mechanisms import noisy_kernel
 from tacit.mechanisms.continual import Continual
 from tacit.mechanisms.grid import Grid
 from tacit.mechanisms.queries import with_noise
@@ -119,6 +119,15 @@ def noisy_sum(tape, function):
     return seam
 
 
+def noisy_gradient(tape, kernel):
+    def seam(total, noise, cell):
+        out = kernel(total, noise, cell)
+        tape.release(("gradient", total.size, cell), out)
+        return out
+
+    return seam
+
+
 METHODS = {
     (Continual, "release"): prefix,
     (Grid, "release"): prefix,
@@ -128,11 +137,7 @@ METHODS = {
 SEAMS = {
     with_noise: noisy_sum,
     simulate_step: after("prefix", lambda rng, state, law: law, lambda rng, state, law: [state.released, *state.noise]),
-    release_gradient: after(
-        "gradient",
-        lambda data, count, explored, theta, link, cell, noise, out: (explored, theta),
-        lambda *args: [args[-1]],
-    ),
+    noisy_kernel.with_noise: noisy_gradient,
     add_report: after("report", lambda *args: args[-2].stage, lambda *args: [args[-2].open]),
     add_gradient: after("report", lambda *args: args[-2].theta, lambda *args: [args[-2].open]),
     randomize: after("report", lambda rng, law, vector, out: law, lambda *args: [args[-1]]),

@@ -10,8 +10,8 @@ import pytest
 
 from tacit import Budget, LocalIRLS, Shuffler
 from tacit.errors import BadBillboard, BadReport
+from tacit.model import vectors
 from tacit.privacy import entropy
-from tacit.roles import device as devices
 from tacit.roles import local, shuffle, wire
 from tacit.roles.fleet import Fleet
 from tacit.roles.wire import Parameters
@@ -296,4 +296,4 @@ def test_what_billboards_leave_in_memory_is_bounded():
     for dim in range(1, 12):
         client = device(LocalIRLS(dim=dim, budget=Budget(1.0, 0.0)).billboard())
         client.randomize(client.choose(np.eye(dim)), 1.0)
-    assert devices.corner.cache_info().currsize <= 8
+    assert vectors._upper_half.cache_info().currsize <= 8

@@ -5,6 +5,7 @@ Nothing here is by chance: a leak of the last bit of a number is seen, and there
 import numpy as np
 import pytest
 
+import tacit
 from tacit import (
     Anytime,
     Budget,
@@ -27,13 +28,13 @@ from tacit import (
     ShuffleLinUCB,
     ShuffleNewton,
     Simulated,
-    bandits,
+    registry,
     regression,
 )
 from tacit.audit.mutants import ExactSums
 from tacit.bandits import ridge
+from tacit.bandits.joint import glm_kernel
 from tacit.errors import WrongBatch
-from tacit.kernels import rounds
 from tacit.kernels.rounds import BOUNDARY, CHOICES, next_boundary
 
 from . import replay
@@ -141,8 +142,8 @@ def test_regression(name, source):
 
 
 def test_every_private_bandit_is_here():
-    kinds = {getattr(bandits, name) for name in bandits.__all__}
-    private = {kind for kind in kinds if "budget" in getattr(kind, "__dataclass_fields__", {})} - {bandits.Server}
+    kinds = {getattr(tacit, name) for name in registry.ALGORITHMS}
+    private = {kind for kind in kinds if "budget" in getattr(kind, "__dataclass_fields__", {})}
     here = [make(Simulated(0)) for name, make in EVERYTHING.items() if name != "anytime"]
     assert private == {type(getattr(bandit, "server", bandit)) for bandit in here}
 
@@ -260,12 +261,12 @@ def test_a_leak_of_a_compiled_loop_is_found():
 
 def test_a_leak_within_a_compiled_loop_is_found(monkeypatch):
     """Each user's reward moves the estimate, before it is released."""
-    exact = rounds.glm_contribute
+    exact = glm_kernel.add_glm
 
-    def leaky(x, y, posterior, *rest):
-        exact(x, y, posterior, *rest)
-        posterior.theta[0] += 1e-12 * y
+    def leaky(x, y, theta, *rest):
+        exact(x, y, theta, *rest)
+        theta[0] += 1e-12 * y
 
-    monkeypatch.setattr(rounds, "glm_contribute", leaky)
+    monkeypatch.setattr(glm_kernel, "add_glm", leaky)
     with pytest.raises(AssertionError, match="theta.* not the same"):
         replay.check(lambda: made(JointGLM, first=6)(Simulated(4)), replay.blocks)

@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from tacit import Budget, LocalIRLS, Shuffler
+from tacit import Budget, LocalIRLS, ShuffleNewton, Shuffler
 from tacit.errors import BadBillboard, BadReport
 from tacit.model import vectors
 from tacit.privacy import entropy
@@ -128,6 +128,8 @@ MISSHAPEN = [
     ("irls", ("randomizer", "radius"), 0.0),
     ("irls", ("randomizer", "radius"), "1"),
     ("irls", ("randomizer", "chance"), 2537381351.5),
+    ("irls", ("randomizer",), {"kind": "coin", "chance": 3 * 2**30}),
+    ("irls-public", ("randomizer",), {"kind": "lattice", "sigma": 10.0}),
     ("irls", ("extra",), 1.0),
     ("newton", ("plan", "extra"), 1.0),
     ("newton", ("weights",), "none"),
@@ -204,6 +206,21 @@ def test_a_plan_out_of_its_ranges_is_refused_by_devices_shufflers_and_fleets(key
 def test_a_shuffler_with_a_budget_refuses_numbers_that_turn_its_sensitivity_round(key, value):
     with pytest.raises(BadBillboard, match="Expected a billboard"):
         Shuffler(changed("newton", key, to=value), budget=COARSE)
+
+
+def test_plans_whose_numbers_do_not_fit_or_take_too_many_coins_are_refused():
+    made = document("newton")
+    for reach, fits in ((2**31 - 64, True), (2**31, False)):
+        made["plan"] |= {"grid": float(reach), "norm": 1.0, "reach": reach}
+        if fits:
+            device(encoded(made))
+        else:
+            with pytest.raises(BadBillboard, match="4 bytes"):
+                device(encoded(made))
+    made = json.loads(ShuffleNewton(dim=30, budget=COARSE).billboard())
+    made["plan"] |= {"trials": 2**20, "users": 1000, "minimum": 1000}  # 495 numbers: 65 MB of coins
+    with pytest.raises(BadBillboard, match="coins in a report"):
+        device(encoded(made))
 
 
 def test_counts_are_encoded_only_within_their_range():

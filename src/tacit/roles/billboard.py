@@ -187,8 +187,6 @@ def _shuffle(billboard: bytes) -> tuple[Parameters, dict[str, Any]]:
         _need(board[name].shape == (dim, dim), f"a row and a column for each feature in {name}")
     _need((board["spread"] >= 0).all(), "no negative number in spread")
     _need(plan["size"] == dim * (dim + 3) // 2, "a plan for as many numbers as a report has")
-    cells = plan["grid"] * plan["norm"]
-    _need(cells < 2**31 and plan["laplace"] < 2**25, "a grid whose numbers fit into 4 bytes")
     _need(plan["reach"] == reach(plan["grid"], plan["norm"], plan["laplace"]), "the reach of the plan's grid and norm")
     _need(2 * plan["reach"] + plan["trials"] < 2**32, "a grid whose numbers fit into 4 bytes")
     _need(max(plan["minimum"], plan["malicious"]) <= plan["users"], "no more users than the plan has")

@@ -13,7 +13,7 @@ import pytest
 from tacit import Secure
 from tacit.privacy import noise
 
-LIMIT = 40.0  # seconds for a script below, of which it needs a few; one that hangs is killed
+LIMIT = 240.0  # seconds for a script below; it needs a few, or a minute where kernels are compiled first
 
 START = """
 import os, sys, threading, time
@@ -50,7 +50,7 @@ def script(work):
 
 
 def test_a_child_forked_just_after_construction_comes_to_its_first_release():
-    """Eight processes make their first bandit, which is when OpenDP is imported and a thread starts to draw, and fork
+    """Six processes make their first bandit, which is when OpenDP is imported and a thread starts to draw, and fork
     at once and up to 60 ms later."""
     out = script(
         """
@@ -74,7 +74,7 @@ def test_a_child_forked_just_after_construction_comes_to_its_first_release():
         settings = {"dim": 2, "budget": Budget(1.0, 1e-6), "first": 2}
         play(JointGLM(**settings, source=Simulated(0)))  # kernels are there, OpenDP is not
         assert "opendp" not in sys.modules
-        assert wait([fork(server) for _ in range(8)])
+        assert wait([fork(server) for _ in range(6)])
         print("done")
         """
     )

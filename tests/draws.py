@@ -38,7 +38,7 @@ from tacit.regression import (
     ReweightedGLM,
     ReweightedLinear,
 )
-from tacit.roles import wire
+from tacit.roles import billboard, wire
 from tacit.roles.fleet import Fleet
 
 BUDGET = Budget(1.0, 0.02)
@@ -189,7 +189,7 @@ def coins(kind: type, *, fleet: bool = False, **options: Any) -> Draw:
     def make(_source: Any) -> Run:
         server = kind(dim=2, budget=BUDGET, **options)
         board, trials = server.billboard(), server.privacy.releases[0].trials
-        of, _ = wire.parameters(board)
+        of, _ = billboard.shuffle(board)
         if fleet:
             many, zeros = Fleet(board), np.zeros((10, of.size))
             return lambda: list(_heads(np.frombuffer(many.reports(zeros), of.record)["counts"], of, trials))

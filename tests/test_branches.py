@@ -13,7 +13,7 @@ from tacit import Budget, LocalGLM, LocalIRLS, LocalLinUCB, LocalOnlineUCB, Shuf
 from tacit.mechanisms import local, randomizers
 from tacit.mechanisms.randomizers import CELLS, FINE, SHARE
 from tacit.privacy import entropy
-from tacit.roles import wire
+from tacit.roles import billboard, wire
 from tacit.roles.fleet import Fleet
 
 BUDGET = Budget(1.0, 1e-3)
@@ -105,7 +105,7 @@ def test_every_coin_of_a_device_counts_once(first, fleet, monkeypatch):
     coordinate."""
     server = ShuffleNewton(dim=2, budget=BUDGET, first=first)
     board, trials = server.billboard(), server.privacy.releases[0].trials
-    of, _ = wire.parameters(board)
+    of, _ = billboard.shuffle(board)
 
     def counts():
         if fleet:

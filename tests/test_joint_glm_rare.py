@@ -9,11 +9,10 @@ from hypothesis import strategies as st
 from numpy.random import SeedSequence, default_rng
 from scipy.optimize import minimize
 
-from tacit import Budget, JointGLMRare, Simulated, Spec, environments
+from tacit import Budget, JointGLMRare, Simulated, Spec, environments, registry
 from tacit.bandits.joint import glm_rare_kernel as kernels
 from tacit.bandits.joint.glm_rare_theory import theory
 from tacit.bandits.storage import _leaves
-from tacit.cli import BANDITS
 from tacit.errors import BudgetExceeded, HorizonReached
 from tacit.kernels.rewards import reward
 from tacit.model import links
@@ -374,7 +373,7 @@ def test_theoretical_parameters_are_the_papers():
     assert values.ridge_min < values.ridge < values.ridge_max
     assert "gamma" in str(values)
     assert theory(dim=3, horizon=5000, budget=Budget(8, 0.02), link="probit", radius=3.0).ridge < values.ridge
-    assert BANDITS["joint-glm-rare"] is JointGLMRare
+    assert registry.load(*registry.BANDITS["joint-glm-rare"]) is JointGLMRare
 
 
 # learning

@@ -23,14 +23,14 @@ def test_sound_randomisers_are_near_their_claim_and_bugs_far_above(attack):
     deviations away."""
     import numpy as np
 
-    tiny, gaussian = attack.name == "local-tiny-features", attack.name in ("local-irls-report", "local-gaussian")
+    tiny, gaussian = attack.name == "local-tiny-features", attack.name == "local-gaussian"
     found = lower(attack, 1000 if tiny else 30_000 if gaussian else 12_000, np.random.default_rng(0))
     if not attack.claimed:
         assert found > 1.1 * attack.epsilon
     else:
         assert found <= attack.epsilon
     if attack.claimed and not tiny:  # tiny features contribute nothing, and so show nothing
-        assert found >= (0.7 if gaussian else 0.95) * attack.epsilon
+        assert found >= (0.7 if gaussian or attack.name == "local-irls-report" else 0.95) * attack.epsilon
 
 
 @pytest.mark.parametrize("epsilon", [1.0, 8.0])

@@ -149,10 +149,9 @@ def test_sums_against_a_loop(link):
         outer += np.outer(u, u)
     assert np.allclose(unpacked(each.gram(x, matrix), 3), gram)
     assert np.allclose(each.gradient(x, r, matrix, theta), gradient)
-    sums = each.closing(x, r, matrix, point) / each.tightness(matrix)
-    for got, expected in zip(
-        reweighted.parts(sums, 3, each.scale, each.outer_scale), (jacobian, moment, outer), strict=True
-    ):
+    scales = {"tightness": each.tightness(matrix), "scale": each.scale, "outer_scale": each.outer_scale}
+    found = reweighted.parts(each.closing(x, r, matrix, point), 3, **scales)
+    for got, expected in zip(found, (jacobian, moment, outer), strict=True):
         assert np.allclose(got, expected)
 
 

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from tacit import Secure, Simulated, bandits, regression
+import tacit
+from tacit import Secure, Simulated, registry, regression
 from tacit.bandits import Bandit, Server
 from tacit.errors import NotSecure
 from tacit.kernels.continual import simulate_step
@@ -191,7 +192,8 @@ def test_simulated_noise_has_the_sigma_that_is_asked_for(fused):
 
 
 def test_every_class_that_draws_for_people_is_here():
-    kinds = [getattr(module, name) for module in (bandits, regression) for name in module.__all__]
+    kinds = [getattr(tacit, name) for name in registry.ALGORITHMS]
+    kinds += [getattr(regression, name) for name in regression.__all__]
     taking = {kind for kind in kinds if "source" in getattr(kind, "__dataclass_fields__", {}) and kind is not Server}
     for kind in sorted(taking - {draw.kind for draw in DRAWS.values()}, key=lambda kind: kind.__name__):
         assert issubclass(kind, Bandit)

@@ -22,7 +22,7 @@ demo: .venv/.ready        ## a private bandit beside a non-private one: a table,
 
 test: .venv/.ready        ## everything from nothing to green, in minutes
 	$(BIN)/python -m pytest -n 2 --dist loadfile
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.cache/boundscheck $(BIN)/python -m pytest -n 2 --dist loadfile tests/test_kernels.py tests/test_baselines.py
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.cache/boundscheck $(BIN)/python -m pytest -n 2 --dist loadfile tests/kernels/test_kernels.py tests/bandits/test_baselines.py
 
 test-full: .venv/.ready   ## the heavier statistical runs as well
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "full or not full"

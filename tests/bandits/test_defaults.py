@@ -1,0 +1,57 @@
+"""Every bandit works as it is made with its defaults, or says what it needs: no default is refused."""
+
+import dataclasses
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tacit import Budget, LocalReweighted, LocalSquareCB, Secure, ShuffleGLM, Simulated
+from tacit.bandits.base import Bandit
+from tacit.errors import NotSecure
+from tacit.registry import BANDITS, load
+
+KINDS = [load(*home) for home in BANDITS.values()]
+SIMULATED = (ShuffleGLM, LocalReweighted, LocalSquareCB)
+ARMS = np.array([[0.8, 0.1], [0.1, 0.8]])
+
+
+def settings(kind):
+    """What every user has to say: the size, the horizon and the budget."""
+    given = {"dim": 2, "horizon": 5000, "budget": Budget(4.0, 1e-6)}
+    return {name: given[name] for name in given if name in {f.name for f in dataclasses.fields(kind)}}
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in SIMULATED])
+def test_defaults_work(kind):
+    made = kind(**settings(kind))
+    chooser = made if isinstance(made, Bandit) else made.device()
+    assert chooser.choose(ARMS).index in (0, 1)
+    if "budget" in settings(kind):
+        assert made.privacy.private
+
+
+@pytest.mark.parametrize("kind", SIMULATED)
+def test_simulated_noise_has_to_be_asked_for(kind):
+    for source, name in ((None, "none"), (Secure(), "a secure source"), ("simulated", "str")):
+        options = {} if source is None else {"source": source}
+        with pytest.raises(
+            NotSecure, match=rf"Expected source=Simulated\(seed\) for {kind.__name__}, .*, got {name}\."
+        ):
+            kind(**settings(kind), **options)
+    made = kind(**settings(kind), source=Simulated(0))
+    assert made.choose(ARMS).index in (0, 1)
+    assert not made.privacy.private
+
+
+def test_another_operating_system_is_named():
+    """Where there are no file locks, importing says so; and the package declares what it needs."""
+    code = "import sys; sys.modules['fcntl'] = None; from tacit import LinUCB"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "ImportError: Expected a POSIX system (Linux, macOS)" in done.stderr
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    assert "Operating System :: POSIX" in project["classifiers"]

@@ -1,0 +1,398 @@
+"""JointGLMRare: its steps against slow formulas, sensitivities, the ledger, what timing shows, learning."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.random import SeedSequence, default_rng
+from scipy.optimize import minimize
+
+from tacit import Budget, JointGLMRare, Simulated, Spec, environments, registry
+from tacit.bandits.joint import glm_rare_kernel as kernels
+from tacit.bandits.joint.glm_rare_theory import theory
+from tacit.bandits.storage import _leaves
+from tacit.errors import BudgetExceeded, HorizonReached
+from tacit.kernels.rewards import reward
+from tacit.model import links
+from tacit.model.rare import DesignContribution, GradientContribution
+from tacit.privacy import gaussian, ledger
+from tests.reference import linear, rare
+
+LINKS = [links.logistic, links.probit]
+TIMINGS = ["strict", "published"]
+
+
+def build(**options):
+    plain = {"dim": 3, "horizon": 300, "budget": Budget(2.0, 0.02), "link": "probit", "radius": 2.0, "pending": 50}
+    return JointGLMRare(**({"source": Simulated(0)} | plain | options))
+
+
+def spd(rng, d, size=1.0):
+    a = rng.standard_normal((d, d))
+    return size * (a @ a.T + 0.2 * np.eye(d))
+
+
+# sensitivities
+
+
+@given(st.sampled_from(LINKS), st.sampled_from([0.05, 0.3, 1.0]), st.integers(1, 4), st.integers(0, 10**6))
+@settings(max_examples=300)
+def test_design_sensitivity_is_never_exceeded(link, slope, dim, seed):
+    """Whatever comes in, whichever matrix a user is in, and for a contribution that is missing."""
+    rng = default_rng(seed)
+    contribution = DesignContribution(dim=dim, link=link, slope=slope)
+    users = np.zeros((2, contribution.size))
+    for out in users:
+        x = rng.standard_normal(dim) * 10 ** rng.uniform(-6, 3)
+        contribution.add(x, bool(rng.integers(2)), rng.standard_normal(dim) * rng.uniform(0, 5), out)
+    bound = contribution.sensitivity * (1 + 1e-9)
+    assert np.linalg.norm(users[0] - users[1]) <= bound
+    assert math.hypot(*np.linalg.norm(users, axis=1)) <= bound
+
+
+def test_design_sensitivity_is_attained_within_and_between_the_matrices():
+    contribution = DesignContribution(dim=2, link=links.probit, slope=float(links.probit.slope(0.0)))
+    for explored in [(True, True), (False, False), (True, False)]:
+        users = np.zeros((2, contribution.size))
+        for x, flag, out in zip(np.eye(2), explored, users, strict=True):
+            contribution.add(x, flag, np.zeros(2), out)
+        assert np.linalg.norm(users[0] - users[1]) == pytest.approx(contribution.sensitivity)
+
+
+def gradient_of(link, theta, x, r):
+    return (link.mean(float(x @ theta)) - r) * x
+
+
+@given(st.sampled_from(LINKS), st.sampled_from([0.1, 1.0, 3.0, 6.0]), st.integers(1, 4), st.integers(0, 10**6))
+@settings(max_examples=300)
+def test_gradient_sensitivity_is_never_exceeded(link, radius, dim, seed):
+    rng = default_rng(seed)
+    contribution = GradientContribution(link=link, radius=radius)
+    theta = rare.ball(rng.standard_normal(dim) * rng.uniform(0, 2 * radius), radius)
+    pair = []
+    for _ in range(2):
+        x = rare.ball(rng.standard_normal(dim) * rng.uniform(0, 2), 1.0)
+        pair.append(gradient_of(link, theta, x, rng.choice([0.0, 1.0, rng.uniform()])))
+    assert max(map(np.linalg.norm, pair)) <= contribution.largest * (1 + 1e-12)
+    assert np.linalg.norm(pair[0] - pair[1]) <= contribution.sensitivity
+    assert contribution.sensitivity >= math.sqrt(2) * contribution.largest  # in T_o in one world, outside in the other
+
+
+@pytest.mark.parametrize("link", LINKS, ids=lambda link: link.name)
+@pytest.mark.parametrize("radius", [2.0, 3.0, 5.0])
+def test_gradient_sensitivity_is_nearly_attained(link, radius):
+    contribution = GradientContribution(link=link, radius=radius)
+    theta = np.array([radius, 0.0])
+
+    def distance(p):
+        a, b = (gradient_of(link, theta, np.array([math.cos(f), math.sin(f)]), r) for f, r in ((p[0], 0), (p[1], 0)))
+        return -np.linalg.norm(a - b)
+
+    starts = [[u, v] for u in np.linspace(0, math.pi, 5) for v in np.linspace(0, -math.pi, 5)]
+    best = max(-minimize(distance, s, method="Nelder-Mead").fun for s in starts)
+    best = max(best, math.sqrt(2) * contribution.largest)  # or a user who moves between the two sets is the worst
+    assert 0.99 * contribution.sensitivity <= best <= contribution.sensitivity
+
+
+# steps against slow formulas
+
+
+def test_contribution_choice_and_matrices_against_their_formulas():
+    rng = default_rng(3)
+    for trial in range(60):
+        d, link = 1 + trial % 4, LINKS[trial % 2]
+        V, H = spd(rng, d, 3.0), spd(rng, d, 0.5)
+        theta_o, theta_tau = 2 * rng.standard_normal(d), rng.standard_normal(d)
+        arms = rng.uniform(-1, 1, (6, d)) / math.sqrt(d)
+        bandit = build(dim=d, link=link.name, explore=float(rng.choice([0.3, 1.0, 3.0])), width=0.7)
+        design, rule = bandit._state.design, bandit._rule
+        design.inverse[:], design.inverse_tau[:] = np.linalg.inv(V), np.linalg.inv(H)
+        design.theta_o[:], design.theta_tau[:] = theta_o, theta_tau
+        index, explored = rare.choice(arms, V, theta_o, H, theta_tau, rule.explore, 0.7)
+        assert bandit._pick(arms[None])[0] == index
+        assert bool(kernels.explores(arms[index], design, rule)) == explored
+        out, x = np.zeros(d * (d + 1)), 3 * rng.standard_normal(d)
+        kernels.add_design(x, explored, theta_o, link.code, 0.2, out)
+        assert np.allclose(out, rare.design(x, explored, theta_o, link.name, 0.2))
+        noisy, packed = spd(rng, d) - rng.uniform(0, 4) * np.eye(d), np.empty((d, d))
+        kernels.raised(linear.svec(noisy), 2.0, 1.5, packed)
+        assert np.allclose(packed, rare.raised(2 * noisy, 1.5))
+        assert kernels.grown(V, H) == (np.linalg.eigvalsh(2 * H - V).min() <= 0)
+
+
+@pytest.mark.parametrize("link", LINKS, ids=lambda link: link.name)
+@pytest.mark.parametrize("explored", [0, 1])
+def test_descent_against_its_formula(link, explored):
+    rng = default_rng(4)
+    bandit = build(link=link.name, shrink=2.0, step=0.9, explore=1.2, iterations=7)
+    state, rule = bandit._state, bandit._rule
+    for _ in range(200):
+        x = rare.ball(rng.standard_normal(3), 1.0)
+        kernels.keep(x, float(rng.integers(2)), bool(rng.integers(2)), 0.0, 1.0, state.counts, state.data)
+    V, H = spd(rng, 3, 4.0), spd(rng, 3, 3.0)
+    state.design.gram[:], state.design.hessian[:] = V, H
+    state.design.theta_o[:], start = 0.3 * rng.standard_normal(3), np.array([0.5, -0.2, 0.1])
+    noise, out = 3 * rng.standard_normal((7, 3)), start.copy()
+    kernels.descend(state.data, 200, explored, noise, rule, state.design, out)
+    mine = state.data.explored[:200] == explored
+    largest = np.linalg.eigvalsh(rule.slope * V if explored else math.e * H).max()
+    projections = [lambda theta: rare.ball(theta, 2.0)]
+    if not explored:
+        projections.insert(0, lambda theta: rare.ellipsoid(theta, state.design.theta_o, V, 1.2))
+    x, r = state.data.x[:200][mine], state.data.r[:200][mine]
+    shrink = rule.shrink_o if explored else rule.shrink_tau
+    expected = rare.descend(x, r, start, noise, link.name, 0.9 / (shrink + largest), shrink, projections)
+    assert np.allclose(out, expected, atol=1e-9)
+    assert not np.allclose(out, start)
+
+
+# fused and stepwise, stored
+
+
+@pytest.mark.parametrize("timing", TIMINGS)
+@pytest.mark.parametrize("link", ["logistic", "probit"])
+@pytest.mark.parametrize("epsilon", [2.0, math.inf])
+def test_fused_and_stepwise_are_identical(timing, link, epsilon):
+    world = environments.ball(dim=3, arms=6, radius=2.0, link=link)
+    spec = Spec(JointGLMRare, budget=Budget(epsilon, 0.02), timing=timing)
+    one, two = (spec.build(world, 400, SeedSequence(1)) for _ in range(2))
+    block, started = world.block(200), world.start(default_rng(2), 400)
+    for _ in range(2):
+        started.fill(block)
+        one.play(block)
+        for t in range(200):
+            choice = two.choose(block.arms[t])
+            value = reward(block.kind[0], block.scale[0], block.means[t, choice.index], block.noise[t])
+            two.observe(choice, value)
+            assert (choice.index, value) == (block.index[t], block.reward[t])
+    for a, b in zip(_leaves(one._state), _leaves(two._state), strict=True):
+        assert np.array_equal(a, b)
+    assert min(one.recomputations) > 0
+    assert one._state.data.explored.any() and not one._state.data.explored.all()
+
+
+@pytest.mark.parametrize("timing", TIMINGS)
+def test_a_loaded_bandit_goes_on_bit_by_bit(timing, tmp_path):
+    bandit, rng = build(timing=timing), default_rng(5)
+    waiting = [bandit.choose(rng.uniform(-0.5, 0.5, (4, 3))).id for _ in range(30)]
+    for ticket in waiting[:0:-1]:  # all but the first, out of order
+        bandit.observe(ticket, float(rng.integers(2)))
+    bandit.save(tmp_path / "bandit.json")
+    again = JointGLMRare.load(tmp_path / "bandit.json")
+    for each in (bandit, again):
+        each.observe(waiting[0], 1.0)
+        draws = default_rng(6)
+        for _ in range(60):
+            each.observe(each.choose(draws.uniform(-0.5, 0.5, (4, 3))), float(draws.integers(2)))
+    for a, b in zip(_leaves(bandit._state), _leaves(again._state), strict=True):
+        assert np.array_equal(a, b)
+    assert bandit.privacy == again.privacy
+
+
+def test_batches_and_the_horizon():
+    bandit, rng = build(horizon=40), default_rng(7)
+    arms = rng.uniform(-0.5, 0.5, (20, 4, 3))
+    arms[3, 0, 0] = math.nan
+    choices = bandit.choose_many(arms)
+    assert set(choices.refused) == set(bandit.observe_many(choices, np.ones(20))) == {3}
+    assert bandit._state.counts[kernels.DATA] == 19
+    bandit.choose_many(arms)  # the horizon
+    with pytest.raises(HorizonReached):
+        bandit.choose(arms[0])
+
+
+# the ledger
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 4.0])
+@pytest.mark.parametrize("share", [0.2, 0.7])
+def test_the_ledger_adds_up_to_the_budget(epsilon, share):
+    bandit = build(budget=Budget(epsilon, 1e-3), share=share, most_o=5, most_tau=9, iterations=4)
+    trees, descent = bandit.privacy.releases
+    total = gaussian.mu(Budget(epsilon, 1e-3))
+    assert bandit.privacy.epsilon == pytest.approx(epsilon)
+    assert trees.mu**2 == pytest.approx(share * total**2)
+    assert descent.mu**2 == pytest.approx((1 - share) * total**2)
+    for calls, sigma in ((5, bandit._sigma_o), (9, bandit._sigma_tau)):  # both kinds have the same budget
+        assert bandit.gradients.sensitivity * math.sqrt(calls * 4) / sigma == pytest.approx(descent.mu)
+    assert bandit.privacy.spent == 0.0
+    rng = default_rng(8)
+    for _ in range(60):
+        bandit.observe(bandit.choose(rng.uniform(-0.5, 0.5, (4, 3))), 1.0)
+    assert 0 < bandit.privacy.spent < epsilon
+
+
+def test_calls_stop_at_the_cut_offs_and_the_budget_is_never_exceeded(monkeypatch):
+    for timing in TIMINGS:
+        bandit = build(timing=timing, budget=Budget(50.0, 0.02), most_o=1, most_tau=2, ridge=2.0, explore=4.0)
+        rng = default_rng(9)
+        for _ in range(300):
+            bandit.observe(bandit.choose(rng.uniform(-0.57, 0.57, (4, 3))), float(rng.integers(2)))
+        assert bandit.recomputations == (1, 2)
+    bandit = build()
+    monkeypatch.setattr(DesignContribution, "sensitivity", 1.5)
+    with pytest.raises(BudgetExceeded):
+        ledger.check(bandit._releases(300, 4, 8), bandit.budget)
+
+
+def test_certificates():
+    strict, published = build().privacy, build(timing="published").privacy
+    assert strict.epsilon == pytest.approx(2.0)
+    assert not strict.private  # simulated noise
+    assert not any("timing leak" in caveat for caveat in strict.caveats)
+    assert published.private is False
+    assert published.epsilon is None
+    assert any("timing leak" in caveat for caveat in published.caveats)
+    assert build(budget=Budget(math.inf, 0.1)).privacy.epsilon is None
+
+
+# timing
+
+
+class Shifted(Simulated):
+    """Noise such that, from leaf `leaf` on, matrices are released with `offset` more: z plus offset times the column of
+    the encoder. It hides one user's contribution exactly, up to rounding."""
+
+    def __init__(self, bandit, leaf, offset):
+        super().__init__(0)
+        state = bandit._state.prefix.noise
+        k = np.arange(bandit.horizon)
+        decoder = (state.weights[:, None] * state.decay[:, None] ** k).sum(axis=0)
+        self.column, self.leaf, self.offset, self.now = np.zeros(bandit.horizon), leaf, offset, 0
+        for n in k:
+            self.column[n] = (1 - self.column[:n] @ decoder[1 : n + 1][::-1]) / decoder[0]
+
+    def rows(self, count, size, law):
+        out = super().rows(count, size, law)
+        if size == len(self.offset):
+            if self.now >= self.leaf:
+                out[0] += self.column[self.now - self.leaf] * self.offset
+            self.now += 1
+        return out
+
+
+FAR, NEAR = 0.57 * np.array([[1.0, 1.0, 1.0]]), 0.01 * np.array([[1.0, 0.0, 0.0]])
+
+
+def history(arms, reward_comes, source=None, *, timing="strict", at=40, rounds=150):
+    """Everyone's arms and rewards are the same but user `at`'s, who is offered `arms` alone: (index, calls for theta_o,
+    calls for theta_tau) at each other user's choice, and what that user added to the matrices."""
+    options = {"budget": Budget(50.0, 0.02), "ridge": 2.0, "explore": 5.0, "most_o": 60}
+    bandit = build(timing=timing, source=source or Simulated(0), **options)
+    world, out, added = default_rng(10), [], np.zeros(bandit.contribution.size)
+    for t in range(rounds):
+        offered, value = world.uniform(-0.57, 0.57, (5, 3)), float(world.integers(2))
+        choice = bandit.choose(arms if t == at else offered)
+        if t == at:
+            added = bandit._state.prefix.open.copy()
+        else:
+            out.append((choice.index, *bandit.recomputations))
+        if t != at or reward_comes:
+            bandit.observe(choice, value)
+    return bandit, out, added
+
+
+def test_strict_timing_is_a_function_of_what_was_released():
+    """The neighbour explores in one world and not in the other; noise makes the released matrices the same. All later
+    users' arms and all recomputations are the same."""
+    bandit, explored, far = history(FAR, reward_comes=False)
+    _, _, near = history(NEAR, reward_comes=False)
+    assert far[:6].any() and not near[:6].any()  # it moved from V to H
+    other, hidden, _ = history(NEAR, reward_comes=False, source=Shifted(bandit, 40, far - near))
+    assert np.allclose(bandit._state.prefix.released, other._state.prefix.released)
+    assert hidden == explored
+    assert max(bandit.recomputations) > 2
+
+
+def test_published_timing_shows_the_raw_context():
+    """The released matrices are made the same again. When the neighbour's reward has come, theta_o is recomputed at
+    once if its context was uncertain and not otherwise: the next user's round tells the two worlds apart."""
+    for timing in TIMINGS:
+        bandit, explored, far = history(FAR, reward_comes=True, timing=timing)
+        _, _, near = history(NEAR, reward_comes=True, timing=timing)
+        source = Shifted(bandit, 40, far - near)
+        _, hidden, _ = history(NEAR, reward_comes=True, timing=timing, source=source)
+        assert explored[:40] == hidden[:40]
+        assert explored[40][1] - hidden[40][1] == (1 if timing == "published" else 0)
+
+
+# settings
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"link": "identity"},
+        {"link": "cauchit"},
+        {"timing": "loose"},
+        {"radius": 0.0},
+        {"horizon": None},
+        {"ridge": 0.0},
+        {"explore": -1.0},
+        {"width": -0.1},
+        {"shrink": -1.0},
+        {"most_o": 0},
+        {"most_tau": 1.5},
+        {"iterations": 0},
+        {"step": 0.0},
+        {"share": 1.0},
+        {"kappa_star": 0.0},
+        {"rewards": (1.0, 1.0)},
+    ],
+    ids=str,
+)
+def test_bad_settings(wrong):
+    with pytest.raises(ValueError, match="Expected"):
+        build(**wrong)
+
+
+def test_weights_are_clipped_to_a_declared_kappa_star_and_to_nothing_else():
+    steepest = float(links.probit.slope(0.0))
+    for star, slope in ((None, steepest), (10.0, 0.1), (1.0, steepest)):
+        bandit = build(kappa_star=star)
+        assert bandit.contribution.slope == pytest.approx(slope)
+        out = np.zeros(bandit.contribution.size)
+        bandit.contribution.add(np.array([1.0, 0.0, 0.0]), False, np.zeros(3), out)
+        assert out[6] == pytest.approx(1.0)
+    assert build(radius=2.0).aggregator.sigma == build(radius=4.0).aggregator.sigma  # kappa plays no part
+
+
+def test_theoretical_parameters_are_the_papers():
+    bandit = build(horizon=5000, budget=Budget(4.0, 0.02), radius=3.0)
+    values = bandit.theory(failure=0.01)
+    log_t, log_d = math.log(5000 / 0.01), math.log(50)
+    star = math.sqrt(2 * math.pi)
+    noise = 100 * math.sqrt(3) * log_d * math.log(5000) * (math.sqrt(log_t) + math.sqrt(3)) / (4 * star)
+    assert values.ridge == pytest.approx(1.25 * 3 * log_t + noise)
+    assert values.kappa == pytest.approx(1 / links.probit.slope(3.0))
+    assert values.most_o == pytest.approx(8 * 3 * values.kappa * values.gamma**2 * math.log(5000))
+    assert values.most_tau == pytest.approx(4 * math.log2(1 + 5000 / 3))
+    assert values.ridge_min < values.ridge < values.ridge_max
+    assert "gamma" in str(values)
+    assert theory(dim=3, horizon=5000, budget=Budget(8, 0.02), link="probit", radius=3.0).ridge < values.ridge
+    assert registry.load(*registry.BANDITS["joint-glm-rare"]) is JointGLMRare
+
+
+# learning
+
+
+@pytest.mark.parametrize(
+    ("timing", "epsilon", "share"), [("strict", 4.0, 0.1), ("strict", 8.0, 0.08), ("published", 8.0, 0.3)]
+)
+@pytest.mark.parametrize("radius", [2.0, 3.0])
+def test_it_learns(timing, epsilon, share, radius):
+    """Mean regret of 8 runs of 5000 rounds against uniform play."""
+    world = environments.ball(dim=3, arms=20, radius=radius, link="probit")
+    ratios = []
+    for seed in range(8):
+        bandit = Spec(JointGLMRare, budget=Budget(epsilon, 0.02), timing=timing).build(world, 5000, SeedSequence(seed))
+        started, block, regret, uniform = world.start(default_rng(seed), 5000), world.block(500), 0.0, 0.0
+        for _ in range(10):
+            started.fill(block)
+            bandit.play(block)
+            regret += block.regret.sum()
+            uniform += (block.means.max(axis=1) - block.means.mean(axis=1)).sum()
+        ratios.append(regret / uniform)
+    assert np.mean(ratios) < share

@@ -1,0 +1,340 @@
+"""Bad input: a clear error, an unchanged state, other users unaffected; and no raw value in anything that is shown."""
+
+import hashlib
+import json
+import logging
+import math
+import tempfile
+
+import numpy as np
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from tacit import Budget, JointGLM, JointGLMRare, JointLinUCB, LinUCB, Simulated
+from tacit.bandits.storage import _leaves
+from tacit.errors import HorizonReached, PersonLimit, UnknownChoice
+from tests.reference import linear as reference
+
+BUDGET = Budget(1.0, 1e-3)
+ARMS = np.array([[0.8, 0.1], [0.1, 0.8], [-0.5, 0.5]])
+KINDS = [JointGLM, JointLinUCB, JointGLMRare, LinUCB]
+
+
+def build(kind=JointLinUCB, **options):
+    plain = {"dim": 2, "horizon": 300, "pending": 20}
+    return kind(**(plain | ({} if kind is LinUCB else {"budget": BUDGET}) | options))
+
+
+def digest(bandit):
+    """A hash of all that a bandit knows."""
+    parts = [*_leaves(bandit._state), *bandit._tickets]
+    parts += [np.frombuffer(json.dumps(bandit._persons.document(), sort_keys=True).encode(), np.uint8)]
+    return hashlib.sha256(b"".join(np.ascontiguousarray(p).tobytes() for p in parts)).hexdigest()
+
+
+BAD_ARMS = [
+    [[math.nan, 0.0]],
+    [[math.inf, 0.0]],
+    [[-math.inf, 0.0], [0.0, 0.0]],
+    [[1e308, 1e308]],
+    [[10**400, 0]],
+    [[1.0, 1.0]],
+    [[0.1, 0.2, 0.3]],
+    [0.1, 0.2],
+    [[0.1], [0.1, 0.2]],
+    [],
+    {},
+    np.zeros((0, 2)),
+    np.zeros((1, 2, 2)),
+    [["a", "b"]],
+    [["0.1", "0.2"]],
+    [[0.1j, 0.2]],
+    [[None, 0.1]],
+    np.array([["2026-01-01", "2026-01-02"]], dtype="datetime64[D]"),
+    {"tea": [0.1]},
+    {"tea": None},
+    None,
+    "arms",
+    3.0,
+    object(),
+]
+BAD_REWARDS = [
+    math.nan,
+    math.inf,
+    -math.inf,
+    1e308,
+    10**400,
+    1.0001,
+    -1e9,
+    "1",
+    None,
+    1j,
+    [1.0],
+    np.zeros(1),
+    b"1",
+]
+BAD_IDS = [0, -1, 10**30, 99, 1.0, "1", None, True, object()]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_bad_input_is_a_clear_error_and_changes_nothing(kind):
+    bandit = build(kind, **({"rewards": (0.0, 1.0)} if kind is LinUCB else {}))
+    waiting = [bandit.choose(ARMS) for _ in range(4)]
+    bandit.observe(waiting[0], 1.0)
+    before = digest(bandit)
+    for arms in BAD_ARMS:
+        with pytest.raises(ValueError, match="Expected"):
+            bandit.choose(arms)
+    for mask in ([True], [False] * 3, [1, 1, 1], "yes", np.ones((3, 1), bool)):
+        with pytest.raises(ValueError, match="Expected"):
+            bandit.choose(ARMS, available=mask)
+    for reward in BAD_REWARDS:
+        with pytest.raises(ValueError, match="Expected"):
+            bandit.observe(waiting[1], reward)
+    for ticket in (*BAD_IDS, waiting[0], waiting[0].id):  # nobody's, and a second reward for the first
+        with pytest.raises((ValueError, UnknownChoice), match="Expected"):
+            bandit.observe(ticket, 1.0)
+    assert set(bandit.observe_many(BAD_IDS, [1.0] * len(BAD_IDS))) == set(range(len(BAD_IDS)))
+    for ids, rewards in ((None, [1.0]), ([1], None), (1, 1.0)):
+        with pytest.raises(ValueError, match="Expected a sequence"):
+            bandit.observe_many(ids, rewards)
+    with pytest.raises(ValueError, match="as many rewards"):
+        bandit.observe_many([1, 2], [1.0])
+    assert digest(bandit) == before
+    bandit.observe(waiting[1], 1.0)  # the user whose reward was bad may still send a good one
+    assert digest(bandit) != before
+
+
+@pytest.mark.parametrize("kind", [JointLinUCB, LinUCB])
+def test_bad_rows_of_a_batch_leave_the_others_alone(kind):
+    """Two bandits with the same good users: in one of them rows that contribute nothing stand in for the bad ones."""
+    ends = []
+    for bad in (False, True):
+        bandit = build(kind, rewards=(-1.0, 1.0), **({} if kind is LinUCB else {"source": Simulated(0)}))
+        for _ in range(9):
+            arms = np.stack([ARMS] * 5)
+            arms[1], arms[3] = (math.nan, 7.0) if bad else (0.0, 0.0)
+            choices = bandit.choose_many(arms)
+            assert set(choices.refused) == ({1, 3} if bad else set())
+            refused = bandit.observe_many(choices, [1.0, 0.0, -1.0, 0.0, 1.0])
+            assert set(refused) == ({1, 3} if bad else set())
+        ends.append((bandit.choices, choices.index[[0, 2, 4]].tolist(), bandit._state.estimate))
+    assert ends[0][:2] == ends[1][:2]
+    assert all(np.array_equal(a, b) for a, b in zip(ends[0][2], ends[1][2], strict=True))
+
+
+def test_every_setting_is_checked():
+    for wrong in (
+        {"dim": 0},
+        {"dim": 2.5},
+        {"horizon": -1},
+        {"pending": 0},
+        {"rewards": (1.0, 0.0)},
+        {"radius": math.nan},
+    ):
+        for kind in (JointGLM, JointLinUCB, JointGLMRare):
+            with pytest.raises(ValueError, match="Expected"):
+                build(kind, **wrong)
+    for epsilon, delta in ((0.0, 0.1), (math.nan, 0.1), (-1.0, 0.1), (1.0, -0.1), (1.0, 1.0), (1.0, math.nan)):
+        with pytest.raises(ValueError, match="Expected"):
+            Budget(epsilon, delta)
+
+
+CANARY, REWARD, NAME, PERSON = 0.123456789123, 0.987654321987, "canary-arm-name", "canary-person"
+
+
+def spellings():
+    """What would give the canaries away: their decimal digits, and their names."""
+    return ["12345678", "98765432", NAME, PERSON]
+
+
+@pytest.mark.parametrize("kind", [JointGLM, JointLinUCB, JointGLMRare])
+def test_no_raw_value_in_what_is_shown(kind, tmp_path, caplog):
+    """repr, errors, logs, certificates, and what a release holds: none has a context, a reward, a name or an id."""
+    caplog.set_level(logging.DEBUG)
+    shown = []
+    bandit = build(kind, max_rounds_per_person=1, durable=tmp_path / "b.json")
+    arms = {NAME: [CANARY, 0.0], "other": [0.0, CANARY]}
+    choice = bandit.choose(arms, person=PERSON)
+    bandit.observe(choice, REWARD)
+    attempts = [
+        lambda: bandit.choose({NAME: [CANARY * 1e9, 0.0]}),
+        lambda: bandit.choose({NAME: [CANARY, math.nan]}),
+        lambda: bandit.choose({NAME: [CANARY]}),
+        lambda: bandit.choose(arms, person=PERSON),
+        lambda: bandit.choose(arms, available=[CANARY, CANARY]),
+        lambda: bandit.observe(choice, REWARD),
+        lambda: bandit.observe(choice, REWARD * 1e9),
+        lambda: bandit.observe(choice, f"{REWARD}"),
+        lambda: bandit.observe(PERSON, REWARD),
+        lambda: bandit.__reduce__(),
+        lambda: bandit.play(object()),
+    ]
+    for attempt in attempts:
+        with pytest.raises(Exception) as error:
+            attempt()
+        shown.append(f"{error.value!r} {error.value}")
+        assert error.value.__cause__ is None or error.value.__suppress_context__
+    refused = bandit.choose_many([[[CANARY * 1e9, 0.0]], [[CANARY, math.nan]]]).refused
+    shown += [*refused.values(), *bandit.observe_many([choice.id], [REWARD]).values()]
+    shown += [repr(bandit), str(bandit.privacy), repr(bandit.privacy), bandit.privacy.json().decode(), caplog.text]
+    shown += [repr(bandit.source), repr(bandit.contribution), repr(bandit.aggregator), repr(bandit._persons)]
+    shown += [(tmp_path / "b.json.generation").read_text(), (tmp_path / "b.json.lock").read_text()]
+    for text in shown:
+        for secret in spellings():
+            assert secret not in text, text[:200]
+
+
+@pytest.mark.parametrize("kind", [JointGLM, JointLinUCB])
+def test_released_state_has_no_exact_sum(kind):
+    """Every array that is called released differs from the exact sums, in every coordinate that data reached."""
+    bandit = build(kind, budget=Budget(20.0, 1e-3))
+    for _ in range(60):
+        bandit.observe(bandit.choose(ARMS), 1.0)
+    prefix = bandit._state.prefix
+    steps = bandit._steps
+    exact = np.cumsum(prefix.closed[:steps], axis=0) * bandit.aggregator.cell
+    released = np.concatenate([prefix.released[None], prefix.noise.table[:steps]])
+    for row in released:
+        assert not np.isin(row, exact).any()
+        assert not np.isin(row, prefix.closed[:steps] * bandit.aggregator.cell).any()
+
+
+class Machine(RuleBasedStateMachine):
+    """JointLinUCB with secure noise against a model: a list of tickets, a sum of whole numbers and a schedule."""
+
+    @initialize(release=st.sampled_from(["batched", "tree"]))
+    def start(self, release):
+        self.folder = tempfile.TemporaryDirectory()
+        self.bandit = JointLinUCB(
+            dim=2, horizon=60, budget=BUDGET, release=release, first=4, pending=6, max_rounds_per_person=3
+        )
+        self.release = release
+        self.made = 0  # choices
+        self.waiting = {}  # ticket -> features
+        self.total = np.zeros(self.bandit.contribution.size, np.int64)
+        self.steps, self.boundary = 0, 4 if release == "batched" else 1
+        self.people = {}
+
+    def advance(self):
+        if self.made >= self.boundary:
+            self.steps += 1
+            self.boundary = (
+                max(self.made + 4, math.floor(self.made * 1.1)) if self.release == "batched" else self.made + 1
+            )
+
+    def expire(self):
+        self.waiting = {t: x for t, x in self.waiting.items() if t > self.made - 6}
+
+    def add(self, x, y):
+        c = self.bandit.contribution
+        v = np.concatenate([reference.svec(np.outer(x, x)), c.scale * y * x])
+        self.total += np.rint(v / self.bandit.aggregator.cell).astype(np.int64)
+
+    @rule(seed=st.integers(0, 99), person=st.sampled_from([None, "ada", "bob"]))
+    def choose(self, seed, person):
+        arms = np.random.default_rng(seed).uniform(-0.6, 0.6, (3, 2))
+        refusals = []
+        if person is not None and self.people.get(person, 0) >= 3:
+            refusals.append(PersonLimit)
+        if self.made >= 60:
+            refusals.append(HorizonReached)
+        if refusals:
+            before = digest(self.bandit)
+            with pytest.raises(tuple(refusals)):
+                self.bandit.choose(arms, person=person)
+            assert digest(self.bandit) == before
+            return
+        choice = self.bandit.choose(arms, person=person)
+        self.advance()
+        self.made += 1
+        assert choice.id == self.made
+        self.people[person] = self.people.get(person, 0) + 1
+        self.waiting[choice.id] = arms[choice.index]
+        self.expire()
+
+    @rule(bad=st.sampled_from(BAD_ARMS))
+    def choose_badly(self, bad):
+        before = digest(self.bandit)
+        with pytest.raises(ValueError, match="Expected"):
+            self.bandit.choose(bad)
+        assert digest(self.bandit) == before
+
+    @rule(seed=st.integers(0, 99), bad=st.lists(st.booleans(), min_size=1, max_size=4))
+    def choose_many(self, seed, bad):
+        arms = np.random.default_rng(seed).uniform(-0.6, 0.6, (len(bad), 3, 2))
+        arms[np.array(bad)] = math.nan
+        if self.made + len(bad) > 60:
+            with pytest.raises(HorizonReached):
+                self.bandit.choose_many(arms)
+            return
+        choices = self.bandit.choose_many(arms)
+        self.advance()
+        assert set(choices.refused) == {i for i, b in enumerate(bad) if b}
+        for i, wrong in enumerate(bad):
+            self.made += 1
+            if not wrong:
+                assert choices.id[i] == self.made
+                self.waiting[self.made] = arms[i, choices.index[i]]
+        self.expire()
+
+    @precondition(lambda self: self.waiting)
+    @rule(data=st.data(), reward=st.floats(-1, 1))
+    def observe(self, data, reward):
+        ticket = data.draw(st.sampled_from(sorted(self.waiting)))
+        self.bandit.observe(ticket, reward)
+        self.add(self.waiting.pop(ticket), reward)
+        with pytest.raises(UnknownChoice):
+            self.bandit.observe(ticket, reward)
+
+    @rule(ticket=st.integers(-2, 70), reward=st.sampled_from([0.5, *BAD_REWARDS]))
+    def observe_something(self, ticket, reward):
+        good = isinstance(reward, float) and abs(reward) <= 1
+        if good and ticket in self.waiting:
+            return
+        before = digest(self.bandit)
+        with pytest.raises((ValueError, UnknownChoice), match="Expected"):
+            self.bandit.observe(ticket, reward)
+        assert digest(self.bandit) == before
+
+    @rule(rewards=st.lists(st.sampled_from([1.0, -0.25, math.nan]), max_size=6))
+    def observe_many(self, rewards):
+        tickets = sorted(self.waiting)[: len(rewards)]
+        rewards = rewards[: len(tickets)]
+        refused = self.bandit.observe_many(tickets, rewards)
+        assert set(refused) == {i for i, r in enumerate(rewards) if math.isnan(r)}
+        for ticket, reward in zip(tickets, rewards, strict=True):
+            if not math.isnan(reward):
+                self.add(self.waiting.pop(ticket), reward)
+
+    @rule()
+    def save_and_load(self):
+        path = f"{self.folder.name}/b.json"
+        self.bandit.save(path)
+        loaded = JointLinUCB.load(path)
+        assert digest(loaded) == digest(self.bandit)
+        self.bandit = loaded
+
+    @invariant()
+    def agrees(self):
+        if not hasattr(self, "bandit"):
+            return
+        prefix = self.bandit._state.prefix
+        assert self.bandit.choices == self.made and self.bandit._steps == self.steps
+        live = self.steps if self.release == "batched" else [i for i in range(7) if self.steps >> i & 1]
+        held = prefix.closed[:live] if self.release == "batched" else prefix.closed[live]
+        assert (
+            np.abs(held.sum(axis=0) + prefix.open - self.total).max() <= 1 * self.made
+        )  # half cells may round either way
+        assert set(self.bandit._tickets.ids[self.bandit._tickets.ids > self.made - 6]) - {0} == set(self.waiting)
+        assert self.bandit._persons.unnamed + sum(self.bandit._persons.counts.values()) <= self.made
+
+    def teardown(self):
+        if hasattr(self, "folder"):
+            self.folder.cleanup()
+
+
+TestMachine = Machine.TestCase
+TestMachine.settings = settings(max_examples=30, stateful_step_count=40, deadline=None)

@@ -1,0 +1,114 @@
+"""The command line, as a person and as a program uses it."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from tacit import cli, registry
+
+
+def tacit(*arguments, code=0):
+    done = subprocess.run(
+        [sys.executable, "-m", "tacit", *arguments], capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == code, done.stderr
+    return done
+
+
+def test_simulate_json():
+    out = tacit(
+        "simulate", "lin-ucb", "joint-lin-ucb:release=tree", "--env", "gap:gap=0.2", "--env", "basis", "--dim", "4",
+        "--arms", "4", "--epsilon", "1", "--epsilon", "inf", "--delta", "0.01", "--horizon", "300", "--runs", "2",
+        "--json",
+    ).stdout  # fmt: skip
+    rows = json.loads(out)["rows"]
+    assert len(rows) == 6
+    keys = "bandit env epsilon delta horizon runs regret_mean regret_se regret_p95 regret_max us_per_round options"
+    assert set(keys.split()) <= set(rows[0])
+    assert [r["epsilon"] for r in rows[:3]] == [None, 1.0, None]
+    assert rows[1]["options"] == {"release": "tree"}
+    assert rows[0]["setting"]["gap"] == 0.2
+
+
+def test_simulate_table_plot_and_rows(tmp_path):
+    done = tacit(
+        "simulate", "lin-ucb", "--env", "ball", "--link", "probit", "--radius", "3", "--horizon", "200", "--runs", "2",
+        "--plot", str(tmp_path / "a.png"), "--out", str(tmp_path / "rows"),
+    )  # fmt: skip
+    assert "lin-ucb" in done.stdout
+    assert (tmp_path / "a.png").exists()
+    assert (tmp_path / "rows" / "result.parquet").exists()
+
+
+def test_privacy():
+    text = tacit("privacy", "joint-lin-ucb:noise=wishart", "--epsilon", "1", "--delta", "0.1").stdout
+    assert "degrees of freedom" in text and "experiments only" in text  # Wishart noise cannot be secure
+    certificate = json.loads(tacit("privacy", "joint-lin-ucb", "--horizon", "1000000", "--json").stdout)
+    assert certificate["epsilon"] == pytest.approx(1.0, rel=1e-6)
+    assert certificate["releases"][0]["sensitivity"] > 0
+    assert certificate["private"] is True and certificate["distance"] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["simulate", "nothing", "--env", "ball"], "Expected a bandit, got 'nothing'."),
+        (["simulate", "lin-ucb", "--env", "nowhere"], "Expected an environment, got 'nowhere'."),
+        (["simulate", "lin-ucb:width=1", "--env", "ball"], "Expected an option of lin-ucb"),
+        (["simulate", "lin-ucb:ridge=a", "--env", "ball"], "Expected ridge"),
+        (["simulate", "lin-ucb:ridge", "--env", "ball"], "Expected NAME:key=value"),
+        (["simulate", "joint-lin-ucb", "--env", "ball", "--epsilon", "0"], "Expected epsilon"),
+        (["simulate", "joint-lin-ucb", "--env", "ball", "--epsilon", "x"], "Expected epsilon"),
+        (
+            ["simulate", "joint-lin-ucb", "--env", "ball", "--delta", "1"],
+            "Expected delta in [0, 1), got 1.0.",
+        ),
+        (["simulate", "lin-ucb", "--env", "ball", "--runs", "0"], "Expected runs"),
+        (["reproduce", "table99"], "Expected a reproduction, got 'table99'. Did you mean table2? There are"),
+        (["bench", "weight"], "Expected a bench, got 'weight'. There are speed"),
+        (["privacy", "joint-lin-ucb", "--horizon", "0"], "Expected horizon"),
+    ],
+)
+def test_errors_say_what_was_expected(arguments, message, capsys, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["tacit", *arguments])
+    with pytest.raises(SystemExit) as stop:
+        cli.main()
+    assert stop.value.code == 1
+    captured = capsys.readouterr()
+    assert message in " ".join(captured.err.split())
+    assert captured.out == ""
+
+
+def test_usage_errors_and_help(capsys, monkeypatch):
+    for arguments, code in ((["simulate"], 2), (["--help"], 0), (["simulate", "--help"], 0)):
+        monkeypatch.setattr(sys, "argv", ["tacit", *arguments])
+        with pytest.raises(SystemExit) as stop:
+            cli.main()
+        assert stop.value.code == code
+    capsys.readouterr()
+
+
+def test_bench_noise(capsys, monkeypatch):
+    from tacit.bench import noise
+
+    monkeypatch.setattr(noise, "HORIZONS", (1000, 10_000))
+    monkeypatch.setattr(sys, "argv", ["tacit", "bench", "noise", "--json"])
+    with pytest.raises(SystemExit) as stop:
+        cli.main()
+    assert stop.value.code == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    buffered = next(r for r in rows if r["mechanism"] == "buffered" and r["horizon"] == 10_000)
+    assert buffered["lower_bound"] < buffered["worst_std"] < 1.12 * buffered["lower_bound"]
+
+
+def test_every_name_on_the_command_line_is_documented():
+    from pathlib import Path
+
+    text = (Path(__file__).parents[2] / "README.md").read_text()
+    text += "".join(path.read_text() for path in (Path(__file__).parents[2] / "docs").glob("*.md"))
+    for name in (*registry.BANDITS, *registry.ENVIRONMENTS, *registry.REPRODUCTIONS):
+        assert f"`{name}" in text, name
+    for command in cli.app.registered_commands:
+        assert f"tacit {command.name}" in text

@@ -1,0 +1,104 @@
+"""Serving works without what only experiments need, and experiments say what is missing."""
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+BLOCK = """
+import sys
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {"polars", "matplotlib", "sklearn", "dp_accounting"}:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Missing())
+"""
+SERVE = """
+import tempfile
+import numpy as np
+from tacit import Budget, JointGLM, LocalIRLS, ShuffleNewton
+bandit = JointGLM(dim=2, budget=Budget(4.0, 1e-6), first=3)
+for _ in range(5):
+    choice = bandit.choose(np.eye(2))
+    bandit.observe(choice, 1.0)
+assert choice.propensity > 0
+assert bandit.privacy.private and bandit.privacy.spent > 0
+with tempfile.TemporaryDirectory() as folder:
+    bandit.save(folder + "/bandit.json")
+    again = JointGLM.load(folder + "/bandit.json")
+    again.observe(again.choose(np.eye(2)), 0.0)
+for kind in (LocalIRLS, ShuffleNewton):
+    server = kind(dim=2, budget=Budget(4.0, 1e-6))
+    device = server.device()
+    device.randomize(device.choose(np.eye(2)), 1.0)
+    assert server.privacy.private
+from tacit import Spec, environments, simulate
+world = environments.ball(dim=2, arms=2)
+simulated = simulate([Spec(JointGLM, budget=Budget(4.0, 1e-6))], world, horizon=9, runs=1, seed=0)
+assert simulated.table() and simulated.json()
+"""
+ASK = """
+from tacit import Budget, JointLinUCB, Simulated, environments
+from tacit.errors import NotInstalled, TacitError
+open("log.csv", "w").write("x0,action,reward\\n0.5,0,1\\n")
+asked = {
+    "polars for result rows": lambda: simulated.frame,
+    "polars for logs": lambda: environments.replay(file="log.csv"),
+    "matplotlib for figures": lambda: simulated.plot("curves.png"),
+    "scikit-learn for real data": lambda: environments.digits(),
+    "dp-accounting for composition beyond Gaussians": lambda: JointLinUCB(
+        dim=2, horizon=9, budget=Budget(1.0, 0.1), noise="wishart", source=Simulated(0)
+    ),
+}
+for name, ask in asked.items():
+    try:
+        ask()
+    except NotInstalled as error:
+        assert isinstance(error, TacitError) and isinstance(error, ImportError)
+        assert str(error) == f"Expected {name}, got none: pip install 'tacit[experiments]'.", error
+    else:
+        raise AssertionError(name)
+"""
+COMMAND = "import sys; sys.argv[0] = 'tacit'\nfrom tacit.cli import main\nmain()\n"
+SIMULATE = ["simulate", "uniform", "--env", "ball", "--horizon", "9", "--runs", "1"]
+
+
+def python(code, *arguments, folder):
+    command = [sys.executable, "-c", BLOCK + code, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
+
+
+def test_a_core_installation_serves_and_says_what_else_is_missing(tmp_path):
+    done = python(SERVE + ASK, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([*SIMULATE, "--out", "rows"], "Expected polars for --out, got none: pip install 'tacit[experiments]'."),
+        ([*SIMULATE, "--plot", "a.png"], "Expected matplotlib for --plot, got none"),
+        (["reproduce", "table2"], "Expected matplotlib for reproductions, got none"),
+    ],
+)
+def test_commands_say_it_before_any_work(arguments, message, tmp_path):
+    done = python(COMMAND, *arguments, folder=tmp_path)
+    assert done.returncode == 1 and done.stdout == ""
+    assert message in " ".join(done.stderr.split())
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_package_that_is_there_but_broken_is_not_called_missing(tmp_path):
+    (tmp_path / "polars.py").write_text("import something_else\n")
+    code = "import sys; sys.path.insert(0, '.')\nfrom tacit import extras\nextras.load('polars', 'rows')\n"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert "No module named 'something_else'" in done.stderr
+
+
+def test_the_extra_has_what_the_code_asks_for():
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    names = {line.partition(">")[0] for line in project["optional-dependencies"]["experiments"]}
+    assert names == {"polars", "matplotlib", "scikit-learn", "dp-accounting"}
+    assert not names & {line.partition(">")[0] for line in project["dependencies"]}

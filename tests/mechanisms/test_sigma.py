@@ -1,0 +1,200 @@
+"""The noise of everything that draws has the standard deviation that is claimed for it, and is drawn once.
+
+Everything is in tests/draws.py, once. By chance, with secure noise: each coordinate of each family to 5 %, all of them
+together to 1 %; the whole file gives a false alarm once in 10^6 runs, and each check would reject 0.9 sigma. And
+exactly, with noise that the test knows: each number that is let out has one number of the source in it."""
+
+import functools
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import chi2
+
+import tacit
+from tacit import Secure, Simulated, registry, regression
+from tacit.bandits import Bandit, Server
+from tacit.errors import NotSecure
+from tacit.kernels.continual import simulate_step
+from tacit.kernels.noise import GAUSSIAN
+from tacit.mechanisms.tree import Tree
+from tests.draws import BUDGET, DRAWS
+
+ALARM = 1e-6  # of this file
+FAMILIES = sorted({draw.family for draw in DRAWS.values()})
+LEVEL = ALARM / 3 / len(FAMILIES)  # of one family's coordinates, of its correlations; a third is for all together
+MARGIN, POOLED = 0.05, 0.01
+QUIET = 0.9
+
+
+def ends(count, level):
+    """Between which the root mean square of so many normal numbers of variance 1 lies, but with that probability."""
+    return math.sqrt(chi2.ppf(level / 2, count) / count), math.sqrt(chi2.isf(level / 2, count) / count)
+
+
+def enough(margin, level):
+    """How many numbers tell a standard deviation within that margin at that level."""
+    count = 100
+    while max(ends(count, level)[1] - 1, 1 - ends(count, level)[0]) > margin:
+        count = math.ceil(1.02 * count)
+    return count
+
+
+def farthest(count, level):
+    """A sum of so many products of two independent normal numbers is beyond this with at most that probability:
+    Chernoff, E exp(t z z') = (1 - t^2)^(-1/2)."""
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        t = (low + high) / 2
+        x = count * t / (1 - t * t)
+        low, high = (low, t) if 2 * math.exp(-t * x - count / 2 * math.log1p(-t * t)) < level else (t, high)
+    return count * high / (1 - high * high)
+
+
+class Bulk(Secure):
+    """Secure noise, asked for by thousands: what is drawn ahead, and left once, has its tests elsewhere."""
+
+    def __init__(self):
+        super().__init__()
+        self.kept = {}
+
+    def expect(self, need, cells):
+        pass
+
+    def integers(self, count, size, cells):
+        kept = self.kept.get(cells, np.zeros(0, np.int64))
+        if kept.size < count * size:
+            kept = super().integers(1, 5000, cells)[0]
+        self.kept[cells] = kept[count * size :]
+        return kept[: count * size].reshape(count, size)
+
+
+def members(family):
+    return {name: draw for name, draw in DRAWS.items() if draw.family == family}
+
+
+@functools.cache
+def runs(family, times=1):
+    """(runs, numbers of a run) for each member, so many that each coordinate has enough numbers."""
+    makers = {name: draw.make(Bulk()) for name, draw in members(family).items()}
+    shapes = {name: [len(vector) for vector in run()] for name, run in makers.items()}
+    alike = len({size for sizes in shapes.values() for size in sizes}) == 1
+    names = {name: np.concatenate([columns(size, alike) for size in sizes]) for name, sizes in shapes.items()}
+    seen = np.bincount(np.concatenate(list(names.values())))
+    need = math.ceil(times * enough(MARGIN, LEVEL / (len(seen) + len(names))) / seen[seen > 0].min())
+    drawn = {name: np.array([np.concatenate(run()) for _ in range(need)]) for name, run in makers.items()}
+    return drawn, names
+
+
+def columns(size, alike):
+    """The coordinates of a vector: each its own where all vectors are as long, else the first, the last, the rest."""
+    out = np.arange(size)
+    return out if alike else np.where(out == size - 1, 1, np.where(out == 0, 0, 2))
+
+
+def size_of(numbers):
+    return math.sqrt(float(np.mean(np.square(numbers))))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_each_coordinate_has_the_sigma_that_is_claimed(family):
+    drawn, names = runs(family)
+    kinds = np.unique(np.concatenate(list(names.values())))
+    for column in kinds:
+        numbers = np.concatenate([drawn[name][:, names[name] == column].ravel() for name in drawn])
+        low, high = ends(numbers.size, LEVEL / (len(kinds) + len(drawn)))
+        assert 1 - MARGIN <= low <= size_of(numbers) <= high <= 1 + MARGIN, column
+        assert QUIET * size_of(numbers) < low and size_of(numbers) / QUIET > high
+    for name, table in drawn.items():  # each member as well as its own numbers tell it
+        low, high = ends(table.size, LEVEL / (len(kinds) + len(drawn)))
+        assert low <= size_of(table) <= high, name
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_no_number_is_like_another(family):
+    """No correlation between two numbers of a run, nor with those of the run before: noise that is used again, in
+    another coordinate, another step or by another request, has correlation 1."""
+    drawn, _ = runs(family)
+    for name, table in drawn.items():
+        count, numbers = table.shape
+        products = [np.triu(table.T @ table, 1), table[1:].T @ table[:-1]]
+        most = farthest(count, LEVEL / len(drawn) / (1.5 * numbers**2))
+        assert max(np.abs(product).max() for product in products) < most < 0.7 * count, name
+
+
+def test_all_together():
+    numbers = np.concatenate([table.ravel() for family in FAMILIES for table in runs(family)[0].values()])
+    low, high = ends(numbers.size, ALARM / 3)
+    assert 1 - POOLED <= low <= size_of(numbers) <= high <= 1 + POOLED
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("family", FAMILIES)
+def test_each_family_to_one_percent(family):
+    """Another 10^-6 of false alarms."""
+    level = ALARM / len(FAMILIES)
+    few = sum(table.size for table in runs(family)[0].values())
+    drawn, _ = runs(family, times=enough(POOLED, level) / few)
+    numbers = np.concatenate([table.ravel() for table in drawn.values()])
+    low, high = ends(numbers.size, level)
+    assert 1 - POOLED <= low <= size_of(numbers) <= high <= 1 + POOLED
+
+
+class Known:
+    """Plus or minus the standard deviation that was asked for: a test knows which, and that it was used."""
+
+    description = "known"
+
+    def __init__(self, private):
+        self.private, self.signs, self.coins = private, [], np.random.default_rng(0)
+
+    def expect(self, need, cells):
+        pass
+
+    def integers(self, count, size, cells):
+        return self.draw(count, size) * round(cells)
+
+    def rows(self, count, size, law):
+        return self.draw(count, size) * law[1]
+
+    def draw(self, count, size):
+        signs = self.coins.choice([-1, 1], (count, size))
+        self.signs.extend(signs.ravel())
+        return signs
+
+
+@pytest.mark.parametrize("private", [True, False])
+@pytest.mark.parametrize("name", [name for name, draw in DRAWS.items() if draw.known])
+def test_each_number_of_the_source_is_used_once_and_as_it_is(name, private):
+    source = Known(private)
+    run = DRAWS[name].make(source)
+    source.signs.clear()
+    for _ in range(3):
+        before = len(source.signs)
+        seen = np.concatenate(run())
+        assert np.allclose(seen, source.signs[before:], rtol=0, atol=2e-3)
+
+
+@pytest.mark.parametrize("fused", [False, True])
+def test_simulated_noise_has_the_sigma_that_is_asked_for(fused):
+    """To 1 %, at the level of all together: in the loop of a simulation, and by itself."""
+    law, source = np.array([GAUSSIAN, 3.0, 0.0]), Simulated(0)
+    count = enough(POOLED, ALARM / 3)
+    if fused:
+        state = Tree(leaves=1, size=count, sigma=3.0).init(source)
+        simulate_step(source.generator, state, law)
+        numbers = state.released / 3.0
+    else:
+        numbers = source.rows(1, count, law)[0] / 3.0
+    low, high = ends(numbers.size, ALARM / 3)
+    assert 1 - POOLED <= low <= size_of(numbers) <= high <= 1 + POOLED
+
+
+def test_every_class_that_draws_for_people_is_here():
+    kinds = [getattr(tacit, name) for name in registry.ALGORITHMS]
+    kinds += [getattr(regression, name) for name in regression.__all__]
+    taking = {kind for kind in kinds if "source" in getattr(kind, "__dataclass_fields__", {}) and kind is not Server}
+    for kind in sorted(taking - {draw.kind for draw in DRAWS.values()}, key=lambda kind: kind.__name__):
+        assert issubclass(kind, Bandit)
+        with pytest.raises(NotSecure, match="simulated noise"):
+            kind(dim=2, horizon=10_000, budget=BUDGET)

@@ -1,0 +1,113 @@
+"""Links of the user's own: kept as tables, bounded for every input, learnt from like the built-in ones."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import expit
+
+from tacit import GLMUCB, Budget, JointGLM, JointGLMRare, Simulated, Spec, environments, simulate
+from tacit.bandits import irls
+from tacit.model import links
+from tacit.model.glm import GLMContribution
+from tests.bandits.test_joint_glm import posterior_at, vector
+
+CLOGLOG = links.given(lambda z: -np.expm1(-np.exp(z)), lambda z: np.exp(z - np.exp(z)), steepest=math.exp(-1), reach=4)
+CAUCHIT = links.given(
+    lambda z: 0.5 + np.arctan(z) / np.pi, lambda z: 1 / (np.pi * (1 + z**2)), steepest=1 / np.pi, reach=30
+)
+LOGISTIC = links.given(expit, lambda z: expit(z) * expit(-z), steepest=0.25)
+
+
+@given(
+    st.sampled_from([CLOGLOG, CAUCHIT, LOGISTIC]),
+    st.sampled_from([0.3, 1.5, 4.0]),
+    st.integers(1, 3),
+    st.integers(0, 10**6),
+)
+@settings(max_examples=300, deadline=None)
+def test_sensitivity_is_never_exceeded(link, scale, dim, seed):
+    """At any public iterate, also far beyond the table."""
+    rng = np.random.default_rng(seed)
+    contribution = GLMContribution(dim=dim, link=link, scale=scale, low=0.0, high=1.0)
+    iterate = posterior_at(rng, dim, size=10 ** rng.uniform(-2, 3))
+    users = [
+        vector(contribution, rng.standard_normal(dim) * 10 ** rng.uniform(-9, 3), rng.choice([0, 1, 1e9, 0.3]), iterate)
+        for _ in range(2)
+    ]
+    bound = contribution.sensitivity * (1 + 1e-9)
+    assert np.linalg.norm(users[0] - users[1]) <= bound
+    assert math.hypot(*(np.linalg.norm(u) for u in users)) <= bound
+
+
+@pytest.mark.parametrize("link", [CLOGLOG, CAUCHIT])
+def test_responses_reach_their_bound_where_saturating_at_the_mean_would_pass_it(link):
+    """|B'| = 1 is attained; with m = max(mu, 1 - mu) it would be exceeded for one of these links."""
+    contribution = GLMContribution(dim=1, link=link, scale=1e-9, low=0.0, high=1.0)
+    iterate = irls.prior(1, 1e-6)
+    plain, bounded = [], []
+    for z in np.linspace(-4, 4, 161):
+        iterate.theta[0] = z
+        mean, slope = float(link.mean(z)), float(link.slope(z))
+        for r in (0.0, 1.0):
+            bounded.append(abs(vector(contribution, [1.0], r, iterate)[1]))
+            plain.append(abs(r - mean + slope * z) / max(mean, 1 - mean))
+    assert 0.99 < max(bounded) <= 1 + 1e-12
+    if link is CLOGLOG:
+        assert max(plain) > 1.02
+
+
+def test_a_table_is_as_good_as_the_formula():
+    z = np.linspace(-15.99, 15.99, 1001)
+    assert np.allclose(LOGISTIC.mean(z), expit(z), atol=1e-10)
+    assert np.allclose(LOGISTIC.slope(z), expit(z) * expit(-z), atol=1e-5)
+    rng = np.random.default_rng(4)
+    for _ in range(20):
+        iterate = posterior_at(rng, 3)
+        x, y = rng.uniform(-0.5, 0.5, 3), float(rng.integers(2))
+        pair = [GLMContribution(dim=3, link=link, scale=1.5, low=0, high=1) for link in (LOGISTIC, links.logistic)]
+        assert np.allclose(*(vector(c, x, y, iterate) for c in pair), atol=1e-4)
+
+
+def test_it_learns_with_a_given_link():
+    """Regret of choosing at random is above 500; that of each of 4 runs below 200 (it is about 60)."""
+    world = environments.ball(dim=3, arms=10, radius=2.0, link=CLOGLOG)
+    result = simulate([Spec(JointGLM, budget=Budget(4.0, 1e-3))], world, horizon=3000, runs=4, seed=8)
+    assert result.frame["regret"].max() < 200
+
+
+def test_saved_and_loaded(tmp_path):
+    bandit = JointGLM(dim=2, link=CAUCHIT, radius=2.0, budget=Budget(1.0, 1e-3), source=Simulated(1))
+    bandit.observe(bandit.choose(np.eye(2)), 1.0)
+    bandit.save(tmp_path / "bandit.json")
+    loaded = JointGLM.load(tmp_path / "bandit.json")
+    assert loaded.link.name == CAUCHIT.name
+    assert np.array_equal(loaded.link.code.mean, CAUCHIT.code.mean)
+    assert loaded.interval(np.eye(2)) == bandit.interval(np.eye(2))
+
+
+@pytest.mark.parametrize(
+    ("mean", "slope", "steepest", "message"),
+    [
+        (lambda z: z, lambda z: np.ones_like(z), 1.0, "means in"),
+        (expit, lambda z: expit(z) * expit(-z), 0.1, "slopes in"),
+        (expit, lambda z: 0.5 * expit(z) * expit(-z), 1.0, "derivative"),
+        (lambda z: expit(-z), lambda z: -expit(z) * expit(-z), 1.0, "slopes in"),
+        (lambda z: np.full_like(z, np.nan), lambda z: 0 * z, 1.0, "finite"),
+        (lambda z: 0.5, lambda z: 0 * z, 1.0, "means and slopes"),
+    ],
+)
+def test_links_that_are_none_are_refused(mean, slope, steepest, message):
+    with pytest.raises(ValueError, match=message):
+        links.given(mean, slope, steepest=steepest)
+
+
+def test_a_radius_beyond_the_table_and_other_algorithms_are_refused():
+    with pytest.raises(ValueError, match="known for"):
+        JointGLM(dim=2, link=CLOGLOG, radius=5.0, budget=Budget(1.0, 1e-3))
+    with pytest.raises(ValueError, match="identity, logistic"):
+        GLMUCB(dim=2, link=CLOGLOG, horizon=100)
+    with pytest.raises(ValueError, match="identity, logistic"):
+        JointGLMRare(dim=2, link=CLOGLOG, horizon=100, budget=Budget(1.0, 1e-3))

@@ -1,0 +1,136 @@
+"""Sensitivities: never exceeded, nearly attained."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+
+from tacit.mechanisms.buffered import Buffered
+from tacit.mechanisms.discounted import Discounted
+from tacit.mechanisms.toeplitz import Toeplitz
+from tacit.mechanisms.tree import Tree
+from tacit.model.linear import LinearContribution, balanced_scale
+from tests.reference import linear as reference
+
+REWARDS = [(-1.0, 1.0), (0.0, 1.0), (-2.0, 0.5), (0.0, 0.3)]
+SCALES = [0.05, 0.4, 0.95, math.sqrt(2), 3.0]
+
+
+def vector(contribution, x, y):
+    out = np.zeros(contribution.size)
+    contribution.add(np.asarray(x, np.float64), float(y), out)
+    return out
+
+
+@given(
+    st.sampled_from(REWARDS),
+    st.sampled_from(SCALES),
+    st.integers(1, 4),
+    st.data(),
+)
+@settings(max_examples=300)
+def test_never_exceeded(rewards, scale, dim, data):
+    """Even for input far outside the bounds: contributions are clipped."""
+    contribution = LinearContribution(dim=dim, scale=scale, low=rewards[0], high=rewards[1])
+    numbers = st.floats(-1e3, 1e3)
+    points = [data.draw(st.lists(numbers, min_size=dim, max_size=dim)) for _ in range(2)]
+    values = [data.draw(numbers) for _ in range(2)]
+    a, b = (vector(contribution, x, y) for x, y in zip(points, values, strict=True))
+    tolerance = 1 + 1e-9
+    assert np.linalg.norm(a - b) <= contribution.sensitivity * tolerance
+    assert math.hypot(np.linalg.norm(a), np.linalg.norm(b)) <= contribution.sensitivity * tolerance
+
+
+@pytest.mark.parametrize("rewards", REWARDS)
+@pytest.mark.parametrize("scale", SCALES)
+def test_search_finds_it_and_no_more(rewards, scale):
+    """An optimiser over two users in the plane, from many starts, comes within 0.1 % of the bound and not above it."""
+    contribution = LinearContribution(dim=2, scale=scale, low=rewards[0], high=rewards[1])
+    rng = np.random.default_rng(0)
+
+    def distance(p):
+        a = vector(contribution, p[0] * np.array([1.0, 0.0]), p[3])
+        b = vector(contribution, p[1] * np.array([math.cos(p[2]), math.sin(p[2])]), p[4])
+        return -np.linalg.norm(a - b)
+
+    ends = [(0, 1), (0, 1), (0, math.pi), rewards, rewards]
+    best = 0.0
+    for _ in range(40):
+        start = [rng.uniform(*e) for e in ends]
+        best = max(best, -minimize(distance, start, bounds=ends, method="Nelder-Mead").fun)
+    assert 0.999 * contribution.sensitivity <= best <= contribution.sensitivity * (1 + 1e-9)
+
+
+def test_halved_sensitivity_would_be_found_out():
+    contribution = LinearContribution(dim=2, scale=1.0, low=-1, high=1)
+    apart = vector(contribution, [1, 0], 1) - vector(contribution, [1 / 2, math.sqrt(3) / 2], -1)
+    assert np.linalg.norm(apart) > contribution.sensitivity / 2
+
+
+def test_contribution_kernel_against_reference():
+    rng = np.random.default_rng(1)
+    contribution = LinearContribution(dim=4, scale=0.7, low=-1, high=2)
+    for _ in range(20):
+        x, y = rng.standard_normal(4), 3 * rng.standard_normal()
+        expected = reference.contribution(x, y, 0.7, -1, 2)
+        assert np.allclose(vector(contribution, x, y), expected, atol=1e-14)
+
+
+def test_balanced_scale_is_the_best_of_its_neighbours():
+    def noise(scale):
+        c = LinearContribution(dim=5, scale=scale, low=-2, high=2)
+        return c.sensitivity**2 * (1 / scale**2 + 9 * 6 / 10)
+
+    best = balanced_scale(5, 3.0, 2.0)
+    assert noise(best) <= min(noise(0.97 * best), noise(1.03 * best)) * (1 + 1e-5)
+
+
+@given(st.integers(2, 40), st.data())
+@settings(max_examples=100)
+def test_a_contribution_that_moves_between_steps_is_covered(leaves, data):
+    """Rule for late rewards: encoders have non-negative columns, so v at leaf s against v' at leaf s' costs at most
+    the largest column norm times D."""
+    contribution = LinearContribution(dim=2, scale=1.0, low=-1, high=1)
+    unit = st.floats(0, 2 * math.pi)
+    users = []
+    for _ in range(2):
+        angle, length, y = data.draw(unit), data.draw(st.floats(0, 1)), data.draw(st.floats(-1, 1))
+        users.append(vector(contribution, [length * math.cos(angle), length * math.sin(angle)], y))
+    s, t = data.draw(st.integers(0, leaves - 1)), data.draw(st.integers(0, leaves - 1))
+    for encoder, norm in encoders(leaves):
+        moved = np.outer(encoder[:, s], users[0]) - np.outer(encoder[:, t], users[1])
+        assert np.linalg.norm(moved) <= norm * contribution.sensitivity * (1 + 1e-9)
+
+
+def encoders(leaves):
+    """(C, largest column norm that the mechanism claims) of every mechanism."""
+    yield reference.root_toeplitz(leaves), Toeplitz(leaves=leaves, size=1, sigma=1.0).column_norm
+    buffered = Buffered(leaves=leaves, size=1, sigma=1.0)
+    state = buffered.noise_state(None)
+    b = np.array([state.weights @ state.decay**k for k in range(leaves)])
+    decoder = np.array([[b[i - j] if i >= j else 0.0 for j in range(leaves)] for i in range(leaves)])
+    encoder = np.linalg.solve(decoder, np.tril(np.ones((leaves, leaves))))
+    assert encoder.min() >= -1e-9
+    yield encoder, buffered.column_norm
+    discounted = Discounted(leaves=leaves, size=1, sigma=1.0, discount=0.9)
+    fading = 0.9 ** np.maximum(0, np.subtract.outer(np.arange(leaves), np.arange(leaves)))
+    root = reference.root_toeplitz(leaves) * fading
+    assert np.allclose(root @ root, np.tril(fading))
+    yield root, discounted.column_norm
+    tree = Tree(leaves=leaves, size=1, sigma=1.0)
+    rows = []
+    for height in range(tree.levels):
+        for number in range(leaves >> height):
+            row = np.zeros(leaves)
+            row[number << height : (number + 1) << height] = 1
+            rows.append(row)
+    yield np.array(rows), tree.column_norm
+
+
+@pytest.mark.parametrize("leaves", [1, 2, 7, 64, 300])
+def test_column_norms_are_exact(leaves):
+    for encoder, norm in encoders(leaves):
+        assert norm == pytest.approx(np.linalg.norm(encoder, axis=0).max(), rel=1e-6)

@@ -1,0 +1,315 @@
+"""Attacks by a hostile server that reads raw data off a device without noise, or keeps it busy: each is refused.
+
+Most of them worked once; docs/attack.md tells how."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from tacit import Budget, LocalIRLS, ShuffleNewton, Shuffler
+from tacit.errors import BadBillboard, BadReport
+from tacit.model import vectors
+from tacit.privacy import entropy
+from tacit.roles import local, shuffle, wire
+from tacit.roles.fleet import Fleet
+from tacit.roles.wire import Parameters
+from tests.roles.boards import (
+    COARSE,
+    LOCAL,
+    SERVERS,
+    Stream,
+    behaviour,
+    changed,
+    device,
+    document,
+    encoded,
+    people,
+    published,
+    without,
+)
+
+# whether a report comes
+
+
+@pytest.mark.parametrize("name", [name for name in SERVERS if name != "lin-ucb"])  # whose noise depends on the range
+def test_a_range_of_rewards_does_not_decide_whether_a_report_comes(name):
+    """Rewards of 0 and 1 at a billboard for [0.5, 1.5]: a device that raised for one of them told which it was."""
+    client = device(changed(name, "rewards", to=[0.5, 1.5]))
+    reports = [client.randomize(client.choose(np.eye(client.dim)), reward) for reward in (0.0, 1.0, None)]
+    assert len({len(report) for report in reports}) == 1
+
+
+@pytest.mark.parametrize("name", ["irls", "newton"])
+def test_an_application_states_its_range_and_a_billboard_with_another_is_refused(name):
+    device(published(name)[1], rewards=(0, 1))
+    for hostile in ([0.5, 1.5], [0.0, 1.0 + 1e-15], [-1.0, 1.0]):
+        with pytest.raises(BadBillboard, match=r"rewards in \[0, 1\]"):
+            device(changed(name, "rewards", to=hostile), rewards=(0.0, 1.0))
+    for wrong in (1.0, (1.0, 0.0), (0.0, math.inf), (0.0, math.nan), ("0", "1"), (0.0, 0.5, 1.0)):
+        with pytest.raises(ValueError, match="pair low < high"):
+            device(published(name)[1], rewards=wrong)
+
+
+@pytest.mark.parametrize("name", SERVERS)
+def test_rewards_outside_are_clipped_and_nan_counts_as_none(name, monkeypatch):
+    """With the same random bytes the reports are the same."""
+    client, stream = device(published(name)[1]), Stream(2)
+    low, high = client.rewards
+    monkeypatch.setattr(entropy, "octets", stream)
+
+    def report(reward):
+        choice = client.choose(0.9 * np.eye(client.dim)[:1])
+        stream.rewind()
+        return client.randomize(choice, reward)
+
+    for reward, same in (
+        *((math.nan, None), (np.float32("nan"), None), (math.inf, high), (-math.inf, low), (10**400, high)),
+        *((-(10**400), low), (high + 1e-9, high), (low - 3, low), (np.float16(high), high), (np.int8(low), low)),
+    ):
+        assert report(reward) == report(same)
+    assert name in LOCAL or report(low) != report(high) != report(None)
+
+
+@pytest.mark.parametrize("name", SERVERS)
+def test_no_datum_fails_in_a_program_that_raises_floating_point_errors(name, monkeypatch):
+    client, stream = device(published(name)[1]), Stream(2)
+    monkeypatch.setattr(entropy, "octets", stream)
+    with np.errstate(all="raise"):
+        shown = {behaviour(client, *datum, stream) for datum in people(client.dim, client.rewards)}
+    assert len(shown) == 1 and "sent" in shown.pop()
+
+
+@pytest.mark.parametrize("name", ["newton-elimination", "newton-narrow"])
+def test_designs_over_tiny_arms_and_in_one_dimension_do_not_fail(name):
+    """Squares of arms of 10^-155 are hardly above zero, and the step to the best design of one number is 1."""
+    client = device(published(name)[1])
+    for arms in (1e-155 * np.ones((3, client.dim)), np.eye(3, client.dim), np.linspace(0.01, 1, 5)[:, None] * [0.7]):
+        if arms.shape[1] == client.dim:
+            weights = [client.chance(arms, index) for index in range(len(arms))]
+            assert sum(weights) == pytest.approx(1.0) and client.choose(arms).index in np.flatnonzero(weights)
+
+
+# shapes, types and keys: each of these failed for some data and not for others
+
+MISSING = [("irls", "report", "blend"), ("irls", "report", "scale"), ("glm", "report", "bound"), ("irls", "inverse")]
+MISSHAPEN = [
+    ("irls", ("theta",), [[0.0, 0.0], [0.0, 0.0]]),  # two columns: IndexError on one side of a half-space
+    ("newton-ucb", ("theta",), [[0.0, 0.0]] * 3),
+    ("newton", ("centre",), [[0.0, 0.0]] * 2),
+    ("irls", ("theta",), [0.0] * 3),  # longer than dim: 9 numbers are sent where epsilon was worked out for 5
+    ("glm", ("theta",), [0.0] * 4),
+    ("lin-ucb", ("theta",), [0.0]),
+    ("irls", ("dim",), 2.9),
+    ("newton", ("dim",), 2.0),
+    ("irls", ("dim",), True),
+    ("lin-ucb", ("policy", "width"), [0.1] * 5),  # whether there are 5 arms
+    ("newton-ucb", ("policy", "width"), [0.1] * 5),
+    ("lin-ucb", ("policy", "width"), "1"),
+    ("glm", ("report", "bound"), 0.0),  # whether a reward came
+    ("glm", ("report", "bound"), "1"),
+    ("online-ucb", ("report", "scale"), "1"),
+    ("lin-ucb", ("report", "scale"), "1"),
+    ("irls", ("report", "blend"), "0.5"),
+    ("irls", ("report", "pad"), [1.0]),
+    ("irls", ("inverse",), [[1.0, 0.0]]),
+    ("irls", ("inverse",), []),
+    ("irls", ("inverse",), [["1", "0"], ["0", "1"]]),
+    ("newton", ("inverse",), [1.0, 0.0]),
+    ("newton", ("axes",), [[1.0], [0.0]]),
+    ("newton", ("spread",), [1.0]),
+    ("newton", ("spread",), [1.0, -1.0]),
+    ("irls", ("policy", "root"), [[1.0]]),
+    ("irls", ("policy", "random"), 1),
+    ("irls", ("policy",), {"name": "ucb", "width": 1.0}),
+    ("irls", ("report",), {"name": "gradient", "bound": 1.0}),
+    ("irls", ("randomizer", "radius"), 0.0),
+    ("irls", ("randomizer", "radius"), "1"),
+    ("irls", ("randomizer", "chance"), 2537381351.5),
+    ("irls", ("randomizer",), {"kind": "coin", "chance": 3 * 2**30}),
+    ("irls-public", ("randomizer",), {"kind": "lattice", "sigma": 10.0}),
+    ("irls", ("extra",), 1.0),
+    ("newton", ("plan", "extra"), 1.0),
+    ("newton", ("weights",), "none"),
+    ("newton", ("policy",), {"name": "ucb", "width": math.nan}),
+    ("irls", ("rewards",), [0.0, 1e-200]),  # in units of the range, arms of 10^-140 are divided by 0
+    ("newton-linear", ("rewards",), [0.0, 1e-200]),
+]
+
+
+@pytest.mark.parametrize("place", MISSING, ids=lambda place: "-".join(place))
+def test_a_billboard_with_a_part_missing_is_refused(place):
+    with pytest.raises(BadBillboard, match="exactly"):
+        device(without(*place))
+
+
+@pytest.mark.parametrize(("name", "path", "value"), MISSHAPEN)
+def test_a_misshapen_billboard_is_refused_by_devices_shufflers_and_fleets(name, path, value):
+    board = changed(name, *path, to=value)
+    with pytest.raises(BadBillboard, match="Expected a billboard"):
+        device(board)
+    if name not in LOCAL:
+        for kind in (Fleet, Shuffler, lambda made: Shuffler(made, budget=COARSE)):
+            with pytest.raises(BadBillboard, match="Expected a billboard"):
+                kind(board)
+
+
+def test_a_name_twice_is_refused():
+    """Two readers of one document could take different ones."""
+    for name, twice in (("irls", b'"dim": 2'), ("newton", b'"trials": 0')):
+        board = published(name)[1]
+        with pytest.raises(BadBillboard, match="once"):
+            device(board.replace(b'"dim": 2', b'"dim": 2, ' + twice, 1).replace(b"{", b"{" + twice + b", ", 1))
+
+
+# plans of the shuffle model
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("reach", 2**32 - 15),  # counts wrapped: sums told how many users have v + coins >= 15
+        ("reach", 2**32),
+        ("reach", 200),  # wider reports than the grid and the norm make
+        ("reach", 13.0),
+        ("trials", 2**33),  # all memory of the machine
+        ("trials", 2**32 - 1),
+        ("malicious", -200_000_000_000),  # more honest users than there are: the noise check was void
+        ("malicious", -2e11),
+        ("malicious", 91),
+        ("malicious", 0.5),
+        ("grid", -11.0),
+        ("grid", math.inf),
+        ("norm", 0.0),
+        ("users", 2**60),
+        ("users", 0),
+        ("minimum", 0),
+        ("minimum", 10**9),
+        ("size", 6),
+        ("laplace", -1.0),
+        ("sensitivity", math.nan),
+        ("epsilon", math.inf),
+        ("epsilon", "inf"),
+        ("delta", 1.0),
+    ],
+)
+def test_a_plan_out_of_its_ranges_is_refused_by_devices_shufflers_and_fleets(key, value):
+    board = changed("newton", "plan", key, to=value)
+    for kind in (device, Fleet, Shuffler, lambda made: Shuffler(made, budget=COARSE)):
+        with pytest.raises(BadBillboard, match="Expected a billboard"):
+            kind(board)
+
+
+@pytest.mark.parametrize(("key", "value"), [("curvature", -1.0), ("moment", -1.0), ("curvature", 0.0), ("batch", -1)])
+def test_a_shuffler_with_a_budget_refuses_numbers_that_turn_its_sensitivity_round(key, value):
+    with pytest.raises(BadBillboard, match="Expected a billboard"):
+        Shuffler(changed("newton", key, to=value), budget=COARSE)
+
+
+def test_plans_whose_numbers_do_not_fit_or_take_too_many_coins_are_refused():
+    made = document("newton")
+    for reach, fits in ((2**31 - 64, True), (2**31, False)):
+        made["plan"] |= {"grid": float(reach), "norm": 1.0, "reach": reach}
+        if fits:
+            device(encoded(made))
+        else:
+            with pytest.raises(BadBillboard, match="4 bytes"):
+                device(encoded(made))
+    made = json.loads(ShuffleNewton(dim=30, budget=COARSE).billboard())
+    made["plan"] |= {"trials": 2**20, "users": 1000, "minimum": 1000}  # 495 numbers: 65 MB of coins
+    with pytest.raises(BadBillboard, match="coins in a report"):
+        device(encoded(made))
+
+
+def test_counts_are_encoded_only_within_their_range():
+    of = Parameters(0, bytes(16), 2, 10, 5)
+    assert wire.decode_report(wire.encode_report(of, bytes(8), np.array([0, 25])), of)[1].tolist() == [0, 25]
+    for counts in ([0, 26], [-1, 0], [0], [0, 2**32]):
+        with pytest.raises(ValueError, match=r"counts in \[0, 25\]"):
+            wire.encode_report(of, bytes(8), np.array(counts))
+        with pytest.raises(ValueError, match=r"sums in \[0, 25\]"):
+            wire.encode_batch(of, 1, np.array(counts))
+    with pytest.raises(ValueError, match=r"below 2\^32"):
+        wire.encode_report(of._replace(reach=2**31), bytes(8), np.array([0, 2**32]))
+
+
+def test_a_batch_of_more_reports_than_numbers_can_count_is_refused():
+    server = SERVERS["newton"]()
+    shuffler, client = Shuffler(server.billboard()), device(server.billboard())
+    shuffler.add_many(b"".join(client.randomize(client.choose([[0.5, 0.1]]), 1.0) for _ in range(60)))
+    good, at = shuffler.close(), wire.BATCH.size - 18
+    assert int.from_bytes(good[at : at + 8], "little") == 60
+    for reports in (2**64 - 1, 2**63, 2**60):
+        with pytest.raises(BadReport, match="more reports"):
+            server.observe(good[:at] + reports.to_bytes(8, "little") + good[at + 8 :])
+    assert server.users == 0
+    server.observe(good)
+
+
+# claims, and work
+
+
+@pytest.mark.parametrize("claim", [math.inf, math.nan, "inf", "1", 0.0, -1.0, True, 10**400])
+def test_a_claim_that_is_no_positive_number_is_refused_without_a_limit(claim):
+    for name in ("irls", "irls-gaussian", "irls-public"):
+        with pytest.raises(BadBillboard, match="number"):
+            device(changed(name, "claim", "epsilon", to=claim))
+
+
+@pytest.mark.parametrize("deep", [b"[" * 10**5, b'{"a":' * 10**5, b'["]",' * 10**5, b'{"format": ' + b"[" * 10**5])
+def test_nested_brackets_are_refused_before_they_are_parsed(deep):
+    for kind in (lambda made: device(made + b'"tacit billboard"'), device, Shuffler, Fleet):
+        with pytest.raises(BadBillboard, match="brackets"):
+            kind(deep)
+
+
+def test_long_billboards_and_other_encodings_are_refused():
+    board = published("irls")[1]
+    device(board + b" " * 1000)
+    for bad in (board + b" " * 2**23, board.decode().encode("utf-16"), board + b"\\", b"", b"1" * 5000, b"null"):
+        with pytest.raises(BadBillboard, match="Expected"):
+            device(bad)
+    for other in (board.decode(), None, json.loads(board), bytearray(board)):
+        for kind in (local.Client, shuffle.Client, Shuffler, Fleet):
+            with pytest.raises(BadBillboard, match="bytes of a billboard"):
+                kind(other)
+
+
+def test_a_cap_that_takes_a_device_seconds_is_refused():
+    """A cap of probability 2^-15 in 7380 numbers: 7 s and 2 GB, where the claim is true."""
+    made = json.loads(LocalIRLS(dim=120, budget=Budget(12.0, 0.0)).billboard())
+    device(encoded(made))
+    made["randomizer"] |= {"threshold": 4 * 2**27, "chance": 2**31}
+    with pytest.raises(BadBillboard, match="noise"):
+        device(encoded(made))
+
+
+def test_a_shufflers_work_is_bounded():
+    """With as many coins as this the table of one binomial law took 102 GiB."""
+    made = document("newton")
+    made["plan"] |= {"users": 2**50, "minimum": 2**50}
+    with pytest.raises(BadBillboard, match="Expected a billboard"):
+        Shuffler(encoded(made), budget=COARSE)
+    made["plan"] |= {"users": 2**30, "minimum": 2**30, "trials": 64}
+    assert Shuffler(encoded(made), budget=COARSE).minimum == 2**30
+    made["plan"] |= {"trials": 65}
+    with pytest.raises(BadBillboard, match="coins in a batch"):
+        Shuffler(encoded(made), budget=COARSE)
+
+
+def test_numbers_of_a_report_do_not_wrap_around():
+    """Where scale (y - middle) is near 2^63 cells, one reward would be sent as its opposite."""
+    for middle, scale in ((1e12, 1e6), (-1e12, 1e12)):
+        made = document("online-ucb")
+        made["report"] |= {"middle": middle, "scale": scale}
+        made["randomizer"]["sigma"] = 10 * scale
+        with pytest.raises(BadBillboard, match="Expected"):
+            device(encoded(made))
+
+
+def test_what_billboards_leave_in_memory_is_bounded():
+    for dim in range(1, 12):
+        client = device(LocalIRLS(dim=dim, budget=Budget(1.0, 0.0)).billboard())
+        client.randomize(client.choose(np.eye(dim)), 1.0)
+    assert vectors._upper_half.cache_info().currsize <= 8

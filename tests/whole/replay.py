@@ -1,0 +1,182 @@
+"""Replay: what was released in one run is released again in others, to the same few users among quite other people.
+
+Everything that is shown is a function of what was released, of the asking user's own arms and of fresh randomness. So
+where the releases are the same, and the randomness is, all that is shown to the users who are in all runs must be the
+same, bit by bit, whoever else was there, whatever they did and whether they answered.
+
+    check(lambda: JointGLM(dim=2, budget=budget, policy=default_rng(0)))  # AssertionError if something leaks
+"""
+
+import contextlib
+from unittest import mock
+
+import numpy as np
+
+from tacit.audit.stage import User, users
+from tacit.bandits import Server
+from tacit.errors import UnknownChoice
+from tacit.roles.randomness import System
+from tests.whole.tape import Tape, frozen
+
+# what is shown
+
+QUIET = {"choose", "choose_many", "observe", "observe_many", "play", "save", "load", "init", "device"}  # show nothing
+ASKED = {
+    "interval": lambda method, arms: method(arms),
+    "intervals": lambda method, arms: method(arms),
+    "billboard": lambda method, arms: method(),
+    "theory": lambda method, arms: method(),
+    "formula_iterations": lambda method, arms: method(100),
+}
+
+
+def shown(owner, arms):
+    """Everything public of a bandit or a server, by its name; a new method has to be in ASKED or QUIET."""
+    out = {}
+    for name in dir(owner):
+        if name.startswith("_") or name == "source":
+            continue
+        value = getattr(owner, name)
+        if callable(value):
+            assert name in ASKED or name in QUIET, f"{name} is shown, and not compared"
+            value = ASKED[name](value, arms) if name in ASKED else None
+        out[name] = frozen(shown(value, arms) if isinstance(value, Server) else value)
+    return out | {f"the state's {name}": frozen(value) for name, value in chosen_by(owner).items()}
+
+
+PUBLIC = ("posterior", "estimate", "design", "thetas", "inverses", "played", "numbers", "root", "width", "bases")
+
+
+def chosen_by(bandit):
+    """The parts of a state that choices are made by, which nobody sees but by the choices."""
+    inner = getattr(bandit, "_bandit", bandit)
+    state = getattr(inner, "server", inner)._state
+    names = PUBLIC if "played" in state._fields or len(state._fields) > 2 else (*PUBLIC, "theta")
+    return {name: getattr(state, name) for name in names if name in state._fields}
+
+
+def check(make, drive=None, **options):
+    """Three runs of `make()`, and that what is shown in them is the same. Returns how often something was released."""
+    tape, drive = Tape(), drive or rounds
+    with tape.recording():
+        first = drive(make(), 0, tape=tape, **options)
+    for people in (1, 2):
+        with tape.playing():
+            again = drive(make(), people, tape=tape, **options)
+        for one, other in zip(first, again, strict=True):
+            wrong = sorted(name for name in one if one[name] != other[name])
+            assert not wrong, f"{', '.join(wrong)} not the same with other people in round {one['round']}"
+    return len(tape.kept)
+
+
+# the users
+
+EVERY = 3  # one user in so many is in all runs
+
+
+class Held:
+    """The fresh randomness of a round, the same in all runs: devices' draws, and those that a propensity takes."""
+
+    def __init__(self):
+        self.generator = np.random.default_rng()
+
+    @contextlib.contextmanager
+    def round(self, number):
+        self.generator, make = np.random.default_rng(number), np.random.default_rng
+        with (
+            mock.patch.object(System, "uniforms", lambda _, count: self.generator.random(count)),
+            mock.patch.object(System, "normals", lambda _, count: self.generator.standard_normal(count)),
+            mock.patch.object(np.random, "default_rng", lambda seed=None: make(0 if seed is None else seed)),
+        ):
+            yield
+
+
+def crowd(people, dim, low, high):
+    """(the same users in all runs, others): each yields arms and a reward."""
+
+    def some(seed, most):
+        rng = np.random.default_rng(seed)
+        while True:
+            arms = rng.uniform(-0.7, 0.7, (rng.integers(1, most) if most else 4, dim))
+            if not most and rng.integers(2):
+                arms = 1e-6 * arms[[0, 1, 0, 1]] * [[1], [1], [-1], [-1]]  # on which side of 0 the estimate lies
+            yield User(arms, float(rng.choice([low, high, rng.uniform(low, high)])))
+
+    return some(5, 0), some([6, people], 7)
+
+
+def rounds(bandit, people, *, tape, count=60, absent=True):
+    """So many rounds by choose and observe; what is shown to the users who are in all runs. absent: in the second run
+    some of the others answer late, never or badly, come in batches with bad rows, or make requests that are refused; in
+    the third none of them ever answers."""
+    inner = getattr(bandit, "_bandit", bandit)  # of Anytime
+    dim, (low, high) = inner.dim, inner.rewards
+    known, others = crowd(people, dim, low, high)
+    rng, held, late, out = np.random.default_rng([8, people]), Held(), [], []
+    worse = people > 0 and absent
+    for t in range(count):
+        with held.round(t):
+            if t % EVERY == EVERY - 1:
+                user = next(known)
+                choice = bandit.choose({str(i): x for i, x in enumerate(user.arms)})
+                seen = {"round": t, "index": choice.index, "name": choice.name, "id": choice.id}
+                out.append(seen | {"propensity": choice.propensity.hex()} | shown(bandit, user.arms))
+                bandit.observe(choice, user.reward)
+            elif t % 7 == 3:
+                rows = [next(others).arms for _ in range(3)] + [next(known).arms]
+                if worse:
+                    rows[1] = np.full((2, dim), np.nan)
+                choices = bandit.choose_many(rows)
+                out.append({"round": t, "index": choices.index[3], "id": choices.id[3]})
+                bandit.observe_many(choices.id[-1:] if worse else choices.id, [low] * (1 if worse else 4))
+            else:
+                user = next(others)
+                choice = bandit.choose(user.arms)
+                fate = (0, rng.integers(4), 3)[people if absent else 0]
+                if fate == 0:
+                    bandit.observe(choice, user.reward)
+                elif fate == 1:
+                    late.append((choice, user.reward))
+                elif fate == 2:
+                    refused(bandit.observe, choice, np.nan)
+                    refused(bandit.choose, [[np.inf] * dim])
+                if late and rng.integers(3) == 0:
+                    refused(bandit.observe, *late.pop())
+            out.append({"round": t, "releases": tape.at})
+    return out
+
+
+def refused(act, *args):
+    """It may be: a reward that comes after its batch."""
+    with contextlib.suppress(ValueError, UnknownChoice):
+        act(*args)
+
+
+def fits(regressor, people, *, tape, count=40):
+    """The same for a regressor: two fits of other rows and targets; their number is public."""
+    rng, out = np.random.default_rng([9, people]), []
+    asking = np.array([[0.3, 0.4], [-0.6, 0.1]])
+    for turn in range(2):
+        rows = rng.uniform(-0.7, 0.7, (count, 2))
+        regressor.fit(rows, rng.choice(regressor.targets, count))
+        seen = {name: frozen(value) for name, value in vars(regressor).items() if name.endswith("_")}
+        seen |= {"predict": frozen(regressor.predict(asking)), "interval": frozen(regressor.predict_interval(asking))}
+        out.append(seen | {"round": turn, "releases": tape.at, "privacy": frozen(regressor.privacy)})
+    return out
+
+
+def blocks(bandit, people, *, tape, count=60, size=20):
+    """The same in compiled loops: blocks of `size` rounds, all of whose users answer."""
+    (known, _), (others, _), out = crowd(0, bandit.dim, *bandit.rewards), crowd(0, bandit.dim, *bandit.rewards), []
+    for _ in range(1 + 500 * people):
+        next(others)  # so that they are somebody else
+    asking = next(crowd(0, bandit.dim, *bandit.rewards)[0]).arms
+    for start in range(0, count, size):
+        same = [t for t in range(size) if (start + t) % EVERY == 0]
+        block = users([next(known if t in same else others) for t in range(size)])
+        with Held().round(start):
+            bandit.play(block)
+            out.append(
+                {"round": start, "releases": tape.at, "index": block.index[same].tolist()} | shown(bandit, asking)
+            )
+    return out

@@ -1,0 +1,271 @@
+"""What is shown depends on released sums, own arms and fresh randomness alone: every private bandit, by replay.
+
+Nothing here is by chance: a leak of the last bit of a number is seen, and there are no false alarms."""
+
+import numpy as np
+import pytest
+
+import tacit
+from tacit import (
+    Anytime,
+    Budget,
+    Embedded,
+    JointGLM,
+    JointGLMRare,
+    JointLinUCB,
+    JointReweighted,
+    JointSquareCB,
+    LocalAnytimeUCB,
+    LocalCombiner,
+    LocalGLM,
+    LocalIRLS,
+    LocalLinUCB,
+    LocalOnlineUCB,
+    LocalReweighted,
+    LocalSquareCB,
+    Secure,
+    ShuffleGLM,
+    ShuffleLinUCB,
+    ShuffleNewton,
+    Simulated,
+    registry,
+    regression,
+)
+from tacit.audit.mutants import ExactSums
+from tacit.bandits import ridge
+from tacit.bandits.joint import glm_kernel
+from tacit.errors import WrongBatch
+from tacit.kernels.rounds import BOUNDARY, CHOICES, next_boundary
+from tests.whole import replay
+
+BUDGET = Budget(1.0, 0.02)
+
+
+def made(kind, **options):
+    """What makes one, with a source of noise and, where a test asks for it, a leak; the policy's draws are the same
+    each time."""
+    drawing = {"policy": np.random.default_rng} if "policy" in kind.__dataclass_fields__ else {}
+
+    def make(source, leak=None):
+        draws = {name: give(3) for name, give in drawing.items()}
+        settings = {"dim": 2, "horizon": 400, "budget": BUDGET, "source": source} | draws | options
+        return leaking(leak, kind)(**settings)
+
+    return make
+
+
+def embedded(kind, **options):
+    return lambda source, leak=None: leaking(leak, Embedded)(made(kind, **options)(source))
+
+
+def leaking(leak, kind):
+    return kind if leak is None else type(kind)(kind.__name__, (leak, kind), {})
+
+
+JOINT = {
+    "joint-glm": made(JointGLM, first=6),
+    "joint-glm-probit": made(JointGLM, first=6, link="probit", radius=2.0),
+    "joint-lin-ucb": made(JointLinUCB, first=6),
+    "joint-lin-ucb-tree": made(JointLinUCB, release="tree"),
+    "joint-lin-ucb-consistent-tree": made(JointLinUCB, release="consistent-tree"),
+    "joint-lin-ucb-buffered": made(JointLinUCB, release="buffered"),
+    "joint-glm-rare": made(JointGLMRare, ridge=3.0, iterations=3),
+    "joint-reweighted": made(JointReweighted, first=11),
+    "joint-reweighted-linear": made(JointReweighted, first=11, link="identity"),
+    "joint-square-cb": made(JointSquareCB, first=10),
+    "anytime": lambda source: Anytime(lambda horizon: made(JointLinUCB, horizon=horizon)(source), first=25),
+}
+SIMULATED = {
+    "joint-lin-ucb-wishart": made(JointLinUCB, noise="wishart"),
+    "shuffle-glm": made(ShuffleGLM, iterations=3, horizon=90),
+}
+SHUFFLE = {
+    "shuffle-newton": embedded(ShuffleNewton, first=16),
+    "shuffle-newton-elimination": embedded(ShuffleNewton, first=16, explore="elimination"),
+    "shuffle-lin-ucb": embedded(ShuffleLinUCB, first=16),
+}
+LOCAL = {  # a report that is sent when a reward comes is there or not: everybody answers
+    "local-irls": embedded(LocalIRLS, first=5, forced=10),
+    "local-irls-public": embedded(LocalIRLS, first=5, forced=10, public_arms=True),
+    "local-lin-ucb": embedded(LocalLinUCB),
+    "local-online-ucb": embedded(LocalOnlineUCB),
+    "local-anytime-ucb": embedded(LocalAnytimeUCB),
+    "local-combiner": embedded(LocalCombiner),
+    "local-glm": embedded(LocalGLM),
+}
+ONE_PROCESS = {
+    "local-reweighted": made(LocalReweighted, first=60),
+    "local-square-cb": made(LocalSquareCB, first=10),
+}
+
+
+@pytest.mark.parametrize("name", JOINT)
+def test_step_by_step_with_secure_noise(name):
+    assert replay.check(lambda: JOINT[name](Secure())) >= 2
+
+
+@pytest.mark.parametrize("name", [*JOINT, *SIMULATED])
+def test_step_by_step_with_simulated_noise(name):
+    assert replay.check(lambda: (JOINT | SIMULATED)[name](Simulated(4))) >= 2
+
+
+EVERYTHING = JOINT | SIMULATED | SHUFFLE | LOCAL | ONE_PROCESS
+
+
+@pytest.mark.parametrize("name", [name for name in EVERYTHING if name != "anytime"])
+def test_in_a_compiled_loop(name):
+    assert replay.check(lambda: EVERYTHING[name](Simulated(4)), replay.blocks) >= 2
+
+
+@pytest.mark.parametrize("source", [None, 4])
+@pytest.mark.parametrize("name", SHUFFLE)
+def test_shuffle(name, source):
+    assert replay.check(lambda: SHUFFLE[name](source and Simulated(source))) >= 2
+
+
+@pytest.mark.parametrize("source", [None, 4])
+@pytest.mark.parametrize("name", LOCAL)
+def test_local(name, source):
+    assert replay.check(lambda: LOCAL[name](source and Simulated(source)), absent=False) >= 2
+
+
+@pytest.mark.parametrize("name", ONE_PROCESS)
+def test_local_in_one_process(name):
+    assert replay.check(lambda: ONE_PROCESS[name](Simulated(4)), absent=False) >= 2
+
+
+@pytest.mark.parametrize("source", [Secure, lambda: Simulated(4)])
+@pytest.mark.parametrize("name", regression.__all__)
+def test_regression(name, source):
+    assert replay.check(lambda: getattr(regression, name)(budget=BUDGET, source=source()), replay.fits) >= 2
+
+
+def test_every_private_bandit_is_here():
+    kinds = {getattr(tacit, name) for name in registry.ALGORITHMS}
+    private = {kind for kind in kinds if "budget" in getattr(kind, "__dataclass_fields__", {})}
+    here = [make(Simulated(0)) for name, make in EVERYTHING.items() if name != "anytime"]
+    assert private == {type(getattr(bandit, "server", bandit)) for bandit in here}
+
+
+# what must be found
+
+
+class Raw:
+    """What came so far is in the estimate, a little."""
+
+    def _learn(self, x, reward):
+        self._came = getattr(self, "_came", 0.0) + self._grain(x, reward)
+        super()._learn(x, reward)
+
+    def _grain(self, x, reward):
+        return float(reward + x.sum())
+
+    def _advance(self):
+        super()._advance()
+        estimate(self)[0] += 1e-9 * getattr(self, "_came", 0.0)
+
+
+class Counted(Raw):
+    """How many answered is."""
+
+    def _grain(self, x, reward):
+        return 1.0
+
+
+class Timed:
+    """A step does not close while the last reward is waited for."""
+
+    def _advance(self):
+        counts = self._state.counts
+        if self._tickets.ids[self.choices % self.pending] == self.choices > 0:
+            counts[BOUNDARY] = max(counts[BOUNDARY], counts[CHOICES] + 1)
+        super()._advance()
+
+
+class Answered:
+    """The same for a server: batches are of answers, not of users."""
+
+    def _learn(self, x, reward):
+        self._answers = getattr(self, "_answers", 0) + 1
+        super()._learn(x, reward)
+
+    def _advance(self):
+        self.server._advance(self._state.transit, getattr(self, "_answers", 0))
+
+
+class Waiting:
+    """Who is still waited for makes the next choice another one."""
+
+    def _pick(self, features):
+        return (super()._pick(features) + np.count_nonzero(self._tickets.ids)) % features.shape[1]
+
+
+def estimate(bandit):
+    """The array that choices are made by."""
+    for name, value in replay.chosen_by(bandit).items():
+        theta = getattr(value, "theta_tau", getattr(value, "theta", value))
+        if name in ("posterior", "estimate", "design", "thetas", "played", "theta"):
+            return theta.reshape(-1)
+    return replay.chosen_by(bandit)["bases"][0].estimate.theta
+
+
+JOINTLY = [name for name in JOINT if name != "anytime"]
+LEAKS = [(leak, name) for leak in (Raw, Counted, Timed, Waiting) for name in JOINTLY]
+LEAKS += [(leak, name) for leak in (Raw, Counted, Answered, Waiting) for name in SHUFFLE]
+LEAKS += [(leak, "shuffle-glm") for leak in (Raw, Counted, Timed, Waiting)]
+
+
+@pytest.mark.parametrize(("leak", "name"), LEAKS, ids=lambda part: getattr(part, "__name__", part))
+def test_leaks_are_found(leak, name):
+    with pytest.raises((AssertionError, WrongBatch), match="with other people|as its billboard says"):
+        replay.check(lambda: EVERYTHING[name](Simulated(4), leak))
+
+
+@pytest.mark.parametrize("name", LOCAL)
+def test_leaks_of_a_local_server_are_found(name):
+    with pytest.raises(AssertionError, match="with other people"):
+        replay.check(lambda: LOCAL[name](None, Raw), absent=False)
+
+
+class ExactLinear(JointLinUCB):
+    """The exact sums of the step that closes go to the estimate, as in ExactSums."""
+
+    def _advance(self):
+        if self._due:
+            exact = self._state.prefix.open.astype(float) * getattr(self.aggregator, "cell", 1.0)
+            self.aggregator.release(self._state.prefix, self.source)
+            ridge.update(exact, self.contribution.scale, self.regularizer.shift, self._state.estimate)
+            self._state.counts[BOUNDARY] = next_boundary(self._state.counts[CHOICES], *self._schedule)
+
+
+@pytest.mark.parametrize("source", [Secure, lambda: Simulated(4)])
+@pytest.mark.parametrize("kind", [ExactSums, ExactLinear])
+def test_exact_sums_in_the_estimate_are_found(kind, source):
+    with pytest.raises(AssertionError, match="not the same with other people"):
+        replay.check(lambda: made(kind, first=6)(source()))
+
+
+class Late(JointGLM):
+    """In a compiled loop: the rewards of a block move the estimate after it."""
+
+    def _play(self, block):
+        super()._play(block)
+        self._state.posterior.theta[0] += 1e-12 * block.reward.sum()
+
+
+def test_a_leak_of_a_compiled_loop_is_found():
+    with pytest.raises(AssertionError, match="theta.* not the same"):
+        replay.check(lambda: made(Late, first=6)(Simulated(4)), replay.blocks)
+
+
+def test_a_leak_within_a_compiled_loop_is_found(monkeypatch):
+    """Each user's reward moves the estimate, before it is released."""
+    exact = glm_kernel.add_glm
+
+    def leaky(x, y, theta, *rest):
+        exact(x, y, theta, *rest)
+        theta[0] += 1e-12 * y
+
+    monkeypatch.setattr(glm_kernel, "add_glm", leaky)
+    with pytest.raises(AssertionError, match="theta.* not the same"):
+        replay.check(lambda: made(JointGLM, first=6)(Simulated(4)), replay.blocks)

@@ -34,13 +34,13 @@ def secure_attacks() -> Sequence[Attack]:
     one_dim = Pair(([1.0], 0.0), ([1.0], 1.0))
     served: dict[str, Any] = {"source": secure, "stepwise": True, "share": SHARE}
     return [
-        estimate_attack("joint-glm-secure-estimate", glm(dim=2), CLICK, theta),
+        estimate_attack("joint-glm-estimate", glm(dim=2), CLICK, theta),
         black_box("joint-glm-secure-actions", glm(dim=1, first=4, horizon=20), one_dim, direction=[1.0], **served),
         black_box("joint-lin-ucb-secure-actions", lin_ucb(), OPPOSITE, direction=[1.0, 0.0], **served),
-        estimate_attack("joint-glm-rare-secure-estimate", rare(explore=EXPLORE), CLICK, theta, later=ROUNDS - 1),
+        estimate_attack("joint-glm-rare-estimate", rare(explore=EXPLORE), CLICK, theta, later=ROUNDS - 1),
         black_box("joint-glm-rare-secure-actions", rare(explore=EXPLORE), CLICK, direction=[1.0, 0.0], **served),
-        estimate_attack("joint-reweighted-secure-estimate", reweighted, OPPOSITE, interval, later=FIRST),
-        estimate_attack("joint-square-cb-secure-estimate", square_cb, OPPOSITE, theta, later=FIRST),
+        estimate_attack("joint-reweighted-estimate", reweighted, OPPOSITE, interval, later=FIRST),
+        estimate_attack("joint-square-cb-estimate", square_cb, OPPOSITE, theta, later=FIRST),
     ]
 
 
@@ -81,7 +81,7 @@ def reweighted(source: Source) -> JointReweighted:
 
 
 def square_cb(source: Source) -> JointSquareCB:
-    return JointSquareCB(**EPOCHS, budget=BUDGET, source=source, policy=default_rng(0))
+    return JointSquareCB(**EPOCHS, budget=LOUDER, source=source, policy=default_rng(0))
 
 
 def estimate_attack(

@@ -6,6 +6,7 @@ import numpy as np
 
 from tacit.kernels.compile import inlined, kernel
 from tacit.kernels.formulas import link_mean
+from tacit.kernels.linalg import copy
 from tacit.kernels.rewards import GAUSSIAN_REWARD
 
 
@@ -64,7 +65,7 @@ def fill_sphere(rng, block, theta, link):
 @kernel
 def fill_fixed(rng, block, arms, theta, link):
     for t in range(block.noise.size):
-        block.arms[t] = arms
+        copy(arms, block.arms[t])
         finish_round(rng, block, t, theta, link)
 
 
@@ -177,7 +178,7 @@ def fill_log(block, arms, actions, rewards, order, clock):
     rounds whose logged action is none of the arms, so that they never count."""
     for t in range(block.noise.size):
         row = order[min(clock[0], order.size - 1)]
-        block.arms[t] = arms[row]
+        copy(arms[row], block.arms[t])
         block.logged[t] = actions[row] if clock[0] < order.size else block.arms.shape[1]
         clock[0] += 1
         for a in range(block.means.shape[1]):

@@ -7,7 +7,7 @@ import numpy as np
 
 from tacit.kernels.compile import inlined, kernel
 from tacit.kernels.formulas import link_slope
-from tacit.kernels.linalg import invert, square_norm
+from tacit.kernels.linalg import copy, invert, square_norm
 from tacit.kernels.mle import newton, unit_reward
 from tacit.kernels.rounds import BOUNDARY, CHOICES, outcome
 
@@ -153,7 +153,7 @@ def batch_close(state, link, ridge, numbers, ends):
 @kernel
 def batch_learn(x, r, state):
     n = state.counts[SEEN]
-    state.rows[n] = x
+    copy(x, state.rows[n])
     state.values[n] = r
     state.counts[SEEN] = n + 1
 

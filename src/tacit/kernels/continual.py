@@ -18,6 +18,7 @@ from numpy.random import Generator
 
 from tacit.data import Array, Integers, Raw, Released
 from tacit.kernels.compile import inlined, kernel
+from tacit.kernels.linalg import copy
 from tacit.kernels.noise import draw
 
 TREE, PADDED, CONSISTENT, TABLE, BUFFERED, HISTORY = 0, 1, 2, 3, 4, 5
@@ -74,10 +75,10 @@ def noise_step(state: ContinualState, z: Array, out: Array) -> None:
     size = out.size
     out[:] = 0.0
     if kind == TABLE:
-        out[:] = state.table[t - 1]
+        copy(state.table[t - 1], out)
         return
     if kind == HISTORY:
-        state.table[t - 1] = z[0]
+        copy(z[0], state.table[t - 1])
         for s in range(t):
             w = state.weights[t - 1 - s]
             for j in range(size):
@@ -100,7 +101,7 @@ def noise_step(state: ContinualState, z: Array, out: Array) -> None:
         levels[top, j] = node
     if kind == PADDED:
         for level in range(top):
-            levels[level] = state.pads[level]
+            copy(state.pads[level], levels[level])
     for level in range(levels.shape[0]):
         if (t >> level) & 1 or kind == PADDED:
             for j in range(size):

@@ -8,7 +8,7 @@ from numpy.random import Generator
 
 from tacit.data import Array, Integers, Released
 from tacit.kernels.compile import inlined, kernel
-from tacit.kernels.linalg import smat
+from tacit.kernels.linalg import copy, smat
 
 
 class Posterior(NamedTuple):
@@ -62,9 +62,9 @@ def fit(
         posterior.theta[k] = direct + lacking * lacking * (posterior.centre[k] - direct)
         total += posterior.theta[k] ** 2
     inside = min(1.0, radius / math.sqrt(total)) if total > 0.0 else 1.0
-    posterior.axes[:] = axes
-    posterior.theta[:] = np.dot(axes, posterior.theta * inside)
-    posterior.centre[:] = np.dot(axes, posterior.centre)
+    copy(axes, posterior.axes)
+    copy(np.dot(axes, posterior.theta * inside), posterior.theta)
+    copy(np.dot(axes, posterior.centre), posterior.centre)
     turn_back(posterior)
 
 

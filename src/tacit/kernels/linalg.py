@@ -12,6 +12,14 @@ ROOT2 = float(np.sqrt(2.0))
 
 
 @kernel
+def copy(source, out):
+    """out <- source, of the same shape. A slice assignment does the same, and takes a second or two longer to compile:
+    it brings along the text of an error for shapes that differ."""
+    for place in np.ndindex(source.shape):
+        out[place] = source[place]
+
+
+@kernel
 def svec(matrix, out):
     """out[k] = matrix[i, i], and sqrt 2 * matrix[i, j] for i < j, row by row."""
     k = 0

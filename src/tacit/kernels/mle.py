@@ -10,7 +10,7 @@ import numpy as np
 
 from tacit.kernels.compile import inlined, kernel
 from tacit.kernels.formulas import link_mean, link_slope
-from tacit.kernels.linalg import cholesky, grow, invert
+from tacit.kernels.linalg import cholesky, copy, grow, invert
 from tacit.kernels.linear import Estimate, optimistic
 from tacit.kernels.rounds import BOUNDARY, CHOICES, outcome
 from tacit.model.links import IDENTITY, LOGISTIC, PROBIT, UNKNOWN
@@ -133,7 +133,7 @@ def record(x, r, link, ridge, growth, likelihood, state):
     returns whether it did. The inverse is that of the curvature at the last fit, with later observations added."""
     counts, rows, values, estimate = state
     n = counts[OBSERVED]
-    rows[n] = x
+    copy(x, rows[n])
     values[n] = r
     counts[OBSERVED] = n + 1
     if n + 1 < counts[BOUNDARY]:

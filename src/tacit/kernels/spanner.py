@@ -4,6 +4,7 @@ import numpy as np
 
 from tacit.kernels.batched import draw, survivors
 from tacit.kernels.compile import kernel
+from tacit.kernels.linalg import copy
 from tacit.kernels.mle import unit_reward
 from tacit.kernels.rounds import BOUNDARY, CHOICES, outcome
 from tacit.model.links import IDENTITY
@@ -114,7 +115,7 @@ def in_units(reward, bounds, link):
 @kernel
 def span_learn(x, r, state):
     n = state.counts[SEEN]
-    state.rows[n] = x
+    copy(x, state.rows[n])
     state.values[n] = r
     state.counts[SEEN] = n + 1
 

@@ -11,7 +11,7 @@ from tacit.data import Array, Integers, Raw, Released
 from tacit.kernels.compile import kernel
 from tacit.kernels.continual import PrefixState
 from tacit.kernels.formulas import link_mean
-from tacit.kernels.linalg import cholesky, invert, smat
+from tacit.kernels.linalg import cholesky, copy, invert, smat
 from tacit.mechanisms.noisy_kernel import with_noise
 from tacit.model import rare
 from tacit.model.links import Code
@@ -249,7 +249,7 @@ def into_ellipsoid(theta: Array, centre: Array, values: Array, axes: Array, radi
             low = middle
         else:
             high = middle
-    theta[:] = centre + np.dot(axes, offset / (1.0 + high * values))
+    copy(centre + np.dot(axes, offset / (1.0 + high * values)), theta)
 
 
 @kernel
@@ -270,7 +270,7 @@ def descend(data: Data, count: int, explored: int, noise: Array, rule: Rule, des
         released = with_noise(total, noise[n], rule.cell)
         descent_step(theta, released, rate, shrink, explored, rule, design, Axes(values, vectors))
         average += theta / noise.shape[0]
-    out[:] = average
+    copy(average, out)
 
 
 @kernel
@@ -278,7 +278,7 @@ def compute_o(state: RareState, noise: Array, rule: Rule) -> None:
     """theta_o from the users in T_o."""
     counts, _, design, data = state
     descend(data, counts[DATA], 1, noise, rule, design, design.theta_o)
-    design.gram_o[:] = design.gram
+    copy(design.gram, design.gram_o)
     counts[CALLS_O] += 1
 
 
@@ -287,6 +287,6 @@ def compute_tau(state: RareState, noise: Array, rule: Rule) -> None:
     """theta_tau from the others."""
     counts, _, design, data = state
     descend(data, counts[DATA], 0, noise, rule, design, design.theta_tau)
-    design.hessian_tau[:] = design.hessian
+    copy(design.hessian, design.hessian_tau)
     invert(design.hessian_tau, design.inverse_tau)
     counts[CALLS_TAU] += 1

@@ -9,7 +9,7 @@ import numpy as np
 from tacit.bandits.local.randomize_kernel import randomize
 from tacit.kernels.compile import inlined, kernel
 from tacit.kernels.glm import Posterior, turn_back
-from tacit.kernels.linalg import smat
+from tacit.kernels.linalg import copy, smat
 from tacit.kernels.rounds import CHOICES, next_boundary, outcome
 from tacit.model import links
 from tacit.model.glm import in_centred_units, linearize, predict
@@ -90,9 +90,9 @@ def local_fit(released, near, scale, unit, std, radius, tuning, posterior):
         posterior.theta[k] = moment[k] / (value + ridge * (c / (prior * prior) + noise / prior))
         total += posterior.theta[k] ** 2
     inside = min(1.0, radius / math.sqrt(total)) if total > 0.0 else 1.0
-    posterior.axes[:] = axes
-    posterior.theta[:] = np.dot(axes, posterior.theta * inside)
-    posterior.centre[:] = np.dot(axes, posterior.centre)
+    copy(axes, posterior.axes)
+    copy(np.dot(axes, posterior.theta * inside), posterior.theta)
+    copy(np.dot(axes, posterior.centre), posterior.centre)
     turn_back(posterior)
 
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tacit.kernels.compile import kernel
+from tacit.kernels.linalg import copy
 
 ALPHA = 0.5  # of the exp-concave expert: min(1, anything above 1) / 2 for every diameter
 
@@ -84,7 +85,7 @@ def into_ball_in_norm(theta, sigma, D):
             high = lam
     for k in range(d):
         along[k] *= values[k] / (values[k] + high)
-    theta[:] = np.dot(axes, along)
+    copy(np.dot(axes, along), theta)
 
 
 @kernel

@@ -8,7 +8,7 @@ import numpy as np
 from tacit.bandits.references.glm_ucb_kernel import mean_optimistic
 from tacit.kernels.compile import kernel
 from tacit.kernels.formulas import link_mean
-from tacit.kernels.linalg import grow, invert, square_norm
+from tacit.kernels.linalg import copy, grow, invert, square_norm
 from tacit.kernels.linear import Estimate, optimistic
 from tacit.kernels.mle import unit_reward
 from tacit.kernels.rounds import CHOICES, outcome
@@ -56,7 +56,7 @@ def project(theta, matrix, radius):
             low = middle
         else:
             high = middle
-            theta[:] = trial
+            copy(trial, theta)
     return
 
 

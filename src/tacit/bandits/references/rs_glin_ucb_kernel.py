@@ -7,7 +7,7 @@ import numpy as np
 
 from tacit.kernels.compile import kernel
 from tacit.kernels.formulas import link_slope
-from tacit.kernels.linalg import grow, square_norm
+from tacit.kernels.linalg import copy, grow, square_norm
 from tacit.kernels.linear import Estimate
 from tacit.kernels.mle import newton, unit_reward
 from tacit.kernels.rounds import CHOICES, outcome
@@ -73,7 +73,7 @@ def rare_learn(x, r, link, numbers, ridge, growth, state):
     counts, rows, values, warm, current, switched = state
     seen, horizon = counts[WARM], values.size
     if square_norm(x, warm.inverse) > numbers[0]:
-        rows[seen] = x
+        copy(x, rows[seen])
         values[seen] = r
         counts[WARM] = seen + 1
         counts[OBSERVED] += 1
@@ -81,11 +81,11 @@ def rare_learn(x, r, link, numbers, ridge, growth, state):
         unused = np.empty((x.size, x.size))
         newton(rows[: seen + 1], values[: seen + 1], link, ridge, False, warm.theta, unused)
         if counts[SWITCHES] == 0:
-            switched.theta[:] = warm.theta
+            copy(warm.theta, switched.theta)
         return
     counts[OBSERVED] += 1
     place = horizon - (counts[OBSERVED] - seen)
-    rows[place] = x
+    copy(x, rows[place])
     values[place] = r
     z = 0.0
     for i in range(x.size):
@@ -98,7 +98,7 @@ def rare_learn(x, r, link, numbers, ridge, growth, state):
         all_rows = np.concatenate((rows[:seen], late_rows))
         all_values = np.concatenate((values[:seen], late_values))
         newton(all_rows, all_values, link, ridge, False, switched.theta, unused)
-        switched.inverse[:] = current.inverse
+        copy(current.inverse, switched.inverse)
         switched.logdet[0] = current.logdet[0]
 
 

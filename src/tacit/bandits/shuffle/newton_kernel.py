@@ -8,7 +8,7 @@ from tacit.kernels.compile import inlined, kernel
 from tacit.kernels.design import chances
 from tacit.kernels.formulas import add_glm
 from tacit.kernels.glm import Posterior, thompson, turn_back
-from tacit.kernels.linalg import ROOT2, smat
+from tacit.kernels.linalg import ROOT2, copy, smat
 from tacit.kernels.rounds import outcome
 from tacit.kernels.shuffle import (
     BATCH,
@@ -94,9 +94,9 @@ def absorb(batch, std, scale, unit, radius, told, posterior):
         posterior.theta[k] = moment[k] / (precision + RIDGE * math.sqrt(precision * prior))
         long += posterior.centre[k] ** 2
         short += posterior.theta[k] ** 2
-    posterior.axes[:] = axes
-    posterior.centre[:] = np.dot(axes, posterior.centre * (radius / max(radius, math.sqrt(long))))
-    posterior.theta[:] = np.dot(axes, posterior.theta * (radius / max(radius, math.sqrt(short))))
+    copy(axes, posterior.axes)
+    copy(np.dot(axes, posterior.centre * (radius / max(radius, math.sqrt(long)))), posterior.centre)
+    copy(np.dot(axes, posterior.theta * (radius / max(radius, math.sqrt(short)))), posterior.theta)
     turn_back(posterior)
 
 

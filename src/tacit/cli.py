@@ -4,6 +4,7 @@ help comes at once."""
 import dataclasses
 import functools
 import json
+import logging
 import signal
 import sys
 import types
@@ -99,20 +100,27 @@ def privacy_command(
 ) -> None:
     """The certificate for a plan, before anything runs."""
     spec = parse_bandit(bandit, [parse_epsilon(epsilon)], delta)[0]
-    names = {f.name for f in dataclasses.fields(spec.kind)}
-    known = {"dim": dim, "radius": radius, "horizon": horizon}
-    settings = {k: v for k, v in known.items() if k in names} | spec.options
-    try:
-        built = spec.kind(**settings)
-    except NotSecure:  # what can only be simulated has a certificate too: it says so
-        from tacit.privacy.noise import Simulated
-
-        built = spec.kind(**settings, source=Simulated())  # type: ignore[call-arg]
-    certificate = built.privacy
+    certificate = build(spec, dim=dim, radius=radius, horizon=horizon).privacy
     if as_json:
         sys.stdout.write(certificate.json().decode() + "\n")
     else:
         sys.stdout.write(f"{certificate}\n")
+
+
+@app.command("warm-up")
+def warm_up_command(
+    bandits: Annotated[list[str] | None, typer.Argument(help="BANDIT[:key=value,...]. Default: all of them.")] = None,
+) -> None:
+    """Compile what bandits need to choose, observe and release, so that the first requests do not wait for it."""
+    specs = [parse_bandit(text, [1.0], 1e-6)[0] for text in bandits or registry.BANDITS]
+    logger, handler = logging.getLogger("tacit"), logging.StreamHandler()
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        for spec in specs:
+            build(spec, dim=5, radius=1.0, horizon=10_000).warm_up()
+    finally:
+        logger.removeHandler(handler)
 
 
 @app.command("reproduce")
@@ -226,6 +234,18 @@ def show_warning(message: Warning | str, *_: Any) -> None:
 def fail(message: str, code: int = 1) -> NoReturn:
     stderr().print(message, style="red", highlight=False, markup=False)
     raise SystemExit(code)
+
+
+def build(spec: "Spec", **known: Any) -> Any:
+    """A bandit for people's data; simulated where it can only be simulated: its certificate says so."""
+    names = {f.name for f in dataclasses.fields(spec.kind)}
+    settings = {key: value for key, value in known.items() if key in names} | spec.options
+    try:
+        return spec.kind(**settings)
+    except NotSecure:
+        from tacit.privacy.noise import Simulated
+
+        return spec.kind(**settings | {"source": Simulated()})
 
 
 def check_name(what: str, given: str, known: Iterable[str]) -> None:

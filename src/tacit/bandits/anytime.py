@@ -47,6 +47,10 @@ class Anytime:
         """The certificate of the bandit at work: it holds for every user, each in one bandit."""
         return self._bandit.privacy
 
+    def warm_up(self) -> float:
+        """As the bandit's at work: later ones run the same code."""
+        return self._bandit.warm_up()
+
     def choose(self, arms: Arms, *, available: npt.ArrayLike | None = None) -> Choice:
         with self._turn:
             self._bandit._request(arms, available)  # a request that is refused replaces no bandit

@@ -138,6 +138,9 @@ class Bandit(ABC):
     def privacy(self) -> Certificate:
         """The claim, and what it rests on."""
 
+    def _rehearse(self) -> None:  # noqa: B027
+        """Run what a few hundred made-up users may not reach: called by warm_up, on a bandit that is thrown away."""
+
     def _plan_numbers(self) -> list[float]:
         """What the noise in a saved state was drawn with; a state that does not match is not loaded."""
         return []
@@ -250,6 +253,13 @@ class Bandit(ABC):
         """A bandit that goes on exactly where the saved one stood: noise that was used is never drawn again. BadState
         if the file is damaged, not the last state of its bandit whatever its name, or durable and in use elsewhere."""
         return storage.load(cls, Path(path))
+
+    def warm_up(self) -> float:
+        """Compile all that choices, rewards and releases need: once on a machine, for seconds, and not in somebody's
+        request. Nothing of this bandit changes and nothing is spent. The log "tacit" says so; returns the seconds."""
+        from tacit.bandits import warm
+
+        return warm.warm_up(self)
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("Expected save and load for a bandit, got pickle or copy: its state is raw data.")

@@ -76,6 +76,9 @@ class Embedded(Bandit):
     def privacy(self) -> Certificate:
         return self.server.privacy
 
+    def warm_up(self) -> float:
+        return self.server.warm_up()
+
     def save(self, path: str | Path) -> NoReturn:
         raise TypeError("Expected server.save for a server within Embedded: devices keep nothing.")
 

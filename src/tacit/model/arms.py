@@ -42,7 +42,8 @@ def as_array(arms: Any) -> Array:
         given = np.asarray(arms)
         if given.dtype.kind not in "biuf" and given.size:
             raise TypeError
-        return np.ascontiguousarray(given, dtype=np.float64)
+        out = np.ascontiguousarray(given, dtype=np.float64)
+        return out if out.flags.writeable else out.copy()  # an array that may not be written is another type to numba
     except Exception:  # whatever an object does that is asked for numbers
         raise ValueError("Expected arms to be numbers in rows of equal length.") from None
 

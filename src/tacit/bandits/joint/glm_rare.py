@@ -318,6 +318,10 @@ class JointGLMRare(Bandit):
     def _capacity(self) -> int | None:
         return self.aggregator.capacity
 
+    def _rehearse(self) -> None:
+        self._recompute_o()
+        self._recompute_tau()
+
     def _plan_numbers(self) -> list[float]:
         return [
             self.aggregator.step,

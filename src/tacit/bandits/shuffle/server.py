@@ -146,6 +146,10 @@ class Shuffled(Server):
     def _send(self, report: bytes, transit: OpenBatch) -> None:
         Shuffler(self.billboard(), into=transit).add(report)
 
+    def _rehearse(self) -> None:
+        plan = self.analyzer.plan(self.version)
+        self._close(plan.users, np.zeros(plan.size, np.int64), self.analyzer.row(plan))
+
     def _plan_numbers(self) -> list[float]:
         plan = self.analyzer.plan(0)
         return [plan.users, plan.scale, plan.reach, plan.trials, plan.sensitivity]

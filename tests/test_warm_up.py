@@ -1,0 +1,109 @@
+"""Warming up compiles all that a bandit runs later, and leaves the bandit as it was."""
+
+import logging
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from numpy.random import default_rng
+
+from tacit import Anytime, Budget, Embedded, JointGLM, JointLinUCB, LocalIRLS, ShuffleNewton, Simulated, cli
+from tacit.bandits.storage import _leaves
+
+BUDGET = Budget(4.0, 1e-4)
+# In a fresh process, bandit after bandit: warm up, use, and list what was compiled (or read from disk) in use.
+USE = """
+import dataclasses, sys
+import numpy as np
+from tacit import Bandit, Budget, Embedded, Simulated, registry
+from tacit.errors import NotSecure
+
+def compiled():
+    kernels = [v for name, m in list(sys.modules.items()) if name.startswith("tacit.") for v in vars(m).values()]
+    kernels = {id(v): v for v in kernels if hasattr(v, "overloads") and hasattr(v, "py_func")}.values()
+    return {(v.py_func.__module__, v.py_func.__name__, str(types)) for v in kernels for types in v.overloads}
+
+rng = np.random.default_rng(5)
+for name, home in registry.BANDITS.items():
+    kind = registry.load(*home)
+    fields = {f.name for f in dataclasses.fields(kind)}
+    known = {"dim": 3, "horizon": 5000, "budget": Budget(4.0, 1e-4)}
+    known |= {"first": 60} if issubclass(kind, Bandit) else {}
+    settings = {key: value for key, value in known.items() if key in fields}
+    try:
+        made = kind(**settings)
+    except NotSecure:
+        made = kind(**settings, source=Simulated(1))
+    made.warm_up()
+    before = compiled()
+    bandit = made if isinstance(made, Bandit) else Embedded(made)
+    for t in range(250):
+        arms = rng.normal(size=(4, 3))
+        arms /= np.linalg.norm(arms, axis=1, keepdims=True)
+        arms.flags.writeable = t % 2 == 0
+        choice = bandit.choose(arms)
+        bandit.observe(choice, float(rng.random() < 0.5))
+    assert choice.propensity > 0
+    bandit.choose_many(np.stack([arms, arms]))
+    late = compiled() - before
+    assert not late, (name, late)
+    assert bandit.privacy.epsilon is None or bandit.privacy.spent > 0, name  # something was released meanwhile
+"""
+
+
+def test_nothing_is_left_to_compile_for_any_bandit():
+    done = subprocess.run([sys.executable, "-c", USE], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def everything(made):
+    """All that a bandit or server knows, its generators included."""
+    parts = [leaf.tobytes() for leaf in _leaves(made._state)]
+    parts += [repr(made.policy.bit_generator.state) if made.policy is not None else None]
+    parts += [repr(made.source.generator.bit_generator.state) if isinstance(made.source, Simulated) else None]
+    return [*parts, str(made.privacy)]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda folder: JointGLM(dim=2, budget=BUDGET, durable=folder / "bandit.json"),
+        lambda folder: JointGLM(dim=2, budget=BUDGET, source=Simulated(3), policy=default_rng(4)),
+        lambda folder: LocalIRLS(dim=2, budget=BUDGET, source=Simulated(3), policy=default_rng(4)),
+        lambda folder: ShuffleNewton(dim=2, budget=BUDGET),
+    ],
+)
+def test_the_bandit_stays_as_it_was(make, tmp_path):
+    made = make(tmp_path)
+    bandit = made if isinstance(made, JointGLM) else Embedded(made)
+    for reward in (0.0, 1.0, 1.0):
+        bandit.observe(bandit.choose(np.eye(2)), reward)
+    before, files = everything(made), {path: path.read_bytes() for path in tmp_path.iterdir()}
+    assert bandit.warm_up() > 0
+    assert everything(made) == before
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == files
+    assert bandit.choices == 3
+    bandit.observe(bandit.choose(np.eye(2)), 0.0)
+
+
+def test_settings_that_are_too_large_or_too_small_for_a_twin():
+    for made in (
+        JointGLM(dim=2, budget=Budget(0.01, 1e-9), first=10**6),
+        JointLinUCB(dim=2, budget=BUDGET, horizon=3),
+        ShuffleNewton(dim=2, budget=Budget(0.1, 1e-9)),
+        Anytime(lambda horizon: JointLinUCB(dim=2, budget=BUDGET, horizon=horizon)),
+    ):
+        assert made.warm_up() > 0
+
+
+def test_it_announces_itself(caplog, capsys, monkeypatch):
+    with caplog.at_level(logging.INFO, "tacit"):
+        JointGLM(dim=2, budget=BUDGET).warm_up()
+    assert [record.message.partition(":")[2][:6] for record in caplog.records] == [" compi", " ready"]
+    monkeypatch.setattr(sys, "argv", ["tacit", "warm-up", "joint-glm", "shuffle-glm"])
+    with pytest.raises(SystemExit) as stop:
+        cli.main()
+    out, err = capsys.readouterr()
+    assert stop.value.code == 0 and out == ""
+    assert "JointGLM: compiling what it needs." in err and "ShuffleGLM: ready after" in err

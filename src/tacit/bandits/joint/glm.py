@@ -71,6 +71,7 @@ class JointGLM(Bandit):
     source: Any = field(default_factory=Secure)
     policy: Generator | None = field(default=None, repr=False)
     _state: GLMState = field(init=False, repr=False)
+    _frozen: tuple[int, Posterior] | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         settings.check(self)
@@ -156,8 +157,9 @@ class JointGLM(Bandit):
         return irls.choose_many(self.policy, features, self._state.posterior, random=self._steps == 0)
 
     def _propensity(self, features: Array, index: int) -> Callable[[], float]:
-        posterior = Posterior(*(part.copy() for part in self._state.posterior))
-        return functools.partial(irls.propensity, features, posterior, index, random=self._steps == 0)
+        if self._frozen is None or self._frozen[0] != self._steps:  # once a release, not once a choice
+            self._frozen = self._steps, Posterior(*(part.copy() for part in self._state.posterior))
+        return functools.partial(irls.propensity, features, self._frozen[1], index, random=self._steps == 0)
 
     def _learn(self, x: Array, reward: float) -> None:
         c, at = self.contribution, self._state.posterior

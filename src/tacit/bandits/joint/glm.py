@@ -13,7 +13,7 @@ from tacit import checks, special
 from tacit.bandits import irls
 from tacit.bandits.base import Bandit, Index
 from tacit.bandits.joint.glm_kernel import GLMState, glm_rounds
-from tacit.bandits.lock import shown
+from tacit.bandits.lock import requires_durable
 from tacit.data import Array
 from tacit.kernels.block import Block
 from tacit.kernels.formulas import add_glm
@@ -203,7 +203,7 @@ class JointGLM(Bandit):
 
     # what may be shown
 
-    @shown
+    @requires_durable
     def interval(self, arms: Arms, *, level: float = 0.9) -> list[tuple[float, float]]:
         """For each arm, an interval that holds its mean reward with at least that probability, from released sums only.
 
@@ -220,7 +220,7 @@ class JointGLM(Bandit):
         ]
 
     @property
-    @shown
+    @requires_durable
     def theta(self) -> Array:
         """The estimate that choices are made by: a function of released sums."""
         out: Array = self._state.posterior.theta.copy()

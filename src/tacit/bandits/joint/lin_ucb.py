@@ -12,7 +12,7 @@ from tacit.bandits import ridge
 from tacit.bandits.base import Bandit, Index, certain
 from tacit.bandits.joint import lin_ucb_published as published
 from tacit.bandits.joint.lin_ucb_kernel import JointState, joint_rounds
-from tacit.bandits.lock import shown
+from tacit.bandits.lock import requires_durable
 from tacit.data import Array
 from tacit.errors import NotSecure
 from tacit.kernels.block import Block
@@ -274,7 +274,7 @@ class JointLinUCB(Bandit):
     # what may be shown
 
     @property
-    @shown
+    @requires_durable
     def statistics(self) -> Statistics:
         """The released sums."""
         steps = max(1, self._steps)

@@ -45,8 +45,11 @@ def choose_many(
 ) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     """For each row of (n, K, d): argmax of <x, theta + draw>, a fresh Thompson draw in the directions that have been
     sampled too little, or a uniformly random arm."""
+    if random:
+        return np.asarray(rng.random(len(arms)) * arms.shape[1]).astype(np.int64)
     out = np.empty(len(arms), np.int64)
-    thompson_rows(rng, arms, posterior, random, out)
+    draws = rng.standard_normal((len(arms), np.count_nonzero(posterior.spread)))  # in the order of fused loops
+    thompson_rows(arms, posterior.theta, posterior.axes, posterior.spread, draws, out)
     return out
 
 

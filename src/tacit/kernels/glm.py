@@ -105,10 +105,16 @@ def thompson(rng: Generator, arms: Array, posterior: Posterior, target: Array) -
             draw = posterior.spread[k] * rng.standard_normal()
             for i in range(d):
                 target[i] += draw * posterior.axes[i, k]
+    return best_arm(arms, target)
+
+
+@inlined
+def best_arm(arms: Array, target: Array) -> int:
+    """argmax over arms of <x, target>; the first one of equals."""
     best, index = -np.inf, 0
     for a in range(arms.shape[0]):
         value = 0.0
-        for i in range(d):
+        for i in range(target.size):
             value += arms[a, i] * target[i]
         if value > best:
             best, index = value, a
@@ -116,11 +122,17 @@ def thompson(rng: Generator, arms: Array, posterior: Posterior, target: Array) -
 
 
 @kernel
-def thompson_rows(rng: Generator, arms: Array, posterior: Posterior, random: bool, out: Integers) -> None:
-    """out[i] = a choice for user i: uniform if `random`, else a fresh Thompson draw."""
-    target = np.empty(posterior.theta.size)
+def thompson_rows(arms: Array, theta: Array, axes: Array, spread: Array, draws: Array, out: Integers) -> None:
+    """out[i] = the choice of `thompson` for user i with the normal numbers draws[i], one for each positive spread."""
+    target = np.empty(theta.size)
     for i in range(arms.shape[0]):
-        if random:
-            out[i] = int(rng.random() * arms.shape[1])
-        else:
-            out[i] = thompson(rng, arms[i], posterior, target)
+        n = 0
+        for j in range(theta.size):
+            target[j] = theta[j]
+        for k in range(theta.size):
+            if spread[k] > 0.0:
+                draw = spread[k] * draws[i, n]
+                n += 1
+                for j in range(theta.size):
+                    target[j] += draw * axes[j, k]
+        out[i] = best_arm(arms[i], target)

@@ -70,6 +70,7 @@ class JointGLM(ContinualBandit):
     tuning: Tuning = field(default_factory=Tuning)
     policy: Generator | None = field(default=None, repr=False)
     _state: GLMState = field(init=False, repr=False)
+    _frozen: tuple[int, Posterior] | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         self._check()
@@ -130,8 +131,9 @@ class JointGLM(ContinualBandit):
         return irls.choose_many(self.policy, features, self._state.posterior, random=self._steps == 0)
 
     def _propensity(self, features: Array, index: int) -> Callable[[], float]:
-        posterior = Posterior(*(part.copy() for part in self._state.posterior))
-        return functools.partial(irls.propensity, features, posterior, index, random=self._steps == 0)
+        if self._frozen is None or self._frozen[0] != self._steps:  # once a release, not once a choice
+            self._frozen = self._steps, Posterior(*(part.copy() for part in self._state.posterior))
+        return functools.partial(irls.propensity, features, self._frozen[1], index, random=self._steps == 0)
 
     def _learn(self, x: Array, reward: float) -> None:
         c, at = self.contribution, self._state.posterior

@@ -23,7 +23,7 @@ from tacit.bandits.persons import Person, Persons
 from tacit.data import Array, Integers
 from tacit.errors import BadState, HorizonReached, PersonLimit, UnknownChoice
 from tacit.kernels.block import Block
-from tacit.kernels.rounds import CHOICES
+from tacit.kernels.rounds import CHOICES, outcome
 from tacit.model import arms as arm_sets
 from tacit.model.arms import Arms
 from tacit.privacy.certificate import Certificate
@@ -129,9 +129,14 @@ class Bandit(ABC):
     def _learn(self, x: Array, reward: float) -> None:
         """Add one user's datum, checked, to the open step."""
 
-    @abstractmethod
     def _play(self, block: Block) -> None:
-        """The rounds of `block` in one compiled loop."""
+        """The simulated rounds of `block`. A bandit may do the same in one compiled loop, which is only faster. A round
+        whose reward is not known (replayed logs) is not used."""
+        for t in range(len(block.noise)):
+            self._step()
+            index = int(self._pick(block.arms[t : t + 1])[0])
+            if outcome(block, t, index):
+                self.observe(self._ticket(block.arms[t, index]), float(block.reward[t]))
 
     @property
     @abstractmethod

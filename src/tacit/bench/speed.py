@@ -131,7 +131,7 @@ def numpy_joint_lin_ucb(rounds: int, release: str) -> float:
     bandit = JointLinUCB(dim=5, horizon=rounds, budget=BUDGET, release=release, pending=1, source=Simulated())
     rng = default_rng(0)
     dim, shift, scale = 5, bandit.regularizer.shift, bandit.contribution.scale
-    sub, log_term, log_floor, _offset = bandit.confidence.numbers
+    sub, log_term, log_floor, _offset = bandit.confidence.width
     theta_star = rng.standard_normal(dim)
     theta_star /= np.linalg.norm(theta_star)
     nodes: dict[int, tuple[Array, Array]] = {}  # noise of the live tree nodes

@@ -5,8 +5,8 @@ The path of one datum, along which the package is laid out:
     request -> arms -> choice -> reward -> contribution -> mechanism -> released -> estimate -> choice
                       (shown)             (bounded, RAW)   (adds noise)  (public)    (post-processing)
 
-Only a mechanism turns Raw into Released, and everything that is shown is a function of Released, of the asking user's own
-request and of fresh randomness: types, layers and replay tests hold the code to it (docs/privacy.md).
+Only a mechanism turns Raw into Released, and everything that is shown is a function of Released, of the asking user's
+own request and of fresh randomness: types, layers and replay tests hold the code to it (docs/privacy.md).
 
     model/        what is public about the problem: arms, links, contributions with their sensitivities
     kernels/      compiled maths that several algorithms share

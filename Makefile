@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: env demo test test-full check bench lock clean
+.PHONY: env demo test test-full check bench dist lock clean
 
 env: .venv/.ready
 
@@ -38,6 +38,15 @@ bench: .venv/.bench       ## noise of each mechanism, and microseconds a round b
 	$(BIN)/tacit bench noise
 	$(BIN)/tacit bench speed
 
+dist: .venv/.ready        ## wheel and sdist in dist/; `pip install .`, both of them, and a try in a clean environment
+	rm -rf dist .cache/clean
+	$(BIN)/hatchling build
+	$(PYTHON) -m venv .cache/clean
+	for package in . dist/*.whl dist/*.tar.gz; do \
+	  .cache/clean/bin/pip install --quiet --disable-pip-version-check $$package && \
+	  .cache/clean/bin/python -I tests/smoke.py $$package && \
+	  .cache/clean/bin/pip uninstall --quiet --yes tacit || exit 1; done
+
 lock: .venv/.ready        ## renew the locked versions
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url \
 	  --extra experiments --group dev pyproject.toml -o requirements.lock
@@ -45,4 +54,4 @@ lock: .venv/.ready        ## renew the locked versions
 	  --extra experiments --group dev --group bench pyproject.toml -o requirements-bench.lock
 
 clean:
-	rm -rf .venv .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .cache dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,11 +1,22 @@
-"""tacit learns what to offer to whom, without learning anything about anyone.
+"""tacit learns what to offer to whom, while what it shows reveals almost nothing about any one person.
 
 The path of one datum, along which the package is laid out:
 
-    arms -> policy -> reward -> contribution -> aggregator -> statistics -> estimator -> policy
-            (chooses)           (bounded, RAW)  (adds noise)  (RELEASED)    (post-processing)
+    request -> arms -> choice -> reward -> contribution -> mechanism -> released -> estimate -> choice
+                      (shown)             (bounded, RAW)   (adds noise)  (public)    (post-processing)
 
-Estimators and policies see only released statistics: the privacy argument can be read off the imports.
+Only a mechanism turns Raw into Released, and everything that is shown is a function of Released, of the asking user's
+own request and of fresh randomness: types, layers and replay tests hold the code to it (docs/privacy.md).
+
+    model/        what is public about the problem: arms, links, contributions with their sensitivities
+    kernels/      compiled maths that several algorithms share
+    privacy/      budget, curves, ledger, certificate, sources of noise
+    mechanisms/   the only code that turns Raw into Released
+    roles/        what lies between a person and a server: device, shuffler, wire
+    regression/   private regression on its own
+    bandits/      joint/ shuffle/ local/ references/: an algorithm is one file, its kernel beside it
+    environments/ experiments/ reproductions/ audit/ bench/ cli
+
 Names are loaded when they are first used, so that a device can import its own small part alone.
 """
 
@@ -26,7 +37,7 @@ if TYPE_CHECKING:
     from tacit.privacy.noise import Simulated as Simulated
     from tacit.roles.shuffler import Shuffler as Shuffler
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = sorted([*registry.HOMES, "environments"])
 
 

@@ -107,7 +107,7 @@ def test_every_name_on_the_command_line_is_documented():
     from pathlib import Path
 
     text = (Path(__file__).parents[2] / "README.md").read_text()
-    text += "".join(path.read_text() for path in (Path(__file__).parents[2] / "docs").glob("*.md"))
+    text += "".join(path.read_text() for path in (Path(__file__).parents[2] / "docs").glob("**/*.md"))
     for name in (*registry.BANDITS, *registry.ENVIRONMENTS, *registry.REPRODUCTIONS):
         assert f"`{name}" in text, name
     for command in cli.app.registered_commands:

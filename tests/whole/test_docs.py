@@ -1,5 +1,6 @@
-"""The README and the docs run: every Python block, and every short command."""
+"""The README, the docs and the skeletons run: every Python block, and every short command. What they name exists."""
 
+import importlib
 import re
 import shlex
 import sys
@@ -10,9 +11,9 @@ import pytest
 from tacit import cli
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [*(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")), *sorted(ROOT.glob("docs/**/*.md"))]
 BLOCKS = [
-    pytest.param(code, id=f"{page.name}-{i}")
+    pytest.param(code, id=f"{page.relative_to(ROOT)}-{i}")
     for page in PAGES
     for i, code in enumerate(re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL))
 ]
@@ -26,7 +27,8 @@ COMMANDS = [
 def test_python_blocks_run(code, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(ROOT / "examples")
-    exec(compile(code, "docs", "exec"), {})
+    monkeypatch.setitem(sys.modules, "docs", module := type(sys)("docs"))
+    exec(compile(code, "docs", "exec", dont_inherit=True), module.__dict__)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -39,11 +41,63 @@ def test_commands_run(command, tmp_path, monkeypatch, capsys):
     assert capsys.readouterr().out
 
 
-def test_links_and_pictures_exist():
-    for page in PAGES:
-        for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
-            if "://" not in target:
-                assert (page.parent / target).exists(), (page.name, target)
+def anchors(page):
+    """The names that the headings of a page have in links."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_and_pictures_exist(page):
+    for target, anchor in re.findall(r"\]\(([^)#]*)#?([^)]*)\)", page.read_text()):
+        if "://" not in target:
+            to = page.parent / target if target else page
+            assert to.exists(), target
+            assert not anchor or anchor in anchors(to), (target, anchor)
+
+
+def test_every_page_is_in_the_index():
+    index = (ROOT / "docs" / "README.md").read_text()
+    for page in (ROOT / "docs").glob("**/*.md"):
+        assert page.name == "README.md" or f"({page.relative_to(ROOT / 'docs')})" in index, page.name
+
+
+def test_every_picture_is_shown():
+    text = "".join(page.read_text() for page in PAGES)
+    for picture in (ROOT / "docs" / "images").iterdir():
+        assert f"images/{picture.name})" in text, picture.name
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_what_is_named_exists(page):
+    """Modules and what is in them (`tacit.model.links`), and files of the project (`tests/whole/replay.py`)."""
+    text = page.read_text()
+    for name in re.findall(r"`(tacit(?:\.\w+)+)`", text):
+        assert resolves(name), name
+    for path in re.findall(r"\b((?:src|tests|examples|docs)/[\w./-]*\w\.(?:py|md|png))\b", text):
+        assert (ROOT / path).exists(), path
+    for path in re.findall(r"`tacit/([\w/]+(?:\.py)?)`", text):
+        assert (ROOT / "src" / "tacit" / path).exists(), path
+
+
+def resolves(name):
+    module, rest = name, []
+    while module:
+        try:
+            found = importlib.import_module(module)
+        except ModuleNotFoundError:
+            module, _, last = module.rpartition(".")
+            rest.insert(0, last)
+            continue
+        for part in rest:
+            found = getattr(found, part, None)
+        return found is not None
+    return False
+
+
+def test_that_a_stale_name_is_noticed():
+    assert resolves("tacit.model.links.given")
+    assert not resolves("tacit.aggregators") and not resolves("tacit.model.links.missing")
 
 
 def test_the_demo_and_the_package_name_no_folder_outside():

@@ -1,2 +1,2 @@
-"""Compiled steps on arrays: what simulation and serving share. They import nothing of ours and draw no raw
-data from anywhere but their arguments. A kernel changes only `state` and arguments named `out`."""
+"""Compiled steps on arrays: what simulation and serving share. They import formulas of model/ and the types of data.py
+alone, and take data from their arguments alone. A kernel changes only `state` and arguments named `out`."""

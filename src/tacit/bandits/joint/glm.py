@@ -13,7 +13,7 @@ from tacit.bandits import irls
 from tacit.bandits.base import Index
 from tacit.bandits.joint.continual import ContinualBandit, steps_before
 from tacit.bandits.joint.glm_kernel import GLMState, glm_rounds
-from tacit.bandits.lock import shown
+from tacit.bandits.lock import requires_durable
 from tacit.data import Array, Released
 from tacit.kernels.block import Block
 from tacit.kernels.formulas import add_glm
@@ -163,7 +163,7 @@ class JointGLM(ContinualBandit):
 
     # what may be shown
 
-    @shown
+    @requires_durable
     def interval(self, arms: Arms, *, level: float = 0.9) -> list[tuple[float, float]]:
         """For each arm, an interval that holds its mean reward with at least that probability, from released sums only.
 
@@ -180,7 +180,7 @@ class JointGLM(ContinualBandit):
         ]
 
     @property
-    @shown
+    @requires_durable
     def theta(self) -> Array:
         """The estimate that choices are made by: a function of released sums."""
         out: Array = self._state.posterior.theta.copy()

@@ -29,7 +29,7 @@ from tacit.bandits.joint.glm_rare_kernel import (
 )
 from tacit.bandits.joint.glm_rare_rounds_kernel import rare_rounds
 from tacit.bandits.joint.glm_rare_theory import Theory, theory
-from tacit.bandits.lock import shown
+from tacit.bandits.lock import requires_durable
 from tacit.data import Array, Raw, Released
 from tacit.errors import NotSecure
 from tacit.kernels.block import Block
@@ -313,13 +313,13 @@ class JointGLMRare(ContinualBandit):
     # what may be shown
 
     @property
-    @shown
+    @requires_durable
     def recomputations(self) -> tuple[int, int]:
         """How often theta_o and theta_tau have been computed: public under strict timing."""
         return int(self._state.counts[CALLS_O]), int(self._state.counts[CALLS_TAU])
 
     @property
-    @shown
+    @requires_durable
     def theta(self) -> Array:
         """The estimate that choices are made by: theta_tau, a function of noisy gradient sums."""
         out: Array = self._state.design.theta_tau.copy()

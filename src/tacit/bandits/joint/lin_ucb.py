@@ -13,7 +13,7 @@ from tacit.bandits.base import Index, certain
 from tacit.bandits.joint import lin_ucb_published as published
 from tacit.bandits.joint.continual import ContinualBandit, steps_before
 from tacit.bandits.joint.lin_ucb_kernel import JointState, joint_rounds
-from tacit.bandits.lock import shown
+from tacit.bandits.lock import requires_durable
 from tacit.data import Array, Released
 from tacit.errors import NotSecure
 from tacit.kernels.block import Block
@@ -231,7 +231,7 @@ class JointLinUCB(ContinualBandit):
     # what may be shown
 
     @property
-    @shown
+    @requires_durable
     def statistics(self) -> Statistics:
         """The released sums."""
         steps = max(1, self._steps)

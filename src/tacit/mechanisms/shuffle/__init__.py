@@ -1,3 +1,2 @@
-"""The shuffled sum of bounded vectors: how much noise its users add (`calibration`, and as published in `paper`), the
-shuffler between users and server (`shuffler`), and what the server makes of its result (`analyzer`). The users' part is
-tacit.roles.shuffle."""
+"""The shuffled sum of bounded vectors: how much noise its users add (`calibration`, and as published in `paper`). The
+users' part is tacit.roles.shuffle, the shuffler's tacit.roles.shuffler, and the server's tacit.roles.analyzer."""

@@ -192,8 +192,7 @@ class JointGLMRare(ContinualBandit):
         return self._after(self.aggregator.leaves, self._rule.most_o, self._rule.most_tau)
 
     def _releases(self, steps: int) -> tuple[GaussianRelease, ...]:
-        counts = self._state.counts
-        return self._after(steps, int(counts[CALLS_O]), int(counts[CALLS_TAU]))
+        return self._after(steps, *self.recomputations)
 
     def _after(self, steps: int, calls_o: int, calls_tau: int) -> tuple[GaussianRelease, ...]:
         """What has happened to the data after so many steps and calls. A user is in the gradients of one kind or,

@@ -234,7 +234,7 @@ def test_calls_stop_at_the_cut_offs_and_the_budget_is_never_exceeded(monkeypatch
     bandit = build()
     monkeypatch.setattr(DesignContribution, "sensitivity", 1.5)
     with pytest.raises(BudgetExceeded):
-        ledger.check(bandit._releases(300, 4, 8), bandit.budget)
+        ledger.check(bandit._after(300, 4, 8), bandit.budget)
 
 
 def test_certificates():

@@ -16,7 +16,7 @@ from tacit.errors import BadReport, BatchTooSmall, LateReport, UnknownChoice, Wr
 from tacit.kernels.linalg import svec
 from tacit.roles.shuffle import Client
 from tacit.roles.shuffler import Shuffler
-from tests.test_fused import compare
+from tests.bandits.test_fused import compare
 
 BUDGET = Budget(1.0, 1e-2)
 

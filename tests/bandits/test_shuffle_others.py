@@ -12,7 +12,7 @@ from tacit.mechanisms.shuffle.amplification import amplified, largest_local, loc
 from tacit.mechanisms.shuffle.composed import Sum, calibrate_sums, composed_epsilon
 from tacit.privacy import gaussian
 from tacit.roles.shuffle import Client
-from tests.test_fused import compare
+from tests.bandits.test_fused import compare
 
 BUDGET = Budget(1.0, 1e-2)
 LOGISTIC = environments.ball(link="logistic", dim=3, arms=6, radius=2.0)

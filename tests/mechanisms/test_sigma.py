@@ -196,5 +196,5 @@ def test_every_class_that_draws_for_people_is_here():
     taking = {kind for kind in kinds if "source" in getattr(kind, "__dataclass_fields__", {}) and kind is not Server}
     for kind in sorted(taking - {draw.kind for draw in DRAWS.values()}, key=lambda kind: kind.__name__):
         assert issubclass(kind, Bandit)
-        with pytest.raises(NotSecure, match="simulated noise"):
-            kind(dim=2, horizon=10_000, budget=BUDGET)
+        with pytest.raises(NotSecure, match=r"source=Simulated\(seed\) .* for experiments"):
+            kind(dim=2, horizon=10_000, budget=BUDGET, source=Secure())

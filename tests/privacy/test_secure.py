@@ -188,7 +188,7 @@ def test_a_fork_does_not_wait_for_a_thread_of_its_parent():
     taken, done = threading.Event(), threading.Event()
 
     def hold():
-        with bandit._turn:
+        with bandit._lock:
             taken.set()
             done.wait(60)
 

@@ -32,10 +32,9 @@ from tacit import (
     regression,
 )
 from tacit.audit.mutants import ExactSums
-from tacit.bandits import ridge
 from tacit.bandits.joint import glm_kernel
 from tacit.errors import WrongBatch
-from tacit.kernels.rounds import BOUNDARY, CHOICES, next_boundary
+from tacit.kernels.rounds import BOUNDARY, CHOICES
 from tests.whole import replay
 
 BUDGET = Budget(1.0, 0.02)
@@ -231,11 +230,11 @@ class ExactLinear(JointLinUCB):
     """The exact sums of the step that closes go to the estimate, as in ExactSums."""
 
     def _advance(self):
-        if self._due:
-            exact = self._state.prefix.open.astype(float) * getattr(self.aggregator, "cell", 1.0)
-            self.aggregator.release(self._state.prefix, self.source)
-            ridge.update(exact, self.contribution.scale, self.regularizer.shift, self._state.estimate)
-            self._state.counts[BOUNDARY] = next_boundary(self._state.counts[CHOICES], *self._schedule)
+        self._exact = self._state.prefix.open.astype(float) * getattr(self.aggregator, "cell", 1.0)
+        super()._advance()
+
+    def _update(self, released):
+        super()._update(self._exact)
 
 
 @pytest.mark.parametrize("source", [Secure, lambda: Simulated(4)])

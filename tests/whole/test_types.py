@@ -12,13 +12,20 @@ SOURCE = ROOT / "src" / "tacit"
 FILES = sorted(SOURCE.rglob("*.py"))
 PLANTED = SOURCE / "audit" / "mutants.py"  # bugs that the audit must find
 
-LEAK_IN_A_BANDIT = (
-    "bandits/joint/glm.py",
+LEAK_IN_A_STEP = (
+    "bandits/joint/continual.py",
     "released = self.aggregator.release(self._state.prefix, self.source)",
     "exact = self._state.prefix.open.copy()\n"
     "            self.aggregator.release(self._state.prefix, self.source)\n"
     "            released = exact",
 )
+LEAK_IN_A_BANDIT = (
+    "bandits/joint/glm.py",
+    "irls.update(\n            released,",
+    "irls.update(\n            self._state.prefix.closed,",
+)
+LEAK_IN_ANOTHER = ("bandits/joint/lin_ucb.py", "ridge.update(released, ", "ridge.update(self._state.prefix.closed, ")
+LEAK_IN_A_MATRIX = ("bandits/joint/glm_rare.py", "redesign(released, ", "redesign(self._state.prefix.closed, ")
 LEAK_IN_A_KERNEL = ("bandits/joint/glm_kernel.py", "fit(prefix.released, ", "fit(prefix.open, ")
 LEAK_IN_A_DESCENT = (
     "bandits/joint/glm_rare_kernel.py",
@@ -26,7 +33,15 @@ LEAK_IN_A_DESCENT = (
     "released = total",
 )
 LEAK_IN_AN_ESTIMATE = ("regression/reweighting.py", "asked.release(k, total, count, source), ridge)", "total, ridge)")
-LEAKS = (LEAK_IN_A_BANDIT, LEAK_IN_A_KERNEL, LEAK_IN_A_DESCENT, LEAK_IN_AN_ESTIMATE)
+LEAKS = (
+    LEAK_IN_A_STEP,
+    LEAK_IN_A_BANDIT,
+    LEAK_IN_ANOTHER,
+    LEAK_IN_A_MATRIX,
+    LEAK_IN_A_KERNEL,
+    LEAK_IN_A_DESCENT,
+    LEAK_IN_AN_ESTIMATE,
+)
 
 
 def test_mypy_refuses_raw_sums_where_released_ones_are_meant(tmp_path):

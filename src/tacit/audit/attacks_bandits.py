@@ -92,7 +92,7 @@ def white_box(
     many times the canary's vector, faded, and noise.
     `noise`: how strong it is in each coordinate where that is not the same in all. `stepwise`: by choose and observe
     instead of the compiled loop, which any `source` of noise can do."""
-    bandit = make(_silent())
+    bandit = make(_any_noise())
     canary = worst_canary(bandit.aggregator)
     vectors = []
     for x, reward in pair:
@@ -152,7 +152,7 @@ def black_box(
 ) -> Attack:
     """The later users offer themselves tiny arms +v and -v, and tell each other which one they got. `stepwise`: as in
     `white_box`."""
-    bandit = make(_silent())
+    bandit = make(_any_noise())
     middle = sum(bandit.rewards) / 2
 
     def scores(world: int, runs: int, rng: Generator) -> Array:
@@ -183,5 +183,5 @@ def black_box(
     )
 
 
-def _silent() -> Source:
+def _any_noise() -> Source:
     return Simulated(0)

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from tacit.bandits import JointGLM, JointLinUCB, irls
+from tacit.bandits import JointGLM, JointLinUCB
 from tacit.bandits.ridge import Regularizer
 from tacit.data import Array, Released
 from tacit.kernels.continual import PrefixState, trailing_zeros
 from tacit.kernels.linalg import svec
-from tacit.kernels.rounds import BOUNDARY, CHOICES, next_boundary
+from tacit.kernels.rounds import BOUNDARY, CHOICES
 from tacit.mechanisms.toeplitz import Toeplitz
 from tacit.mechanisms.tree import Tree
 from tacit.model.linear import LinearContribution
@@ -120,21 +120,11 @@ class ExactSums(JointGLM):
     """Releases as it should, but hands the exact sums of the step that closes to the estimate."""
 
     def _advance(self) -> None:
-        if not self._due:
-            return
-        state, cell = self._state, getattr(self.aggregator, "cell", 1.0)
-        exact = cell * state.prefix.open.astype(np.float64)
-        self.aggregator.release(state.prefix, self.source)
-        irls.update(
-            Released(exact),  # the lie
-            scale=self.contribution.scale,
-            unit=self._unit,
-            std=self.aggregator.sigma * self._gains[self._steps],
-            radius=self.radius,
-            tuning=np.array(self.tuning),
-            posterior=state.posterior,
-        )
-        state.counts[BOUNDARY] = next_boundary(state.counts[CHOICES], *self._schedule)
+        self._exact = getattr(self.aggregator, "cell", 1.0) * self._state.prefix.open.astype(np.float64)
+        super()._advance()
+
+    def _update(self, released: Released) -> None:
+        super()._update(Released(self._exact))  # the lie
 
 
 class UnclippedContribution(LinearContribution):

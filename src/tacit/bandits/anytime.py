@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from tacit import checks
 from tacit.bandits.base import Bandit, Choice, Choices, Index
-from tacit.bandits.lock import Turn
+from tacit.bandits.lock import Lock
 from tacit.data import Array
 from tacit.errors import UnknownChoice
 from tacit.kernels.block import Block
@@ -28,7 +28,7 @@ class Anytime:
 
     def __init__(self, make: Callable[[int], Bandit], *, first: int = 1024) -> None:
         checks.positive_int(first=first)
-        self._turn = Turn()
+        self._lock = Lock()
         if not callable(make):
             raise ValueError(f"Expected a function of a horizon that makes a bandit, got {type(make).__name__}.")
         self._make = make
@@ -52,20 +52,20 @@ class Anytime:
         return self._bandit.warm_up()
 
     def choose(self, arms: Arms, *, available: npt.ArrayLike | None = None) -> Choice:
-        with self._turn:
+        with self._lock:
             self._bandit._request(arms, available)  # a request that is refused replaces no bandit
             self._renew(1)
             choice = self._bandit.choose(arms, available=available)
             return Choice(choice.index, choice.name, choice.id + self._before, choice._propensity)
 
     def choose_many(self, arms: npt.ArrayLike) -> Choices:
-        with self._turn:
+        with self._lock:
             self._renew(len(arm_sets.rows(arms, self._bandit.dim)[0]))
             choices = self._bandit.choose_many(arms)
             return Choices(choices.index, choices.id + self._before * (choices.id > 0), choices.refused)
 
     def observe(self, choice: Choice | int, reward: float) -> None:
-        with self._turn:
+        with self._lock:
             ticket = self._translated(choice.id if isinstance(choice, Choice) else choice)
             if isinstance(ticket, int) and -self._before < ticket <= 0:
                 raise UnknownChoice("Expected a choice of the bandit at work, got one of an earlier bandit.")
@@ -75,7 +75,7 @@ class Anytime:
         self, choices: Choices | Sequence[int] | Index, rewards: Sequence[float] | Array
     ) -> Mapping[int, str]:
         ids: Any = choices.id if isinstance(choices, Choices) else choices
-        with self._turn:
+        with self._lock:
             return self._bandit.observe_many(
                 list(map(self._translated, ids)) if hasattr(ids, "__len__") else ids, rewards
             )
@@ -90,7 +90,7 @@ class Anytime:
         """A block of simulated rounds, cut where a bandit is replaced."""
         start, size = 0, len(block.noise)
         while start < size:
-            with self._turn:
+            with self._lock:
                 self._renew(1)
                 end = min(size, start + self._horizon - self._bandit.choices)
                 named = block._asdict().items()

@@ -18,12 +18,12 @@ import numpy.typing as npt
 
 from tacit import checks
 from tacit.bandits import storage
-from tacit.bandits.lock import Turn, in_turn
+from tacit.bandits.lock import Lock, locked
 from tacit.bandits.persons import Person, Persons
 from tacit.data import Array, Integers
 from tacit.errors import BadState, HorizonReached, PersonLimit, UnknownChoice
 from tacit.kernels.block import Block
-from tacit.kernels.rounds import CHOICES
+from tacit.kernels.rounds import CHOICES, outcome
 from tacit.model import arms as arm_sets
 from tacit.model.arms import Arms
 from tacit.privacy.certificate import Certificate
@@ -100,7 +100,7 @@ class Bandit(ABC):
         self._persons = Persons(getattr(self, "max_rounds_per_person", None))
         self._state = self.init()
         self._process = os.getpid()
-        self._turn = Turn()
+        self._lock = Lock()
         self._file = storage.File()
         if self.durable is not None:
             self.durable = str(Path(self.durable).absolute())  # wherever the process goes
@@ -129,9 +129,14 @@ class Bandit(ABC):
     def _learn(self, x: Array, reward: float) -> None:
         """Add one user's datum, checked, to the open step."""
 
-    @abstractmethod
     def _play(self, block: Block) -> None:
-        """The rounds of `block` in one compiled loop."""
+        """The simulated rounds of `block`. A bandit may do the same in one compiled loop, which is only faster. A round
+        whose reward is not known (replayed logs) is not used."""
+        for t in range(len(block.noise)):
+            self._step()
+            index = int(self._pick(block.arms[t : t + 1])[0])
+            if outcome(block, t, index):
+                self.observe(self._ticket(block.arms[t, index]), float(block.reward[t]))
 
     @property
     @abstractmethod
@@ -147,7 +152,7 @@ class Bandit(ABC):
 
     # the face
 
-    @in_turn
+    @locked
     def choose(self, arms: Arms, *, available: npt.ArrayLike | None = None, person: Person | None = None) -> Choice:
         """The arm for one user. `arms`: (K, d) numbers, or a mapping name -> features; `available`: K booleans;
         `person`: who it is, where max_rounds_per_person is set (kept as a keyed hash): an id that the caller has
@@ -166,7 +171,7 @@ class Bandit(ABC):
         propensity = self._propensity(offered, picked)
         return Choice(chosen, names[chosen] if names else None, self._ticket(features[chosen]), propensity)
 
-    @in_turn
+    @locked
     def choose_many(self, arms: npt.ArrayLike, *, persons: Sequence[Person | None] | None = None) -> Choices:
         """The arms for n users at one state, from (n, K, d) numbers or n times (K, d) where K may differ: a
         micro-batch, one step of the release. A bad row is refused alone, for what is in it; it counts as a choice all
@@ -195,7 +200,7 @@ class Bandit(ABC):
                 self._state.counts[CHOICES] += 1
         return Choices(index, ids, {i: problem for i, problem in enumerate(problems) if problem})
 
-    @in_turn
+    @locked
     def observe(self, choice: Choice | int, reward: float) -> None:
         """Report a reward, by the choice or its id: late, out of order, or never."""
         problem = self._problem(reward)
@@ -207,7 +212,7 @@ class Bandit(ABC):
         self._learn(self._tickets.features[slot], float(reward))
         self._tickets.features[slot] = 0.0  # what has been used is not kept
 
-    @in_turn
+    @locked
     def observe_many(
         self, choices: Choices | Sequence[int] | Index, rewards: Sequence[float] | Array
     ) -> Mapping[int, str]:
@@ -225,7 +230,7 @@ class Bandit(ABC):
                 refused[row] = str(error)
         return refused
 
-    @in_turn
+    @locked
     def play(self, block: Block) -> None:
         """Choose and observe for a whole block of simulated rounds: the same kernels, in one loop."""
         if block.arms.shape[2] != self.dim:
@@ -239,7 +244,7 @@ class Bandit(ABC):
         """Choices made so far."""
         return int(self._state.counts[CHOICES])
 
-    @in_turn
+    @locked
     def save(self, path: str | Path) -> None:
         """Write settings, state, tickets and noise to a file that only its owner may read: it holds raw data. Where
         noise is secure this is the bandit's last state from now on: files that it was saved to before do not load any

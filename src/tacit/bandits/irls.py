@@ -1,27 +1,15 @@
 """One-pass iteratively reweighted least squares from released sums."""
 
 import math
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.random import Generator
 
 from tacit.data import Array, Released
-from tacit.kernels.glm import Posterior, fit, thompson_rows
+from tacit.kernels.glm import Posterior, Tuning, fit, thompson_rows
 
 T = TypeVar("T", bound=tuple[Any, ...])
-
-
-class Tuning(NamedTuple):
-    """Chosen by regret on tuning seeds; none of them touches privacy.
-
-    variance: of a reward's noise per unit of curvature; ridge: times (variance / t^2 + noise / t), t the prior's std;
-    explore, share: how much, and in directions with less than which share of the mean curvature, to explore."""
-
-    variance: float = 2.0
-    ridge: float = 1.5
-    explore: float = 0.45
-    share: float = 0.7
 
 
 def as_tuning(kind: type[T], given: Any) -> T:
@@ -39,7 +27,7 @@ def prior(dim: int, radius: float) -> Posterior:
 
 
 def update(
-    released: Released, *, scale: float, unit: float, std: float, radius: float, tuning: Array, posterior: Posterior
+    released: Released, *, scale: float, unit: float, std: float, radius: float, tuning: Tuning, posterior: Posterior
 ) -> None:
     """posterior <- the estimate from released = (scale svec(curvature), moment / unit), noise of std `std`."""
     fit(released, scale, unit, std, radius, tuning, posterior)
@@ -57,8 +45,11 @@ def choose_many(
 ) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     """For each row of (n, K, d): argmax of <x, theta + draw>, a fresh Thompson draw in the directions that have been
     sampled too little, or a uniformly random arm."""
+    if random:
+        return np.asarray(rng.random(len(arms)) * arms.shape[1]).astype(np.int64)
     out = np.empty(len(arms), np.int64)
-    thompson_rows(rng, arms, posterior, random, out)
+    draws = rng.standard_normal((len(arms), np.count_nonzero(posterior.spread)))  # in the order of fused loops
+    thompson_rows(arms, posterior.theta, posterior.axes, posterior.spread, draws, out)
     return out
 
 

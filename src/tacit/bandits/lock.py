@@ -11,48 +11,49 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class Turn(Renewed):
-    """A lock that its holder may take again. A forked child has its own: nobody there would let go of the parent's."""
+class Lock(Renewed):
+    """A lock that its holder may take again. A forked child gets a new one, because there nobody would release the
+    parent's."""
 
     def _renew(self) -> None:
-        self._lock = threading.RLock()
+        self._held = threading.RLock()
 
     def __enter__(self) -> None:
         self._here()
-        self._lock.acquire()
+        self._held.acquire()
 
     def __exit__(self, *_: object) -> None:
-        self._lock.release()
+        self._held.release()
 
 
-class Takes(Protocol):
-    """What has a turn, and may refuse to show what it has released."""
+class Lockable(Protocol):
+    """What has a lock, and can refuse to show a release that is not on disk yet."""
 
-    _turn: Turn
+    _lock: Lock
 
     def _may_show(self) -> None: ...
 
 
-T = TypeVar("T", bound=Takes)
+T = TypeVar("T", bound=Lockable)
 
 
-def in_turn(method: Callable[Concatenate[T, P], R]) -> Callable[Concatenate[T, P], R]:
-    """A method that waits for its turn."""
+def locked(method: Callable[Concatenate[T, P], R]) -> Callable[Concatenate[T, P], R]:
+    """A method that runs under the lock."""
 
     @functools.wraps(method)
     def call(self: T, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        with self._turn:
+        with self._lock:
             return method(self, *args, **kwargs)
 
     return call
 
 
-def shown(method: Callable[Concatenate[T, P], R]) -> Callable[Concatenate[T, P], R]:
-    """A method that shows released state."""
+def requires_durable(method: Callable[Concatenate[T, P], R]) -> Callable[Concatenate[T, P], R]:
+    """A method that shows released state: it runs under the lock, and only once the release is durable."""
 
     @functools.wraps(method)
     def call(self: T, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        with self._turn:
+        with self._lock:
             self._may_show()
             return method(self, *args, **kwargs)
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from tacit.data import Array, Released
 from tacit.kernels import linear
-from tacit.kernels.linear import Estimate
+from tacit.kernels.linear import Estimate, Width
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,24 +32,20 @@ class Regularizer:
 @dataclass(frozen=True, kw_only=True)
 class Confidence:
     """|<x, theta* - theta>| <= width |x|_{V^-1} + drift |V^-1 x| for all rounds and arms, with probability
-    1 - failure.
+    1 - failure."""
 
-    `numbers` = (sub, 2 ln(2 / failure), d ln floor, offset) give width by the kernel `radius`."""
-
-    numbers: Array
+    width: Width
     drift: float
 
     def scaled(self, factor: float) -> "Confidence":
-        sub, log_term, log_floor, offset = self.numbers
-        return Confidence(
-            numbers=np.array([factor * sub, log_term, log_floor, factor * offset]), drift=factor * self.drift
-        )
+        noise, offset = factor * self.width.noise, factor * self.width.offset
+        return Confidence(width=self.width._replace(noise=noise, offset=offset), drift=factor * self.drift)
 
 
 def by_norms(regularizer: Regularizer, *, dim: int, radius: float, subgaussian: float, failure: float) -> Confidence:
     """The width of Proposition 4: |H theta* - h|_{V^-1} <= radius sqrt(ceiling) + perturbation."""
     offset = radius * math.sqrt(regularizer.ceiling) + regularizer.perturbation
-    return Confidence(numbers=_numbers(regularizer, dim, subgaussian, failure, offset), drift=0.0)
+    return Confidence(width=_width(regularizer, dim, subgaussian, failure, offset), drift=0.0)
 
 
 def by_direction(
@@ -59,11 +55,11 @@ def by_direction(
     H theta* - h = (noise of the gram) theta* - (noise of the moment) + shift theta*. It holds whatever the
     dependence of V on the noise."""
     drift = regularizer.drift + abs(regularizer.shift) * radius
-    return Confidence(numbers=_numbers(regularizer, dim, subgaussian, failure, 0.0), drift=drift)
+    return Confidence(width=_width(regularizer, dim, subgaussian, failure, 0.0), drift=drift)
 
 
-def _numbers(regularizer: Regularizer, dim: int, subgaussian: float, failure: float, offset: float) -> Array:
-    return np.array([subgaussian, 2 * math.log(2 / failure), dim * math.log(regularizer.floor), offset])
+def _width(regularizer: Regularizer, dim: int, subgaussian: float, failure: float, offset: float) -> Width:
+    return Width(float(subgaussian), 2 * math.log(2 / failure), dim * math.log(regularizer.floor), offset)
 
 
 def empty(dim: int, shift: float) -> Estimate:
@@ -80,6 +76,6 @@ def choose_many(arms: Array, estimate: Estimate, confidence: Confidence) -> np.n
     """For each row of (n, K, d) the largest upper confidence bound: argmax of <theta, x> + width |x|_{V^-1} + drift
     |V^-1 x|; the first one of equals."""
     out = np.empty(len(arms), np.int64)
-    width = linear.radius(confidence.numbers, estimate.logdet[0])
+    width = linear.radius(confidence.width, estimate.logdet[0])
     linear.optimistic_rows(arms, estimate, width, confidence.drift, out)
     return out

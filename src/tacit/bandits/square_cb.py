@@ -11,7 +11,7 @@ from numpy.random import Generator, default_rng
 from tacit import checks
 from tacit.bandits import epochs
 from tacit.bandits.base import Bandit, Index
-from tacit.bandits.lock import shown
+from tacit.bandits.lock import requires_durable
 from tacit.data import Array, Raw, Released
 from tacit.kernels.rounds import BOUNDARY, CHOICES
 from tacit.kernels.squarecb import SquareState, gap_rows, gap_weights
@@ -112,7 +112,7 @@ class SquareCB(Bandit):
         return int(self._state.counts[EPOCH])
 
     @property
-    @shown
+    @requires_durable
     def theta(self) -> Array:
         """The estimate that arms are chosen by."""
         return np.asarray(self._state.played * self._unit)

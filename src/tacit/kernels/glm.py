@@ -22,9 +22,21 @@ class Posterior(NamedTuple):
     inverse: Array  # (d, d): axes diag(1 / precision) axes'
 
 
+class Tuning(NamedTuple):
+    """Chosen by regret on tuning seeds; none of them touches privacy.
+
+    variance: of a reward's noise per unit of curvature; ridge: times (variance / t^2 + noise / t), t the prior's std;
+    explore, share: how much, and in directions with less than which share of the mean curvature, to explore."""
+
+    variance: float = 2.0
+    ridge: float = 1.5
+    explore: float = 0.45
+    share: float = 0.7
+
+
 @kernel
 def fit(
-    released: Released, scale: float, unit: float, std: float, radius: float, tuning: Array, posterior: Posterior
+    released: Released, scale: float, unit: float, std: float, radius: float, tuning: Tuning, posterior: Posterior
 ) -> None:
     """posterior <- the estimate from released = (scale svec(A), b) whose coordinates have noise of std `std`.
 
@@ -33,12 +45,12 @@ def fit(
         precision_k = lambda^2 / (c lambda + e^2) + 1 / t^2
         centre_k    = lambda / (c lambda + e^2) b_k / precision_k
         h_k         = max(0, 1 - lambda / (share mean lambda)): how much it was sampled too little
-        theta_k     = b_k / (lambda + shrink (c / t^2 + e / t)), moved to centre_k by h_k^2 (where little was sampled,
+        theta_k     = b_k / (lambda + ridge (c / t^2 + e / t)), moved to centre_k by h_k^2 (where little was sampled,
                       b_k is mostly noise that stays for long), then projected on |theta| <= radius
         spread_k    = explore h_k / sqrt(precision_k)
-    tuning = (c, shrink, explore, share)."""
+    where c (variance), ridge, explore and share are in `tuning`."""
     d = posterior.theta.size
-    c, shrink, explore, share = tuning[0], tuning[1], tuning[2], tuning[3]
+    c, ridge, explore, share = tuning
     packed = d * (d + 1) // 2
     curvature = np.empty((d, d))
     smat(released[:packed], curvature)
@@ -58,18 +70,18 @@ def fit(
         lacking = max(0.0, 1.0 - value / (share * mean)) if mean > 0.0 else 1.0
         posterior.spread[k] = explore * lacking / math.sqrt(posterior.precision[k])
         posterior.centre[k] = informed * moment[k] / posterior.precision[k]
-        direct = moment[k] / (value + shrink * (c / (prior * prior) + noise / prior))
+        direct = moment[k] / (value + ridge * (c / (prior * prior) + noise / prior))
         posterior.theta[k] = direct + lacking * lacking * (posterior.centre[k] - direct)
         total += posterior.theta[k] ** 2
     inside = min(1.0, radius / math.sqrt(total)) if total > 0.0 else 1.0
     copy(axes, posterior.axes)
     copy(np.dot(axes, posterior.theta * inside), posterior.theta)
     copy(np.dot(axes, posterior.centre), posterior.centre)
-    turn_back(posterior)
+    update_inverse(posterior)
 
 
 @kernel
-def turn_back(posterior: Posterior) -> None:
+def update_inverse(posterior: Posterior) -> None:
     """inverse <- axes diag(1 / precision) axes'."""
     axes = posterior.axes
     d = posterior.precision.size
@@ -93,10 +105,16 @@ def thompson(rng: Generator, arms: Array, posterior: Posterior, target: Array) -
             draw = posterior.spread[k] * rng.standard_normal()
             for i in range(d):
                 target[i] += draw * posterior.axes[i, k]
+    return best_arm(arms, target)
+
+
+@inlined
+def best_arm(arms: Array, target: Array) -> int:
+    """argmax over arms of <x, target>; the first one of equals."""
     best, index = -np.inf, 0
     for a in range(arms.shape[0]):
         value = 0.0
-        for i in range(d):
+        for i in range(target.size):
             value += arms[a, i] * target[i]
         if value > best:
             best, index = value, a
@@ -104,11 +122,17 @@ def thompson(rng: Generator, arms: Array, posterior: Posterior, target: Array) -
 
 
 @kernel
-def thompson_rows(rng: Generator, arms: Array, posterior: Posterior, random: bool, out: Integers) -> None:
-    """out[i] = a choice for user i: uniform if `random`, else a fresh Thompson draw."""
-    target = np.empty(posterior.theta.size)
+def thompson_rows(arms: Array, theta: Array, axes: Array, spread: Array, draws: Array, out: Integers) -> None:
+    """out[i] = the choice of `thompson` for user i with the normal numbers draws[i], one for each positive spread."""
+    target = np.empty(theta.size)
     for i in range(arms.shape[0]):
-        if random:
-            out[i] = int(rng.random() * arms.shape[1])
-        else:
-            out[i] = thompson(rng, arms[i], posterior, target)
+        n = 0
+        for j in range(theta.size):
+            target[j] = theta[j]
+        for k in range(theta.size):
+            if spread[k] > 0.0:
+                draw = spread[k] * draws[i, n]
+                n += 1
+                for j in range(theta.size):
+                    target[j] += draw * axes[j, k]
+        out[i] = best_arm(arms[i], target)

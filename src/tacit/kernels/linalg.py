@@ -6,6 +6,7 @@ vector is the Frobenius norm of the matrix: that is the norm Gaussian noise is c
 
 import numpy as np
 
+from tacit.data import Array
 from tacit.kernels.compile import kernel
 
 ROOT2 = float(np.sqrt(2.0))
@@ -110,7 +111,7 @@ def grow(x, weight, inverse):
 
 
 @kernel
-def square_norm(x, matrix):
+def square_norm(x: Array, matrix: Array) -> float:
     """x' matrix x."""
     s = 0.0
     for i in range(x.size):

@@ -98,7 +98,17 @@ def optimistic_rows(arms: Array, estimate: Estimate, width: float, drift: float,
         out[i] = optimistic(arms[i], estimate, width, drift)
 
 
+class Width(NamedTuple):
+    """Of the confidence set around a ridge estimate: noise sqrt(log_failure + max(0, log det V - log_floor)) + offset,
+    for rewards that are `noise`-subgaussian."""
+
+    noise: float
+    log_failure: float  # 2 ln(1 / failure), or 2 ln(2 / failure) where privacy noise has its half
+    log_floor: float  # d ln(smallest eigenvalue of V)
+    offset: float
+
+
 @kernel
-def radius(width: Array, logdet: float) -> float:
-    """width = (sub, log_term, log_floor, offset): sub sqrt(log_term + max(0, logdet - log_floor)) + offset."""
-    return float(width[0] * np.sqrt(width[1] + max(0.0, logdet - width[2])) + width[3])
+def radius(width: Width, logdet: float) -> float:
+    """The width at a matrix V with that log determinant."""
+    return float(width.noise * np.sqrt(width.log_failure + max(0.0, logdet - width.log_floor)) + width.offset)

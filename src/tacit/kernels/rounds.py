@@ -1,5 +1,7 @@
 """What compiled loops over whole blocks of rounds share: the schedule, and what playing an arm gave."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from tacit.kernels.block import Block
@@ -7,6 +9,23 @@ from tacit.kernels.compile import inlined, kernel
 from tacit.kernels.rewards import reward
 
 CHOICES, BOUNDARY = 0, 1
+
+
+class Schedule(NamedTuple):
+    """When steps close: see `next_boundary`. Whole numbers are floats here, so that kernels are compiled once."""
+
+    first: float  # choices in the shortest step
+    growth: float  # of the choice count within a long step, as a factor
+
+
+EVERY_CHOICE = Schedule(1.0, 1.0)  # each choice is a step
+
+
+class Range(NamedTuple):
+    """Of rewards."""
+
+    low: float
+    high: float
 
 
 @kernel

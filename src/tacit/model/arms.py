@@ -30,10 +30,17 @@ def check(arms: Arms, dim: int) -> ArmSet:
     features = as_array(arms)
     if features.ndim != 2 or features.shape[1] != dim:
         raise ValueError(f"Expected arms of shape (K, {dim}), got {features.shape}.")
-    problem = problems(features[None])[0]
-    if problem:
-        raise ValueError(problem)
-    return ArmSet(shortened(features), names)
+    if not fits(features):
+        problem = problems(features[None])[0]
+        if problem:
+            raise ValueError(problem)
+        features = shortened(features)
+    return ArmSet(features, names)
+
+
+def fits(features: Array) -> bool:
+    """Whether (K, d) arms need no further look: finite, and none longer than 1 by more than LEFT."""
+    return len(features) > 0 and bool(np.einsum("kd,kd->k", features, features).max() <= (1 + LEFT) ** 2)
 
 
 def as_array(arms: Any) -> Array:

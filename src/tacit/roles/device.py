@@ -23,7 +23,7 @@ NUMBERS = int | float | np.bool_ | np.integer | np.floating
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Picked:
+class DeviceChoice:
     """The arm for this device's user: its index, and its name if the arms had names. Holds raw data: it stays on the
     device, where it may be pickled with its client until the reward comes."""
 
@@ -60,7 +60,7 @@ class Device(ABC):
     def chance(self, features: Array, index: int) -> float:
         """The probability with which `pick` returns `index` among (K, d) arms."""
 
-    def choose(self, arms: Arms, *, available: npt.ArrayLike | None = None) -> Picked:
+    def choose(self, arms: Arms, *, available: npt.ArrayLike | None = None) -> DeviceChoice:
         """The arm for this user. `arms`: (K, d) numbers of norm at most 1, or a mapping name -> features."""
         features, names = arm_sets.check(arms, self.dim)
         index = arm_sets.check_mask(available, len(features))
@@ -69,16 +69,16 @@ class Device(ABC):
             picked = self.pick(offered)
         chosen = picked if index is None else int(index[picked])
         propensity = functools.partial(self.chance, offered, picked)
-        return Picked(chosen, names[chosen] if names else None, features[chosen].copy(), propensity)
+        return DeviceChoice(chosen, names[chosen] if names else None, features[chosen].copy(), propensity)
 
-    def randomize(self, choice: Picked, reward: float | None) -> bytes:
+    def randomize(self, choice: DeviceChoice, reward: float | None) -> bytes:
         """The report for the server: the same bytes however often it is asked for.
 
         Every number and None give a report, of the same length and by the same work. A number outside the range is
         clipped to it, since an error here would tell the server that it was outside. NaN counts as None: no reward
         came. What is no number at all is an error of the program, whatever the billboard and the datum say, and
         raises."""
-        if not isinstance(choice, Picked):
+        if not isinstance(choice, DeviceChoice):
             raise ValueError(f"Expected what choose returned, got {type(choice).__name__}.")
         if choice._x.shape != (self.dim,):
             raise ValueError(f"Expected a choice among arms of {self.dim} features, got one among others.")

@@ -4,40 +4,43 @@ import functools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.random import Generator, default_rng
 
 from tacit import checks, special
 from tacit.bandits import irls
-from tacit.bandits.base import Bandit, Index
+from tacit.bandits.base import Index
+from tacit.bandits.joint.continual import ContinualBandit, steps_before
 from tacit.bandits.joint.glm_kernel import GLMState, glm_rounds
-from tacit.bandits.lock import shown
-from tacit.data import Array
+from tacit.bandits.lock import requires_durable
+from tacit.data import Array, Released
 from tacit.kernels.block import Block
 from tacit.kernels.formulas import add_glm
-from tacit.kernels.glm import Posterior
-from tacit.kernels.rounds import BOUNDARY, CHOICES, next_boundary
+from tacit.kernels.glm import Posterior, Tuning
+from tacit.kernels.rounds import Range, Schedule
 from tacit.mechanisms.continual import Continual
 from tacit.mechanisms.discounted import Discounted
-from tacit.mechanisms.grid import on_grid
 from tacit.model import arms as arm_sets
 from tacit.model import links
 from tacit.model.arms import Arms
 from tacit.model.glm import GLMContribution, balanced_curvature
 from tacit.model.links import Link
-from tacit.privacy import gaussian, ledger, settings
-from tacit.privacy.budget import Budget
-from tacit.privacy.certificate import Certificate, certify
+from tacit.privacy import ledger
 from tacit.privacy.ledger import GaussianRelease
-from tacit.privacy.noise import Secure, generator_of
+from tacit.privacy.noise import generator_of
 
 FARTHEST = 10**12  # choices that the schedule is planned for where there is no horizon
 
+# Chosen by regret on tuning seeds (docs/joint-glm.md); none of them touches privacy.
+GROWTH = 1.03  # of steps
+DISCOUNT = 0.995  # of earlier steps, at each step
+SHORTEST, PER_SIGMA = 8, 2  # the smallest step: so many users, and so many more for each unit of the noise's std
+WIDENING = 2.2  # of intervals: they cover at least 92 % at level .9 in six environments, T = 5000 and 50000
+
 
 @dataclass(kw_only=True, eq=False)
-class JointGLM(Bandit):
+class JointGLM(ContinualBandit):
     """Rewards with mean mu(<x, theta*>): each user's datum is used once, linearised at the public estimate, summed
     within steps that grow geometrically, and released with noise that does not grow; exploration is a Thompson draw in
     directions that were sampled too little.
@@ -59,30 +62,21 @@ class JointGLM(Bandit):
     rewards: their range; the mean is low + (high - low) mu(z), and z for identity.
     """
 
-    budget: Budget
     link: str | Link = "logistic"
-    radius: float = 1.0
     rewards: tuple[float, float] = (0.0, 1.0)
     first: int | None = None
-    growth: float = 1.03
-    discount: float = 0.995
-    tuning: irls.Tuning = field(default_factory=irls.Tuning)
-    max_rounds_per_person: int | None = None
-    source: Any = field(default_factory=Secure)
+    growth: float = GROWTH
+    discount: float = DISCOUNT
+    tuning: Tuning = field(default_factory=Tuning)
     policy: Generator | None = field(default=None, repr=False)
     _state: GLMState = field(init=False, repr=False)
+    _frozen: tuple[int, Posterior] | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        settings.check(self)
-        checks.positive_int(dim=self.dim)
-        self.dim = int(self.dim)
+        self._check()
         if self.first is not None:
             checks.positive_int(first=self.first)
-        if self.horizon is not None:
-            checks.positive_int(horizon=self.horizon)
-        if self.max_rounds_per_person is not None:
-            checks.positive_int(max_rounds_per_person=self.max_rounds_per_person)
-        self.tuning = irls.as_tuning(irls.Tuning, self.tuning)
+        self.tuning = irls.as_tuning(Tuning, self.tuning)
         if not 1 < self.growth < math.inf:
             raise ValueError(f"Expected growth above 1, got {self.growth!r}.")
         self._link = links.named(self.link)
@@ -90,32 +84,23 @@ class JointGLM(Bandit):
             raise ValueError(f"Expected a link known for |z| <= {self.radius:g}, got one for {self._link.reach:g}.")
         low, high = self.rewards
         self._unit = 1.0 if self._link.bounded else max(abs(low), abs(high))
-        self.contribution = GLMContribution(
-            dim=self.dim,
-            link=self._link,
-            scale=balanced_curvature(self._link, self.radius / self._unit),
-            low=low,
-            high=high,
-        )
+        scale = balanced_curvature(self._link, self.radius / self._unit)
+        self.contribution = GLMContribution(dim=self.dim, link=self._link, scale=scale, low=low, high=high)
         if self.first is None:
-            self.first = 8 + math.floor(2 * self._mechanism(8).sigma)
-        self._schedule = np.array([self.first, self.growth])
+            self.first = SHORTEST + math.floor(PER_SIGMA * self._mechanism(SHORTEST).sigma)
+        self._schedule = Schedule(float(self.first), float(self.growth))
         self.aggregator = self._mechanism(self.first)
         self._gains = self.aggregator.gain(np.arange(self.aggregator.leaves + 1.0))
-        self.epsilon = ledger.check(self._releases(self.aggregator.leaves), self.budget)
+        self.epsilon = ledger.check(self._planned(), self.budget)
         self._policy_given = self.policy is not None
         self.policy = self.policy or default_rng()
         super().__post_init__()
 
     def _mechanism(self, first: int) -> Continual:
         """The mechanism for steps of at least `first` choices, with the noise that the budget asks for."""
-        leaves = 1 + _steps_before(self.horizon or FARTHEST, np.array([first, self.growth]))
-        options: dict[str, Any] = {"leaves": leaves, "size": self.contribution.size, "discount": self.discount}
-        silent = Discounted(**options, sigma=0.0)
-        mu = gaussian.mu(self.budget) / (self.max_rounds_per_person or 1)
-        if self.source.private and mu < math.inf:
-            return on_grid(silent, sensitivity=self.contribution.sensitivity, mu=mu)
-        return Discounted(**options, sigma=self.contribution.sensitivity * silent.column_norm / mu)
+        leaves = 1 + steps_before(self.horizon or FARTHEST, Schedule(float(first), float(self.growth)))
+        noiseless = Discounted(leaves=leaves, size=self.contribution.size, discount=self.discount, sigma=0.0)
+        return self._with_noise(noiseless, self.contribution.sensitivity, self._mu)
 
     def _releases(self, steps: int) -> tuple[GaussianRelease, ...]:
         statistic = f"discounted sums of weighted x x' and x, {self.contribution.size} numbers, each user once"
@@ -128,36 +113,27 @@ class JointGLM(Bandit):
     # the algorithm
 
     def init(self) -> GLMState:
-        counts = np.zeros(2, np.int64)
-        counts[BOUNDARY] = next_boundary(0, *self._schedule)
-        return GLMState(counts, self.aggregator.init(self.source), irls.prior(self.dim, self.radius))
+        return GLMState(self._opened(2), self.aggregator.init(self.source), irls.prior(self.dim, self.radius))
 
-    @property
-    def _due(self) -> bool:
-        return bool(self._state.counts[CHOICES] >= self._state.counts[BOUNDARY])
-
-    def _advance(self) -> None:
-        counts = self._state.counts
-        if self._due:
-            released = self.aggregator.release(self._state.prefix, self.source)
-            irls.update(
-                released,
-                scale=self.contribution.scale,
-                unit=self._unit,
-                std=self.aggregator.sigma * self._gains[self._steps],
-                radius=self.radius,
-                tuning=np.array(self.tuning),
-                posterior=self._state.posterior,
-            )
-            counts[BOUNDARY] = next_boundary(counts[CHOICES], *self._schedule)
+    def _update(self, released: Released) -> None:
+        irls.update(
+            released,
+            scale=self.contribution.scale,
+            unit=self._unit,
+            std=self.aggregator.sigma * self._gains[self._steps],
+            radius=self.radius,
+            tuning=self.tuning,
+            posterior=self._state.posterior,
+        )
 
     def _pick(self, features: Array) -> Index:
         assert self.policy is not None
         return irls.choose_many(self.policy, features, self._state.posterior, random=self._steps == 0)
 
     def _propensity(self, features: Array, index: int) -> Callable[[], float]:
-        posterior = Posterior(*(part.copy() for part in self._state.posterior))
-        return functools.partial(irls.propensity, features, posterior, index, random=self._steps == 0)
+        if self._frozen is None or self._frozen[0] != self._steps:  # once a release, not once a choice
+            self._frozen = self._steps, Posterior(*(part.copy() for part in self._state.posterior))
+        return functools.partial(irls.propensity, features, self._frozen[1], index, random=self._steps == 0)
 
     def _learn(self, x: Array, reward: float) -> None:
         c, at = self.contribution, self._state.posterior
@@ -174,42 +150,28 @@ class JointGLM(Bandit):
             self.aggregator.law,
             self._gains,
             self._schedule,
-            np.array(self.rewards),
+            Range(*map(float, self.rewards)),
             self._link.code,
             self.contribution.scale,
             self._unit,
             self.radius,
-            np.array(self.tuning),
+            self.tuning,
         )
 
-    @property
-    def _steps(self) -> int:
-        return int(self._state.prefix.noise.step[0])
-
-    @property
-    def _capacity(self) -> int | None:
-        return self.aggregator.capacity
-
     def _plan_numbers(self) -> list[float]:
-        return [
-            self.aggregator.step,
-            self.aggregator.sigma,
-            self.aggregator.column_norm,
-            self.contribution.scale,
-            self.discount,
-        ]
+        return [*super()._plan_numbers(), self.contribution.scale, self.discount]
 
     # what may be shown
 
-    @shown
+    @requires_durable
     def interval(self, arms: Arms, *, level: float = 0.9) -> list[tuple[float, float]]:
         """For each arm, an interval that holds its mean reward with at least that probability, from released sums only.
 
-        Coverage is measured, not proven: the standard deviations are widened by the factor WIDER because early
+        Coverage is measured, not proven: the standard deviations are widened by the factor WIDENING because early
         contributions were linearised far from theta*."""
         checks.probability(level=level)
         features: Sequence[Array] = list(arm_sets.check(arms, self.dim).features)
-        widths = WIDER * float(special.ndtri((1 + level) / 2))
+        widths = WIDENING * float(special.ndtri((1 + level) / 2))
         ends = [irls.interval(x, self._state.posterior, widths) for x in features]
         low, high = self.rewards if self._link.bounded else (0.0, 1.0)
         return [
@@ -218,34 +180,8 @@ class JointGLM(Bandit):
         ]
 
     @property
-    @shown
+    @requires_durable
     def theta(self) -> Array:
         """The estimate that choices are made by: a function of released sums."""
         out: Array = self._state.posterior.theta.copy()
         return out
-
-    @property
-    def privacy(self) -> Certificate:
-        return certify(
-            type(self).__name__,
-            model="joint",
-            budget=self.budget,
-            releases=self._releases(self.aggregator.leaves),
-            spent=self._releases(self._steps),
-            source=self.source,
-            rounds=self.horizon or self.choices,
-            person=self.max_rounds_per_person,
-            unnamed=self._persons.unnamed,
-            policy_given=self._policy_given,
-        )
-
-
-WIDER = 2.2  # covers at least 92 % at level .9 in six environments, T = 5000 and 50000 (docs/joint-glm.md)
-
-
-def _steps_before(horizon: int, schedule: Array) -> int:
-    """How many steps the schedule closes before the horizon."""
-    count, boundary = 0, next_boundary(0, *schedule)
-    while boundary < horizon:
-        count, boundary = count + 1, next_boundary(boundary, *schedule)
-    return count

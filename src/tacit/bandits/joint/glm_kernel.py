@@ -10,8 +10,8 @@ from tacit.kernels.block import Block
 from tacit.kernels.compile import kernel
 from tacit.kernels.continual import PrefixState, simulate_step
 from tacit.kernels.formulas import add_glm
-from tacit.kernels.glm import Posterior, fit, thompson
-from tacit.kernels.rounds import BOUNDARY, CHOICES, next_boundary, outcome
+from tacit.kernels.glm import Posterior, Tuning, fit, thompson
+from tacit.kernels.rounds import BOUNDARY, CHOICES, Range, Schedule, next_boundary, outcome
 from tacit.model.links import Code
 
 
@@ -31,17 +31,16 @@ def glm_rounds(
     state: GLMState,
     law: Array,
     gains: Array,
-    schedule: Array,
-    bounds: Array,
+    schedule: Schedule,
+    rewards: Range,
     link: Code,
     scale: float,
     unit: float,
     radius: float,
-    tuning: Array,
+    tuning: Tuning,
 ) -> None:
-    """gains[k] = std of release k per unit of noise; law = (kind, scale, dof) of the noise, schedule = (first, growth),
-    bounds = rewards' (low, high). The first schedule[0] users get random arms. Changes state and the block's out
-    arrays."""
+    """gains[k] = std of release k per unit of noise; law = (kind, scale, dof) of the noise. The users of the first step
+    get random arms. Changes state and the block's out arrays."""
     counts, prefix, posterior = state
     collected = prefix.open
     target = np.empty(posterior.theta.size)
@@ -50,7 +49,7 @@ def glm_rounds(
             simulate_step(rng, prefix, law)
             steps = prefix.noise.step[0]
             fit(prefix.released, scale, unit, law[1] * gains[steps], radius, tuning, posterior)
-            counts[BOUNDARY] = next_boundary(counts[CHOICES], schedule[0], schedule[1])
+            counts[BOUNDARY] = next_boundary(counts[CHOICES], schedule.first, schedule.growth)
         if prefix.noise.step[0] == 0:
             index = int(policy.random() * block.arms.shape[1])
         else:
@@ -58,4 +57,4 @@ def glm_rounds(
         if outcome(block, t, index):
             counts[CHOICES] += 1
             x, y = block.arms[t, index], block.reward[t]
-            add_glm(x, y, posterior.theta, posterior.inverse, link, scale, bounds[0], bounds[1], collected)
+            add_glm(x, y, posterior.theta, posterior.inverse, link, scale, rewards.low, rewards.high, collected)

@@ -3,17 +3,15 @@
 import functools
 import math
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from tacit import checks
-from tacit.bandits.base import Bandit, Index, Tickets, certain
+from tacit.bandits.base import Index, Tickets, certain
+from tacit.bandits.joint.continual import ContinualBandit
 from tacit.bandits.joint.glm_rare_kernel import (
-    BOUNDARY,
     CALLS_O,
     CALLS_TAU,
-    CHOICES,
     Data,
     Design,
     RareState,
@@ -31,23 +29,28 @@ from tacit.bandits.joint.glm_rare_kernel import (
 )
 from tacit.bandits.joint.glm_rare_rounds_kernel import rare_rounds
 from tacit.bandits.joint.glm_rare_theory import Theory, theory
-from tacit.bandits.lock import shown
-from tacit.data import Array, Raw
+from tacit.bandits.lock import requires_durable
+from tacit.data import Array, Raw, Released
 from tacit.errors import NotSecure
 from tacit.kernels.block import Block
 from tacit.kernels.noise import GAUSSIAN, SILENT
+from tacit.kernels.rounds import EVERY_CHOICE
 from tacit.mechanisms.buffered import Buffered
-from tacit.mechanisms.continual import Continual
-from tacit.mechanisms.grid import SLACK, cell_with, on_grid, sigma_for
+from tacit.mechanisms.grid import SLACK, cell_with, sigma_for
 from tacit.model import links
 from tacit.model.rare import DesignContribution, GradientContribution
-from tacit.privacy import gaussian, ledger, settings
-from tacit.privacy.budget import Budget
-from tacit.privacy.certificate import Certificate, certify, plain_certificate
+from tacit.privacy import ledger
+from tacit.privacy.certificate import Certificate, plain_certificate
 from tacit.privacy.ledger import GaussianRelease
-from tacit.privacy.noise import Secure, generator_of
+from tacit.privacy.noise import generator_of
 
 TIMINGS = ("strict", "published")
+
+# Practical constants, chosen by regret on tuning seeds (docs/joint-glm-rare.md); none of them touches privacy.
+RIDGE, RIDGE_PER_NOISE = 5.0, 2.0  # lambda: so much, and so much more for each unit of the noise's std in V at the end
+EXPLORE = 2.0  # explore^2 over lambda: the first users explore, until V has about doubled in their directions
+SHRINK, SHRINK_PUBLISHED = 0.25, 2.0  # lambda of the loss, per unit of the noise's std in its gradient sums
+UNCERTAIN_SHARE = 0.01  # of the rounds that J.1 allows for: calls for theta_o under timing="published"
 LEAK = (
     "Not private: timing leak. theta_o is recomputed exactly in the rounds whose raw contexts asked for exploration, "
     "and Criterion II is tested only in the others, so that replacing one user changes when estimates change. "
@@ -56,7 +59,7 @@ LEAK = (
 
 
 @dataclass(kw_only=True, eq=False)
-class JointGLMRare(Bandit):
+class JointGLMRare(ContinualBandit):
     """Explore where an arm is uncertain under V (Criterion I); else eliminate arms by UCB_o and LCB_o, and play the
     largest UCB under H_tau, whose estimate is recomputed when H has grown in some direction (Criterion II).
 
@@ -89,9 +92,7 @@ class JointGLMRare(Bandit):
     of its gradient sums; step = of the descent, times 1 / smoothness; share = of mu^2 for V and H.
     """
 
-    budget: Budget
     link: str = "logistic"
-    radius: float = 1.0
     rewards: tuple[float, float] = (0.0, 1.0)
     timing: str = "strict"
     ridge: float | None = None
@@ -104,20 +105,16 @@ class JointGLMRare(Bandit):
     step: float = 1.0
     share: float = 0.5
     kappa_star: float | None = None
-    max_rounds_per_person: int | None = None
-    source: Any = field(default_factory=Secure)
     _state: RareState = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        settings.check(self)
-        checks.positive_int(dim=self.dim, horizon=self.horizon, iterations=self.iterations)
-        self.dim, self.horizon, self.iterations = int(self.dim), int(self.horizon or 0), int(self.iterations)
+        self._check()
+        checks.positive_int(horizon=self.horizon, iterations=self.iterations)
+        self.iterations = int(self.iterations)
         checks.positive(step=self.step)
         checks.non_negative(width=self.width)
         checks.probability(share=self.share)
         checks.one_of(TIMINGS, timing=self.timing)
-        if self.max_rounds_per_person is not None:
-            checks.positive_int(max_rounds_per_person=self.max_rounds_per_person)
         if self.timing == "published" and self.source.private:
             raise NotSecure(
                 "Expected timing='strict' where people's data are protected, got 'published', whose timing leaks: for "
@@ -131,7 +128,7 @@ class JointGLMRare(Bandit):
         self.gradients = GradientContribution(link=self._link, radius=self.radius)
         self.contribution = DesignContribution(dim=self.dim, link=self._link, slope=slope)
         self._plan(slope)
-        self.epsilon = ledger.check(self._releases(self.horizon, self._rule.most_o, self._rule.most_tau), self.budget)
+        self.epsilon = ledger.check(self._planned(), self.budget)
         super().__post_init__()
         self._tickets = Tickets(self._tickets.ids, np.zeros((self.pending, self.dim + 1)))  # and whether it explored
 
@@ -139,24 +136,19 @@ class JointGLMRare(Bandit):
         """Budget -> noise -> constants, all from public settings; the ledger checks the result."""
         assert self.horizon is not None
         published = self.timing == "published"
-        mu = gaussian.mu(self.budget) / (self.max_rounds_per_person or 1)
-        secure = bool(self.source.private) and mu < math.inf
-        design, optimiser = mu * math.sqrt(self.share), mu * math.sqrt(1 - self.share)
-        options: dict[str, Any] = {"leaves": self.horizon, "size": self.contribution.size}
-        silent = Buffered(**options, sigma=0.0)
-        self.aggregator: Continual = (
-            on_grid(silent, sensitivity=self.contribution.sensitivity, mu=design)
-            if secure
-            else Buffered(**options, sigma=self.contribution.sensitivity * silent.column_norm / design)
-        )
+        self._schedule = EVERY_CHOICE
+        secure = bool(self.source.private) and self._mu < math.inf
+        design, optimiser = self._mu * math.sqrt(self.share), self._mu * math.sqrt(1 - self.share)
+        noiseless = Buffered(leaves=self.horizon, size=self.contribution.size, sigma=0.0)
+        self.aggregator = self._with_noise(noiseless, self.contribution.sensitivity, design)
         noise = self.aggregator.sigma * float(self.aggregator.gain(np.array([float(self.horizon)]))[0])
-        ridge = 5 + 2 * noise if self.ridge is None else self.ridge
-        explore = math.sqrt(2 * ridge) if self.explore is None else self.explore
-        shrink = (2.0 if published else 0.25) if self.shrink is None else self.shrink
+        ridge = RIDGE + RIDGE_PER_NOISE * noise if self.ridge is None else self.ridge
+        explore = math.sqrt(EXPLORE * ridge) if self.explore is None else self.explore
+        shrink = (SHRINK_PUBLISHED if published else SHRINK) if self.shrink is None else self.shrink
         checks.positive(ridge=ridge, explore=explore)
         checks.non_negative(shrink=shrink)
         uncertain_rounds = 8 * self.dim * explore**2 * math.log(self.horizon)  # count1 of J.1
-        most_o = self._cut_off("most_o", self.most_o, uncertain_rounds / 100 if published else self.dim)
+        most_o = self._cut_off("most_o", self.most_o, UNCERTAIN_SHARE * uncertain_rounds if published else self.dim)
         most_tau = self._cut_off("most_tau", self.most_tau, math.log2(1 + self.horizon / self.dim))  # count2 / 4
         exact = self.gradients.sensitivity
 
@@ -196,7 +188,14 @@ class JointGLMRare(Bandit):
         checks.positive_int(**{name: value})
         return int(value)
 
-    def _releases(self, steps: int, calls_o: int, calls_tau: int) -> tuple[GaussianRelease, ...]:
+    def _planned(self) -> tuple[GaussianRelease, ...]:
+        return self._after(self.aggregator.leaves, self._rule.most_o, self._rule.most_tau)
+
+    def _releases(self, steps: int) -> tuple[GaussianRelease, ...]:
+        counts = self._state.counts
+        return self._after(steps, int(counts[CALLS_O]), int(counts[CALLS_TAU]))
+
+    def _after(self, steps: int, calls_o: int, calls_tau: int) -> tuple[GaussianRelease, ...]:
         """What has happened to the data after so many steps and calls. A user is in the gradients of one kind or,
         across the two worlds, once in each (GradientContribution): the kind that cost more counts."""
         out, k = [], self.max_rounds_per_person or 1
@@ -222,8 +221,6 @@ class JointGLMRare(Bandit):
     def init(self) -> RareState:
         assert self.horizon is not None
         d, rule = self.dim, self._rule
-        counts = np.zeros(5, np.int64)
-        counts[BOUNDARY] = 1
         gram, hessian = rule.ridge * np.eye(d), rule.ridge_hessian * np.eye(d)
         design = Design(
             gram=gram,
@@ -240,22 +237,14 @@ class JointGLMRare(Bandit):
                 self.source.expect(self.iterations * d, sigma / rule.cell)
         x, r, explored = np.zeros((self.horizon, d)), np.zeros(self.horizon), np.zeros(self.horizon, np.int64)
         data = Data(Raw(x), Raw(r), Raw(explored))
-        return RareState(counts, self.aggregator.init(self.source), design, data)
+        return RareState(self._opened(5), self.aggregator.init(self.source), design, data)
 
-    @property
-    def _due(self) -> bool:
-        return bool(self._state.counts[CHOICES] >= self._state.counts[BOUNDARY])
-
-    def _advance(self) -> None:
-        counts, prefix, design, _ = self._state
-        if not self._due:
-            return
-        redesign(self.aggregator.release(prefix, self.source), self._rule, design)
-        counts[BOUNDARY] = counts[CHOICES] + 1
+    def _update(self, released: Released) -> None:
+        redesign(released, self._rule, self._state.design)
         if self.timing == "strict":
-            if due_o(counts, design, self._rule):
+            if due_o(self._state.counts, self._state.design, self._rule):
                 self._recompute_o()
-            if due_tau(counts, design, self._rule):
+            if due_tau(self._state.counts, self._state.design, self._rule):
                 self._recompute_tau()
 
     def _pick(self, features: Array) -> Index:
@@ -310,23 +299,13 @@ class JointGLMRare(Bandit):
             self.iterations,
         )
 
-    @property
-    def _steps(self) -> int:
-        return int(self._state.prefix.noise.step[0])
-
-    @property
-    def _capacity(self) -> int | None:
-        return self.aggregator.capacity
-
     def _rehearse(self) -> None:
         self._recompute_o()
         self._recompute_tau()
 
     def _plan_numbers(self) -> list[float]:
         return [
-            self.aggregator.step,
-            self.aggregator.sigma,
-            self.aggregator.column_norm,
+            *super()._plan_numbers(),
             self._sigma_o,
             self._sigma_tau,
             *(float(number) for number in self._rule if isinstance(number, int | float)),
@@ -335,13 +314,13 @@ class JointGLMRare(Bandit):
     # what may be shown
 
     @property
-    @shown
+    @requires_durable
     def recomputations(self) -> tuple[int, int]:
         """How often theta_o and theta_tau have been computed: public under strict timing."""
         return int(self._state.counts[CALLS_O]), int(self._state.counts[CALLS_TAU])
 
     @property
-    @shown
+    @requires_durable
     def theta(self) -> Array:
         """The estimate that choices are made by: theta_tau, a function of noisy gradient sums."""
         out: Array = self._state.design.theta_tau.copy()
@@ -365,18 +344,7 @@ class JointGLMRare(Bandit):
     def privacy(self) -> Certificate:
         if self.timing == "published":
             return plain_certificate(type(self).__name__, LEAK)
-        assert self.horizon is not None
-        return certify(
-            type(self).__name__,
-            model="joint",
-            budget=self.budget,
-            releases=self._releases(self.horizon, self._rule.most_o, self._rule.most_tau),
-            spent=self._releases(self._steps, *self.recomputations),
-            source=self.source,
-            rounds=self.horizon,
-            person=self.max_rounds_per_person,
-            unnamed=self._persons.unnamed,
-        )
+        return super().privacy
 
 
 def _law(sigma: float) -> Array:

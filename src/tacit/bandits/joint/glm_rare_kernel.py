@@ -1,6 +1,6 @@
 """Rarely switching generalised linear bandits: two design matrices, noisy projected gradient descent, elimination.
 
-Step by step, as the algorithm calls them; whole blocks are in `kernels.rare_rounds`."""
+Step by step, as the algorithm calls them; whole blocks are in glm_rare_rounds_kernel."""
 
 import math
 from typing import NamedTuple
@@ -11,13 +11,13 @@ from tacit.data import Array, Integers, Raw, Released
 from tacit.kernels.compile import kernel
 from tacit.kernels.continual import PrefixState
 from tacit.kernels.formulas import link_mean
-from tacit.kernels.linalg import cholesky, copy, invert, smat
+from tacit.kernels.linalg import cholesky, copy, invert, smat, square_norm
 from tacit.mechanisms.noisy_kernel import with_noise
 from tacit.model import rare
 from tacit.model.links import Code
 from tacit.model.vectors import shortened
 
-CHOICES, BOUNDARY, CALLS_O, CALLS_TAU, DATA = 0, 1, 2, 3, 4
+CALLS_O, CALLS_TAU, DATA = 2, 3, 4  # after CHOICES and BOUNDARY
 HALVINGS = 60
 
 add_design = kernel(rare.add_design)
@@ -82,21 +82,11 @@ class RareState(NamedTuple):
 
 
 @kernel
-def square(x: Array, matrix: Array) -> float:
-    """x' matrix x."""
-    total = 0.0
-    for i in range(x.size):
-        for j in range(x.size):
-            total += x[i] * matrix[i, j] * x[j]
-    return total
-
-
-@kernel
 def uncertain(arms: Array, design: Design, rule: Rule) -> int:
     """Criterion I: argmax over arms of |x|_{V^-1} if its square is at least 1 / explore^2, else -1."""
     best, index = -1.0, -1
     for a in range(arms.shape[0]):
-        value = square(arms[a], design.inverse)
+        value = square_norm(arms[a], design.inverse)
         if value > best:
             best, index = value, a
     return index if best * rule.explore * rule.explore >= 1.0 else -1
@@ -105,7 +95,7 @@ def uncertain(arms: Array, design: Design, rule: Rule) -> int:
 @kernel
 def explores(x: Array, design: Design, rule: Rule) -> bool:
     """Whether a chosen arm was chosen under Criterion I: only then can it be that uncertain itself."""
-    return square(x, design.inverse) * rule.explore * rule.explore >= 1.0
+    return square_norm(x, design.inverse) * rule.explore * rule.explore >= 1.0
 
 
 @kernel
@@ -118,13 +108,13 @@ def exploit(arms: Array, design: Design, rule: Rule) -> int:
         mean = 0.0
         for i in range(d):
             mean += arms[a, i] * design.theta_o[i]
-        half = rule.explore * math.sqrt(max(square(arms[a], design.inverse), 0.0))
+        half = rule.explore * math.sqrt(max(square_norm(arms[a], design.inverse), 0.0))
         upper[a] = mean + half
         lower = max(lower, mean - half)
     best, index = -np.inf, 0
     for a in range(count):
         if upper[a] >= lower:
-            value = rule.width * math.sqrt(max(square(arms[a], design.inverse_tau), 0.0))
+            value = rule.width * math.sqrt(max(square_norm(arms[a], design.inverse_tau), 0.0))
             for i in range(d):
                 value += arms[a, i] * design.theta_tau[i]
             if value > best:

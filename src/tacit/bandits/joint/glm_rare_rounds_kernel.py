@@ -1,12 +1,10 @@
-"""Whole blocks of rounds of the rarely switching bandit, made of the steps in `kernels.rare`."""
+"""Whole blocks of rounds of the rarely switching bandit, made of the steps in glm_rare_kernel."""
 
 import numpy as np
 from numpy.random import Generator
 
 from tacit.bandits.joint.glm_rare_kernel import (
-    BOUNDARY,
     CALLS_O,
-    CHOICES,
     RareState,
     Rule,
     add_design,
@@ -23,7 +21,7 @@ from tacit.data import Array
 from tacit.kernels.block import Block
 from tacit.kernels.compile import inlined, kernel
 from tacit.kernels.continual import draw_rows, simulate_step
-from tacit.kernels.rounds import outcome
+from tacit.kernels.rounds import BOUNDARY, CHOICES, outcome
 
 
 @inlined

@@ -9,28 +9,27 @@ import numpy as np
 
 from tacit import checks
 from tacit.bandits import ridge
-from tacit.bandits.base import Bandit, Index, certain
+from tacit.bandits.base import Index, certain
 from tacit.bandits.joint import lin_ucb_published as published
+from tacit.bandits.joint.continual import ContinualBandit, steps_before
 from tacit.bandits.joint.lin_ucb_kernel import JointState, joint_rounds
-from tacit.bandits.lock import shown
-from tacit.data import Array
+from tacit.bandits.lock import requires_durable
+from tacit.data import Array, Released
 from tacit.errors import NotSecure
 from tacit.kernels.block import Block
 from tacit.kernels.formulas import add_linear
 from tacit.kernels.matrices import unpacked
-from tacit.kernels.rounds import BOUNDARY, CHOICES, next_boundary
+from tacit.kernels.rounds import EVERY_CHOICE, Range, Schedule
 from tacit.mechanisms.buffered import Buffered
 from tacit.mechanisms.continual import Continual
-from tacit.mechanisms.grid import Grid, on_grid
+from tacit.mechanisms.grid import Grid
 from tacit.mechanisms.toeplitz import Toeplitz
 from tacit.mechanisms.tree import Tree, WishartTree
 from tacit.model.linear import LinearContribution, balanced_scale
 from tacit.model.vectors import packed_size
-from tacit.privacy import gaussian, ledger, settings
-from tacit.privacy.budget import Budget
-from tacit.privacy.certificate import Certificate, certify
+from tacit.privacy import ledger
 from tacit.privacy.ledger import Release, RepeatedRelease
-from tacit.privacy.noise import Secure, generator_of
+from tacit.privacy.noise import generator_of
 
 NOISES = ("gaussian", "wishart", "wishart-unshifted")
 RELEASES = ("batched", "tree", "consistent-tree", "toeplitz", "buffered")
@@ -46,7 +45,7 @@ class Statistics(NamedTuple):
 
 
 @dataclass(kw_only=True, eq=False)
-class JointLinUCB(Bandit):
+class JointLinUCB(ContinualBandit):
     """Optimism with ridge regression on noisy sums of x x' and y x, released as the public schedule says.
 
     Guarantee: (epsilon, delta)-joint differential privacy for replacing one user, whatever later users do: all that
@@ -66,8 +65,6 @@ class JointLinUCB(Bandit):
     shift: what is added to the noisy Gram matrix's diagonal; None is the paper's choice.
     """
 
-    budget: Budget
-    radius: float = 1.0
     rewards: tuple[float, float] = (-1.0, 1.0)
     noise: str = "gaussian"
     calibration: str = "exact"
@@ -78,19 +75,17 @@ class JointLinUCB(Bandit):
     width_scale: float = 1.0
     first: int = 15
     growth: float = 1.1
-    max_rounds_per_person: int | None = None
-    source: Any = field(default_factory=Secure)
     _state: JointState = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        settings.check(self)
+        self._check()
         if self.horizon is None:
             raise ValueError(
                 "Expected a horizon (without one: Anytime(lambda horizon: JointLinUCB(..., horizon=horizon))), "
                 "got none."
             )
-        checks.positive_int(dim=self.dim, horizon=self.horizon, first=self.first)
-        self.dim, self.horizon, self.first = int(self.dim), int(self.horizon or 0), int(self.first)
+        checks.positive_int(first=self.first)
+        self.first = int(self.first)
         checks.non_negative(width_scale=self.width_scale)
         checks.one_of(NOISES, noise=self.noise)
         checks.one_of(("exact", "paper"), calibration=self.calibration)
@@ -108,8 +103,6 @@ class JointLinUCB(Bandit):
         checks.positive(subgaussian=self.subgaussian)
         if wishart and self.budget.epsilon == math.inf:
             raise ValueError("Expected a finite epsilon for Wishart noise: its shift follows from the noise.")
-        if self.max_rounds_per_person is not None:
-            checks.positive_int(max_rounds_per_person=self.max_rounds_per_person)
         if wishart and self.max_rounds_per_person not in (None, 1):
             raise ValueError("Expected Gaussian noise for max_rounds_per_person above 1, got Wishart noise.")
         if wishart and self.source.private:
@@ -130,8 +123,9 @@ class JointLinUCB(Bandit):
         largest = max(map(abs, self.rewards))
         assert self.failure is not None and self.subgaussian is not None
         paper = self.calibration == "paper"
-        self._schedule = np.array([self.first, self.growth] if self.release == "batched" else [1.0, 1.0])
-        leaves = self._leaves()
+        batched = self.release == "batched"
+        self._schedule = Schedule(float(self.first), float(self.growth)) if batched else EVERY_CHOICE
+        leaves = 1 + steps_before(self.rounds, self._schedule)
         if paper and self.release == "tree":
             leaves = 1 << (leaves - 1).bit_length()  # the paper's m = 1 + ceil(log2 n) levels
         m = leaves.bit_length()
@@ -141,7 +135,7 @@ class JointLinUCB(Bandit):
         self.contribution = LinearContribution(dim=self.dim, scale=scale, low=self.rewards[0], high=self.rewards[1])
         regularizer = self._gaussian(leaves, m) if self.noise == "gaussian" else self._wishart(leaves, m)
         self.regularizer = regularizer
-        self.epsilon = ledger.check(self._releases(leaves), self.budget)
+        self.epsilon = ledger.check(self._planned(), self.budget)
         width = ridge.by_direction if regularizer.drift < math.inf else ridge.by_norms
         self.confidence = width(
             regularizer, dim=self.dim, radius=self.radius, subgaussian=self.subgaussian, failure=self.failure
@@ -152,16 +146,12 @@ class JointLinUCB(Bandit):
         size = self.contribution.size
         mechanism = {"tree": Tree, "consistent-tree": Tree, "buffered": Buffered}.get(str(self.release), Toeplitz)
         options: dict[str, Any] = {"consistent": True} if self.release == "consistent-tree" else {}
-        silent: Continual = mechanism(leaves=leaves, size=size, sigma=0.0, **options)
-        sensitivity, k = self.contribution.sensitivity, self.max_rounds_per_person or 1
-        mu, sigma = gaussian.mu(self.budget) / k, None
+        noiseless: Continual = mechanism(leaves=leaves, size=size, sigma=0.0, **options)
+        sigma = None
         if self.calibration == "paper":
-            sigma = k * published.gaussian_paper_sigma(self.budget, m, self.contribution.largest_reward)
-        if self.source.private and mu < math.inf:
-            self.aggregator: Continual = on_grid(silent, sensitivity=sensitivity, mu=mu, sigma=sigma)
-        else:
-            sigma = sensitivity * silent.column_norm / mu if sigma is None else sigma
-            self.aggregator = mechanism(leaves=leaves, size=size, sigma=sigma, **options)
+            sigma = published.gaussian_paper_sigma(self.budget, m, self.contribution.largest_reward)
+            sigma *= self.max_rounds_per_person or 1
+        self.aggregator = self._with_noise(noiseless, self.contribution.sensitivity, self._mu, sigma=sigma)
         sigma = self.aggregator.sigma
         if self.calibration == "paper":
             return published.gaussian_paper_bounds(sigma, m, self.rounds, self.dim, self.failure, self.shift)
@@ -183,15 +173,6 @@ class JointLinUCB(Bandit):
         return published.wishart_bounds(
             dof, m, self.rounds, self.dim, self.failure, largest, shift, self.calibration == "paper"
         )
-
-    def _leaves(self) -> int:
-        """How many steps the schedule closes before the horizon."""
-        if self.release != "batched":
-            return self.rounds
-        count, boundary = 1, next_boundary(0, *self._schedule)
-        while boundary < self.rounds:
-            count, boundary = count + 1, next_boundary(boundary, *self._schedule)
-        return count
 
     @staticmethod
     def _worst_gain(mechanism: Continual) -> float:
@@ -215,21 +196,11 @@ class JointLinUCB(Bandit):
     # the algorithm
 
     def init(self) -> JointState:
-        counts = np.zeros(2, np.int64)
-        counts[BOUNDARY] = next_boundary(0, *self._schedule)
         start = max(self.regularizer.shift, self.regularizer.floor)
-        return JointState(counts, self.aggregator.init(self.source), ridge.empty(self.dim, start))
+        return JointState(self._opened(2), self.aggregator.init(self.source), ridge.empty(self.dim, start))
 
-    @property
-    def _due(self) -> bool:
-        return bool(self._state.counts[CHOICES] >= self._state.counts[BOUNDARY])
-
-    def _advance(self) -> None:
-        counts = self._state.counts
-        if self._due:
-            released = self.aggregator.release(self._state.prefix, self.source)
-            ridge.update(released, self.contribution.scale, self.regularizer.shift, self._state.estimate)
-            counts[BOUNDARY] = next_boundary(counts[CHOICES], *self._schedule)
+    def _update(self, released: Released) -> None:
+        ridge.update(released, self.contribution.scale, self.regularizer.shift, self._state.estimate)
 
     def _pick(self, features: Array) -> Index:
         return ridge.choose_many(features, self._state.estimate, self.confidence)
@@ -247,34 +218,20 @@ class JointLinUCB(Bandit):
             self._state,
             self.aggregator.law,
             self._schedule,
-            np.array(self.rewards),
+            Range(*map(float, self.rewards)),
             self.contribution.scale,
             self.regularizer.shift,
-            self.confidence.numbers,
+            self.confidence.width,
             self.confidence.drift,
         )
 
-    @property
-    def _steps(self) -> int:
-        return int(self._state.prefix.noise.step[0])
-
-    @property
-    def _capacity(self) -> int | None:
-        return self.aggregator.capacity
-
     def _plan_numbers(self) -> list[float]:
-        return [
-            self.aggregator.step,
-            self.aggregator.sigma,
-            self.aggregator.column_norm,
-            self.contribution.scale,
-            self.regularizer.shift,
-        ]
+        return [*super()._plan_numbers(), self.contribution.scale, self.regularizer.shift]
 
     # what may be shown
 
     @property
-    @shown
+    @requires_durable
     def statistics(self) -> Statistics:
         """The released sums."""
         steps = max(1, self._steps)
@@ -282,17 +239,3 @@ class JointLinUCB(Bandit):
         released, scale, packed = self._state.prefix.released, self.contribution.scale, packed_size(self.dim)
         gram, moment = unpacked(released[:packed], self.dim), released[packed:] / scale
         return Statistics(gram, moment, float(std), float(std) / scale)
-
-    @property
-    def privacy(self) -> Certificate:
-        return certify(
-            type(self).__name__,
-            model="joint",
-            budget=self.budget,
-            releases=self._releases(self.aggregator.leaves),
-            spent=self._releases(self._steps),
-            source=self.source,
-            rounds=self.rounds,
-            person=self.max_rounds_per_person,
-            unnamed=self._persons.unnamed,
-        )

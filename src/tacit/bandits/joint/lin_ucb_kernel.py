@@ -9,8 +9,8 @@ from tacit.kernels.block import Block
 from tacit.kernels.compile import kernel
 from tacit.kernels.continual import PrefixState, simulate_step
 from tacit.kernels.formulas import add_linear
-from tacit.kernels.linear import Estimate, optimistic, radius, ridge
-from tacit.kernels.rounds import BOUNDARY, CHOICES, next_boundary, outcome
+from tacit.kernels.linear import Estimate, Width, optimistic, radius, ridge
+from tacit.kernels.rounds import BOUNDARY, CHOICES, Range, Schedule, next_boundary, outcome
 
 
 class JointState(NamedTuple):
@@ -27,15 +27,14 @@ def joint_rounds(
     block: Block,
     state: JointState,
     law: Array,
-    schedule: Array,
-    bounds: Array,
+    schedule: Schedule,
+    rewards: Range,
     scale: float,
     shift: float,
-    width: Array,
+    width: Width,
     drift: float,
 ) -> None:
-    """JointLinUCB: law = (kind, scale, dof) of the noise, schedule = (first, growth), bounds = rewards' (low, high).
-    Changes state and the block's out arrays."""
+    """JointLinUCB: law = (kind, scale, dof) of the noise. Changes state and the block's out arrays."""
     counts, prefix, estimate = state
     collected = prefix.open
     w = radius(width, estimate.logdet[0])
@@ -43,9 +42,9 @@ def joint_rounds(
         if counts[CHOICES] >= counts[BOUNDARY]:
             simulate_step(rng, prefix, law)
             ridge(prefix.released, scale, shift, estimate)
-            counts[BOUNDARY] = next_boundary(counts[CHOICES], schedule[0], schedule[1])
+            counts[BOUNDARY] = next_boundary(counts[CHOICES], schedule.first, schedule.growth)
             w = radius(width, estimate.logdet[0])
         index = optimistic(block.arms[t], estimate, w, drift)
         if outcome(block, t, index):
             counts[CHOICES] += 1
-            add_linear(block.arms[t, index], block.reward[t], scale, bounds[0], bounds[1], collected)
+            add_linear(block.arms[t, index], block.reward[t], scale, rewards.low, rewards.high, collected)

@@ -11,7 +11,7 @@ from numpy.random import default_rng
 from tacit import checks
 from tacit.bandits import epochs, spanner
 from tacit.bandits.base import Bandit, Index
-from tacit.bandits.lock import shown
+from tacit.bandits.lock import requires_durable
 from tacit.bandits.references import plain
 from tacit.data import Array
 from tacit.errors import NotSecure
@@ -148,7 +148,7 @@ class JointReweighted(Bandit):
         """Epochs closed so far."""
         return int(self._state.counts[CLOSED])
 
-    @shown
+    @requires_durable
     def intervals(self, arms: Array) -> list[tuple[Array, Array]]:
         """For each closed epoch, estimates of <x, theta*> (in units of the rewards for the identity) and
         half-widths."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from tacit.bandits.local.randomize_kernel import randomize
 from tacit.kernels.compile import inlined, kernel
-from tacit.kernels.glm import Posterior, turn_back
+from tacit.kernels.glm import Posterior, update_inverse
 from tacit.kernels.linalg import copy, smat
 from tacit.kernels.rounds import CHOICES, next_boundary, outcome
 from tacit.model import links
@@ -93,7 +93,7 @@ def local_fit(released, near, scale, unit, std, radius, tuning, posterior):
     copy(axes, posterior.axes)
     copy(np.dot(axes, posterior.theta * inside), posterior.theta)
     copy(np.dot(axes, posterior.centre), posterior.centre)
-    turn_back(posterior)
+    update_inverse(posterior)
 
 
 @kernel

@@ -11,7 +11,7 @@ from tacit.bandits.base import Bandit, Index, certain
 from tacit.bandits.references.lin_ucb_kernel import LinearState, linear_rounds
 from tacit.data import Array
 from tacit.kernels.block import Block
-from tacit.kernels.linear import rank_one
+from tacit.kernels.linear import Width, rank_one
 from tacit.privacy.certificate import Certificate, plain_certificate
 
 
@@ -42,13 +42,13 @@ class LinUCB(Bandit):
         if self.failure is None:
             self.failure = 1 / max(2, self.horizon or 1000)
         checks.probability(failure=self.failure)
-        numbers = [
-            self.subgaussian,
-            2 * math.log(1 / self.failure),
-            self.dim * math.log(self.ridge),
-            self.radius * math.sqrt(self.ridge),
-        ]
-        self.confidence = ridge.Confidence(numbers=np.array(numbers), drift=0.0).scaled(self.width_scale)
+        width = Width(
+            noise=float(self.subgaussian),
+            log_failure=2 * math.log(1 / self.failure),
+            log_floor=self.dim * math.log(self.ridge),
+            offset=self.radius * math.sqrt(self.ridge),
+        )
+        self.confidence = ridge.Confidence(width=width, drift=0.0).scaled(self.width_scale)
         super().__post_init__()
 
     def init(self) -> LinearState:
@@ -66,7 +66,7 @@ class LinUCB(Bandit):
         rank_one(x, reward, self._state.moment, self._state.estimate)
 
     def _play(self, block: Block) -> None:
-        linear_rounds(block, self._state, self.confidence.numbers)
+        linear_rounds(block, self._state, self.confidence.width)
 
     @property
     def privacy(self) -> Certificate:

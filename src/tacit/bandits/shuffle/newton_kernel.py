@@ -7,7 +7,7 @@ import numpy as np
 from tacit.kernels.compile import inlined, kernel
 from tacit.kernels.design import chances
 from tacit.kernels.formulas import add_glm
-from tacit.kernels.glm import Posterior, thompson, turn_back
+from tacit.kernels.glm import Posterior, thompson, update_inverse
 from tacit.kernels.linalg import ROOT2, copy, smat
 from tacit.kernels.rounds import outcome
 from tacit.kernels.shuffle import (
@@ -97,7 +97,7 @@ def absorb(batch, std, scale, unit, radius, told, posterior):
     copy(axes, posterior.axes)
     copy(np.dot(axes, posterior.centre * (radius / max(radius, math.sqrt(long)))), posterior.centre)
     copy(np.dot(axes, posterior.theta * (radius / max(radius, math.sqrt(short)))), posterior.theta)
-    turn_back(posterior)
+    update_inverse(posterior)
 
 
 @kernel

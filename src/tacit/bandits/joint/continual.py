@@ -1,0 +1,141 @@
+"""What bandits under continual release share: a public schedule of steps, and one release at the end of each."""
+
+import dataclasses
+import math
+from abc import abstractmethod
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from tacit import checks
+from tacit.bandits.base import Bandit
+from tacit.data import Integers, Released
+from tacit.kernels.continual import PrefixState
+from tacit.kernels.rounds import BOUNDARY, CHOICES, Schedule, next_boundary
+from tacit.mechanisms.continual import Continual
+from tacit.mechanisms.grid import on_grid
+from tacit.privacy import gaussian, settings
+from tacit.privacy.budget import Budget
+from tacit.privacy.certificate import Certificate, certify
+from tacit.privacy.ledger import Release
+from tacit.privacy.noise import Secure
+
+
+class ContinualState(Protocol):
+    @property
+    def counts(self) -> Integers: ...  # choices, the choice count at which the open step closes, and more
+    @property
+    def prefix(self) -> PrefixState: ...
+
+
+@dataclass(kw_only=True, eq=False)
+class ContinualBandit(Bandit):
+    """Contributions are summed in the open step. When the schedule closes it, the mechanism releases the sum of all
+    steps with noise, and the estimate follows from what was released and from nothing else.
+
+    A bandit sets `aggregator` and `_schedule`, and says what its estimate is (`_update`) and what its releases cost
+    (`_releases`)."""
+
+    budget: Budget
+    radius: float = 1.0
+    max_rounds_per_person: int | None = None
+    source: Any = field(default_factory=Secure)
+    aggregator: Continual = field(init=False, repr=False)
+    _schedule: Schedule = field(init=False, repr=False)
+    _state: ContinualState = field(init=False, repr=False)
+
+    @abstractmethod
+    def _update(self, released: Released) -> None:
+        """The new estimate, from the sums as they were released."""
+
+    @abstractmethod
+    def _releases(self, steps: int) -> tuple[Release, ...]:
+        """What has happened to the data after that many steps: for the ledger."""
+
+    def _planned(self) -> tuple[Release, ...]:
+        """What will have happened at the end of the schedule."""
+        return self._releases(self.aggregator.leaves)
+
+    # settings and noise
+
+    def _check(self) -> None:
+        """The settings that all have: ValueError if one is wrong."""
+        settings.check(self)
+        checks.positive_int(dim=self.dim)
+        self.dim = int(self.dim)
+        if self.horizon is not None:
+            checks.positive_int(horizon=self.horizon)
+            self.horizon = int(self.horizon)
+        if self.max_rounds_per_person is not None:
+            checks.positive_int(max_rounds_per_person=self.max_rounds_per_person)
+
+    @property
+    def _mu(self) -> float:
+        """The budget in terms of Gaussian noise, for one of a person's rounds."""
+        return gaussian.mu(self.budget) / (self.max_rounds_per_person or 1)
+
+    def _with_noise(
+        self, noiseless: Continual, sensitivity: float, mu: float, *, sigma: float | None = None
+    ) -> Continual:
+        """A mechanism with the noise that makes it mu-GDP, or with that of std `sigma` if given: whole numbers on a
+        grid where people's data are protected, floats in experiments."""
+        if self.source.private and mu < math.inf:
+            return on_grid(noiseless, sensitivity=sensitivity, mu=mu, sigma=sigma)
+        sigma = sensitivity * noiseless.column_norm / mu if sigma is None else sigma
+        return dataclasses.replace(noiseless, sigma=sigma)
+
+    def _plan_numbers(self) -> list[float]:
+        return [self.aggregator.step, self.aggregator.sigma, self.aggregator.column_norm]
+
+    # steps
+
+    def _opened(self, size: int) -> Integers:
+        """The counts of a new state: nobody has chosen, and the first step is open."""
+        counts = np.zeros(size, np.int64)
+        counts[BOUNDARY] = next_boundary(0, *self._schedule)
+        return counts
+
+    @property
+    def _due(self) -> bool:
+        return bool(self._state.counts[CHOICES] >= self._state.counts[BOUNDARY])
+
+    def _advance(self) -> None:
+        if self._due:
+            counts = self._state.counts
+            released = self.aggregator.release(self._state.prefix, self.source)
+            counts[BOUNDARY] = next_boundary(counts[CHOICES], *self._schedule)
+            self._update(released)
+
+    @property
+    def _steps(self) -> int:
+        return int(self._state.prefix.noise.step[0])
+
+    @property
+    def _capacity(self) -> int | None:
+        return self.aggregator.capacity
+
+    @property
+    def privacy(self) -> Certificate:
+        return certify(
+            type(self).__name__,
+            model="joint",
+            budget=self.budget,
+            releases=self._planned(),
+            spent=self._releases(self._steps),
+            source=self.source,
+            rounds=self.horizon or self.choices,
+            person=self.max_rounds_per_person,
+            unnamed=self._persons.unnamed,
+            policy_given=self._policy_given,
+        )
+
+
+def steps_before(horizon: int, schedule: Schedule) -> int:
+    """How many steps the schedule closes before the horizon."""
+    if schedule.growth == 1.0:
+        return (horizon - 1) // int(schedule.first)
+    count, boundary = 0, next_boundary(0, *schedule)
+    while boundary < horizon:
+        count, boundary = count + 1, next_boundary(boundary, *schedule)
+    return count

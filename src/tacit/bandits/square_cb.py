@@ -11,10 +11,10 @@ from numpy.random import Generator, default_rng
 from tacit import checks
 from tacit.bandits import epochs
 from tacit.bandits.base import Bandit, Index
-from tacit.bandits.lock import requires_durable
 from tacit.data import Array, Raw, Released
 from tacit.kernels.rounds import BOUNDARY, CHOICES
 from tacit.kernels.squarecb import SquareState, gap_rows, gap_weights
+from tacit.lock import requires_durable
 from tacit.mechanisms.queries import nothing_released
 from tacit.privacy import ledger
 from tacit.privacy.budget import Budget

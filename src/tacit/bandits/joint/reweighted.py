@@ -11,7 +11,6 @@ from numpy.random import default_rng
 from tacit import checks
 from tacit.bandits import epochs, spanner
 from tacit.bandits.base import Bandit, Index
-from tacit.bandits.lock import requires_durable
 from tacit.bandits.references import plain
 from tacit.data import Array
 from tacit.errors import NotSecure
@@ -19,6 +18,7 @@ from tacit.kernels.batched import CLOSED, SEEN, BatchState
 from tacit.kernels.block import Block
 from tacit.kernels.rounds import BOUNDARY, CHOICES
 from tacit.kernels.spanner import in_units, span_learn, span_rounds
+from tacit.lock import requires_durable
 from tacit.privacy.budget import Budget
 from tacit.privacy.certificate import Certificate, certify
 from tacit.privacy.noise import Secure

@@ -57,10 +57,11 @@ class JointSquareCB(SquareCB):
         while state.counts[CHOICES] >= state.counts[BOUNDARY]:
             step = float(state.numbers[1])
             release = self._releases()[0]
-            state.played[:] = step * with_noise(Raw(state.theta / step), release.sigma, release.grid, self.source)
-            state.numbers[0] = self.greed / self._journey(int(state.counts[EPOCH]))[1]
+            released = with_noise(Raw(state.theta / step), release.sigma, release.grid, self.source)
+            greed = self.greed / self._journey(int(state.counts[EPOCH]))[1]
             state.counts[EPOCH] += 1
-            self._open(state)
+            self._open(state)  # the epoch is over before anything is shown: an interruption releases nothing twice
+            state.played[:], state.numbers[0] = step * released, greed
 
     def _learn(self, x: Array, reward: float) -> None:
         gradient_step(x, reward / self._unit, float(self._state.numbers[1]), self._clip, self._state.theta)

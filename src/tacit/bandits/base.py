@@ -4,6 +4,7 @@ Only choices advance the public schedule; `observe` adds to the step that is ope
 that nobody answers expires after `pending` later choices, so memory stays flat.
 """
 
+import functools
 import itertools
 import math
 import os
@@ -161,11 +162,13 @@ class Bandit(ABC):
 
         A request that is refused is no user: it changes nothing."""
         features, names, index = self._request(arms, available)
-        digest = self._persons.admit(person)
+        counted = person is not None or self._persons.most is not None
+        digest = self._persons.admit(person) if counted else None
         self._room(1)
         offered = features if index is None else features[index]
         self._step()
-        self._persons.count(digest)
+        if counted:
+            self._persons.count(digest)
         picked = int(self._pick(offered[None])[0])
         chosen = picked if index is None else int(index[picked])
         propensity = self._propensity(offered, picked)
@@ -276,7 +279,7 @@ class Bandit(ABC):
         """Releases so far."""
         return 0
 
-    @property
+    @functools.cached_property
     def _capacity(self) -> int | None:
         """Choices that sums of integers have room for."""
         return None

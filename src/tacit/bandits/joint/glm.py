@@ -32,7 +32,7 @@ from tacit.privacy.noise import generator_of
 
 FARTHEST = 10**12  # choices that the schedule is planned for where there is no horizon
 
-# Chosen by regret on tuning seeds (docs/joint-glm.md); none of them touches privacy.
+# Chosen by regret on tuning seeds (docs/measurements/joint-glm.md has the regret); none of them touches privacy.
 GROWTH = 1.03  # of steps
 DISCOUNT = 0.995  # of earlier steps, at each step
 SHORTEST, PER_SIGMA = 8, 2  # the smallest step: so many users, and so many more for each unit of the noise's std

@@ -310,7 +310,7 @@ def test_an_id_that_is_none_is_refused(tmp_path):
 
 
 def test_forked_workers_that_were_never_saved_are_bandits_of_their_own(tmp_path):
-    from tests.test_secure import in_a_child
+    from tests.privacy.test_secure import in_a_child
 
     bandit = build()
 

@@ -12,7 +12,7 @@ from tacit.bench.shuffle_demo import demonstrate
 from tacit.kernels.design import chances
 from tacit.roles import designs
 from tacit.roles.fleet import Fleet, _rounded
-from tests.test_shuffle_protocol import BOARD, SERVER
+from tests.roles.test_shuffle_protocol import BOARD, SERVER
 
 
 def run(capsys, monkeypatch, *arguments):

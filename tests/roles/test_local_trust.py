@@ -11,9 +11,9 @@ from tacit.bandits.local import server as local_server
 from tacit.errors import BadBillboard, DuplicateReport
 from tacit.mechanisms import local
 from tacit.mechanisms.randomizers import CELLS, Lattice
+from tacit.privacy.randomness import Seeded
 from tacit.roles import limits
 from tacit.roles.local import ID, Client
-from tacit.roles.randomness import Seeded
 
 BUDGET = Budget(1.0, 1e-6)
 SERVERS = [

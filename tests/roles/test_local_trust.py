@@ -11,9 +11,9 @@ from tacit.bandits.local import server as local_server
 from tacit.errors import BadBillboard, DuplicateReport
 from tacit.mechanisms import local
 from tacit.mechanisms.randomizers import CELLS, Lattice
+from tacit.privacy.randomness import Seeded
 from tacit.roles import limits
 from tacit.roles.local import ID, Client
-from tacit.roles.randomness import Seeded
 
 BUDGET = Budget(1.0, 1e-6)
 SERVERS = [
@@ -153,3 +153,10 @@ def test_one_forged_report_cannot_outweigh_all_others(server):
     with pytest.raises(ValueError, match="Expected"):
         server.observe(b"L" + bytes(ID) + forged)
     assert server.users == before
+
+
+def test_a_limit_of_delta_holds_without_one_of_epsilon():
+    board = LocalIRLS(dim=2, budget=Budget(1.0, 0.3)).billboard()
+    Client(board)
+    with pytest.raises(BadBillboard, match="delta at most 1e-09"):
+        Client(board, delta=1e-9)

@@ -15,7 +15,7 @@ import numpy as np
 from tacit.audit.stage import User, users
 from tacit.bandits import Server
 from tacit.errors import UnknownChoice
-from tacit.roles.randomness import System
+from tacit.privacy.randomness import System
 from tests.whole.tape import Tape, frozen
 
 # what is shown

@@ -127,8 +127,7 @@ class GLMContribution:
 
     @property
     def norm(self) -> float:
-        """The largest |v|: sqrt(1 + (scale W)^2)."""
-        return math.sqrt(1 + (self.scale * largest_weight(self.link)) ** 2)
+        return glm_norm(self.scale * largest_weight(self.link))
 
     def add(self, x: Array, y: float, theta: Array, inverse: Array, out: Raw) -> None:
         """out += v, linearised at a public estimate."""
@@ -139,6 +138,11 @@ def glm_sensitivity(weight: float) -> float:
     """D for curvatures of norm at most `weight` beside moments of norm at most 1: see GLMContribution."""
     q = weight * weight
     return math.sqrt(4 + q if q <= 1 + 1 / math.sqrt(2) else 2 + 2 * q + 1 / (2 * q))
+
+
+def glm_norm(weight: float) -> float:
+    """The largest |v| for the same."""
+    return math.sqrt(1 + weight * weight)
 
 
 def largest_weight(link: Link) -> float:

@@ -3,14 +3,14 @@
 The curves are those of mechanisms.local again, in the standard library and numpy; a test compares them."""
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tacit.data import Array
 from tacit.mechanisms.randomizers import CELLS, FINE, SHARE, SPREAD, UNIT, Cap, Coin, Lattice, rarest
 from tacit.model import links
-from tacit.model.glm import glm_sensitivity, largest_weight
+from tacit.model.glm import glm_norm, glm_sensitivity, largest_weight
 from tacit.model.linear import linear_sensitivity
 from tacit.model.vectors import packed_size
 from tacit.privacy import entropy
@@ -18,29 +18,33 @@ from tacit.privacy import entropy
 MARGIN = 1e-6  # relative, of a claimed epsilon: for floating point
 
 
-def bounds(report: dict[str, Any], link: str, rewards: tuple[float, float], dim: int) -> tuple[int, float, float]:
-    """(numbers, largest norm, sensitivity for replacing the user) of the vector that a device makes for `report`,
-    whatever the rest of the billboard says. Derivations: model.linear, model.glm, bandits.local.irls.bounds; a pair is
-    x beside a number in an interval; a gradient is cut to norm 1."""
+class Extent(NamedTuple):
+    """Of the vector that a device makes: how many numbers, how long, how far apart those of two users can be."""
+
+    size: int
+    norm: float
+    sensitivity: float
+
+
+def extent(report: dict[str, Any], link: str, rewards: tuple[float, float], dim: int) -> Extent:
+    """Of the vector for that `report`, whatever the rest of the billboard says. Derivations: model.linear, model.glm; a
+    pair is x beside a number in an interval; a gradient is cut to norm 1."""
     kind, (low, high) = report["name"], rewards
     if kind == "pair":
         scale, middle = float(report["scale"]), float(report["middle"])
-        return (
-            dim + 1,
-            math.hypot(1, scale * max(abs(low - middle), abs(high - middle))),
-            math.hypot(2, scale * (high - low)),
-        )
+        norm = math.hypot(1, scale * max(abs(low - middle), abs(high - middle)))
+        return Extent(dim + 1, norm, math.hypot(2, scale * (high - low)))
     if kind == "gradient":
-        return dim, 1.0, 2.0
+        return Extent(dim, 1.0, 2.0)
     if kind == "linear":
         moment = report["scale"] * max(abs(low), abs(high))
-        return packed_size(dim) + dim, math.hypot(1, moment), linear_sensitivity(moment)
+        return Extent(packed_size(dim) + dim, math.hypot(1, moment), linear_sensitivity(moment))
     if kind == "glm":
         weight = report["scale"] * largest_weight(links.named(link))
         features = dim + (report["pad"][1] != 0.0)
-        return packed_size(features) + features, math.hypot(1, weight), glm_sensitivity(weight)
+        return Extent(packed_size(features) + features, glm_norm(weight), glm_sensitivity(weight))
     if kind == "public":
-        return 1, 1.0, 1.0
+        return Extent(1, 1.0, 1.0)
     raise KeyError
 
 
@@ -50,8 +54,9 @@ def shuffled_sensitivity(document: dict[str, Any]) -> float:
     c, m = float(document["curvature"]), abs(float(document["moment"]))
     rewards = document["rewards"][0], document["rewards"][1]
     if document["weights"] == "saturating":
-        return m * bounds({"name": "glm", "scale": c / m, "pad": [1.0, 0.0]}, document["link"], rewards, 1)[2]
-    return c * bounds({"name": "linear", "scale": m / c}, document["link"], rewards, 1)[2]
+        report = {"name": "glm", "scale": c / m, "pad": [1.0, 0.0]}
+        return m * extent(report, document["link"], rewards, 1).sensitivity
+    return c * extent({"name": "linear", "scale": m / c}, document["link"], rewards, 1).sensitivity
 
 
 def holds(made: Any, *, epsilon: float, delta: float, size: int, sensitivity: float) -> bool:

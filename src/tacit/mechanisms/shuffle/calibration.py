@@ -40,14 +40,14 @@ More users than planned only add independent noise, which is post-processing.
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import log_ndtr
 
 from tacit import checks
-from tacit.data import Array
+from tacit.data import Array, Integers
 from tacit.mechanisms.shuffle.encoding import FEWEST, reach
 from tacit.privacy import gaussian
 from tacit.privacy.budget import Budget
@@ -70,6 +70,7 @@ class Plan(NamedTuple):
     reach: int  # g: |scale v| is at most this in every coordinate
     trials: int  # b: fair coins per coordinate
     sensitivity: float  # D
+    laplace: float = 0.0  # scale, in cells, of Laplace noise in place of coins: simulations of another mechanism
 
     @property
     def slots(self) -> int:
@@ -85,7 +86,24 @@ class Plan(NamedTuple):
     @property
     def std(self) -> float:
         """Of the noise in a coordinate of the sum, in units of v, rounding included (at most 1/4 a user)."""
-        return math.sqrt(self.users * (self.trials + 1)) / 2 / self.scale
+        coins = math.sqrt(self.users * (self.trials + 1)) / 2 / self.scale
+        return math.sqrt(coins**2 + 2 * self.users * (self.laplace / self.scale) ** 2) if self.laplace else coins
+
+
+class Plans(NamedTuple):
+    """The plans of several batches as a kernel takes them: an array for each field of Plan."""
+
+    users: Integers
+    size: Integers
+    scale: Array
+    reach: Integers
+    trials: Integers
+    sensitivity: Array
+    laplace: Array
+
+
+def table(plans: Sequence[Plan]) -> Plans:
+    return Plans(*(np.array(column) for column in zip(*plans, strict=True)))
 
 
 def epsilon(plan: Plan, delta: float, reported: int | None = None) -> float:

@@ -10,9 +10,9 @@ from numpy.random import Generator
 from tacit import checks
 from tacit.bandits.base import Index
 from tacit.bandits.epochs import EpochBandit
-from tacit.bandits.lock import requires_durable
 from tacit.data import Array, Raw, Released
 from tacit.kernels.squarecb import SquareState, gap_rows, gap_weights
+from tacit.lock import requires_durable
 from tacit.mechanisms.queries import nothing_released
 from tacit.privacy import ledger
 from tacit.regression.descent import Descent, best_descent

@@ -29,12 +29,12 @@ from tacit.bandits.joint.glm_rare_kernel import (
 )
 from tacit.bandits.joint.glm_rare_rounds_kernel import rare_rounds
 from tacit.bandits.joint.glm_rare_theory import Theory, theory
-from tacit.bandits.lock import requires_durable
 from tacit.data import Array, Raw, Released
 from tacit.errors import NotSecure
 from tacit.kernels.block import Block
 from tacit.kernels.noise import GAUSSIAN, SILENT
 from tacit.kernels.rounds import EVERY_CHOICE
+from tacit.lock import requires_durable
 from tacit.mechanisms.buffered import Buffered
 from tacit.mechanisms.grid import SLACK, cell_with, sigma_for
 from tacit.model import links

@@ -11,7 +11,6 @@ from tacit import checks
 from tacit.bandits import epochs, spanner
 from tacit.bandits.base import Index
 from tacit.bandits.epochs import EPOCH, EpochBandit
-from tacit.bandits.lock import requires_durable
 from tacit.bandits.references import plain
 from tacit.data import Array
 from tacit.errors import NotSecure
@@ -19,6 +18,7 @@ from tacit.kernels.batched import SEEN, BatchState
 from tacit.kernels.block import Block
 from tacit.kernels.rounds import BOUNDARY
 from tacit.kernels.spanner import in_units, span_learn, span_rounds
+from tacit.lock import requires_durable
 from tacit.privacy.ledger import GaussianRelease
 from tacit.regression.base import Regressor
 from tacit.regression.glm import ReweightedGLM

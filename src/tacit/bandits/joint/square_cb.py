@@ -50,11 +50,11 @@ class JointSquareCB(SquareCB):
 
     def _close(self) -> None:
         state, release = self._state, self._release
-        step = float(state.step[0])
-        state.played[:] = step * with_noise(Raw(state.theta / step), release.sigma, release.grid, self.source)
-        state.greed[0] = self.greed / self._step_and_error(self.closed)[1]
+        step, greed = float(state.step[0]), self.greed / self._step_and_error(self.closed)[1]
+        released = with_noise(Raw(state.theta / step), release.sigma, release.grid, self.source)
         state.counts[EPOCH] += 1
-        self._open(state)
+        self._open(state)  # the epoch is over before anything is shown: an interruption releases nothing twice
+        state.played[:], state.greed[0] = step * released, greed
 
     def _learn(self, x: Array, reward: float) -> None:
         gradient_step(x, reward / self._unit, float(self._state.step[0]), self._clip, self._state.theta)

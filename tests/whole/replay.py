@@ -20,7 +20,18 @@ from tests.whole.tape import Tape, frozen
 
 # what is shown
 
-QUIET = {"choose", "choose_many", "observe", "observe_many", "play", "save", "load", "init", "device"}  # show nothing
+QUIET = {
+    "choose",
+    "choose_many",
+    "observe",
+    "observe_many",
+    "play",
+    "save",
+    "load",
+    "init",
+    "device",
+    "warm_up",
+}  # show nothing
 ASKED = {
     "interval": lambda method, arms: method(arms),
     "intervals": lambda method, arms: method(arms),

@@ -16,6 +16,7 @@ import numpy as np
 from tacit.data import Array, Raw, Sent
 from tacit.errors import BadBillboard
 from tacit.mechanisms import randomizers
+from tacit.mechanisms.local import MARGIN
 from tacit.mechanisms.randomizers import Coin
 from tacit.model import links
 from tacit.model.glm import in_centred_units, in_units, largest_weight, line, softened
@@ -82,7 +83,7 @@ class Client(Device):
             raise BadBillboard(f"Expected noise that gives the claimed epsilon {claim['epsilon']:g}, got less.")
         if not limits.countable(self._randomizer, self._norm + entropy.REACH * self._report.get("shake", 0.0)):
             raise BadBillboard("Expected numbers within reach of their noise, got larger ones.")
-        if epsilon is not None and not (claim["epsilon"] <= epsilon * (1 + limits.MARGIN) and claim["delta"] <= delta):
+        if epsilon is not None and not (claim["epsilon"] <= epsilon * (1 + MARGIN) and claim["delta"] <= delta):
             raise BadBillboard(
                 f"Expected epsilon at most {epsilon:g} and delta at most {delta:g}, "
                 f"got a billboard with {claim['epsilon']:g} and {claim['delta']:g}."

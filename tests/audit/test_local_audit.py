@@ -2,7 +2,7 @@
 
 import pytest
 
-from tacit.audit import local as attacks
+from tacit.audit.attacks import local as attacks
 from tacit.audit.bound import exact_bound, gaussian_bound, general_bound
 from tacit.mechanisms import local as plan
 

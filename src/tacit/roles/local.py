@@ -16,6 +16,7 @@ import numpy as np
 from tacit.data import Array, Raw, Sent
 from tacit.errors import BadBillboard
 from tacit.mechanisms import randomizers
+from tacit.mechanisms.local import MARGIN
 from tacit.mechanisms.randomizers import Coin
 from tacit.model import links
 from tacit.model.glm import in_centred_units, in_units, largest_weight, line, softened
@@ -86,7 +87,7 @@ class Client(Device):
         if delta is None:
             delta = 1.0 if epsilon is None else 0.0
         epsilon = math.inf if epsilon is None else epsilon
-        if not (claim["epsilon"] <= epsilon * (1 + limits.MARGIN) and claim["delta"] <= delta):
+        if not (claim["epsilon"] <= epsilon * (1 + MARGIN) and claim["delta"] <= delta):
             raise BadBillboard(
                 f"Expected epsilon at most {epsilon:g} and delta at most {delta:g}, "
                 f"got a billboard with {claim['epsilon']:g} and {claim['delta']:g}."

@@ -49,7 +49,7 @@ from scipy.special import log_ndtr
 from tacit import checks
 from tacit.data import Array, Integers
 from tacit.mechanisms.shuffle.encoding import FEWEST, reach
-from tacit.privacy import gaussian
+from tacit.privacy import gaussian, search
 from tacit.privacy.budget import Budget
 
 ROUNDING, TERMS = 1e-9, 10**5
@@ -122,15 +122,8 @@ def epsilon(plan: Plan, delta: float, reported: int | None = None) -> float:
 
 def smallest(enough: Callable[[float], bool]) -> float:
     """The least epsilon up to LARGEST that is enough, rounded up; inf if none is."""
-    low, high = 0.0, 0.25
-    while not enough(high):
-        low, high = high, 2 * high
-        if high > LARGEST:
-            return math.inf
-    while high - low > 1e-7 * high:
-        middle = (low + high) / 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    low, high = search.doubled(enough, 0.0, 0.25, most=LARGEST)
+    return math.inf if high == math.inf else search.halved(enough, low, high, digits=1e-7)[1]
 
 
 @functools.lru_cache(maxsize=4096)
@@ -189,12 +182,13 @@ def largest_width(budget: Budget, trials: int, size: int, mu: float) -> float:
     if trials < FEWEST:
         return 0.0
     low, high = 0.0, mu * math.sqrt(trials) / 2  # the Gaussian mechanism's, which nothing here exceeds
-    if delta_of(trials, size, 0.9 * high, budget.epsilon) <= budget.delta:
+
+    def too_wide(width: float) -> bool:
+        return delta_of(trials, size, width, budget.epsilon) > budget.delta
+
+    if not too_wide(0.9 * high):
         low = 0.9 * high
-    while high - low > 1e-5 * high:
-        middle = (low + high) / 2
-        low, high = (middle, high) if delta_of(trials, size, middle, budget.epsilon) <= budget.delta else (low, middle)
-    return low
+    return search.halved(too_wide, low, high, digits=1e-5)[0]
 
 
 def delta_of(trials: int, size: int, width: float, epsilon: float) -> float:

@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.random import Generator
-from scipy.special import ndtr
 
 from tacit.audit.attack import Attack
 from tacit.bandits.local.irls import LocalIRLS
@@ -207,8 +206,3 @@ def planted() -> list[Attack]:
         )
         for name, how, scores, family in bugs
     ]
-
-
-def normal_probability(made: Cap) -> float:
-    """What the cap's probability would be for real normal numbers."""
-    return float(ndtr(-made.threshold / (UNIT * FINE)))

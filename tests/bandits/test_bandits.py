@@ -278,8 +278,8 @@ def test_confidence_sets_hold():
             e = bandit._state.estimate
             V = np.linalg.inv(e.inverse)
             error = started.theta - e.theta
-            numbers = bandit.confidence.numbers
-            width = numbers[0] * math.sqrt(numbers[1] + max(0, e.logdet[0] - numbers[2]))
+            set_ = bandit.confidence.width
+            width = set_.noise * math.sqrt(set_.log_failure + max(0, e.logdet[0] - set_.log_floor))
             x = V @ error / np.linalg.norm(V @ error)  # a direction in which the error is large
             bound = width * math.sqrt(x @ e.inverse @ x) + bandit.confidence.drift * np.linalg.norm(e.inverse @ x)
             missed |= abs(x @ error) > bound

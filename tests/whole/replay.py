@@ -55,7 +55,7 @@ def shown(owner, arms):
     return out | {f"the state's {name}": frozen(value) for name, value in chosen_by(owner).items()}
 
 
-PUBLIC = ("posterior", "estimate", "design", "thetas", "inverses", "played", "numbers", "root", "width", "bases")
+PUBLIC = ("posterior", "estimate", "design", "thetas", "inverses", "played", "greed", "step", "root", "width", "bases")
 
 
 def chosen_by(bandit):

@@ -63,6 +63,7 @@ class File:
         path = path.absolute()
         if bandit._noise_is_private:
             with self._alone(path) as places:
+                self._places = self._places | {path}  # a save that fails halfway has left a file all the same
                 self._write(bandit, path)
                 self._mark(places)
             self._places = {path}

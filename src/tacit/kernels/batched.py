@@ -8,8 +8,9 @@ import numpy as np
 from tacit.kernels.compile import inlined, kernel
 from tacit.kernels.formulas import link_slope
 from tacit.kernels.linalg import copy, invert, square_norm
-from tacit.kernels.mle import newton, unit_reward
+from tacit.kernels.mle import newton
 from tacit.kernels.rounds import BOUNDARY, CHOICES, outcome
+from tacit.model.glm import unit_reward
 
 SEEN, CLOSED = 2, 3
 SWEEPS = 10  # of the multiplicative algorithm for the design
@@ -159,7 +160,7 @@ def batch_learn(x, r, state):
 
 
 @kernel
-def batch_rounds(rng, block, state, bounds, link, ridge, numbers, ends):
+def batch_rounds(rng, block, state, rewards, link, ridge, numbers, ends):
     """BGLinCB. Changes state and the block's out arrays."""
     weights = np.empty(block.arms.shape[1])
     for t in range(block.noise.size):
@@ -169,4 +170,4 @@ def batch_rounds(rng, block, state, bounds, link, ridge, numbers, ends):
         index = draw(rng.random(), weights)
         if outcome(block, t, index):
             state.counts[CHOICES] += 1
-            batch_learn(block.arms[t, index], unit_reward(block.reward[t], bounds[0], bounds[1], link), state)
+            batch_learn(block.arms[t, index], unit_reward(block.reward[t], rewards.low, rewards.high, link), state)

@@ -5,8 +5,8 @@ import numpy as np
 from tacit.kernels.batched import draw, survivors
 from tacit.kernels.compile import kernel
 from tacit.kernels.linalg import copy
-from tacit.kernels.mle import unit_reward
 from tacit.kernels.rounds import BOUNDARY, CHOICES, outcome
+from tacit.model.glm import unit_reward
 from tacit.model.links import IDENTITY
 
 SEEN = 2

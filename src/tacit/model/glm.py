@@ -67,6 +67,11 @@ def in_units(y: float, link: Code, low: float, high: float) -> float:
     return (bounded - low) / (high - low)
 
 
+def unit_reward(y: float, low: float, high: float, link: Code) -> float:
+    """A reward in [low, high] as the link's mean has it: a share of that range, or y itself for the identity."""
+    return y if kind(link) == IDENTITY else (y - low) / (high - low)
+
+
 def in_centred_units(y: float, link: Code, low: float, high: float) -> float:
     """The same, but for the identity from -1 to 1 over that range."""
     if kind(link) == IDENTITY:

@@ -36,7 +36,8 @@ class DeviceChoice:
     @property
     def propensity(self) -> float:
         """The probability with which this user got this arm; computed when asked for."""
-        return self._propensity()
+        with np.errstate(all="ignore"):
+            return self._propensity()
 
 
 @dataclass(kw_only=True, eq=False)

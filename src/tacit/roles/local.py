@@ -36,7 +36,8 @@ class Client(Device):
     Guarantee: what `randomize` returns is private for replacing this user's arms and reward, at the epsilon and delta
     that the billboard claims, whatever the server or anyone else does; nothing else leaves the device. The device works
     out itself what the billboard's randomizer gives (client.limits), and refuses a billboard that claims more
-    protection than that, or less than the caller's `epsilon` and `delta` ask for (epsilon=None: any finite claim).
+    protection than that, or less than the caller's `epsilon` and `delta` ask for (None: any claim; with an epsilon
+    alone, delta 0).
     rewards: the application's own range (low, high); a billboard with another one is refused.
     public_arms: whether the arm played may be sent as it is, which is refused otherwise; the guarantee is then for the
     reward alone.
@@ -48,7 +49,7 @@ class Client(Device):
         billboard: bytes,
         *,
         epsilon: float | None = None,
-        delta: float = 0.0,
+        delta: float | None = None,
         rewards: tuple[float, float] | None = None,
         public_arms: bool = False,
         noise: Randomness | None = None,
@@ -56,8 +57,8 @@ class Client(Device):
     ) -> None:
         if epsilon is not None and not (isinstance(epsilon, NUMBERS) and epsilon > 0):
             raise ValueError(f"Expected epsilon to be None or a number above 0, got {type(epsilon).__name__}.")
-        if not (isinstance(delta, NUMBERS) and 0 <= delta < 1):
-            raise ValueError("Expected delta in [0, 1), got another.")
+        if delta is not None and not (isinstance(delta, NUMBERS) and 0 <= delta < 1):
+            raise ValueError("Expected delta to be None or in [0, 1), got another.")
         document, self._tag = boards.local(billboard)
         super().__init__(dim=document["dim"], link=document["link"], rewards=agreed(rewards, document["rewards"]))
         self._noise = noise or System()
@@ -71,7 +72,7 @@ class Client(Device):
         if not isinstance(self._noise, Seeded):
             self._check(document["claim"], epsilon, delta, public_arms)
 
-    def _check(self, claim: dict[str, Any], epsilon: float | None, delta: float, public_arms: bool) -> None:
+    def _check(self, claim: dict[str, Any], epsilon: float | None, delta: float | None, public_arms: bool) -> None:
         """The billboard against its claim, and the claim against the caller's limits."""
         if self._report["name"] == "public" and not public_arms:
             raise BadBillboard("Expected a billboard that asks for no arms in the clear, got one (see public_arms).")
@@ -81,7 +82,10 @@ class Client(Device):
             raise BadBillboard(f"Expected noise that gives the claimed epsilon {claim['epsilon']:g}, got less.")
         if not limits.countable(self._randomizer, self._norm + entropy.REACH * self._report.get("shake", 0.0)):
             raise BadBillboard("Expected numbers within reach of their noise, got larger ones.")
-        if epsilon is not None and not (claim["epsilon"] <= epsilon * (1 + limits.MARGIN) and claim["delta"] <= delta):
+        if delta is None:
+            delta = 1.0 if epsilon is None else 0.0
+        epsilon = math.inf if epsilon is None else epsilon
+        if not (claim["epsilon"] <= epsilon * (1 + limits.MARGIN) and claim["delta"] <= delta):
             raise BadBillboard(
                 f"Expected epsilon at most {epsilon:g} and delta at most {delta:g}, "
                 f"got a billboard with {claim['epsilon']:g} and {claim['delta']:g}."

@@ -1,12 +1,14 @@
 """The shuffler: between devices and server, trusted to forget who sent what, and for nothing else."""
 
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
-from tacit.errors import BadBillboard, BadReport, BatchTooSmall, DuplicateReport, LateReport
+from tacit import forks
+from tacit.errors import BadBillboard, BadReport, BadState, BatchTooSmall, DuplicateReport, LateReport
 from tacit.kernels.shuffle import OpenBatch
+from tacit.lock import Lock, locked
 from tacit.mechanisms.shuffle.calibration import Plan, epsilon
 from tacit.privacy import settings
 from tacit.privacy.budget import Budget
@@ -47,11 +49,16 @@ class Shuffler:
         self._ids: list[npt.NDArray[np.uint64]] = []  # sorted arrays, each more than twice as long as the next
         self._recent: set[int] = set()
         self._handed: bytes | None = None
+        self._lock, self._process = Lock(), forks.process()
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("Expected one shuffler for a batch, got pickle or copy: two batches that differ in one report.")
 
     @property
     def reports(self) -> int:
         return int(self._open.reports[0])
 
+    @locked
     def add(self, report: bytes) -> None:
         """One report, or an error that names what is wrong with it; then nothing has changed."""
         self._still_open()
@@ -65,6 +72,7 @@ class Shuffler:
         self._open.sums[:] += counts
         self._open.reports[0] += 1
 
+    @locked
     def add_many(self, stream: bytes) -> dict[str, int]:
         """Reports one after another, in any number. Bad ones are refused alone: returns reason -> how many."""
         self._still_open()
@@ -93,8 +101,10 @@ class Shuffler:
         self._open.sums[:] += _columns(counts)
         self._open.reports[0] += len(counts)
 
+    @locked
     def close(self) -> bytes:
         """The multiset, for the analyzer. However often it is asked for: the same bytes."""
+        self._own()
         if self._handed is None:
             if self.reports < self.minimum:
                 raise BatchTooSmall(
@@ -104,7 +114,14 @@ class Shuffler:
             self._handed = wire.encode_batch(self.parameters, self.reports, self._open.sums)
         return self._handed
 
+    def _own(self) -> None:
+        if self._process != forks.process():
+            if self.reports:
+                raise BadState("Expected a shuffler in the process that used it, got a forked copy.")
+            self._process = forks.process()
+
     def _still_open(self) -> None:
+        self._own()
         if self._handed is not None:
             raise LateReport(f"Expected a report before batch {self.parameters.batch} was closed, got one after.")
 

@@ -13,12 +13,12 @@ from tacit.bandits import irls
 from tacit.bandits.base import Index
 from tacit.bandits.joint.continual import ContinualBandit, steps_before
 from tacit.bandits.joint.glm_kernel import GLMState, glm_rounds
-from tacit.bandits.lock import requires_durable
 from tacit.data import Array, Released
 from tacit.kernels.block import Block
 from tacit.kernels.formulas import add_glm
 from tacit.kernels.glm import Posterior, Tuning
 from tacit.kernels.rounds import Range, Schedule
+from tacit.lock import requires_durable
 from tacit.mechanisms.continual import Continual
 from tacit.mechanisms.discounted import Discounted
 from tacit.model import arms as arm_sets
@@ -32,7 +32,7 @@ from tacit.privacy.noise import generator_of
 
 FARTHEST = 10**12  # choices that the schedule is planned for where there is no horizon
 
-# Chosen by regret on tuning seeds (docs/joint-glm.md); none of them touches privacy.
+# Chosen by regret on tuning seeds (docs/measurements/joint-glm.md has the regret); none of them touches privacy.
 GROWTH = 1.03  # of steps
 DISCOUNT = 0.995  # of earlier steps, at each step
 SHORTEST, PER_SIGMA = 8, 2  # the smallest step: so many users, and so many more for each unit of the noise's std

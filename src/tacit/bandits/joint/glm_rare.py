@@ -29,12 +29,12 @@ from tacit.bandits.joint.glm_rare_kernel import (
 )
 from tacit.bandits.joint.glm_rare_rounds_kernel import rare_rounds
 from tacit.bandits.joint.glm_rare_theory import Theory, theory
-from tacit.bandits.lock import requires_durable
 from tacit.data import Array, Raw, Released
 from tacit.errors import NotSecure
 from tacit.kernels.block import Block
 from tacit.kernels.noise import GAUSSIAN, SILENT
 from tacit.kernels.rounds import EVERY_CHOICE
+from tacit.lock import requires_durable
 from tacit.mechanisms.buffered import Buffered
 from tacit.mechanisms.grid import SLACK, cell_with, sigma_for
 from tacit.model import links
@@ -192,8 +192,7 @@ class JointGLMRare(ContinualBandit):
         return self._after(self.aggregator.leaves, self._rule.most_o, self._rule.most_tau)
 
     def _releases(self, steps: int) -> tuple[GaussianRelease, ...]:
-        counts = self._state.counts
-        return self._after(steps, int(counts[CALLS_O]), int(counts[CALLS_TAU]))
+        return self._after(steps, *self.recomputations)
 
     def _after(self, steps: int, calls_o: int, calls_tau: int) -> tuple[GaussianRelease, ...]:
         """What has happened to the data after so many steps and calls. A user is in the gradients of one kind or,

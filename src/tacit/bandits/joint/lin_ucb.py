@@ -13,13 +13,13 @@ from tacit.bandits.base import Index, certain
 from tacit.bandits.joint import lin_ucb_published as published
 from tacit.bandits.joint.continual import ContinualBandit, steps_before
 from tacit.bandits.joint.lin_ucb_kernel import JointState, joint_rounds
-from tacit.bandits.lock import requires_durable
 from tacit.data import Array, Released
 from tacit.errors import NotSecure
 from tacit.kernels.block import Block
 from tacit.kernels.formulas import add_linear
 from tacit.kernels.matrices import unpacked
 from tacit.kernels.rounds import EVERY_CHOICE, Range, Schedule
+from tacit.lock import requires_durable
 from tacit.mechanisms.buffered import Buffered
 from tacit.mechanisms.continual import Continual
 from tacit.mechanisms.grid import Grid

@@ -94,7 +94,7 @@ class BGLinCB(Bandit):
         batch_learn(x, plain.unit(self._link, self.rewards, reward), self._state)
 
     def _play(self, block: Block) -> None:
-        settings = np.array(self.rewards), self._link.code, self._ridge, self._numbers, self._ends
+        settings = plain.reward_range(self.rewards), self._link.code, self._ridge, self._numbers, self._ends
         batch_rounds(self.policy, block, self._state, *settings)
 
     @property

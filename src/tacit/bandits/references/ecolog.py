@@ -7,7 +7,7 @@ import numpy as np
 from tacit import checks
 from tacit.bandits.base import Bandit, Index, certain
 from tacit.bandits.references import plain
-from tacit.bandits.references.ecolog_kernel import ECOState, eco_learn, eco_rounds, eco_rows
+from tacit.bandits.references.ecolog_kernel import ECOSettings, ECOState, eco_learn, eco_rounds, eco_rows
 from tacit.data import Array
 from tacit.kernels.block import Block
 from tacit.privacy.certificate import Certificate, plain_certificate
@@ -39,7 +39,8 @@ class ECOLog(Bandit):
         checks.positive(ridge=self.ridge)
         assert self.failure is not None
         self._link = link
-        self._numbers = np.array([self.radius, self.ridge, self.failure])
+        numbers = self.radius, self.ridge, self.failure, self.width_scale
+        self._settings = ECOSettings(*map(float, numbers))
         super().__post_init__()
 
     def init(self) -> ECOState:
@@ -50,15 +51,15 @@ class ECOLog(Bandit):
         """Nothing to close: every reward is used at once."""
 
     def _pick(self, features: Array) -> Index:
-        return plain.choose_rows(eco_rows, features, features, self._state, self._numbers, self.width_scale)
+        return plain.choose_rows(eco_rows, features, features, self._state, self._settings)
 
     _propensity = certain
 
     def _learn(self, x: Array, reward: float) -> None:
-        eco_learn(x, plain.unit(self._link, self.rewards, reward), self._numbers, self._state)
+        eco_learn(x, plain.unit(self._link, self.rewards, reward), self._settings, self._state)
 
     def _play(self, block: Block) -> None:
-        eco_rounds(block, self._state, np.array(self.rewards), self._numbers, self.width_scale)
+        eco_rounds(block, self._state, plain.reward_range(self.rewards), self._settings)
 
     @property
     def privacy(self) -> Certificate:

@@ -12,7 +12,7 @@ from tacit.data import Array
 from tacit.kernels.block import Block
 from tacit.privacy.certificate import Certificate, plain_certificate
 
-GROWTH = 1.05
+GROWTH = 1.05  # of the data between two fits, to save time: the paper fits in every round
 
 
 @dataclass(kw_only=True, eq=False)
@@ -63,8 +63,8 @@ class GLMUCB(Bandit):
         mean_learn(x, r, self._link.code, self._ridge, GROWTH, self._state)
 
     def _play(self, block: Block) -> None:
-        bounds = np.array(self.rewards)
-        mean_rounds(block, self._state, bounds, self._link.code, self._ridge, GROWTH, self.width)
+        settings = self._link.code, self._ridge, GROWTH, self.width
+        mean_rounds(block, self._state, plain.reward_range(self.rewards), *settings)
 
     @property
     def privacy(self) -> Certificate:

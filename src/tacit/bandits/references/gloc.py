@@ -7,7 +7,7 @@ import numpy as np
 from tacit import checks
 from tacit.bandits.base import Bandit, Index, certain
 from tacit.bandits.references import plain
-from tacit.bandits.references.gloc_kernel import GLOCState, gloc_learn, gloc_rounds, gloc_rows
+from tacit.bandits.references.gloc_kernel import GLOCSettings, GLOCState, gloc_learn, gloc_rounds, gloc_rows
 from tacit.data import Array
 from tacit.kernels.block import Block
 from tacit.privacy.certificate import Certificate, plain_certificate
@@ -47,7 +47,15 @@ class GLOC(Bandit):
         noise = 0.5 if self._link.bounded else (high - low) / 2
         if code:
             noise = float(self._link.slope(0.0)) ** 2
-        self._numbers = np.array([1 / self.kappa, noise, self.failure, self.radius, self._ridge, float(code)])
+        self._settings = GLOCSettings(
+            slope=1 / self.kappa,
+            noise=float(noise),
+            failure=float(self.failure),
+            radius=float(self.radius),
+            ridge=self._ridge,
+            in_mean=code,
+            width_scale=float(self.width_scale),
+        )
         super().__post_init__()
 
     def init(self) -> GLOCState:
@@ -57,7 +65,8 @@ class GLOC(Bandit):
             np.zeros(self.dim),
             self._ridge * np.eye(self.dim),
             np.zeros(self.dim),
-            np.array([start, 0.0]),
+            np.array([start]),
+            np.zeros(1),
             plain.identity_over(self.dim, self._ridge),
         )
 
@@ -65,17 +74,16 @@ class GLOC(Bandit):
         """Nothing to close: every reward is used at once."""
 
     def _pick(self, features: Array) -> Index:
-        settings = self._link.code, self._numbers, self.width_scale
-        return plain.choose_rows(gloc_rows, features, features, self._state, *settings)
+        return plain.choose_rows(gloc_rows, features, features, self._state, self._link.code, self._settings)
 
     _propensity = certain
 
     def _learn(self, x: Array, reward: float) -> None:
         r = plain.unit(self._link, self.rewards, reward)
-        gloc_learn(x, r, self._link.code, self._numbers, self._state)
+        gloc_learn(x, r, self._link.code, self._settings, self._state)
 
     def _play(self, block: Block) -> None:
-        gloc_rounds(block, self._state, np.array(self.rewards), self._link.code, self._numbers, self.width_scale)
+        gloc_rounds(block, self._state, plain.reward_range(self.rewards), self._link.code, self._settings)
 
     @property
     def privacy(self) -> Certificate:

@@ -64,9 +64,8 @@ class LogisticTS(Bandit):
         record(x, r, self._link.code, self._ridge, self.growth, True, self._state)
 
     def _play(self, block: Block) -> None:
-        bounds = np.array(self.rewards)
         settings = self._link.code, self._ridge, self.growth, self.width_scale
-        laplace_rounds(self.policy, block, self._state, bounds, *settings)
+        laplace_rounds(self.policy, block, self._state, plain.reward_range(self.rewards), *settings)
 
     @property
     def privacy(self) -> Certificate:

@@ -3,8 +3,6 @@
 import math
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from tacit.bandits.base import Bandit, Index, certain
 from tacit.bandits.references import plain
 from tacit.data import Array
@@ -55,8 +53,8 @@ class MLEUCB(Bandit):
         record(x, r, self._link.code, self._ridge, self.growth, True, self._state)
 
     def _play(self, block: Block) -> None:
-        bounds = np.array(self.rewards)
-        mle_rounds(block, self._state, bounds, self._link.code, self._ridge, self.growth, self.width_scale)
+        settings = self._link.code, self._ridge, self.growth, self.width_scale
+        mle_rounds(block, self._state, plain.reward_range(self.rewards), *settings)
 
     @property
     def privacy(self) -> Certificate:

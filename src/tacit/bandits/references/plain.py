@@ -9,7 +9,9 @@ from tacit.bandits.base import Bandit, Index
 from tacit.data import Array
 from tacit.kernels.linear import Estimate
 from tacit.kernels.mle import MLEState
+from tacit.kernels.rounds import Range
 from tacit.model import links
+from tacit.model.glm import unit_reward
 from tacit.model.links import Link
 
 REASON = "This bandit is a non-private reference."
@@ -51,7 +53,12 @@ def largest(link: Link, rewards: tuple[float, float]) -> float:
 
 def unit(link: Link, rewards: tuple[float, float], reward: float) -> float:
     """A reward in units of the link, as the kernels take it."""
-    return (reward - rewards[0]) / (rewards[1] - rewards[0]) if link.bounded else reward
+    return unit_reward(reward, *rewards, link.code)
+
+
+def reward_range(rewards: tuple[float, float]) -> Range:
+    """The range of rewards as the kernels take it."""
+    return Range(float(rewards[0]), float(rewards[1]))
 
 
 def identity_over(dim: int, ridge: float) -> Estimate:

@@ -8,7 +8,15 @@ import numpy as np
 from tacit import checks
 from tacit.bandits.base import Bandit, Index, certain
 from tacit.bandits.references import plain
-from tacit.bandits.references.rs_glin_ucb_kernel import SWITCHES, WARM, RareState, rare_learn, rare_rounds, rare_rows
+from tacit.bandits.references.rs_glin_ucb_kernel import (
+    SWITCHES,
+    WARM,
+    RareSettings,
+    RareState,
+    rare_learn,
+    rare_rounds,
+    rare_rows,
+)
 from tacit.data import Array
 from tacit.kernels.block import Block
 from tacit.privacy.certificate import Certificate, plain_certificate
@@ -49,37 +57,43 @@ class RSGLinUCB(Bandit):
         bound = plain.largest(self._link, self.rewards)
         root = math.sqrt(self.dim * math.log(self.horizon / self.failure))
         if self.constants == "code":
-            self._ridge, self._growth, damping = 0.5, 1.5, 1.0
+            ridge, growth, damping = 0.5, 1.5, 1.0
             threshold = 100 / (self.kappa * bound**4 * self.radius**2 * self.dim)
             gamma, width = bound * self.radius * root, 4 * root
         else:
-            self._ridge, self._growth, damping = 20 * bound * root**2, 2.0, math.exp(-1)
+            ridge, growth, damping = 20 * bound * root**2, 2.0, math.exp(-1)
             gamma, width = 25 * bound * self.radius * root, 150 * root
             threshold = 1 / (gamma**2 * self.kappa * bound**2)
-        widths = [self.width_scale * gamma * math.sqrt(self.kappa), self.width_scale * width]
-        self._numbers = np.array([threshold, *widths, 0.5 if self.average else 0.0, damping])
+        self._settings = RareSettings(
+            threshold=float(threshold),
+            warm_width=self.width_scale * gamma * math.sqrt(self.kappa),
+            width=self.width_scale * width,
+            share=0.5 if self.average else 0.0,
+            damping=damping,
+            ridge=float(ridge),
+            growth=growth,
+        )
         super().__post_init__()
 
     def init(self) -> RareState:
         rows, values = plain.room(self)
-        estimates = [plain.identity_over(self.dim, self._ridge) for _ in range(3)]
+        estimates = [plain.identity_over(self.dim, self._settings.ridge) for _ in range(3)]
         return RareState(np.zeros(4, np.int64), rows, values, *estimates)
 
     def _advance(self) -> None:
         """Nothing to close: when to switch is decided when a reward comes."""
 
     def _pick(self, features: Array) -> Index:
-        return plain.choose_rows(rare_rows, features, features, self._state, self._numbers)
+        return plain.choose_rows(rare_rows, features, features, self._state, self._settings)
 
     _propensity = certain
 
     def _learn(self, x: Array, reward: float) -> None:
         r = plain.unit(self._link, self.rewards, reward)
-        rare_learn(x, r, self._link.code, self._numbers, self._ridge, self._growth, self._state)
+        rare_learn(x, r, self._link.code, self._settings, self._state)
 
     def _play(self, block: Block) -> None:
-        settings = np.array(self.rewards), self._link.code, self._numbers, self._ridge, self._growth
-        rare_rounds(block, self._state, *settings)
+        rare_rounds(block, self._state, plain.reward_range(self.rewards), self._link.code, self._settings)
 
     @property
     def switches(self) -> int:

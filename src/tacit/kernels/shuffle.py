@@ -2,7 +2,7 @@
 of a batch.
 
 A plan is a row of numbers (users, grid cells per unit, reach, trials, Laplace scale in cells): see
-aggregators.shuffle.calibration."""
+mechanisms.shuffle.calibration."""
 
 import math
 from typing import Any, NamedTuple

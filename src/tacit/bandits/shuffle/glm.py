@@ -35,7 +35,7 @@ class ShuffleGLM(Bandit):
     process.
 
     Guarantee: with calibration="exact", (epsilon, delta)-shuffle privacy of all 1 + iterations sums of a batch together
-    (aggregators.shuffle.composed), each user in one batch. calibration="paper": what eq. 122 and advanced composition
+    (mechanisms.shuffle.composed), each user in one batch. calibration="paper": what eq. 122 and advanced composition
     claim, quoted.
     Reference: Sarmasarkar 2026, arXiv:2602.00417, Algorithms 1 and 4-7, App. E.
     Departure: contributions are clipped, so that 1 / kappa* bounds them always and not with high probability; kappa* is

@@ -13,7 +13,7 @@ that B C is the prefix matrix again and the rounding of C costs nothing.
 
 Sensitivity. A contribution v becomes v^ = h round(v / h), each coordinate at most h / 2 away. So for any two,
 |v^ - v'^| <= |v - v'| + h sqrt(size), and the norm of the stacked (v^, v'^) is at most that of (v, v') plus
-h sqrt(size / 2); both are at most D + h sqrt(size), which is what late contributions need too (aggregators.continual;
+h sqrt(size / 2); both are at most D + h sqrt(size), which is what late contributions need too (mechanisms.continual;
 the rounded m are non-negative as well). Floats that computed v may have overshot its bound by some roundings, for which
 there is SLACK. A v that is longer than that, or no number at all, can only come from arithmetic that has gone wrong: it
 counts as no contribution, which is a distance of at most D from any other.

@@ -1,4 +1,4 @@
-"""Attacks on the noise that protects people's data: integers, from the secure source, through the real aggregators."""
+"""Attacks on the noise that protects people's data: integers, from the secure source, through the real mechanisms."""
 
 import dataclasses
 import math

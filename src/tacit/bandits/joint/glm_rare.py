@@ -77,7 +77,7 @@ class JointGLMRare(ContinualBandit):
     and Criterion II is tested at the start of every round. (Both) Exact Gaussian accounting instead of zCDP; the
     tight sensitivity of gradient sums, for which Theta_II is intersected with |theta| <= S (one projection after the
     other); Frobenius norms for V and H; noise on sums, so the number of users in T_o is not used; square-root noise
-    (aggregators.Buffered) instead of binary trees; lambda of H is slope / e times that of V, as its noise is; the
+    (mechanisms.buffered) instead of binary trees; lambda of H is slope / e times that of V, as its noise is; the
     first iterate is the last estimate, the step follows from the released matrices; eigenvalues of V and H are raised
     to lambda / 2 where noise has pushed them lower. kappa* is not a constant of the calibration: weights of H are
     bounded by mu'(0), or clipped to 1 / kappa_star where that is declared.

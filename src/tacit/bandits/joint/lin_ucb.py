@@ -56,7 +56,7 @@ class JointLinUCB(ContinualBandit):
     Departure: calibration="exact" replaces the paper's constants by the exact Gaussian curve, the tight sensitivity of
     (x x', y x) without y^2, and a confidence width that shrinks where the released Gram matrix is large.
     calibration="paper" keeps them (its certificate shows the epsilon that they really give). The sum of y^2 is never
-    released. Wishart noise: see aggregators.WishartTree.
+    released. Wishart noise: see mechanisms.tree.WishartTree.
 
     release: "batched" (default for exact Gaussian noise; steps that grow by `growth`, square-root Toeplitz over them),
     or one step a choice by "tree", "consistent-tree", "toeplitz" (memory grows with the horizon), "buffered".

@@ -154,24 +154,3 @@ def simulated(bandit: Any) -> None:
             f"Expected source=Simulated(seed) for {type(bandit).__name__}, which is for experiments (people's devices "
             f"and the server are one process here), got {name}."
         )
-
-
-def length(boundaries: Index, epoch: int) -> int:
-    """Choices in that epoch: public."""
-    return int(boundaries[epoch] - (boundaries[epoch - 1] if epoch else 0))
-
-
-def check(bandit: Any) -> links.Link:
-    """Checks the settings that all have; returns the link."""
-    settings.check(bandit)
-    checks.positive_int(dim=bandit.dim, first=bandit.first)
-    bandit.dim = int(bandit.dim)
-    if bandit.horizon is None:
-        raise ValueError(f"Expected a horizon for {type(bandit).__name__}, which learns in epochs, got None.")
-    checks.positive_int(horizon=bandit.horizon)
-    return links.built_in(bandit.link)
-
-
-def bounds(rewards: tuple[float, float]) -> Any:
-    """(low, high, the largest absolute value) as the kernels take them."""
-    return np.array([*rewards, max(map(abs, rewards))])

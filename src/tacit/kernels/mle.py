@@ -14,7 +14,7 @@ from tacit.kernels.glm import best_arm
 from tacit.kernels.linalg import cholesky, copy, grow, invert
 from tacit.kernels.linear import Estimate, optimistic
 from tacit.kernels.rounds import BOUNDARY, CHOICES, outcome
-from tacit.model.glm import unit_reward as unit_reward
+from tacit.model.glm import unit_reward
 from tacit.model.links import IDENTITY, LOGISTIC, PROBIT, UNKNOWN
 
 OBSERVED = 2

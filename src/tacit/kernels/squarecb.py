@@ -6,11 +6,10 @@ import numpy as np
 from numpy.random import Generator
 
 from tacit.data import Array, Integers, Raw, Released
-from tacit.kernels.batched import draw as draw_arm
 from tacit.kernels.block import Block
 from tacit.kernels.compile import kernel
 from tacit.kernels.noise import GAUSSIAN, draw
-from tacit.kernels.rounds import BOUNDARY, CHOICES, outcome
+from tacit.kernels.rounds import BOUNDARY, CHOICES, draw_arm, outcome
 
 
 class SquareState(NamedTuple):

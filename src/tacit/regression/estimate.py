@@ -12,7 +12,7 @@ import numpy as np
 
 from tacit.data import Array, Released
 from tacit.kernels.matrices import inverse, positive, root, unpacked
-from tacit.model.bisection import crossing
+from tacit.privacy import search
 
 
 class Normalisation(NamedTuple):
@@ -85,7 +85,7 @@ def project(w: Array, matrix: Array, radius: float) -> Array:
     def enough(nu: float) -> bool:
         return bool(np.linalg.norm(values * inside / (1 + nu * values**2)) <= radius)
 
-    _, nu = crossing(enough)
+    _, nu = search.halved(enough, *search.doubled(enough, 0.0, 1.0), digits=1e-12)
     return np.asarray(vectors @ (inside / (1 + nu * values**2)))
 
 

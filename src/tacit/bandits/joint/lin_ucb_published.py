@@ -7,7 +7,7 @@ import functools
 import math
 
 from tacit.bandits.ridge import Regularizer
-from tacit.model.bisection import bisect
+from tacit.privacy import search
 from tacit.privacy.budget import Budget
 from tacit.privacy.composition import repeated_delta, repeated_epsilon
 
@@ -98,7 +98,7 @@ def wishart_exact_node(budget: Budget, m: int) -> tuple[float, float]:
         delta0 = share * budget.delta / count
         most = min(budget.epsilon, 1 - 1e-9)  # Theorem 8 holds below 1
         too_much = functools.partial(_exceeds, budget, delta0, count)
-        epsilon0, _ = bisect(too_much, 0.0, most, tolerance=0.0, halvings=60)
+        epsilon0, _ = search.halved(too_much, 0.0, most, digits=1e-12)
         if epsilon0 > 0:
             best = min(best, (math.log(4 / delta0) / epsilon0**2, epsilon0, delta0))
     epsilon0, delta0 = best[1:]

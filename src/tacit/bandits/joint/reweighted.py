@@ -8,17 +8,18 @@ from typing import Any
 import numpy as np
 
 from tacit import checks
-from tacit.bandits import epochs, spanner
+from tacit.bandits import spanner
 from tacit.bandits.base import Index
 from tacit.bandits.epochs import EPOCH, EpochBandit
 from tacit.bandits.references import plain
 from tacit.data import Array
 from tacit.errors import NotSecure
-from tacit.kernels.batched import SEEN, BatchState
+from tacit.kernels.batched import SEEN, BatchState, batch_learn
 from tacit.kernels.block import Block
-from tacit.kernels.rounds import BOUNDARY
-from tacit.kernels.spanner import in_units, span_learn, span_rounds
+from tacit.kernels.rounds import BOUNDARY, Range
+from tacit.kernels.spanner import span_rounds
 from tacit.lock import requires_durable
+from tacit.model.glm import in_units
 from tacit.privacy.ledger import GaussianRelease
 from tacit.regression.base import Regressor
 from tacit.regression.glm import ReweightedGLM
@@ -105,11 +106,11 @@ class JointReweighted(EpochBandit):
         return lambda: chance
 
     def _learn(self, x: Array, reward: float) -> None:
-        span_learn(x, in_units(reward, epochs.bounds(self.rewards), self._link.code), self._state)
+        batch_learn(x, in_units(reward, self._link.code, *self.rewards), self._state)
 
     def _rounds(self, block: Block, start: int) -> int:
-        settings = epochs.bounds(self.rewards), self._link.code, spanner.NUMBERS, self.factor
-        return int(span_rounds(self.policy, block, self._state, *settings, start))
+        rewards = Range(*map(float, self.rewards))
+        return int(span_rounds(self.policy, block, self._state, rewards, self._link.code, self.factor, start))
 
     def _releases(self) -> tuple[GaussianRelease, ...]:
         return self._asked.releases()

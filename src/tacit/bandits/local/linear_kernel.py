@@ -12,10 +12,10 @@ from tacit.kernels.block import Block
 from tacit.kernels.compile import kernel
 from tacit.kernels.formulas import add_linear, link_mean
 from tacit.kernels.linear import Estimate, optimistic, ridge
-from tacit.kernels.mle import unit_reward
 from tacit.kernels.rounds import CHOICES, next_boundary, outcome
 from tacit.mechanisms.randomize_kernel import empty_report, randomize
 from tacit.mechanisms.randomizers import Law
+from tacit.model.glm import unit_reward
 from tacit.model.links import Code
 
 BOUNDARY, VERSION = 1, 2

@@ -6,20 +6,19 @@ import numpy as np
 from numpy.random import Generator
 
 from tacit.data import Array, Integers, Raw, Released
-from tacit.kernels.batched import draw as draw_arm
 from tacit.kernels.block import Block
 from tacit.kernels.compile import inlined, kernel
 from tacit.kernels.formulas import link_mean, link_slope
 from tacit.kernels.noise import GAUSSIAN, draw
-from tacit.kernels.rounds import BOUNDARY, CHOICES, outcome
-from tacit.kernels.spanner import in_units, span_weights
+from tacit.kernels.rounds import BOUNDARY, CHOICES, Range, draw_arm, outcome
+from tacit.kernels.spanner import span_weights
 from tacit.mechanisms.noisy_kernel import add_noisy
+from tacit.model.glm import in_units
 from tacit.model.links import Code
-from tacit.model.vectors import ROOT2
+from tacit.model.vectors import ROOT2, TINY
 
 GRAM, GRADIENT, CLOSING = 0, 1, 2
 KIND, SIZE, SIGMA, TIGHTNESS, SCALE, OUTER_SCALE = 0, 1, 2, 3, 4, 5  # of ReportState.stage
-SHORTEST = 1e-150  # |U phi| of a person who counts; others say 0
 
 
 class ReportState(NamedTuple):
@@ -57,7 +56,7 @@ def statement(x: Array, r: float, link: Code, radius: float, state: ReportState,
         side[i] = h
         s += v * v
     length = np.sqrt(s)
-    if length <= SHORTEST:  # squares of numbers so small lose digits, and `length` would be too short
+    if length <= TINY:  # squares of numbers so small lose digits, and `length` would be too short
         out[:] = 0.0
         return
     kind = int(state.stage[KIND])
@@ -115,10 +114,9 @@ def report_rounds(
     rng: Generator,
     block: Block,
     state: ReportState,
-    bounds: Array,
+    rewards: Range,
     link: Code,
     radius: float,
-    numbers: Array,
     factor: float,
     start: int,
 ) -> int:
@@ -128,10 +126,10 @@ def report_rounds(
     for t in range(start, block.noise.size):
         if state.counts[CHOICES] >= state.counts[BOUNDARY]:
             return t
-        span_weights(block.arms[t], state, numbers, factor, weights)
+        span_weights(block.arms[t], state, factor, weights)
         index = draw_arm(policy.random(), weights)
         if outcome(block, t, index):
             state.counts[CHOICES] += 1
-            r = in_units(block.reward[t], bounds, link)
+            r = in_units(block.reward[t], link, rewards.low, rewards.high)
             add_report(block.arms[t, index], r, link, radius, state, report_noise(rng, state))
     return block.noise.size

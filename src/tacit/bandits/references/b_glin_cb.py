@@ -14,6 +14,7 @@ from tacit.data import Array
 from tacit.kernels.batched import (
     CLOSED,
     BatchState,
+    Widths,
     batch_close,
     batch_learn,
     batch_rounds,
@@ -61,7 +62,7 @@ class BGLinCB(plain.Reference):
         else:
             self._ridge, gamma = 20 * bound * self.dim * logs, 30 * bound * self.radius * math.sqrt(self.dim + logs)
         gamma *= self.width_scale
-        self._numbers = np.array([gamma * math.sqrt(self.kappa), gamma, self.radius])
+        self._widths = Widths(first=gamma * math.sqrt(self.kappa), later=gamma, radius=float(self.radius))
         self._ends = _ends(self.horizon, self.batches)
         super().__post_init__()
 
@@ -74,22 +75,22 @@ class BGLinCB(plain.Reference):
     def _advance(self) -> None:
         counts = self._state.counts
         if counts[CHOICES] >= counts[BOUNDARY]:
-            batch_close(self._state, self._link.code, self._ridge, self._numbers, self._ends)
+            batch_close(self._state, self._link.code, self._ridge, self._widths, self._ends)
 
     def _pick(self, features: Array) -> Index:
-        settings = self._link.code, self._numbers
+        settings = self._link.code, self._widths
         return plain.choose_rows(batch_rows, features, self.policy, features, self._state, *settings)
 
     def _propensity(self, features: Array, index: int) -> Callable[[], float]:
         weights = np.empty(len(features))
-        batch_weights(features, self._state, self._link.code, self._numbers, weights)
+        batch_weights(features, self._state, self._link.code, self._widths, weights)
         return lambda: float(weights[index])
 
     def _learn(self, x: Array, reward: float) -> None:
         batch_learn(x, self._in_units(reward), self._state)
 
     def _play(self, block: Block) -> None:
-        settings = self._range, self._link.code, self._ridge, self._numbers, self._ends
+        settings = self._range, self._link.code, self._ridge, self._widths, self._ends
         batch_rounds(self.policy, block, self._state, *settings)
 
     @property

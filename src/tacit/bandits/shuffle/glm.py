@@ -14,7 +14,7 @@ from tacit.bandits.base import Bandit, Index
 from tacit.bandits.references import plain
 from tacit.bandits.shuffle.glm_kernel import BatchPlan, shuffle_glm_close, shuffle_glm_rounds
 from tacit.data import Array
-from tacit.kernels.batched import CLOSED, BatchState, batch_learn, batch_rows, batch_weights
+from tacit.kernels.batched import CLOSED, BatchState, Widths, batch_learn, batch_rows, batch_weights
 from tacit.kernels.block import Block
 from tacit.kernels.rounds import BOUNDARY, CHOICES
 from tacit.mechanisms.shuffle.calibration import Plan
@@ -94,7 +94,7 @@ class ShuffleGLM(Bandit):
         gamma = self.width_scale * (math.sqrt(self.dim * logs) + self.radius * math.sqrt(ridge))
         if self.constants == "paper":
             gamma = self.theory["gamma"]
-        self._numbers = np.array([gamma * math.sqrt(self.kappa), gamma, self.radius])
+        self._widths = Widths(first=gamma * math.sqrt(self.kappa), later=gamma, radius=float(self.radius))
         super().__post_init__()
 
     # the plan
@@ -175,16 +175,16 @@ class ShuffleGLM(Bandit):
         counts = self._state.counts
         if counts[CHOICES] >= counts[BOUNDARY]:
             closing = int(counts[CLOSED])
-            settings = self._link.code, self._numbers, self._plans[closing], int(self._ends[closing + 1])
+            settings = self._link.code, self._widths, self._plans[closing], int(self._ends[closing + 1])
             shuffle_glm_close(self.source.generator, self._state, *settings)
 
     def _pick(self, features: Array) -> Index:
-        settings = self._link.code, self._numbers
+        settings = self._link.code, self._widths
         return plain.choose_rows(batch_rows, features, self.policy, features, self._state, *settings)
 
     def _propensity(self, features: Array, index: int) -> Callable[[], float]:
         weights = np.empty(len(features))
-        batch_weights(features, self._state, self._link.code, self._numbers, weights)
+        batch_weights(features, self._state, self._link.code, self._widths, weights)
         return lambda: float(weights[index])
 
     def _learn(self, x: Array, reward: float) -> None:
@@ -192,7 +192,7 @@ class ShuffleGLM(Bandit):
 
     def _play(self, block: Block) -> None:
         played, low, high = 0, float(self.rewards[0]), float(self.rewards[1])
-        settings = low, high, self._link.code, self._numbers
+        settings = low, high, self._link.code, self._widths
         while played < len(block.noise):
             self._advance()
             played = shuffle_glm_rounds(self.policy, block, self._state, *settings, played)

@@ -8,14 +8,14 @@ import numpy as np
 from numpy.random import Generator
 
 from tacit.data import Array, Raw, Released
-from tacit.kernels.batched import CLOSED, SEEN, BatchState, batch_learn, batch_weights, draw, scaling
+from tacit.kernels.batched import CLOSED, SEEN, BatchState, Widths, batch_learn, batch_weights, scaling
 from tacit.kernels.block import Block
 from tacit.kernels.compile import kernel
 from tacit.kernels.formulas import link_mean
 from tacit.kernels.linalg import invert, smat
-from tacit.kernels.mle import unit_reward
-from tacit.kernels.rounds import BOUNDARY, CHOICES, outcome
+from tacit.kernels.rounds import BOUNDARY, CHOICES, draw_arm, outcome
 from tacit.mechanisms.shuffle.sums_kernel import with_coins
+from tacit.model.glm import unit_reward
 from tacit.model.links import Code
 from tacit.model.vectors import ROOT2
 
@@ -36,13 +36,13 @@ class BatchPlan(NamedTuple):
 
 
 @kernel
-def shuffled_information(rng: Generator, state: BatchState, link: Code, numbers: Array, plan: BatchPlan) -> Released:
+def shuffled_information(rng: Generator, state: BatchState, link: Code, widths: Widths, plan: BatchPlan) -> Released:
     """The svec of the sum of weight x x' over the open batch (weight 1 in batch 1, then the scaled slope, clipped),
     each user's rounded to the grid, with the coins of all."""
     n, k, d = state.counts[SEEN], state.counts[CLOSED], state.rows.shape[1]
     total = Raw(np.zeros(d * (d + 1) // 2))
     for t in range(n):
-        weight = 1.0 if k == 0 else scaling(state.rows[t], link, state, numbers)
+        weight = 1.0 if k == 0 else scaling(state.rows[t], link, state, widths)
         weight = min(weight, plan.largest)
         at = 0
         for i in range(d):
@@ -95,13 +95,13 @@ def shuffled_descent(
 
 @kernel
 def shuffle_glm_close(
-    rng: Generator, state: BatchState, link: Code, numbers: Array, plan: BatchPlan, boundary: int
+    rng: Generator, state: BatchState, link: Code, widths: Widths, plan: BatchPlan, boundary: int
 ) -> None:
     """Close the open batch: its information, its estimate, the next boundary. Eigenvalues below the ridge are raised to
     it, since noise may have taken them anywhere."""
     n, k, d = state.counts[SEEN], state.counts[CLOSED], state.rows.shape[1]
     matrix, floored = np.empty((d, d)), np.empty((d, d))
-    smat(shuffled_information(rng, state, link, numbers, plan), matrix)
+    smat(shuffled_information(rng, state, link, widths, plan), matrix)
     for i in range(d):
         matrix[i, i] += plan.ridge
     roots, axes = np.linalg.eigh(matrix)
@@ -112,7 +112,7 @@ def shuffle_glm_close(
                 s += axes[i, a] * max(roots[a], plan.ridge) * axes[j, a]
             floored[i, j] = s
     invert(floored, state.inverses[k])
-    shuffled_descent(rng, state.rows[:n], state.values[:n], link, numbers[2], plan, state.thetas[k])
+    shuffled_descent(rng, state.rows[:n], state.values[:n], link, widths.radius, plan, state.thetas[k])
     state.counts[SEEN] = 0
     state.counts[CLOSED] = k + 1
     state.counts[BOUNDARY] = boundary
@@ -126,7 +126,7 @@ def shuffle_glm_rounds(
     low: float,
     high: float,
     link: Code,
-    numbers: Array,
+    widths: Widths,
     start: int,
 ) -> int:
     """ShuffleGLM, from round `start` up to the end of the block or of the batch. Returns the next round. Changes state
@@ -135,8 +135,8 @@ def shuffle_glm_rounds(
     for t in range(start, block.noise.size):
         if state.counts[CHOICES] >= state.counts[BOUNDARY]:
             return t
-        batch_weights(block.arms[t], state, link, numbers, weights)
-        index = draw(policy.random(), weights)
+        batch_weights(block.arms[t], state, link, widths, weights)
+        index = draw_arm(policy.random(), weights)
         if outcome(block, t, index):
             state.counts[CHOICES] += 1
             batch_learn(block.arms[t, index], unit_reward(block.reward[t], low, high, link), state)

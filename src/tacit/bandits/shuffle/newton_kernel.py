@@ -9,14 +9,13 @@ from numpy.random import Generator
 
 from tacit.bandits.shuffle.batches_kernel import BATCH, ShuffleState, open_batch, optimistic_arm, surviving
 from tacit.data import Array, Coded, Raw, Released
-from tacit.kernels.batched import draw
 from tacit.kernels.block import Block
 from tacit.kernels.compile import inlined, kernel
 from tacit.kernels.design import chances
 from tacit.kernels.formulas import add_glm
 from tacit.kernels.glm import Posterior, thompson, update_inverse
 from tacit.kernels.linalg import copy, smat
-from tacit.kernels.rounds import outcome
+from tacit.kernels.rounds import draw_arm, outcome
 from tacit.mechanisms.shuffle.calibration import Plan, Plans
 from tacit.mechanisms.shuffle.sums_kernel import OpenBatch, plan_of, randomize
 from tacit.model.links import Code
@@ -145,7 +144,7 @@ def newton_arm(
     elif kind == ELIMINATION:
         surviving(arms, posterior, width, alive)
         chances(arms, alive, weights)
-        index = draw(policy.random(), weights)
+        index = draw_arm(policy.random(), weights)
     else:
         index = optimistic_arm(arms, posterior, width if kind == UCB else 0.0)
     return index

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tacit.kernels.compile import inlined, kernel
+from tacit.kernels.design import d_optimal
 from tacit.kernels.formulas import link_slope
 from tacit.kernels.linalg import copy, invert, square_norm
 from tacit.kernels.mle import newton
@@ -13,7 +14,6 @@ from tacit.kernels.rounds import BOUNDARY, CHOICES, outcome
 from tacit.model.glm import unit_reward
 
 SEEN, CLOSED = 2, 3
-SWEEPS = 10  # of the multiplicative algorithm for the design
 
 
 class BatchState(NamedTuple):
@@ -64,41 +64,6 @@ def survivors(arms, state, numbers, alive):
 
 
 @kernel
-def design(arms, scales, alive, weights):
-    """weights <- a nearly D-optimal (so G-optimal) design on sqrt(scale) x over those alive, by the multiplicative
-    algorithm: w_a <- w_a scale_a |x_a|^2_{M(w)^-1} / d."""
-    count, d = arms.shape
-    matrix, inverse = np.empty((d, d)), np.empty((d, d))
-    total = 0
-    for a in range(count):
-        total += alive[a]
-    for a in range(count):
-        weights[a] = 1.0 / total if alive[a] else 0.0
-    for _ in range(SWEEPS):
-        trace = 0.0
-        matrix[:] = 0.0
-        for a in range(count):
-            w = weights[a] * scales[a]
-            for i in range(d):
-                trace += w * arms[a, i] * arms[a, i]
-                for j in range(d):
-                    matrix[i, j] += w * arms[a, i] * arms[a, j]
-        for i in range(d):
-            matrix[i, i] += 1e-6 * trace + 1e-300
-        invert(matrix, inverse)
-        mass = 0.0
-        for a in range(count):
-            weights[a] *= scales[a] * square_norm(arms[a], inverse)
-            mass += weights[a]
-        if not mass > 0.0:
-            for a in range(count):
-                weights[a] = 1.0 / total if alive[a] else 0.0
-            return
-        for a in range(count):
-            weights[a] /= mass
-
-
-@kernel
 def batch_weights(arms, state, link, numbers, weights):
     """weights[a] = the probability of arm a at this state."""
     count = arms.shape[0]
@@ -107,7 +72,7 @@ def batch_weights(arms, state, link, numbers, weights):
     if state.counts[CLOSED] > 0:
         for a in range(count):
             scales[a] = scaling(arms[a], link, state, numbers)
-    design(arms, scales, alive, weights)
+    d_optimal(arms, scales, alive, weights)
 
 
 @inlined

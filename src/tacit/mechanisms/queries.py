@@ -179,6 +179,6 @@ def mean_of_reports(total: Released, size: int, people: int) -> Released:
     return Released(total[:size] / people)
 
 
-def nothing_released(size: int) -> Released:
+def nothing_released(size: int | tuple[int, ...]) -> Released:
     """Zeros: what stands where nothing has been released."""
     return Released(np.zeros(size))

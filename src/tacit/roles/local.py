@@ -13,18 +13,20 @@ from typing import Any
 
 import numpy as np
 
-from tacit.data import Array
+from tacit.data import Array, Raw, Sent
 from tacit.errors import BadBillboard
 from tacit.mechanisms import randomizers
+from tacit.mechanisms.local import MARGIN
+from tacit.mechanisms.randomizers import Coin
 from tacit.model import links
 from tacit.model.glm import in_centred_units, in_units, largest_weight, line, softened
-from tacit.model.links import mean
+from tacit.model.links import IDENTITY, mean
 from tacit.model.vectors import pair
 from tacit.privacy import entropy
+from tacit.privacy.randomness import Randomness, Seeded, System
 from tacit.roles import billboard as boards
 from tacit.roles import limits
 from tacit.roles.device import NUMBERS, Device, agreed
-from tacit.roles.randomness import Randomness, Seeded, System
 
 SENT, SIMULATED = b"L", b"S"  # the first byte of a report: integers of a device, or floats of a simulation
 ID = 8  # random bytes after SENT, by which a server knows a retry; after them the billboard's tag
@@ -35,7 +37,7 @@ class Client(Device):
 
     Guarantee: what `randomize` returns is private for replacing this user's arms and reward, at the epsilon and delta
     that the billboard claims, whatever the server or anyone else does; nothing else leaves the device. The device works
-    out itself what the billboard's randomizer gives (client.limits), and refuses a billboard that claims more
+    out itself what the billboard's randomizer gives (roles.limits), and refuses a billboard that claims more
     protection than that, or less than the caller's `epsilon` and `delta` ask for (None: any claim; with an epsilon
     alone, delta 0).
     rewards: the application's own range (low, high); a billboard with another one is refused.
@@ -68,7 +70,7 @@ class Client(Device):
         self._policy: dict[str, Any] = document["policy"]
         self._randomizer = randomizers.from_document(document["randomizer"])
         self._theta, self._inverse = document["theta"], document["inverse"]
-        self._size, self._norm, self._sensitivity = limits.bounds(self._report, self.link, self.rewards, self.dim)
+        self._size, self._norm, self._sensitivity = limits.extent(self._report, self.link, self.rewards, self.dim)
         if not isinstance(self._noise, Seeded):
             self._check(document["claim"], epsilon, delta, public_arms)
 
@@ -85,7 +87,7 @@ class Client(Device):
         if delta is None:
             delta = 1.0 if epsilon is None else 0.0
         epsilon = math.inf if epsilon is None else epsilon
-        if not (claim["epsilon"] <= epsilon * (1 + limits.MARGIN) and claim["delta"] <= delta):
+        if not (claim["epsilon"] <= epsilon * (1 + MARGIN) and claim["delta"] <= delta):
             raise BadBillboard(
                 f"Expected epsilon at most {epsilon:g} and delta at most {delta:g}, "
                 f"got a billboard with {claim['epsilon']:g} and {claim['delta']:g}."
@@ -121,27 +123,28 @@ class Client(Device):
 
     # reporting
 
-    def report(self, x: Array, reward: float | None) -> bytes:
+    def report(self, x: Array, reward: float | None) -> Sent:
+        made, noise = self._randomizer, self._noise
         x = x * (1 / max(1.0, math.sqrt(float(np.dot(x, x)))))
-        if self._report["name"] == "public":
+        if isinstance(made, Coin):
             low, high = self.rewards
             share = 0.5 if reward is None else (reward - low) / (high - low)
-            if isinstance(self._noise, Seeded):
-                coin: bytes = self._randomizer.simulate(share, self._noise.generator)
-                return SIMULATED + x.astype("<f8").tobytes() + coin
-            coin = self._randomizer.encode(share)
-            return SENT + entropy.octets(ID) + self._tag + x.astype("<f8").tobytes() + coin
+            coin = made.simulate(share, noise.generator) if isinstance(noise, Seeded) else made.encode(share)
+            return self._framed(randomizers.beside_public(x, coin))
         vector = self.contribution(x, reward)
-        if isinstance(self._noise, Seeded):
-            simulated: Array = self._randomizer.simulate(vector, self._noise.generator)
-            return SIMULATED + simulated.astype("<f8").tobytes()
-        sent: bytes = self._randomizer.encode(vector)
-        return SENT + entropy.octets(ID) + self._tag + sent
+        if isinstance(noise, Seeded):
+            return self._framed(randomizers.simulated(made.simulate(vector, noise.generator)))
+        return self._framed(made.encode(vector))
 
-    def contribution(self, x: Array, reward: float | None) -> Array:
-        """The vector that is randomised: RAW. A reward that never came contributes zeros (in a pair, the reward nearest
-        to 0), which are no farther from others than others are; they take the same work."""
-        return self._shaken(limits.clipped(self._vector(x, reward), self._norm))
+    def _framed(self, body: Sent) -> Sent:
+        if isinstance(self._noise, Seeded):
+            return randomizers.framed(SIMULATED, body)
+        return randomizers.framed(SENT + entropy.octets(ID) + self._tag, body)
+
+    def contribution(self, x: Array, reward: float | None) -> Raw:
+        """The vector that is randomised. A reward that never came contributes zeros (in a pair, the reward nearest to
+        0), which are no farther from others than others are; they take the same work."""
+        return Raw(self._shaken(limits.clipped(self._vector(x, reward), self._norm)))
 
     def _vector(self, x: Array, reward: float | None) -> Array:
         nearest = min(max(0.0, self.rewards[0]), self.rewards[1])
@@ -155,8 +158,8 @@ class Client(Device):
         if kind == "pair":
             return np.append(x, self._report["scale"] * (reward - self._report["middle"]))
         if kind == "gradient":
-            share = in_units(reward, self.code, *self.rewards)
-            return np.asarray((mean(self.code, float(np.dot(x, self._theta))) - share) / self._report["bound"] * x)
+            r = reward if self.code == IDENTITY else in_units(reward, self.code, *self.rewards)
+            return np.asarray((mean(self.code, float(np.dot(x, self._theta))) - r) / self._report["bound"] * x)
         if kind == "linear":
             return pair(x, 1.0, self._report["scale"] * reward)
         if len(self._theta) > self.dim:

@@ -6,13 +6,14 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit import forks
+from tacit.data import Integers
 from tacit.errors import BadBillboard, BadReport, BadState, BatchTooSmall, DuplicateReport, LateReport
-from tacit.kernels.shuffle import OpenBatch
 from tacit.lock import Lock, locked
 from tacit.mechanisms.shuffle.calibration import Plan, epsilon
+from tacit.mechanisms.shuffle.encoding import nothing_coded
+from tacit.mechanisms.shuffle.sums_kernel import OpenBatch
 from tacit.privacy import settings
 from tacit.privacy.budget import Budget
-from tacit.privacy.entropy import Integers
 from tacit.roles import billboard as boards
 from tacit.roles import limits, wire
 
@@ -45,7 +46,7 @@ class Shuffler:
         if budget is not None:
             _within(budget, document, self.minimum)
         size = self.parameters.size
-        self._open = OpenBatch(np.zeros(1, np.int64), np.zeros(size, np.int64)) if into is None else into
+        self._open = OpenBatch(np.zeros(1, np.int64), nothing_coded(size)) if into is None else into
         self._ids: list[npt.NDArray[np.uint64]] = []  # sorted arrays, each more than twice as long as the next
         self._recent: set[int] = set()
         self._handed: bytes | None = None
@@ -128,7 +129,7 @@ class Shuffler:
     def _alike(self, rows: npt.NDArray[np.void]) -> bool:
         """Whether all reports say what reports of this batch say, apart from their ids and counts."""
         of = self.parameters
-        model = np.frombuffer(wire.encode_report(of, bytes(8), np.zeros(of.size, np.int64)), np.uint8)
+        model = np.frombuffer(wire.encode_report(of, bytes(8), nothing_coded(of.size)), np.uint8)
         given = rows.view(np.uint8).reshape(len(rows), of.length)
         parts = slice(0, wire.ID), slice(wire.ID + 8, wire.REPORT.size)
         return all((given[:, part] == model[part]).all() for part in parts)

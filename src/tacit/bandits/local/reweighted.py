@@ -11,7 +11,18 @@ from tacit import checks
 from tacit.bandits import epochs, spanner
 from tacit.bandits.base import Bandit, Index
 from tacit.bandits.epochs import ONE_REPORT
-from tacit.bandits.local.reports_kernel import CLOSING, GRADIENT, GRAM, ReportState, add_report, report_rounds
+from tacit.bandits.local.reports_kernel import (
+    CLOSING,
+    GRADIENT,
+    GRAM,
+    KIND,
+    SIGMA,
+    SIZE,
+    TIGHTNESS,
+    ReportState,
+    add_report,
+    report_rounds,
+)
 from tacit.data import Array
 from tacit.kernels.block import Block
 from tacit.kernels.matrices import root
@@ -124,7 +135,7 @@ class LocalReweighted(Bandit):
         """One step of the regression, from the sum of the stage's reports."""
         length, dim = epochs.length(self._ends, epoch), self.dim
         people, std = self._asked.people(stage, length), self._asked.std(stage, length)
-        kind, size = int(state.stage[0]), int(state.stage[1])
+        kind, size = int(state.stage[KIND]), int(state.stage[SIZE])
         mean = mean_of_reports(state.open, size, people)
         if kind == GRAM:
             state.ridge[0] = reweighted.noise_ridge(std, dim, people)
@@ -138,7 +149,7 @@ class LocalReweighted(Bandit):
             state.w[:] = reweighted.descent_step(state.w, normalisation, mean, step, pull, self._contribution.radius)
             state.point[:] = state.matrix @ state.w
             return
-        tightness, scale, outer_scale = state.stage[3:]
+        tightness, scale, outer_scale = state.stage[TIGHTNESS:]
         fit = reweighted.close(
             normalisation,
             state.point.copy(),
@@ -160,8 +171,8 @@ class LocalReweighted(Bandit):
 
     def _learn(self, x: Array, reward: float) -> None:
         r = in_units(reward, epochs.bounds(self.rewards), self._link.code)
-        law = np.array([1.0, self._state.stage[2], 0.0])
-        noise = self.source.rows(1, int(self._state.stage[1]), law)[0]
+        law = np.array([1.0, self._state.stage[SIGMA], 0.0])
+        noise = self.source.rows(1, int(self._state.stage[SIZE]), law)[0]
         add_report(x, r, self._link.code, self._contribution.radius, self._state, noise)
 
     def _play(self, block: Block) -> None:

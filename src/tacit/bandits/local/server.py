@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from tacit.bandits.server import Server
-from tacit.data import Array
+from tacit.data import Released
 from tacit.errors import BadReport, DuplicateReport, WrongBatch
 from tacit.mechanisms import local, randomizers
-from tacit.mechanisms.randomizers import Cap, Coin, Lattice, Randomizer
+from tacit.mechanisms.randomizers import Cap, Coin, Lattice, Law, Open, Randomizer
 from tacit.privacy import ledger
 from tacit.privacy.certificate import Certificate, certify
 from tacit.privacy.entropy import REACH
@@ -46,7 +46,7 @@ class LocalServer(Server):
         """theta, inverse, report and policy (and axes) of the billboard."""
 
     @abstractmethod
-    def _absorb(self, vector: Array) -> None:
+    def _absorb(self, vector: Released) -> None:
         """Learn from one decoded report."""
 
     # shared
@@ -56,6 +56,11 @@ class LocalServer(Server):
         """Standard deviation of the noise in a decoded number, nearly."""
         made = self._randomizer
         return made.scale if isinstance(made, Cap) else made.sigma if isinstance(made, Lattice) else 0.0
+
+    @property
+    def _law(self) -> Law:
+        assert not isinstance(self._randomizer, Coin)
+        return self._randomizer.law
 
     def billboard(self) -> bytes:
         self._advance((), self.users)
@@ -117,13 +122,13 @@ class LocalServer(Server):
     def _tag(self) -> bytes:
         return tag(self._fixed())
 
-    def _decode(self, report: bytes) -> Array:
+    def _decode(self, report: bytes) -> Released:
         made, body = self._randomizer, self._body(report)
         assert not isinstance(made, Coin)
         length = 8 * self._size if self.simulated else made.length(self._size)
         if len(body) != length:
             raise BadReport(f"Expected a report with {length} bytes of numbers, got {len(body)}.")
-        vector = np.frombuffer(body, "<f8").astype(np.float64) if self.simulated else made.decode(body)
+        vector = Open().decode(body) if self.simulated else made.decode(body)
         if not np.isfinite(vector).all():
             raise BadReport("Expected finite numbers in a report, got NaN or infinity.")
         if not self.simulated and not (np.abs(vector) <= self._farthest()).all():
@@ -135,7 +140,7 @@ class LocalServer(Server):
         made = self._randomizer
         if isinstance(made, Cap):
             return made.scale * randomizers.largest() / randomizers.UNIT * (1 + 1e-9)
-        norm = limits.bounds(self._document()["report"], self.link, self.rewards, self.dim)[1]
+        norm = limits.extent(self._document()["report"], self.link, self.rewards, self.dim).norm
         sigma = made.sigma if isinstance(made, Lattice) else 0.0
         return norm * (1 + 1e-9) + REACH * (sigma + self._shake) + 2 * sigma / randomizers.CELLS
 

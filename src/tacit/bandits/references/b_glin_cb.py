@@ -8,7 +8,7 @@ import numpy as np
 from numpy.random import Generator, default_rng
 
 from tacit import checks
-from tacit.bandits.base import Bandit, Index
+from tacit.bandits.base import Index
 from tacit.bandits.references import plain
 from tacit.data import Array
 from tacit.kernels.batched import (
@@ -22,11 +22,10 @@ from tacit.kernels.batched import (
 )
 from tacit.kernels.block import Block
 from tacit.kernels.rounds import BOUNDARY, CHOICES
-from tacit.privacy.certificate import Certificate, plain_certificate
 
 
 @dataclass(kw_only=True, eq=False)
-class BGLinCB(Bandit):
+class BGLinCB(plain.Reference):
     """What is played depends on closed batches only: arms that a closed batch shows to be worse are dropped, and one of
     the rest is drawn by an optimal design, for arms scaled by a lower bound on their slope.
 
@@ -40,11 +39,7 @@ class BGLinCB(Bandit):
     oracle_kappa. Memory grows with the horizon.
     """
 
-    link: str = "logistic"
-    radius: float = 1.0
-    rewards: tuple[float, float] = (0.0, 1.0)
     failure: float | None = None
-    width_scale: float = 1.0
     oracle_kappa: float | None = None
     constants: str = "code"
     batches: int | None = None
@@ -91,20 +86,16 @@ class BGLinCB(Bandit):
         return lambda: float(weights[index])
 
     def _learn(self, x: Array, reward: float) -> None:
-        batch_learn(x, plain.unit(self._link, self.rewards, reward), self._state)
+        batch_learn(x, self._in_units(reward), self._state)
 
     def _play(self, block: Block) -> None:
-        settings = plain.reward_range(self.rewards), self._link.code, self._ridge, self._numbers, self._ends
+        settings = self._range, self._link.code, self._ridge, self._numbers, self._ends
         batch_rounds(self.policy, block, self._state, *settings)
 
     @property
     def closed(self) -> int:
         """Batches closed so far."""
         return int(self._state.counts[CLOSED])
-
-    @property
-    def privacy(self) -> Certificate:
-        return plain_certificate("BGLinCB", plain.REASON)
 
 
 def _ends(horizon: int, batches: int) -> Index:

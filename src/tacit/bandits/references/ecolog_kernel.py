@@ -7,14 +7,13 @@ import numpy as np
 
 from tacit.kernels.compile import kernel
 from tacit.kernels.formulas import link_mean, link_slope
-from tacit.kernels.linalg import grow, invert, square_norm
+from tacit.kernels.linalg import HALVINGS, grow, invert, square_norm
 from tacit.kernels.linear import Estimate, optimistic
 from tacit.kernels.mle import loss
 from tacit.kernels.rounds import CHOICES, outcome
 from tacit.model.glm import unit_reward
 from tacit.model.links import LOGISTIC
 
-HALVINGS = 60  # of an interval, after which it is as short as its numbers have digits
 OBSERVED = 1
 ROUGH_HALVINGS = 50  # of the multiplier, each of which solves a step
 

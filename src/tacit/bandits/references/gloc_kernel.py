@@ -8,12 +8,10 @@ import numpy as np
 from tacit.bandits.references.glm_ucb_kernel import mean_optimistic
 from tacit.kernels.compile import kernel
 from tacit.kernels.formulas import link_mean
-from tacit.kernels.linalg import copy, grow, invert, square_norm
+from tacit.kernels.linalg import HALVINGS, copy, grow, invert, square_norm
 from tacit.kernels.linear import Estimate, optimistic
 from tacit.kernels.rounds import CHOICES, outcome
 from tacit.model.glm import unit_reward
-
-HALVINGS = 60  # of an interval, after which it is as short as its numbers have digits
 
 
 class GLOCSettings(NamedTuple):

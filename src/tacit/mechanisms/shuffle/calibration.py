@@ -40,16 +40,16 @@ More users than planned only add independent noise, which is post-processing.
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import log_ndtr
 
 from tacit import checks
-from tacit.data import Array
+from tacit.data import Array, Integers
 from tacit.mechanisms.shuffle.encoding import FEWEST, reach
-from tacit.privacy import gaussian
+from tacit.privacy import gaussian, search
 from tacit.privacy.budget import Budget
 
 ROUNDING, TERMS = 1e-9, 10**5
@@ -70,6 +70,7 @@ class Plan(NamedTuple):
     reach: int  # g: |scale v| is at most this in every coordinate
     trials: int  # b: fair coins per coordinate
     sensitivity: float  # D
+    laplace: float = 0.0  # scale, in cells, of Laplace noise in place of coins: simulations of another mechanism
 
     @property
     def slots(self) -> int:
@@ -85,7 +86,24 @@ class Plan(NamedTuple):
     @property
     def std(self) -> float:
         """Of the noise in a coordinate of the sum, in units of v, rounding included (at most 1/4 a user)."""
-        return math.sqrt(self.users * (self.trials + 1)) / 2 / self.scale
+        coins = math.sqrt(self.users * (self.trials + 1)) / 2 / self.scale
+        return math.sqrt(coins**2 + 2 * self.users * (self.laplace / self.scale) ** 2) if self.laplace else coins
+
+
+class Plans(NamedTuple):
+    """The plans of several batches as a kernel takes them: an array for each field of Plan."""
+
+    users: Integers
+    size: Integers
+    scale: Array
+    reach: Integers
+    trials: Integers
+    sensitivity: Array
+    laplace: Array
+
+
+def table(plans: Sequence[Plan]) -> Plans:
+    return Plans(*(np.array(column) for column in zip(*plans, strict=True)))
 
 
 def epsilon(plan: Plan, delta: float, reported: int | None = None) -> float:
@@ -104,15 +122,8 @@ def epsilon(plan: Plan, delta: float, reported: int | None = None) -> float:
 
 def smallest(enough: Callable[[float], bool]) -> float:
     """The least epsilon up to LARGEST that is enough, rounded up; inf if none is."""
-    low, high = 0.0, 0.25
-    while not enough(high):
-        low, high = high, 2 * high
-        if high > LARGEST:
-            return math.inf
-    while high - low > 1e-7 * high:
-        middle = (low + high) / 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    low, high = search.doubled(enough, 0.0, 0.25, most=LARGEST)
+    return math.inf if high == math.inf else search.halved(enough, low, high, digits=1e-7)[1]
 
 
 @functools.lru_cache(maxsize=4096)
@@ -171,12 +182,13 @@ def largest_width(budget: Budget, trials: int, size: int, mu: float) -> float:
     if trials < FEWEST:
         return 0.0
     low, high = 0.0, mu * math.sqrt(trials) / 2  # the Gaussian mechanism's, which nothing here exceeds
-    if delta_of(trials, size, 0.9 * high, budget.epsilon) <= budget.delta:
+
+    def too_wide(width: float) -> bool:
+        return delta_of(trials, size, width, budget.epsilon) > budget.delta
+
+    if not too_wide(0.9 * high):
         low = 0.9 * high
-    while high - low > 1e-5 * high:
-        middle = (low + high) / 2
-        low, high = (middle, high) if delta_of(trials, size, middle, budget.epsilon) <= budget.delta else (low, middle)
-    return low
+    return search.halved(too_wide, low, high, digits=1e-5)[0]
 
 
 def delta_of(trials: int, size: int, width: float, epsilon: float) -> float:

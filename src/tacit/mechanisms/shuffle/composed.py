@@ -8,8 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from tacit.mechanisms.shuffle.calibration import Plan, closeness, gaussian_delta, smallest
+from tacit.privacy import search
 from tacit.privacy.budget import Budget
 
+LARGEST_MU = 20.0
 TRIALS = 1 << 26  # coins of all users in each coordinate of each sum: more cost bits, not noise
 
 
@@ -65,12 +67,10 @@ def composed_epsilon(plans: Sequence[tuple[Plan, int]], delta: float) -> float:
 
 @functools.lru_cache(maxsize=256)
 def _mu(budget: Budget, trials: int, total: int) -> float:
-    low, high = 0.0, 20.0
-    while high - low > 1e-6 * high and high > 1e-9:
-        middle = (low + high) / 2
-        good = _delta(trials, total, middle, budget.epsilon) <= budget.delta
-        low, high = (middle, high) if good else (low, middle)
-    return low
+    def too_much(mu: float) -> bool:
+        return _delta(trials, total, mu, budget.epsilon) > budget.delta
+
+    return search.halved(too_much, 0.0, LARGEST_MU, digits=1e-6)[0]
 
 
 def _delta(trials: int, total: int, mu: float, epsilon: float) -> float:

@@ -38,7 +38,7 @@ from tacit.kernels.block import Block
 from tacit.kernels.noise import GAUSSIAN, SILENT
 from tacit.mechanisms.buffered import Buffered
 from tacit.mechanisms.continual import Continual
-from tacit.mechanisms.grid import SLACK, cell_with, on_grid, sigma_for
+from tacit.mechanisms.grid import LENGTH_SLACK, cell_with, on_grid, sigma_for
 from tacit.model import links
 from tacit.model.rare import DesignContribution, GradientContribution
 from tacit.privacy import gaussian, ledger, settings
@@ -161,7 +161,7 @@ class JointGLMRare(Bandit):
         exact = self.gradients.sensitivity
 
         def sensitivity(cell: float) -> float:
-            return exact * (1 + SLACK * secure) + cell * math.sqrt(self.dim)
+            return exact * (1 + LENGTH_SLACK * secure) + cell * math.sqrt(self.dim)
 
         def sigma(calls: int, cell: float) -> float:
             return sigma_for(sensitivity(cell) * math.sqrt(calls * self.iterations), optimiser, cell)

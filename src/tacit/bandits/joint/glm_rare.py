@@ -36,8 +36,7 @@ from tacit.kernels.noise import GAUSSIAN, SILENT
 from tacit.kernels.rounds import EVERY_CHOICE
 from tacit.lock import requires_durable
 from tacit.mechanisms.buffered import Buffered
-from tacit.mechanisms.grid import SLACK, cell_with, sigma_for, LENGTH_SLACK, on_grid
-from tacit.mechanisms.continual import Continual
+from tacit.mechanisms.grid import LENGTH_SLACK, cell_with, sigma_for
 from tacit.model import links
 from tacit.model.rare import DesignContribution, GradientContribution
 from tacit.privacy import ledger

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit import Budget, JointLinUCB, LinUCB, Simulated
+from tacit.bandits.base import Bandit
 from tacit.bandits.storage import _leaves
 from tacit.errors import HorizonReached, UnknownChoice
 from tests.reference import linear as reference
@@ -321,3 +322,14 @@ def test_exact_noise_is_less_than_a_tenth_of_the_published():
         std = default.aggregator.sigma * default.aggregator.gain(steps)[0]
         worst = paper.aggregator.sigma * math.sqrt(horizon.bit_length())
         assert std < worst / 10
+
+
+def test_a_bandit_that_draws_for_people_says_when():
+    """A file could not tell that more has been released since."""
+
+    class Forgetful(JointLinUCB):
+        _due = Bandit._due
+
+    with pytest.raises(TypeError, match="_due and _steps"):
+        Forgetful(dim=2, horizon=100, budget=Budget(1.0, 1e-3))
+    Forgetful(dim=2, horizon=100, budget=Budget(1.0, 1e-3), source=Simulated(0))

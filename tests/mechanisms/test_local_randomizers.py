@@ -128,8 +128,8 @@ def test_the_curves_are_those_of_scipy(epsilon, size):
 
     noise, delta = local.lattice(Budget(epsilon, 1e-6), 2.0, size), 1e-6
     mu = 2.0 / noise.sigma + math.sqrt(size) / CELLS
-    slack = 2 * size * (entropy.RATIO + (entropy.REACH / CELLS) ** 2 / 24)
-    stray = entropy.STRAY + 2 * norm.sf(entropy.REACH)
+    slack = 2 * size * (entropy.RATIO + (entropy.FARTHEST / CELLS) ** 2 / 24)
+    stray = entropy.STRAY + 2 * norm.sf(entropy.FARTHEST)
     left = (delta - (2 + math.exp(epsilon)) * size * stray) * math.exp(-slack)
     expected = gaussian.epsilon(mu, left) + slack
     assert local.lattice_epsilon(noise, 2.0, size, delta) == pytest.approx(expected, rel=1e-6)

@@ -13,7 +13,7 @@ from tacit import Budget, JointGLM, JointGLMRare, JointLinUCB, JointReweighted, 
 from tacit.bandits.joint.glm_rare_kernel import Data, gradients
 from tacit.errors import NotSecure
 from tacit.kernels.squarecb import gradient_step
-from tacit.mechanisms.grid import SLACK, on_grid
+from tacit.mechanisms.grid import LENGTH_SLACK, on_grid
 from tacit.mechanisms.queries import with_noise
 from tacit.mechanisms.toeplitz import Toeplitz
 from tacit.mechanisms.tree import Tree
@@ -79,7 +79,7 @@ def moved(bandit, one, other, longest=math.inf):
     for add in (one, other):
         v = np.zeros(bandit.contribution.size)
         add(v)
-        assert np.linalg.norm(v) <= longest * (1 + SLACK)
+        assert np.linalg.norm(v) <= longest * (1 + LENGTH_SLACK)
         encoded.append(grid.encode(v))
     apart = np.linalg.norm(encoded[0].astype(float) - encoded[1].astype(float)) * grid.cell
     return apart / grid.sensitivity(bandit.contribution.sensitivity)

@@ -12,7 +12,7 @@ from tacit.errors import BadBillboard, DuplicateReport
 from tacit.mechanisms.randomizers import CELLS, Lattice
 from tacit.privacy.randomness import Seeded
 from tacit.roles import limits
-from tacit.roles.local import ID, Client
+from tacit.roles.local import ID_BYTES, Client
 
 BUDGET = Budget(1.0, 1e-6)
 SERVERS = [
@@ -142,7 +142,7 @@ def test_one_forged_report_cannot_outweigh_all_others(server):
     else:
         forged = np.full(server._size, 32767, "<i2").tobytes()
     with pytest.raises(ValueError, match="Expected"):
-        server.observe(b"L" + bytes(ID) + forged)
+        server.observe(b"L" + bytes(ID_BYTES) + forged)
     assert server.users == before
 
 

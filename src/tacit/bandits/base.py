@@ -97,6 +97,10 @@ class Bandit(ABC):
     def __post_init__(self) -> None:
         checks.positive_int(dim=self.dim, pending=self.pending)
         self.dim, self.pending = int(self.dim), int(self.pending)
+        if self._noise_is_private and (type(self)._due is Bandit._due or type(self)._steps is Bandit._steps):
+            raise TypeError(  # else a file could not tell that more has been released since
+                f"Expected {type(self).__name__}, which draws noise for people's data, to define _due and _steps."
+            )
         self._tickets = Tickets(np.zeros(self.pending, np.int64), np.zeros((self.pending, self.dim)))
         self._persons = Persons(getattr(self, "max_rounds_per_person", None))
         self._state = self.init()

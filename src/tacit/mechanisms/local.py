@@ -92,8 +92,8 @@ def lattice_delta(lattice: Lattice, sensitivity: float, size: int, epsilon: floa
     if not 0 < lattice.sigma < math.inf or not sensitivity < math.inf:
         return 1.0
     mu = sensitivity / lattice.sigma + math.sqrt(size) / CELLS
-    slack = 2 * size * (entropy.RATIO + (entropy.REACH / CELLS) ** 2 / 24)
-    stray = entropy.STRAY + 2 * tail(float(entropy.REACH))
+    slack = 2 * size * (entropy.RATIO + (entropy.FARTHEST / CELLS) ** 2 / 24)
+    stray = entropy.STRAY + 2 * tail(float(entropy.FARTHEST))
     inner = epsilon - slack
     if inner < 0 or epsilon > HIGHEST or mu > STEEPEST:
         return 1.0

@@ -16,10 +16,10 @@ def doubled(holds: Condition, low: float, high: float, *, most: float = math.inf
     return low, high
 
 
-def halved(holds: Condition, low: float, high: float, *, digits: float) -> tuple[float, float]:
-    """The same interval, halved until it is no longer than `digits` times its upper end. `holds` is taken to be false
-    at low and true at high, and to change once between them."""
-    while high - low > digits * high:
+def halved(holds: Condition, low: float, high: float, *, digits: float, least: float = 1e-300) -> tuple[float, float]:
+    """The same interval, halved until it is no longer than `digits` times its upper end, or that end is down to
+    `least`. `holds` is taken to be false at low and true at high, and to change once between them."""
+    while high - low > digits * high and high > least:
         middle = (low + high) / 2
         low, high = (low, middle) if holds(middle) else (middle, high)
     return low, high

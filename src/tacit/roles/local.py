@@ -29,7 +29,7 @@ from tacit.roles import limits
 from tacit.roles.device import NUMBERS, Device, agreed
 
 SENT, SIMULATED = b"L", b"S"  # the first byte of a report: integers of a device, or floats of a simulation
-ID = 8  # random bytes after SENT, by which a server knows a retry; after them the billboard's tag
+ID_BYTES = 8  # random bytes after SENT, by which a server knows a retry; after them the billboard's tag
 
 
 class Client(Device):
@@ -82,7 +82,7 @@ class Client(Device):
             raise BadBillboard("Expected a billboard that claims privacy, got one without.")
         if not limits.holds(self._randomizer, **claim, size=self._size, sensitivity=self._sensitivity):
             raise BadBillboard(f"Expected noise that gives the claimed epsilon {claim['epsilon']:g}, got less.")
-        if not limits.countable(self._randomizer, self._norm + entropy.REACH * self._report.get("shake", 0.0)):
+        if not limits.countable(self._randomizer, self._norm + entropy.FARTHEST * self._report.get("shake", 0.0)):
             raise BadBillboard("Expected numbers within reach of their noise, got larger ones.")
         if delta is None:
             delta = 1.0 if epsilon is None else 0.0
@@ -139,7 +139,7 @@ class Client(Device):
     def _framed(self, body: Sent) -> Sent:
         if isinstance(self._noise, Seeded):
             return randomizers.framed(SIMULATED, body)
-        return randomizers.framed(SENT + entropy.octets(ID) + self._tag, body)
+        return randomizers.framed(SENT + entropy.octets(ID_BYTES) + self._tag, body)
 
     def contribution(self, x: Array, reward: float | None) -> Raw:
         """The vector that is randomised. A reward that never came contributes zeros (in a pair, the reward nearest to

@@ -131,7 +131,7 @@ class Shuffler:
         of = self.parameters
         model = np.frombuffer(wire.encode_report(of, bytes(8), nothing_coded(of.size)), np.uint8)
         given = rows.view(np.uint8).reshape(len(rows), of.length)
-        parts = slice(0, wire.ID), slice(wire.ID + 8, wire.REPORT.size)
+        parts = slice(0, wire.ID_AT), slice(wire.ID_AT + 8, wire.REPORT.size)
         return all((given[:, part] == model[part]).all() for part in parts)
 
     def _counted(self, ids: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:

@@ -18,7 +18,7 @@ from tacit.mechanisms.shuffle import encoding
 VERSION = 3
 DIGEST = 16  # bytes
 REPORT = struct.Struct("<2sBBQ16s8sHII")  # magic, version, bytes a number, batch, parameters, id, size, reach, trials
-ID = 28  # where the 8 bytes of a report's id are
+ID_AT = 28  # where the 8 bytes of a report's id are
 BATCH = struct.Struct("<2sBBQ16sQHII")  # magic, version, 8, batch, parameters, reports, size, reach, trials
 LIMIT = 1 << 32  # counts are below
 EXACT = 1 << 53  # sums are at most: servers compute with doubles
@@ -68,15 +68,7 @@ def encode_report(of: Parameters, identity: bytes, counts: Coded) -> Sent:
 
 def decode_report(data: bytes, of: Parameters) -> tuple[int, Coded]:
     """(id, counts) of a report that belongs to the batch `of`, or an error that names what is wrong."""
-    if not isinstance(data, bytes) or len(data) < REPORT.size or data[:2] != b"tR":
-        raise BadReport("Expected a report, got something else or a truncated one.")
-    _, version, _, batch, parameters, identity, size, reach, trials = REPORT.unpack_from(data)
-    if version != VERSION:
-        raise BadReport(f"Expected a report of version {VERSION}, got version {version}.")
-    if batch < of.batch:
-        raise LateReport(f"Expected a report for batch {of.batch}, got one for an earlier batch.")
-    if (batch, parameters, size, reach, trials) != (of.batch, of.digest, of.size, of.reach, of.trials):
-        raise WrongBatch(f"Expected a report for batch {of.batch} as its billboard says, got one for another.")
+    identity = _own(data, REPORT, b"tR", "report", of)
     if len(data) != of.length:
         raise BadReport(f"Expected a report of {of.length} bytes, got {len(data)}.")
     counts = encoding.unpacked(data, of.dtype, of.size, REPORT.size)
@@ -94,20 +86,27 @@ def encode_batch(of: Parameters, reports: int, sums: Coded) -> bytes:
 
 def decode_batch(data: bytes, of: Parameters) -> tuple[int, Coded]:
     """(reports, sums) of a shuffled batch that belongs to `of`, or an error that names what is wrong."""
-    if not isinstance(data, bytes) or len(data) < BATCH.size or data[:2] != b"tB":
-        raise BadReport("Expected a shuffled batch, got something else or a truncated one.")
-    _, version, _, batch, parameters, reports, size, reach, trials = BATCH.unpack_from(data)
-    if version != VERSION:
-        raise BadReport(f"Expected a batch of version {VERSION}, got version {version}.")
-    if batch < of.batch:
-        raise LateReport(f"Expected batch {of.batch}, got one that has been taken.")
-    if (batch, parameters, size, reach, trials) != (of.batch, of.digest, of.size, of.reach, of.trials):
-        raise WrongBatch(f"Expected batch {of.batch} as its billboard says, got another.")
-    if len(data) != BATCH.size + 8 * size:
-        raise BadReport(f"Expected a batch of {BATCH.size + 8 * size} bytes, got {len(data)}.")
+    reports: int = _own(data, BATCH, b"tB", "shuffled batch", of)
+    if len(data) != BATCH.size + 8 * of.size:
+        raise BadReport(f"Expected a batch of {BATCH.size + 8 * of.size} bytes, got {len(data)}.")
     if reports * of.slots > EXACT:
         raise BadReport("Expected a batch whose sums are exact as doubles, got more reports than that.")
-    sums = encoding.unpacked(data, "<i8", size, BATCH.size)
+    sums = encoding.unpacked(data, "<i8", of.size, BATCH.size)
     if (sums < 0).any() or (sums > reports * of.slots).any():
         raise BadReport(f"Expected sums in [0, {reports * of.slots}] for {reports} reports, got one outside.")
     return reports, sums
+
+
+def _own(data: bytes, layout: struct.Struct, magic: bytes, what: str, of: Parameters) -> Any:
+    """What only the head of this message says (an id, a number of reports), once all the rest of it is as `of` has
+    it."""
+    if not isinstance(data, bytes) or len(data) < layout.size or data[:2] != magic:
+        raise BadReport(f"Expected a {what}, got something else or a truncated one.")
+    _, version, _, batch, parameters, own, *sizes = layout.unpack_from(data)
+    if version != VERSION:
+        raise BadReport(f"Expected a {what} of version {VERSION}, got version {version}.")
+    if batch < of.batch:
+        raise LateReport(f"Expected a {what} for batch {of.batch}, got one for an earlier batch.")
+    if (batch, parameters, *sizes) != (of.batch, of.digest, of.size, of.reach, of.trials):
+        raise WrongBatch(f"Expected a {what} for batch {of.batch} as its billboard says, got one for another.")
+    return own

@@ -36,7 +36,7 @@ from tacit.kernels.noise import GAUSSIAN, SILENT
 from tacit.kernels.rounds import EVERY_CHOICE
 from tacit.lock import requires_durable
 from tacit.mechanisms.buffered import Buffered
-from tacit.mechanisms.grid import SLACK, cell_with, sigma_for
+from tacit.mechanisms.grid import LENGTH_SLACK, cell_with, sigma_for
 from tacit.model import links
 from tacit.model.rare import DesignContribution, GradientContribution
 from tacit.privacy import ledger
@@ -153,7 +153,7 @@ class JointGLMRare(ContinualBandit):
         exact = self.gradients.sensitivity
 
         def sensitivity(cell: float) -> float:
-            return exact * (1 + SLACK * secure) + cell * math.sqrt(self.dim)
+            return exact * (1 + LENGTH_SLACK * secure) + cell * math.sqrt(self.dim)
 
         def sigma(calls: int, cell: float) -> float:
             return sigma_for(sensitivity(cell) * math.sqrt(calls * self.iterations), optimiser, cell)

@@ -16,12 +16,12 @@ from tacit.mechanisms import local, randomizers
 from tacit.mechanisms.randomizers import Cap, Coin, Lattice, Law, Open, Randomizer
 from tacit.privacy import ledger
 from tacit.privacy.certificate import Certificate, certify
-from tacit.privacy.entropy import REACH
+from tacit.privacy.entropy import FARTHEST
 from tacit.privacy.ledger import LocalRelease
 from tacit.roles import billboard as boards
 from tacit.roles import limits
 from tacit.roles.billboard import TAG, tag
-from tacit.roles.local import ID, SENT, SIMULATED, Client
+from tacit.roles.local import ID_BYTES, SENT, SIMULATED, Client
 
 REMEMBERED = 1 << 20  # ids
 
@@ -97,7 +97,7 @@ class LocalServer(Server):
         """Count a good report once."""
         if self.simulated:
             return
-        identity = report[1 : 1 + ID]
+        identity = report[1 : 1 + ID_BYTES]
         if identity in self._seen:
             raise DuplicateReport("Expected a new report, got one that has been counted.")
         self._seen[identity] = None
@@ -112,11 +112,11 @@ class LocalServer(Server):
             if report[:1] != SIMULATED:
                 raise BadReport("Expected a report of a simulated device at this server's billboard, got another.")
             return report[1:]
-        if report[:1] != SENT or len(report) < 1 + ID + TAG:
+        if report[:1] != SENT or len(report) < 1 + ID_BYTES + TAG:
             raise BadReport("Expected a report of a device at this server's billboard, got another.")
-        if report[1 + ID : 1 + ID + TAG] != self._tag:
+        if report[1 + ID_BYTES : 1 + ID_BYTES + TAG] != self._tag:
             raise WrongBatch("Expected a report made for this server's settings and budget, got one for others.")
-        return report[1 + ID + TAG :]
+        return report[1 + ID_BYTES + TAG :]
 
     @functools.cached_property
     def _tag(self) -> bytes:
@@ -142,7 +142,7 @@ class LocalServer(Server):
             return made.scale * randomizers.largest() / randomizers.UNIT * (1 + 1e-9)
         norm = limits.extent(self._document()["report"], self.link, self.rewards, self.dim).norm
         sigma = made.sigma if isinstance(made, Lattice) else 0.0
-        return norm * (1 + 1e-9) + REACH * (sigma + self._shake) + 2 * sigma / randomizers.CELLS
+        return norm * (1 + 1e-9) + FARTHEST * (sigma + self._shake) + 2 * sigma / randomizers.CELLS
 
     @property
     def _shake(self) -> float:

@@ -7,12 +7,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
+from tacit.bandits.shuffle.batches_kernel import floored_inverse
 from tacit.data import Array, Raw, Released
 from tacit.kernels.batched import CLOSED, SEEN, BatchState, Widths, batch_learn, batch_weights, scaling
 from tacit.kernels.block import Block
 from tacit.kernels.compile import kernel
 from tacit.kernels.formulas import link_mean
-from tacit.kernels.linalg import invert, smat
+from tacit.kernels.linalg import smat
 from tacit.kernels.rounds import BOUNDARY, CHOICES, draw_arm, outcome
 from tacit.mechanisms.shuffle.sums_kernel import with_coins
 from tacit.model.glm import unit_reward
@@ -97,21 +98,13 @@ def shuffled_descent(
 def shuffle_glm_close(
     rng: Generator, state: BatchState, link: Code, widths: Widths, plan: BatchPlan, boundary: int
 ) -> None:
-    """Close the open batch: its information, its estimate, the next boundary. Eigenvalues below the ridge are raised to
-    it, since noise may have taken them anywhere."""
+    """Close the open batch: its information, its estimate, the next boundary."""
     n, k, d = state.counts[SEEN], state.counts[CLOSED], state.rows.shape[1]
-    matrix, floored = np.empty((d, d)), np.empty((d, d))
+    matrix = np.empty((d, d))
     smat(shuffled_information(rng, state, link, widths, plan), matrix)
     for i in range(d):
         matrix[i, i] += plan.ridge
-    roots, axes = np.linalg.eigh(matrix)
-    for i in range(d):
-        for j in range(d):
-            s = 0.0
-            for a in range(d):
-                s += axes[i, a] * max(roots[a], plan.ridge) * axes[j, a]
-            floored[i, j] = s
-    invert(floored, state.inverses[k])
+    floored_inverse(matrix, plan.ridge, state.inverses[k])
     shuffled_descent(rng, state.rows[:n], state.values[:n], link, widths.radius, plan, state.thetas[k])
     state.counts[SEEN] = 0
     state.counts[CLOSED] = k + 1

@@ -6,12 +6,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from tacit.bandits.shuffle.batches_kernel import BATCH, ShuffleState, open_batch, optimistic_arm
+from tacit.bandits.shuffle.batches_kernel import BATCH, ShuffleState, floored_inverse, open_batch, optimistic_arm
 from tacit.data import Coded, Raw
 from tacit.kernels.block import Block
 from tacit.kernels.compile import kernel
 from tacit.kernels.formulas import add_linear
-from tacit.kernels.linalg import invert, smat
+from tacit.kernels.linalg import smat
 from tacit.kernels.rounds import outcome
 from tacit.mechanisms.shuffle.calibration import Plan, Plans
 from tacit.mechanisms.shuffle.sums_kernel import OpenBatch, plan_of, randomize
@@ -40,14 +40,7 @@ def linear_close(reports: int, sums: Coded, plan: Plan, settings: Settings, stat
     smat(state.sums[:packed], matrix)
     for i in range(d):
         matrix[i, i] += settings.ridge + settings.spread * math.sqrt(state.variance[0])
-    roots, axes = np.linalg.eigh(matrix)
-    for i in range(d):
-        for j in range(d):
-            s = 0.0
-            for a in range(d):
-                s += axes[i, a] * max(roots[a], settings.ridge) * axes[j, a]
-            matrix[i, j] = s
-    invert(matrix, state.posterior.inverse)
+    floored_inverse(matrix, settings.ridge, state.posterior.inverse)
     for i in range(d):
         s = 0.0
         for j in range(d):

@@ -26,7 +26,7 @@ THOMPSON, UCB, GREEDY, ELIMINATION = 0, 1, 2, 3
 # chosen by regret on tuning seeds; none of them touches privacy
 VARIANCE = 2.0  # of a reward's noise per unit of curvature
 KNOWN, LACKING = 0.3, 1.1  # standard deviations of a draw: where enough was sampled, and where nothing was
-SHARE = 0.7  # of the mean information: enough
+ENOUGH = 0.7  # of the mean information: enough
 RIDGE = 1.5  # how much nearer to 0 the cautious estimate is
 FLOOR = 1.5  # eigenvalues of a batch are made smaller by so many standard deviations of the noise in them
 FEWEST_OPTIMISTS, OPTIMISTS = 8.0, 16.0  # users of a batch who are optimists: so many, and so many per unit of noise
@@ -73,7 +73,7 @@ def absorb(
         theta_k     = (information theta)_k / (precision_k + RIDGE sqrt(precision_k) / t): nearer to 0, what
                       contributions are linearised at; both are projected on |theta| <= radius
         spread_k    = (KNOWN + (LACKING - KNOWN) h_k) / sqrt(precision_k),
-        h_k         = max(0, 1 - information_k / (SHARE mean information)): how much it was sampled too little."""
+        h_k         = max(0, 1 - information_k / (ENOUGH mean information)): how much it was sampled too little."""
     d = posterior.theta.size
     packed = d * (d + 1) // 2
     matrix = np.empty((d, d))
@@ -101,7 +101,7 @@ def absorb(
         mean += values[k] / d
     for k in range(d):
         precision = values[k] + prior
-        lacking = max(0.0, 1.0 - values[k] / (SHARE * mean)) if mean > 0.0 else 1.0
+        lacking = max(0.0, 1.0 - values[k] / (ENOUGH * mean)) if mean > 0.0 else 1.0
         posterior.precision[k] = precision
         posterior.spread[k] = (KNOWN + (LACKING - KNOWN) * lacking) / math.sqrt(precision)
         posterior.centre[k] = moment[k] / precision

@@ -53,12 +53,12 @@ from tacit.privacy import gaussian, search
 from tacit.privacy.budget import Budget
 
 ROUNDING, TERMS = 1e-9, 10**5
-WIDER = 1 + 1e-9
+PRODUCT_ROUNDING = 1 + 1e-9
 REACHES = np.array([3.5, 4.0, 4.5, 5.0, 5.5, 6.0, 6.5, 7.0, 7.5, 8.0, 9.0])  # t: J = ceil(t s)
-CELLS = np.concatenate([np.linspace(0.0, 4.0, 65), np.linspace(4.25, 9.0, 20)])  # grid of step 2, in units of s_v
-SLACK = 1.05  # total standard deviation over that of a trusted curator's Gaussian noise
-MOST = 1 << 20  # trials of a user
-LARGEST = 64.0  # epsilon
+MOVES = np.concatenate([np.linspace(0.0, 4.0, 65), np.linspace(4.25, 9.0, 20)])  # grid of step 2, in units of s_v
+OVERHEAD = 1.05  # total standard deviation over that of a trusted curator's Gaussian noise
+MOST_TRIALS = 1 << 20  # trials of a user
+LARGEST_SHOWN = 64.0  # epsilon
 
 
 class Plan(NamedTuple):
@@ -121,8 +121,8 @@ def epsilon(plan: Plan, delta: float, reported: int | None = None) -> float:
 
 
 def smallest(enough: Callable[[float], bool]) -> float:
-    """The least epsilon up to LARGEST that is enough, rounded up; inf if none is."""
-    low, high = search.doubled(enough, 0.0, 0.25, most=LARGEST)
+    """The least epsilon up to LARGEST_SHOWN that is enough, rounded up; inf if none is."""
+    low, high = search.doubled(enough, 0.0, 0.25, most=LARGEST_SHOWN)
     return math.inf if high == math.inf else search.halved(enough, low, high, digits=1e-7)[1]
 
 
@@ -137,7 +137,7 @@ def calibrate(
     dropout: float = 0.0,
     honest: int | None = None,
 ) -> Plan:
-    """The plan with the fewest bits whose noise is at most SLACK times a trusted curator's, for vectors of norm at
+    """The plan with the fewest bits whose noise is at most OVERHEAD times a trusted curator's, for vectors of norm at
     most `norm`; private as long as `honest` users take part honestly (by default a share 1 - dropout)."""
     budget.needs_delta("a shuffled sum")
     checks.positive_int(users=users, size=size)
@@ -157,12 +157,12 @@ def calibrate(
         return Plan(users, size, scale, reach(scale, norm), trials, sensitivity) if width else None
 
     def good(made: Plan | None) -> bool:
-        return made is not None and made.std <= SLACK / math.sqrt(share) * sensitivity / mu
+        return made is not None and made.std <= OVERHEAD / math.sqrt(share) * sensitivity / mu
 
     high = 1
     while not good(plan(high)):
         high *= 2
-        if high > MOST:
+        if high > MOST_TRIALS:
             raise ValueError(
                 f"Expected a batch large enough for epsilon {budget.epsilon:g} at delta {budget.delta:g}, "
                 f"got {users} users."
@@ -207,11 +207,11 @@ def delta_of(trials: int, size: int, width: float, epsilon: float) -> float:
 
 def rounding_delta(s: float, size: int, width: float, epsilons: Array) -> Array:
     """delta_R of step 2 at each of epsilons."""
-    width = width * WIDER
+    width = width * PRODUCT_ROUNDING
     start, spread = width**2 + size / 4, width + math.sqrt(size) / 2
-    curve = gaussian_delta(epsilons[:, None], np.sqrt(start + spread * CELLS) / s)
+    curve = gaussian_delta(epsilons[:, None], np.sqrt(start + spread * MOVES) / s)
     steps = np.diff(curve, axis=1, append=1.0)
-    out: Array = curve[:, 0] + steps @ np.exp(-(CELLS**2) / 2)
+    out: Array = curve[:, 0] + steps @ np.exp(-(MOVES**2) / 2)
     return out
 
 

@@ -105,7 +105,7 @@ def test_one_user_of_a_glm_moves_its_sums_by_no_more_than_is_claimed(rewards, ra
     posterior.theta[:] = radius * rng.choice([-1.0, 0.0, 0.6], 2) / 2
     posterior.inverse[:] = np.diag(rng.choice([0.0, 1e-300, 1.0, radius**2], 2))
     pairs = [(x, rewards_of(*rewards)[i]) for x, i in zip(users, which, strict=True)]
-    adds = [lambda v, x=x, y=y: bandit.contribution.add(x, y, posterior, v) for x, y in pairs]
+    adds = [lambda v, x=x, y=y: bandit.contribution.add(x, y, posterior.theta, posterior.inverse, v) for x, y in pairs]
     assert moved(bandit, *adds, bandit.contribution.norm) <= 1
 
 

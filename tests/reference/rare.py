@@ -4,7 +4,7 @@ import numpy as np
 from scipy.special import expit
 from scipy.stats import norm
 
-from tests.linear import svec
+from tests.reference.linear import svec
 
 MEANS = {"logistic": expit, "probit": norm.cdf}
 SLOPES = {"logistic": lambda z: expit(z) * expit(-z), "probit": norm.pdf}

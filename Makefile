@@ -49,9 +49,9 @@ dist: .venv/.ready        ## wheel and sdist in dist/; `pip install .`, both of 
 
 lock: .venv/.ready        ## renew the locked versions
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url \
-	  --extra experiments --group dev pyproject.toml -o requirements.lock
+	  --extra experiments --extra store --group dev pyproject.toml -o requirements.lock
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url \
-	  --extra experiments --group dev --group bench pyproject.toml -o requirements-bench.lock
+	  --extra experiments --extra store --group dev --group bench pyproject.toml -o requirements-bench.lock
 
 clean:
 	rm -rf .venv .cache dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

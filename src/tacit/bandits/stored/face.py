@@ -1,0 +1,392 @@
+"""A bandit on a database: choices, rewards and releases are committed rows, and any worker may do anything."""
+
+import contextlib
+import os
+import secrets
+import threading
+import time
+import weakref
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NoReturn, Self, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit import checks
+from tacit.bandits.joint.continual import ContinualBandit
+from tacit.bandits.lock import Lock, locked
+from tacit.bandits.persons import Person, Persons
+from tacit.bandits.stored import asks as packed
+from tacit.bandits.stored import certificate, line, tending
+from tacit.bandits.stored.asks import Answer, Ask, Report, StoredChoice
+from tacit.bandits.stored.releases import Releases
+from tacit.bandits.stored.versions import Versions
+from tacit.data import Array, Raw
+from tacit.errors import BadState, HorizonReached, PersonLimit, TacitError, Unavailable
+from tacit.kernels.rounds import CHOICES, next_boundary
+from tacit.mechanisms import leaves
+from tacit.model.arms import Arms
+from tacit.privacy.certificate import Certificate
+from tacit.store import rows
+from tacit.store.database import Run
+from tacit.store.rows import Head
+from tacit.store.seal import number_of
+from tacit.store.sqlite import SQLite
+
+TRIES = 3  # of a transaction whose end was not seen
+EPOCHS = 8  # of choices, within as many as may wait
+LIMITS = ("refuse", "serve")
+
+T = TypeVar("T")
+Drawn = tuple[Answer, Callable[[], float]]  # an answer, and what computes its propensity
+
+
+class Stored:
+    """`Stored(JointGLM(...), "bandit.db")` or `Stored(JointGLM(...), "postgresql://...", keys="folder")`: the same
+    bandit, whose state is rows. Opened again, here or by another worker of PostgreSQL, it goes on where it stood.
+
+    Guarantee: that of the bandit. What it shows is a function of committed noisy leaves, the asking user's own request
+    and fresh randomness; each step has one noise; each reward that was acknowledged counts once.
+
+    name: of the bandit within its database. keys: the folder of keys and the witness (tacit.store.seal, .witness), by
+    default FILE.keys. delay: seconds from the end of a step until its release is used. on_limit: what a person beyond
+    max_rounds_per_person gets: "refuse" raises PersonLimit, "serve" answers without learning. background: whether a
+    thread makes releases; without it, call `tend`. The bandit's `pending` is how many later choices a choice waits for
+    its reward."""
+
+    def __init__(
+        self,
+        bandit: ContinualBandit,
+        where: str | Path,
+        *,
+        name: str = "bandit",
+        keys: str | Path | None = None,
+        delay: float = 1.0,
+        on_limit: str = "refuse",
+        background: bool = True,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        line.check(bandit, name)
+        checks.non_negative(delay=delay)
+        checks.one_of(LIMITS, on_limit=on_limit)
+        self._bandit, self._delay, self._on_limit, self._clock = bandit, float(delay), on_limit, clock
+        self._lock, self._process = Lock(), os.getpid()
+        self._database = line.connect(where)
+        try:
+            self._line = line.open_line(self._database, line.keys_of(where, self._database, keys), name, bandit)
+            if self._line.bandit.prior is not None:
+                bandit._prior_noise(self._line.bandit.prior_std)
+            self._epoch = max(1, bandit.pending // EPOCHS)
+            self._persons = Persons(bandit.max_rounds_per_person)
+            self._persons.key = self._line.persons
+            self._versions = Versions(bandit, self._line, clock)
+            self._other = self._database.another()
+            self._releases = Releases(bandit, self._line, self._other, self._delay, clock)
+            self._count()
+        except BaseException:
+            self._database.close()
+            raise
+        self._closing, self._wake = threading.Event(), threading.Event()
+        self._thread: threading.Thread | None = None
+        if background:
+            arguments = (weakref.ref(self), self._closing, self._wake)
+            self._thread = threading.Thread(target=tending.work, args=arguments, daemon=True, name="tacit releases")
+            self._thread.start()
+
+    # the face
+
+    def choose(
+        self,
+        arms: Arms,
+        *,
+        request: str | bytes | None = None,
+        available: npt.ArrayLike | None = None,
+        person: Person | None = None,
+        asker: str = "",
+    ) -> StoredChoice:
+        """The arm for one user, on disk before it is returned. The same `request` again, by the same `asker`, has the
+        same answer, until it expires; give one if you may have to ask again. Otherwise as a bandit's `choose`."""
+        answer = self.choose_group([self.ask(arms, request=request, available=available, person=person, asker=asker)])[
+            0
+        ]
+        if isinstance(answer, TacitError):
+            raise answer
+        return answer
+
+    def observe(self, choice: StoredChoice | str, reward: float | None) -> None:
+        """Report a reward, by the choice or its id; None cancels, and nothing is learnt. On disk when this returns.
+        Again, or after it was answered, cancelled or expired: nothing happens, and nothing tells which it was."""
+        self.observe_group([self.report(choice, reward)])
+
+    def ask(
+        self,
+        arms: Arms,
+        *,
+        request: str | bytes | None = None,
+        available: npt.ArrayLike | None = None,
+        person: Person | None = None,
+        asker: str = "",
+    ) -> Ask:
+        """A request, checked: ValueError for a bad one, which then is no user and delays nobody."""
+        features, names, index = self._bandit._request(arms, available)
+        packed.check_names(names)
+        digest = self._persons.admit(person)
+        return Ask(packed.request_hash(request, asker, self._line.requests), features, names, index, digest)
+
+    def report(self, choice: StoredChoice | str, reward: float | None) -> Report:
+        """A reward, checked."""
+        problem = None if reward is None else self._bandit._problem(reward)
+        if problem:
+            raise ValueError(problem)
+        return Report(packed.read(choice, self._line.tickets), None if reward is None else float(reward))
+
+    @locked
+    def choose_group(self, asks: Sequence[Ask]) -> list[StoredChoice | TacitError]:
+        """Answers to several requests in one transaction; an error in place of an answer concerns that one alone."""
+        self._own()
+        self._again(self._versions.refresh)
+        drawn = [self._draw(ask) for ask in asks]
+        return self._again(lambda: self._choose(asks, drawn))
+
+    @locked
+    def observe_group(self, reports: Sequence[Report]) -> None:
+        """Several rewards in one transaction."""
+        self._own()
+        self._again(lambda: self._observe(reports))
+
+    @property
+    def choices(self) -> int:
+        """Choices made so far, of this incarnation."""
+        self._count()
+        return self._bandit.choices
+
+    @property
+    @locked
+    def version(self) -> int:
+        """The number of releases that choices are made by."""
+        self._again(self._versions.refresh)
+        return self._versions.shown
+
+    @property
+    def theta(self) -> Array:
+        """The bandit's, at the version that is served."""
+        theta: Array = self._at_present().theta
+        return theta
+
+    def interval(self, arms: Arms, *, level: float = 0.9) -> list[tuple[float, float]]:
+        """The bandit's, at the version that is served."""
+        out: list[tuple[float, float]] = self._at_present().interval(arms, level=level)
+        return out
+
+    @property
+    def statistics(self) -> Any:
+        """The bandit's, at the version that is served."""
+        return self._at_present().statistics
+
+    @property
+    @locked
+    def privacy(self) -> Certificate:
+        self._count()
+        return certificate.of(self._bandit, self._line.bandit, self._versions.released)
+
+    @property
+    def events(self) -> list[tuple[float, str]]:
+        """What happened, and when: never a value."""
+        with self._database.transaction() as run:
+            return rows.events(run, self._line.uid)
+
+    def tend(self) -> None:
+        """Makes the releases that are due, and removes what has expired with its keys. A thread does this."""
+        self._own()
+        self._again(self._releases.run)
+        with self._lock:
+            self._versions.expected = max(self._versions.expected, self._versions.released + 1)
+            self._again(self._versions.refresh)
+        self._again(lambda: tending.purge(self._line, self._other, self._bandit.pending, self._epoch))
+
+    def backup(self, path: str | Path) -> None:
+        """A copy of an SQLite database while it is in use. The folder of keys is not part of it, and should not be."""
+        if not isinstance(self._database, SQLite):
+            raise ValueError("Expected an SQLite database, got another: use its own tools.")
+        self._database.backup(Path(path))
+
+    def rotate_keys(self) -> None:
+        """Seals all sums with a new key, and destroys the old one."""
+        self._own()
+        self._again(lambda: tending.rotate(self._line, self._database))
+
+    def close(self) -> None:
+        """Lets go of the database. Nothing is lost if it is not called."""
+        self._closing.set()
+        self._wake.set()
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join()
+        if self._process == os.getpid():
+            self._other.close()
+            self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("Expected a bandit to be opened from its database, got pickle or copy.")
+
+    # transactions
+
+    def _choose(self, asks: Sequence[Ask], drawn: Sequence[Drawn]) -> list[StoredChoice | TacitError]:
+        self._versions.refresh()  # after an error, whether this is still the database that was served from
+        out: list[StoredChoice | TacitError] = []
+        with self._database.transaction() as run:
+            head = rows.head(run, self._line.uid, self._database.locking)
+            closed = head.step
+            for ask, (answer, propensity) in zip(asks, drawn, strict=True):
+                head, result = self._place(run, head, ask, answer)
+                if isinstance(result, Answer):
+                    if result.ticket != answer.ticket:
+                        propensity = _another_answer
+                    ticket = packed.written(result.ticket, self._line.tickets)
+                    out.append(StoredChoice(result.arm, result.name, ticket, result.version, propensity))
+                else:
+                    out.append(result)
+            rows.advance(run, self._line.uid, head)
+        self._versions.expected = max(self._versions.expected, head.step)
+        if head.step > closed:
+            self._wake.set()
+        return out
+
+    def _draw(self, ask: Ask) -> Drawn:
+        """An answer at the present version."""
+        offered = ask.features if ask.available is None else ask.features[ask.available]
+        picked = int(self._bandit._pick(offered[None])[0])
+        chosen = picked if ask.available is None else int(ask.available[picked])
+        name = ask.names[chosen] if ask.names else None
+        answer = Answer(secrets.token_bytes(packed.TICKET), self._versions.shown, chosen, name)
+        return answer, self._bandit._propensity(offered, picked)
+
+    def _place(self, run: Run, head: Head, ask: Ask, answer: Answer) -> tuple[Head, Answer | TacitError]:
+        """One choice: its rows and its count, or the answer that its request already has, or an error."""
+        uid, number = self._line.uid, head.choices + 1
+        epoch = number // self._epoch
+        self._line.seal.keys.make(self._line.seal.label("epoch", epoch))
+        where = f"{uid} choice {ask.request.hex()}"
+        if not rows.choose(run, uid, ask.request, number, self._seal(epoch, where, answer.packed())):
+            sealed = rows.answer(run, uid, ask.request)
+            opened = None if sealed is None else self._line.seal.open("epoch", where, sealed)
+            if opened is None:
+                return head, BadState("Expected a request whose answer can still be read, got an expired one.")
+            return head, Answer.unpacked(opened)
+        try:
+            self._bandit._state.counts[CHOICES] = head.choices
+            self._bandit._room(1)
+        except HorizonReached as error:
+            rows.unchoose(run, uid, ask.request)
+            return head, error
+        learns, most = True, self._bandit.max_rounds_per_person
+        if ask.person is not None and most is not None:
+            learns = rows.round_of(run, self._line.bandit.name, ask.person, most)
+            if not learns and self._on_limit == "refuse":
+                rows.unchoose(run, uid, ask.request)
+                return head, PersonLimit(f"Expected at most {most} rounds of one person, got one more.")
+        if head.choices >= head.boundary:
+            head = self._close_step(run, head)
+        if learns:
+            x = ask.features[answer.arm].tobytes()
+            where = f"{uid} waiting {answer.ticket.hex()}"
+            rows.wait(run, uid, answer.ticket, number, self._seal(epoch, where, x))
+        return head._replace(choices=number, unnamed=head.unnamed + (ask.person is None)), answer
+
+    def _close_step(self, run: Run, head: Head) -> Head:
+        uid = self._line.uid
+        rows.close_step(run, uid, head.step, self._clock())
+        new = head._replace(step=head.step + 1, boundary=int(next_boundary(head.choices, *self._bandit._schedule)))
+        size, shards = self._bandit.aggregator.size, self._database.shards
+        rows.open_step(run, uid, new.step, line.zeros(self._line.seal, uid, head.sums_key, new.step, size, shards))
+        return new
+
+    def _observe(self, reports: Sequence[Report]) -> None:
+        """In the order of tickets: two who report the same in another order would wait for each other."""
+        self._versions.refresh()
+        uid = self._line.uid
+        with self._database.transaction() as run:
+            head = rows.head(run, uid)
+            total = np.zeros(self._bandit.aggregator.size, np.int64)
+            for report in sorted(reports, key=lambda report: report.ticket):
+                found = rows.take(run, uid, report.ticket)
+                if found is None or report.reward is None or found[0] <= head.choices - self._bandit.pending:
+                    continue
+                x = self._line.seal.open("epoch", f"{uid} waiting {report.ticket.hex()}", found[1])
+                if x is not None:
+                    total += self._contribution(packed.features_of(x, self._bandit.dim), report.reward)
+            self._add(run, total)
+
+    def _contribution(self, x: Any, reward: float) -> Raw:
+        """In whole cells, at the version that is served."""
+        opened = self._bandit._state.prefix.open
+        opened[:] = 0
+        self._bandit._learn(x, reward)
+        out = Raw(opened.copy())
+        opened[:] = 0
+        return out
+
+    def _add(self, run: Run, total: Any) -> None:
+        """To the step that is open when this transaction ends: until then its shard is ours, and who closes it waits.
+        Done for nothing as well: a reward that does not count is the same work."""
+        uid, shard = self._line.uid, secrets.randbelow(self._database.shards)
+        while True:
+            head = rows.head(run, uid)
+            sealed = rows.open_sum(run, uid, head.step, shard, self._database.locking)
+            if sealed is not None:
+                break
+        where = line.place(uid, head.step, shard)
+        opened = self._line.seal.open("sums", where, sealed)
+        if opened is None:
+            raise BadState("Expected the key that sums are sealed with, got a folder without it: recover.")
+        total += leaves.exact(opened, self._bandit.aggregator.size)
+        new = self._line.seal.seal("sums", number_of(sealed), where, total.tobytes())  # keys may have been rotated
+        rows.put_sum(run, uid, head.step, shard, new)
+
+    # helpers
+
+    def _seal(self, epoch: int, place: str, text: bytes) -> bytes:
+        return self._line.seal.seal("epoch", epoch, place, text)
+
+    def _again(self, work: Callable[[], T]) -> T:
+        """Once more after an error of the database, from what it holds then: what was committed is found there."""
+        for _ in range(TRIES - 1):
+            with contextlib.suppress(Unavailable):
+                return work()
+        return work()
+
+    @locked
+    def _at_present(self) -> Any:
+        self._own()
+        self._again(self._versions.refresh)
+        return self._bandit
+
+    def _count(self) -> None:
+        """The public counts, as they are now."""
+        with self._database.transaction() as run:
+            head = rows.head(run, self._line.uid)
+        self._bandit._state.counts[CHOICES] = head.choices
+        self._bandit._persons.unnamed = head.unnamed
+        self._versions.expected = max(self._versions.expected, head.step)
+
+    def _own(self) -> None:
+        if self._closing.is_set():
+            raise BadState("Expected a bandit that is open, got a closed one.")
+        if self._process != os.getpid():
+            raise BadState("Expected a bandit in the process that opened it, got a forked copy: open it there.")
+
+    def _may_show(self) -> None:
+        self._own()
+
+
+def _another_answer() -> NoReturn:
+    raise BadState("Expected the propensity to be asked for with the first answer to a request, got a repeated one.")

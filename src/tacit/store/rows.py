@@ -194,8 +194,10 @@ def all_open_sums(run: Run, uid: str, locking: str) -> list[tuple[int, int, byte
     return [(int(step), int(shard), bytes(sums)) for step, shard, sums in found]
 
 
-def due_at(run: Run, uid: str, step: int) -> float:
-    return float(run("SELECT at FROM due WHERE bandit = ? AND step = ?", uid, step)[0][0])
+def due_at(run: Run, uid: str, step: int) -> float | None:
+    """When a step was closed; None if it is open, or released."""
+    found = run("SELECT at FROM due WHERE bandit = ? AND step = ?", uid, step)
+    return float(found[0][0]) if found else None
 
 
 # leaves

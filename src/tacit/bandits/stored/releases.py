@@ -69,8 +69,8 @@ class Releases:
             return True
         with self._database.transaction() as run:
             parts = rows.closed_sums(run, uid, step)
-            due = rows.due_at(run, uid, step) if parts else 0.0
-        if not parts:
+            due = rows.due_at(run, uid, step)
+        if not parts or due is None:
             return False  # another has released it meanwhile
         if len(parts) != self._database.shards:
             raise BadState("Expected all shards of a closed step, got fewer.")

@@ -35,9 +35,8 @@ class Postgres:
         with self._turn():
             try:
                 if self._connection is None:
-                    self._connection = self._psycopg.connect(
-                        self._address, autocommit=True, options="-c synchronous_commit=on", connect_timeout=10
-                    )
+                    self._connection = self._psycopg.connect(self._address, autocommit=True, connect_timeout=10)
+                    self._connection.execute("SET synchronous_commit = on")
                 self._connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
                 yield self._run
                 self._connection.execute("COMMIT")

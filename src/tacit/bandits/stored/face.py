@@ -166,21 +166,23 @@ class Stored:
     @locked
     def version(self) -> int:
         """The number of releases that choices are made by."""
-        self._again(self._versions.refresh)
-        return self._versions.shown
+        return int(self._at_present()._steps)
 
     @property
+    @locked
     def theta(self) -> Array:
         """The bandit's, at the version that is served."""
         theta: Array = self._at_present().theta
         return theta
 
+    @locked
     def interval(self, arms: Arms, *, level: float = 0.9) -> list[tuple[float, float]]:
         """The bandit's, at the version that is served."""
         out: list[tuple[float, float]] = self._at_present().interval(arms, level=level)
         return out
 
     @property
+    @locked
     def statistics(self) -> Any:
         """The bandit's, at the version that is served."""
         return self._at_present().statistics
@@ -188,8 +190,7 @@ class Stored:
     @property
     @locked
     def privacy(self) -> Certificate:
-        self._count()
-        return certificate.of(self._bandit, self._line.bandit, self._versions.released)
+        return certificate.of(self._at_present(), self._line.bandit, self._versions.released)
 
     @property
     def events(self) -> list[tuple[float, str]]:
@@ -364,9 +365,10 @@ class Stored:
                 return work()
         return work()
 
-    @locked
     def _at_present(self) -> Any:
+        """The bandit at the version that is visible now; under the lock."""
         self._own()
+        self._again(self._count)
         self._again(self._versions.refresh)
         return self._bandit
 

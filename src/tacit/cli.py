@@ -194,6 +194,32 @@ def audit_command(
         raise typer.Exit(1)
 
 
+@app.command("serve")
+def serve_command(
+    config: Annotated[Path | None, typer.Argument(help="What to serve: a TOML file (docs/service.md).")] = None,
+    demo: Annotated[bool, typer.Option("--demo", help="Serve simulated people, in the working folder.")] = False,
+    port: Annotated[int | None, typer.Option(help="Instead of the file's; 0 for any that is free.")] = None,
+) -> None:
+    """Serve bandits over HTTP, from a database that loses nothing, until SIGTERM."""
+    if (config is None) != demo:
+        raise ValueError("Expected either CONFIG.toml or --demo.")
+    extras.load("uvicorn", "tacit serve", extra="service")
+    from tacit.service import command
+
+    command.run(config, port=port, say=lambda text: stderr().print(text, highlight=False, markup=False))
+
+
+@app.command("key")
+def key_command(
+    name: Annotated[str, typer.Argument(help="Whose key it is.")],
+    role: Annotated[str, typer.Option(help="app (choose, reward), operator or auditor.")] = "app",
+) -> None:
+    """A new key for `tacit serve`: its hash for the configuration, and the key itself, which is shown only here."""
+    from tacit.service import command
+
+    sys.stdout.write(command.new_key(name, role))
+
+
 @app.command("shuffle-demo")
 def shuffle_demo_command(
     users: Annotated[int, typer.Option(help="Users of the batch.")] = 100_000,

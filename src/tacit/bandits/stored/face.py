@@ -108,9 +108,8 @@ class Stored:
     ) -> StoredChoice:
         """The arm for one user, on disk before it is returned. The same `request` again, by the same `asker`, has the
         same answer, until it expires; give one if you may have to ask again. Otherwise as a bandit's `choose`."""
-        answer = self.choose_group([self.ask(arms, request=request, available=available, person=person, asker=asker)])[
-            0
-        ]
+        ask = self.ask(arms, request=request, available=available, person=person, asker=asker)
+        (answer,) = self.choose_group([ask])
         if isinstance(answer, TacitError):
             raise answer
         return answer
@@ -161,6 +160,12 @@ class Stored:
         """Choices made so far, of this incarnation."""
         self._count()
         return self._bandit.choices
+
+    @property
+    def head(self) -> Head:
+        """Where it stands: the open step, the choices of this incarnation, and how many close the step. All public."""
+        with self._database.transaction() as run:
+            return rows.head(run, self._line.uid)
 
     @property
     @locked
@@ -374,8 +379,7 @@ class Stored:
 
     def _count(self) -> None:
         """The public counts, as they are now."""
-        with self._database.transaction() as run:
-            head = rows.head(run, self._line.uid)
+        head = self.head
         self._bandit._state.counts[CHOICES] = head.choices
         self._bandit._persons.unnamed = head.unnamed
         self._versions.expected = max(self._versions.expected, head.step)

@@ -95,7 +95,7 @@ REPRODUCTIONS = {
     "shuffle": ("tacit.reproductions.shuffle", "reproduce"),
     "reweighted": ("tacit.reproductions.reweighted", "reproduce"),
 }
-BENCHES = ("speed", "noise", "shuffle", "local")  # modules of tacit.bench
+BENCHES = ("speed", "noise", "shuffle", "local", "serve")  # modules of tacit.bench
 
 
 def load(home: str, name: str) -> Any:

@@ -85,7 +85,7 @@ def open_line(database: Database, keys: Keys, name: str, bandit: ContinualBandit
     if found.version != schema.VERSION:
         raise BadState(f"Expected a store of version {schema.VERSION}, got version {found.version}.")
     given, kept = json.loads(plan(bandit)), json.loads(found.plan)
-    for setting in kept.keys() | given.keys():
+    for setting in sorted(kept.keys() | given.keys(), key="plan".__eq__):  # what the numbers follow from, first
         if given.get(setting) != kept.get(setting):
             raise BadState(
                 f"Expected the settings that {name} was made with, got another {setting}: the noise is made for them. "

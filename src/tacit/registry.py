@@ -54,6 +54,9 @@ HOMES = ALGORITHMS | {  # of every public name
     "Shuffler": "tacit.roles.shuffler",
     "Simulated": "tacit.privacy.noise",
     "Spec": "tacit.experiments.spec",
+    "Stored": "tacit.bandits.stored.face",
+    "StoredChoice": "tacit.bandits.stored.asks",
+    "recover": "tacit.bandits.stored.recovery",
     "simulate": "tacit.experiments.runner",
 }
 

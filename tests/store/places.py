@@ -4,8 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tacit import Budget, JointGLM, JointLinUCB
-from tacit.bandits.stored import Stored
+from tacit import Budget, JointGLM, JointLinUCB, Stored
 from tacit.bandits.stored.line import place as place_of
 from tacit.mechanisms import leaves
 from tacit.store import rows

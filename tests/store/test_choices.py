@@ -8,7 +8,7 @@ import pytest
 
 from tacit import Budget, JointGLM, JointGLMRare, Simulated
 from tacit.errors import BadState, HorizonReached, PersonLimit, UnknownChoice
-from tests.store.places import arms, contribution, glm, linear, play, sums, table, total
+from tests.store.places import Clock, arms, contribution, glm, linear, play, sums, table, total
 from tests.whole.tape import Tape
 
 
@@ -203,3 +203,41 @@ def test_other_settings_are_refused(place):
 def test_what_a_store_cannot_hold_is_refused(bandit, on_sqlite):
     with pytest.raises(ValueError):
         on_sqlite.open(bandit())
+
+
+def test_silence_is_a_reward_where_that_is_asked_for(place):
+    rng, clock, bandit = np.random.default_rng(5), Clock(), linear()
+    options = {"missing_as": 0.25, "after": 60.0, "rate": 100.0, "clock": clock}
+    with place.open(linear(), **options) as stored:
+        given = [arms(rng) for _ in range(4)]
+        choices = [stored.choose(one) for one in given]
+        stored.observe(choices[0], 1.0)
+        stored.observe(choices[1], None)
+        clock.now += 59.0
+        late = stored.choose(given[0])
+        stored.tend()
+        assert table(stored, "SELECT count(*) FROM waiting") == [(3,)]
+        clock.now += 1.0
+        stored.tend()
+        stored.observe(choices[2], 1.0)  # too late: silence has answered
+        played = [(given[i][choices[i].index], y) for i, y in ((0, 1.0), (2, 0.25), (3, 0.25))]
+        assert np.array_equal(total(stored), sum(contribution(bandit, x, y) for x, y in played))
+        stored.observe(late, 0.5)
+        assert table(stored, "SELECT count(*) FROM waiting") == [(0,)]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"missing_as": 0.0},
+        {"missing_as": 0.0, "after": 10.0},
+        {"missing_as": 2.0, "after": 10.0, "rate": 1.0},
+        {"missing_as": 0.0, "after": 1001.0, "rate": 100.0},  # expires after 1000 seconds at that rate
+        {"delay": -1.0},
+        {"on_limit": "ignore"},
+        {"name": "../other"},
+    ],
+)
+def test_wrong_options_are_refused(on_sqlite, wrong):
+    with pytest.raises(ValueError):
+        on_sqlite.open(linear(), **wrong)

@@ -12,8 +12,7 @@ import numpy as np
 import psycopg
 import pytest
 
-from tacit import Budget
-from tacit.bandits.stored import recover
+from tacit import Budget, recover
 from tacit.errors import BadState, RolledBack, UnknownChoice
 from tacit.privacy import gaussian
 from tacit.store.seal import Keys

@@ -114,8 +114,17 @@ def unchoose(run: Run, uid: str, request: bytes) -> None:
     run("DELETE FROM choice WHERE bandit = ? AND request = ?", uid, request)
 
 
-def wait(run: Run, uid: str, ticket: bytes, number: int, sealed: bytes) -> None:
-    run("INSERT INTO waiting (bandit, ticket, number, sealed) VALUES (?, ?, ?, ?)", uid, ticket, number, sealed)
+def wait(run: Run, uid: str, ticket: bytes, number: int, made_at: float, sealed: bytes) -> None:
+    run("INSERT INTO waiting VALUES (?, ?, ?, ?, ?)", uid, ticket, number, made_at, sealed)
+
+
+def overdue(run: Run, uid: str, before: float, most: int) -> list[bytes]:
+    """The oldest tickets that wait since before that time."""
+    found = run(
+        f"SELECT ticket, made_at FROM waiting WHERE bandit = ? ORDER BY number LIMIT {most:d}",
+        uid,
+    )
+    return [bytes(ticket) for ticket, made_at in found if made_at <= before]
 
 
 def take(run: Run, uid: str, ticket: bytes) -> tuple[int, bytes] | None:

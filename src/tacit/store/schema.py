@@ -19,7 +19,8 @@ TABLES = (
     "CREATE INDEX IF NOT EXISTS choice_number ON choice (bandit, number)",
     # RAW: the chosen arm's features, until the reward comes
     """CREATE TABLE IF NOT EXISTS waiting (
-        bandit TEXT, ticket BLOB, number BIGINT, sealed BLOB, PRIMARY KEY (bandit, ticket))""",
+        bandit TEXT, ticket BLOB, number BIGINT, made_at DOUBLE PRECISION, sealed BLOB,
+        PRIMARY KEY (bandit, ticket))""",
     "CREATE INDEX IF NOT EXISTS waiting_number ON waiting (bandit, number)",
     # RAW: whole numbers, so that neither their order nor their shard matters
     """CREATE TABLE IF NOT EXISTS open_sum (

@@ -52,7 +52,10 @@ class Stored:
 
     name: of the bandit within its database. keys: the folder of keys and the witness (tacit.store.seal, .witness), by
     default FILE.keys. delay: seconds from the end of a step until its release is used. on_limit: what a person beyond
-    max_rounds_per_person gets: "refuse" raises PersonLimit, "serve" answers without learning. background: whether a
+    max_rounds_per_person gets: "refuse" raises PersonLimit, "serve" answers without learning. missing_as, after: the
+    reward of a choice that is not answered within so many seconds, for where only clicks are reported and silence means
+    0: without it, choices that are not answered teach nothing. rate: the most choices a second that are expected, which
+    `after` needs: silence must come before a choice expires. background: whether a
     thread makes releases; without it, call `tend`. The bandit's `pending` is how many later choices a choice waits for
     its reward."""
 
@@ -65,6 +68,9 @@ class Stored:
         keys: str | Path | None = None,
         delay: float = 1.0,
         on_limit: str = "refuse",
+        missing_as: float | None = None,
+        after: float | None = None,
+        rate: float | None = None,
         background: bool = True,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -72,6 +78,7 @@ class Stored:
         checks.non_negative(delay=delay)
         checks.one_of(LIMITS, on_limit=on_limit)
         self._bandit, self._delay, self._on_limit, self._clock = bandit, float(delay), on_limit, clock
+        self._silence = tending.silence(bandit, missing_as, after, rate)
         self._lock, self._process = Lock(), os.getpid()
         self._database = line.connect(where)
         try:
@@ -210,6 +217,8 @@ class Stored:
         with self._lock:
             self._versions.expected = max(self._versions.expected, self._versions.released + 1)
             self._again(self._versions.refresh)
+        if self._silence is not None:
+            self._answer_for_the_silent(*self._silence)
         self._again(lambda: tending.purge(self._line, self._other, self._bandit.pending, self._epoch))
 
     def backup(self, path: str | Path) -> None:
@@ -305,7 +314,7 @@ class Stored:
         if learns:
             x = ask.features[answer.arm].tobytes()
             where = f"{uid} waiting {answer.ticket.hex()}"
-            rows.wait(run, uid, answer.ticket, number, self._seal(epoch, where, x))
+            rows.wait(run, uid, answer.ticket, number, self._clock(), self._seal(epoch, where, x))
         return head._replace(choices=number, unnamed=head.unnamed + (ask.person is None)), answer
 
     def _close_step(self, run: Run, head: Head) -> Head:
@@ -331,6 +340,15 @@ class Stored:
                 if x is not None:
                     total += self._contribution(packed.features_of(x, self._bandit.dim), report.reward)
             self._add(run, total)
+
+    def _answer_for_the_silent(self, reward: float, after: float) -> None:
+        """Some at a time, so that requests and releases do not wait for it."""
+        with self._other.transaction() as run:
+            tickets = rows.overdue(run, self._line.uid, self._clock() - after, tending.SILENT_AT_ONCE)
+        if tickets:
+            self.observe_group([Report(ticket, reward) for ticket in tickets])
+        if len(tickets) == tending.SILENT_AT_ONCE:
+            self._wake.set()  # there may be more
 
     def _contribution(self, x: Any, reward: float) -> Raw:
         """In whole cells, at the version that is served."""

@@ -6,6 +6,8 @@ import weakref
 from threading import Event
 from typing import TYPE_CHECKING
 
+from tacit import checks
+from tacit.bandits.joint.continual import ContinualBandit
 from tacit.bandits.stored.line import Line, place
 from tacit.errors import BadState, TacitError
 from tacit.store import rows
@@ -14,6 +16,7 @@ from tacit.store.database import Database
 if TYPE_CHECKING:
     from tacit.bandits.stored.face import Stored
 
+SILENT_AT_ONCE = 100  # choices that silence answers in one transaction
 PATIENCE = 0.5  # seconds between looks at what other workers have closed
 
 
@@ -31,6 +34,27 @@ def work(stored: "weakref.ref[Stored]", closing: Event, wake: Event) -> None:
         at = one._versions.next_at
         wait = PATIENCE if at is None else min(PATIENCE, max(0.001, at - one._clock()))
         del one
+
+
+def silence(
+    bandit: ContinualBandit, missing_as: float | None, after: float | None, rate: float | None
+) -> tuple[float, float] | None:
+    """(the reward that silence means, after how many seconds), or ValueError. At `rate` choices a second a choice
+    expires after pending / rate seconds."""
+    if missing_as is None and after is None:
+        return None
+    if missing_as is None or after is None or rate is None:
+        raise ValueError("Expected missing_as=, after= and rate= together, got some of them.")
+    checks.positive(after=after, rate=rate)
+    problem = bandit._problem(missing_as)
+    if problem:
+        raise ValueError(problem)
+    if after * rate > bandit.pending:
+        raise ValueError(
+            f"Expected after to be less than pending / rate = {bandit.pending / rate:g} seconds, when choices expire "
+            f"at the earliest, got {after:g}."
+        )
+    return float(missing_as), float(after)
 
 
 def purge(line: Line, database: Database, pending: int, epoch: int) -> None:

@@ -153,7 +153,8 @@ def bench_command(
     as_json: Json = False,
 ) -> None:
     """Side by side with peers and limits: microseconds a round (speed), noise of each mechanism (noise),
-    noise, bits and time of the shuffled sum (shuffle), noise and time of devices' reports (local)."""
+    noise, bits and time of the shuffled sum (shuffle), noise and time of devices' reports (local), durable choices a
+    second over HTTP (serve)."""
     check_name("a bench", what, registry.BENCHES)
     from tacit import bench
 

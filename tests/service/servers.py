@@ -24,7 +24,6 @@ LINEAR = {
 }
 TOML = """
 [server]
-port = 0
 patience = 0.5
 [bandits.messages]
 kind = "joint-lin-ucb"
@@ -44,7 +43,7 @@ class Running:
         (folder / "serve.toml").write_text(text)
         self.log = folder / "log"
         with open(self.log, "ab") as log:
-            command = [sys.executable, "-m", "tacit", "serve", str(folder / "serve.toml")]
+            command = [sys.executable, "-m", "tacit", "serve", str(folder / "serve.toml"), "--port", "0"]
             self.process = subprocess.Popen(command, stderr=log, stdout=log, cwd=folder)
         started = self.log.read_text().count("Serving on") + 1
         while len(found := re.findall(r"Serving on (http://127.0.0.1:(\d+))", self.log.read_text())) < started:

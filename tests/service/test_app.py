@@ -96,6 +96,9 @@ POISON = [
     b'{"arms":[%s[1,0,0]]}' % (b"[1,0,0]," * 1001),
     b'{"arms":[[1,0,0]],"request":"%s"}' % (b"x" * 10_000_000),
     b"[" * 10_000_000,
+    *(b'{"arms":[[1,0,0]],"person":%s}' % (b"9" * n) for n in (20, 5000)),
+    *(b'{"arms":[[%s,0,0]]}' % (b"9" * n) for n in (400, 5000)),
+    *(b'{"id":"00","reward":%s}' % (b"9" * n) for n in (400, 5000)),
     *(b'{"id":"x","reward":1}', b'{"id":"00","reward":1e999}', b'{"id":"00","reward":NaN}', b'{"id":1,"reward":1}'),
     *(b'{"id":"%s","reward":1}' % (b"0" * 48), b'{"id":"x","id":"x","reward":1}', b'{"id":"\xff","reward":1}'),
 ]

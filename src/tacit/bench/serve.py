@@ -29,8 +29,6 @@ DIM, ARMS, CONNECTIONS, BATCH = 5, 7, 16, 32
 SECONDS, WARM = 5.0, 1.0
 MEMORY = Path("/dev/shm")
 CONFIG = """
-[server]
-port = 0
 [bandits.bench]
 kind = "joint-glm"
 dim = 5
@@ -86,7 +84,7 @@ def served(parent: Path | None) -> Iterator[tuple[int, int]]:
     """Port and process of a new server, whose files are gone afterwards."""
     folder = Path(tempfile.mkdtemp(prefix="tacit-bench-", dir=parent))
     (folder / "bench.toml").write_text(CONFIG)
-    command = [sys.executable, "-m", "tacit", "serve", str(folder / "bench.toml")]
+    command = [sys.executable, "-m", "tacit", "serve", str(folder / "bench.toml"), "--port", "0"]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     try:
         assert process.stderr is not None

@@ -6,7 +6,7 @@ import logging
 import time
 import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 from starlette.applications import Starlette
@@ -14,7 +14,6 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from tacit.errors import TacitError
 from tacit.service import errors, hot, metrics
 from tacit.service.config import Config
 from tacit.service.errors import Reply
@@ -24,6 +23,7 @@ from tacit.service.served import Served
 
 LOG = logging.getLogger("tacit.service")
 START = "/v1/bandits/"
+LATELY = 0.5  # seconds
 UNREAD = (400, 408, 413, 415)  # the rest of the body is not read: the connection ends
 Handler = Callable[[Request], Awaitable[Response]]
 SHOWN: dict[str, Callable[["Application", Served], Any]] = {  # what GET shows of a bandit
@@ -39,6 +39,7 @@ class Application:
     def __init__(self, config: Config) -> None:
         self._config, self._keys = config, Keys(config.keys, time.monotonic)
         self.served: dict[str, Served] = {}
+        self._look_again, self._unready = 0.0, cast(Exception | None, None)
         routes = [
             Route("/healthz", self._healthz),
             Route("/readyz", self._guarded(self._readyz)),
@@ -123,14 +124,17 @@ class Application:
         return PlainTextResponse("alive\n")
 
     async def _readyz(self, _: Request) -> Response:
-        try:
-            await asyncio.gather(*(one.show(one.ready) for one in self.served.values()))
-        except TacitError as error:
-            raise Reply(503, refusal(error).text) from None
+        """Whoever asks often gets what was found lately: it needs no key."""
+        if time.monotonic() >= self._look_again:
+            self._look_again = time.monotonic() + LATELY
+            found = await asyncio.gather(*(one.show(one.ready) for one in self.served.values()), return_exceptions=True)
+            self._unready = next((error for error in found if isinstance(error, Exception)), None)
+        if self._unready is not None:
+            raise Reply(503, refusal(self._unready).text)
         return PlainTextResponse("ready\n")
 
     async def _metrics(self, request: Request) -> Response:
-        self._asker(request.scope, "metrics")
+        self._asker(request.scope, "metrics").take("metrics", 1)
         text = await asyncio.to_thread(metrics.text, list(self.served.values()))
         return PlainTextResponse(text, media_type="text/plain; version=0.0.4")
 
@@ -138,7 +142,7 @@ class Application:
         what = request.path_params["what"]
         if what not in SHOWN:
             raise Reply(404, "Expected a route of this server.")
-        self._asker(request.scope, what)
+        self._asker(request.scope, what).take(what, 1)
         one = self._bandit(request.path_params["bandit"])
         shown = await one.show(lambda: SHOWN[what](self, one))
         return Response(msgspec.json.encode(shown), media_type=JSON.decode())

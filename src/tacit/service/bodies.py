@@ -3,7 +3,7 @@
 Errors say which rule was broken, never with what: a body is raw data."""
 
 import re
-from typing import Any, TypeVar
+from typing import Annotated, Any
 
 import msgspec
 
@@ -11,14 +11,18 @@ UNSET = msgspec.UNSET
 STRING = re.compile(rb'"(?:[^"\\]|\\.)*"([ \t\r\n]*:)?', re.DOTALL)
 
 
+Text = Annotated[str, msgspec.Meta(min_length=1, max_length=255)]
+Whole = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+
+
 class ChooseBody(msgspec.Struct, forbid_unknown_fields=True):
     """arms: rows of features, or names with features. available: a mask, or names. propensity: whether it is asked
     for."""
 
     arms: list[list[float]] | dict[str, list[float]]
-    request: str | msgspec.UnsetType = UNSET
+    request: Text | msgspec.UnsetType = UNSET
     available: list[bool | str] | msgspec.UnsetType = UNSET
-    person: str | int | msgspec.UnsetType | None = UNSET
+    person: Text | Whole | msgspec.UnsetType | None = UNSET
     propensity: bool | msgspec.UnsetType = UNSET
 
 
@@ -40,9 +44,6 @@ class Chosen(msgspec.Struct, omit_defaults=True):
 
 class Refused(msgspec.Struct):
     error: str
-
-
-B = TypeVar("B", ChooseBody, RewardBody)
 
 
 class Reader:
@@ -71,7 +72,8 @@ class Reader:
 choose = Reader(
     ChooseBody,
     'the form {"request": text, "arms": [[number, ...], ...] or {name: [number, ...]}, "available": [true or false, '
-    '...] or [name, ...], "person": text or whole number, "propensity": true or false}, arms alone being required',
+    '...] or [name, ...], "person": text or whole number, "propensity": true or false}, of which arms alone is '
+    "required, with texts of 1 to 255 characters",
 )
 reward = Reader(RewardBody, 'the form {"id": text, "reward": number or null}')
 encode = msgspec.json.Encoder().encode

@@ -12,6 +12,7 @@ from tacit.bandits.joint.continual import ContinualBandit
 from tacit.privacy.budget import Budget
 
 KINDS = ("joint-glm", "joint-lin-ucb")
+SILENCE = ("missing_as", "after", "rate")
 ROLES = ("app", "operator", "auditor")
 
 
@@ -24,7 +25,9 @@ class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
     """One bandit. A field that is not given is the library's default.
 
     durable: an SQLite file of its own, or "postgresql://...". keys: the folder of keys. pending: how many later choices
-    a choice waits for its reward. population: whose data these are; one person is in all bandits of a population."""
+    a choice waits for its reward. missing_as, after, rate: silence for so many seconds is that reward, as in Stored;
+    without them a choice that is not answered teaches nothing. population: whose data these are; one person is in all
+    bandits of a population."""
 
     kind: str
     dim: int
@@ -38,6 +41,9 @@ class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
     pending: int | None = None
     max_rounds_per_person: int | None = None
     on_limit: str = "serve"
+    missing_as: float | None = None
+    after: float | None = None
+    rate: float | None = None
     delay: float = 1.0
     most_arms: int = 1000
     population: str = "everyone"

@@ -25,7 +25,7 @@ async def answer(one: Served, route: str, asker: Asker, body: bytes) -> tuple[by
     kind, _, batch = route.partition(":")
     if batch:
         return await _batch(one, kind, asker, body), LINES
-    take(asker, kind, 1)
+    asker.take(kind, 1)
     if kind == "choose":
         return await _choose(one, asker, body), JSON
     await one.rewards.submit([one.report(bodies.reward(body))])[0]
@@ -47,7 +47,7 @@ async def _batch(one: Served, kind: str, asker: Asker, body: bytes) -> bytes:
         lines.pop()
     if not 1 <= len(lines) <= MOST_ROWS:
         raise ValueError(f"Expected 1 to {MOST_ROWS} lines.")
-    take(asker, kind, len(lines))
+    asker.take(kind, len(lines))
     read = (lambda line: _asked(one, asker, line)) if kind == "choose" else (lambda line: _reported(one, line))
     rows = [_or_reply(read, line) for line in lines]
     good = [row[0] for row in rows if not isinstance(row, Reply)]
@@ -85,12 +85,6 @@ def _or_reply(read: Callable[[bytes], tuple[Any, object]], line: bytes) -> tuple
         refused = errors.reply(error)
         assert refused is not None
         return refused
-
-
-def take(asker: Asker, kind: str, rows: int) -> None:
-    wait = asker.buckets[kind].take(rows)
-    if wait > 0:
-        raise Reply(429, "Expected fewer rows a second with this key: come again.", wait)
 
 
 async def whole(scope: Scope, receive: Receive, most: int, patience: float) -> bytes:

@@ -8,7 +8,9 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from tacit.service.config import KeySetting
+from tacit.service.errors import Reply
 
+READS = 20.0  # a second, of status and the like
 BURST = 1.0  # seconds of its rate that a key may use at once
 MAY = {  # role -> what it may ask for
     "app": frozenset({"choose", "reward"}),
@@ -38,11 +40,18 @@ class Bucket:
 
 
 class Asker(NamedTuple):
-    """Whoever has a key. Choices and rewards have a bucket each: rewards, whose number is raw, hold up no choice."""
+    """Whoever has a key. Each thing to ask for has a bucket of its own: rewards, whose number is raw, hold up no
+    choice."""
 
     name: str
     may: frozenset[str]
     buckets: dict[str, Bucket]
+
+    def take(self, what: str, rows: int) -> None:
+        """Reply 429 if they have to wait."""
+        wait = self.buckets[what].take(rows)
+        if wait > 0:
+            raise Reply(429, "Expected fewer rows a second with this key: come again.", wait)
 
 
 class Keys:
@@ -50,10 +59,13 @@ class Keys:
 
     def __init__(self, settings: Sequence[KeySetting], clock: Callable[[], float]) -> None:
         def asker(name: str, may: frozenset[str], rate: float) -> Asker:
-            return Asker(name, may, {what: Bucket(rate, clock) for what in may if what in MAY["app"]})
+            rates = {what: rate if what in MAY["app"] else min(rate, READS) for what in may}
+            return Asker(name, may, {what: Bucket(rate, clock) for what, rate in rates.items()})
+
+        everything: frozenset[str] = frozenset().union(*MAY.values())
 
         self._known = [(bytes.fromhex(key.hash), asker(key.name, MAY[key.role], key.rate)) for key in settings]
-        self._anyone = None if settings else asker("", frozenset().union(*MAY.values()), math.inf)
+        self._anyone = None if settings else asker("", everything, math.inf)
 
     def find(self, authorization: bytes) -> Asker | None:
         """Whose key that is (the header's text, "Bearer KEY"). All hashes are compared, each in constant time."""

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from tacit.bandits.stored import Stored, StoredChoice
-from tacit.bandits.stored.asks import Ask, Report
+from tacit.bandits.stored.asks import Ask, Report, StoredChoice
+from tacit.bandits.stored.face import Stored
 from tacit.errors import BadState, TacitError
 from tacit.privacy.certificate import Certificate
 from tacit.privacy.ledger import epsilon_of
@@ -29,9 +29,8 @@ class Served:
         self.name, self.setting = name, setting
         bandit = config.build(setting)
         bandit.warm_up()
-        self.stored = Stored(
-            bandit, setting.durable, name=name, keys=setting.keys, delay=setting.delay, on_limit=setting.on_limit
-        )
+        options = {field: getattr(setting, field) for field in ("keys", "delay", "on_limit", *config.SILENCE)}
+        self.stored = Stored(bandit, setting.durable, name=name, **options)
         self._writer = ThreadPoolExecutor(1, thread_name_prefix=f"tacit {name}")
         self._other = ThreadPoolExecutor(1, thread_name_prefix=f"tacit {name} shows")
         self.chooses: Group[Ask, StoredChoice | TacitError] = Group(self.stored.choose_group, self._writer, waiting)
@@ -53,8 +52,6 @@ class Served:
             for key, value in (("request", body.request), ("person", body.person))
             if value is not bodies.UNSET
         }
-        if isinstance(given.get("request"), str) and len(given["request"]) > 255:
-            raise ValueError("Expected a request of at most 255 characters.")
         return self.stored.ask(body.arms, available=_mask(body), asker=asker, **given)
 
     def report(self, body: bodies.RewardBody) -> Report:

@@ -37,6 +37,7 @@ class Releases:
         assert isinstance(bandit.aggregator, Grid)
         self._grid, self._source, self._line = bandit.aggregator, bandit.source, line
         self._database, self._delay, self._clock = database, delay, clock
+        self._said = False
         self._start()
 
     def _start(self) -> None:
@@ -87,7 +88,8 @@ class Releases:
             if rows.release(run, uid, step, sums, leaves.written(noisy), visible):
                 if visible > due + self._delay:
                     rows.event(run, uid, now, "release late: visible at a later multiple of the delay")
-                elif MARGIN * (time.perf_counter() - began) > self._delay > 0:
+                elif MARGIN * (time.perf_counter() - began) > self._delay > 0 and not self._said:
+                    self._said = True  # once is enough
                     rows.event(run, uid, now, f"release slow: the delay is less than {MARGIN} times as long")
         return False  # what was committed is read with the next
 

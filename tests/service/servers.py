@@ -75,9 +75,9 @@ class Running:
         return self.process.wait(30)
 
 
-def application(folder, *, server=None, keys=(), **options):
+def application(folder, *, server=None, askers=(), **options):
     """One bandit, "messages", in this process: open until `close`."""
-    document = {"bandits": {"messages": LINEAR | options}, "server": server or {}, "keys": list(keys)}
+    document = {"bandits": {"messages": LINEAR | options}, "server": server or {}, "keys": list(askers)}
     app = Application(configs.placed(configs.convert(document), folder))
     app.open()
     return app

@@ -138,7 +138,7 @@ def test_an_unexpected_error_tells_its_place_and_not_its_words(app, caplog, monk
 def test_limits_ask_to_come_again(tmp_path):
     hashes = [hashlib.sha256(key.encode()).hexdigest() for key in KEYS.values()]
     keys = [{"name": r, "role": r, "hash": h, "rate": 3.0} for r, h in zip(KEYS, hashes, strict=True)]
-    app = application(tmp_path, server={"waiting": 2, "body": 2000}, keys=keys)
+    app = application(tmp_path, server={"waiting": 2, "body": 2000}, askers=keys)
     try:
         may = ((b"authorization", b"Bearer " + KEYS["app"].encode()),)
         ((status, headers, _),) = call(app, ("choose:batch", lines(*[{"arms": EYE}] * 3), may))

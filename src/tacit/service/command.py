@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 
 from tacit import checks
+from tacit.bandits.stored import recovery
 from tacit.service import config as configs
 from tacit.service import demo, keys
 from tacit.service.server import serve
@@ -25,6 +26,15 @@ def run(path: Path | None, *, port: int | None, say: Callable[[str], None]) -> N
             demo.populate(address)
 
     serve(config, started)
+
+
+def recover(path: Path, name: str) -> str:
+    """A new incarnation of that bandit, and what it is from now on."""
+    bandits = configs.read(path).bandits
+    checks.name("a bandit of this configuration", name, bandits)
+    setting = bandits[name]
+    incarnation = recovery.recover(configs.build(setting), setting.durable, name=name, keys=setting.keys)
+    return f"{name}: incarnation {incarnation}. Its certificate says what that costs."
 
 
 def new_key(name: str, role: str) -> str:

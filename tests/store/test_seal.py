@@ -9,7 +9,7 @@ import pytest
 
 from tacit.errors import BadState
 from tacit.store.seal import Keys, Seal
-from tests.store.places import arms, glm, linear, play, sums, table
+from tests.store.places import arms, contribution, glm, linear, play, sums, table, total
 
 CANARY = np.array([0.1234567890123, -0.2345678901234, 0.3456789012345])
 REWARD = 0.7182818284590
@@ -108,6 +108,23 @@ def test_keys_of_expired_choices_are_destroyed(place):
         epochs = {int(label.rpartition(".")[2]) for label in stored._line.seal.keys.labels(f"{stored._line.uid}.epoch")}
         assert min(epochs) * 2 >= 100 - 16 - 2
         assert table(stored, "SELECT min(number) FROM waiting")[0][0] >= min(epochs) * 2
+
+
+def test_how_long_choices_wait_may_be_changed(place):
+    """Keys stay as long as a choice that may still be answered, whatever `pending` was when it was made."""
+    rng, bandit = np.random.default_rng(1), linear()
+    with place.open(linear(pending=400)) as stored:
+        for _ in range(120):
+            stored.choose(arms(rng))
+            stored.tend()
+    with place.open(linear(pending=16)) as stored:
+        given = arms(rng)
+        choice = stored.choose(given)
+        for _ in range(15):
+            stored.choose(arms(rng))
+            stored.tend()
+        stored.observe(choice, 0.5)
+        assert np.array_equal(total(stored), contribution(bandit, given[choice.index], 0.5))
 
 
 def test_the_folder_of_keys_is_private(on_sqlite):

@@ -33,6 +33,7 @@ LEAK_IN_A_DESCENT = (
     "released = total",
 )
 LEAK_IN_AN_ESTIMATE = ("regression/reweighting.py", "asked.release(k, total, count, source), ridge)", "total, ridge)")
+LEAK_IN_A_STORE = ("bandits/stored/releases.py", "leaves.written(noisy)", "leaves.written(total)")
 LEAKS = (
     LEAK_IN_A_STEP,
     LEAK_IN_A_BANDIT,
@@ -41,6 +42,7 @@ LEAKS = (
     LEAK_IN_A_KERNEL,
     LEAK_IN_A_DESCENT,
     LEAK_IN_AN_ESTIMATE,
+    LEAK_IN_A_STORE,
 )
 
 

@@ -19,6 +19,7 @@ class Bandit(NamedTuple):
     incarnation: int
     version: int
     plan: str
+    epoch: int  # choices that share a key
     prior: bytes | None
     prior_std: float
 
@@ -45,7 +46,7 @@ class Leaf(NamedTuple):
 def last(run: Run, name: str) -> Bandit | None:
     """The latest incarnation."""
     found = run(
-        "SELECT uid, name, incarnation, version, plan, prior, prior_std FROM bandit WHERE name = ?"
+        "SELECT uid, name, incarnation, version, plan, epoch, prior, prior_std FROM bandit WHERE name = ?"
         " ORDER BY incarnation DESC LIMIT 1",
         name,
     )
@@ -55,8 +56,9 @@ def last(run: Run, name: str) -> Bandit | None:
 def make(run: Run, bandit: Bandit, boundary: int) -> bool:
     """False if another has made it meanwhile."""
     made = run(
-        "INSERT INTO bandit (uid, name, incarnation, version, plan, prior, prior_std, retired, step, choices, boundary,"
-        " unnamed, sums_key) VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, 0, ?, 0, 0) ON CONFLICT DO NOTHING RETURNING uid",
+        "INSERT INTO bandit (uid, name, incarnation, version, plan, epoch, prior, prior_std, retired, step, choices,"
+        " boundary, unnamed, sums_key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0, ?, 0, 0)"
+        " ON CONFLICT DO NOTHING RETURNING uid",
         *bandit,
         boundary,
     )

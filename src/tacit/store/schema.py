@@ -9,7 +9,7 @@ VERSION = 1
 TABLES = (
     # one row for each incarnation of a bandit; retired: another one has taken its place
     """CREATE TABLE IF NOT EXISTS bandit (
-        uid TEXT PRIMARY KEY, name TEXT, incarnation BIGINT, version BIGINT, plan TEXT, retired BIGINT,
+        uid TEXT PRIMARY KEY, name TEXT, incarnation BIGINT, version BIGINT, plan TEXT, epoch BIGINT, retired BIGINT,
         step BIGINT, choices BIGINT, boundary BIGINT, unnamed BIGINT, sums_key BIGINT,
         prior BLOB, prior_std DOUBLE PRECISION,
         UNIQUE (name, incarnation))""",

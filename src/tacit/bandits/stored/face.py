@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import secrets
 import threading
 import time
 import weakref
@@ -11,7 +10,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NoReturn, Self, TypeVar
 
-import numpy as np
 import numpy.typing as npt
 
 from tacit import checks
@@ -20,27 +18,22 @@ from tacit.bandits.lock import Lock, locked
 from tacit.bandits.persons import Person, Persons
 from tacit.bandits.stored import asks as packed
 from tacit.bandits.stored import certificate, line, tending
-from tacit.bandits.stored.asks import Answer, Ask, Report, StoredChoice
+from tacit.bandits.stored.asks import Ask, Report, StoredChoice
 from tacit.bandits.stored.releases import Releases
+from tacit.bandits.stored.rounds import Rounds
 from tacit.bandits.stored.versions import Versions
-from tacit.data import Array, Raw
-from tacit.errors import BadState, HorizonReached, PersonLimit, TacitError, Unavailable
-from tacit.kernels.rounds import CHOICES, next_boundary
-from tacit.mechanisms import leaves
+from tacit.data import Array
+from tacit.errors import BadState, TacitError, Unavailable
+from tacit.kernels.rounds import CHOICES
 from tacit.model.arms import Arms
 from tacit.privacy.certificate import Certificate
 from tacit.store import rows
-from tacit.store.database import Run
-from tacit.store.rows import Head
-from tacit.store.seal import number_of
 from tacit.store.sqlite import SQLite
 
 TRIES = 3  # of a transaction whose end was not seen
-EPOCHS = 8  # of choices, within as many as may wait
 LIMITS = ("refuse", "serve")
 
 T = TypeVar("T")
-Drawn = tuple[Answer, Callable[[], float]]  # an answer, and what computes its propensity
 
 
 class Stored:
@@ -55,9 +48,8 @@ class Stored:
     max_rounds_per_person gets: "refuse" raises PersonLimit, "serve" answers without learning. missing_as, after: the
     reward of a choice that is not answered within so many seconds, for where only clicks are reported and silence means
     0: without it, choices that are not answered teach nothing. rate: the most choices a second that are expected, which
-    `after` needs: silence must come before a choice expires. background: whether a
-    thread makes releases; without it, call `tend`. The bandit's `pending` is how many later choices a choice waits for
-    its reward."""
+    `after` needs: silence must come before a choice expires. background: whether a thread makes releases; without it,
+    call `tend`. The bandit's `pending` is how many later choices a choice waits for its reward."""
 
     def __init__(
         self,
@@ -77,25 +69,25 @@ class Stored:
         line.check(bandit, name)
         checks.non_negative(delay=delay)
         checks.one_of(LIMITS, on_limit=on_limit)
-        self._bandit, self._delay, self._on_limit, self._clock = bandit, float(delay), on_limit, clock
+        self._bandit, self._clock = bandit, clock
         self._silence = tending.silence(bandit, missing_as, after, rate)
         self._lock, self._process = Lock(), os.getpid()
+        self._closing, self._wake = threading.Event(), threading.Event()
         self._database = line.connect(where)
         try:
             self._line = line.open_line(self._database, line.keys_of(where, self._database, keys), name, bandit)
             if self._line.bandit.prior is not None:
                 bandit._prior_noise(self._line.bandit.prior_std)
-            self._epoch = max(1, bandit.pending // EPOCHS)
             self._persons = Persons(bandit.max_rounds_per_person)
             self._persons.key = self._line.persons
             self._versions = Versions(bandit, self._line, clock)
             self._other = self._database.another()
-            self._releases = Releases(bandit, self._line, self._other, self._delay, clock)
+            self._rounds = Rounds(bandit, self._line, self._versions, on_limit=on_limit, clock=clock, wake=self._wake)
+            self._releases = Releases(bandit, self._line, self._other, float(delay), clock)
             self._count()
         except BaseException:
             self._database.close()
             raise
-        self._closing, self._wake = threading.Event(), threading.Event()
         self._thread: threading.Thread | None = None
         if background:
             arguments = (weakref.ref(self), self._closing, self._wake)
@@ -116,7 +108,7 @@ class Stored:
         """The arm for one user, on disk before it is returned. The same `request` again, by the same `asker`, has the
         same answer, until it expires; give one if you may have to ask again. Otherwise as a bandit's `choose`."""
         ask = self.ask(arms, request=request, available=available, person=person, asker=asker)
-        (answer,) = self.choose_group([ask])
+        answer = self.choose_group([ask])[0]
         if isinstance(answer, TacitError):
             raise answer
         return answer
@@ -153,24 +145,25 @@ class Stored:
         """Answers to several requests in one transaction; an error in place of an answer concerns that one alone."""
         self._own()
         self._again(self._versions.refresh)
-        drawn = [self._draw(ask) for ask in asks]
-        return self._again(lambda: self._choose(asks, drawn))
+        drawn = [self._rounds.draw(ask) for ask in asks]
+        return self._again(lambda: self._rounds.choose(asks, drawn))
 
     @locked
     def observe_group(self, reports: Sequence[Report]) -> None:
         """Several rewards in one transaction."""
         self._own()
-        self._again(lambda: self._observe(reports))
+        self._again(lambda: self._rounds.observe(reports))
 
     @property
+    @locked
     def choices(self) -> int:
         """Choices made so far, of this incarnation."""
-        self._count()
+        self._again(self._count)
         return self._bandit.choices
 
     @property
-    def head(self) -> Head:
-        """Where it stands: the open step, the choices of this incarnation, and how many close the step. All public."""
+    def head(self) -> rows.Head:
+        """Where this incarnation stands: the open step, the choices so far, and how many close the step. All public."""
         with self._database.transaction() as run:
             return rows.head(run, self._line.uid)
 
@@ -219,7 +212,7 @@ class Stored:
             self._again(self._versions.refresh)
         if self._silence is not None:
             self._answer_for_the_silent(*self._silence)
-        self._again(lambda: tending.purge(self._line, self._other, self._bandit.pending, self._epoch))
+        self._again(lambda: tending.purge(self._line, self._other, self._bandit.pending))
 
     def backup(self, path: str | Path) -> None:
         """A copy of an SQLite database while it is in use. The folder of keys is not part of it, and should not be."""
@@ -253,93 +246,7 @@ class Stored:
     def __reduce__(self) -> NoReturn:
         raise TypeError("Expected a bandit to be opened from its database, got pickle or copy.")
 
-    # transactions
-
-    def _choose(self, asks: Sequence[Ask], drawn: Sequence[Drawn]) -> list[StoredChoice | TacitError]:
-        self._versions.refresh()  # after an error, whether this is still the database that was served from
-        out: list[StoredChoice | TacitError] = []
-        with self._database.transaction() as run:
-            head = rows.head(run, self._line.uid, self._database.locking)
-            closed = head.step
-            for ask, (answer, propensity) in zip(asks, drawn, strict=True):
-                head, result = self._place(run, head, ask, answer)
-                if isinstance(result, Answer):
-                    if result.ticket != answer.ticket:
-                        propensity = _another_answer
-                    ticket = packed.written(result.ticket, self._line.tickets)
-                    out.append(StoredChoice(result.arm, result.name, ticket, result.version, propensity))
-                else:
-                    out.append(result)
-            rows.advance(run, self._line.uid, head)
-        self._versions.expected = max(self._versions.expected, head.step)
-        if head.step > closed:
-            self._wake.set()
-        return out
-
-    def _draw(self, ask: Ask) -> Drawn:
-        """An answer at the present version."""
-        offered = ask.features if ask.available is None else ask.features[ask.available]
-        picked = int(self._bandit._pick(offered[None])[0])
-        chosen = picked if ask.available is None else int(ask.available[picked])
-        name = ask.names[chosen] if ask.names else None
-        answer = Answer(secrets.token_bytes(packed.TICKET), self._versions.shown, chosen, name)
-        return answer, self._bandit._propensity(offered, picked)
-
-    def _place(self, run: Run, head: Head, ask: Ask, answer: Answer) -> tuple[Head, Answer | TacitError]:
-        """One choice: its rows and its count, or the answer that its request already has, or an error."""
-        uid, number = self._line.uid, head.choices + 1
-        epoch = number // self._epoch
-        self._line.seal.keys.make(self._line.seal.label("epoch", epoch))
-        where = f"{uid} choice {ask.request.hex()}"
-        if not rows.choose(run, uid, ask.request, number, self._seal(epoch, where, answer.packed())):
-            sealed = rows.answer(run, uid, ask.request)
-            opened = None if sealed is None else self._line.seal.open("epoch", where, sealed)
-            if opened is None:
-                return head, BadState("Expected a request whose answer can still be read, got an expired one.")
-            return head, Answer.unpacked(opened)
-        try:
-            self._bandit._state.counts[CHOICES] = head.choices
-            self._bandit._room(1)
-        except HorizonReached as error:
-            rows.unchoose(run, uid, ask.request)
-            return head, error
-        learns, most = True, self._bandit.max_rounds_per_person
-        if ask.person is not None and most is not None:
-            learns = rows.round_of(run, self._line.bandit.name, ask.person, most)
-            if not learns and self._on_limit == "refuse":
-                rows.unchoose(run, uid, ask.request)
-                return head, PersonLimit(f"Expected at most {most} rounds of one person, got one more.")
-        if head.choices >= head.boundary:
-            head = self._close_step(run, head)
-        if learns:
-            x = ask.features[answer.arm].tobytes()
-            where = f"{uid} waiting {answer.ticket.hex()}"
-            rows.wait(run, uid, answer.ticket, number, self._clock(), self._seal(epoch, where, x))
-        return head._replace(choices=number, unnamed=head.unnamed + (ask.person is None)), answer
-
-    def _close_step(self, run: Run, head: Head) -> Head:
-        uid = self._line.uid
-        rows.close_step(run, uid, head.step, self._clock())
-        new = head._replace(step=head.step + 1, boundary=int(next_boundary(head.choices, *self._bandit._schedule)))
-        size, shards = self._bandit.aggregator.size, self._database.shards
-        rows.open_step(run, uid, new.step, line.zeros(self._line.seal, uid, head.sums_key, new.step, size, shards))
-        return new
-
-    def _observe(self, reports: Sequence[Report]) -> None:
-        """In the order of tickets: two who report the same in another order would wait for each other."""
-        self._versions.refresh()
-        uid = self._line.uid
-        with self._database.transaction() as run:
-            head = rows.head(run, uid)
-            total = np.zeros(self._bandit.aggregator.size, np.int64)
-            for report in sorted(reports, key=lambda report: report.ticket):
-                found = rows.take(run, uid, report.ticket)
-                if found is None or report.reward is None or found[0] <= head.choices - self._bandit.pending:
-                    continue
-                x = self._line.seal.open("epoch", f"{uid} waiting {report.ticket.hex()}", found[1])
-                if x is not None:
-                    total += self._contribution(packed.features_of(x, self._bandit.dim), report.reward)
-            self._add(run, total)
+    # helpers
 
     def _answer_for_the_silent(self, reward: float, after: float) -> None:
         """Some at a time, so that requests and releases do not wait for it."""
@@ -349,37 +256,6 @@ class Stored:
             self.observe_group([Report(ticket, reward) for ticket in tickets])
         if len(tickets) == tending.SILENT_AT_ONCE:
             self._wake.set()  # there may be more
-
-    def _contribution(self, x: Any, reward: float) -> Raw:
-        """In whole cells, at the version that is served."""
-        opened = self._bandit._state.prefix.open
-        opened[:] = 0
-        self._bandit._learn(x, reward)
-        out = Raw(opened.copy())
-        opened[:] = 0
-        return out
-
-    def _add(self, run: Run, total: Any) -> None:
-        """To the step that is open when this transaction ends: until then its shard is ours, and who closes it waits.
-        Done for nothing as well: a reward that does not count is the same work."""
-        uid, shard = self._line.uid, secrets.randbelow(self._database.shards)
-        while True:
-            head = rows.head(run, uid)
-            sealed = rows.open_sum(run, uid, head.step, shard, self._database.locking)
-            if sealed is not None:
-                break
-        where = line.place(uid, head.step, shard)
-        opened = self._line.seal.open("sums", where, sealed)
-        if opened is None:
-            raise BadState("Expected the key that sums are sealed with, got a folder without it: recover.")
-        total += leaves.exact(opened, self._bandit.aggregator.size)
-        new = self._line.seal.seal("sums", number_of(sealed), where, total.tobytes())  # keys may have been rotated
-        rows.put_sum(run, uid, head.step, shard, new)
-
-    # helpers
-
-    def _seal(self, epoch: int, place: str, text: bytes) -> bytes:
-        return self._line.seal.seal("epoch", epoch, place, text)
 
     def _again(self, work: Callable[[], T]) -> T:
         """Once more after an error of the database, from what it holds then: what was committed is found there."""
@@ -410,7 +286,3 @@ class Stored:
 
     def _may_show(self) -> None:
         self._own()
-
-
-def _another_answer() -> NoReturn:
-    raise BadState("Expected the propensity to be asked for with the first answer to a request, got a repeated one.")

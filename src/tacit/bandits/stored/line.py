@@ -22,6 +22,7 @@ from tacit.store.seal import Keys, Seal
 from tacit.store.sqlite import SQLite
 from tacit.store.witness import Witness
 
+EPOCHS = 8  # of choices, within as many as may wait: each has a key
 FREE = ("source", "policy", "durable", "pending")  # settings that may change: they touch neither noise nor estimate
 
 
@@ -78,7 +79,7 @@ def open_line(database: Database, keys: Keys, name: str, bandit: ContinualBandit
     with database.transaction() as run:
         found = rows.last(run, name)
         if found is None:
-            new = Bandit(secrets.token_hex(16), name, 1, schema.VERSION, plan(bandit), None, 0.0)
+            new = new_row(bandit, name, 1, None, 0.0)
             make(run, database, keys, new, bandit)
             found = rows.last(run, name)
     assert found is not None
@@ -101,6 +102,12 @@ def as_line(database: Database, keys: Keys, found: Bandit) -> Line:
         raise BadState("Expected the keys that this database was sealed with, got a folder without them: recover.")
     seal, witness = Seal(keys, found.uid), Witness(keys.folder, found.name)
     return Line(database, found, seal, witness, persons, requests, tickets)
+
+
+def new_row(bandit: ContinualBandit, name: str, incarnation: int, prior: bytes | None, prior_std: float) -> Bandit:
+    """An incarnation that is not made yet. Its epochs stay as long as they are now, whatever `pending` will be."""
+    epoch = max(1, bandit.pending // EPOCHS)
+    return Bandit(secrets.token_hex(16), name, incarnation, schema.VERSION, plan(bandit), epoch, prior, prior_std)
 
 
 def make(run: Run, database: Database, keys: Keys, new: Bandit, bandit: ContinualBandit) -> None:

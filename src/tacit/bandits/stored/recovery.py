@@ -6,7 +6,6 @@ dropped. A round that was in the old incarnation is in no other, and costs what 
 for nothing: their prefix is the prior of the new incarnation, its noise included."""
 
 import math
-import secrets
 import time
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from tacit.bandits.stored import line
 from tacit.data import Released
 from tacit.errors import BadState
 from tacit.mechanisms import leaves
-from tacit.store import rows, schema
+from tacit.store import rows
 from tacit.store.database import Database
 from tacit.store.rows import Bandit
 from tacit.store.seal import Keys
@@ -46,9 +45,7 @@ def _recover(bandit: ContinualBandit, database: Database, keys: Keys, name: str)
         rows.head(run, old.uid, database.locking)
         prior, std = _prior(bandit, old, rows.leaves(run, old.uid, 0))
         incarnation = 1 + max(old.incarnation, 0 if last is None else last.incarnation)
-        new = Bandit(
-            secrets.token_hex(16), name, incarnation, schema.VERSION, line.plan(bandit), leaves.written(prior), std
-        )
+        new = line.new_row(bandit, name, incarnation, leaves.written(prior), std)
         rows.retire(run, old.uid)
         line.make(run, database, keys, new, bandit)
         rows.event(run, new.uid, time.time(), f"recovered: incarnation {incarnation}")

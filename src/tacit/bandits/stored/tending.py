@@ -57,9 +57,10 @@ def silence(
     return float(missing_as), float(after)
 
 
-def purge(line: Line, database: Database, pending: int, epoch: int) -> None:
+def purge(line: Line, database: Database, pending: int) -> None:
     """Removes the rows of epochs all of whose choices have expired, then their keys: by the number of choices alone.
     The next epoch's key is made ahead."""
+    epoch = line.bandit.epoch
     with database.transaction() as run:
         choices = rows.head(run, line.uid).choices
     line.seal.keys.make(line.seal.label("epoch", choices // epoch + 1))

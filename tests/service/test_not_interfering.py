@@ -6,6 +6,8 @@ import time
 import numpy as np
 import pytest
 
+from tacit.service import metrics
+from tacit.service.served import Served
 from tests.service.servers import application, call, lines
 
 ARMS = np.eye(3).tolist()
@@ -22,6 +24,7 @@ OTHERS = {
 
 def shown(folder, person, rewards, more=0):
     """40 people, one of them that one; then everything that may be read and does not hold a release's noise."""
+    folder.mkdir(exist_ok=True)
     app = application(folder)
     try:
         people = [person if i == 7 else {"arms": ARMS} for i in range(40 + more)]
@@ -53,6 +56,26 @@ def test_one_person_replaced_changes_nothing_that_is_shown(other, usual, tmp_pat
 def test_that_a_difference_would_be_seen(usual, tmp_path):
     """One person more is public, and seen."""
     assert shown(tmp_path, *OTHERS["as it was"], more=1) != usual
+
+
+@pytest.mark.parametrize("other", ["no reward", "cancelled"])
+def test_that_a_planted_count_of_rewards_would_be_seen(other, usual, tmp_path, monkeypatch):
+    """Rewards that came: in the usual world all 40, in the other 39 (or 40, one of them without a value)."""
+    values = metrics.values
+
+    def leaking(one):
+        return values(one) | {"tacit_delta": one.came}
+
+    def counting(self, reports):
+        self.came = sum(report.reward is not None for report in reports)
+        self.stored.observe_group(reports)
+        return [None] * len(reports)
+
+    monkeypatch.setattr(metrics, "values", leaking)
+    monkeypatch.setattr(Served, "_observe", counting)
+    honest = shown(tmp_path / "usual", *OTHERS["as it was"])
+    assert honest[:2] == usual[:2]
+    assert shown(tmp_path / "other", *OTHERS[other])[2] != honest[2]
 
 
 def test_metrics_know_nothing_of_rewards_arms_or_the_process(usual):

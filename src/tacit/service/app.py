@@ -22,6 +22,7 @@ from tacit.service.keys import Asker, Keys
 from tacit.service.served import Served
 
 LOG = logging.getLogger("tacit.service")
+LOGGED: set[str] = set()
 START = "/v1/bandits/"
 LATELY = 0.5  # seconds
 UNREAD = (400, 408, 413, 415)  # the rest of the body is not read: the connection ends
@@ -177,6 +178,10 @@ def refusal(error: Exception) -> Reply:
 
 
 def log_unexpected(error: Exception) -> None:
-    """Its kind and where it was raised: never its words, nor a line of a traceback, which may hold a datum."""
+    """Its kind and where it was raised: never its words, nor a line of a traceback, which may hold a datum. Once for
+    each place: how often it happens may be the number of rewards."""
     where = traceback.extract_tb(error.__traceback__)[-1]
-    LOG.error("An unexpected %s in %s, line %s.", type(error).__name__, where.name, where.lineno)
+    text = f"An unexpected {type(error).__name__} in {where.name}, line {where.lineno}; it is logged once."
+    if text not in LOGGED:
+        LOGGED.add(text)
+        LOG.error(text)

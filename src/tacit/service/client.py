@@ -116,7 +116,8 @@ class Client:
                     return found
                 if response.status not in (429, 503):
                     raise Refused(response.status, _error(text))
-                wait = max(wait, float(response.headers.get("retry-after", 0)))
+                asked = response.headers.get("retry-after", "")
+                wait = max(wait, float(asked) if asked.isdecimal() else 0.0)
             if tried < self._tries:
                 time.sleep(wait)
         raise Unavailable(f"Expected a reply of the server within {self._tries} tries, got none.")

@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: env demo test test-full check bench dist lock clean
+.PHONY: env demo serve test test-full check bench dist lock clean
 
 env: .venv/.ready
 
@@ -19,6 +19,9 @@ env: .venv/.ready
 
 demo: .venv/.ready        ## a private bandit beside a non-private one: a table, a picture and a certificate
 	$(BIN)/python examples/demo.py
+
+serve: .venv/.ready       ## a server with made-up people, on SQLite in this folder
+	$(BIN)/tacit serve --demo
 
 test: .venv/.ready        ## everything from nothing to green, in minutes
 	$(BIN)/python -m pytest -n 2 --dist loadfile
@@ -49,9 +52,9 @@ dist: .venv/.ready        ## wheel and sdist in dist/; `pip install .`, both of 
 
 lock: .venv/.ready        ## renew the locked versions
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url \
-	  --extra experiments --group dev pyproject.toml -o requirements.lock
+	  --extra experiments --extra store --extra service --group dev pyproject.toml -o requirements.lock
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url \
-	  --extra experiments --group dev --group bench pyproject.toml -o requirements-bench.lock
+	  --extra experiments --extra store --extra service --group dev --group bench pyproject.toml -o requirements-bench.lock
 
 clean:
 	rm -rf .venv .cache dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -11,10 +11,12 @@ own request and of fresh randomness: types, layers and replay tests hold the cod
     model/        what is public about the problem: arms, links, contributions with their sensitivities
     kernels/      compiled maths that several algorithms share
     privacy/      budget, curves, ledger, certificate, sources of noise
+    store/        rows, keys and transactions: SQLite, PostgreSQL
     mechanisms/   the only code that turns Raw into Released
     roles/        what lies between a person and a server: device, shuffler, wire
     regression/   private regression on its own
-    bandits/      joint/ shuffle/ local/ references/: an algorithm is one file, its kernel beside it
+    bandits/      joint/ shuffle/ local/ references/: an algorithm is one file, its kernel beside it; stored/: on a
+                  database
     environments/ experiments/ reproductions/ audit/ bench/ cli
 
 Names are loaded when they are first used, so that a device can import its own small part alone.

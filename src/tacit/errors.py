@@ -21,6 +21,14 @@ class BadState(TacitError):
     """A saved state that is damaged, of another version, of another bandit, or not the last one of its bandit."""
 
 
+class RolledBack(BadState):
+    """A database that is older than what was shown from it, as after a restore: `recover` starts anew from it."""
+
+
+class Unavailable(TacitError):
+    """The database cannot be reached or written. Nothing was acknowledged; the same request may be sent again."""
+
+
 class Interrupted(TacitError):
     """A long piece of work was stopped before its end; what was finished is kept where it says."""
 

@@ -1,5 +1,5 @@
-"""What only experiments need, from the extra `experiments`: loaded when it is used, with a clear word where it is
-missing."""
+"""What only experiments or only a store need, from the extras of those names: loaded when it is used, with a clear word
+where it is missing."""
 
 import importlib
 from typing import Any
@@ -9,7 +9,7 @@ from tacit.errors import NotInstalled
 DISTRIBUTIONS = {"dp_accounting": "dp-accounting", "sklearn": "scikit-learn"}  # where they are named differently
 
 
-def load(module: str, what: str) -> Any:
+def load(module: str, what: str, *, extra: str = "experiments") -> Any:
     """That module; NotInstalled if its package is missing. what: the purpose, e.g. "figures"."""
     package = module.partition(".")[0]
     try:
@@ -18,4 +18,4 @@ def load(module: str, what: str) -> Any:
         if error.name is None or error.name.partition(".")[0] != package:
             raise  # it is there, and something that it needs is not
     name = DISTRIBUTIONS.get(package, package)
-    raise NotInstalled(f"Expected {name} for {what}, got none: pip install 'tacit[experiments]'.")
+    raise NotInstalled(f"Expected {name} for {what}, got none: pip install 'tacit[{extra}]'.")

@@ -54,6 +54,9 @@ HOMES = ALGORITHMS | {  # of every public name
     "Shuffler": "tacit.roles.shuffler",
     "Simulated": "tacit.privacy.noise",
     "Spec": "tacit.experiments.spec",
+    "Stored": "tacit.bandits.stored.face",
+    "StoredChoice": "tacit.bandits.stored.asks",
+    "recover": "tacit.bandits.stored.recovery",
     "simulate": "tacit.experiments.runner",
 }
 
@@ -95,7 +98,7 @@ REPRODUCTIONS = {
     "shuffle": ("tacit.reproductions.shuffle", "reproduce"),
     "reweighted": ("tacit.reproductions.reweighted", "reproduce"),
 }
-BENCHES = ("speed", "noise", "shuffle", "local")  # modules of tacit.bench
+BENCHES = ("speed", "noise", "shuffle", "local", "serve")  # modules of tacit.bench
 
 
 def load(home: str, name: str) -> Any:

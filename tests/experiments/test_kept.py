@@ -75,7 +75,7 @@ def test_a_changed_default_is_run_again_and_unchanged_code_is_not(copy, tmp_path
         ("environments/ball.py", True),
         ("privacy/gaussian.py", True),
         ("experiments/runner.py", True),
-        ("cli.py", False),
+        ("cli/parse.py", False),
         ("experiments/figure.py", False),
         ("reproductions/suite/__init__.py", False),
     ],

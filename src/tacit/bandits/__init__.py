@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from tacit.bandits.shuffle.glm import ShuffleGLM as ShuffleGLM
     from tacit.bandits.shuffle.lin_ucb import ShuffleLinUCB as ShuffleLinUCB
     from tacit.bandits.shuffle.newton import ShuffleNewton as ShuffleNewton
+    from tacit.bandits.stored.asks import StoredChoice as StoredChoice
+    from tacit.bandits.stored.face import Stored as Stored
+    from tacit.bandits.stored.recovery import recover as recover
 
 
 def __getattr__(name: str) -> Any:

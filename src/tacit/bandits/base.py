@@ -108,6 +108,10 @@ class Bandit(ABC):
         self._lock = Lock()
         self._file = storage.File()
         if self.durable is not None:
+            if str(self.durable).startswith("postgres") or Path(self.durable).suffix == ".db":
+                raise ValueError(
+                    "Expected a JSON file for durable=, got a database: Stored(bandit, address) is for that."
+                )
             self.durable = str(Path(self.durable).absolute())  # wherever the process goes
             self._file.create(self, Path(self.durable))
 

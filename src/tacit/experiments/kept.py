@@ -16,7 +16,16 @@ from typing import Any
 
 PACKAGE = Path(__file__).parent.parent
 # Code that shows results, or says what to run, which is part of a run's identity; all other code can change a result.
-APART = ("cli.py", "__main__.py", "audit", "bench", "reproductions", "experiments/figure.py", "experiments/table.py")
+APART = (
+    "cli",
+    "service",
+    "__main__.py",
+    "audit",
+    "bench",
+    "reproductions",
+    "experiments/figure.py",
+    "experiments/table.py",
+)
 LIBRARIES = ("numpy", "scipy", "numba", "scikit-learn")
 
 

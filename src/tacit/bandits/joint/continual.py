@@ -54,6 +54,14 @@ class ContinualBandit(Bandit):
     def _releases(self, steps: int) -> tuple[Release, ...]:
         """What has happened to the data after that many steps: for the ledger."""
 
+    @abstractmethod
+    def init(self) -> ContinualState: ...
+
+    def _prior_noise(self, std: float) -> None:
+        """From now on what is released is used together with a prior whose noise has that std: what a store needs, and
+        only bandits whose whole state is these sums can do."""
+        raise ValueError(f"Expected a bandit whose state is sums (JointGLM, JointLinUCB), got {type(self).__name__}.")
+
     def _planned(self) -> tuple[Release, ...]:
         """What will have happened at the end of the schedule."""
         return self._releases(self.aggregator.leaves)

@@ -21,6 +21,7 @@ from tacit.kernels.rounds import Range, Schedule
 from tacit.lock import requires_durable
 from tacit.mechanisms.continual import Continual
 from tacit.mechanisms.discounted import Discounted
+from tacit.mechanisms.leaves import gains_after
 from tacit.model import arms as arm_sets
 from tacit.model import links
 from tacit.model.arms import Arms
@@ -125,6 +126,9 @@ class JointGLM(ContinualBandit):
             tuning=self.tuning,
             posterior=self._state.posterior,
         )
+
+    def _prior_noise(self, std: float) -> None:
+        self._gains = gains_after(self._gains, std / self.aggregator.sigma, self.aggregator.fading)
 
     def _pick(self, features: Array) -> Index:
         assert self.policy is not None

@@ -134,8 +134,12 @@ class JointLinUCB(ContinualBandit):
             scale = math.sqrt(2)  # the moment is an off-diagonal of the Gram matrix of [x, y]
         self.contribution = LinearContribution(dim=self.dim, scale=scale, low=self.rewards[0], high=self.rewards[1])
         regularizer = self._gaussian(leaves, m) if self.noise == "gaussian" else self._wishart(leaves, m)
-        self.regularizer = regularizer
         self.epsilon = ledger.check(self._planned(), self.budget)
+        self._regularize(regularizer)
+
+    def _regularize(self, regularizer: ridge.Regularizer) -> None:
+        assert self.failure is not None and self.subgaussian is not None
+        self.regularizer = regularizer
         width = ridge.by_direction if regularizer.drift < math.inf else ridge.by_norms
         self.confidence = width(
             regularizer, dim=self.dim, radius=self.radius, subgaussian=self.subgaussian, failure=self.failure
@@ -155,10 +159,17 @@ class JointLinUCB(ContinualBandit):
         sigma = self.aggregator.sigma
         if self.calibration == "paper":
             return published.gaussian_paper_bounds(sigma, m, self.rounds, self.dim, self.failure, self.shift)
-        worst = sigma * self._worst_gain(self.aggregator)
+        return self._exact_bounds(sigma * self._worst_gain(self.aggregator), leaves)
+
+    def _exact_bounds(self, worst: float, leaves: int) -> ridge.Regularizer:
+        assert self.failure is not None
         return published.gaussian_exact_bounds(
             worst, leaves, self.dim, self.failure, self.radius, self.contribution.scale, self.shift
         )
+
+    def _prior_noise(self, std: float) -> None:
+        worst = math.hypot(std, self.aggregator.sigma * self._worst_gain(self.aggregator))
+        self._regularize(self._exact_bounds(worst, self.aggregator.leaves))
 
     def _wishart(self, leaves: int, m: int) -> ridge.Regularizer:
         assert self.failure is not None

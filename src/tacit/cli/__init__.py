@@ -1,5 +1,5 @@
-"""The command line. Strings come in here, and nowhere else. What a command needs is imported when it runs, so that
-help comes at once."""
+"""The command line. Strings come in here, and nowhere else (`parse` makes them what they mean). What a command needs is
+imported when it runs, so that help comes at once."""
 
 import dataclasses
 import functools
@@ -7,20 +7,18 @@ import json
 import logging
 import signal
 import sys
-import types
-import typing
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
 from tacit import __version__, extras, registry
+from tacit.cli.parse import check_name, parse_bandit, parse_environment, parse_epsilon
 from tacit.errors import Interrupted, NotSecure, TacitError
 
 if TYPE_CHECKING:
-    from tacit.environments import Environment
     from tacit.experiments.result import Result
     from tacit.experiments.spec import Spec
 
@@ -153,7 +151,8 @@ def bench_command(
     as_json: Json = False,
 ) -> None:
     """Side by side with peers and limits: microseconds a round (speed), noise of each mechanism (noise),
-    noise, bits and time of the shuffled sum (shuffle), noise and time of devices' reports (local)."""
+    noise, bits and time of the shuffled sum (shuffle), noise and time of devices' reports (local), durable choices a
+    second over HTTP (serve)."""
     check_name("a bench", what, registry.BENCHES)
     from tacit import bench
 
@@ -192,6 +191,42 @@ def audit_command(
         sys.stdout.write(report.text(rows) + "\n")
     if not all(row.as_expected for row in rows):
         raise typer.Exit(1)
+
+
+@app.command("serve")
+def serve_command(
+    config: Annotated[Path | None, typer.Argument(help="What to serve: a TOML file (docs/service.md).")] = None,
+    demo: Annotated[bool, typer.Option("--demo", help="Serve simulated people, in the working folder.")] = False,
+    port: Annotated[int | None, typer.Option(help="Instead of the file's; 0 for any that is free.")] = None,
+) -> None:
+    """Serve bandits over HTTP, from a database that loses nothing, until SIGTERM."""
+    if (config is None) != demo:
+        raise ValueError("Expected either CONFIG.toml or --demo.")
+    from tacit.service import command
+
+    command.run(config, port=port, say=lambda text: stderr().print(text, highlight=False, markup=False))
+
+
+@app.command("recover")
+def recover_command(
+    config: Annotated[Path, typer.Argument(help="What is served: a TOML file.")],
+    bandit: Annotated[str, typer.Argument(help="Its name there.")],
+) -> None:
+    """After a restore, with all servers stopped: start anew from what was released. Choices that wait are void."""
+    from tacit.service import command
+
+    sys.stdout.write(command.recover(config, bandit) + "\n")
+
+
+@app.command("key")
+def key_command(
+    name: Annotated[str, typer.Argument(help="Whose key it is.")],
+    role: Annotated[str, typer.Option(help="app (choose, reward), operator or auditor.")] = "app",
+) -> None:
+    """A new key for `tacit serve`: its hash for the configuration, and the key itself, which is shown only here."""
+    from tacit.service import command
+
+    sys.stdout.write(command.new_key(name, role))
 
 
 @app.command("shuffle-demo")
@@ -248,12 +283,6 @@ def build(spec: "Spec", **known: Any) -> Any:
         return spec.kind(**settings | {"source": Simulated()})
 
 
-def check_name(what: str, given: str, known: Iterable[str]) -> None:
-    from tacit import checks
-
-    checks.name(what, given, known)
-
-
 def check_figure(path: Path | None) -> None:
     if path is not None and path.suffix not in (".png", ".svg", ".pdf"):
         raise ValueError(f"Expected a .png, .svg or .pdf file to plot to, got {path}.")
@@ -294,84 +323,3 @@ class progress:
 
     def __exit__(self, *_: object) -> None:
         self.bar.stop()
-
-
-def parse_bandit(text: str, epsilons: list[float], delta: float) -> list["Spec"]:
-    """BANDIT[:key=value,...], once for each budget if it takes one; epsilon= and delta= override."""
-    name, options = split(text)
-    check_name("a bandit", name, registry.BANDITS)
-    from tacit.experiments.spec import Spec
-    from tacit.privacy.budget import Budget
-
-    kind = registry.load(*registry.BANDITS[name])
-    fields = {f.name for f in dataclasses.fields(kind)}
-    own_epsilon, own_delta = options.pop("epsilon", None), options.pop("delta", None)
-    values = {key: convert(kind, key, value) for key, value in options.items()}
-    if "budget" not in fields:
-        return [Spec(kind, **values)]
-    if own_epsilon is not None:
-        epsilons = [parse_epsilon(own_epsilon)]
-    if own_delta is not None:
-        delta = float(own_delta)
-    return [Spec(kind, **values, budget=Budget(e, delta)) for e in epsilons]
-
-
-def parse_environment(text: str, given: dict[str, Any]) -> "Environment":
-    """ENV[:key=value,...]; options of the command line hold where the text says nothing."""
-    name, options = split(text)
-    check_name("an environment", name, registry.ENVIRONMENTS)
-    kind = registry.load(*registry.ENVIRONMENTS[name])
-    values = {key: value for key, value in given.items() if value is not None}
-    values |= {key: convert(kind, key, value) for key, value in options.items()}
-    required = [f.name for f in dataclasses.fields(kind) if f.default is dataclasses.MISSING and f.name not in values]
-    if required:
-        raise ValueError(f"Expected --env {name}:{required[0]}=..., got no {required[0]}.")
-    if name == "basis":  # as many arms as dimensions: one of the two is enough
-        size = values.get("dim", values.get("arms", 5))
-        values = {"dim": size, "arms": size} | values
-    made: Environment = kind(**values)
-    return made
-
-
-def split(text: str) -> tuple[str, dict[str, str]]:
-    name, _, rest = text.partition(":")
-    pairs = [pair.partition("=") for pair in rest.split(",") if pair]
-    for key, equals, _value in pairs:
-        if not equals:
-            raise ValueError(f"Expected NAME:key=value,..., got {key!r} in {text!r}.")
-    return name, {key.replace("-", "_"): value for key, _, value in pairs}
-
-
-def parse_epsilon(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise ValueError(f"Expected epsilon to be a positive number or inf, got {text!r}.") from None
-
-
-def convert(kind: type, key: str, value: str) -> Any:
-    """A string as the annotated type of that field."""
-    from tacit.experiments.spec import FROM_THE_RUN
-
-    fields = {f.name: f for f in dataclasses.fields(kind) if f.init}
-    hidden = {"budget"} | FROM_THE_RUN
-    if key not in fields or key in hidden:
-        usable = sorted(set(fields) - hidden)
-        raise ValueError(f"Expected an option of {registry.kebab(kind.__name__)} ({', '.join(usable)}), got {key!r}.")
-    hint = typing.get_type_hints(kind)[key]
-    choices = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
-    for choice in choices:
-        if choice is type(None):
-            if value == "none":
-                return None
-            continue
-        try:
-            if choice is bool:
-                return {"true": True, "false": False}[value]
-            if typing.get_origin(choice) is tuple:
-                return tuple(float(part) for part in value.split("/"))
-            return choice(value)
-        except (ValueError, KeyError):
-            continue
-    named = "two numbers as low/high" if typing.get_origin(hint) is tuple else hint
-    raise ValueError(f"Expected {key} to be {named}, got {value!r}.")

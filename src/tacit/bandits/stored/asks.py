@@ -1,0 +1,124 @@
+"""Requests and rewards as the store takes them: checked before they meet a transaction, in rows of one size."""
+
+import hashlib
+import secrets
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple, NoReturn
+
+import numpy as np
+
+from tacit.data import Array, Integers
+from tacit.errors import BadState, UnknownChoice
+
+LONGEST_NAME = 255  # bytes
+ANSWER = struct.Struct(f">16sqqh{LONGEST_NAME}s")  # ticket, version, index, bytes of the name or -1, the name
+TICKET, CHECK = 16, 8  # bytes: a random number, and what shows that we made it
+
+
+class Ask(NamedTuple):
+    """One user's request. RAW."""
+
+    request: bytes  # the hash that stands for it
+    features: Array
+    names: tuple[str, ...] | None
+    available: Integers | None  # their indices; None if all are
+    person: bytes | None
+
+
+class Report(NamedTuple):
+    """One reward, None to cancel. RAW."""
+
+    ticket: bytes
+    reward: float | None
+
+
+class Answer(NamedTuple):
+    """What is stored for a request. RAW."""
+
+    ticket: bytes
+    version: int
+    arm: int
+    name: str | None
+
+    def packed(self) -> bytes:
+        text = b"" if self.name is None else self.name.encode()
+        return ANSWER.pack(self.ticket, self.version, self.arm, -1 if self.name is None else len(text), text)
+
+    @classmethod
+    def unpacked(cls, packed: bytes) -> "Answer":
+        ticket, version, arm, length, text = ANSWER.unpack(packed)
+        return cls(ticket, version, arm, None if length < 0 else text[:length].decode())
+
+
+@dataclass(frozen=True, slots=True)
+class StoredChoice:
+    """The arm for one user: its index, its name if the arms had names, the opaque id with which its reward is reported,
+    and the version (number of releases) that it was chosen by."""
+
+    index: int
+    name: str | None
+    id: str
+    version: int
+    _propensity: Callable[[], float] = field(repr=False, compare=False)
+
+    @property
+    def propensity(self) -> float:
+        """The probability with which this user got this arm at that version; computed when asked for."""
+        return self._propensity()
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("Expected the id of a choice, got pickle or copy: what computes its propensity is raw data.")
+
+
+def request_hash(request: str | bytes | None, asker: str, key: bytes) -> bytes:
+    """What stands for a request of that asker; a random one for None. Others who use the same words ask for another."""
+    if request is None:
+        return secrets.token_bytes(16)
+    if not isinstance(request, str | bytes) or not request:
+        raise ValueError(f"Expected request to be a string or bytes, got {type(request).__name__}.")
+    text = request if isinstance(request, bytes) else request.encode("utf-8", "surrogatepass")
+    who = hashlib.blake2b(asker.encode("utf-8", "surrogatepass"), key=key, digest_size=32).digest()
+    return hashlib.blake2b(who + text, key=key, digest_size=16).digest()
+
+
+def check_names(names: tuple[str, ...] | None) -> None:
+    for name in names or ():
+        try:
+            short = isinstance(name, str) and len(name.encode()) <= LONGEST_NAME
+        except UnicodeEncodeError:
+            short = False
+        if not short:
+            raise ValueError(f"Expected names of arms that are text of at most {LONGEST_NAME} bytes, got another.")
+
+
+def written(ticket: bytes, key: bytes) -> str:
+    """The id that a ticket is known by."""
+    return (ticket + _check(ticket, key)).hex()
+
+
+def read(given: object, key: bytes) -> bytes:
+    """The ticket of an id; ValueError for what cannot be one, UnknownChoice for one that this bandit never gave out."""
+    if isinstance(given, StoredChoice):
+        given = given.id
+    if not isinstance(given, str):
+        raise ValueError(f"Expected a choice or its id, a string, got {type(given).__name__}.")
+    try:
+        whole = bytes.fromhex(given)
+    except ValueError:
+        whole = b""
+    ticket = whole[:TICKET]
+    if len(whole) != TICKET + CHECK or not secrets.compare_digest(_check(ticket, key), whole[TICKET:]):
+        raise UnknownChoice("Expected the id of a choice that this bandit made, got an unknown one.")
+    return ticket
+
+
+def features_of(row: bytes, dim: int) -> Array:
+    if len(row) != 8 * dim:
+        raise BadState("Expected features of this bandit's dimension, got others.")
+    return np.frombuffer(row, np.float64).copy()
+
+
+def _check(ticket: bytes, key: bytes) -> bytes:
+    return hashlib.blake2b(ticket, key=key, digest_size=CHECK).digest()

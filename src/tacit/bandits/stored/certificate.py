@@ -1,0 +1,48 @@
+"""The certificate of a bandit on a database: the bandit's own, and what recoveries have cost."""
+
+import msgspec
+
+from tacit.bandits.joint.continual import ContinualBandit
+from tacit.privacy.certificate import ROUNDING, Certificate
+from tacit.privacy.ledger import epsilon_of
+from tacit.store.rows import Bandit
+
+RAW_ROWS = (
+    "Raw rows are sealed; who has a copy of the database, old or new, and the folder of keys of the same time can read "
+    "what was waiting then. The folder of keys must not be in backups."
+)
+
+
+def of(bandit: ContinualBandit, row: Bandit, released: int) -> Certificate:
+    """`released`: leaves that are committed, whether or not they are visible.
+
+    After a recovery nothing raw of an earlier incarnation is used again, so a round is in one incarnation only and the
+    claim for a round is that of one incarnation. A person's rounds may be counted too low by what the restore lost: up
+    to max_rounds_per_person in each incarnation. Those are separate Gaussian mechanisms, mu each, sqrt(n) mu
+    together."""
+    found, spent = bandit.privacy, bandit._releases(released)
+    if found.epsilon is None or found.delta is None or found.budget is None:
+        return found
+    n, epsilon = row.incarnation, found.epsilon
+    caveats, releases = [*found.caveats, RAW_ROWS], found.releases
+    if n > 1:
+        caveats.append(
+            f"Recovered {n - 1} times: what was raw before was dropped, so that no round is in two incarnations; going "
+            "on from a restored database would have cost up to sqrt 2 times mu. A request that is sent again after a "
+            "recovery is another round."
+        )
+    if n > 1 and bandit.max_rounds_per_person is not None:
+        releases, spent = found.releases * n, found.releases * (n - 1) + spent
+        epsilon = epsilon_of(releases, found.delta)
+        caveats.append(
+            f"Counts of a person's rounds may be too low since a restore: up to {bandit.max_rounds_per_person} rounds "
+            "in each incarnation are accounted for."
+        )
+    return msgspec.structs.replace(
+        found,
+        epsilon=epsilon,
+        private=found.private and epsilon <= found.budget * (1 + ROUNDING),
+        spent=epsilon_of(spent, found.delta),
+        releases=releases,
+        caveats=tuple(caveats),
+    )

@@ -1,0 +1,287 @@
+"""A bandit on a database: choices, rewards and releases are committed rows, and any worker may do anything."""
+
+import contextlib
+import threading
+import time
+import weakref
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NoReturn, Self, TypeVar
+
+import numpy.typing as npt
+
+from tacit import checks, forks
+from tacit.bandits.joint.continual import ContinualBandit
+from tacit.bandits.persons import Person, Persons
+from tacit.bandits.stored import asks as packed
+from tacit.bandits.stored import certificate, line, tending
+from tacit.bandits.stored.asks import Ask, Report, StoredChoice
+from tacit.bandits.stored.releases import Releases
+from tacit.bandits.stored.rounds import Rounds
+from tacit.bandits.stored.versions import Versions
+from tacit.data import Array
+from tacit.errors import BadState, TacitError, Unavailable
+from tacit.kernels.rounds import CHOICES
+from tacit.lock import Lock, locked
+from tacit.model.arms import Arms
+from tacit.privacy.certificate import Certificate
+from tacit.store import rows
+from tacit.store.sqlite import SQLite
+
+TRIES = 3  # of a transaction whose end was not seen
+LIMITS = ("refuse", "serve")
+
+T = TypeVar("T")
+
+
+class Stored:
+    """`Stored(JointGLM(...), "bandit.db")` or `Stored(JointGLM(...), "postgresql://...", keys="folder")`: the same
+    bandit, whose state is rows. Opened again, here or by another worker of PostgreSQL, it goes on where it stood.
+
+    Guarantee: that of the bandit. What it shows is a function of committed noisy leaves, the asking user's own request
+    and fresh randomness; each step has one noise; each reward that was acknowledged counts once.
+
+    name: of the bandit within its database. keys: the folder of keys and the witness (tacit.store.seal, .witness), by
+    default FILE.keys. delay: seconds from the end of a step until its release is used. on_limit: what a person beyond
+    max_rounds_per_person gets: "refuse" raises PersonLimit, "serve" answers without learning. missing_as, after: the
+    reward of a choice that is not answered within so many seconds, for where only clicks are reported and silence means
+    0: without it, choices that are not answered teach nothing. rate: the most choices a second that are expected, which
+    `after` needs: silence must come before a choice expires. background: whether a thread makes releases; without it,
+    call `tend`. The bandit's `pending` is how many later choices a choice waits for its reward."""
+
+    def __init__(
+        self,
+        bandit: ContinualBandit,
+        where: str | Path,
+        *,
+        name: str = "bandit",
+        keys: str | Path | None = None,
+        delay: float = 1.0,
+        on_limit: str = "refuse",
+        missing_as: float | None = None,
+        after: float | None = None,
+        rate: float | None = None,
+        background: bool = True,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        line.check(bandit, name)
+        checks.non_negative(delay=delay)
+        checks.one_of(LIMITS, on_limit=on_limit)
+        self._bandit, self._clock = bandit, clock
+        self._silence = tending.silence(bandit, missing_as, after, rate)
+        self._lock, self._process = Lock(), forks.process()
+        self._closing, self._wake = threading.Event(), threading.Event()
+        self._database = line.connect(where)
+        try:
+            self._line = line.open_line(self._database, line.keys_of(where, self._database, keys), name, bandit)
+            if self._line.bandit.prior is not None:
+                bandit._prior_noise(self._line.bandit.prior_std)
+            self._persons = Persons(bandit.max_rounds_per_person)
+            self._persons.key = self._line.persons
+            self._versions = Versions(bandit, self._line, clock)
+            self._other = self._database.another()
+            self._rounds = Rounds(bandit, self._line, self._versions, on_limit=on_limit, clock=clock, wake=self._wake)
+            self._releases = Releases(bandit, self._line, self._other, float(delay), clock)
+            self._count()
+        except BaseException:
+            self._database.close()
+            raise
+        self._thread: threading.Thread | None = None
+        if background:
+            arguments = (weakref.ref(self), self._closing, self._wake)
+            self._thread = threading.Thread(target=tending.work, args=arguments, daemon=True, name="tacit releases")
+            self._thread.start()
+
+    # the face
+
+    def choose(
+        self,
+        arms: Arms,
+        *,
+        request: str | bytes | None = None,
+        available: npt.ArrayLike | None = None,
+        person: Person | None = None,
+        asker: str = "",
+    ) -> StoredChoice:
+        """The arm for one user, on disk before it is returned. The same `request` again, by the same `asker`, has the
+        same answer, until it expires; give one if you may have to ask again. Otherwise as a bandit's `choose`."""
+        ask = self.ask(arms, request=request, available=available, person=person, asker=asker)
+        answer = self.choose_group([ask])[0]
+        if isinstance(answer, TacitError):
+            raise answer
+        return answer
+
+    def observe(self, choice: StoredChoice | str, reward: float | None) -> None:
+        """Report a reward, by the choice or its id; None cancels, and nothing is learnt. On disk when this returns.
+        Again, or after it was answered, cancelled or expired: nothing happens, and nothing tells which it was."""
+        self.observe_group([self.report(choice, reward)])
+
+    def ask(
+        self,
+        arms: Arms,
+        *,
+        request: str | bytes | None = None,
+        available: npt.ArrayLike | None = None,
+        person: Person | None = None,
+        asker: str = "",
+    ) -> Ask:
+        """A request, checked: ValueError for a bad one, which then is no user and delays nobody."""
+        features, names, index = self._bandit._request(arms, available)
+        packed.check_names(names)
+        digest = self._persons.admit(person)
+        return Ask(packed.request_hash(request, asker, self._line.requests), features, names, index, digest)
+
+    def report(self, choice: StoredChoice | str, reward: float | None) -> Report:
+        """A reward, checked."""
+        problem = None if reward is None else self._bandit._problem(reward)
+        if problem:
+            raise ValueError(problem)
+        return Report(packed.read(choice, self._line.tickets), None if reward is None else float(reward))
+
+    @locked
+    def choose_group(self, asks: Sequence[Ask]) -> list[StoredChoice | TacitError]:
+        """Answers to several requests in one transaction; an error in place of an answer concerns that one alone."""
+        self._own()
+        self._again(self._versions.refresh)
+        drawn = [self._rounds.draw(ask) for ask in asks]
+        return self._again(lambda: self._rounds.choose(asks, drawn))
+
+    @locked
+    def observe_group(self, reports: Sequence[Report]) -> None:
+        """Several rewards in one transaction."""
+        self._own()
+        self._again(lambda: self._rounds.observe(reports))
+
+    @property
+    @locked
+    def choices(self) -> int:
+        """Choices made so far, of this incarnation."""
+        self._again(self._count)
+        return self._bandit.choices
+
+    @property
+    def head(self) -> rows.Head:
+        """Where this incarnation stands: the open step, the choices so far, and how many close the step. All public."""
+        with self._database.transaction() as run:
+            return rows.head(run, self._line.uid)
+
+    @property
+    @locked
+    def version(self) -> int:
+        """The number of releases that choices are made by."""
+        return int(self._at_present()._steps)
+
+    @property
+    @locked
+    def theta(self) -> Array:
+        """The bandit's, at the version that is served."""
+        theta: Array = self._at_present().theta
+        return theta
+
+    @locked
+    def interval(self, arms: Arms, *, level: float = 0.9) -> list[tuple[float, float]]:
+        """The bandit's, at the version that is served."""
+        out: list[tuple[float, float]] = self._at_present().interval(arms, level=level)
+        return out
+
+    @property
+    @locked
+    def statistics(self) -> Any:
+        """The bandit's, at the version that is served."""
+        return self._at_present().statistics
+
+    @property
+    @locked
+    def privacy(self) -> Certificate:
+        return certificate.of(self._at_present(), self._line.bandit, self._versions.released)
+
+    @property
+    def events(self) -> list[tuple[float, str]]:
+        """What happened, and when: never a value."""
+        with self._database.transaction() as run:
+            return rows.events(run, self._line.uid)
+
+    def tend(self) -> None:
+        """Makes the releases that are due, and removes what has expired with its keys. A thread does this."""
+        self._own()
+        self._again(self._releases.run)
+        with self._lock:
+            self._versions.expected = max(self._versions.expected, self._versions.released + 1)
+            self._again(self._versions.refresh)
+        if self._silence is not None:
+            self._answer_for_the_silent(*self._silence)
+        self._again(lambda: tending.purge(self._line, self._other, self._bandit.pending))
+
+    def backup(self, path: str | Path) -> None:
+        """A copy of an SQLite database while it is in use. The folder of keys is not part of it, and should not be."""
+        if not isinstance(self._database, SQLite):
+            raise ValueError("Expected an SQLite database, got another: use its own tools.")
+        self._database.backup(Path(path))
+
+    def rotate_keys(self) -> None:
+        """Seals all sums with a new key, and destroys the old one."""
+        self._own()
+        self._again(lambda: tending.rotate(self._line, self._database))
+
+    def close(self) -> None:
+        """Lets go of the database. Nothing is lost if it is not called."""
+        self._closing.set()
+        self._wake.set()
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join()
+        if self._process == forks.process():
+            self._other.close()
+            self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("Expected a bandit to be opened from its database, got pickle or copy.")
+
+    # helpers
+
+    def _answer_for_the_silent(self, reward: float, after: float) -> None:
+        """Some at a time, so that requests and releases do not wait for it."""
+        with self._other.transaction() as run:
+            tickets = rows.overdue(run, self._line.uid, self._clock() - after, tending.SILENT_AT_ONCE)
+        if tickets:
+            self.observe_group([Report(ticket, reward) for ticket in tickets])
+        if len(tickets) == tending.SILENT_AT_ONCE:
+            self._wake.set()  # there may be more
+
+    def _again(self, work: Callable[[], T]) -> T:
+        """Once more after an error of the database, from what it holds then: what was committed is found there."""
+        for _ in range(TRIES - 1):
+            with contextlib.suppress(Unavailable):
+                return work()
+        return work()
+
+    def _at_present(self) -> Any:
+        """The bandit at the version that is visible now; under the lock."""
+        self._own()
+        self._again(self._count)
+        self._again(self._versions.refresh)
+        return self._bandit
+
+    def _count(self) -> None:
+        """The public counts, as they are now."""
+        head = self.head
+        self._bandit._state.counts[CHOICES] = head.choices
+        self._bandit._persons.unnamed = head.unnamed
+        self._versions.expected = max(self._versions.expected, head.step)
+
+    def _own(self) -> None:
+        if self._closing.is_set():
+            raise BadState("Expected a bandit that is open, got a closed one.")
+        if self._process != forks.process():
+            raise BadState("Expected a bandit in the process that opened it, got a forked copy: open it there.")
+
+    def _may_show(self) -> None:
+        self._own()

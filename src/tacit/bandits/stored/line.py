@@ -1,0 +1,143 @@
+"""The place of one incarnation in a store: its rows, its keys and its witness; opened, or made if there is none."""
+
+import dataclasses
+import json
+import re
+import secrets
+from pathlib import Path
+
+import numpy as np
+
+from tacit.bandits import storage
+from tacit.bandits.joint.continual import ContinualBandit
+from tacit.errors import BadState
+from tacit.kernels.rounds import next_boundary
+from tacit.mechanisms.grid import Grid
+from tacit.mechanisms.tree import Tree
+from tacit.store import rows, schema
+from tacit.store.database import Database, Run
+from tacit.store.postgres import Postgres
+from tacit.store.rows import Bandit
+from tacit.store.seal import Keys, Seal
+from tacit.store.sqlite import SQLite
+from tacit.store.witness import Witness
+
+EPOCHS = 8  # of choices, within as many as may wait: each has a key
+FREE = ("source", "policy", "durable", "pending")  # settings that may change: they touch neither noise nor estimate
+
+
+@dataclasses.dataclass(frozen=True)
+class Line:
+    """One incarnation."""
+
+    database: Database
+    bandit: Bandit
+    seal: Seal
+    witness: Witness
+    persons: bytes  # the key of people's hashes
+    requests: bytes  # the key of requests' hashes
+    tickets: bytes  # the key of tickets
+
+    @property
+    def uid(self) -> str:
+        return self.bandit.uid
+
+
+def connect(where: str | Path) -> Database:
+    """A file, or "postgresql://..."."""
+    if isinstance(where, str) and where.startswith(("postgresql://", "postgres://")):
+        return Postgres(where)
+    return SQLite(Path(where))
+
+
+def keys_of(where: str | Path, database: Database, keys: str | Path | None) -> Keys:
+    """The folder that was given, or FILE.keys beside an SQLite file."""
+    if keys is None and database.several_hosts:
+        raise ValueError("Expected keys= (a folder that all workers share and backups leave out), got none.")
+    return Keys(Path(f"{where}.keys") if keys is None else Path(keys))
+
+
+def check(bandit: ContinualBandit, name: str) -> Grid:
+    """The mechanism of a bandit that a store can hold; ValueError for others."""
+    if not isinstance(bandit, ContinualBandit) or type(bandit)._prior_noise is ContinualBandit._prior_noise:
+        raise ValueError(f"Expected a bandit whose state is sums (JointGLM, JointLinUCB), got {type(bandit).__name__}.")
+    if not isinstance(bandit.aggregator, Grid) or isinstance(bandit.aggregator.mechanism, Tree):
+        raise ValueError(
+            "Expected secure noise with a finite budget and a release that is kept leaf by leaf (release='batched'), "
+            "got another: a store is for people's data."
+        )
+    if bandit.choices or bandit.durable is not None:
+        raise ValueError("Expected a new bandit that is not durable by itself, got another.")
+    if not isinstance(name, str) or not re.fullmatch("[a-z0-9][a-z0-9_-]{0,62}", name):
+        raise ValueError("Expected a name of at most 63 small letters, digits, - and _.")
+    return bandit.aggregator
+
+
+def open_line(database: Database, keys: Keys, name: str, bandit: ContinualBandit) -> Line:
+    """The last incarnation of that name; the first, if there is none. BadState if it has other settings or its keys are
+    gone."""
+    with database.transaction() as run:
+        found = rows.last(run, name)
+        if found is None:
+            new = new_row(bandit, name, 1, None, 0.0)
+            make(run, database, keys, new, bandit)
+            found = rows.last(run, name)
+    assert found is not None
+    if found.version != schema.VERSION:
+        raise BadState(f"Expected a store of version {schema.VERSION}, got version {found.version}.")
+    given, kept = json.loads(plan(bandit)), json.loads(found.plan)
+    for setting in sorted(kept.keys() | given.keys(), key="plan".__eq__):  # what the numbers follow from, first
+        if given.get(setting) != kept.get(setting):
+            raise BadState(
+                f"Expected the settings that {name} was made with, got another {setting}: the noise is made for them. "
+                "Choose another name for a new bandit."
+            )
+    return as_line(database, keys, found)
+
+
+def as_line(database: Database, keys: Keys, found: Bandit) -> Line:
+    needed = (f"{found.name}.persons", f"{found.uid}.requests", f"{found.uid}.tickets")
+    persons, requests, tickets = map(keys.find, needed)
+    if persons is None or requests is None or tickets is None:
+        raise BadState("Expected the keys that this database was sealed with, got a folder without them: recover.")
+    seal, witness = Seal(keys, found.uid), Witness(keys.folder, found.name)
+    return Line(database, found, seal, witness, persons, requests, tickets)
+
+
+def new_row(bandit: ContinualBandit, name: str, incarnation: int, prior: bytes | None, prior_std: float) -> Bandit:
+    """An incarnation that is not made yet. Its epochs stay as long as they are now, whatever `pending` will be."""
+    epoch = max(1, bandit.pending // EPOCHS)
+    return Bandit(secrets.token_hex(16), name, incarnation, schema.VERSION, plan(bandit), epoch, prior, prior_std)
+
+
+def make(run: Run, database: Database, keys: Keys, new: Bandit, bandit: ContinualBandit) -> None:
+    """Its keys, then its rows. If another worker makes the same at once, one of them does."""
+    labels = (f"{new.name}.persons", f"{new.uid}.requests", f"{new.uid}.tickets", f"{new.uid}.sums.0")
+    for label in labels:
+        keys.make(label)
+    if rows.make(run, new, next_boundary(0, *bandit._schedule)):
+        size = bandit.aggregator.size
+        rows.open_step(run, new.uid, 0, zeros(Seal(keys, new.uid), new.uid, 0, 0, size, database.shards))
+    else:
+        for label in labels[1:]:
+            keys.destroy(label)
+
+
+def zeros(seal: Seal, uid: str, key: int, step: int, size: int, shards: int) -> list[bytes]:
+    """The shards of a step that opens: sealed like any other sums, so that they look the same."""
+    nothing = np.zeros(size, np.int64).tobytes()
+    return [seal.seal("sums", key, place(uid, step, shard), nothing) for shard in range(shards)]
+
+
+def place(uid: str, step: int, shard: int | str) -> str:
+    """Where sums are: what they are sealed for."""
+    return f"{uid} sums {step} {shard}"
+
+
+def plan(bandit: ContinualBandit) -> str:
+    """Settings and the numbers that noise is drawn with, as text."""
+    fields = [f.name for f in dataclasses.fields(bandit) if f.init and f.name not in FREE]
+    given = {name: storage._encode(getattr(bandit, name)) for name in fields}
+    return json.dumps(
+        {"bandit": type(bandit).__name__} | given | {"plan": list(map(float, bandit._plan_numbers()))}, sort_keys=True
+    )

@@ -1,0 +1,68 @@
+"""After a restore: a new incarnation that starts from what was released, and from nothing else.
+
+Why not go on? The restored database holds contributions that were released after it was copied. To release them again,
+with other noise, is a second mechanism on the same people: two of mu each, sqrt 2 mu together. So all that is raw is
+dropped. A round that was in the old incarnation is in no other, and costs what it did; noisy leaves are post-processed
+for nothing: their prefix is the prior of the new incarnation, its noise included."""
+
+import math
+import time
+from pathlib import Path
+
+import numpy as np
+
+from tacit.bandits.joint.continual import ContinualBandit
+from tacit.bandits.stored import line
+from tacit.data import Released
+from tacit.errors import BadState
+from tacit.mechanisms import leaves
+from tacit.store import rows
+from tacit.store.database import Database
+from tacit.store.rows import Bandit
+from tacit.store.seal import Keys
+from tacit.store.witness import Shown, Witness, start_digest
+
+
+def recover(bandit: ContinualBandit, where: str | Path, *, name: str = "bandit", keys: str | Path | None = None) -> int:
+    """Makes that incarnation, with `bandit`'s settings, and returns its number; open it with `Stored` afterwards. Stop
+    all workers first. Choices that wait are void: their ids are unknown from now on. Old keys are destroyed."""
+    line.check(bandit, name)
+    database = line.connect(where)
+    try:
+        folder = line.keys_of(where, database, keys)
+        return _recover(bandit, database, folder, name)
+    finally:
+        database.close()
+
+
+def _recover(bandit: ContinualBandit, database: Database, keys: Keys, name: str) -> int:
+    witness = Witness(keys.folder, name)
+    last = witness.read()
+    with database.transaction() as run:
+        old = rows.last(run, name)
+        if old is None:
+            raise BadState(f"Expected a bandit of the name {name} in this database, got none.")
+        rows.head(run, old.uid, database.locking)
+        prior, std = _prior(bandit, old, rows.leaves(run, old.uid, 0))
+        incarnation = 1 + max(old.incarnation, 0 if last is None else last.incarnation)
+        new = line.new_row(bandit, name, incarnation, leaves.written(prior), std)
+        rows.retire(run, old.uid)
+        line.make(run, database, keys, new, bandit)
+        rows.event(run, new.uid, time.time(), f"recovered: incarnation {incarnation}")
+    for label in keys.labels(f"{old.uid}."):
+        keys.destroy(label)
+    witness.record(Shown(incarnation, 0, start_digest(new.uid), *database.identity()))
+    return incarnation
+
+
+def _prior(bandit: ContinualBandit, old: Bandit, found: list[rows.Leaf]) -> tuple[Released, float]:
+    """The last prefix that was released, with the prior that it was used with, and the std of its noise."""
+    grid, state = bandit.aggregator, bandit.init().prefix
+    for leaf in found:
+        leaves.show(state, leaves.read(leaf.noisy, grid.size))
+    std = grid.sigma * float(grid.gain(np.array([float(len(found))]))[0])
+    if old.prior is None:
+        return state.released, std
+    faded = grid.fading ** len(found)
+    earlier = leaves.read(bytes(old.prior), grid.size)
+    return leaves.after(earlier, grid.fading, len(found), state.released), math.hypot(std, faded * old.prior_std)

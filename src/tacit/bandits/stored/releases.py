@@ -1,0 +1,106 @@
+"""Releases, in the background: never within a request, and the same work whatever came.
+
+A step that is closed does not change any more. Its exact sums are read, measured with fresh noise and inserted under
+the primary key (bandit, step): of several who try, one does, and what the others drew was never shown. Nothing is
+served from here: who serves reads the committed row."""
+
+import contextlib
+import math
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from tacit.bandits.joint.continual import ContinualBandit
+from tacit.bandits.stored.line import Line, place
+from tacit.data import Raw
+from tacit.errors import BadState
+from tacit.mechanisms import leaves
+from tacit.mechanisms.grid import Grid
+from tacit.store import rows
+from tacit.store.database import Database
+from tacit.store.seal import number_of
+
+MARGIN = 10  # the public delay is at least so many times as long as a release takes, or an event says so
+
+
+class _OvertakenError(Exception):
+    """Another has released the step, or rotated the keys, meanwhile: begin again."""
+
+
+class Releases:
+    """Its own connection and its own copy of the exact sums. RAW."""
+
+    def __init__(
+        self, bandit: ContinualBandit, line: Line, database: Database, delay: float, clock: Callable[[], float]
+    ) -> None:
+        assert isinstance(bandit.aggregator, Grid)
+        self._grid, self._source, self._line = bandit.aggregator, bandit.source, line
+        self._database, self._delay, self._clock = database, delay, clock
+        self._said = False
+        self._start()
+
+    def _start(self) -> None:
+        self._generation = self._database.generation
+        self._prefix = self._grid.init(self._source)
+
+    def run(self) -> int:
+        """Releases every step that is closed and has no leaf. Returns how many steps have one."""
+        while not self._next():
+            pass
+        return self._known
+
+    @property
+    def _known(self) -> int:
+        return int(self._prefix.noise.step[0])
+
+    def _next(self) -> bool:
+        """One release; True if none is due."""
+        began = time.perf_counter()
+        uid = self._line.uid
+        if self._generation != self._database.generation:
+            self._start()
+        with self._database.transaction() as run:
+            closed = rows.head(run, uid).step
+            done = rows.leaf_sums(run, uid, self._known)
+        for step, sealed in done:
+            leaves.close(self._prefix, self._opened(step, "leaf", sealed))
+        step = self._known
+        if step >= closed:
+            return True
+        with self._database.transaction() as run:
+            parts = rows.closed_sums(run, uid, step)
+            due = rows.due_at(run, uid, step)
+        if not parts or due is None:
+            return False  # another has released it meanwhile
+        if len(parts) != self._database.shards:
+            raise BadState("Expected all shards of a closed step, got fewer.")
+        total = Raw(np.sum([self._opened(step, shard, sealed) for shard, sealed in parts], axis=0))
+        key = number_of(parts[0][1])
+        noisy = leaves.measure(self._grid, self._prefix, total, self._source)
+        sums = self._line.seal.seal("sums", key, place(uid, step, "leaf"), total.tobytes())
+        now = self._clock()
+        visible = self.visible_at(due, now)
+        with contextlib.suppress(_OvertakenError), self._database.transaction() as run:
+            gone = rows.finish_step(run, uid, step)
+            if not gone or any(number_of(sealed) != key for sealed in gone):
+                raise _OvertakenError
+            if rows.release(run, uid, step, sums, leaves.written(noisy), visible):
+                if visible > due + self._delay:
+                    rows.event(run, uid, now, "release late: visible at a later multiple of the delay")
+                elif MARGIN * (time.perf_counter() - began) > self._delay > 0 and not self._said:
+                    self._said = True  # once is enough
+                    rows.event(run, uid, now, f"release slow: the delay is less than {MARGIN} times as long")
+        return False  # what was committed is read with the next
+
+    def visible_at(self, due: float, now: float) -> float:
+        """due + delay; where the commit could come after that, the next multiple of the delay."""
+        if self._delay == 0:
+            return due
+        return due + self._delay * max(1, math.ceil((now - due) / self._delay + 0.5))
+
+    def _opened(self, step: int, shard: int | str, sealed: bytes) -> Raw:
+        opened = self._line.seal.open("sums", place(self._line.uid, step, shard), sealed)
+        if opened is None:
+            raise BadState("Expected the key that sums are sealed with, got a folder without it: recover.")
+        return leaves.exact(opened, self._grid.size)

@@ -1,0 +1,163 @@
+"""What a choice and a reward do: one transaction each, or one for a group of them."""
+
+import secrets
+from collections.abc import Callable, Sequence
+from threading import Event
+from typing import Any, NoReturn
+
+import numpy as np
+
+from tacit.bandits.joint.continual import ContinualBandit
+from tacit.bandits.stored import asks as packed
+from tacit.bandits.stored import line as lines
+from tacit.bandits.stored.asks import Answer, Ask, Report, StoredChoice
+from tacit.bandits.stored.line import Line
+from tacit.bandits.stored.versions import Versions
+from tacit.data import Raw
+from tacit.errors import BadState, HorizonReached, PersonLimit, TacitError
+from tacit.kernels.rounds import CHOICES, next_boundary
+from tacit.mechanisms import leaves
+from tacit.store import rows
+from tacit.store.database import Run
+from tacit.store.rows import Head
+from tacit.store.seal import number_of
+
+Drawn = tuple[Answer, Callable[[], float]]  # an answer, and what computes its propensity
+
+
+class Rounds:
+    """Of one worker. Called under its lock; `wake` is set when a step was closed."""
+
+    def __init__(
+        self,
+        bandit: ContinualBandit,
+        line: Line,
+        versions: Versions,
+        *,
+        on_limit: str,
+        clock: Callable[[], float],
+        wake: Event,
+    ) -> None:
+        self._bandit, self._line, self._versions, self._database = bandit, line, versions, line.database
+        self._on_limit, self._clock, self._wake = on_limit, clock, wake
+
+    def choose(self, asks: Sequence[Ask], drawn: Sequence[Drawn]) -> list[StoredChoice | TacitError]:
+        """One transaction: each request's rows and count, or the answer that it has."""
+        self._versions.refresh()  # after an error, whether this is still the database that was served from
+        out: list[StoredChoice | TacitError] = []
+        with self._database.transaction() as run:
+            head = rows.head(run, self._line.uid, self._database.locking)
+            closed = head.step
+            for ask, (answer, propensity) in zip(asks, drawn, strict=True):
+                head, result = self._place(run, head, ask, answer)
+                if isinstance(result, Answer):
+                    if result.ticket != answer.ticket:
+                        propensity = _another_answer
+                    ticket = packed.written(result.ticket, self._line.tickets)
+                    out.append(StoredChoice(result.arm, result.name, ticket, result.version, propensity))
+                else:
+                    out.append(result)
+            rows.advance(run, self._line.uid, head)
+        self._versions.expected = max(self._versions.expected, head.step)
+        if head.step > closed:
+            self._wake.set()
+        return out
+
+    def draw(self, ask: Ask) -> Drawn:
+        """An answer at the present version."""
+        offered = ask.features if ask.available is None else ask.features[ask.available]
+        picked = int(self._bandit._pick(offered[None])[0])
+        chosen = picked if ask.available is None else int(ask.available[picked])
+        name = ask.names[chosen] if ask.names else None
+        answer = Answer(secrets.token_bytes(packed.TICKET), self._versions.shown, chosen, name)
+        return answer, self._bandit._propensity(offered, picked)
+
+    def _place(self, run: Run, head: Head, ask: Ask, answer: Answer) -> tuple[Head, Answer | TacitError]:
+        """One choice: its rows and its count, or the answer that its request already has, or an error."""
+        uid, number = self._line.uid, head.choices + 1
+        epoch = number // self._line.bandit.epoch
+        self._line.seal.keys.make(self._line.seal.label("epoch", epoch))
+        where = f"{uid} choice {ask.request.hex()}"
+        if not rows.choose(run, uid, ask.request, number, self._seal(epoch, where, answer.packed())):
+            sealed = rows.answer(run, uid, ask.request)
+            opened = None if sealed is None else self._line.seal.open("epoch", where, sealed)
+            if opened is None:
+                return head, BadState("Expected a request whose answer can still be read, got an expired one.")
+            return head, Answer.unpacked(opened)
+        try:
+            self._bandit._state.counts[CHOICES] = head.choices
+            self._bandit._room(1)
+        except HorizonReached as error:
+            rows.unchoose(run, uid, ask.request)
+            return head, error
+        learns, most = True, self._bandit.max_rounds_per_person
+        if ask.person is not None and most is not None:
+            learns = rows.round_of(run, self._line.bandit.name, ask.person, most)
+            if not learns and self._on_limit == "refuse":
+                rows.unchoose(run, uid, ask.request)
+                return head, PersonLimit(f"Expected at most {most} rounds of one person, got one more.")
+        if head.choices >= head.boundary:
+            head = self._close_step(run, head)
+        if learns:
+            x = ask.features[answer.arm].tobytes()
+            where = f"{uid} waiting {answer.ticket.hex()}"
+            rows.wait(run, uid, answer.ticket, number, self._clock(), self._seal(epoch, where, x))
+        return head._replace(choices=number, unnamed=head.unnamed + (ask.person is None)), answer
+
+    def _close_step(self, run: Run, head: Head) -> Head:
+        uid = self._line.uid
+        rows.close_step(run, uid, head.step, self._clock())
+        new = head._replace(step=head.step + 1, boundary=int(next_boundary(head.choices, *self._bandit._schedule)))
+        size, shards = self._bandit.aggregator.size, self._database.shards
+        rows.open_step(run, uid, new.step, lines.zeros(self._line.seal, uid, head.sums_key, new.step, size, shards))
+        return new
+
+    def observe(self, reports: Sequence[Report]) -> None:
+        """One transaction, in the order of tickets: two who report the same in another order would wait for each
+        other."""
+        self._versions.refresh()
+        uid = self._line.uid
+        with self._database.transaction() as run:
+            head = rows.head(run, uid)
+            total = np.zeros(self._bandit.aggregator.size, np.int64)
+            for report in sorted(reports, key=lambda report: report.ticket):
+                found = rows.take(run, uid, report.ticket)
+                if found is None or report.reward is None or found[0] <= head.choices - self._bandit.pending:
+                    continue
+                x = self._line.seal.open("epoch", f"{uid} waiting {report.ticket.hex()}", found[1])
+                if x is not None:
+                    total += self._contribution(packed.features_of(x, self._bandit.dim), report.reward)
+            self._add(run, total)
+
+    def _contribution(self, x: Any, reward: float) -> Raw:
+        """In whole cells, at the version that is served."""
+        opened = self._bandit._state.prefix.open
+        opened[:] = 0
+        self._bandit._learn(x, reward)
+        out = Raw(opened.copy())
+        opened[:] = 0
+        return out
+
+    def _add(self, run: Run, total: Any) -> None:
+        """To the step that is open when this transaction ends: until then its shard is ours, and who closes it waits.
+        Done for nothing as well: a reward that does not count is the same work."""
+        uid, shard = self._line.uid, secrets.randbelow(self._database.shards)
+        while True:
+            head = rows.head(run, uid)
+            sealed = rows.open_sum(run, uid, head.step, shard, self._database.locking)
+            if sealed is not None:
+                break
+        where = lines.place(uid, head.step, shard)
+        opened = self._line.seal.open("sums", where, sealed)
+        if opened is None:
+            raise BadState("Expected the key that sums are sealed with, got a folder without it: recover.")
+        total += leaves.exact(opened, self._bandit.aggregator.size)
+        new = self._line.seal.seal("sums", number_of(sealed), where, total.tobytes())  # keys may have been rotated
+        rows.put_sum(run, uid, head.step, shard, new)
+
+    def _seal(self, epoch: int, place: str, text: bytes) -> bytes:
+        return self._line.seal.seal("epoch", epoch, place, text)
+
+
+def _another_answer() -> NoReturn:
+    raise BadState("Expected the propensity to be asked for with the first answer to a request, got a repeated one.")

@@ -1,0 +1,101 @@
+"""What goes on in the background: releases, the end of what has expired, and of its keys."""
+
+import contextlib
+import time
+import weakref
+from threading import Event
+from typing import TYPE_CHECKING
+
+from tacit import checks
+from tacit.bandits.joint.continual import ContinualBandit
+from tacit.bandits.stored.line import Line, place
+from tacit.errors import BadState, TacitError
+from tacit.store import rows
+from tacit.store.database import Database
+
+if TYPE_CHECKING:
+    from tacit.bandits.stored.face import Stored
+
+SILENT_AT_ONCE = 100  # choices that silence answers in one transaction
+PATIENCE = 0.5  # seconds between looks at what other workers have closed
+
+
+def work(stored: "weakref.ref[Stored]", closing: Event, wake: Event) -> None:
+    """Until the bandit is closed or gone. An error ends nothing: the next look may succeed."""
+    wait = 0.0
+    while not closing.is_set():
+        wake.wait(wait)
+        wake.clear()
+        one = stored()
+        if one is None or closing.is_set():
+            return
+        with contextlib.suppress(TacitError):
+            one.tend()
+        at = one._versions.next_at
+        wait = PATIENCE if at is None else min(PATIENCE, max(0.001, at - one._clock()))
+        del one
+
+
+def silence(
+    bandit: ContinualBandit, missing_as: float | None, after: float | None, rate: float | None
+) -> tuple[float, float] | None:
+    """(the reward that silence means, after how many seconds), or ValueError. At `rate` choices a second a choice
+    expires after pending / rate seconds."""
+    if missing_as is None and after is None:
+        return None
+    if missing_as is None or after is None or rate is None:
+        raise ValueError("Expected missing_as=, after= and rate= together, got some of them.")
+    checks.positive(after=after, rate=rate)
+    problem = bandit._problem(missing_as)
+    if problem:
+        raise ValueError(problem)
+    if after * rate > bandit.pending:
+        raise ValueError(
+            f"Expected after to be less than pending / rate = {bandit.pending / rate:g} seconds, when choices expire "
+            f"at the earliest, got {after:g}."
+        )
+    return float(missing_as), float(after)
+
+
+def purge(line: Line, database: Database, pending: int) -> None:
+    """Removes the rows of epochs all of whose choices have expired, then their keys: by the number of choices alone.
+    The next epoch's key is made ahead."""
+    epoch = line.bandit.epoch
+    with database.transaction() as run:
+        choices = rows.head(run, line.uid).choices
+    line.seal.keys.make(line.seal.label("epoch", choices // epoch + 1))
+    oldest = max(0, (choices - pending) // epoch)  # the first epoch with a choice that has not expired
+    start = line.seal.label("epoch", 0)[:-1]
+    dead = [label for label in line.seal.keys.labels(start) if int(label[len(start) :]) < oldest]
+    if not dead:
+        return
+    more = True
+    while more:
+        with database.transaction() as run:
+            more = rows.purge(run, line.uid, oldest * epoch)
+        time.sleep(0)  # requests first
+    for label in dead:
+        line.seal.keys.destroy(label)
+
+
+def rotate(line: Line, database: Database) -> None:
+    """In one transaction: nobody else adds to sums or releases meanwhile."""
+    uid = line.uid
+    with database.transaction() as run:
+        head = rows.head(run, uid, database.locking)
+        new = head.sums_key + 1
+        line.seal.keys.make(line.seal.label("sums", new))
+        for step, shard, sealed in rows.all_open_sums(run, uid, database.locking):
+            rows.put_sum(run, uid, step, shard, _resealed(line, new, place(uid, step, shard), sealed))
+        for step, sealed in rows.leaf_sums(run, uid, 0):
+            rows.put_leaf_sum(run, uid, step, _resealed(line, new, place(uid, step, "leaf"), sealed))
+        rows.advance(run, uid, head._replace(sums_key=new))
+        rows.event(run, uid, time.time(), "keys rotated")
+    line.seal.keys.destroy(line.seal.label("sums", head.sums_key))
+
+
+def _resealed(line: Line, key: int, where: str, sealed: bytes) -> bytes:
+    opened = line.seal.open("sums", where, sealed)
+    if opened is None:
+        raise BadState("Expected the key that sums are sealed with, got a folder without it: recover.")
+    return line.seal.seal("sums", key, where, opened)

@@ -1,0 +1,143 @@
+"""What a durable choice costs: a server in a process of its own, some connections that ask as fast as they get answers,
+and the same on a file system in memory, where nothing survives.
+
+d = 5, K = 7, logistic JointGLM. Client and server share the machine: read the ratios."""
+
+import asyncio
+import contextlib
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.random import default_rng
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+
+from tacit.experiments.table import to_text
+
+DIM, ARMS, CONNECTIONS, BATCH = 5, 7, 16, 32
+SECONDS, WARM = 5.0, 1.0
+MEMORY = Path("/dev/shm")
+CONFIG = """
+[bandits.bench]
+kind = "joint-glm"
+dim = 5
+budget = {epsilon = 1.0, delta = 1e-6}
+durable = "bench.db"
+"""
+KINDS = {  # route -> rows of a request; "choose + reward": each choice's reward as well
+    "choose": 1,
+    "choose + reward": 1,
+    "choose:batch": BATCH,
+}
+
+
+def measure(progress: Callable[[float], None]) -> list[dict[str, Any]]:
+    places = {"durable": None} | ({"in memory, not durable": MEMORY} if MEMORY.is_dir() else {})
+    rows = []
+    for name, folder in places.items():
+        for kind in KINDS:
+            with served(folder) as (port, process):
+                asyncio.run(load(port, kind, WARM))
+                before = cpu(process)
+                times, count, seconds = asyncio.run(load(port, kind, SECONDS))
+                used = cpu(process) - before
+            rows.append(
+                {
+                    "what": kind,
+                    "where": name,
+                    "rows_per_second": count / seconds,
+                    "p50_ms": 1e3 * float(np.quantile(times, 0.5)),
+                    "p99_ms": 1e3 * float(np.quantile(times, 0.99)),
+                    "cpu_us_per_row": 1e6 * used / count,
+                }
+            )
+            progress(len(rows) / (len(places) * len(KINDS)))
+    return rows
+
+
+def render(rows: Sequence[dict[str, Any]]) -> str:
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    table.add_column(f"{CONNECTIONS} connections, d={DIM} K={ARMS}")
+    table.add_column("")
+    for name in ("rows / s", "p50, ms", "p99, ms", "server's CPU, µs a row"):
+        table.add_column(name, justify="right")
+    for row in rows:
+        numbers = [f"{row[name]:.0f}" for name in ("rows_per_second", "cpu_us_per_row")]
+        times = [f"{row[name]:.1f}" for name in ("p50_ms", "p99_ms")]
+        table.add_row(row["what"], row["where"], numbers[0], *times, numbers[1])
+    return to_text(table)
+
+
+@contextlib.contextmanager
+def served(parent: Path | None) -> Iterator[tuple[int, int]]:
+    """Port and process of a new server, whose files are gone afterwards."""
+    folder = Path(tempfile.mkdtemp(prefix="tacit-bench-", dir=parent))
+    (folder / "bench.toml").write_text(CONFIG)
+    command = [sys.executable, "-m", "tacit", "serve", str(folder / "bench.toml"), "--port", "0"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    try:
+        assert process.stderr is not None
+        for line in process.stderr:
+            found = re.search(r"Serving on http://[\d.]+:(\d+)", line)
+            if found:
+                yield int(found[1]), process.pid
+                break
+        else:
+            raise RuntimeError("Expected a server that starts, got one that stopped.")
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.communicate()
+        shutil.rmtree(folder)
+
+
+async def load(port: int, kind: str, seconds: float) -> tuple[list[float], int, float]:
+    """Seconds of each request, the number of rows, and the seconds in all."""
+    began = time.perf_counter()
+    parts = await asyncio.gather(*(_visitor(port, kind, began + seconds, seed) for seed in range(CONNECTIONS)))
+    return [t for part in parts for t in part], sum(map(len, parts)) * KINDS[kind], time.perf_counter() - began
+
+
+async def _visitor(port: int, kind: str, until: float, seed: int) -> list[float]:
+    rng = default_rng(seed)
+    arms = rng.normal(size=(ARMS, DIM))
+    arms /= np.linalg.norm(arms, axis=1)[:, None]
+    text = json.dumps(arms.tolist())
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    times, route = [], kind.partition(" ")[0]
+    while time.perf_counter() < until:
+        lines = [f'{{"request":"{rng.bytes(12).hex()}","arms":{text}}}' for _ in range(KINDS[kind])]
+        began = time.perf_counter()
+        reply = await _post(reader, writer, route, "\n".join(lines))
+        times.append(time.perf_counter() - began)
+        if "reward" in kind:
+            await _post(reader, writer, "reward", json.dumps({"id": json.loads(reply)["id"], "reward": 1.0}))
+    writer.close()
+    return times
+
+
+async def _post(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, route: str, body: str) -> bytes:
+    media = "application/x-ndjson" if "batch" in route else "application/json"
+    head = f"POST /v1/bandits/bench/{route} HTTP/1.1\r\nhost: bench\r\ncontent-type: {media}\r\n"
+    writer.write(f"{head}content-length: {len(body)}\r\n\r\n{body}".encode())
+    found = await reader.readuntil(b"\r\n\r\n")
+    length = re.search(rb"content-length: (\d+)", found)
+    if not found.startswith(b"HTTP/1.1 200") or length is None:
+        raise RuntimeError("Expected a server that answers, got a refusal.")
+    return await reader.readexactly(int(length[1]))
+
+
+def cpu(process: int) -> float:
+    """Seconds of processor time that it has used: user's and system's, of all its threads."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

@@ -1,0 +1,100 @@
+"""Strings of the command line, as what they mean."""
+
+import dataclasses
+import types
+import typing
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from tacit import registry
+
+if TYPE_CHECKING:
+    from tacit.environments import Environment
+    from tacit.experiments.spec import Spec
+
+
+def check_name(what: str, given: str, known: Iterable[str]) -> None:
+    from tacit import checks
+
+    checks.name(what, given, known)
+
+
+def parse_bandit(text: str, epsilons: list[float], delta: float) -> list["Spec"]:
+    """BANDIT[:key=value,...], once for each budget if it takes one; epsilon= and delta= override."""
+    name, options = split(text)
+    check_name("a bandit", name, registry.BANDITS)
+    from tacit.experiments.spec import Spec
+    from tacit.privacy.budget import Budget
+
+    kind = registry.load(*registry.BANDITS[name])
+    fields = {f.name for f in dataclasses.fields(kind)}
+    own_epsilon, own_delta = options.pop("epsilon", None), options.pop("delta", None)
+    values = {key: convert(kind, key, value) for key, value in options.items()}
+    if "budget" not in fields:
+        return [Spec(kind, **values)]
+    if own_epsilon is not None:
+        epsilons = [parse_epsilon(own_epsilon)]
+    if own_delta is not None:
+        delta = float(own_delta)
+    return [Spec(kind, **values, budget=Budget(e, delta)) for e in epsilons]
+
+
+def parse_environment(text: str, given: dict[str, Any]) -> "Environment":
+    """ENV[:key=value,...]; options of the command line hold where the text says nothing."""
+    name, options = split(text)
+    check_name("an environment", name, registry.ENVIRONMENTS)
+    kind = registry.load(*registry.ENVIRONMENTS[name])
+    values = {key: value for key, value in given.items() if value is not None}
+    values |= {key: convert(kind, key, value) for key, value in options.items()}
+    required = [f.name for f in dataclasses.fields(kind) if f.default is dataclasses.MISSING and f.name not in values]
+    if required:
+        raise ValueError(f"Expected --env {name}:{required[0]}=..., got no {required[0]}.")
+    if name == "basis":  # as many arms as dimensions: one of the two is enough
+        size = values.get("dim", values.get("arms", 5))
+        values = {"dim": size, "arms": size} | values
+    made: Environment = kind(**values)
+    return made
+
+
+def split(text: str) -> tuple[str, dict[str, str]]:
+    name, _, rest = text.partition(":")
+    pairs = [pair.partition("=") for pair in rest.split(",") if pair]
+    for key, equals, _value in pairs:
+        if not equals:
+            raise ValueError(f"Expected NAME:key=value,..., got {key!r} in {text!r}.")
+    return name, {key.replace("-", "_"): value for key, _, value in pairs}
+
+
+def parse_epsilon(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"Expected epsilon to be a positive number or inf, got {text!r}.") from None
+
+
+def convert(kind: type, key: str, value: str) -> Any:
+    """A string as the annotated type of that field."""
+    from tacit.experiments.spec import FROM_THE_RUN
+
+    fields = {f.name: f for f in dataclasses.fields(kind) if f.init}
+    hidden = {"budget"} | FROM_THE_RUN
+    if key not in fields or key in hidden:
+        usable = sorted(set(fields) - hidden)
+        raise ValueError(f"Expected an option of {registry.kebab(kind.__name__)} ({', '.join(usable)}), got {key!r}.")
+    hint = typing.get_type_hints(kind)[key]
+    choices = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
+    for choice in choices:
+        if choice is type(None):
+            if value == "none":
+                return None
+            continue
+        try:
+            if choice is bool:
+                return {"true": True, "false": False}[value]
+            if typing.get_origin(choice) is tuple:
+                return tuple(float(part) for part in value.split("/"))
+            return choice(value)
+        except (ValueError, KeyError):
+            continue
+    named = "two numbers as low/high" if typing.get_origin(hint) is tuple else hint
+    raise ValueError(f"Expected {key} to be {named}, got {value!r}.")

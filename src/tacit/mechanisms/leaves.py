@@ -1,0 +1,67 @@
+"""A continual release on a grid, one leaf at a time, for a store: what is released is one noisy leaf after the other,
+and every prefix is computed from those.
+
+Two parties work on states of their own. Who releases knows the exact sums of all closed steps (`close`) and measures
+the next (`measure`): that changes nothing, since a leaf counts only once its row is committed. Who serves knows noisy
+leaves only (`show`), as they were read from committed rows (`read`)."""
+
+import numpy as np
+
+from tacit.data import Array, Integers, Raw, Released
+from tacit.errors import BadState
+from tacit.kernels.continual import PrefixState, noise_step
+from tacit.mechanisms.grid import Grid
+from tacit.privacy.noise import Secure
+
+
+def close(state: PrefixState, sums: Raw) -> None:
+    """The exact sums of the next step, which has been released by whomever."""
+    t = int(state.noise.step[0])
+    state.closed[t] = sums
+    state.noise.step[0] = t + 1
+
+
+def measure(grid: Grid, state: PrefixState, sums: Raw, source: Secure) -> Released:
+    """The next leaf, Y = C X + Z in floats of the grid: `sums` and those of earlier steps with fresh noise."""
+    t = int(state.noise.step[0])
+    state.open[:] = sums
+    grid.release(state, source)
+    noisy = Released(state.noise.table[t].copy())
+    state.noise.step[0] = t
+    return noisy
+
+
+def show(state: PrefixState, noisy: Released) -> Released:
+    """The released prefix that ends with the next leaf."""
+    noise_step(state.noise, noisy[None], state.released)
+    return state.released
+
+
+def after(prior: Released, fading: float, steps: int, released: Released) -> Released:
+    """What an earlier run released, faded by so many steps, and what this one has."""
+    return Released(fading**steps * prior + released)
+
+
+def read(row: bytes, size: int) -> Released:
+    """A noisy leaf, or prior, from the row that it was committed in."""
+    if len(row) != 8 * size:
+        raise BadState("Expected a released row of this bandit's size, got another.")
+    return Released(np.frombuffer(row, np.float64).copy())
+
+
+def written(noisy: Released) -> bytes:
+    return np.asarray(noisy, np.float64).tobytes()
+
+
+def gains_after(gains: Array, prior: float, fading: float) -> Array:
+    """The std of each release per unit of sigma where a prior of that std (per unit of sigma) fades below it."""
+    out: Array = np.hypot(gains, prior * fading ** np.arange(len(gains)))
+    return out
+
+
+def exact(row: bytes, size: int) -> Raw:
+    """Exact sums from the row that they were sealed in."""
+    if len(row) != 8 * size:
+        raise BadState("Expected sums of this bandit's size, got others.")
+    whole: Integers = np.frombuffer(row, np.int64).copy()
+    return Raw(whole)

@@ -1,0 +1,187 @@
+"""The application: who asks, for what, and how errors are answered. A handler decodes, calls one method and encodes."""
+
+import asyncio
+import contextlib
+import logging
+import time
+import traceback
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any, cast
+
+import msgspec
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+from tacit.service import errors, hot, metrics
+from tacit.service.config import Config
+from tacit.service.errors import Reply
+from tacit.service.hot import JSON, Receive, Scope, Send
+from tacit.service.keys import Asker, Keys
+from tacit.service.served import Served
+
+LOG = logging.getLogger("tacit.service")
+LOGGED: set[str] = set()
+START = "/v1/bandits/"
+LATELY = 0.5  # seconds
+UNREAD = (400, 408, 413, 415)  # the rest of the body is not read: the connection ends
+Handler = Callable[[Request], Awaitable[Response]]
+SHOWN: dict[str, Callable[["Application", Served], Any]] = {  # what GET shows of a bandit
+    "certificate": lambda app, one: one.certificate(),
+    "status": lambda app, one: one.status(app.served.values()),
+    "estimate": lambda app, one: one.estimate(),
+}
+
+
+class Application:
+    """ASGI. Bandits are opened before the first request and closed after the last."""
+
+    def __init__(self, config: Config) -> None:
+        self._config, self._keys = config, Keys(config.keys, time.monotonic)
+        self.served: dict[str, Served] = {}
+        self._look_again, self._unready = 0.0, cast(Exception | None, None)
+        routes = [
+            Route("/healthz", self._healthz),
+            Route("/readyz", self._guarded(self._readyz)),
+            Route("/metrics", self._guarded(self._metrics)),
+            Route(START + "{bandit}/{what}", self._guarded(self._show)),
+        ]
+        self._slow = Starlette(routes=routes, lifespan=self._lifespan)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._slow(scope, receive, send)
+        elif scope["type"] == "http":
+            await self._http(scope, receive, send)
+
+    async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            path: str = scope["path"]
+            name, _, route = path.removeprefix(START).partition("/")
+            if route not in hot.ROUTES or not path.startswith(START):
+                await self._slow(scope, receive, send)
+                return
+            if scope["method"] != "POST":
+                raise Reply(405, "Expected POST.")
+            asker = self._asker(scope, route.partition(":")[0])
+            one = self._bandit(name)
+            body = await hot.whole(scope, receive, self._config.server.body, self._config.server.patience)
+            out, media = await hot.answer(one, route, asker, body)
+            await respond(send, 200, out, media)
+        except Exception as error:
+            found = refusal(error)
+            await respond(send, found.status, found.body, JSON, found.headers, close=found.status in UNREAD)
+
+    def _asker(self, scope: Scope, what: str) -> Asker:
+        authorization = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
+        asker = self._keys.find(authorization)
+        if asker is None:
+            raise Reply(401, "Expected a key: authorization: Bearer KEY.")
+        if what not in asker.may:
+            raise Reply(403, f"Expected a key that may ask for {what}.")
+        return asker
+
+    def _bandit(self, name: str) -> Served:
+        one = self.served.get(name)
+        if one is None:
+            raise Reply(404, "Expected the name of a bandit of this server.")
+        return one
+
+    # the slow routes
+
+    def _guarded(self, handler: Handler) -> Handler:
+        async def call(request: Request) -> Response:
+            try:
+                return await handler(request)
+            except Exception as error:
+                found = refusal(error)
+                headers = {name.decode(): value.decode() for name, value in found.headers}
+                return Response(found.body, found.status, headers, media_type=JSON.decode())
+
+        return call
+
+    @contextlib.asynccontextmanager
+    async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
+        try:
+            yield
+        finally:
+            self.close()
+
+    def open(self) -> None:
+        """Errors of settings and databases come from here, before anything is served."""
+        try:
+            for name, setting in self._config.bandits.items():
+                self.served[name] = Served(name, setting, self._config.server.waiting)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        while self.served:
+            self.served.popitem()[1].close()
+
+    async def _healthz(self, _: Request) -> Response:
+        return PlainTextResponse("alive\n")
+
+    async def _readyz(self, _: Request) -> Response:
+        """Whoever asks often gets what was found lately: it needs no key."""
+        if time.monotonic() >= self._look_again:
+            self._look_again = time.monotonic() + LATELY
+            found = await asyncio.gather(*(one.show(one.ready) for one in self.served.values()), return_exceptions=True)
+            self._unready = next((error for error in found if isinstance(error, Exception)), None)
+        if self._unready is not None:
+            raise Reply(503, refusal(self._unready).text)
+        return PlainTextResponse("ready\n")
+
+    async def _metrics(self, request: Request) -> Response:
+        self._asker(request.scope, "metrics").take("metrics", 1)
+        text = await asyncio.to_thread(metrics.text, list(self.served.values()))
+        return PlainTextResponse(text, media_type="text/plain; version=0.0.4")
+
+    async def _show(self, request: Request) -> Response:
+        what = request.path_params["what"]
+        if what not in SHOWN:
+            raise Reply(404, "Expected a route of this server.")
+        self._asker(request.scope, what).take(what, 1)
+        one = self._bandit(request.path_params["bandit"])
+        shown = await one.show(lambda: SHOWN[what](self, one))
+        return Response(msgspec.json.encode(shown), media_type=JSON.decode())
+
+
+async def respond(
+    send: Send,
+    status: int,
+    body: bytes,
+    media: bytes,
+    headers: list[tuple[bytes, bytes]] | None = None,
+    *,
+    close: bool = False,
+) -> None:
+    listed = [(b"content-type", media), (b"content-length", str(len(body)).encode()), (b"cache-control", b"no-store")]
+    listed += headers or []
+    if close:
+        listed.append((b"connection", b"close"))
+    await send({"type": "http.response.start", "status": status, "headers": listed})
+    await send({"type": "http.response.body", "body": body})
+
+
+def refusal(error: Exception) -> Reply:
+    """The reply to any error."""
+    found = errors.reply(error)
+    if found is None and isinstance(error, TimeoutError):
+        found = Reply(408, "Expected the whole body in time.")
+    if found is None:
+        log_unexpected(error)
+        found = Reply(500, "Expected no such error in the server: the operator's log says where.")
+    return found
+
+
+def log_unexpected(error: Exception) -> None:
+    """Its kind and where it was raised: never its words, nor a line of a traceback, which may hold a datum. Once for
+    each place: how often it happens may be the number of rewards."""
+    where = traceback.extract_tb(error.__traceback__)[-1]
+    text = f"An unexpected {type(error).__name__} in {where.name}, line {where.lineno}; it is logged once."
+    if text not in LOGGED:
+        LOGGED.add(text)
+        LOG.error(text)

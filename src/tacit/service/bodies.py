@@ -1,0 +1,84 @@
+"""What comes and what goes, in JSON: decoded by a strict schema before anything else looks at it.
+
+Errors say which rule was broken, never with what: a body is raw data."""
+
+import re
+from typing import Annotated, Any
+
+import msgspec
+
+UNSET = msgspec.UNSET
+STRING = re.compile(rb'"(?:[^"\\]|\\.)*"([ \t\r\n]*:)?', re.DOTALL)
+
+
+Text = Annotated[str, msgspec.Meta(min_length=1, max_length=255)]
+Whole = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+
+
+class ChooseBody(msgspec.Struct, forbid_unknown_fields=True):
+    """arms: rows of features, or names with features. available: a mask, or names. propensity: whether it is asked
+    for."""
+
+    arms: list[list[float]] | dict[str, list[float]]
+    request: Text | msgspec.UnsetType = UNSET
+    available: list[bool | str] | msgspec.UnsetType = UNSET
+    person: Text | Whole | msgspec.UnsetType | None = UNSET
+    propensity: bool | msgspec.UnsetType = UNSET
+
+
+class RewardBody(msgspec.Struct, forbid_unknown_fields=True):
+    """reward: null cancels."""
+
+    id: str
+    reward: float | None
+
+
+class Chosen(msgspec.Struct, omit_defaults=True):
+    """propensity: where it was asked for; null with an answer that was given before."""
+
+    index: int
+    name: str | None
+    id: str
+    propensity: float | msgspec.UnsetType | None = UNSET
+
+
+class Refused(msgspec.Struct):
+    error: str
+
+
+class Reader:
+    """Decodes one kind of body; ValueError says what was expected."""
+
+    def __init__(self, kind: type[Any], expected: str) -> None:
+        self._decoder, self._expected = msgspec.json.Decoder(kind, strict=True), expected
+        self._fields = tuple(field.name for field in msgspec.structs.fields(kind))
+
+    def __call__(self, body: bytes) -> Any:
+        try:
+            found = self._decoder.decode(body)
+        except (msgspec.MsgspecError, UnicodeError, RecursionError):
+            raise ValueError(f"Expected JSON of {self._expected}.") from None
+        if self._keys(found) != sum(1 for match in STRING.finditer(body) if match[1] is not None):
+            raise ValueError("Expected each key once.")
+        return found
+
+    def _keys(self, found: Any) -> int:
+        """How many keys it would have with each of them once."""
+        arms = getattr(found, "arms", None)
+        inner = len(arms) if isinstance(arms, dict) else 0
+        return inner + sum(getattr(found, field) is not UNSET for field in self._fields)
+
+
+choose = Reader(
+    ChooseBody,
+    'the form {"request": text, "arms": [[number, ...], ...] or {name: [number, ...]}, "available": [true or false, '
+    '...] or [name, ...], "person": text or whole number, "propensity": true or false}, of which arms alone is '
+    "required, with texts of 1 to 255 characters",
+)
+reward = Reader(RewardBody, 'the form {"id": text, "reward": number or null}')
+encode = msgspec.json.Encoder().encode
+
+
+def expected(error: Exception) -> str:
+    """The rule that was broken, without what came: messages are "Expected X, got Y."."""
+    return str(error).partition(", got")[0].rstrip(".") + "."

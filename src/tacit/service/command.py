@@ -1,0 +1,44 @@
+"""What `tacit serve` and `tacit key` do."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from tacit import checks
+from tacit.bandits.stored import recovery
+from tacit.service import config as configs
+from tacit.service import demo, keys
+from tacit.service.server import serve
+
+
+def run(path: Path | None, *, port: int | None, say: Callable[[str], None]) -> None:
+    """Serves that configuration; None is the demonstration."""
+    config = demo.config(Path.cwd()) if path is None else configs.read(path)
+    if port is not None:
+        config = msgspec.structs.replace(config, server=msgspec.structs.replace(config.server, port=port))
+    say("Compiling and opening: " + ", ".join(config.bandits))
+
+    def started(address: str) -> None:
+        say(f"Serving on {address}")
+        if path is None:
+            demo.populate(address)
+
+    serve(config, started)
+
+
+def recover(path: Path, name: str) -> str:
+    """A new incarnation of that bandit, and what it is from now on."""
+    bandits = configs.read(path).bandits
+    checks.name("a bandit of this configuration", name, bandits)
+    setting = bandits[name]
+    incarnation = recovery.recover(configs.build(setting), setting.durable, name=name, keys=setting.keys)
+    return f"{name}: incarnation {incarnation}. Its certificate says what that costs."
+
+
+def new_key(name: str, role: str) -> str:
+    checks.one_of(configs.ROLES, role=role)
+    key, digest = keys.make()
+    quoted = json.dumps(name)
+    return f'# {key}\n[[keys]]\nname = {quoted}\nrole = "{role}"\nhash = "{digest}"\n'

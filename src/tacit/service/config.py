@@ -1,0 +1,163 @@
+"""What is served, as a TOML file says it: strictly, so that a word that is misspelt is an error and not a default."""
+
+import ipaddress
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from tacit import checks, registry
+from tacit.bandits.joint.continual import ContinualBandit
+from tacit.privacy.budget import Budget
+
+KINDS = ("joint-glm", "joint-lin-ucb")
+SILENCE = ("missing_as", "after", "rate")
+ROLES = ("app", "operator", "auditor")
+
+
+class BudgetSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    epsilon: float
+    delta: float
+
+
+class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """One bandit. A field that is not given is the library's default.
+
+    durable: an SQLite file of its own, or "postgresql://...". keys: the folder of keys. pending: how many later choices
+    a choice waits for its reward. missing_as, after, rate: silence for so many seconds is that reward, as in Stored;
+    without them a choice that is not answered teaches nothing. population: whose data these are; one person is in all
+    bandits of a population."""
+
+    kind: str
+    dim: int
+    budget: BudgetSetting
+    durable: str
+    keys: str | None = None
+    link: str | None = None
+    radius: float | None = None
+    rewards: tuple[float, float] | None = None
+    horizon: int | None = None
+    pending: int | None = None
+    max_rounds_per_person: int | None = None
+    on_limit: str = "serve"
+    missing_as: float | None = None
+    after: float | None = None
+    rate: float | None = None
+    delay: float = 1.0
+    most_arms: int = 1000
+    population: str = "everyone"
+
+
+class KeySetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """A key of a role. hash: SHA-256 of the key, as `tacit key` prints it. rate: rows a second, for choices and for
+    rewards each."""
+
+    name: str
+    role: str
+    hash: str
+    rate: float = 2000.0
+
+
+class ServerSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """body: bytes of a request at most. waiting: rows that wait for a commit at most. patience: seconds for a body to
+    come. connections: at the same time. drain: seconds that requests at work have after SIGTERM."""
+
+    host: str = "127.0.0.1"
+    port: int = 8321
+    body: int = 1_000_000
+    waiting: int = 4096
+    patience: float = 10.0
+    connections: int = 1000
+    drain: int = 20
+    tls_certificate: str | None = None
+    tls_key: str | None = None
+
+
+class Config(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    bandits: dict[str, BanditSetting]
+    server: ServerSetting = ServerSetting()
+    keys: tuple[KeySetting, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.bandits:
+            raise ValueError("Expected [bandits.NAME] in the configuration, got none.")
+        for name, setting in self.bandits.items():
+            _check_bandit(name, setting)
+        for key in self.keys:
+            checks.one_of(ROLES, role=key.role)
+            checks.positive(rate=key.rate)
+            if len(key.hash) != 64 or set(key.hash) - set("0123456789abcdef"):
+                raise ValueError("Expected hash to be 64 hexadecimal digits (from `tacit key`), got another text.")
+        if len({key.name for key in self.keys}) < len(self.keys):
+            raise ValueError("Expected keys of different names, got one twice.")
+        if len({key.hash for key in self.keys}) < len(self.keys):
+            raise ValueError("Expected keys of different hashes, got one twice.")
+        server = self.server
+        for field in ("body", "waiting", "connections", "drain"):
+            checks.positive_int(**{field: getattr(server, field)})
+        checks.positive(patience=server.patience)
+        if not self.keys and not _is_loopback(server.host):
+            raise ValueError("Expected [[keys]] for a server beyond this machine (see `tacit key`), got none.")
+
+
+def read(path: Path) -> Config:
+    """The configuration in that file; ValueError if anything in it is not as it should be. Relative files of a bandit
+    are beside it."""
+    try:
+        document = tomllib.loads(path.read_text())
+    except OSError as error:
+        raise ValueError(f"Expected a configuration in {path}, got {type(error).__name__}.") from None
+    except ValueError as error:
+        raise ValueError(f"Expected TOML in {path}, got a problem: {error}.") from None
+    return placed(convert(document), path.absolute().parent)
+
+
+def convert(document: dict[str, Any]) -> Config:
+    try:
+        return msgspec.convert(document, Config)
+    except msgspec.ValidationError as error:
+        raise ValueError(f"Expected a configuration of known settings, got a problem: {error}.") from None
+
+
+def placed(config: Config, folder: Path) -> Config:
+    """With files below `folder` where they are relative."""
+
+    def below(where: str | None) -> str | None:
+        return where if where is None or "://" in where else str(folder / where)
+
+    bandits = {
+        name: msgspec.structs.replace(b, durable=below(b.durable), keys=below(b.keys))
+        for name, b in config.bandits.items()
+    }
+    return msgspec.structs.replace(config, bandits=bandits)
+
+
+def build(setting: BanditSetting) -> ContinualBandit:
+    """The bandit itself, new; Stored then finds its rows, and refuses settings that the noise was not made for."""
+    names = ("link", "radius", "rewards", "horizon", "pending", "max_rounds_per_person")
+    given = {name: getattr(setting, name) for name in names if getattr(setting, name) is not None}
+    made: ContinualBandit = registry.load(*registry.BANDITS[setting.kind])(
+        dim=setting.dim, budget=Budget(setting.budget.epsilon, setting.budget.delta), **given
+    )
+    return made
+
+
+def _check_bandit(name: str, setting: BanditSetting) -> None:
+    checks.name("a bandit", setting.kind, registry.BANDITS)
+    if setting.kind not in KINDS:
+        raise ValueError(
+            f"Expected a bandit whose state is sums, which a database can hold ({' or '.join(KINDS)}), for {name}, "
+            f"got {setting.kind}."
+        )
+    if setting.kind == "joint-lin-ucb" and setting.link is not None:
+        raise ValueError(f"Expected no link for {name}: joint-lin-ucb is linear, got one.")
+    checks.one_of(("serve", "refuse"), on_limit=setting.on_limit)
+    checks.positive_int(most_arms=setting.most_arms)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -1,0 +1,56 @@
+"""`tacit serve --demo`: made-up people who ask for a message and click on it some time later, over HTTP."""
+
+import collections
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+from numpy.random import default_rng
+
+from tacit.errors import TacitError
+from tacit.service import config as configs
+from tacit.service.client import Client
+from tacit.service.config import Config
+
+NAME, FILE = "messages", "tacit-demo.db"
+DIM, ARMS, RATE, LATE = 5, 7, 40.0, 100  # people a second; a click comes after so many others
+
+
+def config(folder: Path) -> Config:
+    bandit = {
+        "kind": "joint-glm",
+        "dim": DIM,
+        "link": "logistic",
+        "radius": 3.0,
+        "budget": {"epsilon": 1.0, "delta": 1e-6},
+        "durable": FILE,
+        "population": "made-up",
+    }
+    return configs.placed(configs.convert({"bandits": {NAME: bandit}}), folder)
+
+
+def populate(address: str) -> None:
+    """In the background, until the process ends."""
+    threading.Thread(target=visit, args=(address,), daemon=True, name="tacit made-up people").start()
+
+
+def visit(address: str) -> None:
+    """People whose clicks follow a logistic model that the bandit does not know."""
+    rng = default_rng()
+    theta = default_rng(1).normal(size=DIM)  # the same taste after a restart
+    theta *= 3.0 / np.linalg.norm(theta)
+    waiting: collections.deque[tuple[str, float]] = collections.deque()
+    with Client(address, NAME) as client:
+        while True:
+            arms = rng.normal(size=(ARMS, DIM))
+            arms /= np.linalg.norm(arms, axis=1)[:, None]
+            try:
+                choice = client.choose(arms)
+                clicked = float(rng.random() < 1 / (1 + np.exp(-arms[choice.index] @ theta)))
+                waiting.append((choice.id, clicked))
+                if len(waiting) > LATE:
+                    client.reward(*waiting.popleft())
+            except TacitError:
+                time.sleep(1.0)
+            time.sleep(rng.exponential(1 / RATE))

@@ -1,0 +1,50 @@
+"""Group commit: whoever waits is committed together, in one transaction, while the next gather."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from typing import Generic, TypeVar
+
+A = TypeVar("A")
+R = TypeVar("R")
+LARGEST = 256  # rows of one transaction
+
+
+class Full(Exception):
+    """More wait than may: come again."""
+
+
+class Group(Generic[A, R]):
+    """`work` commits a group and returns one result for each, in order. Its errors are for all of that group."""
+
+    def __init__(self, work: Callable[[Sequence[A]], Sequence[R]], executor: Executor, most: int) -> None:
+        self._work, self._executor, self._most = work, executor, most
+        self._waiting: list[tuple[A, asyncio.Future[R]]] = []
+        self._task: asyncio.Task[None] | None = None
+
+    def submit(self, items: Sequence[A]) -> list[asyncio.Future[R]]:
+        """The results to come; Full, and nothing happens, if too many wait."""
+        if len(self._waiting) + len(items) > self._most:
+            raise Full
+        loop = asyncio.get_running_loop()
+        futures: list[asyncio.Future[R]] = [loop.create_future() for _ in items]
+        self._waiting += zip(items, futures, strict=True)
+        if self._task is None:
+            self._task = loop.create_task(self._run())
+        return futures
+
+    async def _run(self) -> None:
+        loop = asyncio.get_running_loop()
+        while self._waiting:
+            group, self._waiting = self._waiting[:LARGEST], self._waiting[LARGEST:]
+            try:
+                done = await loop.run_in_executor(self._executor, self._work, [item for item, _ in group])
+                for (_, future), result in zip(group, done, strict=True):
+                    if not future.done():
+                        future.set_result(result)
+            except Exception as error:
+                for _, future in group:
+                    if not future.done():
+                        future.set_exception(error)
+                        future.exception()  # whoever went away asks no more
+        self._task = None

@@ -1,0 +1,85 @@
+"""Who may ask for what: keys by their hashes, a role for each, and how often each may come."""
+
+import hashlib
+import hmac
+import math
+import secrets
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from tacit.service.config import KeySetting
+from tacit.service.errors import Reply
+
+READS = 20.0  # a second, of status and the like
+BURST = 1.0  # seconds of its rate that a key may use at once
+MAY = {  # role -> what it may ask for
+    "app": frozenset({"choose", "reward"}),
+    "operator": frozenset({"certificate", "status", "estimate", "metrics"}),
+    "auditor": frozenset({"certificate", "status"}),
+}
+
+
+class Bucket:
+    """So many rows a second, and some seconds' worth of them at once."""
+
+    def __init__(self, rate: float, clock: Callable[[], float]) -> None:
+        self._rate, self._clock, self._at = rate, clock, clock()
+        self._most = self._left = max(1.0, rate * BURST)
+
+    def take(self, rows: int) -> float:
+        """0 if they may come; else the seconds to wait, and none is taken. What is more than a full bucket may come
+        when it is full."""
+        now = self._clock()
+        self._left = min(self._most, self._left + self._rate * (now - self._at))
+        self._at = now
+        needed = min(float(rows), self._most)
+        if self._left >= needed:
+            self._left -= rows
+            return 0.0
+        return (needed - self._left) / self._rate
+
+
+class Asker(NamedTuple):
+    """Whoever has a key. Each thing to ask for has a bucket of its own: rewards, whose number is raw, hold up no
+    choice."""
+
+    name: str
+    may: frozenset[str]
+    buckets: dict[str, Bucket]
+
+    def take(self, what: str, rows: int) -> None:
+        """Reply 429 if they have to wait."""
+        wait = self.buckets[what].take(rows)
+        if wait > 0:
+            raise Reply(429, "Expected fewer rows a second with this key: come again.", wait)
+
+
+class Keys:
+    """All keys; without any, whoever reaches this machine's own address may do everything."""
+
+    def __init__(self, settings: Sequence[KeySetting], clock: Callable[[], float]) -> None:
+        def asker(name: str, may: frozenset[str], rate: float) -> Asker:
+            rates = {what: rate if what in MAY["app"] else min(rate, READS) for what in may}
+            return Asker(name, may, {what: Bucket(rate, clock) for what, rate in rates.items()})
+
+        everything: frozenset[str] = frozenset().union(*MAY.values())
+
+        self._known = [(bytes.fromhex(key.hash), asker(key.name, MAY[key.role], key.rate)) for key in settings]
+        self._anyone = None if settings else asker("", everything, math.inf)
+
+    def find(self, authorization: bytes) -> Asker | None:
+        """Whose key that is (the header's text, "Bearer KEY"). All hashes are compared, each in constant time."""
+        if self._anyone is not None:
+            return self._anyone
+        scheme, _, key = authorization.partition(b" ")
+        given, found = hashlib.sha256(key.strip()).digest(), None
+        for kept, asker in self._known:
+            if hmac.compare_digest(kept, given):
+                found = asker
+        return found if scheme.lower() == b"bearer" else None
+
+
+def make() -> tuple[str, str]:
+    """A new key, and its hash: 256 random bits need no slow hash."""
+    key = f"tacit_{secrets.token_urlsafe(32)}"
+    return key, hashlib.sha256(key.encode()).hexdigest()

@@ -1,0 +1,47 @@
+"""What Prometheus may read: public counts and releases. No counter of rewards, none by arm, no latency (it depends on
+how many arms a person has, and on how many rewards come), and no collectors of process and garbage (CPU seconds count
+rewards)."""
+
+from collections.abc import Iterable
+
+from prometheus_client import CollectorRegistry, Gauge, generate_latest
+
+from tacit.errors import TacitError
+from tacit.service.served import Served
+
+LISTED = {
+    "tacit_choices": "Choices made so far, of this incarnation.",
+    "tacit_version": "Releases that choices are made by.",
+    "tacit_next_release_after": "The number of choices at which the open step closes.",
+    "tacit_epsilon": "The claim at the end of the plan.",
+    "tacit_epsilon_spent": "What the releases so far have cost.",
+    "tacit_delta": "The claim's delta.",
+    "tacit_ready": "1 if it serves by its last release.",
+}
+
+
+def text(everyone: Iterable[Served]) -> bytes:
+    registry = CollectorRegistry(auto_describe=False)
+    gauges = {name: Gauge(name, about, ["bandit"], registry=registry) for name, about in LISTED.items()}
+    for one in everyone:
+        for name, value in values(one).items():
+            gauges[name].labels(one.name).set(value)
+    return generate_latest(registry)
+
+
+def values(one: Served) -> dict[str, float]:
+    """Nothing but that it is not ready, where its database is away."""
+    try:
+        one.ready()
+        head, privacy = one.stored.head, one.certificate()
+        return {
+            "tacit_choices": head.choices,
+            "tacit_version": one.stored.version,
+            "tacit_next_release_after": head.boundary,
+            "tacit_epsilon": privacy.epsilon or 0.0,
+            "tacit_epsilon_spent": privacy.spent or 0.0,
+            "tacit_delta": privacy.delta or 0.0,
+            "tacit_ready": 1,
+        }
+    except TacitError:
+        return {"tacit_ready": 0}

@@ -1,0 +1,149 @@
+"""One bandit at work: its store, its two groups of those who wait for a commit, and what may be shown of it.
+
+Status and metrics are functions of public numbers (choices so far, the schedule) and of releases. How many rewards,
+waiting choices and offers of an arm there were is raw: it is counted nowhere here."""
+
+import asyncio
+import time
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from tacit.bandits.stored.asks import Ask, Report, StoredChoice
+from tacit.bandits.stored.face import Stored
+from tacit.errors import BadState, TacitError
+from tacit.privacy.certificate import Certificate
+from tacit.privacy.ledger import epsilon_of
+from tacit.service import bodies, config
+from tacit.service.groups import Group
+
+LATE = 5.0  # seconds after its delay
+
+
+class Served:
+    """A thread of its own makes its commits, so that the loop goes on meanwhile."""
+
+    def __init__(self, name: str, setting: config.BanditSetting, waiting: int) -> None:
+        self.name, self.setting = name, setting
+        bandit = config.build(setting)
+        bandit.warm_up()
+        options = {field: getattr(setting, field) for field in ("keys", "delay", "on_limit", *config.SILENCE)}
+        self.stored = Stored(bandit, setting.durable, name=name, **options)
+        self._writer = ThreadPoolExecutor(1, thread_name_prefix=f"tacit {name}")
+        self._other = ThreadPoolExecutor(1, thread_name_prefix=f"tacit {name} shows")
+        self.chooses: Group[Ask, StoredChoice | TacitError] = Group(self.stored.choose_group, self._writer, waiting)
+        self.rewards: Group[Report, None] = Group(self._observe, self._writer, waiting)
+        self._behind = -1, 0.0  # the version when it was last looked at, and since when
+
+    def _observe(self, reports: Sequence[Report]) -> list[None]:
+        self.stored.observe_group(reports)
+        return [None] * len(reports)
+
+    # requests
+
+    def ask(self, body: bodies.ChooseBody, asker: str) -> Ask:
+        """ValueError says which rule is broken."""
+        if len(body.arms) > self.setting.most_arms:
+            raise ValueError(f"Expected at most {self.setting.most_arms} arms.")
+        given: dict[str, Any] = {
+            key: value
+            for key, value in (("request", body.request), ("person", body.person))
+            if value is not bodies.UNSET
+        }
+        return self.stored.ask(body.arms, available=_mask(body), asker=asker, **given)
+
+    def report(self, body: bodies.RewardBody) -> Report:
+        return self.stored.report(body.id, body.reward)
+
+    async def chosen(self, choice: StoredChoice, propensity: object) -> bodies.Chosen:
+        out = bodies.Chosen(choice.index, choice.name, choice.id)
+        if propensity is True:
+            out.propensity = await self.show(lambda: _propensity(choice))
+        return out
+
+    # what may be shown
+
+    async def show(self, work: Any) -> Any:
+        """Off the loop, and beside the commits."""
+        return await asyncio.get_running_loop().run_in_executor(self._other, work)
+
+    def certificate(self) -> Certificate:
+        return self.stored.privacy
+
+    def status(self, everyone: Iterable["Served"]) -> dict[str, Any]:
+        head, privacy = self.stored.head, self.stored.privacy
+        return {
+            "bandit": self.name,
+            "kind": self.setting.kind,
+            "dim": self.setting.dim,
+            "choices": head.choices,
+            "version": self.stored.version,
+            "next_release_after": head.boundary,
+            "privacy": {
+                "private": privacy.private,
+                "epsilon": privacy.epsilon,
+                "delta": privacy.delta,
+                "spent": privacy.spent,
+                "max_rounds_per_person": self.setting.max_rounds_per_person,
+            },
+            "population": population(self, everyone),
+            "events": [{"at": at, "what": what} for at, what in self.stored.events],
+        }
+
+    def estimate(self) -> dict[str, Any]:
+        """What choices are made by: functions of what was released."""
+        if self.setting.kind == "joint-glm":
+            return {"bandit": self.name, "version": self.stored.version, "theta": self.stored.theta.tolist()}
+        released = self.stored.statistics
+        found = {name: np.asarray(getattr(released, name)).tolist() for name in released._fields}
+        return {"bandit": self.name, "version": self.stored.version, **found}
+
+    def ready(self) -> None:
+        """TacitError if its database is away or was taken back in time, or if a release is late."""
+        version, closed, now = self.stored.version, self.stored.head.step, time.monotonic()
+        if version >= closed or version != self._behind[0]:
+            self._behind = version, now
+        elif now - self._behind[1] > self.setting.delay + LATE:
+            raise BadState("Expected the last release, got an earlier one.")
+
+    def close(self) -> None:
+        """After all that waits is committed."""
+        self._writer.shutdown(wait=True)
+        self._other.shutdown(wait=True)
+        self.stored.close()
+
+
+def population(one: Served, everyone: Iterable[Served]) -> dict[str, Any]:
+    """A person may be in every bandit of a population: what they cost together, at the smallest delta of them."""
+    together = [each for each in everyone if each.setting.population == one.setting.population]
+    certificates = [each.certificate() for each in together]
+    delta = min(c.delta for c in certificates if c.delta is not None)
+    releases = [release for c in certificates for release in c.releases]
+    return {
+        "name": one.setting.population,
+        "bandits": [each.name for each in together],
+        "epsilon": epsilon_of(releases, delta),
+        "delta": delta,
+    }
+
+
+def _mask(body: bodies.ChooseBody) -> list[bool] | None:
+    given = body.available
+    if given is bodies.UNSET or isinstance(given, str):
+        return None
+    if all(isinstance(one, bool) for one in given):
+        return [bool(one) for one in given]
+    names = set(given)
+    if not isinstance(body.arms, dict) or not names <= set(body.arms):
+        raise ValueError("Expected available to be a mask, or names of arms that have names.")
+    return [name in names for name in body.arms]
+
+
+def _propensity(choice: StoredChoice) -> float | None:
+    """None with an answer that was given before: what it was drawn from is gone."""
+    try:
+        return choice.propensity
+    except BadState:
+        return None

@@ -1,0 +1,54 @@
+"""`tacit serve`: one process of uvicorn, without access logs (the number of rewards is raw)."""
+
+import contextlib
+import logging
+import sys
+from collections.abc import Callable
+
+from tacit import extras
+from tacit.service.config import Config
+
+KEEP = 30  # seconds that an idle connection stays
+
+
+def serve(config: Config, started: Callable[[str], None] = lambda address: None) -> None:
+    """Until SIGTERM or SIGINT: then nobody new is let in, those at work are answered, and databases are let go."""
+    for module in ("uvicorn", "starlette", "prometheus_client"):
+        extras.load(module, "tacit serve", extra="service")
+    import uvicorn
+
+    from tacit.service.app import Application
+
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(message)s")
+    app, setting = Application(config), config.server
+    app.open()
+
+    class Server(uvicorn.Server):
+        async def startup(self, sockets: list[object] | None = None) -> None:  # type: ignore[override]
+            await super().startup(sockets)  # type: ignore[arg-type]
+            if self.started:
+                port = self.servers[0].sockets[0].getsockname()[1]
+                started(f"{'https' if setting.tls_certificate else 'http'}://{setting.host}:{port}")
+
+    settings = uvicorn.Config(
+        app,
+        host=setting.host,
+        port=setting.port,
+        log_config=None,
+        log_level="error",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        ws="none",
+        lifespan="on",
+        limit_concurrency=setting.connections,
+        timeout_keep_alive=KEEP,
+        timeout_graceful_shutdown=setting.drain,
+        ssl_certfile=setting.tls_certificate,
+        ssl_keyfile=setting.tls_key,
+    )
+    try:
+        with contextlib.suppress(KeyboardInterrupt):  # uvicorn raises the signal again when all is done
+            Server(settings).run()
+    finally:
+        app.close()

@@ -1,0 +1,1 @@
+"""Rows, keys and transactions of a bandit on a database: SQLite for one process, PostgreSQL for many."""

@@ -1,0 +1,78 @@
+"""PostgreSQL through psycopg: as many workers as you like, none of them special."""
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+from tacit import extras
+from tacit.errors import Unavailable
+from tacit.store import schema
+from tacit.store.database import Identity, InTurn, Rows, Run
+
+CREATING = 7_462_134  # an advisory lock: two workers that make the tables at once would disturb each other
+
+
+class Postgres:
+    """READ COMMITTED; commits are on the server's disk whatever its default is."""
+
+    shards = 4
+    locking = " FOR UPDATE"
+    several_hosts = True
+
+    def __init__(self, address: str) -> None:
+        self._psycopg = extras.load("psycopg", "a bandit on PostgreSQL", extra="store")
+        self._address = address
+        self.generation = 0
+        self._turn = InTurn()
+        self._connection: Any = None
+        with self.transaction() as run:
+            run("SELECT pg_advisory_xact_lock(?)", CREATING)
+            for statement in schema.TABLES:
+                run(statement.replace(" BLOB", " BYTEA"))
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[Run]:
+        with self._turn():
+            try:
+                if self._connection is None:
+                    self._connection = self._psycopg.connect(self._address, autocommit=True, connect_timeout=10)
+                    self._connection.execute("SET synchronous_commit = on")
+                self._connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
+                yield self._run
+                self._connection.execute("COMMIT")
+            except self._psycopg.Error as error:
+                self._drop()
+                raise Unavailable(f"Expected PostgreSQL to take a transaction, got {type(error).__name__}.") from None
+            except BaseException:
+                with contextlib.suppress(self._psycopg.Error):
+                    if self._connection is not None:
+                        self._connection.execute("ROLLBACK")
+                raise
+
+    def _run(self, statement: str, /, *arguments: Any) -> Rows:
+        cursor = self._connection.execute(statement.replace("?", "%s"), arguments)
+        return list(cursor) if cursor.description is not None else []
+
+    def _drop(self) -> None:
+        self.generation += 1
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with contextlib.suppress(self._psycopg.Error):
+                connection.close()
+
+    def identity(self) -> Identity:
+        with self.transaction() as run:
+            ((system, timeline),) = run(
+                "SELECT system_identifier::text, substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)"
+                " FROM pg_control_system()"
+            )
+        return Identity(system, int(timeline, 16))
+
+    def another(self) -> "Postgres":
+        return Postgres(self._address)
+
+    def close(self) -> None:
+        with self._turn():
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None

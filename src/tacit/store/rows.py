@@ -1,0 +1,260 @@
+"""Every statement on the tables: what a choice, a reward and a release do to rows. Callers hold a transaction (`run`).
+
+What happens once happens by a constraint, never by looking first: one choice for each request, one waiting row for each
+ticket that is deleted once, one leaf for each step."""
+
+from typing import NamedTuple
+
+from tacit.errors import RolledBack
+from tacit.store.database import Run
+
+MOST_AT_ONCE = 1000  # rows that one transaction purges
+
+
+class Bandit(NamedTuple):
+    """An incarnation, as it was made."""
+
+    uid: str
+    name: str
+    incarnation: int
+    version: int
+    plan: str
+    epoch: int  # choices that share a key
+    prior: bytes | None
+    prior_std: float
+
+
+class Head(NamedTuple):
+    """Where an incarnation stands: step `step` is open and closes at `boundary` choices. All public."""
+
+    step: int
+    choices: int
+    boundary: int
+    unnamed: int  # choices without a person
+    sums_key: int  # the number of the key that sums are sealed with
+
+
+class Leaf(NamedTuple):
+    step: int
+    noisy: bytes
+    visible_at: float
+
+
+# bandits
+
+
+def last(run: Run, name: str) -> Bandit | None:
+    """The latest incarnation."""
+    found = run(
+        "SELECT uid, name, incarnation, version, plan, epoch, prior, prior_std FROM bandit WHERE name = ?"
+        " ORDER BY incarnation DESC LIMIT 1",
+        name,
+    )
+    return Bandit(*found[0]) if found else None
+
+
+def make(run: Run, bandit: Bandit, boundary: int) -> bool:
+    """False if another has made it meanwhile."""
+    made = run(
+        "INSERT INTO bandit (uid, name, incarnation, version, plan, epoch, prior, prior_std, retired, step, choices,"
+        " boundary, unnamed, sums_key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0, ?, 0, 0)"
+        " ON CONFLICT DO NOTHING RETURNING uid",
+        *bandit,
+        boundary,
+    )
+    return bool(made)
+
+
+def head(run: Run, uid: str, locking: str = "") -> Head:
+    """RolledBack if another incarnation has taken its place."""
+    found = run(
+        "SELECT step, choices, boundary, unnamed, sums_key FROM bandit WHERE uid = ? AND retired = 0" + locking, uid
+    )
+    if not found:
+        raise RolledBack("Expected the incarnation at work, got one that was recovered from since: open it again.")
+    return Head(*found[0])
+
+
+def advance(run: Run, uid: str, new: Head) -> None:
+    run(
+        "UPDATE bandit SET step = ?, choices = ?, boundary = ?, unnamed = ?, sums_key = ? WHERE uid = ?",
+        *new,
+        uid,
+    )
+
+
+def retire(run: Run, uid: str) -> None:
+    """Nothing raw stays, and nobody goes on from it; its noisy leaves stay."""
+    for table in ("waiting", "choice", "open_sum", "due"):
+        run(f"DELETE FROM {table} WHERE bandit = ?", uid)
+    run("UPDATE leaf SET sums = ? WHERE bandit = ?", b"", uid)
+    run("UPDATE bandit SET retired = 1 WHERE uid = ?", uid)
+
+
+# choices
+
+
+def choose(run: Run, uid: str, request: bytes, number: int, sealed: bytes) -> bool:
+    """Whether this is the first choice for that request."""
+    made = run(
+        "INSERT INTO choice (bandit, request, number, sealed) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
+        " RETURNING number",
+        uid,
+        request,
+        number,
+        sealed,
+    )
+    return bool(made)
+
+
+def answer(run: Run, uid: str, request: bytes) -> bytes | None:
+    found = run("SELECT sealed FROM choice WHERE bandit = ? AND request = ?", uid, request)
+    return bytes(found[0][0]) if found else None
+
+
+def unchoose(run: Run, uid: str, request: bytes) -> None:
+    run("DELETE FROM choice WHERE bandit = ? AND request = ?", uid, request)
+
+
+def wait(run: Run, uid: str, ticket: bytes, number: int, made_at: float, sealed: bytes) -> None:
+    run("INSERT INTO waiting VALUES (?, ?, ?, ?, ?)", uid, ticket, number, made_at, sealed)
+
+
+def overdue(run: Run, uid: str, before: float, most: int) -> list[bytes]:
+    """The oldest tickets that wait since before that time."""
+    found = run(
+        f"SELECT ticket, made_at FROM waiting WHERE bandit = ? ORDER BY number LIMIT {most:d}",
+        uid,
+    )
+    return [bytes(ticket) for ticket, made_at in found if made_at <= before]
+
+
+def take(run: Run, uid: str, ticket: bytes) -> tuple[int, bytes] | None:
+    """The waiting row of that ticket, which is gone from now on: (number, sealed)."""
+    found = run("DELETE FROM waiting WHERE bandit = ? AND ticket = ? RETURNING number, sealed", uid, ticket)
+    return (int(found[0][0]), bytes(found[0][1])) if found else None
+
+
+def round_of(run: Run, name: str, digest: bytes, most: int) -> bool:
+    """One round more of that person; False, and no change, if all of them are used."""
+    found = run(
+        "INSERT INTO person (name, digest, rounds) VALUES (?, ?, 1) ON CONFLICT (name, digest) DO UPDATE"
+        " SET rounds = person.rounds + 1 WHERE person.rounds < ? RETURNING rounds",
+        name,
+        digest,
+        most,
+    )
+    return bool(found)
+
+
+def purge(run: Run, uid: str, before: int) -> bool:
+    """Removes choices below that number, some at a time; whether there may be more."""
+    more = False
+    for table, key in (("waiting", "ticket"), ("choice", "request")):
+        gone = run(
+            f"DELETE FROM {table} WHERE bandit = ? AND {key} IN (SELECT {key} FROM {table} WHERE bandit = ?"
+            f" AND number < ? LIMIT {MOST_AT_ONCE}) RETURNING number",
+            uid,
+            uid,
+            before,
+        )
+        more = more or len(gone) == MOST_AT_ONCE
+    return more
+
+
+# steps
+
+
+def open_step(run: Run, uid: str, step: int, shards: list[bytes]) -> None:
+    for shard, sums in enumerate(shards):
+        run("INSERT INTO open_sum (bandit, step, shard, closed, sums) VALUES (?, ?, ?, 0, ?)", uid, step, shard, sums)
+
+
+def close_step(run: Run, uid: str, step: int, at: float) -> None:
+    """Waits for rewards that are being added; later ones find the step closed."""
+    run("UPDATE open_sum SET closed = 1 WHERE bandit = ? AND step = ?", uid, step)
+    run("INSERT INTO due (bandit, step, at) VALUES (?, ?, ?)", uid, step, at)
+
+
+def open_sum(run: Run, uid: str, step: int, shard: int, locking: str) -> bytes | None:
+    """None if the step has been closed."""
+    found = run(
+        "SELECT sums FROM open_sum WHERE bandit = ? AND step = ? AND shard = ? AND closed = 0" + locking,
+        uid,
+        step,
+        shard,
+    )
+    return bytes(found[0][0]) if found else None
+
+
+def put_sum(run: Run, uid: str, step: int, shard: int, sums: bytes) -> None:
+    run("UPDATE open_sum SET sums = ? WHERE bandit = ? AND step = ? AND shard = ?", sums, uid, step, shard)
+
+
+def closed_sums(run: Run, uid: str, step: int) -> list[tuple[int, bytes]]:
+    """(shard, sums) of a closed step: they do not change any more."""
+    found = run(
+        "SELECT shard, sums FROM open_sum WHERE bandit = ? AND step = ? AND closed = 1 ORDER BY shard", uid, step
+    )
+    return [(int(shard), bytes(sums)) for shard, sums in found]
+
+
+def all_open_sums(run: Run, uid: str, locking: str) -> list[tuple[int, int, bytes]]:
+    """(step, shard, sums) of all steps that are not released."""
+    found = run("SELECT step, shard, sums FROM open_sum WHERE bandit = ? ORDER BY step, shard" + locking, uid)
+    return [(int(step), int(shard), bytes(sums)) for step, shard, sums in found]
+
+
+def due_at(run: Run, uid: str, step: int) -> float | None:
+    """When a step was closed; None if it is open, or released."""
+    found = run("SELECT at FROM due WHERE bandit = ? AND step = ?", uid, step)
+    return float(found[0][0]) if found else None
+
+
+# leaves
+
+
+def release(run: Run, uid: str, step: int, sums: bytes, noisy: bytes, visible_at: float) -> bool:
+    """One leaf for each step: False if it has one."""
+    made = run(
+        "INSERT INTO leaf (bandit, step, sums, noisy, visible_at) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+        " RETURNING step",
+        uid,
+        step,
+        sums,
+        noisy,
+        visible_at,
+    )
+    return bool(made)
+
+
+def finish_step(run: Run, uid: str, step: int) -> list[bytes]:
+    """Removes a closed step's sums, and returns them as they were at last."""
+    run("DELETE FROM due WHERE bandit = ? AND step = ?", uid, step)
+    gone = run("DELETE FROM open_sum WHERE bandit = ? AND step = ? AND closed = 1 RETURNING sums", uid, step)
+    return [bytes(sums) for (sums,) in gone]
+
+
+def leaves(run: Run, uid: str, start: int) -> list[Leaf]:
+    found = run("SELECT step, noisy, visible_at FROM leaf WHERE bandit = ? AND step >= ? ORDER BY step", uid, start)
+    return [Leaf(int(step), bytes(noisy), float(at)) for step, noisy, at in found]
+
+
+def leaf_sums(run: Run, uid: str, start: int) -> list[tuple[int, bytes]]:
+    found = run("SELECT step, sums FROM leaf WHERE bandit = ? AND step >= ? ORDER BY step", uid, start)
+    return [(int(step), bytes(sums)) for step, sums in found]
+
+
+def put_leaf_sum(run: Run, uid: str, step: int, sums: bytes) -> None:
+    run("UPDATE leaf SET sums = ? WHERE bandit = ? AND step = ?", sums, uid, step)
+
+
+# events
+
+
+def event(run: Run, uid: str, at: float, what: str) -> None:
+    run("INSERT INTO event (bandit, at, what) VALUES (?, ?, ?)", uid, at, what)
+
+
+def events(run: Run, uid: str) -> list[tuple[float, str]]:
+    return [(float(at), str(what)) for at, what in run("SELECT at, what FROM event WHERE bandit = ? ORDER BY at", uid)]

@@ -1,0 +1,94 @@
+"""SQLite through apsw, whose SQLite is newer than Python's own: one process, one connection, each commit on disk."""
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from tacit import extras
+from tacit.errors import BadState, Unavailable
+from tacit.store import schema
+from tacit.store.database import Identity, InTurn, Rows, Run
+
+
+class SQLite:
+    """The file is locked as long as it is open: nobody else can read or write it, so copies come from `backup`."""
+
+    shards = 1
+    locking = ""
+    several_hosts = False
+
+    def __init__(self, path: Path) -> None:
+        self._apsw = extras.load("apsw", "a bandit on SQLite", extra="store")
+        self.path = path.absolute()
+        self.generation = 0
+        self._turn = InTurn()
+        self._connection: Any = None
+        with self.transaction() as run:
+            for statement in schema.TABLES:
+                run(statement)
+
+    def _open(self) -> Any:
+        if not self.path.exists():
+            self.path.touch(mode=0o600)
+        connection = self._apsw.Connection(str(self.path))
+        try:
+            for pragma in ("locking_mode = EXCLUSIVE", "journal_mode = WAL", "synchronous = FULL"):
+                connection.execute(f"PRAGMA {pragma}").fetchall()
+            connection.execute("BEGIN IMMEDIATE; COMMIT").fetchall()  # takes the lock, which stays
+        except self._apsw.BusyError:
+            connection.close()
+            raise BadState(f"Expected {self.path.name} to be free, got one that is in use elsewhere.") from None
+        except self._apsw.NotADBError:
+            connection.close()
+            raise BadState(f"Expected an SQLite database in {self.path.name}, got another file.") from None
+        return connection
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[Run]:
+        with self._turn():
+            try:
+                if self._connection is None:
+                    self._connection = self._open()
+                self._connection.execute("BEGIN IMMEDIATE")
+                yield self._run
+                self._connection.execute("COMMIT")
+            except self._apsw.Error as error:
+                self._drop()
+                raise Unavailable(f"Expected SQLite to take a transaction, got {type(error).__name__}.") from None
+            except BaseException:
+                if self._connection is not None:
+                    self._connection.execute("ROLLBACK")
+                raise
+
+    def _run(self, statement: str, /, *arguments: Any) -> Rows:
+        return list(self._connection.execute(statement, arguments))
+
+    def _drop(self) -> None:
+        self.generation += 1
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with contextlib.suppress(self._apsw.Error):
+                connection.close(True)
+
+    def backup(self, path: Path) -> None:
+        """A copy of the whole database as it is now, while it is in use."""
+        with self._turn():
+            path.touch(mode=0o600)
+            copy = self._apsw.Connection(str(path))
+            with copy.backup("main", self._connection, "main") as work:
+                while not work.done:
+                    work.step(-1)
+            copy.close()
+
+    def identity(self) -> Identity:
+        return Identity("sqlite", 0)
+
+    def another(self) -> "SQLite":
+        return self
+
+    def close(self) -> None:
+        with self._turn():
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None

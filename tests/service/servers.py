@@ -1,0 +1,114 @@
+"""Servers for tests: real ones in a process of their own, and the application called in this one."""
+
+import asyncio
+import http.client
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+from tacit.service import config as configs
+from tacit.service.app import Application
+
+KEYS = {role: f"tacit_the-{role}'s-key" for role in ("app", "operator", "auditor")}
+LINEAR = {
+    "kind": "joint-lin-ucb",
+    "dim": 3,
+    "horizon": 5000,
+    "budget": {"epsilon": 1.0, "delta": 1e-5},
+    "durable": "bandit.db",
+    "delay": 0.0,
+}
+TOML = """
+[server]
+patience = 0.5
+[bandits.messages]
+kind = "joint-lin-ucb"
+dim = 3
+horizon = 5000
+budget = {epsilon = 1.0, delta = 1e-5}
+durable = "bandit.db"
+delay = 0.0
+max_rounds_per_person = 2
+"""
+
+
+class Running:
+    """A server in a process of its own; what it says is kept."""
+
+    def __init__(self, folder, text=TOML):
+        (folder / "serve.toml").write_text(text)
+        self.log = folder / "log"
+        with open(self.log, "ab") as log:
+            command = [sys.executable, "-m", "tacit", "serve", str(folder / "serve.toml"), "--port", "0"]
+            self.process = subprocess.Popen(command, stderr=log, stdout=log, cwd=folder)
+        started = self.log.read_text().count("Serving on") + 1
+        while len(found := re.findall(r"Serving on (http://127.0.0.1:(\d+))", self.log.read_text())) < started:
+            assert self.process.poll() is None, self.log.read_text()
+            time.sleep(0.02)
+        self.address, self.port = found[-1][0], int(found[-1][1])
+
+    def ask(self, method, path, body=None, *, key=None, headers=None):
+        """Status, headers and text of the reply."""
+        if isinstance(body, dict | list):
+            body = json.dumps(body)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        given = {"content-type": "application/json"} | (headers or {})
+        given |= {"authorization": f"Bearer {KEYS.get(key, key)}"} if key else {}
+        connection.request(method, path, body.encode() if isinstance(body, str) else body, given)
+        response = connection.getresponse()
+        out = response.status, dict(response.headers), response.read().decode()
+        connection.close()
+        return out
+
+    def kill(self):
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+    def stop(self):
+        """As a deploy does; its exit code."""
+        if self.process.poll() is None:
+            os.kill(self.process.pid, signal.SIGTERM)
+        return self.process.wait(30)
+
+
+def application(folder, *, server=None, askers=(), **options):
+    """One bandit, "messages", in this process: open until `close`."""
+    document = {"bandits": {"messages": LINEAR | options}, "server": server or {}, "keys": list(askers)}
+    app = Application(configs.placed(configs.convert(document), folder))
+    app.open()
+    return app
+
+
+def call(app, *requests):
+    """(route, body, headers) each, at the same time: status, headers and body of the replies."""
+
+    async def one(route, body, headers):
+        method = "GET" if body is None else "POST"
+        text = body if isinstance(body, bytes) else json.dumps(body).encode()
+        path = route if route.startswith("/") else f"/v1/bandits/messages/{route}"
+        given = [(b"content-type", b"application/json"), *headers]
+        scope = {"type": "http", "method": method, "path": path, "raw_path": path.encode(), "headers": given}
+        scope |= {"query_string": b"", "root_path": "", "http_version": "1.1", "scheme": "http"}
+        sent = []
+
+        async def receive():
+            return {"type": "http.request", "body": b"" if body is None else text}
+
+        async def send(message):
+            sent.append(message)
+
+        await app(scope, receive, send)
+        return sent[0]["status"], dict(sent[0]["headers"]), b"".join(m.get("body", b"") for m in sent[1:])
+
+    async def together():
+        return await asyncio.gather(*(one(*(*request, ())[:3]) for request in requests))
+
+    return asyncio.run(together())
+
+
+def lines(*rows):
+    return b"\n".join(row if isinstance(row, bytes) else json.dumps(row).encode() for row in rows)

@@ -1,0 +1,188 @@
+"""The application: one answer for each request, batches whose bad lines fall alone, limits, roles, and poison."""
+
+import hashlib
+import itertools
+import json
+
+import numpy as np
+import pytest
+
+from tacit.service import bodies
+from tacit.service import config as configs
+from tacit.service.app import Application
+from tests.service.servers import KEYS, LINEAR, application, call, lines
+from tests.store.places import contribution, linear, total
+
+EYE = np.eye(3).tolist()
+NAMED = {"left": EYE[0], "right": EYE[1], "neither ü": EYE[2]}
+
+
+@pytest.fixture
+def app(tmp_path):
+    app = application(tmp_path)
+    yield app
+    app.close()
+
+
+def stored(app):
+    return app.served["messages"].stored
+
+
+def state(app):
+    """A hash of every row of every table."""
+    found = hashlib.sha256()
+    with stored(app)._database.transaction() as run:
+        for table in ("bandit", "choice", "waiting", "open_sum", "due", "leaf", "person", "event"):
+            found.update(repr(sorted(run(f"SELECT * FROM {table}"))).encode())
+    return found.hexdigest()
+
+
+def test_many_at_once_have_one_answer_each_and_count_once(app):
+    asks = [("choose", {"arms": EYE, "request": f"r{i % 20}"}) for i in range(60)]
+    replies = call(app, *asks)
+    assert {status for status, _, _ in replies} == {200}
+    found = [json.loads(body) for _, _, body in replies]
+    assert stored(app).head.choices == 20
+    assert len({each["id"] for each in found}) == 20
+    assert all(found[i] == found[i % 20] for i in range(60))
+    rewards = [("reward", {"id": each["id"], "reward": 0.5}) for each in found]
+    assert {(status, body) for status, _, body in call(app, *rewards)} == {(200, b'{"acknowledged":true}')}
+    expected = sum(contribution(linear(horizon=5000), np.eye(3)[each["index"]], 0.5) for each in found[:20])
+    assert np.array_equal(total(stored(app)), expected)
+
+
+def test_names_masks_and_propensities(app):
+    (_, _, masked), (_, _, named), (_, _, again) = (
+        call(app, ("choose", {"arms": NAMED, "available": available, "request": "a", "propensity": True}))[0]
+        for available in ([False, False, True], ["neither ü"], ["left"])
+    )
+    assert json.loads(masked)["name"] == "neither ü" and json.loads(masked)["propensity"] == 1.0
+    assert json.loads(named) == json.loads(again) == json.loads(masked) | {"propensity": None}
+    for available in (["up"], ["left", True], [True], [], [False] * 3):
+        ((status, _, _),) = call(app, ("choose", {"arms": NAMED, "available": available}))
+        assert status == 422
+    assert stored(app).head.choices == 1
+
+
+def test_a_bad_line_of_a_batch_is_refused_alone(app):
+    good = [{"arms": EYE, "request": f"{i}"} for i in range(3)]
+    bad = [b"{", b'{"arms": [[NaN, 0, 0]]}', b"\xff\xfe", b"", b'{"arms": [[9, 0, 0]]}', b"[" * 100_000]
+    ((status, _, body),) = call(app, ("choose:batch", lines(good[0], *bad, *good[1:])))
+    found = [json.loads(line) for line in body.splitlines()]
+    assert status == 200 and ["error" in each for each in found] == [False, *[True] * 6, False, False]
+    assert stored(app).head.choices == 3
+    ids = [each["id"] for each in found if "id" in each]
+    rewards = lines({"id": ids[0], "reward": 1}, {"id": ids[1], "reward": 7}, {"id": "?", "reward": 1}, {"id": ids[2]})
+    ((status, _, body),) = call(app, ("reward:batch", rewards))
+    assert status == 200 and ["error" in json.loads(line) for line in body.splitlines()] == [False, True, True, True]
+    (_, _, cancelled), (_, _, late) = (call(app, ("reward", {"id": ids[1], "reward": y}))[0] for y in (None, 1.0))
+    assert cancelled == late == b'{"acknowledged":true}'
+    index = found[0]["index"]
+    assert np.array_equal(total(stored(app)), contribution(linear(horizon=5000), np.eye(3)[index], 1.0))
+
+
+POISON = [
+    *(b"", b"{}", b"[]", b"null", b"1", b'"', b"\x00", b"\xff\xfe\xfd", b'{"arms":', b"NaN"),
+    *(b'{"arms":[[NaN,0,0]]}', b'{"arms":[[1e999,0,0]]}', b'{"arms":[[Infinity,0,0]]}', b'{"arms":[["1",0,0]]}'),
+    *(b'{"arms":[[null,0,0]]}', b'{"arms":[[1,0]]}', b'{"arms":[]}', b'{"arms":{}}', b'{"arms":[[1,0,0],[1]]}'),
+    *(b'{"arms":[[1,1,1]]}', b'{"arms":[[1e308,1e308,1e308]]}', b'{"arms":[[true,0,0]]}', b'{"arms":"x"}'),
+    *(b'{"arms":[[1,0,0]],"arms":[[0,1,0]]}', b'{"arms":{"a":[1,0,0],"a":[0,1,0]}}', b'{"arms":[[1,0,0]],"x":1}'),
+    b'{"arms":[[1,0,0]],"request":"a","\\u0072equest":"a"}',
+    *(b'{"arms":[[1,0,0]],"request":""}', b'{"arms":[[1,0,0]],"request":1}', b'{"arms":[[1,0,0]],"request":null}'),
+    *(b'{"arms":[[1,0,0]],"person":"x"}', b'{"arms":[[1,0,0]],"person":1.5}', b'{"arms":[[1,0,0]],"person":true}'),
+    b'{"arms":[[1,0,0]],"request":"%s"}' % (b"r" * 256),
+    b'{"arms":{"%s":[1,0,0]}}' % (b"n" * 256),
+    b'{"arms":{"\\ud800":[1,0,0]}}',
+    b'{"arms":[[1,0,0]],"request":"\xc3"}',
+    b'{"arms":%s1%s}' % (b"[" * 200_000, b"]" * 200_000),
+    b'{"arms":[%s[1,0,0]]}' % (b"[1,0,0]," * 1001),
+    b'{"arms":[[1,0,0]],"request":"%s"}' % (b"x" * 10_000_000),
+    b"[" * 10_000_000,
+    *(b'{"arms":[[1,0,0]],"person":%s}' % (b"9" * n) for n in (20, 5000)),
+    *(b'{"arms":[[%s,0,0]]}' % (b"9" * n) for n in (400, 5000)),
+    *(b'{"id":"00","reward":%s}' % (b"9" * n) for n in (400, 5000)),
+    *(b'{"id":"x","reward":1}', b'{"id":"00","reward":1e999}', b'{"id":"00","reward":NaN}', b'{"id":1,"reward":1}'),
+    *(b'{"id":"%s","reward":1}' % (b"0" * 48), b'{"id":"x","id":"x","reward":1}', b'{"id":"\xff","reward":1}'),
+]
+
+
+def test_poison_is_refused_and_changes_nothing(app):
+    call(app, ("choose", {"arms": EYE, "request": "first"}))
+    before = state(app)
+    for body, route in itertools.product(POISON, ("choose", "reward", "choose:batch", "reward:batch")):
+        ((status, _, text),) = call(app, (route, body))
+        refused = [json.loads(line) for line in text.splitlines()]
+        assert 400 <= status < 500 or (":" in route and status == 200), (body[:80], status)
+        assert all(set(each) == {"error"} for each in refused), body[:80]
+    assert state(app) == before
+    call(app, ("choose", {"arms": EYE, "request": "second"}))
+    assert state(app) != before
+
+
+def test_errors_name_the_rule_and_not_the_value(app):
+    ((_, _, body),) = call(app, ("choose", {"arms": [[0.5, 0.25]]}))
+    assert json.loads(body)["error"] == "Expected arms of shape (K, 3)."
+    ((status, _, body),) = call(app, ("reward", {"id": "canary", "reward": 0.123}))
+    assert status == 404 and b"canary" not in body and b"0.123" not in body
+    assert bodies.expected(ValueError("Expected X, got 7: do Y.")) == "Expected X."
+
+
+def test_an_unexpected_error_tells_its_place_and_not_its_words(app, caplog, monkeypatch):
+    def broken(body):
+        raise RuntimeError("canary")
+
+    monkeypatch.setattr(bodies, "choose", broken)
+    for status, _, body in call(app, *[("choose", {"arms": EYE})] * 3):
+        assert status == 500 and b"canary" not in body
+    assert "RuntimeError in broken" in caplog.text and "canary" not in caplog.text
+    assert len(caplog.records) == 1  # how often it happens is not logged
+
+
+def test_limits_ask_to_come_again(tmp_path):
+    hashes = [hashlib.sha256(key.encode()).hexdigest() for key in KEYS.values()]
+    keys = [{"name": r, "role": r, "hash": h, "rate": 3.0} for r, h in zip(KEYS, hashes, strict=True)]
+    app = application(tmp_path, server={"waiting": 2, "body": 2000}, askers=keys)
+    try:
+        may = ((b"authorization", b"Bearer " + KEYS["app"].encode()),)
+        ((status, headers, _),) = call(app, ("choose:batch", lines(*[{"arms": EYE}] * 3), may))
+        assert status == 503 and int(headers[b"retry-after"]) >= 1  # three at once, of whom two may wait
+        ((status, headers, _),) = call(app, ("choose", {"arms": EYE}, may))
+        assert status == 429 and int(headers[b"retry-after"]) >= 1
+        ((status, _, _),) = call(app, ("reward", {"id": "?", "reward": 1}, may))
+        assert status == 404  # rewards have a rate of their own
+        ((status, _, _),) = call(app, ("choose", b" " * 2001, may))
+        assert status == 413
+        assert stored(app).head.choices == 0
+    finally:
+        app.close()
+
+
+def test_bandits_of_one_population_cost_together(tmp_path):
+    bandits = {name: LINEAR | {"durable": f"{name}.db", "population": name[0]} for name in ("a1", "a2", "b")}
+    app = Application(configs.placed(configs.convert({"bandits": bandits}), tmp_path))
+    app.open()
+    try:
+        found = [json.loads(call(app, (f"/v1/bandits/{name}/status", None))[0][2])["population"] for name in bandits]
+    finally:
+        app.close()
+    assert found[0] == found[1] and found[0]["bandits"] == ["a1", "a2"] and found[2]["bandits"] == ["b"]
+    alone, together = found[2]["epsilon"], found[0]["epsilon"]
+    assert alone <= 1.0 + 1e-6 and 1.3 * alone < together < 2 * alone  # Gaussian noise: mu grows by sqrt 2
+
+
+def test_beyond_the_rounds_of_a_person_choices_are_served_and_not_learnt_from(tmp_path):
+    app = application(tmp_path, max_rounds_per_person=2)
+    try:
+        for i in range(4):
+            ((status, _, body),) = call(app, ("choose", {"arms": EYE, "person": "p"}))
+            assert status == 200
+            before = total(stored(app))
+            call(app, ("reward", {"id": json.loads(body)["id"], "reward": 1.0}))
+            assert np.array_equal(total(stored(app)), before) == (i >= 2)
+        assert stored(app).head.choices == 4
+    finally:
+        app.close()
+    app = application(tmp_path, max_rounds_per_person=2, on_limit="refuse")
+    ((status, _, body),) = call(app, ("choose", {"arms": EYE, "person": "p"}))
+    app.close()
+    assert status == 409 and json.loads(body)["error"] == "Expected at most 2 rounds of one person."

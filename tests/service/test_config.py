@@ -1,0 +1,73 @@
+"""What a configuration may say, and what is refused with which words."""
+
+import pytest
+
+from tacit.errors import BadState
+from tacit.service import config as configs
+from tacit.service import keys
+from tests.service.servers import LINEAR, application
+
+HASH = "0" * 64
+
+
+@pytest.mark.parametrize(
+    ("document", "message"),
+    [
+        ({"bandits": {}}, "Expected \\[bandits.NAME\\]"),
+        ({"bandits": {"a": LINEAR | {"kind": "joint-glm-rare"}}}, "whose state is sums"),
+        ({"bandits": {"a": LINEAR | {"kind": "local-irls"}}}, "whose state is sums.*joint-glm or joint-lin-ucb"),
+        ({"bandits": {"a": LINEAR | {"kind": "glm"}}}, "Expected a bandit"),
+        ({"bandits": {"a": LINEAR | {"link": "logistic"}}}, "linear"),
+        ({"bandits": {"a": LINEAR | {"epsilon": 1.0}}}, "epsilon"),
+        ({"bandits": {"a": LINEAR | {"dim": "3"}}}, "dim"),
+        ({"bandits": {"a": LINEAR | {"on_limit": "learn"}}}, "on_limit"),
+        ({"bandits": {"a": LINEAR}, "server": {"host": "0.0.0.0"}}, "Expected \\[\\[keys\\]\\]"),
+        ({"bandits": {"a": LINEAR}, "keys": [{"name": "x", "role": "root", "hash": HASH}]}, "role"),
+        ({"bandits": {"a": LINEAR}, "keys": [{"name": "x", "role": "app", "hash": "plain"}]}, "64 hexadecimal"),
+        ({"bandits": {"a": LINEAR}, "keys": [{"name": "x", "role": "app", "hash": HASH}] * 2}, "different names"),
+    ],
+)
+def test_what_is_refused(document, message):
+    with pytest.raises(ValueError, match=message):
+        configs.convert(document)
+
+
+def test_keys_open_the_network():
+    key = {"name": "shop", "role": "app", "hash": HASH}
+    document = {"bandits": {"a": LINEAR}, "server": {"host": "0.0.0.0"}, "keys": [key]}
+    assert configs.convert(document).server.host == "0.0.0.0"
+
+
+@pytest.mark.parametrize(
+    ("change", "setting"),
+    [
+        ({"budget": {"epsilon": 2.0, "delta": 1e-5}}, "budget"),
+        ({"max_rounds_per_person": 3}, "max_rounds"),
+        ({"dim": 4}, "dim"),
+    ],
+)
+def test_a_setting_that_the_noise_was_made_for_cannot_change(tmp_path, change, setting):
+    application(tmp_path).close()
+    with pytest.raises(BadState, match=f"got another .*{setting}.*: the noise is made for them"):
+        application(tmp_path, **change)
+    application(tmp_path, pending=1000, on_limit="refuse", delay=0.5).close()  # these may
+
+
+def test_a_bucket_lets_in_its_rate_and_no_more():
+    now = [0.0]
+    bucket = keys.Bucket(10.0, lambda: now[0])
+    assert sum(bucket.take(1) == 0 for _ in range(30)) == 10
+    assert 0 < bucket.take(1) <= 0.1
+    now[0] = 1.0
+    assert bucket.take(25) == 0 and bucket.take(1) > 1  # a large batch, and then a long wait
+    now[0] = 100.0
+    assert sum(bucket.take(1) == 0 for _ in range(30)) == 10
+
+
+def test_a_key_is_known_by_its_hash_alone():
+    key, digest = keys.make()
+    found = keys.Keys([configs.KeySetting(name="a", role="auditor", hash=digest)], lambda: 0.0)
+    asker = found.find(b"Bearer " + key.encode())
+    assert asker is not None and asker.name == "a" and "choose" not in asker.may
+    for other in (b"", b"Bearer", b"Basic " + key.encode(), b"Bearer " + digest.encode(), b"Bearer \xff"):
+        assert found.find(other) is None

@@ -1,0 +1,66 @@
+"""docs/service.md: its configuration is served, and its commands run as they stand there."""
+
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tacit import cli
+from tacit.service import config as configs
+from tacit.service import demo
+from tests.service.servers import Running
+
+PAGE = (Path(__file__).parents[2] / "docs" / "service.md").read_text()
+
+
+def blocks(language):
+    return re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
+
+
+def test_the_page_runs(tmp_path, monkeypatch):
+    server, replies = Running(tmp_path, blocks("toml")[0]), []
+    for block in blocks("sh"):
+        for command in re.split(r"\n(?=curl)", block.strip()):
+            found = next((json.loads(text)["id"] for text in replies), "")
+            here = command.replace("http://127.0.0.1:8321", server.address).replace('"ID"', f'"{found}"')
+            done = subprocess.run(["bash", "-c", here], capture_output=True, text=True, check=True)
+            replies.append(done.stdout)
+    chosen, rewarded, batch, certificate, status, estimate, metrics, health, ready = replies
+    assert json.loads(chosen)["name"] in ("hello", "welcome")
+    assert json.loads(rewarded) == {"acknowledged": True}
+    assert [json.loads(line)["name"] for line in batch.splitlines()] == [None, None]
+    assert json.loads(certificate)["private"] and json.loads(status)["choices"] == 3
+    assert json.loads(status)["population"]["name"] == "visitors" and len(json.loads(estimate)["theta"]) == 3
+    assert 'tacit_choices{bandit="messages"} 3.0' in metrics and (health, ready) == ("alive\n", "ready\n")
+    (code,) = blocks("py")
+    exec(code.replace("http://127.0.0.1:8321", server.address), {})
+    assert server.stop() == 0
+
+
+def test_a_new_key_is_for_the_configuration(capsys, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["tacit", "key", "shop", "--role", "operator"])
+    with pytest.raises(SystemExit):
+        cli.main()
+    printed = capsys.readouterr().out
+    document = tomllib.loads(printed) | {"bandits": tomllib.loads(blocks("toml")[0])["bandits"]}
+    assert configs.convert(document).keys[0].name == "shop"
+    assert re.match(r"# tacit_\S{43}\n", printed)
+
+
+@pytest.mark.parametrize("arguments", [[], ["serve.toml", "--demo"], ["missing.toml"]])
+def test_what_to_serve_has_to_be_said(arguments, capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["tacit", "serve", *arguments])
+    with pytest.raises(SystemExit) as stop:
+        cli.main()
+    assert stop.value.code == 1 and not list(tmp_path.iterdir())
+
+
+def test_every_setting_and_route_is_on_the_page(tmp_path):
+    for kind in (configs.BanditSetting, configs.ServerSetting):
+        assert [name for name in kind.__struct_fields__ if f"`{name}`" not in PAGE] == []
+    assert demo.config(tmp_path).bandits["messages"].durable == str(tmp_path / "tacit-demo.db")

@@ -1,0 +1,180 @@
+"""A real server: roles, slow and vanished clients, kill -9, SIGTERM, and what its log holds."""
+
+import hashlib
+import json
+import socket
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from tacit.errors import Unavailable
+from tacit.service import Client
+from tacit.service.client import Refused
+from tests.service.servers import KEYS, TOML, Running
+from tests.store.places import Place, contribution, linear, total
+
+EYE = np.eye(3).tolist()
+BANDIT = "/v1/bandits/messages/"
+WITH_KEYS = TOML + "".join(
+    f'[[keys]]\nname = "{role}"\nrole = "{role}"\nhash = "{hashlib.sha256(key.encode()).hexdigest()}"\n'
+    for role, key in KEYS.items()
+)
+CANARIES = ("0.31622776601", "0.77459666924", "canary-person", "canary-request", "canary-field", "canary-available")
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    running = Running(tmp_path_factory.mktemp("server"), WITH_KEYS)
+    yield running
+    assert running.stop() == 0
+
+
+def test_each_role_may_do_its_own(server):
+    asks = {
+        "choose": ("POST", BANDIT + "choose", {"arms": EYE}),
+        "reward": ("POST", BANDIT + "reward", {"id": "?", "reward": 1}),
+        "certificate": ("GET", BANDIT + "certificate", None),
+        "status": ("GET", BANDIT + "status", None),
+        "estimate": ("GET", BANDIT + "estimate", None),
+        "metrics": ("GET", "/metrics", None),
+    }
+    allowed = {
+        "app": {"choose", "reward"},
+        "operator": {"certificate", "status", "estimate", "metrics"},
+        "auditor": {"certificate", "status"},
+    }
+    for name, ask in asks.items():
+        assert server.ask(*ask)[0] == server.ask(*ask, key="another")[0] == 401
+        for role, may in allowed.items():
+            assert (server.ask(*ask, key=role)[0] == 403) == (name not in may), (name, role)
+    for path in ("/healthz", "/readyz"):
+        assert server.ask("GET", path)[0] == 200
+    assert server.ask("GET", "/v1/bandits/other/status", key="operator")[0] == 404
+    assert (
+        server.ask("POST", BANDIT + "choose", {"arms": EYE}, key="app", headers={"content-type": "text/plain"})[0]
+        == 415
+    )
+    certificate = json.loads(server.ask("GET", BANDIT + "certificate", key="auditor")[2])
+    assert certificate["private"] and certificate["epsilon"] <= 1.0 + 1e-6
+
+
+def test_a_client_asks_again_with_the_same_request(server):
+    with Client(server.address, "messages", key=KEYS["app"]) as client:
+        choice = client.choose({"a": EYE[0], "b": EYE[1]}, available=["b"], request="mine", person="p", propensity=True)
+        assert (choice.index, choice.name, choice.propensity) == (1, "b", 1.0)
+        client._connection.sock.close()  # the connection is lost
+        assert client.choose(np.eye(3), request="mine").id == choice.id
+        client.reward(choice, 1.0)
+        client.reward(choice.id, 1.0)
+        with pytest.raises(Refused) as refused:
+            client.reward("0" * 48, 1.0)
+        assert refused.value.status == 404
+        with pytest.raises(Refused, match="may ask for status"):
+            client.status()
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        with pytest.raises(Unavailable):
+            Client(f"http://127.0.0.1:{unused.getsockname()[1]}", "messages", tries=2).status()
+
+
+def test_slow_and_vanished_clients_hold_up_nobody(server):
+    head = f"POST {BANDIT}choose HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {KEYS['app']}\r\n"
+    head += "content-type: application/json\r\ncontent-length: 1000\r\n\r\n"
+    slow, gone = (socket.create_connection(("127.0.0.1", server.port), timeout=10) for _ in range(2))
+    for one in (slow, gone):
+        one.sendall(head.encode() + b'{"arms":')
+    gone.close()
+    assert server.ask("POST", BANDIT + "choose", {"arms": EYE}, key="app")[0] == 200
+    assert b"408" in slow.recv(100)
+    slow.close()
+    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as large:
+        large.sendall(head.replace("1000", "10000000").encode())
+        assert b"413" in large.recv(100)
+
+
+def test_canaries_are_nowhere(server):
+    arms = {"canary-name": [0.31622776601, 0.77459666924, 0.0]}
+    body = {"arms": arms, "person": "canary-person", "request": "canary-request"}
+    status, _, text = server.ask("POST", BANDIT + "choose", body, key="app")
+    assert status == 200 and "canary-name" in text  # the answer, to whoever asked
+    choice = json.loads(text)
+    replies = [
+        server.ask("POST", BANDIT + "reward", {"id": choice["id"], "reward": 0.77459666924}, key="app"),
+        server.ask("POST", BANDIT + "reward", {"id": choice["id"], "reward": 100.77459666924}, key="app"),
+        server.ask("POST", BANDIT + "reward", {"id": choice["id"], "canary-field": 0.77459666924}, key="app"),
+        server.ask("POST", BANDIT + "choose", body | {"canary-field": 1}, key="app"),
+        server.ask("POST", BANDIT + "choose", body | {"available": ["canary-available"]}, key="app"),
+        server.ask("POST", BANDIT + "choose", body | {"arms": [[0.31622776601, 7.0, 0.0]]}, key="app"),
+        server.ask("POST", "/v1/bandits/canary-field/choose", body, key="app"),
+        server.ask("POST", "/canary-field", body, key="app"),
+        server.ask("GET", "/metrics", key="operator"),
+        *(server.ask("GET", BANDIT + what, key="operator") for what in ("status", "certificate", "estimate")),
+    ]
+    assert [reply[0] for reply in replies] == [200, *[422] * 5, 404, 404, *[200] * 4]
+    shown = repr(replies) + server.log.read_text()
+    assert not [canary for canary in CANARIES if canary in shown]
+    files = b"".join(path.read_bytes() for path in server.log.parent.glob("bandit.db*") if path.is_file())
+    assert len(files) > 1000 and not [c for c in (*CANARIES, "canary-name") if c.encode() in files]
+    assert np.float64(0.31622776601).tobytes() not in files
+
+
+def test_what_was_acknowledged_survives_kill_9(tmp_path):
+    """Rewards are reported while the server is killed. Afterwards each of them counts once: where it was acknowledged,
+    another value that is reported for it is not taken."""
+    done, rng = {}, np.random.default_rng(0)
+
+    def visit(address, start):
+        with Client(address, "messages", tries=1) as client:
+            for i in range(start, start + 1000):
+                try:
+                    choice = client.choose(np.eye(3), request=f"{i}")
+                    done[i] = [choice, False]
+                    client.reward(choice, 1.0)
+                    done[i][1] = True
+                except (Unavailable, Refused):
+                    return
+
+    server = Running(tmp_path)
+    visitors = [threading.Thread(target=visit, args=(server.address, 1000 * k)) for k in range(4)]
+    for visitor in visitors:
+        visitor.start()
+    time.sleep(0.3 + 0.2 * rng.random())
+    server.kill()
+    for visitor in visitors:
+        visitor.join()
+    assert sum(acknowledged for _, acknowledged in done.values()) > 10
+    server = Running(tmp_path)
+    with Client(server.address, "messages") as client:
+        for i, (choice, acknowledged) in done.items():
+            assert client.choose(np.eye(3), request=f"{i}").id == choice.id
+            client.reward(choice, -1.0 if acknowledged else 1.0)
+    assert server.stop() == 0
+    bandit = linear(horizon=5000, first=15, max_rounds_per_person=2)
+    expected = sum(contribution(bandit, np.eye(3)[choice.index], 1.0) for choice, _ in done.values())
+    with Place(str(tmp_path / "bandit.db"), None).open(bandit, name="messages") as stored:
+        assert np.array_equal(total(stored), expected)
+
+
+def test_sigterm_answers_those_at_work(tmp_path):
+    server, replies = Running(tmp_path), []
+
+    def visit():
+        with Client(server.address, "messages", tries=1) as client:
+            while True:
+                try:
+                    replies.append(client.choose(np.eye(3)).id)
+                except Unavailable:
+                    return
+
+    visitors = [threading.Thread(target=visit) for _ in range(4)]
+    for visitor in visitors:
+        visitor.start()
+    time.sleep(0.3)
+    assert server.stop() == 0
+    for visitor in visitors:
+        visitor.join()
+    bandit = linear(horizon=5000, first=15, max_rounds_per_person=2)
+    with Place(str(tmp_path / "bandit.db"), None).open(bandit, name="messages") as stored:
+        assert stored.choices == len(set(replies)) > 10  # nobody's choice was made and not answered

@@ -1,0 +1,243 @@
+"""Choices and rewards: one answer and one contribution for each request, whatever is sent again."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+from tacit import Budget, JointGLM, JointGLMRare, Simulated
+from tacit.errors import BadState, HorizonReached, PersonLimit, UnknownChoice
+from tests.store.places import Clock, arms, contribution, glm, linear, play, sums, table, total
+from tests.whole.tape import Tape
+
+
+def test_a_request_that_is_sent_again_has_the_same_answer(place):
+    rng = np.random.default_rng(0)
+    with place.open(glm()) as stored:
+        first = stored.choose(arms(rng), request="a")
+        for again in (arms(rng), arms(rng, count=2)):
+            other = stored.choose(again, request="a")
+            assert (other.index, other.id, other.version) == (first.index, first.id, first.version)
+        assert stored.choices == 1
+        assert stored.choose(arms(rng), request="a", asker="another key").id != first.id
+        assert stored.choose(arms(rng), request="b").id != first.id
+        assert stored.choose(arms(rng)).id != stored.choose(arms(rng)).id
+        assert stored.choices == 5
+    with place.open(glm()) as stored:
+        assert stored.choose(arms(rng), request="a").id == first.id and stored.choices == 5
+
+
+def test_names_masks_and_propensities(place):
+    with place.open(glm()) as stored:
+        given = {"left": [1.0, 0, 0], "right": [0, 1.0, 0], "neither ü": [0, 0, 1.0]}
+        choice = stored.choose(given, request="a", available=[False, False, True])
+        assert (choice.index, choice.name, choice.propensity) == (2, "neither ü", 1.0)
+        again = stored.choose(given, request="a")
+        assert again == choice and again.name == "neither ü"
+        with pytest.raises(BadState):
+            _ = again.propensity
+        with pytest.raises(ValueError):
+            stored.choose({"x" * 256: [1.0, 0, 0]})
+
+
+def test_each_reward_counts_once(place):
+    rng, bandit = np.random.default_rng(1), linear()
+    with place.open(linear()) as stored:
+        expected = 0
+        for i in range(30):
+            features = arms(rng)
+            choice = stored.choose(features, request=f"{i}")
+            for _ in range(1 + i % 3):
+                assert stored.observe(choice if i % 2 else choice.id, (i % 5) / 5) is None
+            stored.observe(choice, 1.0)  # another reward for the same: the first one counts
+            expected = expected + contribution(bandit, features[choice.index], (i % 5) / 5)
+            stored.tend()
+        assert stored.version == 2
+        assert np.array_equal(total(stored), expected)
+        assert table(stored, "SELECT count(*) FROM waiting") == [(0,)]
+
+
+def test_cancelled_and_expired_choices_are_answered_alike_and_add_nothing(place):
+    rng = np.random.default_rng(2)
+    with place.open(linear(pending=16)) as stored:
+        cancelled, expired = stored.choose(arms(rng)), stored.choose(arms(rng))
+        stored.observe(cancelled, None)
+        stored.observe(cancelled, 1.0)
+        for _ in range(15):
+            stored.choose(arms(rng))
+        assert stored.observe(cancelled, 1.0) is None and not total(stored).any()
+        stored.choose(arms(rng))  # sixteen later choices
+        assert stored.observe(expired, 1.0) is None and not total(stored).any()
+        for _ in range(40):
+            stored.choose(arms(rng))
+            stored.tend()
+        assert table(stored, "SELECT count(*) FROM choice WHERE number < 40") == [(0,)]
+        assert stored.observe(expired, 1.0) is None and not total(stored).any()
+
+
+def test_ids_are_opaque(place):
+    with place.open(glm()) as stored, place.open(glm(), name="other") if "://" in place.where else stored:
+        choice = stored.choose(np.eye(3))
+        for wrong in (choice.index, 0, None, choice.id.encode()):
+            with pytest.raises(ValueError):
+                stored.observe(wrong, 1.0)
+        for unknown in ("", "1", "00" * 24, choice.id[:-1] + ("0" if choice.id[-1] != "0" else "1")):
+            with pytest.raises(UnknownChoice):
+                stored.observe(unknown, 1.0)
+        with pytest.raises(ValueError, match="outside"):
+            stored.observe(choice, 1.5)
+        with pytest.raises(ValueError):
+            stored.observe(choice, float("nan"))
+        for copied in (pickle.dumps, copy.copy):
+            with pytest.raises(TypeError):
+                copied(choice)
+            with pytest.raises(TypeError):
+                copied(stored)
+
+
+def test_an_id_is_never_given_out_again(on_sqlite):
+    """Not even for the same words of a request, once the choice has expired."""
+    with on_sqlite.open(linear(pending=8)) as stored:
+        first = stored.choose(np.eye(3), request="a")
+        for _ in range(30):
+            stored.choose(np.eye(3))
+            stored.tend()
+        second = stored.choose(np.eye(3), request="a")
+        assert second.id != first.id
+        stored.observe(first, 1.0)
+        assert not total(stored).any()
+
+
+def test_a_bad_request_is_refused_alone_and_changes_nothing(place):
+    with place.open(glm()) as stored:
+        for bad in (np.full((2, 3), np.nan), np.full((2, 3), 2.0), np.eye(2), [[1e999, 0, 0]]):
+            with pytest.raises(ValueError):
+                stored.choose(bad)
+        assert stored.choices == 0
+        answers = stored.choose_group([stored.ask(np.eye(3), request=name) for name in "aba"])
+        assert answers[0].id == answers[2].id != answers[1].id and stored.choices == 2
+
+
+def test_the_limit_of_a_person_is_in_the_database(place):
+    def limited():
+        return glm(max_rounds_per_person=2)
+
+    with place.open(limited()) as stored:
+        stored.choose(np.eye(3), person="ada", request="1")
+        stored.choose(np.eye(3), person="ada", request="1")  # sent again: one round
+    with place.open(limited()) as stored:
+        stored.choose(np.eye(3), person="ada")
+        with pytest.raises(PersonLimit):
+            stored.choose(np.eye(3), person="ada")
+        stored.choose(np.eye(3), person="eve")
+        assert stored.choices == 3
+    with place.open(limited(), on_limit="serve") as stored:
+        choice = stored.choose(np.eye(3), person="ada")
+        stored.observe(choice, 1.0)
+        assert stored.choices == 4 and not total(stored).any()  # counted, and not learnt from
+        stored.choose(np.eye(3))
+        assert any("1 choices made without person" in caveat for caveat in stored.privacy.caveats)
+
+
+def test_the_horizon_ends_choices_and_nothing_else(on_sqlite):
+    with on_sqlite.open(linear(horizon=20)) as stored:
+        last = play(stored, np.random.default_rng(3), 20)[-1]
+        with pytest.raises(HorizonReached):
+            stored.choose(np.eye(3), request="more")
+        assert stored.choose(np.eye(3), request="r19").id == last.id and stored.choices == 20
+
+
+def test_the_same_sums_and_estimates_as_in_memory(place):
+    """With the same noise: contributions, steps and estimates, bit by bit, across a restart."""
+    for kind in (glm, linear):
+        memory, tape, seen = kind(), Tape(), []
+        rng = np.random.default_rng(4)
+        with tape.recording():
+            for _ in range(60):
+                choice = memory.choose(arms(rng, count=1))
+                memory.observe(choice, float(rng.random() < 0.5))
+                seen.append(_estimate(memory))
+        rng = np.random.default_rng(4)
+        stored = place.open(kind(), name=kind.__name__)
+        with tape.playing():
+            for i in range(60):
+                if i == 35:
+                    stored.close()
+                    stored = place.open(kind(), name=kind.__name__)
+                choice = stored.choose(arms(rng, count=1))
+                stored.tend()
+                stored.observe(choice, float(rng.random() < 0.5))
+                assert np.array_equal(_estimate(stored), seen[i])
+        found, prefix = sums(stored), memory._state.prefix
+        assert len(found) == memory._steps + 1 == stored.version + 1
+        assert all(np.array_equal(found[step], prefix.closed[step]) for step in range(stored.version))
+        assert np.array_equal(found[stored.version], prefix.open)
+        stored.close()
+
+
+def _estimate(bandit):
+    """What choices are made by."""
+    state = getattr(bandit, "_bandit", bandit)._state
+    return np.copy(state.posterior.theta if hasattr(state, "posterior") else state.estimate.theta)
+
+
+def test_other_settings_are_refused(place):
+    place.open(glm()).close()
+    for other in (glm(first=11), glm(budget=Budget(0.9, 1e-5)), glm(radius=2.0), glm(dim=4), linear()):
+        with pytest.raises(BadState, match="settings"):
+            place.open(other)
+    place.open(glm(pending=50)).close()
+
+
+@pytest.mark.parametrize(
+    "bandit",
+    [
+        lambda: glm(source=Simulated(0)),
+        lambda: glm(budget=Budget(float("inf"), 1e-5)),
+        lambda: linear(release="tree"),
+        lambda: JointGLMRare(dim=3, horizon=100, budget=Budget(1.0, 1e-5)),
+        lambda: JointGLM,
+    ],
+)
+def test_what_a_store_cannot_hold_is_refused(bandit, on_sqlite):
+    with pytest.raises(ValueError):
+        on_sqlite.open(bandit())
+
+
+def test_silence_is_a_reward_where_that_is_asked_for(place):
+    rng, clock, bandit = np.random.default_rng(5), Clock(), linear()
+    options = {"missing_as": 0.25, "after": 60.0, "rate": 100.0, "clock": clock}
+    with place.open(linear(), **options) as stored:
+        given = [arms(rng) for _ in range(4)]
+        choices = [stored.choose(one) for one in given]
+        stored.observe(choices[0], 1.0)
+        stored.observe(choices[1], None)
+        clock.now += 59.0
+        late = stored.choose(given[0])
+        stored.tend()
+        assert table(stored, "SELECT count(*) FROM waiting") == [(3,)]
+        clock.now += 1.0
+        stored.tend()
+        stored.observe(choices[2], 1.0)  # too late: silence has answered
+        played = [(given[i][choices[i].index], y) for i, y in ((0, 1.0), (2, 0.25), (3, 0.25))]
+        assert np.array_equal(total(stored), sum(contribution(bandit, x, y) for x, y in played))
+        stored.observe(late, 0.5)
+        assert table(stored, "SELECT count(*) FROM waiting") == [(0,)]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"missing_as": 0.0},
+        {"missing_as": 0.0, "after": 10.0},
+        {"missing_as": 2.0, "after": 10.0, "rate": 1.0},
+        {"missing_as": 0.0, "after": 1001.0, "rate": 100.0},  # expires after 1000 seconds at that rate
+        {"delay": -1.0},
+        {"on_limit": "ignore"},
+        {"name": "../other"},
+    ],
+)
+def test_wrong_options_are_refused(on_sqlite, wrong):
+    with pytest.raises(ValueError):
+        on_sqlite.open(linear(), **wrong)

@@ -1,0 +1,151 @@
+"""Releases: by the number of choices alone, one noise for each step, served from committed rows, at a public time."""
+
+import threading
+
+import numpy as np
+import pytest
+
+from tacit.bandits.stored.releases import Releases
+from tacit.errors import Unavailable
+from tacit.mechanisms import leaves
+from tacit.store import rows
+from tests.store.places import Clock, arms, glm, linear, play, sums, table
+
+
+def noisy(stored):
+    return table(stored, "SELECT step, noisy FROM leaf ORDER BY step")
+
+
+def test_a_step_closes_by_the_number_of_choices_alone(place):
+    """Rewards, how many and when, move nothing: the same steps, due times and visibility."""
+    seen = []
+    for name, answers in (("none", 0), ("some", 3), ("all", 1)):
+        rng, clock = np.random.default_rng(0), Clock()
+        with place.open(glm(), name=name, delay=5.0, clock=clock) as stored:
+            for i in range(45):
+                clock.now += 1.0
+                choice = stored.choose(arms(rng), request=f"{i}")
+                stored.tend()
+                if answers and i % answers == 0:
+                    stored.observe(choice, 1.0)
+            sizes = table(
+                stored,
+                "SELECT length(sums), length(noisy), visible_at FROM leaf WHERE bandit = ? ORDER BY step",
+                stored._line.uid,
+            )
+            head = table(stored, "SELECT step, choices, boundary FROM bandit WHERE name = ?", name)
+            opened = table(stored, "SELECT shard, length(sums) FROM open_sum WHERE bandit = ?", stored._line.uid)
+            seen.append((sizes, head, sorted(opened), stored.version, stored.choices))
+    assert seen[0] == seen[1] == seen[2]
+    assert len(seen[0][0]) == 4 and seen[0][3] == 3
+
+
+def test_a_release_is_visible_after_the_delay_and_not_before(place):
+    rng, clock = np.random.default_rng(1), Clock()
+    with place.open(glm(), delay=60.0, clock=clock) as stored:
+        for _ in range(11):
+            stored.choose(arms(rng))
+        stored.tend()
+        assert len(noisy(stored)) == 1 and stored.version == 0 and not stored.theta.any()
+        clock.now += 59.9
+        assert stored.choose(arms(rng)).version == 0
+        clock.now += 0.1
+        assert stored.choose(arms(rng)).version == 1
+        assert stored.privacy.spent > 0 and stored.events == []
+
+
+def test_a_release_that_comes_late_is_visible_at_the_next_multiple_of_the_delay(place):
+    rng, clock = np.random.default_rng(1), Clock()
+    with place.open(glm(), delay=60.0, clock=clock) as stored:
+        for _ in range(11):
+            stored.choose(arms(rng))
+        clock.now += 130.0
+        stored.tend()
+        assert table(stored, "SELECT visible_at FROM leaf") == [(1180.0,)]
+        assert [what for _, what in stored.events] == ["release late: visible at a later multiple of the delay"]
+
+
+def test_what_is_served_was_read_from_the_row(place):
+    """Whoever changes the committed row before it is read changes what is served: memory is not used."""
+    rng = np.random.default_rng(2)
+    with place.open(linear()) as stored:
+        play(stored, rng, 10)
+        stored.choose(arms(rng))
+        stored._releases.run()
+        other = np.arange(9.0)
+        table(stored, "UPDATE leaf SET noisy = ?", other.tobytes())
+        assert stored.version == 1
+        assert np.array_equal(stored._bandit._state.prefix.released, other)
+
+
+def test_noise_that_was_not_committed_is_not_shown_and_drawn_again(place, monkeypatch):
+    rng = np.random.default_rng(3)
+    with place.open(linear()) as stored:
+        play(stored, rng, 10)
+        stored.choose(arms(rng))
+        drawn, measure, release = [], leaves.measure, rows.release
+        monkeypatch.setattr(leaves, "measure", lambda *args: drawn.append(measure(*args)) or drawn[-1])
+
+        def lost(*args):
+            release(*args)
+            raise Unavailable("Expected a commit, got none.")
+
+        monkeypatch.setattr(rows, "release", lost)
+        with pytest.raises(Unavailable):
+            stored.tend()
+        assert len(drawn) == 3 and noisy(stored) == [] and stored.version == 0
+        monkeypatch.undo()
+        before = sums(stored)
+        stored.tend()
+        ((_, committed),) = noisy(stored)
+        assert all(committed != one.tobytes() for one in drawn)
+        assert np.array_equal(sums(stored)[0], before[0])
+        assert stored.version == 1
+
+
+def test_of_eight_releasers_at_one_boundary_one_releases(on_postgres):
+    rng, clock = np.random.default_rng(4), Clock()
+    with on_postgres.open(glm(), clock=clock) as stored:
+        play(stored, rng, 10)
+        stored.choose(arms(rng))
+        exact = sums(stored)[0]
+        others = [stored._database.another() for _ in range(8)]
+        releasers = [Releases(stored._bandit, stored._line, one, 0.0, clock) for one in others]
+        start, done = threading.Barrier(8), []
+
+        def work(releaser):
+            start.wait()
+            done.append(releaser.run())
+
+        threads = [threading.Thread(target=work, args=(one,)) for one in releasers]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for one in others:
+            one.close()
+        assert done == [1] * 8 and len(noisy(stored)) == 1
+        assert np.array_equal(sums(stored)[0], exact)
+
+
+def test_a_second_leaf_for_a_step_is_refused_by_the_database(place):
+    rng = np.random.default_rng(5)
+    with place.open(glm()) as stored:
+        play(stored, rng, 11)
+        before = noisy(stored)
+        with stored._database.transaction() as run:
+            assert not rows.release(run, stored._line.uid, 0, b"", b"", 0.0)
+        assert noisy(stored) == before
+
+
+def test_the_thread_releases_while_requests_go_on(place):
+    rng, bandit = np.random.default_rng(6), glm()
+    bandit.warm_up()
+    with place.open(bandit, background=True, delay=0.2, clock=__import__("time").time) as stored:
+        done = 0
+        while stored.version < 3 and done < 3000:
+            stored.choose(arms(rng))
+            done += 1
+        assert stored.version >= 3
+        steps = [step for step, _ in noisy(stored)]
+        assert steps == list(range(len(steps)))

@@ -1,0 +1,180 @@
+"""Nothing raw is readable in a database, its write-ahead log or a copy; keys are few, private and destroyed in time."""
+
+import stat
+from pathlib import Path
+
+import numpy as np
+import psycopg
+import pytest
+
+from tacit.errors import BadState
+from tacit.store.seal import Keys, Seal
+from tests.store.places import arms, contribution, glm, linear, play, sums, table, total
+
+CANARY = np.array([0.1234567890123, -0.2345678901234, 0.3456789012345])
+REWARD = 0.7182818284590
+PERSON, REQUEST, NAME = "canary-person-9e1f", "canary-request-77aa", "canary-arm-31bc"
+
+
+def raw_bytes():
+    """What must not be found: each number by itself, all of them, and text."""
+    numbers = [np.float64(v).tobytes() for v in (*CANARY, REWARD)]
+    return [*numbers, CANARY.tobytes(), *(text.encode() for text in (PERSON, REQUEST, NAME))]
+
+
+def found_in(folder):
+    return [
+        (path.name, one)
+        for path in folder.rglob("*")
+        if path.is_file()
+        for one in raw_bytes()
+        if one in path.read_bytes()
+    ]
+
+
+def visit(stored):
+    """One user with canaries among others, until the step is released."""
+    rng = np.random.default_rng(0)
+    only = {NAME: CANARY}
+    choice = stored.choose(only, person=PERSON, request=REQUEST)
+    waiting = stored.choose(only, person=PERSON, request=REQUEST + "2")  # nobody will answer
+    stored.observe(choice, REWARD)
+    play(stored, rng, 25)
+    assert stored.version == 2
+    return waiting
+
+
+def test_no_canary_in_the_file_its_log_or_a_copy(on_sqlite, folder):
+    with on_sqlite.open(linear(max_rounds_per_person=5)) as stored:
+        visit(stored)
+        copy = folder / "copy.db"
+        stored.backup(copy)
+        log = folder / "bandit.db-wal"
+        assert log.exists() and log.stat().st_size > 0 and copy.stat().st_size > 0
+        assert found_in(folder) == []
+        assert stat.S_IMODE(copy.stat().st_mode) == stat.S_IMODE((folder / "bandit.db").stat().st_mode) == 0o600
+    assert found_in(folder) == []
+
+
+def test_that_a_canary_would_be_found(on_sqlite, folder, monkeypatch):
+    """So that the test above can fail: the same without sealing."""
+    monkeypatch.setattr(Seal, "seal", lambda self, kind, number, place, text: number.to_bytes(8, "big") + text)
+    monkeypatch.setattr(Seal, "open", lambda self, kind, place, sealed: sealed[8:])
+    with on_sqlite.open(linear(max_rounds_per_person=5)) as stored:
+        visit(stored)
+        names = {name for name, _ in found_in(folder)}
+    assert "bandit.db-wal" in names
+
+
+def test_no_canary_in_postgres(on_postgres, postgres):
+    with on_postgres.open(linear(max_rounds_per_person=5)) as stored:
+        visit(stored)
+        with psycopg.connect(postgres, autocommit=True) as connection:
+            connection.execute("CHECKPOINT")
+            folder = connection.execute("SHOW data_directory").fetchone()[0]
+        files = [path for name in ("base", "pg_wal") for path in (Path(folder) / name).rglob("*") if path.is_file()]
+        assert len(files) > 100
+        assert [(path, one) for path in files for one in raw_bytes() if one in path.read_bytes()] == []
+
+
+def test_a_row_cannot_be_put_in_the_place_of_another(place):
+    with place.open(linear()) as stored:
+        one, two = (stored.choose(np.eye(3), request=name) for name in "ab")
+        rows = table(stored, "SELECT ticket, sealed FROM waiting ORDER BY number")
+        table(stored, "UPDATE waiting SET sealed = ? WHERE ticket = ?", rows[0][1], rows[1][0])
+        with pytest.raises(BadState, match="sealed"):
+            stored.observe(two, 1.0)
+        stored.observe(one, 1.0)
+
+
+def test_rows_have_one_size(place):
+    with place.open(glm()) as stored:
+        stored.choose({"a": [1.0, 0, 0]}, request="x")
+        stored.choose({"b" * 255: [0.1, 0.1, 0.1], "c": [0, 0, 0.0]}, request="y" * 1000)
+        stored.choose(np.zeros((9, 3)))
+        for statement in ("SELECT DISTINCT length(sealed) FROM choice", "SELECT DISTINCT length(sealed) FROM waiting"):
+            assert len(table(stored, statement)) == 1
+
+
+def test_keys_of_expired_choices_are_destroyed(place):
+    rng = np.random.default_rng(1)
+    with place.open(linear(pending=16)) as stored:
+        most = 0
+        for _ in range(100):
+            stored.choose(arms(rng))
+            stored.tend()
+            most = max(most, len(stored._line.seal.keys.labels(f"{stored._line.uid}.epoch")))
+        assert most <= 8 + 3
+        epochs = {int(label.rpartition(".")[2]) for label in stored._line.seal.keys.labels(f"{stored._line.uid}.epoch")}
+        assert min(epochs) * 2 >= 100 - 16 - 2
+        assert table(stored, "SELECT min(number) FROM waiting")[0][0] >= min(epochs) * 2
+
+
+def test_how_long_choices_wait_may_be_changed(place):
+    """Keys stay as long as a choice that may still be answered, whatever `pending` was when it was made."""
+    rng, bandit = np.random.default_rng(1), linear()
+    with place.open(linear(pending=400)) as stored:
+        for _ in range(120):
+            stored.choose(arms(rng))
+            stored.tend()
+    with place.open(linear(pending=16)) as stored:
+        given = arms(rng)
+        choice = stored.choose(given)
+        for _ in range(15):
+            stored.choose(arms(rng))
+            stored.tend()
+        stored.observe(choice, 0.5)
+        assert np.array_equal(total(stored), contribution(bandit, given[choice.index], 0.5))
+
+
+def test_the_folder_of_keys_is_private(on_sqlite):
+    with on_sqlite.open(glm()) as stored:
+        stored.choose(np.eye(3))
+        folder = stored._line.seal.keys.folder
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+        assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o600}
+    folder.chmod(0o755)
+    with pytest.raises(BadState, match="owner"):
+        on_sqlite.open(glm())
+
+
+def test_without_its_keys_a_database_is_refused(place):
+    with place.open(glm()) as stored:
+        play(stored, np.random.default_rng(2), 12)
+    for path in place.keys.iterdir():
+        if path.suffix == ".key":
+            path.unlink()
+    with pytest.raises(BadState, match="keys"):
+        place.open(glm())
+
+
+def test_several_hosts_need_a_folder_of_keys(on_postgres):
+    with pytest.raises(ValueError, match="keys="):
+        on_postgres.open(glm(), keys=None)
+
+
+def test_keys_can_be_rotated(place):
+    rng = np.random.default_rng(3)
+    with place.open(linear()) as stored:
+        play(stored, rng, 25)
+        before = sums(stored)
+        (old,) = stored._line.seal.keys.labels(f"{stored._line.uid}.sums")
+        stored.rotate_keys()
+        (new,) = stored._line.seal.keys.labels(f"{stored._line.uid}.sums")
+        assert old != new
+        after = sums(stored)
+        assert before.keys() == after.keys() and all(np.array_equal(before[s], after[s]) for s in before)
+        play(stored, rng, 10, prefix="later")
+        assert stored.version == 3
+    with place.open(linear()) as stored:
+        play(stored, rng, 10, prefix="after a restart")
+        assert stored.version == 4
+
+
+def test_a_key_that_two_make_at_once_is_one(folder):
+    folder = folder / "keys"
+    one, two = Keys(folder), Keys(folder)
+    assert one.make("a") == two.make("a") != one.make("b")
+    assert two.find("c") is None
+    one.destroy("a")
+    assert one.find("a") is None and Keys(folder).find("a") is None

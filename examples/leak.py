@@ -9,7 +9,7 @@ import sys
 
 import numpy as np
 
-from tacit.audit.attacks_rare import BUDGET, noticed
+from tacit.audit.attacks.rare import BUDGET, noticed
 from tacit.audit.bound import CONFIDENCE, ratio_bound
 
 

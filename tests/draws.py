@@ -158,7 +158,7 @@ def iterate() -> Draw:
         def run() -> list[Any]:
             bandit._state, out = bandit.init(), []
             for _ in range(LEAVES):
-                step, before = float(bandit._state.numbers[1]), bandit.closed
+                step, before = float(bandit._state.step[0]), bandit.closed
                 bandit.choose(NOBODY)
                 if bandit.closed > before:
                     out.append(bandit.theta / (step * std))

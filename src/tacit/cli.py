@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tacit.experiments.result import Result
     from tacit.experiments.spec import Spec
 
-ABOUT = "Contextual bandits that learn from people without learning anything about a person."
+ABOUT = "Contextual bandits under differential privacy: what is shown reveals almost nothing about any one person."
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help=ABOUT)
 
@@ -49,7 +49,7 @@ def options(
         bool, typer.Option("--version", callback=show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """Contextual bandits that learn from people without learning anything about a person."""
+    """Contextual bandits under differential privacy: what is shown reveals almost nothing about any one person."""
 
 
 @app.command("simulate")

@@ -12,7 +12,7 @@ class Renewed(ABC):
 
     def __init__(self) -> None:
         self._renew()
-        self._process = os.getpid()
+        self._process = process()
         _alive.add(self)
 
     @abstractmethod
@@ -21,9 +21,9 @@ class Renewed(ABC):
 
     def _here(self) -> None:
         """Call this first: some servers fork without telling Python."""
-        if self._process != os.getpid():
+        if self._process != process():
             self._renew()
-            self._process = os.getpid()
+            self._process = process()
 
 
 class Gate(Renewed):
@@ -36,13 +36,21 @@ class Gate(Renewed):
 
     def _renew(self) -> None:
         self._door, self._inside = threading.RLock(), threading.RLock()
+        self._owner, self._depth = 0, 0
 
     def __enter__(self) -> None:
         self._here()
-        with self._door:
+        if self._owner == threading.get_ident():  # a signal's handler, say: nobody else can be inside
             self._inside.acquire()
+        else:
+            with self._door:
+                self._inside.acquire()
+        self._owner, self._depth = threading.get_ident(), self._depth + 1
 
     def __exit__(self, *_: object) -> None:
+        self._depth -= 1
+        if not self._depth:
+            self._owner = 0
         self._inside.release()
 
     def _close(self) -> None:
@@ -55,9 +63,18 @@ class Gate(Renewed):
 
 
 _alive: "weakref.WeakSet[Renewed]" = weakref.WeakSet()
+_generation = 0  # how many forks lie between this process and the first one
+
+
+def process() -> tuple[int, int]:
+    """What tells this process from the one that it was forked from. Not its number alone: in a new namespace a child
+    may have its parent's."""
+    return os.getpid(), _generation
 
 
 def _in_child() -> None:
+    global _generation
+    _generation += 1
     for one in list(_alive):
         one._here()
 

@@ -6,14 +6,16 @@ import dataclasses
 import json
 import math
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from tacit import Budget, Simulated, audit, cli
-from tacit.audit import Attack, attacks_bandits, mutants, report
-from tacit.audit.attacks_mechanisms import BUDGET, SMALL, attacks_at, calibrated
-from tacit.audit.attacks_mutants import mutant_attacks
+from tacit.audit import Attack, mutants, report
+from tacit.audit.attacks import bandits as attacks_bandits
+from tacit.audit.attacks.mechanisms import BUDGET, SMALL, attacks_at, calibrated
+from tacit.audit.attacks.planted import attacks as mutant_attacks
 from tacit.audit.canary import responses, worst_canary
 from tacit.mechanisms.buffered import Buffered
 from tacit.mechanisms.discounted import Discounted
@@ -197,7 +199,7 @@ def test_names_are_unique_and_unknown_ones_are_told(monkeypatch):
 
     with pytest.raises(ValueError, match="Expected an attack, got 'nothing'"):
         catalogue.named(["nothing"])
-    monkeypatch.setattr(catalogue, "LISTS", (lambda: [coin()], lambda: [coin()]))
+    monkeypatch.setattr(catalogue, "files", lambda: [SimpleNamespace(attacks=lambda: [coin()])] * 2)
     with pytest.raises(ValueError, match="unique names"):
         catalogue.all_attacks()
 
@@ -232,7 +234,7 @@ def test_an_audit_can_fail(monkeypatch, capsys):
     assert code == 1
     assert "NOT FOUND" in out.out and "Not as expected: forgotten-level" in out.out
     broken = [dataclasses.replace(attack, claimed=True) for attack in mutant_attacks() if attack.name == "silent-level"]
-    monkeypatch.setattr("tacit.audit.catalogue.LISTS", (lambda: broken,))
+    monkeypatch.setattr("tacit.audit.catalogue.files", lambda: [SimpleNamespace(attacks=lambda: broken)])
     code, out = run(monkeypatch, capsys, "--runs", "100")
     assert code == 1
     assert "BROKEN" in out.out
@@ -268,14 +270,14 @@ def test_a_budget_is_what_is_claimed():
 
 
 def test_what_the_ledger_says_of_a_grid_is_above_the_exact_law_and_near():
-    from tacit.audit.attacks_grid import one_release
+    from tacit.audit.attacks.grid import one_release
 
     row = audit.carry_out(one_release(), runs=100)
     assert 0.9999 < row.epsilon_lower <= row.attack.epsilon <= 1.0 + 1e-9
 
 
 def test_many_runs_of_a_grid_are_coordinates_of_one():
-    from tacit.audit.attacks_grid import with_size
+    from tacit.audit.attacks.grid import with_size
     from tacit.mechanisms.grid import on_grid
     from tacit.privacy import gaussian
 

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from tacit import Budget
-from tacit.audit.attacks_discrete import discrete_gaussian, integer_attack
+from tacit.audit.attacks.discrete import discrete_gaussian, integer_attack
 from tacit.audit.bound import (
     clopper_pearson,
     discrete_curve,

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tacit.audit.reweighted import attacks
-from tacit.audit.reweighted_late import attacks as late_attacks
+from tacit.audit.attacks.late import attacks as late_attacks
+from tacit.audit.attacks.reweighted import attacks
 from tacit.audit.verdict import carry_out
 
 NEAR = {

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
+from tacit.audit.attacks.shuffle import attacks
 from tacit.audit.bound import general_bound
-from tacit.audit.shuffle import attacks
 
 ATTACKS = [attack for attack in attacks() if attack.exact]
 SAMPLED = [attack for attack in attacks() if not attack.exact]

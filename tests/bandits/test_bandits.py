@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit import Budget, JointLinUCB, LinUCB, Simulated
+from tacit.bandits.base import Bandit
 from tacit.bandits.storage import _leaves
 from tacit.errors import HorizonReached, UnknownChoice
 from tests.reference import linear as reference
@@ -278,8 +279,8 @@ def test_confidence_sets_hold():
             e = bandit._state.estimate
             V = np.linalg.inv(e.inverse)
             error = started.theta - e.theta
-            numbers = bandit.confidence.numbers
-            width = numbers[0] * math.sqrt(numbers[1] + max(0, e.logdet[0] - numbers[2]))
+            set_ = bandit.confidence.width
+            width = set_.noise * math.sqrt(set_.log_failure + max(0, e.logdet[0] - set_.log_floor))
             x = V @ error / np.linalg.norm(V @ error)  # a direction in which the error is large
             bound = width * math.sqrt(x @ e.inverse @ x) + bandit.confidence.drift * np.linalg.norm(e.inverse @ x)
             missed |= abs(x @ error) > bound
@@ -321,3 +322,14 @@ def test_exact_noise_is_less_than_a_tenth_of_the_published():
         std = default.aggregator.sigma * default.aggregator.gain(steps)[0]
         worst = paper.aggregator.sigma * math.sqrt(horizon.bit_length())
         assert std < worst / 10
+
+
+def test_a_bandit_that_draws_for_people_says_when():
+    """A file could not tell that more has been released since."""
+
+    class Forgetful(JointLinUCB):
+        _due = Bandit._due
+
+    with pytest.raises(TypeError, match="_due and _steps"):
+        Forgetful(dim=2, horizon=100, budget=Budget(1.0, 1e-3))
+    Forgetful(dim=2, horizon=100, budget=Budget(1.0, 1e-3), source=Simulated(0))

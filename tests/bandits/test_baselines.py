@@ -23,7 +23,8 @@ from tacit.bandits.references import ecolog_kernel as ecolog
 from tacit.bandits.references import glm_ucb_kernel as mean_ucb
 from tacit.bandits.references import gloc_kernel as gloc
 from tacit.bandits.storage import _leaves
-from tacit.kernels import batched, linalg, mle
+from tacit.kernels import linalg, mle
+from tacit.kernels.design import d_optimal
 from tacit.model import links
 from tacit.registry import kebab
 
@@ -160,11 +161,11 @@ def test_the_design_is_nearly_optimal_and_only_on_those_alive():
     rng = default_rng(8)
     arms, weights = rng.standard_normal((30, 3)), np.empty(30)
     alive = rng.random(30) < 0.5
-    batched.design(arms, np.ones(30), alive, weights)
+    d_optimal(arms, np.ones(30), alive, weights)
     assert weights.sum() == pytest.approx(1) and not weights[~alive].any()
     inverse = np.linalg.inv((arms * weights[:, None]).T @ arms)
     assert np.einsum("ai,ij,aj->a", arms[alive], inverse, arms[alive]).max() < 6
-    batched.design(np.zeros((4, 3)), np.ones(4), np.ones(4, bool), weights[:4])
+    d_optimal(np.zeros((4, 3)), np.ones(4), np.ones(4, bool), weights[:4])
     assert np.allclose(weights[:4], 0.25)
 
 

@@ -13,7 +13,7 @@ from tacit import environments
 from tacit.bandits import irls, server_file
 from tacit.bandits.embedded import Embedded
 from tacit.bandits.local.irls import LocalIRLS
-from tacit.bandits.local.irls_kernel import local_fit, local_near
+from tacit.bandits.local.irls_kernel import Settings, Tuning, add_anchor, local_fit
 from tacit.errors import BadState
 from tacit.experiments.spec import Spec
 from tacit.model.glm import linearize
@@ -162,6 +162,20 @@ def test_linearized_contributions_are_centred_at_the_truth():
             assert mean * one + (1 - mean) * zero == pytest.approx(weight * z, abs=1e-12)
 
 
+PLAIN = Settings(
+    low=0.0,
+    high=1.0,
+    shrink=1.0,
+    constant=0.0,
+    blend=0.0,
+    scale=1.0,
+    unit=1.0,
+    radius=100.0,
+    discount=1.0,
+    coin=0.0,
+)
+
+
 def test_without_noise_the_fit_is_ridge_regression():
     rng = default_rng(0)
     root = rng.standard_normal((3, 3))
@@ -169,12 +183,13 @@ def test_without_noise_the_fit_is_ridge_regression():
     i, j = np.triu_indices(3)
     released = np.concatenate([np.where(i == j, 1, math.sqrt(2)) * gram[i, j], moment])
     posterior = irls.prior(3, 100.0)
-    local_fit(released, np.zeros((3, 3)), 1.0, 1.0, 0.0, 100.0, np.array([2.0, 4.0, 0.1, 1.0, 1.0]), posterior)
+    tuning = Tuning(variance=2.0, ridge=4.0, explore=0.1, share=1.0, trust=1.0)
+    local_fit(released, np.zeros((3, 3)), 0.0, PLAIN, tuning, posterior)
     ridge = 4.0 * 2.0 / (100.0**2 / 3)
     np.testing.assert_allclose(posterior.theta, np.linalg.solve(gram + ridge * np.eye(3), moment), rtol=1e-9)
 
 
-def test_near_is_the_least_squares_fit_of_two_numbers():
+def test_the_anchor_is_the_least_squares_fit_of_two_numbers():
     """Of alpha t t' + beta (I - t t') to a step's curvature, added to what was there; one number while exploring."""
     rng = default_rng(1)
     root, axis = rng.standard_normal((4, 4)), rng.standard_normal(4)
@@ -182,26 +197,27 @@ def test_near_is_the_least_squares_fit_of_two_numbers():
     line = np.outer(axis, axis) / (axis @ axis)
     basis = np.stack([line.ravel(), (np.eye(4) - line).ravel()], axis=1)
     found = basis @ np.linalg.lstsq(basis, matrix.ravel(), rcond=None)[0]
-    near = np.ones((4, 4))
-    local_near(matrix, axis, False, near)
-    np.testing.assert_allclose(near, 1.0 + found.reshape(4, 4), rtol=1e-12)
+    anchor = np.ones((4, 4))
+    add_anchor(matrix, axis, False, anchor)
+    np.testing.assert_allclose(anchor, 1.0 + found.reshape(4, 4), rtol=1e-12)
     for direction, random in ((axis, True), (np.zeros(4), False)):
-        near = np.zeros((4, 4))
-        local_near(matrix, direction, random, near)
-        np.testing.assert_allclose(near, np.eye(4) * np.trace(matrix) / 4, rtol=1e-12)
+        anchor = np.zeros((4, 4))
+        add_anchor(matrix, direction, random, anchor)
+        np.testing.assert_allclose(anchor, np.eye(4) * np.trace(matrix) / 4, rtol=1e-12)
 
 
 def test_the_curvature_is_drawn_in_as_far_as_it_may_be_noise():
     rng = default_rng(2)
     root = rng.standard_normal((3, 3))
-    gram, near, moment = root @ root.T * 50, 40.0 * np.eye(3), rng.standard_normal(3)
+    gram, anchor, moment = root @ root.T * 50, 40.0 * np.eye(3), rng.standard_normal(3)
     i, j = np.triu_indices(3)
     released = np.concatenate([2.0 * np.where(i == j, 1, math.sqrt(2)) * gram[i, j], moment])
     for std in (3.0, 1e3):
         posterior = irls.prior(3, 100.0)
-        local_fit(released, near, 2.0, 1.0, std, 100.0, np.array([2.0, 4.0, 0.1, 1.0, 1.5]), posterior)
-        noise = 1.5 * 4 * (std / 2.0) ** 2  # 6 numbers, less the two of `near`
-        drawn = near + max(0.0, 1 - noise / np.sum((gram - near) ** 2)) * (gram - near)
+        tuning = Tuning(variance=2.0, ridge=4.0, explore=0.1, share=1.0, trust=1.5)
+        local_fit(released, anchor, std, PLAIN._replace(scale=2.0), tuning, posterior)
+        noise = 1.5 * 4 * (std / 2.0) ** 2  # 6 numbers, less the two of `anchor`
+        drawn = anchor + max(0.0, 1 - noise / np.sum((gram - anchor) ** 2)) * (gram - anchor)
         prior = 100.0 / math.sqrt(3)
         ridge = 4.0 * (2.0 / prior**2 + std / prior)
         np.testing.assert_allclose(posterior.theta, np.linalg.solve(drawn + ridge * np.eye(3), moment), rtol=1e-9)

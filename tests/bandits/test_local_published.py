@@ -34,10 +34,10 @@ IDS = ["lin", "maler", "ogd shaken", "anytime", "combiner", "glm", "glm gaussian
 def test_maler_is_the_papers():
     made = LocalOnlineUCB(dim=3, budget=BUDGET, radius=1.0, horizon=100)
     learner = made._state.bases[0].learner
-    slow = Maler(3, 100, 1.0, float(learner.numbers[1]))
+    slow = Maler(3, 100, 1.0, learner.settings.clip)
     rng = default_rng(0)
     for _ in range(60):
-        g = rng.standard_normal(3) * learner.numbers[1] * rng.random() + 20 * (learner.theta - 0.5)
+        g = rng.standard_normal(3) * learner.settings.clip * rng.random() + 20 * (learner.theta - 0.5)
         np.testing.assert_allclose(learner.theta, slow.theta, atol=1e-6)
         learner_step(learner, g)
         slow.step(g)

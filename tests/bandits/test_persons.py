@@ -162,3 +162,14 @@ def test_misuse():
         build(noise="wishart", max_rounds_per_person=2, source=Simulated(0))
     with pytest.raises(ValueError, match="count from zero"):
         Anytime(lambda horizon: build(horizon=horizon, max_rounds_per_person=2))
+
+
+def test_the_certificate_does_not_tell_which_rows_were_refused():
+    """One row of a batch is bad in one world: what is said of choices without an id is the same."""
+
+    def caveats(feature):
+        bandit = JointGLM(dim=2, budget=Budget(1.0, 1e-3), max_rounds_per_person=2)
+        bandit.choose_many([[[0.1, 0.2]], [[0.3, 0.4]], [[feature, 0.2]]])
+        return bandit.privacy.caveats
+
+    assert caveats(0.1) == caveats(math.nan)

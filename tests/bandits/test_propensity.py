@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.random import SeedSequence, default_rng
 
-from tacit import Budget, LogisticTS, Spec, environments
+from tacit import Budget, JointGLM, LogisticTS, Simulated, Spec, environments
 from tacit.bandits.base import Bandit, certain
 from tacit.registry import BANDITS, load
 from tacit.roles.device import Device
@@ -65,3 +65,16 @@ def test_a_wrong_propensity_is_found(monkeypatch):
 def test_nobody_can_forget_it():
     assert "_propensity" in Bandit.__abstractmethods__
     assert "chance" in Device.__abstractmethods__
+
+
+def test_a_propensity_is_of_the_arms_that_were_given():
+    """The caller's array may be filled again for the next user."""
+    bandit = JointGLM(dim=2, budget=Budget(4.0, 1e-3), first=20, source=Simulated(3))
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        bandit.observe(bandit.choose(rng.uniform(-0.6, 0.6, (3, 2))), float(rng.integers(2)))
+    buffer = np.array([[0.9, 0.0], [-0.9, 0.0]])
+    choice = bandit.choose(buffer)
+    before = choice.propensity
+    buffer[:] = buffer[::-1].copy()
+    assert abs(choice.propensity - before) < 0.1

@@ -204,7 +204,8 @@ def test_bad_settings(kind, wrong):
 
 def test_epochs_double_and_a_short_horizon_has_one():
     assert list(epochs.ends(10, 75))[:-1] == [10, 30, 70]
-    assert [epochs.length(epochs.ends(10, 200), k) for k in range(3)] == [10, 20, 40]
+    bandit = build(JointSquareCB, horizon=200, first=10)
+    assert [bandit._length(k) for k in range(3)] == [10, 20, 40]
     for kind in KINDS:
         bandit = build(kind, horizon=20, first=60)
         for _ in range(20):

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from tacit import Budget, JointGLM, JointLinUCB, JointSquareCB
+from tacit.bandits import marks
 from tacit.errors import BadState
 
 BUDGET = Budget(1.0, 1e-6)
@@ -323,3 +324,45 @@ def test_forked_workers_that_were_never_saved_are_bandits_of_their_own(tmp_path)
     bandit.choose(ARMS)
     bandit.save(tmp_path / "parent.json")
     assert JointLinUCB.load(tmp_path / "child.json").choices == JointLinUCB.load(tmp_path / "parent.json").choices == 1
+
+
+def test_a_save_that_fails_halfway_is_no_second_chance(tmp_path, monkeypatch):
+    """The file is in place and its marks are not: once the bandit has gone on, that file is not its last state."""
+    bandit = JointLinUCB(dim=2, horizon=400, budget=Budget(1.0, 1e-3), first=6)
+    for _ in range(5):
+        bandit.observe(bandit.choose([[0.6, 0.0], [0.0, 0.6]]), 1.0)
+
+    def full(place, mark):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(marks, "leave", full)
+        with pytest.raises(OSError, match="No space"):
+            bandit.save(tmp_path / "one")
+    assert (tmp_path / "one").exists()
+    for _ in range(4):
+        bandit.observe(bandit.choose([[0.6, 0.0], [0.0, 0.6]]), 1.0)
+    assert bandit._steps == 1
+    with pytest.raises(BadState, match="older one"):
+        JointLinUCB.load(tmp_path / "one")
+
+
+def test_the_register_is_one_wherever_the_process_goes(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", "state")
+    with pytest.raises(BadState, match="absolute path"):
+        JointLinUCB(dim=2, horizon=400, budget=Budget(1.0, 1e-3)).save(tmp_path / "one")
+
+
+def test_an_interrupted_epoch_is_released_once(monkeypatch):
+    """Whatever is interrupted, nothing is shown of an epoch that will be noised again."""
+    bandit = JointSquareCB(dim=2, horizon=400, budget=Budget(1.0, 1e-3), first=10)
+    for _ in range(10):
+        bandit.observe(bandit.choose([[0.6, 0.0], [0.0, 0.6]]), 1.0)
+    for name in ("_open", "_step_and_error"):
+        with monkeypatch.context() as patch:
+            patch.setattr(JointSquareCB, name, lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+            with pytest.raises(KeyboardInterrupt):
+                bandit.choose([[0.6, 0.0], [0.0, 0.6]])
+        assert not bandit.theta.any()
+        if bandit.closed:
+            break

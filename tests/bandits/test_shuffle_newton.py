@@ -157,10 +157,10 @@ def test_nobody_reads_a_context_or_a_reward_in_a_repr():
 
 
 def test_what_a_batch_tells_is_what_the_formulas_say():
-    """kernels.shuffle_newton.absorb beside numpy, over three batches: one full, one of one direction, one of noise."""
+    """absorb beside numpy, over three batches: one full, one of one direction, one of noise."""
     d, scale, unit, radius, std = 3, 2.0, 1.5, 3.0, 0.8
     rng = default_rng(5)
-    told, posterior = np.zeros(d * (d + 3) // 2), irls.prior(d, radius)
+    kept, posterior = np.zeros(d * (d + 3) // 2), irls.prior(d, radius)
     information, weighted = np.zeros((d, d)), np.zeros(d)
     for size, rank in ((40.0, 3), (200.0, 1), (0.0, 3)):
         x = rng.standard_normal((rank, d))
@@ -169,7 +169,7 @@ def test_what_a_batch_tells_is_what_the_formulas_say():
         matrix = matrix + (noise + noise.T) / 2
         packed = np.empty(d * (d + 1) // 2)
         svec(scale * matrix, packed)
-        absorb(np.concatenate([packed, moment / unit]), std, scale, unit, radius, told, posterior)
+        absorb(np.concatenate([packed, moment / unit]), std, scale, unit, radius, kept, posterior)
         values, axes = np.linalg.eigh(matrix)
         values = np.maximum(values - 1.5 * std / scale, 0)
         weights = values / (2 * values + std**2 * (unit**2 + (radius / scale) ** 2))
@@ -188,13 +188,13 @@ def test_what_a_batch_tells_is_what_the_formulas_say():
 def test_a_batch_without_data_adds_no_noise():
     """Twenty batches of pure noise leave the information that one good batch gave, but for a few per cent."""
     d, scale, radius, std = 5, 2.6, 3.0, 2.7
-    told, posterior = np.zeros(d * (d + 3) // 2), irls.prior(d, radius)
+    kept, posterior = np.zeros(d * (d + 3) // 2), irls.prior(d, radius)
     packed = np.empty(d * (d + 1) // 2)
     svec(scale * 50 * np.eye(d), packed)
-    absorb(np.concatenate([packed, np.full(d, 40.0)]), std, scale, 1.0, radius, told, posterior)
+    absorb(np.concatenate([packed, np.full(d, 40.0)]), std, scale, 1.0, radius, kept, posterior)
     before, rng = posterior.precision.mean(), default_rng(6)
     for _ in range(20):
-        absorb(std * rng.standard_normal(told.size), std, scale, 1.0, radius, told, posterior)
+        absorb(std * rng.standard_normal(kept.size), std, scale, 1.0, radius, kept, posterior)
     assert abs(posterior.precision.mean() / before - 1) < 0.05
     assert np.allclose(posterior.centre, 0.8, atol=0.2)
 

@@ -54,7 +54,7 @@ def test_algorithm_1_shows_its_parameters_and_its_claim():
     assert certificate.epsilon <= 1 + 1e-5 and not certificate.private and "31 times" in str(certificate)
     quoted = ShuffleGLM(dim=5, radius=3.0, horizon=20_000, budget=BUDGET, calibration="paper", source=Simulated(0))
     assert "quoted" in str(quoted.privacy)
-    assert quoted._plans[0, 2] > 0 and quoted.privacy.releases[0].std > 50 * certificate.releases[0].std
+    assert quoted._plans[0].scale > 0 and quoted.privacy.releases[0].std > 50 * certificate.releases[0].std
     for wrong in ({"link": "identity"}, {"iterations": 0}, {"calibration": "guess"}, {"constants": "guess"}):
         with pytest.raises(ValueError, match="Expected"):
             ShuffleGLM(**({"dim": 2, "horizon": 100, "budget": BUDGET, "source": Simulated(0)} | wrong))
@@ -75,7 +75,7 @@ def test_weighted_rank_one_matrices_are_apart_by_sqrt_2_at_most():
 
 def test_an_unclipped_weight_is_clipped():
     bandit = ShuffleGLM(dim=2, horizon=100, budget=BUDGET, oracle_kappa_star=50.0, source=Simulated(0))
-    assert (bandit._plans[1:, 8] == 1 / 50).all()
+    assert all(plan.largest == 1 / 50 for plan in bandit._plans[1:])
 
 
 def clones(local, users, epsilon, delta_cut=1e-12):

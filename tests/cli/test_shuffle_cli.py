@@ -10,8 +10,9 @@ from tacit import cli
 from tacit.bench import shuffle as bench
 from tacit.bench.shuffle_demo import demonstrate
 from tacit.kernels.design import chances
+from tacit.mechanisms.shuffle.encoding import _rounded
 from tacit.roles import designs
-from tacit.roles.fleet import Fleet, _rounded
+from tacit.roles.fleet import Fleet
 from tests.roles.test_shuffle_protocol import BOARD, SERVER
 
 

@@ -106,8 +106,8 @@ def test_optimistic_choice(count, d):
 
 
 def test_radius():
-    assert linear.radius(np.array([2.0, 3.0, 1.0, 0.5]), 2.0) == pytest.approx(2 * np.sqrt(4) + 0.5)
-    assert linear.radius(np.array([2.0, 4.0, 9.0, 0.5]), 2.0) == pytest.approx(2 * np.sqrt(4) + 0.5)
+    assert linear.radius(linear.Width(2.0, 3.0, 1.0, 0.5), 2.0) == pytest.approx(2 * np.sqrt(4) + 0.5)
+    assert linear.radius(linear.Width(2.0, 4.0, 9.0, 0.5), 2.0) == pytest.approx(2 * np.sqrt(4) + 0.5)
 
 
 def noise_state(kind, leaves, size, **parts):

@@ -13,7 +13,7 @@ from tacit.bandits.joint.glm_rare_kernel import gradients
 from tacit.errors import HorizonReached, NotSecure
 from tacit.mechanisms.buffered import Buffered
 from tacit.mechanisms.discounted import Discounted
-from tacit.mechanisms.grid import COEFFICIENT_BITS, MOST_LEAVES, SLACK, on_grid
+from tacit.mechanisms.grid import COEFFICIENT_BITS, LENGTH_SLACK, MOST_LEAVES, on_grid
 from tacit.mechanisms.noisy_kernel import with_noise
 from tacit.mechanisms.toeplitz import Toeplitz
 from tacit.mechanisms.tree import Tree, WishartTree
@@ -152,7 +152,7 @@ def test_contributions_of_bandits_stay_within_their_bound_and_its_slack(dim):
             v = np.zeros(c.size)
             c.add(x, *rest, v)
             largest = max(largest, math.sqrt(2) * np.linalg.norm(v) / c.sensitivity)
-    assert largest <= 1 + SLACK / 1000
+    assert largest <= 1 + LENGTH_SLACK / 1000
 
 
 def test_order_and_workers_do_not_matter():

@@ -7,19 +7,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.special import ndtr
+from scipy.special import logit, ndtr
 from scipy.stats import norm
 
-from tacit.bandits.local.irls import bounds
 from tacit.errors import BudgetExceeded
 from tacit.mechanisms import local, randomizers
-from tacit.mechanisms.randomizers import EDGE, FINE, SHARE, UNIT, Cap, Coin, Lattice, candidates, lift, tables
-from tacit.model.glm import linearize
+from tacit.mechanisms.randomizers import CELLS, EDGE, FINE, SHARE, UNIT, Cap, Coin, Lattice, candidates, lift, tables
+from tacit.model.glm import glm_norm, glm_sensitivity, linearize
 from tacit.model.links import IDENTITY, LOGISTIC, PROBIT
 from tacit.model.vectors import add_pair
-from tacit.privacy import gaussian
+from tacit.privacy import entropy, gaussian
 from tacit.privacy.budget import Budget
-from tacit.roles import limits
 
 
 def squared_error(low, high, values):
@@ -94,7 +92,7 @@ def test_reports_are_unbiased_with_the_stated_noise(kind):
     made = local.best(Budget(4.0, 1e-6), sensitivity=2.0, radius=1.0, size=3, kind=kind)
     v = np.array([0.6, 0.0, -0.3])
     got = np.array([made.decode(made.encode(v)) for _ in range(20_000)])
-    std = made.law[1]
+    std = made.law.scale
     assert np.abs(got.mean(axis=0) - v).max() < 4.5 * std / math.sqrt(len(got))
     across = got[:, 1].std()
     assert abs(across / std - 1) < 0.03
@@ -116,6 +114,28 @@ def test_a_cap_takes_the_same_work_for_every_vector_and_whatever_is_sent(size, m
     assert len(works) == 1
 
 
+@pytest.mark.parametrize("epsilon", [0.2, 1.0, 4.0, 8.0])
+@pytest.mark.parametrize("size", [1, 20, 200])
+def test_the_curves_are_those_of_scipy(epsilon, size):
+    """The odds of p and of the least q, and the grid's cost on top of the exact Gaussian curve: written
+    again, from scipy's functions. One part in a million off is another curve."""
+    made = local.cap(epsilon, 1.0, size)
+    eta = np.logspace(-5, -1, 400)
+    shortest = FINE - math.sqrt(size + 1) / 2 - 1e-3
+    q = np.max(norm.sf(made.threshold / (UNIT * shortest) + eta) - randomizers.SPREAD / eta**2)
+    p = (made.chance + 1) / SHARE
+    assert local.cap_epsilon(made, size) == pytest.approx(logit(p) - logit(q), rel=1e-9)
+
+    noise, delta = local.lattice(Budget(epsilon, 1e-6), 2.0, size), 1e-6
+    mu = 2.0 / noise.sigma + math.sqrt(size) / CELLS
+    slack = 2 * size * (entropy.RATIO + (entropy.FARTHEST / CELLS) ** 2 / 24)
+    stray = entropy.STRAY + 2 * norm.sf(entropy.FARTHEST)
+    left = (delta - (2 + math.exp(epsilon)) * size * stray) * math.exp(-slack)
+    expected = gaussian.epsilon(mu, left) + slack
+    assert local.lattice_epsilon(noise, 2.0, size, delta) == pytest.approx(expected, rel=1e-6)
+    assert gaussian.epsilon(1.000001 * mu, left) + slack != pytest.approx(expected, rel=1e-7)
+
+
 @pytest.mark.parametrize(("epsilon", "size"), [(0.1, 20), (1.0, 5), (8.0, 5), (8.0, 230), (16.0, 3000)])
 def test_fixed_numbers_of_candidates_are_enough(epsilon, size):
     """f_x and h_x of the docstring, by the bounds of q_x that the guarantee rests on."""
@@ -124,7 +144,7 @@ def test_fixed_numbers_of_candidates_are_enough(epsilon, size):
     assert (1 - 2 * least) ** made.rows < 1e-3
     assert min(0.5, 1.15 * made.nominal) ** made.others <= 1 / SHARE
     starved = type("Starved", (Cap,), {"others": 3})(**vars(made))
-    assert local.cap_epsilon(starved, size) == limits.cap_epsilon(starved, size) == math.inf
+    assert local.cap_epsilon(starved, size) == math.inf
 
 
 def test_a_cap_is_sent_as_often_as_its_guarantee_says():
@@ -182,7 +202,7 @@ def test_randomizers_survive_json(made):
 def test_contributions_never_leave_their_bounds_and_nearly_reach_them(link, most, scale):
     """Random users, and the worst pair by hand: the magnitude of the curvature varies independently of the rest."""
     rng = np.random.default_rng(0)
-    radius, sensitivity = bounds(scale * most)
+    radius, sensitivity = glm_norm(scale * most), glm_sensitivity(scale * most)
     found, widest, size = 0.0, 0.0, 9
     for theta_size in (0.0, 0.5, 3.0):
         theta = np.array([theta_size, 0.0, 0.0])

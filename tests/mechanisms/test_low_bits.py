@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tacit import Secure
-from tacit.audit.attacks_grid import with_size
+from tacit.audit.attacks.grid import with_size
 from tacit.mechanisms.grid import on_grid
 from tacit.mechanisms.tree import Tree
 

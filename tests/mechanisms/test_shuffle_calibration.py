@@ -135,7 +135,7 @@ def test_plans_keep_the_budget_and_are_near_a_trusted_curator(epsilon, delta):
     for users in (60, 1000, 10**5):
         plan = cal.calibrate(budget, users=users, size=20, sensitivity=2.2, norm=1.2)
         assert cal.epsilon(plan, delta) <= epsilon * (1 + 1e-6)
-        assert 1 <= plan.std / (2.2 / gaussian.mu(budget)) <= cal.SLACK
+        assert 1 <= plan.std / (2.2 / gaussian.mu(budget)) <= cal.OVERHEAD
         assert cal.epsilon(plan, delta, users // 2) > epsilon
         assert cal.epsilon(plan, delta, 2 * users) < epsilon
         spare = cal.calibrate(budget, users=users, size=20, sensitivity=2.2, norm=1.2, dropout=0.2)

@@ -13,7 +13,7 @@ from tacit import Budget, JointGLM, JointGLMRare, JointLinUCB, JointReweighted, 
 from tacit.bandits.joint.glm_rare_kernel import Data, gradients
 from tacit.errors import NotSecure
 from tacit.kernels.squarecb import gradient_step
-from tacit.mechanisms.grid import SLACK, on_grid
+from tacit.mechanisms.grid import LENGTH_SLACK, on_grid
 from tacit.mechanisms.queries import with_noise
 from tacit.mechanisms.toeplitz import Toeplitz
 from tacit.mechanisms.tree import Tree
@@ -79,7 +79,7 @@ def moved(bandit, one, other, longest=math.inf):
     for add in (one, other):
         v = np.zeros(bandit.contribution.size)
         add(v)
-        assert np.linalg.norm(v) <= longest * (1 + SLACK)
+        assert np.linalg.norm(v) <= longest * (1 + LENGTH_SLACK)
         encoded.append(grid.encode(v))
     apart = np.linalg.norm(encoded[0].astype(float) - encoded[1].astype(float)) * grid.cell
     return apart / grid.sensitivity(bandit.contribution.sensitivity)
@@ -156,16 +156,16 @@ def test_one_user_of_rare_moves_neither_matrices_nor_gradients_by_more(rewards, 
 @given(
     rewards=RANGES,
     radius=st.sampled_from(SIZES),
-    travel=st.sampled_from(SIZES),
+    length_scale=st.sampled_from(SIZES),
     users=st.tuples(people(), people()),
     which=st.tuples(st.integers(0, 4), st.integers(0, 4)),
     at=st.sampled_from([0.0, 1e-3, 1.0]),
 )
-def test_one_step_of_square_cb_moves_its_iterate_by_no_more(rewards, radius, travel, users, which, at):
-    bandit = made(JointSquareCB, rewards=rewards, radius=radius, travel=travel, first=10)
+def test_one_step_of_square_cb_moves_its_iterate_by_no_more(rewards, radius, length_scale, users, which, at):
+    bandit = made(JointSquareCB, rewards=rewards, radius=radius, length_scale=length_scale, first=10)
     if bandit is None:
         return
-    step, ends = float(bandit._state.numbers[1]), []
+    step, ends = float(bandit._state.step[0]), []
     for x, i in zip(users, which, strict=True):
         theta = at * bandit._clip * np.array([0.6, 0.8])
         gradient_step(x, rewards_of(*rewards)[i] / bandit._unit, step, bandit._clip, theta)

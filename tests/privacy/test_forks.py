@@ -10,7 +10,9 @@ import warnings
 
 import pytest
 
-from tacit import Secure
+from tacit import Budget, JointGLM, Secure
+from tacit.errors import BadState
+from tacit.forks import Gate
 from tacit.privacy import noise
 
 LIMIT = 240.0  # seconds for a script below; it needs a few, or a minute where kernels are compiled first
@@ -221,3 +223,50 @@ def test_a_fork_that_python_is_not_told_of_shares_no_numbers(monkeypatch):
     monkeypatch.setattr(os, "getpid", lambda: -1)
     drawn = source.integers(1, 8, 2.0**40)[0].tolist()
     assert not set(drawn) & set(ahead)
+
+
+def test_a_child_with_its_parents_number_is_another_process(monkeypatch):
+    """In a namespace of its own a child may have the number that its parent has: the pools must not be shared."""
+    source = Secure()
+    source.expect(50, 100.0)
+    source.integers(1, 50, 100.0)  # the rest is drawn ahead
+    read, write = os.pipe()
+    number = os.getpid()
+    child = os.fork()
+    if child == 0:
+        os.getpid = lambda: number
+        os.write(write, source.integers(1, 8, 100.0).tobytes())
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert os.read(read, 64) != source.integers(1, 8, 100.0).tobytes()
+
+
+def test_a_used_bandit_refuses_in_a_child_with_its_parents_number():
+    bandit = JointGLM(dim=2, budget=Budget(1.0, 1e-6))
+    bandit.choose([[0.5, 0.0]])
+    number, child = os.getpid(), os.fork()
+    if child == 0:
+        os.getpid = lambda: number
+        try:
+            bandit.choose([[0.5, 0.0]])
+        except BadState:
+            os._exit(0)
+        os._exit(1)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def test_a_gate_lets_its_holder_in_again_while_others_wait():
+    gate, done = Gate(), []
+
+    def enter():
+        with gate:
+            done.append(1)
+
+    with gate:
+        waiting = threading.Thread(target=enter)
+        waiting.start()
+        time.sleep(0.05)
+        with gate:
+            assert not done
+    waiting.join(5)
+    assert done

@@ -340,7 +340,7 @@ def test_bad_settings_and_order():
         lambda: PrivateNewton(budget=budget, link="identity"),
         lambda: OutputPerturbation(budget=budget, link="probit"),
         lambda: OutputPerturbation(budget=budget, model="local"),
-        lambda: ImproperSGD(budget=budget, travel=0.0),
+        lambda: ImproperSGD(budget=budget, length_scale=0.0),
         lambda: PrivateRidge(budget=budget, radius=-1.0),
         lambda: PrivateRidge(budget=budget).predict([[0.0]]),
         lambda: PrivateRidge(budget=budget).privacy,

@@ -9,11 +9,10 @@ import pytest
 from tacit import Budget, LocalGLM, LocalIRLS, LocalLinUCB, LocalOnlineUCB
 from tacit.bandits.local import server as local_server
 from tacit.errors import BadBillboard, DuplicateReport
-from tacit.mechanisms import local
 from tacit.mechanisms.randomizers import CELLS, Lattice
+from tacit.privacy.randomness import Seeded
 from tacit.roles import limits
-from tacit.roles.local import ID, Client
-from tacit.roles.randomness import Seeded
+from tacit.roles.local import ID_BYTES, Client
 
 BUDGET = Budget(1.0, 1e-6)
 SERVERS = [
@@ -43,14 +42,6 @@ def test_the_device_finds_the_epsilon_that_the_server_calibrated(server):
         Client(server.billboard(), epsilon=0.9, delta=1e-6, public_arms=True)
     with pytest.raises(BadBillboard, match="claimed"):
         Client(changed(server, claim={"epsilon": 0.99 * server.epsilon}), public_arms=True)
-
-
-def test_the_devices_formulas_are_the_servers():
-    for epsilon in (0.2, 1.0, 4.0, 8.0):
-        made = local.cap(epsilon, 1.0, 20)
-        assert limits.cap_epsilon(made, 20) == pytest.approx(local.cap_epsilon(made, 20), rel=1e-9)
-        noise = local.lattice(Budget(epsilon, 1e-6), 2.0, 20)
-        assert limits.lattice_delta(noise, 2.0, 20, epsilon) == pytest.approx(1e-6, rel=1e-3)
 
 
 @pytest.mark.parametrize(
@@ -151,5 +142,12 @@ def test_one_forged_report_cannot_outweigh_all_others(server):
     else:
         forged = np.full(server._size, 32767, "<i2").tobytes()
     with pytest.raises(ValueError, match="Expected"):
-        server.observe(b"L" + bytes(ID) + forged)
+        server.observe(b"L" + bytes(ID_BYTES) + forged)
     assert server.users == before
+
+
+def test_a_limit_of_delta_holds_without_one_of_epsilon():
+    board = LocalIRLS(dim=2, budget=Budget(1.0, 0.3)).billboard()
+    Client(board)
+    with pytest.raises(BadBillboard, match="delta at most 1e-09"):
+        Client(board, delta=1e-9)

@@ -8,8 +8,8 @@ from numpy.random import default_rng
 
 from tacit import Budget, ShuffleNewton
 from tacit.errors import BadReport, BatchTooSmall, DuplicateReport, LateReport, WrongBatch
+from tacit.privacy.randomness import Seeded, System
 from tacit.roles import wire
-from tacit.roles.randomness import Seeded, System
 from tacit.roles.shuffle import Client
 from tacit.roles.shuffler import Shuffler, shuffled_bits
 

@@ -8,9 +8,9 @@ import pytest
 
 from tacit import Budget, ShuffleLinUCB, ShuffleNewton
 from tacit.errors import BadBillboard
+from tacit.privacy.randomness import Seeded
 from tacit.roles import limits
 from tacit.roles.fleet import Fleet
-from tacit.roles.randomness import Seeded
 from tacit.roles.shuffle import Client
 from tacit.roles.shuffler import Shuffler
 

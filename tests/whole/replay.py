@@ -8,14 +8,18 @@ same, bit by bit, whoever else was there, whatever they did and whether they ans
 """
 
 import contextlib
+import logging
+import math
+import re
+from typing import NamedTuple
 from unittest import mock
 
 import numpy as np
 
-from tacit.audit.stage import User, users
+from tacit.audit.stage import users
 from tacit.bandits import Server
 from tacit.errors import UnknownChoice
-from tacit.roles.randomness import System
+from tacit.privacy.randomness import System
 from tests.whole.tape import Tape, frozen
 
 # what is shown
@@ -33,7 +37,7 @@ QUIET = {
     "warm_up",
 }  # show nothing
 ASKED = {
-    "interval": lambda method, arms: method(arms),
+    "interval": lambda method, arms: (method(arms), method(arms, level=0.8)),
     "intervals": lambda method, arms: method(arms),
     "billboard": lambda method, arms: method(),
     "theory": lambda method, arms: method(),
@@ -43,7 +47,7 @@ ASKED = {
 
 def shown(owner, arms):
     """Everything public of a bandit or a server, by its name; a new method has to be in ASKED or QUIET."""
-    out = {}
+    out = {"repr": re.sub("0x[0-9a-f]+", "", repr(owner)), "str": re.sub("0x[0-9a-f]+", "", str(owner))}
     for name in dir(owner):
         if name.startswith("_") or name == "source":
             continue
@@ -55,7 +59,7 @@ def shown(owner, arms):
     return out | {f"the state's {name}": frozen(value) for name, value in chosen_by(owner).items()}
 
 
-PUBLIC = ("posterior", "estimate", "design", "thetas", "inverses", "played", "numbers", "root", "width", "bases")
+PUBLIC = ("posterior", "estimate", "design", "thetas", "inverses", "played", "greed", "step", "root", "width", "bases")
 
 
 def chosen_by(bandit):
@@ -85,6 +89,14 @@ def check(make, drive=None, **options):
 EVERY = 3  # one user in so many is in all runs
 
 
+class Asking(NamedTuple):
+    """A user with the arms, the reward, and which arms are available."""
+
+    arms: np.ndarray
+    reward: float
+    available: np.ndarray | None
+
+
 class Held:
     """The fresh randomness of a round, the same in all runs: devices' draws, and those that a propensity takes."""
 
@@ -102,16 +114,21 @@ class Held:
             yield
 
 
-def crowd(people, dim, low, high):
+def crowd(people, dim, low, high, *, wide=False):
     """(the same users in all runs, others): each yields arms and a reward."""
 
     def some(seed, most):
         rng = np.random.default_rng(seed)
         while True:
-            arms = rng.uniform(-0.7, 0.7, (rng.integers(1, most) if most else 4, dim))
+            arms, mask = (
+                rng.uniform(-0.7, 0.7, (rng.integers(1, most) if most else rng.choice([4, 12]) if wide else 4, dim)),
+                None,
+            )
             if not most and rng.integers(2):
                 arms = 1e-6 * arms[[0, 1, 0, 1]] * [[1], [1], [-1], [-1]]  # on which side of 0 the estimate lies
-            yield User(arms, float(rng.choice([low, high, rng.uniform(low, high)])))
+            if wide and not most and rng.integers(2):
+                mask = np.arange(len(arms)) % 3 < 2
+            yield Asking(arms, float(rng.choice([low, high, rng.uniform(low, high)])), mask)
 
     return some(5, 0), some([6, people], 7)
 
@@ -122,23 +139,25 @@ def rounds(bandit, people, *, tape, count=60, absent=True):
     the third none of them ever answers."""
     inner = getattr(bandit, "_bandit", bandit)  # of Anytime
     dim, (low, high) = inner.dim, inner.rewards
-    known, others = crowd(people, dim, low, high)
+    known, others = crowd(people, dim, low, high, wide=True)
     rng, held, late, out = np.random.default_rng([8, people]), Held(), [], []
     worse = people > 0 and absent
     for t in range(count):
         with held.round(t):
             if t % EVERY == EVERY - 1:
                 user = next(known)
-                choice = bandit.choose({str(i): x for i, x in enumerate(user.arms)})
-                seen = {"round": t, "index": choice.index, "name": choice.name, "id": choice.id}
-                out.append(seen | {"propensity": choice.propensity.hex()} | shown(bandit, user.arms))
-                bandit.observe(choice, user.reward)
+                with logged() as lines:
+                    choice = bandit.choose({str(i): x for i, x in enumerate(user.arms)}, available=user.available)
+                    seen = {"round": t, "index": choice.index, "name": choice.name, "id": choice.id}
+                    seen |= {"propensity": choice.propensity.hex()} | shown(bandit, user.arms)
+                    seen |= {"observed": repr(bandit.observe(choice, user.reward)), "refused": refusals(bandit, choice)}
+                out.append(seen | {"log": lines})
             elif t % 7 == 3:
                 rows = [next(others).arms for _ in range(3)] + [next(known).arms]
                 if worse:
                     rows[1] = np.full((2, dim), np.nan)
                 choices = bandit.choose_many(rows)
-                out.append({"round": t, "index": choices.index[3], "id": choices.id[3]})
+                out.append({"round": t, "index": choices.index[3], "id": choices.id[3], "why": choices.refused.get(3)})
                 bandit.observe_many(choices.id[-1:] if worse else choices.id, [low] * (1 if worse else 4))
             else:
                 user = next(others)
@@ -155,6 +174,43 @@ def rounds(bandit, people, *, tape, count=60, absent=True):
                     refused(bandit.observe, *late.pop())
             out.append({"round": t, "releases": tape.at})
     return out
+
+
+def refusals(bandit, choice):
+    """What is said to a user who is in all runs and does something wrong, or twice."""
+    dim, out = getattr(bandit, "_bandit", bandit).dim, []
+    wrong = (
+        lambda: bandit.observe(choice, 0.0),
+        lambda: bandit.observe(choice, "much"),
+        lambda: bandit.observe(-1, 0.0),
+        lambda: bandit.choose([[math.nan] * dim]),
+        lambda: bandit.choose([[0.1] * (dim + 1)]),
+        lambda: bandit.choose([[0.1] * dim], available=[False]),
+    )
+    for act in wrong:
+        try:
+            out.append(repr(act()))
+        except (ValueError, UnknownChoice) as error:
+            out.append(f"{type(error).__name__}: {error}")
+    return out
+
+
+@contextlib.contextmanager
+def logged():
+    """What is logged meanwhile, by anybody."""
+    lines, handler = [], logging.Handler()
+    handler.emit = lambda record: lines.append(record.getMessage())
+    root = logging.getLogger()
+    before, level = root.level, logging.getLogger("tacit").level
+    root.addHandler(handler)
+    root.setLevel(logging.DEBUG)
+    logging.getLogger("tacit").setLevel(logging.DEBUG)
+    try:
+        yield lines
+    finally:
+        root.removeHandler(handler)
+        root.setLevel(before)
+        logging.getLogger("tacit").setLevel(level)
 
 
 def refused(act, *args):

@@ -12,17 +12,15 @@ import numba
 import numpy as np
 
 from tacit.bandits.local.irls_kernel import public_report
-from tacit.bandits.local.randomize_kernel import randomize
 from tacit.bandits.local.reports_kernel import add_report
-from tacit.bandits.shuffle.glm_kernel import shuffled_gradient, shuffled_information
-from tacit.bandits.shuffle.newton_kernel import newton_close
 from tacit.kernels.continual import simulate_step
-from tacit.kernels.shuffle import close_batch
 from tacit.kernels.squarecb import add_gradient
 from tacit.mechanisms import noisy_kernel
 from tacit.mechanisms.continual import Continual
 from tacit.mechanisms.grid import Grid
 from tacit.mechanisms.queries import with_noise
+from tacit.mechanisms.randomize_kernel import randomize
+from tacit.mechanisms.shuffle.sums_kernel import unshuffle, with_coins
 from tacit.roles.local import Client
 from tacit.roles.shuffler import Shuffler
 
@@ -128,6 +126,15 @@ def noisy_gradient(tape, kernel):
     return seam
 
 
+def shuffled_sum(tape, kernel):
+    def seam(rng, total, *plan):
+        out = kernel(rng, total, *plan)
+        tape.release(("shuffled sum", total.size, plan), out)
+        return out
+
+    return seam
+
+
 METHODS = {
     (Continual, "release"): prefix,
     (Grid, "release"): prefix,
@@ -142,10 +149,8 @@ SEAMS = {
     add_gradient: after("report", lambda *args: args[-2].theta, lambda *args: [args[-2].open]),
     randomize: after("report", lambda rng, law, vector, out: law, lambda *args: [args[-1]]),
     public_report: after("report", lambda *args: (), lambda *args: [args[-1]]),
-    newton_close: before("batch", lambda reports, *_: reports, lambda reports, sums, *_: [sums]),
-    close_batch: before("batch", lambda reports, *_: reports, lambda reports, sums, *_: [sums]),
-    shuffled_information: after("information", lambda *args: args[-2], lambda *args: [args[-1]]),
-    shuffled_gradient: after("gradient", lambda *args: args[-3:-1], lambda *args: [args[-1]]),
+    unshuffle: before("batch", lambda reports, sums, plan: (reports, plan), lambda reports, sums, plan: [sums]),
+    with_coins: shuffled_sum,
 }
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tacit import cli
+from tacit import cli, registry
 
 ROOT = Path(__file__).parents[2]
 PAGES = [*(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")), *sorted(ROOT.glob("docs/**/*.md"))]
@@ -60,6 +60,12 @@ def test_every_page_is_in_the_index():
     index = (ROOT / "docs" / "README.md").read_text()
     for page in (ROOT / "docs").glob("**/*.md"):
         assert page.name == "README.md" or f"({page.relative_to(ROOT / 'docs')})" in index, page.name
+
+
+def test_every_bandit_is_in_the_table_of_the_readme():
+    rows = [line.split("|")[1] for line in (ROOT / "README.md").read_text().splitlines() if line.startswith("| ")]
+    named = [name for row in rows for name in re.findall(r"`([\w-]+)`", row)]
+    assert sorted(named) == sorted(registry.BANDITS)
 
 
 def test_every_picture_is_shown():

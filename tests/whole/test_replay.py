@@ -2,6 +2,8 @@
 
 Nothing here is by chance: a leak of the last bit of a number is seen, and there are no false alarms."""
 
+import logging
+
 import numpy as np
 import pytest
 
@@ -33,7 +35,7 @@ from tacit import (
 )
 from tacit.audit.mutants import ExactSums
 from tacit.bandits.joint import glm_kernel
-from tacit.errors import WrongBatch
+from tacit.errors import UnknownChoice, WrongBatch
 from tacit.kernels.rounds import BOUNDARY, CHOICES
 from tests.whole import replay
 
@@ -268,3 +270,70 @@ def test_a_leak_within_a_compiled_loop_is_found(monkeypatch):
     monkeypatch.setattr(glm_kernel, "add_glm", leaky)
     with pytest.raises(AssertionError, match="theta.* not the same"):
         replay.check(lambda: made(JointGLM, first=6)(Simulated(4)), replay.blocks)
+
+
+# what is said beside choices and estimates
+
+
+class Quiet(JointGLM):
+    """Keeps the exact sum of what came, for those below to tell."""
+
+    def _learn(self, x, reward):
+        self._came = getattr(self, "_came", 0.0) + reward
+        super()._learn(x, reward)
+
+    def _exact(self):
+        return getattr(self, "_came", 0.0)
+
+
+class InItsName(Quiet):
+    def __repr__(self):
+        return f"{super().__repr__()} {self._exact()}"
+
+
+class InARefusal(Quiet):
+    def _slot(self, ticket):
+        try:
+            return super()._slot(ticket)
+        except UnknownChoice as error:
+            raise UnknownChoice(f"{error} {self._exact()}") from None
+
+
+class InABadRequest(Quiet):
+    def _request(self, arms, available):
+        try:
+            return super()._request(arms, available)
+        except ValueError as error:
+            raise ValueError(f"{error} {self._exact()}") from None
+
+
+class InTheLog(Quiet):
+    def _advance(self):
+        logging.getLogger("tacit").info("so far %s", self._exact())
+        super()._advance()
+
+
+class InAnotherInterval(Quiet):
+    def interval(self, arms, *, level=0.9):
+        found = super().interval(arms, level=level)
+        return found if level == 0.9 else [(low, high + 1e-12 * self._exact()) for low, high in found]
+
+
+class InManyArms(Quiet):
+    def _pick(self, features):
+        picked = super()._pick(features)
+        return (picked + int(self._exact())) % features.shape[1] if features.shape[1] > 7 else picked
+
+
+class InMasks(Quiet):
+    def _request(self, arms, available):
+        features, names, index = super()._request(arms, available)
+        return features, names, index if index is None else index[int(self._exact()) % 2 :]
+
+
+@pytest.mark.parametrize(
+    "kind", [InItsName, InARefusal, InABadRequest, InTheLog, InAnotherInterval, InManyArms, InMasks]
+)
+def test_leaks_beside_the_estimate_are_found(kind):
+    with pytest.raises(AssertionError, match="not the same"):
+        replay.check(lambda: made(kind, first=6)(Simulated(4)))

@@ -8,10 +8,10 @@ import numpy.typing as npt
 
 from tacit import checks
 from tacit.bandits.base import Bandit, Choice, Choices, Index
-from tacit.bandits.lock import Lock
 from tacit.data import Array
 from tacit.errors import UnknownChoice
 from tacit.kernels.block import Block
+from tacit.lock import Lock
 from tacit.model import arms as arm_sets
 from tacit.model.arms import Arms
 from tacit.privacy.certificate import Certificate

@@ -4,9 +4,9 @@ Only choices advance the public schedule; `observe` adds to the step that is ope
 that nobody answers expires after `pending` later choices, so memory stays flat.
 """
 
+import functools
 import itertools
 import math
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,15 +15,16 @@ from typing import Any, NamedTuple, NoReturn, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
+from numpy.random import default_rng
 
-from tacit import checks
+from tacit import checks, forks
 from tacit.bandits import storage
-from tacit.bandits.lock import Lock, locked
 from tacit.bandits.persons import Person, Persons
 from tacit.data import Array, Integers
 from tacit.errors import BadState, HorizonReached, PersonLimit, UnknownChoice
 from tacit.kernels.block import Block
 from tacit.kernels.rounds import CHOICES, outcome
+from tacit.lock import Lock, locked
 from tacit.model import arms as arm_sets
 from tacit.model.arms import Arms
 from tacit.privacy.certificate import Certificate
@@ -96,10 +97,14 @@ class Bandit(ABC):
     def __post_init__(self) -> None:
         checks.positive_int(dim=self.dim, pending=self.pending)
         self.dim, self.pending = int(self.dim), int(self.pending)
+        if self._noise_is_private and (type(self)._due is Bandit._due or type(self)._steps is Bandit._steps):
+            raise TypeError(  # else a file could not tell that more has been released since
+                f"Expected {type(self).__name__}, which draws noise for people's data, to define _due and _steps."
+            )
         self._tickets = Tickets(np.zeros(self.pending, np.int64), np.zeros((self.pending, self.dim)))
         self._persons = Persons(getattr(self, "max_rounds_per_person", None))
         self._state = self.init()
-        self._process = os.getpid()
+        self._process = forks.process()
         self._lock = Lock()
         self._file = storage.File()
         if self.durable is not None:
@@ -165,11 +170,13 @@ class Bandit(ABC):
 
         A request that is refused is no user: it changes nothing."""
         features, names, index = self._request(arms, available)
-        digest = self._persons.admit(person)
+        counted = person is not None or self._persons.most is not None
+        digest = self._persons.admit(person) if counted else None
         self._room(1)
         offered = features if index is None else features[index]
         self._step()
-        self._persons.count(digest)
+        if counted:
+            self._persons.count(digest)
         picked = int(self._pick(offered[None])[0])
         chosen = picked if index is None else int(index[picked])
         propensity = self._propensity(offered, picked)
@@ -188,7 +195,9 @@ class Bandit(ABC):
             self._room(count)
             self._step()
         for i, person in enumerate(people):
-            if problems[i] is None:
+            if person is None:
+                self._persons.count(None)  # whatever is in its row
+            elif problems[i] is None:
                 try:
                     self._persons.count(self._persons.admit(person))
                 except (ValueError, PersonLimit) as error:
@@ -280,7 +289,7 @@ class Bandit(ABC):
         """Releases so far."""
         return 0
 
-    @property
+    @functools.cached_property
     def _capacity(self) -> int | None:
         """Choices that sums of integers have room for."""
         return None
@@ -318,10 +327,12 @@ class Bandit(ABC):
         would one of two bandits from the same file."""
         if self._file.superseded:
             raise BadState("Expected the only bandit from its file, got one of two: the other has released since.")
-        if self._process != os.getpid() and self._noise_is_private:
+        if self._process != forks.process() and self._noise_is_private:
             if self.choices:
                 raise BadState("Expected a bandit in the process that used it, got a forked copy: save and load it.")
-            self._process, self._file = os.getpid(), self._file.separate()
+            self._process, self._file = forks.process(), self._file.separate()
+            if hasattr(self, "policy") and not self._policy_given:
+                setattr(self, "policy", default_rng())  # noqa: B010  # its own draws, and not its siblings'
 
     @property
     def _noise_is_private(self) -> bool:

@@ -3,22 +3,23 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn, Self
+from typing import NamedTuple, NoReturn, Self
 
 import numpy as np
 
-from tacit.bandits.base import Bandit, Index
+from tacit.bandits.base import Bandit, Index, State
 from tacit.bandits.server import Server
-from tacit.data import Array
+from tacit.data import Array, Integers
 from tacit.kernels.block import Block
+from tacit.mechanisms.shuffle.sums_kernel import OpenBatch
 from tacit.privacy.certificate import Certificate
 from tacit.roles.device import Device
 
 
 class EmbeddedState(NamedTuple):
-    counts: Any  # int64[1]: choices
-    server: Any  # the server's state
-    transit: Any  # reports on their way
+    counts: Integers  # (1,): choices
+    server: State
+    transit: OpenBatch | tuple[()]  # reports on their way
 
 
 @dataclass(kw_only=True, eq=False, init=False)

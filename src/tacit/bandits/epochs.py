@@ -1,43 +1,147 @@
-"""What bandits that learn in doubling epochs share: the schedule, and checks of settings."""
+"""What bandits that learn in epochs of doubling length share: the schedule, the checks of settings, the certificate."""
 
 import math
+from abc import abstractmethod
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.random import default_rng
 
 from tacit import checks
-from tacit.bandits.base import Index
+from tacit.bandits.base import Bandit, Index
 from tacit.errors import NotSecure
+from tacit.kernels.block import Block
+from tacit.kernels.rounds import BOUNDARY, CHOICES
 from tacit.mechanisms import queries
 from tacit.model import links
-from tacit.model.links import Link
 from tacit.privacy import settings
+from tacit.privacy.budget import Budget
+from tacit.privacy.certificate import RELATION, Certificate, certify
+from tacit.privacy.ledger import GaussianRelease
 from tacit.privacy.noise import Secure, Simulated
 
+STEP, EPOCH = 2, 3  # in a state's counts, after CHOICES and BOUNDARY: of the open epoch; epochs closed
 FOREVER = 2**60  # where the last epoch ends
 ONE_REPORT = "replace one user, who sends one report: one of the kinds below"  # in certificates
+
+
+@dataclass(kw_only=True, eq=False)
+class EpochBandit(Bandit):
+    """Arms are chosen by what earlier epochs have released; an epoch is released at its end (joint), or each of its
+    users sends one report (local).
+
+    A bandit says what a user's data go through (`_releases`), what happens when a step closes (`_close`), and how
+    rounds are played up to there (`_rounds`). An epoch is one step, or several: `_close` sets where the next one ends.
+    """
+
+    budget: Budget
+    radius: float = 1.0
+    link: str = "logistic"
+    first: int = 500
+    source: Any = field(default_factory=Secure)
+    policy: Any = field(default=None, repr=False)  # a Generator; by default fresh, seeded by the operating system
+
+    _model = "joint"
+
+    @abstractmethod
+    def _releases(self) -> tuple[GaussianRelease, ...]:
+        """What the users' data go through in one epoch."""
+
+    def _costliest(self) -> tuple[GaussianRelease, ...]:
+        """Those of them that the user whom they cost most is in."""
+        return self._releases()
+
+    @abstractmethod
+    def _close(self) -> None:
+        """Close the step that has ended, and open the next one."""
+
+    @abstractmethod
+    def _rounds(self, block: Block, start: int) -> int:
+        """Play from round `start` up to the end of the block or of the step. Returns the next round."""
+
+    # settings and schedule
+
+    def _check(self) -> None:
+        """The settings that all have: ValueError or NotSecure if one is wrong."""
+        if self._model == "local":
+            simulated(self)
+        settings.check(self)
+        checks.positive_int(dim=self.dim, first=self.first)
+        self.dim = int(self.dim)
+        if self.horizon is None:
+            raise ValueError(f"Expected a horizon for {type(self).__name__}, which learns in epochs, got None.")
+        checks.positive_int(horizon=self.horizon)
+        self._link = links.built_in(self.link)
+        self._policy_given = self._model == "joint" and self.policy is not None
+        self.policy = self.policy or default_rng()
+        self._ends = ends(self.first, self.horizon)
+        if self.source.private and self.budget.epsilon < math.inf and len(self._ends) > 1:
+            queries.few_enough(int(self._ends[-2]))  # before the last release, if all their rewards are late
+
+    def _length(self, epoch: int) -> int:
+        """Choices in that epoch: public."""
+        return int(self._ends[epoch]) - self._start(epoch)
+
+    def _start(self, epoch: int) -> int:
+        """Choices before that epoch."""
+        return int(self._ends[epoch - 1]) if epoch else 0
+
+    def _plan_numbers(self) -> list[float]:
+        return [release.mu for release in self._releases()]
+
+    # epochs
+
+    @property
+    def _due(self) -> bool:
+        return bool(self._state.counts[CHOICES] >= self._state.counts[BOUNDARY])
+
+    def _advance(self) -> None:
+        while self._due:
+            self._close()
+
+    def _play(self, block: Block) -> None:
+        played = 0
+        while played < len(block.noise):
+            self._advance()
+            played = self._rounds(block, played)
+
+    @property
+    def _steps(self) -> int:
+        return self.closed
+
+    @property
+    def closed(self) -> int:
+        """Epochs closed so far."""
+        return int(self._state.counts[EPOCH])
+
+    def _caveats(self) -> tuple[str, ...]:
+        return ()
+
+    @property
+    def privacy(self) -> Certificate:
+        assert self.horizon is not None
+        local = self._model == "local"
+        released = self.choices if local else self.closed  # a report is a release of its own
+        return certify(
+            type(self).__name__,
+            model=self._model,
+            budget=self.budget,
+            releases=self._releases(),
+            costliest=self._costliest(),
+            spent=self._costliest() if released else (),
+            source=self.source,
+            rounds=self.horizon,
+            relation=ONE_REPORT if local else RELATION,
+            policy_given=self._policy_given,
+            caveats=self._caveats(),
+        )
 
 
 def ends(first: int, horizon: int) -> Index:
     """The choice counts at which epochs of length first, 2 first, 4 first, ... end, before the horizon."""
     count = max(0, math.ceil(math.log2(horizon / first + 1)) - 1)
     return np.array([first * (2 ** (j + 1) - 1) for j in range(count)] + [FOREVER])
-
-
-def length(boundaries: Index, epoch: int) -> int:
-    """Choices in that epoch: public."""
-    return int(boundaries[epoch] - (boundaries[epoch - 1] if epoch else 0))
-
-
-def check(bandit: Any) -> Link:
-    """Checks the settings that all have; returns the link."""
-    settings.check(bandit)
-    checks.positive_int(dim=bandit.dim, first=bandit.first)
-    bandit.dim = int(bandit.dim)
-    if bandit.horizon is None:
-        raise ValueError(f"Expected a horizon for {type(bandit).__name__}, which learns in epochs, got None.")
-    checks.positive_int(horizon=bandit.horizon)
-    return links.built_in(bandit.link)
 
 
 def simulated(bandit: Any) -> None:
@@ -50,15 +154,3 @@ def simulated(bandit: Any) -> None:
             f"Expected source=Simulated(seed) for {type(bandit).__name__}, which is for experiments (people's devices "
             f"and the server are one process here), got {name}."
         )
-
-
-def few_enough(bandit: Any, boundaries: Index) -> None:
-    """Refuses secure noise if the last release could hold too many people for its grid: all who came before it, if
-    their rewards are late."""
-    if bandit.source.private and bandit.budget.epsilon < math.inf and len(boundaries) > 1:
-        queries.few_enough(int(boundaries[-2]))
-
-
-def bounds(rewards: tuple[float, float]) -> Any:
-    """(low, high, the largest absolute value) as the kernels take them."""
-    return np.array([*rewards, max(map(abs, rewards))])

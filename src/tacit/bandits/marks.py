@@ -48,6 +48,8 @@ def register(bandit: str) -> Path:
         raise BadState("Expected a bandit's id of 32 hexadecimal digits, got something else.")
     home = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
     folder = Path(home).expanduser() / "tacit"
+    if not folder.is_absolute():
+        raise BadState("Expected XDG_STATE_HOME to be an absolute path, got another.")
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not os.access(folder, os.W_OK | os.X_OK):

@@ -14,14 +14,15 @@ from numpy.random import Generator
 
 from tacit import checks
 from tacit.bandits import server_file
+from tacit.bandits.base import State
 from tacit.kernels.block import Block
 from tacit.model import links
 from tacit.privacy import settings
 from tacit.privacy.budget import Budget
 from tacit.privacy.certificate import DEVICES, SIMULATED_DEVICES, Certificate, Devices
 from tacit.privacy.noise import Simulated
+from tacit.privacy.randomness import Randomness, Seeded, System
 from tacit.roles.device import Device
-from tacit.roles.randomness import Randomness, Seeded, System
 
 USERS = 0
 
@@ -39,7 +40,7 @@ class Server(ABC):
     horizon: int | None = None
     source: Simulated | None = field(default=None, repr=False)
     policy: Generator | None = field(default=None, repr=False)
-    _state: Any = field(init=False, repr=False)
+    _state: State = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         """A subclass calls this first, and `self._state = self.init()` when its plan is made."""
@@ -53,7 +54,7 @@ class Server(ABC):
     # what an algorithm defines
 
     @abstractmethod
-    def init(self) -> Any:
+    def init(self) -> State:
         """The state before the first report."""
 
     @abstractmethod

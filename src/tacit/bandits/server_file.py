@@ -14,7 +14,7 @@ from tacit.errors import BadState
 if TYPE_CHECKING:
     from tacit.bandits.server import Server
 
-FORMAT, VERSION = "tacit server", 2
+FORMAT, VERSION = "tacit server", 3
 
 S = TypeVar("S", bound="Server")
 

@@ -6,7 +6,6 @@ from numpy.random import Generator
 from tacit.data import Array
 from tacit.kernels.spanner import span_rows, span_weights, spanner
 
-NUMBERS = np.ones(2)  # half-widths are in the state's matrices
 FACTOR = 2.0
 
 
@@ -16,14 +15,14 @@ def choose_many(
     """For each row of (n, K, d): drop the arms that a closed epoch's interval rules out; draw from a spanner of the
     rest."""
     out = np.empty(len(arms), np.int64)
-    span_rows(rng, arms, state, NUMBERS, factor, out)
+    span_rows(rng, arms, state, factor, out)
     return out
 
 
 def propensities(arms: Array, state: object, *, factor: float = FACTOR) -> Array:
     """The probability of each of (K, d) arms."""
     out = np.empty(len(arms))
-    span_weights(arms, state, NUMBERS, factor, out)
+    span_weights(arms, state, factor, out)
     return out
 
 

@@ -63,6 +63,7 @@ class File:
         path = path.absolute()
         if bandit._noise_is_private:
             with self._alone(path) as places:
+                self._places = self._places | {path}  # a save that fails halfway has left a file all the same
                 self._write(bandit, path)
                 self._mark(places)
             self._places = {path}
@@ -210,13 +211,16 @@ def _document(bandit: "Bandit", bandit_id: str, generation: int) -> dict[str, An
 
 
 def _padded(rows: Any, count: int) -> Any:
-    """So many rows, the last of them zeros: the size of a file does not tell, but to the ROWS, how many wait."""
+    """`rows`, followed by rows of zeros up to `count`: the size of a file says how many choices wait only in steps of
+    ROWS."""
     return np.concatenate([rows, np.zeros((count - len(rows), *rows.shape[1:]), rows.dtype)])
 
 
 def _leaves(state: Any) -> list[Any]:
-    """The arrays of a nested NamedTuple, in order."""
-    return [leaf for part in state for leaf in _leaves(part)] if isinstance(state, tuple) else [state]
+    """The arrays of a nested NamedTuple, in order; other numbers in it are settings."""
+    if isinstance(state, tuple):
+        return [leaf for part in state for leaf in _leaves(part)]
+    return [state] if isinstance(state, np.ndarray) else []
 
 
 def _encode(value: Any) -> Any:

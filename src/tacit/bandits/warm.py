@@ -46,10 +46,8 @@ def twin_of(made: Any) -> Any:
 
 
 def _fresh(value: Any) -> Any:
-    if isinstance(value, Secure):
-        return Secure()
-    if isinstance(value, Simulated):
-        return Simulated(0)
+    if hasattr(value, "private"):  # a source of noise, also one of the caller's own
+        return Secure() if value.private else Simulated(0)
     return default_rng(0) if isinstance(value, Generator) else value
 
 

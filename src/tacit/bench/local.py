@@ -39,7 +39,14 @@ def measure(progress: Callable[[float], None]) -> list[dict[str, Any]]:
                 if "hemisphere" not in name:
                     us = _device(dim, epsilon, kind, arms)
                 rows.append(
-                    {"randomizer": name, "dim": dim, "numbers": size, "epsilon": epsilon, "std": one.law[1], "us": us}
+                    {
+                        "randomizer": name,
+                        "dim": dim,
+                        "numbers": size,
+                        "epsilon": epsilon,
+                        "std": one.law.scale,
+                        "us": us,
+                    }
                 )
         progress((i + 1) / len(DIMS))
     return rows

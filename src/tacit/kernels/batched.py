@@ -5,14 +5,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tacit.kernels.compile import inlined, kernel
+from tacit.kernels.compile import kernel
+from tacit.kernels.design import d_optimal
 from tacit.kernels.formulas import link_slope
 from tacit.kernels.linalg import copy, invert, square_norm
-from tacit.kernels.mle import newton, unit_reward
-from tacit.kernels.rounds import BOUNDARY, CHOICES, outcome
+from tacit.kernels.mle import newton
+from tacit.kernels.rounds import BOUNDARY, CHOICES, draw_arm, outcome
+from tacit.model.glm import unit_reward
 
 SEEN, CLOSED = 2, 3
-SWEEPS = 10  # of the multiplicative algorithm for the design
+
+
+class Widths(NamedTuple):
+    """Of the intervals that rule arms out."""
+
+    first: float  # in standard deviations of batch 1, whose matrix has no slopes
+    later: float
+    radius: float  # S
 
 
 class BatchState(NamedTuple):
@@ -26,25 +35,25 @@ class BatchState(NamedTuple):
 
 
 @kernel
-def scaling(x, link, state, numbers):
-    """mu'(<x, theta_1>) / exp(min(2 S, warm width |x|_{V^-1})): a lower bound on the slope at theta*, once batch 1 is
-    closed. numbers = (warm width, width, radius)."""
+def scaling(x, link, state, widths):
+    """mu'(<x, theta_1>) / exp(min(2 S, first width |x|_{V^-1})): a lower bound on the slope at theta*, once batch 1 is
+    closed."""
     z = 0.0
     for i in range(x.size):
         z += x[i] * state.thetas[0, i]
-    half = numbers[0] * math.sqrt(max(square_norm(x, state.inverses[0]), 0.0))
-    return link_slope(link, z) * math.exp(-min(2.0 * numbers[2], half))
+    half = widths.first * math.sqrt(max(square_norm(x, state.inverses[0]), 0.0))
+    return link_slope(link, z) * math.exp(-min(2.0 * widths.radius, half))
 
 
 @kernel
-def survivors(arms, state, numbers, alive):
+def survivors(arms, state, first, later, alive):
     """alive[a] = whether no closed batch shows another arm to be better: <x, theta_k> + width |x|_k is at least every
     <x, theta_k> - width |x|_k among those alive. Returns their number."""
     count, d = arms.shape
     upper = np.empty(count)
     alive[:] = True
     for k in range(state.counts[CLOSED]):
-        width = numbers[0] if k == 0 else numbers[1]
+        width = first if k == 0 else later
         floor = -np.inf
         for a in range(count):
             z = 0.0
@@ -63,81 +72,33 @@ def survivors(arms, state, numbers, alive):
 
 
 @kernel
-def design(arms, scales, alive, weights):
-    """weights <- a nearly D-optimal (so G-optimal) design on sqrt(scale) x over those alive, by the multiplicative
-    algorithm: w_a <- w_a scale_a |x_a|^2_{M(w)^-1} / d."""
-    count, d = arms.shape
-    matrix, inverse = np.empty((d, d)), np.empty((d, d))
-    total = 0
-    for a in range(count):
-        total += alive[a]
-    for a in range(count):
-        weights[a] = 1.0 / total if alive[a] else 0.0
-    for _ in range(SWEEPS):
-        trace = 0.0
-        matrix[:] = 0.0
-        for a in range(count):
-            w = weights[a] * scales[a]
-            for i in range(d):
-                trace += w * arms[a, i] * arms[a, i]
-                for j in range(d):
-                    matrix[i, j] += w * arms[a, i] * arms[a, j]
-        for i in range(d):
-            matrix[i, i] += 1e-6 * trace + 1e-300
-        invert(matrix, inverse)
-        mass = 0.0
-        for a in range(count):
-            weights[a] *= scales[a] * square_norm(arms[a], inverse)
-            mass += weights[a]
-        if not mass > 0.0:
-            for a in range(count):
-                weights[a] = 1.0 / total if alive[a] else 0.0
-            return
-        for a in range(count):
-            weights[a] /= mass
-
-
-@kernel
-def batch_weights(arms, state, link, numbers, weights):
+def batch_weights(arms, state, link, widths, weights):
     """weights[a] = the probability of arm a at this state."""
     count = arms.shape[0]
     alive, scales = np.empty(count, np.bool_), np.ones(count)
-    survivors(arms, state, numbers, alive)
+    survivors(arms, state, widths.first, widths.later, alive)
     if state.counts[CLOSED] > 0:
         for a in range(count):
-            scales[a] = scaling(arms[a], link, state, numbers)
-    design(arms, scales, alive, weights)
-
-
-@inlined
-def draw(uniform, weights):
-    """The arm whose share of [0, 1) holds `uniform`; never one of weight 0."""
-    index, passed = 0, 0.0
-    for a in range(weights.size):
-        if weights[a] > 0.0:
-            index = a
-            passed += weights[a]
-            if uniform < passed:
-                break
-    return index
+            scales[a] = scaling(arms[a], link, state, widths)
+    d_optimal(arms, scales, alive, weights)
 
 
 @kernel
-def batch_rows(rng, arms, state, link, numbers, out):
+def batch_rows(rng, arms, state, link, widths, out):
     weights = np.empty(arms.shape[1])
     for i in range(arms.shape[0]):
-        batch_weights(arms[i], state, link, numbers, weights)
-        out[i] = draw(rng.random(), weights)
+        batch_weights(arms[i], state, link, widths, weights)
+        out[i] = draw_arm(rng.random(), weights)
 
 
 @kernel
-def batch_close(state, link, ridge, numbers, ends):
+def batch_close(state, link, ridge, widths, ends):
     """Close the open batch: its estimate, its information (x x' in batch 1, then scaled), and the next boundary."""
     counts, rows, values, thetas, inverses = state
     n, k, d = counts[SEEN], counts[CLOSED], rows.shape[1]
     matrix, unused = ridge * np.eye(d), np.empty((d, d))
     for t in range(n):
-        weight = 1.0 if k == 0 else scaling(rows[t], link, state, numbers)
+        weight = 1.0 if k == 0 else scaling(rows[t], link, state, widths)
         for i in range(d):
             for j in range(d):
                 matrix[i, j] += weight * rows[t, i] * rows[t, j]
@@ -159,14 +120,14 @@ def batch_learn(x, r, state):
 
 
 @kernel
-def batch_rounds(rng, block, state, bounds, link, ridge, numbers, ends):
+def batch_rounds(rng, block, state, rewards, link, ridge, widths, ends):
     """BGLinCB. Changes state and the block's out arrays."""
     weights = np.empty(block.arms.shape[1])
     for t in range(block.noise.size):
         if state.counts[CHOICES] >= state.counts[BOUNDARY]:
-            batch_close(state, link, ridge, numbers, ends)
-        batch_weights(block.arms[t], state, link, numbers, weights)
-        index = draw(rng.random(), weights)
+            batch_close(state, link, ridge, widths, ends)
+        batch_weights(block.arms[t], state, link, widths, weights)
+        index = draw_arm(rng.random(), weights)
         if outcome(block, t, index):
             state.counts[CHOICES] += 1
-            batch_learn(block.arms[t, index], unit_reward(block.reward[t], bounds[0], bounds[1], link), state)
+            batch_learn(block.arms[t, index], unit_reward(block.reward[t], rewards.low, rewards.high, link), state)

@@ -5,31 +5,71 @@ import numpy as np
 from tacit.kernels.compile import kernel
 from tacit.kernels.linalg import grow, invert, square_norm
 
-STEPS = 400
+STEPS = 400  # of Frank and Wolfe, at most
+SWEEPS = 10  # of the multiplicative algorithm
+RIDGE = 1e-6  # times the trace, added to what is inverted
+
+
+@kernel
+def uniform(alive, weights):
+    """weights <- equal ones on those alive. Returns their number."""
+    total = 0
+    for a in range(alive.size):
+        total += alive[a]
+    for a in range(alive.size):
+        weights[a] = 1.0 / total if alive[a] else 0.0
+    return total
+
+
+@kernel
+def information(arms, scales, weights, out):
+    """out <- M(w) = sum of w_a scale_a x_a x_a', plus RIDGE times its trace. Returns the trace."""
+    count, d = arms.shape
+    out[:] = 0.0
+    trace = 0.0
+    for a in range(count):
+        w = weights[a] * scales[a]
+        for i in range(d):
+            trace += w * arms[a, i] * arms[a, i]
+            for j in range(d):
+                out[i, j] += w * arms[a, i] * arms[a, j]
+    for i in range(d):
+        out[i, i] += RIDGE * trace + 1e-300
+    return trace
+
+
+@kernel
+def d_optimal(arms, scales, alive, weights):
+    """weights <- a nearly D-optimal (so G-optimal) design on sqrt(scale) x over those alive, by the multiplicative
+    algorithm: w_a <- w_a scale_a |x_a|^2_{M(w)^-1} / d."""
+    count, d = arms.shape
+    matrix, inverse = np.empty((d, d)), np.empty((d, d))
+    uniform(alive, weights)
+    for _ in range(SWEEPS):
+        information(arms, scales, weights, matrix)
+        invert(matrix, inverse)
+        mass = 0.0
+        for a in range(count):
+            weights[a] *= scales[a] * square_norm(arms[a], inverse)
+            mass += weights[a]
+        if not mass > 0.0:
+            uniform(alive, weights)
+            return
+        for a in range(count):
+            weights[a] /= mass
 
 
 @kernel
 def chances(arms, alive, weights):
-    """weights <- a design on those alive with max_x |x|^2_{M(w)^-1} <= 2 d, M(w) = sum w_a x_a x_a' (+ a millionth of
-    its trace). Uniform weights if they satisfy it; else Frank-Wolfe steps (Wynn & Fedorov) from there: weight moves
-    to the worst arm x by the line search (f / d - 1) / (f - 1), f = |x|^2_{M^-1}. d is the best that can be reached
-    (Kiefer & Wolfowitz 1960)."""
+    """weights <- a design on those alive with max_x |x|^2_{M(w)^-1} <= 2 d: uniform weights if they satisfy it; else
+    Frank-Wolfe steps (Wynn & Fedorov) from there: weight moves to the worst arm x by the line search
+    (f / d - 1) / (f - 1), f = |x|^2_{M^-1}. d is the best that can be reached (Kiefer & Wolfowitz 1960)."""
     count, d = arms.shape
-    matrix, inverse = np.zeros((d, d)), np.empty((d, d))
-    total = 0
-    for a in range(count):
-        total += alive[a]
-    trace = 0.0
-    for a in range(count):
-        weights[a] = 1.0 / total if alive[a] else 0.0
-        for i in range(d):
-            trace += weights[a] * arms[a, i] * arms[a, i]
-            for j in range(d):
-                matrix[i, j] += weights[a] * arms[a, i] * arms[a, j]
+    matrix, inverse = np.empty((d, d)), np.empty((d, d))
+    total = uniform(alive, weights)
+    trace = information(arms, np.ones(count), weights, matrix)
     if total == 1 or not trace > 0.0:
         return
-    for i in range(d):
-        matrix[i, i] += 1e-6 * trace
     invert(matrix, inverse)
     for _ in range(STEPS):
         worst, index = 0.0, -1

@@ -22,6 +22,7 @@ for _function in (
     glm.line,
     glm.linearize,
     glm.in_units,
+    glm.unit_reward,
     glm.in_centred_units,
 ):
     register_jitable(_function)

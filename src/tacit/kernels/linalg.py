@@ -10,6 +10,7 @@ from tacit.data import Array
 from tacit.kernels.compile import kernel
 
 ROOT2 = float(np.sqrt(2.0))
+HALVINGS = 60  # of an interval by bisection: its ends then differ in the last digits at most
 
 
 @kernel

@@ -10,9 +10,11 @@ import numpy as np
 
 from tacit.kernels.compile import inlined, kernel
 from tacit.kernels.formulas import link_mean, link_slope
+from tacit.kernels.glm import best_arm
 from tacit.kernels.linalg import cholesky, copy, grow, invert
 from tacit.kernels.linear import Estimate, optimistic
 from tacit.kernels.rounds import BOUNDARY, CHOICES, outcome
+from tacit.model.glm import unit_reward
 from tacit.model.links import IDENTITY, LOGISTIC, PROBIT, UNKNOWN
 
 OBSERVED = 2
@@ -151,20 +153,14 @@ def record(x, r, link, ridge, growth, likelihood, state):
     return True
 
 
-@inlined
-def unit_reward(y, low, high, link):
-    """A reward in [low, high] in units of the link: r in [0, 1], or y itself for the identity."""
-    return y if link == IDENTITY else (y - low) / (high - low)
-
-
 @kernel
-def mle_rounds(block, state, bounds, link, ridge, growth, width):
+def mle_rounds(block, state, rewards, link, ridge, growth, width):
     """MLEUCB. Changes state and the block's out arrays."""
     for t in range(block.noise.size):
         index = optimistic(block.arms[t], state.estimate, width, 0.0)
         if outcome(block, t, index):
             state.counts[CHOICES] += 1
-            r = unit_reward(block.reward[t], bounds[0], bounds[1], link)
+            r = unit_reward(block.reward[t], rewards.low, rewards.high, link)
             record(block.arms[t, index], r, link, ridge, growth, True, state)
 
 
@@ -179,14 +175,7 @@ def laplace(rng, arms, estimate, scale, lower, target):
         draw = scale * rng.standard_normal()
         for i in range(j, d):
             target[i] += draw * lower[i, j]
-    best, index = -np.inf, 0
-    for a in range(arms.shape[0]):
-        value = 0.0
-        for i in range(d):
-            value += arms[a, i] * target[i]
-        if value > best:
-            best, index = value, a
-    return index
+    return best_arm(arms, target)
 
 
 @kernel
@@ -199,7 +188,7 @@ def laplace_rows(rng, arms, estimate, scale, out):
 
 
 @kernel
-def laplace_rounds(rng, block, state, bounds, link, ridge, growth, scale):
+def laplace_rounds(rng, block, state, rewards, link, ridge, growth, scale):
     """LogisticTS. Changes state and the block's out arrays."""
     d = state.estimate.theta.size
     lower, target = np.zeros((d, d)), np.empty(d)
@@ -207,5 +196,5 @@ def laplace_rounds(rng, block, state, bounds, link, ridge, growth, scale):
         index = laplace(rng, block.arms[t], state.estimate, scale, lower, target)
         if outcome(block, t, index):
             state.counts[CHOICES] += 1
-            r = unit_reward(block.reward[t], bounds[0], bounds[1], link)
+            r = unit_reward(block.reward[t], rewards.low, rewards.high, link)
             record(block.arms[t, index], r, link, ridge, growth, True, state)

@@ -1,9 +1,10 @@
-"""What compiled loops over whole blocks of rounds share: the schedule, and what playing an arm gave."""
+"""What compiled loops over whole blocks of rounds share: the schedule, the draw of an arm, what playing it gave."""
 
 from typing import NamedTuple
 
 import numpy as np
 
+from tacit.data import Array
 from tacit.kernels.block import Block
 from tacit.kernels.compile import inlined, kernel
 from tacit.kernels.rewards import reward
@@ -53,3 +54,16 @@ def outcome(block: Block, t: int, index: int) -> bool:
         block.reward[t] = 0.0
         block.regret[t] = 0.0
     return known
+
+
+@inlined
+def draw_arm(uniform: float, weights: Array) -> int:
+    """The arm whose share of [0, 1) holds `uniform`; never one of weight 0."""
+    index, passed = 0, 0.0
+    for a in range(weights.size):
+        if weights[a] > 0.0:
+            index = a
+            passed += weights[a]
+            if uniform < passed:
+                break
+    return index

@@ -2,14 +2,11 @@
 
 import numpy as np
 
-from tacit.kernels.batched import draw, survivors
+from tacit.kernels.batched import batch_learn, survivors
 from tacit.kernels.compile import kernel
-from tacit.kernels.linalg import copy
-from tacit.kernels.mle import unit_reward
-from tacit.kernels.rounds import BOUNDARY, CHOICES, outcome
-from tacit.model.links import IDENTITY
+from tacit.kernels.rounds import BOUNDARY, CHOICES, draw_arm, outcome
+from tacit.model.glm import in_units
 
-SEEN = 2
 FLAT = 1e-9  # relative length below which a residual counts as zero
 SWAPS = 10_000
 
@@ -82,11 +79,11 @@ def spanner(arms, alive, factor, chosen):
 
 
 @kernel
-def span_weights(arms, state, numbers, factor, weights):
+def span_weights(arms, state, factor, weights):
     """weights[a] = the probability of arm a: equal ones on a spanner of those that no closed epoch rules out."""
     count = arms.shape[0]
     alive, chosen = np.empty(count, np.bool_), np.empty(count, np.int64)
-    left = survivors(arms, state, numbers, alive)
+    left = survivors(arms, state, 1.0, 1.0, alive)  # the state's matrices have the widths in them
     rank, _ = spanner(arms, alive, factor, chosen)
     if rank == 0:
         for a in range(count):
@@ -99,38 +96,25 @@ def span_weights(arms, state, numbers, factor, weights):
 
 
 @kernel
-def span_rows(rng, arms, state, numbers, factor, out):
+def span_rows(rng, arms, state, factor, out):
     weights = np.empty(arms.shape[1])
     for i in range(arms.shape[0]):
-        span_weights(arms[i], state, numbers, factor, weights)
-        out[i] = draw(rng.random(), weights)
+        span_weights(arms[i], state, factor, weights)
+        out[i] = draw_arm(rng.random(), weights)
 
 
 @kernel
-def in_units(reward, bounds, link):
-    """A reward in units of the link; bounds = (low, high, the largest absolute value)."""
-    return reward / bounds[2] if link == IDENTITY else unit_reward(reward, bounds[0], bounds[1], link)
-
-
-@kernel
-def span_learn(x, r, state):
-    n = state.counts[SEEN]
-    copy(x, state.rows[n])
-    state.values[n] = r
-    state.counts[SEEN] = n + 1
-
-
-@kernel
-def span_rounds(rng, block, state, bounds, link, numbers, factor, start):
+def span_rounds(rng, block, state, rewards, link, factor, start):
     """JointReweighted, from round `start` up to the end of the block or of the epoch. Returns the next round. Changes
     state and the block's out arrays."""
     weights = np.empty(block.arms.shape[1])
     for t in range(start, block.noise.size):
         if state.counts[CHOICES] >= state.counts[BOUNDARY]:
             return t
-        span_weights(block.arms[t], state, numbers, factor, weights)
-        index = draw(rng.random(), weights)
+        span_weights(block.arms[t], state, factor, weights)
+        index = draw_arm(rng.random(), weights)
         if outcome(block, t, index):
             state.counts[CHOICES] += 1
-            span_learn(block.arms[t, index], in_units(block.reward[t], bounds, link), state)
+            r = in_units(block.reward[t], link, rewards.low, rewards.high)
+            batch_learn(block.arms[t, index], r, state)
     return block.noise.size

@@ -6,11 +6,10 @@ import numpy as np
 from numpy.random import Generator
 
 from tacit.data import Array, Integers, Raw, Released
-from tacit.kernels.batched import draw as draw_arm
 from tacit.kernels.block import Block
 from tacit.kernels.compile import kernel
 from tacit.kernels.noise import GAUSSIAN, draw
-from tacit.kernels.rounds import BOUNDARY, CHOICES, outcome
+from tacit.kernels.rounds import BOUNDARY, CHOICES, draw_arm, outcome
 
 
 class SquareState(NamedTuple):
@@ -20,7 +19,8 @@ class SquareState(NamedTuple):
     played: Released  # (d,): the estimate that arms are chosen by
     theta: Raw  # (d,): the iterate of the open epoch
     open: Array  # (d,): the sum of the open batch's reports (local)
-    numbers: Array  # (3,): gamma of the weights over sqrt K, step of the gradient, sigma of a report
+    greed: Array  # (1,): gamma of the weights over sqrt K
+    step: Array  # (1,): of a gradient
 
 
 @kernel
@@ -88,29 +88,43 @@ def add_gradient(x: Array, r: float, clip: float, state: SquareState, noise: Arr
 
 
 @kernel
-def square_rounds(
+def joint_square_rounds(
+    policy: Generator, block: Block, state: SquareState, unit: float, clip: float, start: int
+) -> int:
+    """JointSquareCB, from round `start` up to the end of the block or of the epoch. Returns the next round. Changes
+    state and the block's out arrays."""
+    weights = np.empty(block.arms.shape[1])
+    for t in range(start, block.noise.size):
+        if state.counts[CHOICES] >= state.counts[BOUNDARY]:
+            return t
+        gap_weights(block.arms[t], state.played, state.greed[0], weights)
+        index = draw_arm(policy.random(), weights)
+        if outcome(block, t, index):
+            state.counts[CHOICES] += 1
+            gradient_step(block.arms[t, index], block.reward[t] / unit, state.step[0], clip, state.theta)
+    return block.noise.size
+
+
+@kernel
+def local_square_rounds(
     policy: Generator,
     rng: Generator,
     block: Block,
     state: SquareState,
     unit: float,
     clip: float,
-    local: bool,
+    sigma: float,
     start: int,
 ) -> int:
-    """JointSquareCB and LocalSquareCB, from round `start` up to the end of the block or of the step. Returns the next
-    round. Changes state and the block's out arrays."""
+    """The same for LocalSquareCB, whose users each send a noisy gradient."""
     weights, noise = np.empty(block.arms.shape[1]), np.empty(block.arms.shape[2])
     for t in range(start, block.noise.size):
         if state.counts[CHOICES] >= state.counts[BOUNDARY]:
             return t
-        gap_weights(block.arms[t], state.played, state.numbers[0], weights)
+        gap_weights(block.arms[t], state.played, state.greed[0], weights)
         index = draw_arm(policy.random(), weights)
         if outcome(block, t, index):
             state.counts[CHOICES] += 1
-            if local:
-                draw(rng, GAUSSIAN, state.numbers[2], 0.0, noise)
-                add_gradient(block.arms[t, index], block.reward[t] / unit, clip, state, noise)
-            else:
-                gradient_step(block.arms[t, index], block.reward[t] / unit, state.numbers[1], clip, state.theta)
+            draw(rng, GAUSSIAN, sigma, 0.0, noise)
+            add_gradient(block.arms[t, index], block.reward[t] / unit, clip, state, noise)
     return block.noise.size

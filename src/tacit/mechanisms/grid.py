@@ -13,10 +13,10 @@ that B C is the prefix matrix again and the rounding of C costs nothing.
 
 Sensitivity. A contribution v becomes v^ = h round(v / h), each coordinate at most h / 2 away. So for any two,
 |v^ - v'^| <= |v - v'| + h sqrt(size), and the norm of the stacked (v^, v'^) is at most that of (v, v') plus
-h sqrt(size / 2); both are at most D + h sqrt(size), which is what late contributions need too (aggregators.continual;
+h sqrt(size / 2); both are at most D + h sqrt(size), which is what late contributions need too (mechanisms.continual;
 the rounded m are non-negative as well). Floats that computed v may have overshot its bound by some roundings, for which
-there is SLACK. A v that is longer than that, or no number at all, can only come from arithmetic that has gone wrong: it
-counts as no contribution, which is a distance of at most D from any other.
+there is LENGTH_SLACK. A v that is longer than that, or no number at all, can only come from arithmetic that has gone
+wrong: it counts as no contribution, which is a distance of at most D from any other.
 The largest column norm is recomputed from the m that are used.
 
 Size. Cells are small against D / sqrt(size), so the rounding costs less than 1e-4 of sigma. |X| <= choices (D / h + 1):
@@ -48,8 +48,8 @@ COEFFICIENT_BITS = 16  # q
 SPLIT = 24  # bits of the low part
 MOST_LEAVES = 1 << 14  # of a mechanism that keeps all leaves: a release costs as much as there are leaves
 COARSEST_BITS = 4  # the same for the largest cells
-SLACK = 2.0**-30
-REACH = 12  # sigmas of noise for which there has to be room; beyond them is a probability of 1e-32
+LENGTH_SLACK = 2.0**-30  # relative, of the longest contribution
+ROOM = 12  # sigmas of noise for which there has to be room; beyond them is a probability of 1e-32
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,7 +97,7 @@ class Grid(Continual):
         return 2 * self.mechanism.memory
 
     def sensitivity(self, exact: float) -> float:
-        return exact * (1 + SLACK) + self.cell * math.sqrt(self.size)
+        return exact * (1 + LENGTH_SLACK) + self.cell * math.sqrt(self.size)
 
     def numbers(self, steps: int) -> int:
         """How many integers `steps` releases draw, at most."""
@@ -209,11 +209,11 @@ def cell_for(sensitivity: float, size: int) -> float:
 
 
 def cell_with(sensitivity: float, size: int, cells: Callable[[float], float], *, bits: int) -> float:
-    """The same, or as much larger as it takes for REACH times `cells`, the noise in steps with that h, to be within so
+    """The same, or as much larger as it takes for ROOM times `cells`, the noise in steps with that h, to be within so
     many bits; NotSecure where no cell will do."""
     cell = cell_for(sensitivity, size)
     coarsest = math.ldexp(cell, CELL_BITS - COARSEST_BITS)
-    while REACH * cells(cell) > 2.0**bits:
+    while ROOM * cells(cell) > 2.0**bits:
         if cell == coarsest:
             raise NotSecure("Expected a budget whose noise has room in 64 bits, got one that asks for more noise.")
         cell *= 2
@@ -230,7 +230,7 @@ def on_grid(mechanism: Continual, *, sensitivity: float, mu: float, sigma: float
     leaves, size = mechanism.leaves, mechanism.size
 
     def with_cell(cell: float) -> Grid:
-        longest = sensitivity * (1 + SLACK)
+        longest = sensitivity * (1 + LENGTH_SLACK)
         grid = Grid(leaves=leaves, size=size, sigma=0.0, mechanism=mechanism, cell=cell, longest=longest)
         shift = grid.sensitivity(sensitivity) * grid.column_norm
         return dataclasses.replace(grid, sigma=sigma_for(shift, mu, grid.step) if sigma is None else sigma)

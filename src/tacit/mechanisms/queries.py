@@ -19,8 +19,8 @@ from tacit.privacy.ledger import GaussianRelease
 from tacit.privacy.noise import Source
 
 MODELS = ("joint", "local")
-MOST = 1 << 21  # people in a sum with secure noise
-SLACK = 2.0**-10
+MOST_PEOPLE = 1 << 21  # people in a sum with secure noise
+SUM_SLACK = 2.0**-10  # relative: floating-point sums of MOST_PEOPLE vectors differ from exact ones by less
 
 
 class Query(NamedTuple):
@@ -148,8 +148,8 @@ class Queries:
 
 
 def few_enough(rows: int) -> None:
-    if rows > MOST:
-        raise NotSecure(f"Expected at most {MOST} people with secure noise, got {rows}.")
+    if rows > MOST_PEOPLE:
+        raise NotSecure(f"Expected at most {MOST_PEOPLE} people with secure noise, got {rows}.")
 
 
 def sigma_on(cell: float, sensitivity: float, mu: float) -> float:
@@ -160,7 +160,7 @@ def sigma_on(cell: float, sensitivity: float, mu: float) -> float:
 def rounded_sensitivity(sensitivity: float, size: int, cell: float) -> float:
     """How far apart two sums can be once they are rounded to cells. The sqrt 2 is for a person who moves from one sum
     to another of the same noise: each moves by at most D / sqrt 2, and rounding adds cell sqrt(size) to each."""
-    return sensitivity * (1 + SLACK) + cell * math.sqrt(2 * size) if cell else sensitivity
+    return sensitivity * (1 + SUM_SLACK) + cell * math.sqrt(2 * size) if cell else sensitivity
 
 
 def with_noise(total: Raw, sigma: float, cell: float, source: Any) -> Released:
@@ -179,6 +179,6 @@ def mean_of_reports(total: Released, size: int, people: int) -> Released:
     return Released(total[:size] / people)
 
 
-def nothing_released(size: int) -> Released:
+def nothing_released(size: int | tuple[int, ...]) -> Released:
     """Zeros: what stands where nothing has been released."""
     return Released(np.zeros(size))

@@ -5,14 +5,14 @@ import functools
 import math
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from tacit.data import Array, Raw, Released, Sent
 from tacit.privacy import entropy
 
-Array = npt.NDArray[np.float64]
 Int16 = npt.NDArray[np.int16]
 
 UNIT = 2**12  # grid cells in one standard deviation of a candidate
@@ -21,7 +21,18 @@ SHARE = 2**32  # chances are whole multiples of 1 / SHARE
 CELLS = 2**20  # grid cells in one standard deviation of lattice noise
 SPREAD = 1.0e-8  # E e^2 at most, e = (quantised - real) normal number of the candidates, in standard deviations
 PORTION = 2**16  # numbers of candidates that are drawn at a time
+SILENT, GAUSSIAN, CAP = 0, 1, 2  # kinds of Law
 EDGE = 128  # of the 2^16 cells of a candidate's law, the outer ones on each side that are cut 512 times finer
+
+
+class Law(NamedTuple):
+    """A randomiser in floating point, as the kernels of a simulation take it (mechanisms.randomize_kernel)."""
+
+    kind: int  # SILENT, GAUSSIAN or CAP
+    scale: float  # standard deviation of the noise in a decoded number
+    chance: float  # CAP: of a vector from inside the cap
+    gamma: float  # CAP: its threshold
+    radius: float  # CAP: the largest norm of a vector
 
 
 @dataclass(frozen=True)
@@ -69,7 +80,7 @@ class Cap:
         """Candidates among which one outside is sought: all fail with probability 1 / SHARE at most."""
         return math.ceil(math.log2(SHARE) / -math.log2(min(0.5, 2 * self.nominal)))
 
-    def encode(self, vector: Array) -> bytes:
+    def encode(self, vector: Raw) -> Sent:
         x = lift(vector / self.radius)
         z = candidates(self.others, x.size)
         outside: Int16 = z[int((z @ x < self.threshold).argmax())]  # the first of them, or of all
@@ -81,20 +92,19 @@ class Cap:
             if inside is outside and abs(dots[at]) >= self.threshold:
                 inside = z[at] if dots[at] > 0 else -z[at]  # the law of z is symmetric
         first = int.from_bytes(entropy.octets(4), "little") < self.chance  # of SHARE
-        return (inside if first else outside)[:-1].astype("<i2").tobytes()
+        return Sent((inside if first else outside)[:-1].astype("<i2").tobytes())
 
-    def decode(self, report: bytes) -> Array:
-        return np.frombuffer(report, "<i2").astype(np.float64) * (self.scale / UNIT)
+    def decode(self, report: bytes) -> Released:
+        return Released(np.frombuffer(report, "<i2").astype(np.float64) * (self.scale / UNIT))
 
     def length(self, size: int) -> int:
         return 2 * size
 
     @property
-    def law(self) -> list[float]:
-        """As the kernel `randomize` takes it, for simulation."""
-        return [2.0, self.scale, self.chance / SHARE, self.threshold / (UNIT * FINE), self.radius]
+    def law(self) -> Law:
+        return Law(CAP, self.scale, self.chance / SHARE, self.threshold / (UNIT * FINE), self.radius)
 
-    def simulate(self, vector: Array, generator: np.random.Generator) -> Array:
+    def simulate(self, vector: Raw, generator: np.random.Generator) -> Released:
         """The same law in floating point, draw by draw as the kernel."""
         _, scale, chance, gamma, radius = self.law
         x = vector / radius
@@ -108,7 +118,7 @@ class Cap:
         for draw, value in zip(draws.tolist(), x.tolist(), strict=True):
             along += draw * value
         along += math.sqrt(max(last, 0.0)) * generator.standard_normal()
-        return scale * draws + (scale * (target - along)) * x
+        return Released(scale * draws + (scale * (target - along)) * x)
 
 
 @dataclass(frozen=True)
@@ -121,44 +131,47 @@ class Lattice:
 
     sigma: float
 
-    def encode(self, vector: Array) -> bytes:
+    def encode(self, vector: Raw) -> Sent:
         cell = self.sigma / CELLS
         sent = np.rint(vector / cell).astype(np.int64) + entropy.discrete_gaussian(float(CELLS), vector.size)
-        return sent.astype("<i8").tobytes()
+        return Sent(sent.astype("<i8").tobytes())
 
-    def decode(self, report: bytes) -> Array:
-        return np.frombuffer(report, "<i8").astype(np.float64) * (self.sigma / CELLS)
+    def decode(self, report: bytes) -> Released:
+        return Released(np.frombuffer(report, "<i8").astype(np.float64) * (self.sigma / CELLS))
 
     def length(self, size: int) -> int:
         return 8 * size
 
     @property
-    def law(self) -> list[float]:
-        return [1.0, self.sigma, 0.0, 0.0, 1.0]
+    def law(self) -> Law:
+        return Law(GAUSSIAN, self.sigma, 0.0, 0.0, 1.0)
 
-    def simulate(self, vector: Array, generator: np.random.Generator) -> Array:
-        return vector + self.sigma * generator.standard_normal(vector.size)
+    def simulate(self, vector: Raw, generator: np.random.Generator) -> Released:
+        return Released(vector + self.sigma * generator.standard_normal(vector.size))
+
+
+SILENCE = Law(SILENT, 0.0, 0.0, 0.0, 1.0)
 
 
 @dataclass(frozen=True)
 class Open:
     """The vector itself: epsilon is infinite."""
 
-    def encode(self, vector: Array) -> bytes:
-        return vector.astype("<f8").tobytes()
+    def encode(self, vector: Raw) -> Sent:
+        return Sent(vector.astype("<f8").tobytes())
 
-    def decode(self, report: bytes) -> Array:
-        return np.frombuffer(report, "<f8").astype(np.float64)
+    def decode(self, report: bytes) -> Released:
+        return Released(np.frombuffer(report, "<f8").astype(np.float64))
 
     def length(self, size: int) -> int:
         return 8 * size
 
     @property
-    def law(self) -> list[float]:
-        return [0.0, 0.0, 0.0, 0.0, 1.0]
+    def law(self) -> Law:
+        return SILENCE
 
-    def simulate(self, vector: Array, generator: np.random.Generator) -> Array:
-        return vector.copy()
+    def simulate(self, vector: Raw, generator: np.random.Generator) -> Released:
+        return Released(vector.copy())
 
 
 @dataclass(frozen=True)
@@ -173,18 +186,18 @@ class Coin:
 
     chance: int
 
-    def encode(self, y: float) -> bytes:
+    def encode(self, y: float) -> Sent:
         bit = int(entropy.below(2**53, 1)[0]) < y * 2.0**53
-        return bytes([bit ^ (int(entropy.below(SHARE, 1)[0]) >= self.chance)])
+        return Sent(bytes([bit ^ (int(entropy.below(SHARE, 1)[0]) >= self.chance)]))
 
     def decode(self, report: bytes) -> float:
         """Unbiased for y."""
         keep = self.chance / SHARE
         return (report[0] - (1 - keep)) / (2 * keep - 1)
 
-    def simulate(self, y: float, generator: np.random.Generator) -> bytes:
+    def simulate(self, y: float, generator: np.random.Generator) -> Sent:
         bit = generator.random() < y
-        return bytes([bit ^ (generator.random() >= self.chance / SHARE)])
+        return Sent(bytes([bit ^ (generator.random() >= self.chance / SHARE)]))
 
 
 Randomizer = Cap | Lattice | Open
@@ -195,9 +208,24 @@ def document(randomizer: Randomizer | Coin) -> dict[str, Any]:
     return {"kind": type(randomizer).__name__.lower()} | vars(randomizer)
 
 
-def from_document(given: dict[str, Any]) -> Any:
-    kinds = {"cap": Cap, "lattice": Lattice, "open": Open, "coin": Coin}
+def from_document(given: dict[str, Any]) -> Randomizer | Coin:
+    kinds: dict[str, type[Randomizer | Coin]] = {"cap": Cap, "lattice": Lattice, "open": Open, "coin": Coin}
     return kinds[given["kind"]](**{k: v for k, v in given.items() if k != "kind"})
+
+
+def simulated(decoded: Released) -> Sent:
+    """What a simulated device sends: the numbers that a server would decode. `Open` decodes it."""
+    return Sent(decoded.astype("<f8").tobytes())
+
+
+def beside_public(arm: Array, reward: Sent) -> Sent:
+    """A randomised reward behind an arm in the clear, where the application has said that arms are public."""
+    return Sent(arm.astype("<f8").tobytes() + reward)
+
+
+def framed(head: bytes, body: Sent) -> Sent:
+    """A report behind what is public about it."""
+    return Sent(head + body)
 
 
 def lift(vector: Array) -> Array:

@@ -44,13 +44,12 @@ def fits(features: Array) -> bool:
 
 
 def as_array(arms: Any) -> Array:
-    """C-contiguous float64, or ValueError."""
+    """C-contiguous float64 of its own, whatever becomes of the caller's array; or ValueError."""
     try:
         given = np.asarray(arms)
         if given.dtype.kind not in "biuf" and given.size:
             raise TypeError
-        out = np.ascontiguousarray(given, dtype=np.float64)
-        return out if out.flags.writeable else out.copy()  # an array that may not be written is another type to numba
+        return np.array(given, dtype=np.float64, order="C")
     except Exception:  # whatever an object does that is asked for numbers
         raise ValueError("Expected arms to be numbers in rows of equal length.") from None
 

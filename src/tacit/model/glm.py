@@ -12,6 +12,10 @@ from tacit.data import Array, Raw
 from tacit.model.links import IDENTITY, Code, Link, kind, mean, slope, softness
 from tacit.model.vectors import TINY, add_pair, norm, packed_size, shortened
 
+# How much the curvature's noise, seen through theta*, matters beside the moment's: chosen by regret on tuning seeds.
+# It is little, because the ridge grows with the noise.
+CURVATURE_SHARE = 0.09
+
 
 def linearize(x: Array, r: float, theta: Array, inverse: Array, link: Code, blend: float) -> tuple[float, float]:
     """(weight, response) of one user with reward r in units of the link: A = weight x x', b = response x, at the public
@@ -65,6 +69,11 @@ def in_units(y: float, link: Code, low: float, high: float) -> float:
     if kind(link) == IDENTITY:
         return bounded / max(abs(low), abs(high))
     return (bounded - low) / (high - low)
+
+
+def unit_reward(y: float, low: float, high: float, link: Code) -> float:
+    """A reward in [low, high] as the link's mean has it: a share of that range, or y itself for the identity."""
+    return y if kind(link) == IDENTITY else (y - low) / (high - low)
 
 
 def in_centred_units(y: float, link: Code, low: float, high: float) -> float:
@@ -122,8 +131,7 @@ class GLMContribution:
 
     @property
     def norm(self) -> float:
-        """The largest |v|: sqrt(1 + (scale W)^2)."""
-        return math.sqrt(1 + (self.scale * largest_weight(self.link)) ** 2)
+        return glm_norm(self.scale * largest_weight(self.link))
 
     def add(self, x: Array, y: float, theta: Array, inverse: Array, out: Raw) -> None:
         """out += v, linearised at a public estimate."""
@@ -136,6 +144,11 @@ def glm_sensitivity(weight: float) -> float:
     return math.sqrt(4 + q if q <= 1 + 1 / math.sqrt(2) else 2 + 2 * q + 1 / (2 * q))
 
 
+def glm_norm(weight: float) -> float:
+    """The largest |v| for the same."""
+    return math.sqrt(1 + weight * weight)
+
+
 def largest_weight(link: Link) -> float:
     """W: twice the steepest slope, which is mu'(0) for logistic and probit; 1 for identity."""
     return 2 * link.steepest if link.bounded else 1.0
@@ -143,7 +156,5 @@ def largest_weight(link: Link) -> float:
 
 def balanced_curvature(link: Link, radius: float) -> float:
     """The scale of the curvature within a contribution: (4 share)^(1/4) sqrt(radius / W) minimises
-    D^2 (1 + share radius^2 / scale^2) for D^2 = 4 + (scale W)^2. share = .09 is how much the curvature's noise, seen
-    through theta*, matters beside the moment's: chosen by regret on tuning seeds, since a ridge proportional to the
-    noise makes it matter little."""
-    return math.sqrt(0.6 * radius / largest_weight(link))
+    D^2 (1 + share radius^2 / scale^2) for D^2 = 4 + (scale W)^2; share is CURVATURE_SHARE."""
+    return math.sqrt(math.sqrt(4 * CURVATURE_SHARE) * radius / largest_weight(link))

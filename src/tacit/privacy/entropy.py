@@ -12,7 +12,7 @@ import numpy.typing as npt
 Words = npt.NDArray[np.uint64]
 Integers = npt.NDArray[np.int64]
 
-REACH = 9  # discrete_gaussian draws within this many sigma
+FARTHEST = 9  # discrete_gaussian draws within this many sigma
 RATIO = 2.0**-44  # discrete_gaussian: |ln (probability drawn / probability of the exact law)| within reach is at most
 STRAY = 2.0**-56  # this, apart from events of at most this probability
 SHORT = 2048  # bytes: up to here the kernel is asked for all of them
@@ -84,7 +84,7 @@ def discrete_gaussian(sigma: float, count: int) -> Integers:
     (epsilon + 2 m RATIO, (1 + 2 m RATIO) delta + (2 + e^epsilon) m STRAY)-private with this one."""
     if not 1 <= sigma <= 2.0**40:
         raise ValueError(f"Expected sigma in [1, 2^40] grid cells, got {sigma!r}.")
-    reach = math.ceil(REACH * sigma)
+    reach = math.ceil(FARTHEST * sigma)
     out = np.empty(count, np.int64)
     done = 0
     while done < count:

@@ -15,9 +15,11 @@ import math
 import numpy as np
 
 from tacit import checks, special
+from tacit.privacy import search
 from tacit.privacy.budget import Budget
 
 SMALL = 1e-3  # mu below which the two terms are too close for their difference
+DIGITS = 1e-12  # relative, of epsilon and mu
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(6)
 
 
@@ -53,13 +55,11 @@ def epsilon(mu: float, at: float) -> float:
     checks.non_negative(mu=mu)
     if delta(0.0, mu) <= at:
         return 0.0
-    low, high = 0.0, 1.0
-    while delta(high, mu) > at:
-        low, high = high, 2 * high
-    while high - low > 1e-12 * high:
-        middle = (low + high) / 2
-        low, high = (middle, high) if delta(middle, mu) > at else (low, middle)
-    return high
+
+    def enough(epsilon: float) -> bool:
+        return delta(epsilon, mu) <= at
+
+    return search.halved(enough, *search.doubled(enough, 0.0, 1.0), digits=DIGITS)[1]
 
 
 @functools.lru_cache(maxsize=1024)
@@ -68,10 +68,8 @@ def mu(budget: Budget) -> float:
     budget.needs_delta("Gaussian noise")
     if budget.epsilon == math.inf:
         return math.inf
-    low, high = 0.0, 1.0
-    while delta(budget.epsilon, high) <= budget.delta:
-        low, high = high, 2 * high
-    while high - low > 1e-12 * high:
-        middle = (low + high) / 2
-        low, high = (low, middle) if delta(budget.epsilon, middle) > budget.delta else (middle, high)
-    return low
+
+    def too_much(mu: float) -> bool:
+        return delta(budget.epsilon, mu) > budget.delta
+
+    return search.halved(too_much, *search.doubled(too_much, 0.0, 1.0), digits=DIGITS)[0]

@@ -151,7 +151,7 @@ def check(releases: Sequence[Release], budget: Budget) -> float:
     if budget.epsilon == math.inf:
         return math.inf
     computed = epsilon_of(releases, budget.delta)
-    if computed > budget.epsilon * (1 + 1e-9):
+    if not computed <= budget.epsilon * (1 + 1e-9):
         raise BudgetExceeded(
             f"Expected epsilon at most {budget.epsilon:g} at delta {budget.delta:g}, got {computed:.6g} "
             "from the noise that would be used."

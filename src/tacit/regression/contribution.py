@@ -1,6 +1,6 @@
 """What one person adds to the sums of reweighted regression, and how far replacing that person can move them.
 
-U is the public normalisation, phi a person's covariates (|phi| <= 1), u = U phi / |U phi| (0 if |U phi| <= SHORTEST), r
+U is the public normalisation, phi a person's covariates (|phi| <= 1), u = U phi / |U phi| (0 if |U phi| < TINY), r
 the target in units of the link, z = <phi, theta> at the public theta, clipped to [-radius, radius]. These sums are raw
 data: they go into an aggregator and nowhere else.
 """
@@ -16,9 +16,9 @@ from tacit.data import Array, Raw
 from tacit.kernels import formulas
 from tacit.kernels.matrices import packed, root
 from tacit.model.links import Link
+from tacit.model.vectors import TINY
 
-SHORTEST = 1e-150  # |U phi| of a person who counts; others add 0
-GRID, POINTS = 40.0, 8_001  # of log tan(psi / 2)
+RANGE, POINTS = 40.0, 8_001  # of log tan(psi / 2)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,7 +152,7 @@ class ReweightedContribution:
 @functools.lru_cache(maxsize=8)
 def _largest(spread: float, outer: float, jacobian: float, residual: float) -> float:
     """The largest f where log kappa = spread, for b^2, a^2 L^2 and B^2: see `tightness`."""
-    x = np.linspace(-GRID, GRID, POINTS)
+    x = np.linspace(-RANGE, RANGE, POINTS)
     low, high = np.cos(_angle(x + spread)), np.cos(_angle(x - spread))  # the smallest and the largest c
     straight = np.cos(_angle(x))
     best = np.zeros(POINTS)
@@ -163,7 +163,7 @@ def _largest(spread: float, outer: float, jacobian: float, residual: float) -> f
         slope = 2 * (residual - sign * jacobian * straight)
         value = 2 * (jacobian + residual + outer) + best_c * (slope - 2 * outer * best_c)
         best = np.maximum(best, np.where(ends[1] >= 0, value, 0.0))
-    margin = (4 * jacobian + 2 * residual + 4 * outer) * GRID / (POINTS - 1)
+    margin = (4 * jacobian + 2 * residual + 4 * outer) * RANGE / (POINTS - 1)
     c = min(1.0, residual / (2 * outer))
     short = jacobian + 2 * (residual + outer) + 2 * residual * c - 2 * outer * c * c
     return max(float(best.max()) + margin, short)
@@ -190,4 +190,4 @@ def link_slopes(link: Link, z: Array) -> Array:
 
 def _inverse(lengths: Array) -> Array:
     """1 / length, and 0 where squares of numbers so small have lost digits (a computed length would be too short)."""
-    return np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > SHORTEST)
+    return np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > TINY)

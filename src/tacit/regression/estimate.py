@@ -12,6 +12,7 @@ import numpy as np
 
 from tacit.data import Array, Released
 from tacit.kernels.matrices import inverse, positive, root, unpacked
+from tacit.privacy import search
 
 
 class Normalisation(NamedTuple):
@@ -80,17 +81,12 @@ def project(w: Array, matrix: Array, radius: float) -> Array:
     inside = vectors.T @ w
     if np.linalg.norm(values * inside) <= radius:
         return w
-    low, high = 0.0, 1.0
 
-    def excess(nu: float) -> float:
-        return float(np.linalg.norm(values * inside / (1 + nu * values**2))) - radius
+    def enough(nu: float) -> bool:
+        return bool(np.linalg.norm(values * inside / (1 + nu * values**2)) <= radius)
 
-    while excess(high) > 0:
-        low, high = high, 2 * high
-    while high - low > 1e-12 * high:
-        middle = (low + high) / 2
-        low, high = (middle, high) if excess(middle) > 0 else (low, middle)
-    return np.asarray(vectors @ (inside / (1 + high * values**2)))
+    _, nu = search.halved(enough, *search.doubled(enough, 0.0, 1.0), digits=1e-12)
+    return np.asarray(vectors @ (inside / (1 + nu * values**2)))
 
 
 def close(

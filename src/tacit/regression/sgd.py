@@ -17,7 +17,7 @@ from tacit.mechanisms.queries import Queries, Query
 from tacit.privacy import gaussian
 from tacit.regression import theory as reweighted_theory
 from tacit.regression.base import Regressor, rows
-from tacit.regression.descent import journey
+from tacit.regression.descent import best_descent
 from tacit.regression.estimate import Fit
 from tacit.regression.reweighting import Sample
 from tacit.regression.theory import SCHEDULES
@@ -39,18 +39,18 @@ class ImproperSGD(Regressor):
     (Theorems 6.2 and 6.3).
     Reference: Chen, Li, Rakhlin & Simchi-Levi 2025, arXiv:2502.13115, Algorithms 5 and 6.
     Departure: schedule="practical" takes R = radius where the paper has R = 2 (the iterates then stay where theta*
-    is), and the travelled length eta K = `travel` times what minimises bias and noise; "paper" has eta = 1, R = 2 and
+    is), and the length eta K = `length_scale` times what minimises bias and noise; "paper" has eta = 1, R = 2 and
     the paper's K (constants 1).
     """
 
-    travel: float = 1.0
+    length_scale: float = 1.0
     schedule: str = "practical"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.link != "identity":
             raise ValueError(f"Expected link='identity', got {self.link!r}.")
-        checks.size(travel=self.travel)
+        checks.size(length_scale=self.length_scale)
         checks.one_of(SCHEDULES, schedule=self.schedule)
 
     @property
@@ -68,7 +68,8 @@ class ImproperSGD(Regressor):
             batches = reweighted_theory.batches(count, bound / mu, self.model)
             return min(batches, count), 1.0
         noise = bound / mu / (count if self.model == "joint" else math.sqrt(count))
-        best = journey(count, radius=self._radius, noise=noise, variance=self._variance, travel=self.travel).length
+        options = {"radius": self._radius, "noise": noise, "variance": self._variance}
+        best = best_descent(count, **options, length_scale=self.length_scale).length
         batches = max(1, min(math.ceil(best), count))
         return batches, min(best / batches, 2.0)
 
@@ -116,12 +117,12 @@ class ImproperSGD(Regressor):
         x = self._known(X)
         middle = np.asarray(x @ self._result.theta)
         squares = np.asarray(x.multiply(x).sum(axis=1)).ravel() if sparse.issparse(x) else np.einsum("nd,nd->n", x, x)
-        travelled = self.batches_ * self.step_
+        length = self.batches_ * self.step_
         if self.model == "joint":
             noise = self._asked.std(0, 1)
         else:
             noise = self.step_ * math.sqrt(self.batches_) * self._asked.std(0, self._people)
-        half = float(ndtri((1 + level) / 2)) * np.sqrt(self._radius**2 / (2 * math.e * travelled) + squares * noise**2)
+        half = float(ndtri((1 + level) / 2)) * np.sqrt(self._radius**2 / (2 * math.e * length) + squares * noise**2)
         ends = np.stack([middle - half, middle + half], axis=1)
         return self._scaled(np.clip(ends, -self._radius, self._radius))
 

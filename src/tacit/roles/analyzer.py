@@ -5,16 +5,13 @@ import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-import numpy as np
-
 from tacit import checks
-from tacit.data import Array
+from tacit.data import Coded
 from tacit.errors import BudgetExceeded
-from tacit.mechanisms.shuffle.calibration import Plan, calibrate, epsilon
+from tacit.mechanisms.shuffle.calibration import Plan, Plans, calibrate, epsilon, table
 from tacit.mechanisms.shuffle.encoding import reach
 from tacit.privacy import gaussian
 from tacit.privacy.budget import Budget
-from tacit.privacy.entropy import Integers
 from tacit.roles import wire
 from tacit.roles.wire import Parameters
 
@@ -44,7 +41,7 @@ class Analyzer:
     dropout: float = 0.0
     malicious: float = 0.0
     calibration: str = "exact"
-    _fixed: list[tuple[Plan, float]] = field(default_factory=list, init=False, repr=False, compare=False)
+    _fixed: list[Plan] = field(default_factory=list, init=False, repr=False, compare=False)
     _plans: list[Plan] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -58,19 +55,14 @@ class Analyzer:
         if self.dropout + self.malicious >= 1:
             raise ValueError("Expected dropout and malicious users to leave some honest ones, got none.")
 
-    def fix(self, plan: Plan, *, spread: float) -> None:
-        """One plan for every batch, with Laplace noise of that many cells: simulation of another mechanism, whose
-        guarantee its caller computes."""
-        self._fixed.append((plan, spread))
-
-    @property
-    def spread(self) -> float:
-        return self._fixed[0][1] if self._fixed else 0.0
+    def fix(self, plan: Plan) -> None:
+        """One plan for every batch: simulation of another mechanism, whose guarantee its caller computes."""
+        self._fixed.append(plan)
 
     def plan(self, batch: int) -> Plan:
         """Of batch 0, 1, ..."""
         if self._fixed:
-            return self._fixed[0][0]
+            return self._fixed[0]
         while len(self._plans) <= batch:
             self._plans.append(self._make(math.ceil(self.first * self.growth ** len(self._plans))))
         return self._plans[batch]
@@ -121,24 +113,20 @@ class Analyzer:
     def _liars(self, users: int) -> int:
         return math.ceil(Fraction(str(self.malicious)) * users)
 
-    def rows(self, users: int, batch: int) -> Array:
-        """Plans as a kernel takes them, up to the batch that holds the `users`-th user from the start of `batch`."""
+    def plans(self, users: int, batch: int) -> Plans:
+        """As a kernel takes them, up to the batch that holds the `users`-th user from the start of `batch`."""
         last = batch
         left = users
         while left > 0:
             left -= self.plan(last).users
             last += 1
-        plans = [self.plan(k) for k in range(last + 1)]
-        return np.array([self.row(plan) for plan in plans])
-
-    def row(self, plan: Plan) -> Array:
-        return np.array([plan.users, plan.scale, plan.reach, plan.trials, self.spread], np.float64)
+        return table([self.plan(k) for k in range(last + 1)])
 
     def parameters(self, batch: int, digest: bytes) -> Parameters:
         plan = self.plan(batch)
         return Parameters(batch, digest, plan.size, plan.reach, plan.trials)
 
-    def open(self, message: bytes, batch: int, digest: bytes) -> tuple[int, Integers]:
+    def open(self, message: bytes, batch: int, digest: bytes) -> tuple[int, Coded]:
         """(reports, sums) of a batch, checked; an error changes nothing."""
         return wire.decode_batch(message, self.parameters(batch, digest))
 

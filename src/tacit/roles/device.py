@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from tacit.data import Array
+from tacit.data import Array, Sent
 from tacit.errors import BadBillboard
 from tacit.model import arms as arm_sets
 from tacit.model.arms import Arms
@@ -31,12 +31,13 @@ class DeviceChoice:
     name: str | None
     _x: Array = field(repr=False)
     _propensity: Callable[[], float] = field(repr=False)
-    _report: list[bytes] = field(default_factory=list, repr=False)
+    _report: list[Sent] = field(default_factory=list, repr=False)
 
     @property
     def propensity(self) -> float:
         """The probability with which this user got this arm; computed when asked for."""
-        return self._propensity()
+        with np.errstate(all="ignore"):
+            return self._propensity()
 
 
 @dataclass(kw_only=True, eq=False)
@@ -52,7 +53,7 @@ class Device(ABC):
         """The arm among (K, d) checked ones."""
 
     @abstractmethod
-    def report(self, x: Array, reward: float | None) -> bytes:
+    def report(self, x: Array, reward: float | None) -> Sent:
         """A fresh randomized report of the arm played and its reward, both checked; None: a reward that never came,
         whose report is noise alone."""
 
@@ -71,7 +72,7 @@ class Device(ABC):
         propensity = functools.partial(self.chance, offered, picked)
         return DeviceChoice(chosen, names[chosen] if names else None, features[chosen].copy(), propensity)
 
-    def randomize(self, choice: DeviceChoice, reward: float | None) -> bytes:
+    def randomize(self, choice: DeviceChoice, reward: float | None) -> Sent:
         """The report for the server: the same bytes however often it is asked for.
 
         Every number and None give a report, of the same length and by the same work. A number outside the range is

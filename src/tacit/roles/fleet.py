@@ -1,26 +1,20 @@
 """Many devices at once: for demonstrations, load tests and bulk uploads by one trusted gateway."""
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
-from tacit.data import Array
+from tacit.data import Array, Raw
+from tacit.mechanisms.shuffle.encoding import PARTS, coded_rows, nothing_coded
 from tacit.privacy import entropy
 from tacit.roles import billboard as boards
 from tacit.roles import wire
 
-Whole = npt.NDArray[np.integer[Any]]
-
 ROWS = 4096  # reports made at a time: their numbers stay in the processor's cache
-FINE = 256  # parts of a grid cell that the first eight random bits decide between
 
 
 class Fleet:
     """The reports of many users of one batch, each with its own rounding and coins from the operating system.
 
-    The law of a report is Client's. Rounding compares the first eight bits of the fractional part with a random byte,
-    and where they are equal the rest with 64 more bits; coins are the ones among `trials` random bits."""
+    The law of a report is Client's."""
 
     def __init__(self, billboard: bytes) -> None:
         self.parameters, document = boards.shuffle(billboard)
@@ -39,37 +33,11 @@ class Fleet:
             vectors = np.where(good, vectors, 0.0)
         squares = np.einsum("ij,ij->i", vectors, vectors)
         out = np.empty(len(vectors), of.record)
-        out[:] = np.frombuffer(wire.encode_report(of, bytes(8), np.zeros(of.size, np.int64)), of.record)
+        out[:] = np.frombuffer(wire.encode_report(of, bytes(8), nothing_coded(of.size)), of.record)
         out["id"] = entropy.words(len(vectors))
-        factors = self._grid * FINE * np.minimum(1.0, self._norm / np.sqrt(np.maximum(squares, self._norm**2)))
-        kind = np.int32 if of.reach * FINE < 2**30 else np.int64
+        factors = self._grid * PARTS * np.minimum(1.0, self._norm / np.sqrt(np.maximum(squares, self._norm**2)))
         for start in range(0, len(vectors), ROWS):
             piece = slice(start, start + ROWS)
-            rounded = _rounded(vectors[piece] * factors[piece, None], kind)
-            np.clip(rounded, -of.reach, of.reach, out=rounded)
-            rounded += of.reach
-            rounded += _coins(of.trials, rounded.size).reshape(rounded.shape)
-            out["counts"][piece] = rounded
+            scaled = Raw(vectors[piece] * factors[piece, None])
+            out["counts"][piece] = coded_rows(scaled, reach=of.reach, trials=of.trials)
         return out.tobytes()
-
-
-def _rounded(scaled: Array, kind: Any) -> Whole:
-    """floor(scaled / FINE + U), U uniform on the multiples of 2^-53 / FINE: with scaled = k FINE + f + rest, up if a
-    random byte is above FINE - 1 - f, and if it is equal, with probability `rest`."""
-    parts = np.floor(scaled)
-    out: Whole = parts.astype(kind)
-    out += np.frombuffer(entropy.octets(out.size), np.uint8).reshape(out.shape)
-    equal = np.nonzero((out & (FINE - 1)) == FINE - 1)
-    out >>= 8
-    out[equal] += entropy.words(equal[0].size) * 2.0**-64 < scaled[equal] - parts[equal]
-    return out
-
-
-def _coins(trials: int, count: int) -> Whole:
-    """Binomial(trials, 1/2), from no more random bytes than the next power of two."""
-    if trials > 64:
-        return entropy.halves(trials, count)
-    width = next(w for w in (1, 2, 4, 8) if trials <= 8 * w)
-    drawn = np.frombuffer(entropy.octets(width * count), f"<u{width}")
-    ones: Whole = np.bitwise_count(drawn & drawn.dtype.type((1 << trials) - 1))
-    return ones

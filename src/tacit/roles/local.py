@@ -13,21 +13,23 @@ from typing import Any
 
 import numpy as np
 
-from tacit.data import Array
+from tacit.data import Array, Raw, Sent
 from tacit.errors import BadBillboard
 from tacit.mechanisms import randomizers
+from tacit.mechanisms.local import MARGIN
+from tacit.mechanisms.randomizers import Coin
 from tacit.model import links
 from tacit.model.glm import in_centred_units, in_units, largest_weight, line, softened
-from tacit.model.links import mean
+from tacit.model.links import IDENTITY, mean
 from tacit.model.vectors import pair
 from tacit.privacy import entropy
+from tacit.privacy.randomness import Randomness, Seeded, System
 from tacit.roles import billboard as boards
 from tacit.roles import limits
 from tacit.roles.device import NUMBERS, Device, agreed
-from tacit.roles.randomness import Randomness, Seeded, System
 
 SENT, SIMULATED = b"L", b"S"  # the first byte of a report: integers of a device, or floats of a simulation
-ID = 8  # random bytes after SENT, by which a server knows a retry; after them the billboard's tag
+ID_BYTES = 8  # random bytes after SENT, by which a server knows a retry; after them the billboard's tag
 
 
 class Client(Device):
@@ -35,8 +37,9 @@ class Client(Device):
 
     Guarantee: what `randomize` returns is private for replacing this user's arms and reward, at the epsilon and delta
     that the billboard claims, whatever the server or anyone else does; nothing else leaves the device. The device works
-    out itself what the billboard's randomizer gives (client.limits), and refuses a billboard that claims more
-    protection than that, or less than the caller's `epsilon` and `delta` ask for (epsilon=None: any finite claim).
+    out itself what the billboard's randomizer gives (roles.limits), and refuses a billboard that claims more
+    protection than that, or less than the caller's `epsilon` and `delta` ask for (None: any claim; with an epsilon
+    alone, delta 0).
     rewards: the application's own range (low, high); a billboard with another one is refused.
     public_arms: whether the arm played may be sent as it is, which is refused otherwise; the guarantee is then for the
     reward alone.
@@ -48,7 +51,7 @@ class Client(Device):
         billboard: bytes,
         *,
         epsilon: float | None = None,
-        delta: float = 0.0,
+        delta: float | None = None,
         rewards: tuple[float, float] | None = None,
         public_arms: bool = False,
         noise: Randomness | None = None,
@@ -56,8 +59,8 @@ class Client(Device):
     ) -> None:
         if epsilon is not None and not (isinstance(epsilon, NUMBERS) and epsilon > 0):
             raise ValueError(f"Expected epsilon to be None or a number above 0, got {type(epsilon).__name__}.")
-        if not (isinstance(delta, NUMBERS) and 0 <= delta < 1):
-            raise ValueError("Expected delta in [0, 1), got another.")
+        if delta is not None and not (isinstance(delta, NUMBERS) and 0 <= delta < 1):
+            raise ValueError("Expected delta to be None or in [0, 1), got another.")
         document, self._tag = boards.local(billboard)
         super().__init__(dim=document["dim"], link=document["link"], rewards=agreed(rewards, document["rewards"]))
         self._noise = noise or System()
@@ -67,11 +70,11 @@ class Client(Device):
         self._policy: dict[str, Any] = document["policy"]
         self._randomizer = randomizers.from_document(document["randomizer"])
         self._theta, self._inverse = document["theta"], document["inverse"]
-        self._size, self._norm, self._sensitivity = limits.bounds(self._report, self.link, self.rewards, self.dim)
+        self._size, self._norm, self._sensitivity = limits.extent(self._report, self.link, self.rewards, self.dim)
         if not isinstance(self._noise, Seeded):
             self._check(document["claim"], epsilon, delta, public_arms)
 
-    def _check(self, claim: dict[str, Any], epsilon: float | None, delta: float, public_arms: bool) -> None:
+    def _check(self, claim: dict[str, Any], epsilon: float | None, delta: float | None, public_arms: bool) -> None:
         """The billboard against its claim, and the claim against the caller's limits."""
         if self._report["name"] == "public" and not public_arms:
             raise BadBillboard("Expected a billboard that asks for no arms in the clear, got one (see public_arms).")
@@ -79,9 +82,12 @@ class Client(Device):
             raise BadBillboard("Expected a billboard that claims privacy, got one without.")
         if not limits.holds(self._randomizer, **claim, size=self._size, sensitivity=self._sensitivity):
             raise BadBillboard(f"Expected noise that gives the claimed epsilon {claim['epsilon']:g}, got less.")
-        if not limits.countable(self._randomizer, self._norm + entropy.REACH * self._report.get("shake", 0.0)):
+        if not limits.countable(self._randomizer, self._norm + entropy.FARTHEST * self._report.get("shake", 0.0)):
             raise BadBillboard("Expected numbers within reach of their noise, got larger ones.")
-        if epsilon is not None and not (claim["epsilon"] <= epsilon * (1 + limits.MARGIN) and claim["delta"] <= delta):
+        if delta is None:
+            delta = 1.0 if epsilon is None else 0.0
+        epsilon = math.inf if epsilon is None else epsilon
+        if not (claim["epsilon"] <= epsilon * (1 + MARGIN) and claim["delta"] <= delta):
             raise BadBillboard(
                 f"Expected epsilon at most {epsilon:g} and delta at most {delta:g}, "
                 f"got a billboard with {claim['epsilon']:g} and {claim['delta']:g}."
@@ -117,27 +123,28 @@ class Client(Device):
 
     # reporting
 
-    def report(self, x: Array, reward: float | None) -> bytes:
+    def report(self, x: Array, reward: float | None) -> Sent:
+        made, noise = self._randomizer, self._noise
         x = x * (1 / max(1.0, math.sqrt(float(np.dot(x, x)))))
-        if self._report["name"] == "public":
+        if isinstance(made, Coin):
             low, high = self.rewards
             share = 0.5 if reward is None else (reward - low) / (high - low)
-            if isinstance(self._noise, Seeded):
-                coin: bytes = self._randomizer.simulate(share, self._noise.generator)
-                return SIMULATED + x.astype("<f8").tobytes() + coin
-            coin = self._randomizer.encode(share)
-            return SENT + entropy.octets(ID) + self._tag + x.astype("<f8").tobytes() + coin
+            coin = made.simulate(share, noise.generator) if isinstance(noise, Seeded) else made.encode(share)
+            return self._framed(randomizers.beside_public(x, coin))
         vector = self.contribution(x, reward)
-        if isinstance(self._noise, Seeded):
-            simulated: Array = self._randomizer.simulate(vector, self._noise.generator)
-            return SIMULATED + simulated.astype("<f8").tobytes()
-        sent: bytes = self._randomizer.encode(vector)
-        return SENT + entropy.octets(ID) + self._tag + sent
+        if isinstance(noise, Seeded):
+            return self._framed(randomizers.simulated(made.simulate(vector, noise.generator)))
+        return self._framed(made.encode(vector))
 
-    def contribution(self, x: Array, reward: float | None) -> Array:
-        """The vector that is randomised: RAW. A reward that never came contributes zeros (in a pair, the reward nearest
-        to 0), which are no farther from others than others are; they take the same work."""
-        return self._shaken(limits.clipped(self._vector(x, reward), self._norm))
+    def _framed(self, body: Sent) -> Sent:
+        if isinstance(self._noise, Seeded):
+            return randomizers.framed(SIMULATED, body)
+        return randomizers.framed(SENT + entropy.octets(ID_BYTES) + self._tag, body)
+
+    def contribution(self, x: Array, reward: float | None) -> Raw:
+        """The vector that is randomised. A reward that never came contributes zeros (in a pair, the reward nearest to
+        0), which are no farther from others than others are; they take the same work."""
+        return Raw(self._shaken(limits.clipped(self._vector(x, reward), self._norm)))
 
     def _vector(self, x: Array, reward: float | None) -> Array:
         nearest = min(max(0.0, self.rewards[0]), self.rewards[1])
@@ -151,8 +158,8 @@ class Client(Device):
         if kind == "pair":
             return np.append(x, self._report["scale"] * (reward - self._report["middle"]))
         if kind == "gradient":
-            share = in_units(reward, self.code, *self.rewards)
-            return np.asarray((mean(self.code, float(np.dot(x, self._theta))) - share) / self._report["bound"] * x)
+            r = reward if self.code == IDENTITY else in_units(reward, self.code, *self.rewards)
+            return np.asarray((mean(self.code, float(np.dot(x, self._theta))) - r) / self._report["bound"] * x)
         if kind == "linear":
             return pair(x, 1.0, self._report["scale"] * reward)
         if len(self._theta) > self.dim:

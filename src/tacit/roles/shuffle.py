@@ -5,15 +5,15 @@ from typing import Any
 
 import numpy as np
 
-from tacit.data import Array
+from tacit.data import Array, Coded, Raw, Sent
+from tacit.mechanisms.shuffle.encoding import coded
 from tacit.model.glm import in_units, line, softened
 from tacit.model.vectors import pair
 from tacit.privacy import entropy
-from tacit.privacy.entropy import Integers
+from tacit.privacy.randomness import Randomness, System
 from tacit.roles import billboard as boards
 from tacit.roles import designs, wire
 from tacit.roles.device import Device, agreed
-from tacit.roles.randomness import Randomness, System
 
 
 class Client(Device):
@@ -94,30 +94,20 @@ class Client(Device):
 
     # reporting
 
-    def report(self, x: Array, reward: float | None) -> bytes:
+    def report(self, x: Array, reward: float | None) -> Sent:
         vector = self.contribution(x, self.rewards[0] if reward is None else reward)
         if reward is None:  # after the same work
-            vector = np.zeros(vector.size)
+            vector = Raw(np.zeros(vector.size))
         identity = entropy.words(1).tobytes()
         return wire.encode_report(self.parameters, identity, self.counts(vector))
 
-    def counts(self, vector: Array) -> Integers:
-        """floor(grid v + U) + reach + Bin(trials, 1/2), coordinate by coordinate: in [0, 2 reach + trials]."""
-        reach = self.parameters.reach
-        rounded = np.floor(vector * self._plan["grid"] + self._noise.uniforms(vector.size)).astype(np.int64)
-        out: Integers = np.clip(rounded, -reach, reach) + reach
-        out = out + self._noise.halves(self.parameters.trials, vector.size)
-        if self._plan["laplace"] > 0:
-            out = np.clip(out + self._laplace(vector.size), 0, self.parameters.slots)
-        return out
+    def counts(self, vector: Raw) -> Coded:
+        """The whole numbers of one report, coins included."""
+        grid, laplace = self._plan["grid"], self._plan["laplace"]
+        of = self.parameters
+        return coded(vector, self._noise, grid=grid, reach=of.reach, trials=of.trials, laplace=laplace)
 
-    def _laplace(self, count: int) -> Integers:
-        """Differences of geometric numbers, in floating point: simulation only."""
-        drawn = np.floor(-self._plan["laplace"] * np.log(1 - self._noise.uniforms(2 * count))).astype(np.int64)
-        out: Integers = drawn[::2] - drawn[1::2]
-        return out
-
-    def contribution(self, x: Array, reward: float) -> Array:
+    def contribution(self, x: Array, reward: float) -> Raw:
         """v = (curvature svec(weight x x'), moment response x): linearised at the billboard where weights saturate
         (model.glm has the formulas and the bounds), else (svec(x x'), moment y x). Its norm never exceeds the
         plan's."""
@@ -125,7 +115,7 @@ class Client(Device):
         weight, response = self._linearize(x, reward) if self._saturating else (1.0, reward)
         vector = pair(x, self._curvature * weight, self._moment * response)
         size = float(np.linalg.norm(vector))
-        return vector * (self._plan["norm"] / size) if size > self._plan["norm"] else vector
+        return Raw(vector * (self._plan["norm"] / size) if size > self._plan["norm"] else vector)
 
     def _linearize(self, x: Array, reward: float) -> tuple[float, float]:
         v, k = softened(float(np.dot(x, self._theta)), float(x @ self._inverse @ x), self.code)

@@ -1,16 +1,19 @@
 """The shuffler: between devices and server, trusted to forget who sent what, and for nothing else."""
 
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
-from tacit.errors import BadBillboard, BadReport, BatchTooSmall, DuplicateReport, LateReport
-from tacit.kernels.shuffle import OpenBatch
+from tacit import forks
+from tacit.data import Integers
+from tacit.errors import BadBillboard, BadReport, BadState, BatchTooSmall, DuplicateReport, LateReport
+from tacit.lock import Lock, locked
 from tacit.mechanisms.shuffle.calibration import Plan, epsilon
+from tacit.mechanisms.shuffle.encoding import nothing_coded
+from tacit.mechanisms.shuffle.sums_kernel import OpenBatch
 from tacit.privacy import settings
 from tacit.privacy.budget import Budget
-from tacit.privacy.entropy import Integers
 from tacit.roles import billboard as boards
 from tacit.roles import limits, wire
 
@@ -43,15 +46,20 @@ class Shuffler:
         if budget is not None:
             _within(budget, document, self.minimum)
         size = self.parameters.size
-        self._open = OpenBatch(np.zeros(1, np.int64), np.zeros(size, np.int64)) if into is None else into
+        self._open = OpenBatch(np.zeros(1, np.int64), nothing_coded(size)) if into is None else into
         self._ids: list[npt.NDArray[np.uint64]] = []  # sorted arrays, each more than twice as long as the next
         self._recent: set[int] = set()
         self._handed: bytes | None = None
+        self._lock, self._process = Lock(), forks.process()
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("Expected one shuffler for a batch, got pickle or copy: two batches that differ in one report.")
 
     @property
     def reports(self) -> int:
         return int(self._open.reports[0])
 
+    @locked
     def add(self, report: bytes) -> None:
         """One report, or an error that names what is wrong with it; then nothing has changed."""
         self._still_open()
@@ -65,6 +73,7 @@ class Shuffler:
         self._open.sums[:] += counts
         self._open.reports[0] += 1
 
+    @locked
     def add_many(self, stream: bytes) -> dict[str, int]:
         """Reports one after another, in any number. Bad ones are refused alone: returns reason -> how many."""
         self._still_open()
@@ -93,8 +102,10 @@ class Shuffler:
         self._open.sums[:] += _columns(counts)
         self._open.reports[0] += len(counts)
 
+    @locked
     def close(self) -> bytes:
         """The multiset, for the analyzer. However often it is asked for: the same bytes."""
+        self._own()
         if self._handed is None:
             if self.reports < self.minimum:
                 raise BatchTooSmall(
@@ -104,16 +115,23 @@ class Shuffler:
             self._handed = wire.encode_batch(self.parameters, self.reports, self._open.sums)
         return self._handed
 
+    def _own(self) -> None:
+        if self._process != forks.process():
+            if self.reports:
+                raise BadState("Expected a shuffler in the process that used it, got a forked copy.")
+            self._process = forks.process()
+
     def _still_open(self) -> None:
+        self._own()
         if self._handed is not None:
             raise LateReport(f"Expected a report before batch {self.parameters.batch} was closed, got one after.")
 
     def _alike(self, rows: npt.NDArray[np.void]) -> bool:
         """Whether all reports say what reports of this batch say, apart from their ids and counts."""
         of = self.parameters
-        model = np.frombuffer(wire.encode_report(of, bytes(8), np.zeros(of.size, np.int64)), np.uint8)
+        model = np.frombuffer(wire.encode_report(of, bytes(8), nothing_coded(of.size)), np.uint8)
         given = rows.view(np.uint8).reshape(len(rows), of.length)
-        parts = slice(0, wire.ID), slice(wire.ID + 8, wire.REPORT.size)
+        parts = slice(0, wire.ID_AT), slice(wire.ID_AT + 8, wire.REPORT.size)
         return all((given[:, part] == model[part]).all() for part in parts)
 
     def _counted(self, ids: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:

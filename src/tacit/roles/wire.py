@@ -11,13 +11,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from tacit.data import Coded, Sent
 from tacit.errors import BadReport, LateReport, WrongBatch
-from tacit.privacy.entropy import Integers
+from tacit.mechanisms.shuffle import encoding
 
 VERSION = 3
 DIGEST = 16  # bytes
 REPORT = struct.Struct("<2sBBQ16s8sHII")  # magic, version, bytes a number, batch, parameters, id, size, reach, trials
-ID = 28  # where the 8 bytes of a report's id are
+ID_AT = 28  # where the 8 bytes of a report's id are
 BATCH = struct.Struct("<2sBBQ16sQHII")  # magic, version, 8, batch, parameters, reports, size, reach, trials
 LIMIT = 1 << 32  # counts are below
 EXACT = 1 << 53  # sums are at most: servers compute with doubles
@@ -57,56 +58,55 @@ def digest(billboard: bytes) -> bytes:
     return hashlib.sha256(billboard).digest()[:DIGEST]
 
 
-def encode_report(of: Parameters, identity: bytes, counts: Integers) -> bytes:
+def encode_report(of: Parameters, identity: bytes, counts: Coded) -> Sent:
     if counts.shape != (of.size,) or counts.min() < 0 or counts.max() > of.slots or of.slots >= LIMIT:
         raise ValueError(f"Expected {of.size} counts in [0, {of.slots}], below 2^32, got others.")
-    payload = counts.astype(of.dtype)
-    head = (b"tR", VERSION, payload.itemsize, of.batch, of.digest, identity, of.size, of.reach, of.trials)
-    return REPORT.pack(*head) + payload.tobytes()
+    width = np.dtype(of.dtype).itemsize
+    head = (b"tR", VERSION, width, of.batch, of.digest, identity, of.size, of.reach, of.trials)
+    return encoding.packed(REPORT.pack(*head), counts, of.dtype)
 
 
-def decode_report(data: bytes, of: Parameters) -> tuple[int, Integers]:
+def decode_report(data: bytes, of: Parameters) -> tuple[int, Coded]:
     """(id, counts) of a report that belongs to the batch `of`, or an error that names what is wrong."""
-    if not isinstance(data, bytes) or len(data) < REPORT.size or data[:2] != b"tR":
-        raise BadReport("Expected a report, got something else or a truncated one.")
-    _, version, _, batch, parameters, identity, size, reach, trials = REPORT.unpack_from(data)
-    if version != VERSION:
-        raise BadReport(f"Expected a report of version {VERSION}, got version {version}.")
-    if batch < of.batch:
-        raise LateReport(f"Expected a report for batch {of.batch}, got one for an earlier batch.")
-    if (batch, parameters, size, reach, trials) != (of.batch, of.digest, of.size, of.reach, of.trials):
-        raise WrongBatch(f"Expected a report for batch {of.batch} as its billboard says, got one for another.")
+    identity = _own(data, REPORT, b"tR", "report", of)
     if len(data) != of.length:
         raise BadReport(f"Expected a report of {of.length} bytes, got {len(data)}.")
-    counts = np.frombuffer(data, of.dtype, of.size, REPORT.size).astype(np.int64)
+    counts = encoding.unpacked(data, of.dtype, of.size, REPORT.size)
     if (counts > of.slots).any():
         raise BadReport(f"Expected counts in [0, {of.slots}], got one outside.")
     return int.from_bytes(identity, "little"), counts
 
 
-def encode_batch(of: Parameters, reports: int, sums: Integers) -> bytes:
+def encode_batch(of: Parameters, reports: int, sums: Coded) -> bytes:
     if sums.shape != (of.size,) or sums.min() < 0 or sums.max() > reports * of.slots:
         raise ValueError(f"Expected {of.size} sums in [0, {reports * of.slots}], got others.")
     head = (b"tB", VERSION, 8, of.batch, of.digest, reports, of.size, of.reach, of.trials)
     return BATCH.pack(*head) + sums.astype("<i8").tobytes()
 
 
-def decode_batch(data: bytes, of: Parameters) -> tuple[int, Integers]:
+def decode_batch(data: bytes, of: Parameters) -> tuple[int, Coded]:
     """(reports, sums) of a shuffled batch that belongs to `of`, or an error that names what is wrong."""
-    if not isinstance(data, bytes) or len(data) < BATCH.size or data[:2] != b"tB":
-        raise BadReport("Expected a shuffled batch, got something else or a truncated one.")
-    _, version, _, batch, parameters, reports, size, reach, trials = BATCH.unpack_from(data)
-    if version != VERSION:
-        raise BadReport(f"Expected a batch of version {VERSION}, got version {version}.")
-    if batch < of.batch:
-        raise LateReport(f"Expected batch {of.batch}, got one that has been taken.")
-    if (batch, parameters, size, reach, trials) != (of.batch, of.digest, of.size, of.reach, of.trials):
-        raise WrongBatch(f"Expected batch {of.batch} as its billboard says, got another.")
-    if len(data) != BATCH.size + 8 * size:
-        raise BadReport(f"Expected a batch of {BATCH.size + 8 * size} bytes, got {len(data)}.")
+    reports: int = _own(data, BATCH, b"tB", "shuffled batch", of)
+    if len(data) != BATCH.size + 8 * of.size:
+        raise BadReport(f"Expected a batch of {BATCH.size + 8 * of.size} bytes, got {len(data)}.")
     if reports * of.slots > EXACT:
         raise BadReport("Expected a batch whose sums are exact as doubles, got more reports than that.")
-    sums = np.frombuffer(data, "<i8", size, BATCH.size).astype(np.int64)
+    sums = encoding.unpacked(data, "<i8", of.size, BATCH.size)
     if (sums < 0).any() or (sums > reports * of.slots).any():
         raise BadReport(f"Expected sums in [0, {reports * of.slots}] for {reports} reports, got one outside.")
     return reports, sums
+
+
+def _own(data: bytes, layout: struct.Struct, magic: bytes, what: str, of: Parameters) -> Any:
+    """What only the head of this message says (an id, a number of reports), once all the rest of it is as `of` has
+    it."""
+    if not isinstance(data, bytes) or len(data) < layout.size or data[:2] != magic:
+        raise BadReport(f"Expected a {what}, got something else or a truncated one.")
+    _, version, _, batch, parameters, own, *sizes = layout.unpack_from(data)
+    if version != VERSION:
+        raise BadReport(f"Expected a {what} of version {VERSION}, got version {version}.")
+    if batch < of.batch:
+        raise LateReport(f"Expected a {what} for batch {of.batch}, got one for an earlier batch.")
+    if (batch, parameters, *sizes) != (of.batch, of.digest, of.size, of.reach, of.trials):
+        raise WrongBatch(f"Expected a {what} for batch {of.batch} as its billboard says, got one for another.")
+    return own

@@ -1,6 +1,7 @@
 """What bandits under continual release share: a public schedule of steps, and one release at the end of each."""
 
 import dataclasses
+import functools
 import math
 from abc import abstractmethod
 from dataclasses import dataclass, field
@@ -119,7 +120,7 @@ class ContinualBandit(Bandit):
     def _steps(self) -> int:
         return int(self._state.prefix.noise.step[0])
 
-    @property
+    @functools.cached_property
     def _capacity(self) -> int | None:
         return self.aggregator.capacity
 

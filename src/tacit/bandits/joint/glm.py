@@ -13,12 +13,12 @@ from tacit.bandits import irls
 from tacit.bandits.base import Index
 from tacit.bandits.joint.continual import ContinualBandit, steps_before
 from tacit.bandits.joint.glm_kernel import GLMState, glm_rounds
-from tacit.bandits.lock import requires_durable
 from tacit.data import Array, Released
 from tacit.kernels.block import Block
 from tacit.kernels.formulas import add_glm
 from tacit.kernels.glm import Posterior, Tuning
 from tacit.kernels.rounds import Range, Schedule
+from tacit.lock import requires_durable
 from tacit.mechanisms.continual import Continual
 from tacit.mechanisms.discounted import Discounted
 from tacit.mechanisms.leaves import gains_after
@@ -33,10 +33,10 @@ from tacit.privacy.noise import generator_of
 
 FARTHEST = 10**12  # choices that the schedule is planned for where there is no horizon
 
-# Chosen by regret on tuning seeds (docs/joint-glm.md); none of them touches privacy.
+# Chosen by regret on tuning seeds (docs/measurements/joint-glm.md has the regret); none of them touches privacy.
 GROWTH = 1.03  # of steps
 DISCOUNT = 0.995  # of earlier steps, at each step
-SHORTEST, PER_SIGMA = 8, 2  # the smallest step: so many users, and so many more for each unit of the noise's std
+FEWEST, PER_SIGMA = 8, 2  # the smallest step: so many users, and so many more for each unit of the noise's std
 WIDENING = 2.2  # of intervals: they cover at least 92 % at level .9 in six environments, T = 5000 and 50000
 
 
@@ -88,7 +88,7 @@ class JointGLM(ContinualBandit):
         scale = balanced_curvature(self._link, self.radius / self._unit)
         self.contribution = GLMContribution(dim=self.dim, link=self._link, scale=scale, low=low, high=high)
         if self.first is None:
-            self.first = SHORTEST + math.floor(PER_SIGMA * self._mechanism(SHORTEST).sigma)
+            self.first = FEWEST + math.floor(PER_SIGMA * self._mechanism(FEWEST).sigma)
         self._schedule = Schedule(float(self.first), float(self.growth))
         self.aggregator = self._mechanism(self.first)
         self._gains = self.aggregator.gain(np.arange(self.aggregator.leaves + 1.0))

@@ -29,14 +29,14 @@ from tacit.bandits.joint.glm_rare_kernel import (
 )
 from tacit.bandits.joint.glm_rare_rounds_kernel import rare_rounds
 from tacit.bandits.joint.glm_rare_theory import Theory, theory
-from tacit.bandits.lock import requires_durable
 from tacit.data import Array, Raw, Released
 from tacit.errors import NotSecure
 from tacit.kernels.block import Block
 from tacit.kernels.noise import GAUSSIAN, SILENT
 from tacit.kernels.rounds import EVERY_CHOICE
+from tacit.lock import requires_durable
 from tacit.mechanisms.buffered import Buffered
-from tacit.mechanisms.grid import SLACK, cell_with, sigma_for
+from tacit.mechanisms.grid import LENGTH_SLACK, cell_with, sigma_for
 from tacit.model import links
 from tacit.model.rare import DesignContribution, GradientContribution
 from tacit.privacy import ledger
@@ -77,7 +77,7 @@ class JointGLMRare(ContinualBandit):
     and Criterion II is tested at the start of every round. (Both) Exact Gaussian accounting instead of zCDP; the
     tight sensitivity of gradient sums, for which Theta_II is intersected with |theta| <= S (one projection after the
     other); Frobenius norms for V and H; noise on sums, so the number of users in T_o is not used; square-root noise
-    (aggregators.Buffered) instead of binary trees; lambda of H is slope / e times that of V, as its noise is; the
+    (mechanisms.buffered) instead of binary trees; lambda of H is slope / e times that of V, as its noise is; the
     first iterate is the last estimate, the step follows from the released matrices; eigenvalues of V and H are raised
     to lambda / 2 where noise has pushed them lower. kappa* is not a constant of the calibration: weights of H are
     bounded by mu'(0), or clipped to 1 / kappa_star where that is declared.
@@ -153,7 +153,7 @@ class JointGLMRare(ContinualBandit):
         exact = self.gradients.sensitivity
 
         def sensitivity(cell: float) -> float:
-            return exact * (1 + SLACK * secure) + cell * math.sqrt(self.dim)
+            return exact * (1 + LENGTH_SLACK * secure) + cell * math.sqrt(self.dim)
 
         def sigma(calls: int, cell: float) -> float:
             return sigma_for(sensitivity(cell) * math.sqrt(calls * self.iterations), optimiser, cell)
@@ -192,8 +192,7 @@ class JointGLMRare(ContinualBandit):
         return self._after(self.aggregator.leaves, self._rule.most_o, self._rule.most_tau)
 
     def _releases(self, steps: int) -> tuple[GaussianRelease, ...]:
-        counts = self._state.counts
-        return self._after(steps, int(counts[CALLS_O]), int(counts[CALLS_TAU]))
+        return self._after(steps, *self.recomputations)
 
     def _after(self, steps: int, calls_o: int, calls_tau: int) -> tuple[GaussianRelease, ...]:
         """What has happened to the data after so many steps and calls. A user is in the gradients of one kind or,

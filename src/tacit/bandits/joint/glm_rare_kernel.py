@@ -11,14 +11,13 @@ from tacit.data import Array, Integers, Raw, Released
 from tacit.kernels.compile import kernel
 from tacit.kernels.continual import PrefixState
 from tacit.kernels.formulas import link_mean
-from tacit.kernels.linalg import cholesky, copy, invert, smat, square_norm
+from tacit.kernels.linalg import HALVINGS, cholesky, copy, invert, smat, square_norm
 from tacit.mechanisms.noisy_kernel import with_noise
 from tacit.model import rare
 from tacit.model.links import Code
 from tacit.model.vectors import shortened
 
 CALLS_O, CALLS_TAU, DATA = 2, 3, 4  # after CHOICES and BOUNDARY
-HALVINGS = 60
 
 add_design = kernel(rare.add_design)
 

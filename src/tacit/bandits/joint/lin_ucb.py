@@ -13,13 +13,13 @@ from tacit.bandits.base import Index, certain
 from tacit.bandits.joint import lin_ucb_published as published
 from tacit.bandits.joint.continual import ContinualBandit, steps_before
 from tacit.bandits.joint.lin_ucb_kernel import JointState, joint_rounds
-from tacit.bandits.lock import requires_durable
 from tacit.data import Array, Released
 from tacit.errors import NotSecure
 from tacit.kernels.block import Block
 from tacit.kernels.formulas import add_linear
 from tacit.kernels.matrices import unpacked
 from tacit.kernels.rounds import EVERY_CHOICE, Range, Schedule
+from tacit.lock import requires_durable
 from tacit.mechanisms.buffered import Buffered
 from tacit.mechanisms.continual import Continual
 from tacit.mechanisms.grid import Grid
@@ -56,7 +56,7 @@ class JointLinUCB(ContinualBandit):
     Departure: calibration="exact" replaces the paper's constants by the exact Gaussian curve, the tight sensitivity of
     (x x', y x) without y^2, and a confidence width that shrinks where the released Gram matrix is large.
     calibration="paper" keeps them (its certificate shows the epsilon that they really give). The sum of y^2 is never
-    released. Wishart noise: see aggregators.WishartTree.
+    released. Wishart noise: see mechanisms.tree.WishartTree.
 
     release: "batched" (default for exact Gaussian noise; steps that grow by `growth`, square-root Toeplitz over them),
     or one step a choice by "tree", "consistent-tree", "toeplitz" (memory grows with the horizon), "buffered".

@@ -7,8 +7,12 @@ import functools
 import math
 
 from tacit.bandits.ridge import Regularizer
+from tacit.privacy import search
 from tacit.privacy.budget import Budget
 from tacit.privacy.composition import repeated_delta, repeated_epsilon
+
+SHARES = (0.05, 0.1, 0.2, 0.4, 0.6, 0.8)  # of delta for the nodes' own deltas, tried for the fewest degrees of freedom
+SAFELY = 0.999  # of epsilon: dp-accounting rounds up
 
 
 def gaussian_paper_sigma(budget: Budget, m: int, largest_reward: float) -> float:
@@ -90,19 +94,22 @@ def wishart_exact_node(budget: Budget, m: int) -> tuple[float, float]:
     covered, which Gaussian noise has for free."""
     count = 2 * m - 1
     best = (math.inf, 0.0, 0.0)
-    for share in (0.05, 0.1, 0.2, 0.4, 0.6, 0.8):
+    for share in SHARES:
         delta0 = share * budget.delta / count
-        low, high = 0.0, min(budget.epsilon, 1 - 1e-9)
-        for _ in range(60):
-            middle = (low + high) / 2
-            inside = repeated_delta(middle, delta0, count, 0.999 * budget.epsilon) <= budget.delta
-            low, high = (middle, high) if inside else (low, middle)
-        if low > 0:
-            best = min(best, (math.log(4 / delta0) / low**2, low, delta0))
+        most = min(budget.epsilon, 1 - 1e-9)  # Theorem 8 holds below 1
+        too_much = functools.partial(_exceeds, budget, delta0, count)
+        epsilon0, _ = search.halved(too_much, 0.0, most, digits=1e-12)
+        if epsilon0 > 0:
+            best = min(best, (math.log(4 / delta0) / epsilon0**2, epsilon0, delta0))
     epsilon0, delta0 = best[1:]
-    while repeated_epsilon(epsilon0, delta0, count, budget.delta) > budget.epsilon:  # dp-accounting rounds up
-        epsilon0 *= 0.999
+    while repeated_epsilon(epsilon0, delta0, count, budget.delta) > budget.epsilon:
+        epsilon0 *= SAFELY
     return epsilon0, delta0
+
+
+def _exceeds(budget: Budget, delta0: float, count: int, epsilon0: float) -> bool:
+    """Whether so many (epsilon0, delta0)-private nodes cost more than the budget."""
+    return repeated_delta(epsilon0, delta0, count, SAFELY * budget.epsilon) > budget.delta
 
 
 def wishart_bounds(

@@ -6,22 +6,21 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.random import default_rng
 
 from tacit import checks
-from tacit.bandits import epochs, spanner
-from tacit.bandits.base import Bandit, Index
-from tacit.bandits.lock import requires_durable
+from tacit.bandits import spanner
+from tacit.bandits.base import Index
+from tacit.bandits.epochs import EPOCH, EpochBandit
 from tacit.bandits.references import plain
 from tacit.data import Array
 from tacit.errors import NotSecure
-from tacit.kernels.batched import CLOSED, SEEN, BatchState
+from tacit.kernels.batched import SEEN, BatchState, batch_learn
 from tacit.kernels.block import Block
-from tacit.kernels.rounds import BOUNDARY, CHOICES
-from tacit.kernels.spanner import in_units, span_learn, span_rounds
-from tacit.privacy.budget import Budget
-from tacit.privacy.certificate import Certificate, certify
-from tacit.privacy.noise import Secure
+from tacit.kernels.rounds import BOUNDARY, Range
+from tacit.kernels.spanner import span_rounds
+from tacit.lock import requires_durable
+from tacit.model.glm import in_units
+from tacit.privacy.ledger import GaussianRelease
 from tacit.regression.base import Regressor
 from tacit.regression.glm import ReweightedGLM
 from tacit.regression.linear import ReweightedLinear
@@ -32,7 +31,7 @@ PAPER = "The paper's schedule is simulated: the claim holds only if every reward
 
 
 @dataclass(kw_only=True, eq=False)
-class JointReweighted(Bandit):
+class JointReweighted(EpochBandit):
     """Epochs of doubling length. Within an epoch: arms that some earlier epoch's interval rules out are dropped, and
     one is drawn from a spanner of the rest. At its end: private reweighted regression on the epoch's own data.
 
@@ -52,29 +51,18 @@ class JointReweighted(Bandit):
     horizon.
     """
 
-    budget: Budget
-    link: str = "logistic"
-    radius: float = 1.0
     rewards: tuple[float, float] = (0.0, 1.0)
-    first: int = 500
     width: float = 3.0
     factor: float = spanner.FACTOR
     schedule: str = "practical"
-    source: Any = field(default_factory=Secure)
-    policy: Any = field(default=None, repr=False)  # a Generator; by default fresh, seeded by the operating system
     _state: BatchState = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self._link = epochs.check(self)
-        self._policy_given = self.policy is not None
-        self.policy = self.policy or default_rng()
+        self._check()
         checks.positive(width=self.width)
         checks.one_of(SCHEDULES, schedule=self.schedule)
         if not self.factor > 1:
             raise ValueError(f"Expected factor above 1, got {self.factor!r}.")
-        assert self.horizon is not None
-        self._ends = epochs.ends(self.first, self.horizon)
-        epochs.few_enough(self, self._ends)
         if self.schedule == "paper" and self.source.private and self.budget.epsilon < math.inf:
             raise NotSecure(
                 "Expected schedule='practical' with secure noise, got 'paper': it simulates the paper's schedule, "
@@ -99,19 +87,16 @@ class JointReweighted(Bandit):
         rows, values = plain.room(self)
         return BatchState(counts, rows, values, np.zeros((size, self.dim)), np.zeros((size, self.dim, self.dim)))
 
-    def _advance(self) -> None:
-        counts = self._state.counts
-        while counts[CHOICES] >= counts[BOUNDARY]:
-            epoch, seen = self.closed, int(counts[SEEN])
-            rows = self._state.rows[:seen]
-            rows = rows / np.maximum(1.0, np.linalg.norm(rows, axis=1, keepdims=True))
-            sample = Sample(rows, self._state.values[:seen].copy(), epochs.length(self._ends, epoch))
-            fit = self._regressor().estimate(sample)
-            self._state.thetas[epoch] = fit.theta
-            self._state.inverses[epoch] = fit.shape(self.width)
-            counts[SEEN] = 0
-            counts[CLOSED] = epoch + 1
-            counts[BOUNDARY] = self._ends[epoch + 1]
+    def _close(self) -> None:
+        counts, epoch, seen = self._state.counts, self.closed, int(self._state.counts[SEEN])
+        rows = self._state.rows[:seen]
+        rows = rows / np.maximum(1.0, np.linalg.norm(rows, axis=1, keepdims=True))
+        fit = self._regressor().estimate(Sample(rows, self._state.values[:seen].copy(), self._length(epoch)))
+        self._state.thetas[epoch] = fit.theta
+        self._state.inverses[epoch] = fit.shape(self.width)
+        counts[SEEN] = 0
+        counts[EPOCH] = epoch + 1
+        counts[BOUNDARY] = self._ends[epoch + 1]
 
     def _pick(self, features: Array) -> Index:
         return spanner.choose_many(self.policy, features, self._state, factor=self.factor)
@@ -121,32 +106,22 @@ class JointReweighted(Bandit):
         return lambda: chance
 
     def _learn(self, x: Array, reward: float) -> None:
-        span_learn(x, in_units(reward, epochs.bounds(self.rewards), self._link.code), self._state)
+        batch_learn(x, in_units(reward, self._link.code, *self.rewards), self._state)
 
-    def _play(self, block: Block) -> None:
-        played = 0
-        while played < len(block.noise):
-            self._advance()
-            settings = epochs.bounds(self.rewards), self._link.code, spanner.NUMBERS, self.factor
-            played = span_rounds(self.policy, block, self._state, *settings, played)
+    def _rounds(self, block: Block, start: int) -> int:
+        rewards = Range(*map(float, self.rewards))
+        return int(span_rounds(self.policy, block, self._state, rewards, self._link.code, self.factor, start))
 
-    def _plan_numbers(self) -> list[float]:
-        return [release.mu for release in self._asked.releases()]
+    def _releases(self) -> tuple[GaussianRelease, ...]:
+        return self._asked.releases()
 
-    @property
-    def _steps(self) -> int:
-        return self.closed
+    def _costliest(self) -> tuple[GaussianRelease, ...]:
+        return self._asked.costliest()
 
-    @property
-    def _due(self) -> bool:
-        return bool(self._state.counts[CHOICES] >= self._state.counts[BOUNDARY])
+    def _caveats(self) -> tuple[str, ...]:
+        return (PAPER,) if self.schedule == "paper" else ()
 
     # what may be shown
-
-    @property
-    def closed(self) -> int:
-        """Epochs closed so far."""
-        return int(self._state.counts[CLOSED])
 
     @requires_durable
     def intervals(self, arms: Array) -> list[tuple[Array, Array]]:
@@ -158,19 +133,3 @@ class JointReweighted(Bandit):
             squares = np.einsum("ni,ij,nj->n", arms, self._state.inverses[k], arms)
             out.append((unit * (arms @ self._state.thetas[k]), unit * np.sqrt(np.maximum(squares, 0.0))))
         return out
-
-    @property
-    def privacy(self) -> Certificate:
-        assert self.horizon is not None
-        return certify(
-            type(self).__name__,
-            model="joint",
-            budget=self.budget,
-            releases=self._asked.releases(),
-            costliest=self._asked.costliest(),
-            spent=self._asked.costliest() if self.closed else (),
-            source=self.source,
-            rounds=self.horizon,
-            policy_given=self._policy_given,
-            caveats=(PAPER,) if self.schedule == "paper" else (),
-        )

@@ -3,16 +3,15 @@
 import math
 from dataclasses import dataclass
 
-from tacit.bandits import epochs
-from tacit.bandits.square_cb import EPOCH, SquareCB
+from tacit.bandits.epochs import EPOCH
+from tacit.bandits.square_cb import SquareCB
 from tacit.data import Array, Raw
 from tacit.kernels.block import Block
-from tacit.kernels.rounds import BOUNDARY, CHOICES
-from tacit.kernels.squarecb import SquareState, gradient_step, square_rounds
+from tacit.kernels.rounds import BOUNDARY
+from tacit.kernels.squarecb import SquareState, gradient_step, joint_square_rounds
 from tacit.mechanisms.grid import cell_for
 from tacit.mechanisms.queries import rounded_sensitivity, sigma_on, with_noise
 from tacit.privacy import gaussian
-from tacit.privacy.certificate import Certificate, certify
 from tacit.privacy.ledger import GaussianRelease
 
 
@@ -27,12 +26,9 @@ class JointSquareCB(SquareCB):
     number of rewards may come: nothing is divided by their count.
     Regret: of order sqrt K (T^3/4 + epsilon^-1/3 T^2/3), free of d, for i.i.d. contexts (Theorem 6.4).
     Reference: Chen, Li, Rakhlin & Simchi-Levi 2025, arXiv:2502.13115, Algorithms 5 and 13.
-    Departure: batches of one user with steps eta = (length of the journey) / (epoch's length), so that memory is a few
-    vectors; R = radius; the journey's length and gamma = greed sqrt(K) / error have practical constants.
+    Departure: batches of one user with steps eta = (length of the descent) / (epoch's length), so that memory is a few
+    vectors; R = radius; the descent's length and gamma = greed sqrt(K) / error have practical constants.
     """
-
-    def _check_source(self) -> None:
-        epochs.few_enough(self, self._ends)
 
     def _releases(self) -> tuple[GaussianRelease, ...]:
         statistic = "the last iterate of an epoch, in units of its step"
@@ -41,47 +37,27 @@ class JointSquareCB(SquareCB):
         sigma = sigma_on(cell, apart, gaussian.mu(self.budget))
         return (GaussianRelease("gaussian", statistic, apart, 1.0, sigma, grid=cell, numbers=self.dim),)
 
-    def _journey(self, epoch: int) -> tuple[float, float]:
+    def _step_and_error(self, epoch: int) -> tuple[float, float]:
         """(eta, error) of that epoch: public."""
-        length, plan = self._planned(epoch, 1.0)
-        return min(plan.length / length, 1.0), plan.error
+        length, best = self._planned(epoch, 1.0)
+        return min(best.length / length, 1.0), best.error
 
     def _open(self, state: SquareState) -> None:
         epoch = int(state.counts[EPOCH])
         state.theta[:] = 0.0
         state.counts[BOUNDARY] = self._ends[epoch]
-        state.numbers[1] = self._journey(epoch)[0] if len(self._ends) > 1 else 0.0
+        state.step[0] = self._step_and_error(epoch)[0] if len(self._ends) > 1 else 0.0
 
-    def _advance(self) -> None:
-        state = self._state
-        while state.counts[CHOICES] >= state.counts[BOUNDARY]:
-            step = float(state.numbers[1])
-            release = self._releases()[0]
-            state.played[:] = step * with_noise(Raw(state.theta / step), release.sigma, release.grid, self.source)
-            state.numbers[0] = self.greed / self._journey(int(state.counts[EPOCH]))[1]
-            state.counts[EPOCH] += 1
-            self._open(state)
+    def _close(self) -> None:
+        state, release = self._state, self._release
+        step, greed = float(state.step[0]), self.greed / self._step_and_error(self.closed)[1]
+        released = with_noise(Raw(state.theta / step), release.sigma, release.grid, self.source)
+        state.counts[EPOCH] += 1
+        self._open(state)  # the epoch is over before anything is shown: an interruption releases nothing twice
+        state.played[:], state.greed[0] = step * released, greed
 
     def _learn(self, x: Array, reward: float) -> None:
-        gradient_step(x, reward / self._unit, float(self._state.numbers[1]), self._clip, self._state.theta)
+        gradient_step(x, reward / self._unit, float(self._state.step[0]), self._clip, self._state.theta)
 
-    def _play(self, block: Block) -> None:
-        played = 0
-        while played < len(block.noise):
-            self._advance()
-            settings = self._unit, self._clip, False
-            played = square_rounds(self.policy, self.policy, block, self._state, *settings, played)
-
-    @property
-    def privacy(self) -> Certificate:
-        assert self.horizon is not None
-        return certify(
-            type(self).__name__,
-            model="joint",
-            budget=self.budget,
-            releases=self._releases(),
-            spent=self._releases() if self.closed else (),
-            source=self.source,
-            rounds=self.horizon,
-            policy_given=self._policy_given,
-        )
+    def _rounds(self, block: Block, start: int) -> int:
+        return joint_square_rounds(self.policy, block, self._state, self._unit, self._clip, start)

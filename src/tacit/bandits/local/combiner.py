@@ -7,8 +7,7 @@ import numpy as np
 
 from tacit import checks
 from tacit.bandits.local.online import LocalPairs
-from tacit.bandits.local.online_kernel import Base
-from tacit.data import Array
+from tacit.bandits.local.online_kernel import Base, Rates
 
 
 @dataclass(kw_only=True, eq=False)
@@ -44,8 +43,8 @@ class LocalCombiner(LocalPairs):
             *(self._base(eigenvalue=guess, threshold=threshold) for guess in rest),
         )
 
-    def _rates(self) -> Array:
-        """(L, alpha, R) of each bandit, Theorem 4.1."""
+    def _rates(self) -> Rates:
+        """Theorem 4.1."""
         assert self.horizon is not None and self.failure is not None
         T, d, epsilon = float(self.horizon), self.dim, min(self.budget.epsilon, 1e6)
         guesses = self._guesses
@@ -56,12 +55,12 @@ class LocalCombiner(LocalPairs):
         L = [log * math.sqrt(d) * (gain + 1) / gain]
         L += [log * math.sqrt(d) / (epsilon * guess) for guess in guesses[1:]]
         alpha = [0.75] + [0.5] * (len(guesses) - 1)
-        rows = []
+        regrets = []
         for i in range(len(guesses)):
             a = alpha[i]
             shape = (1 - a) ** ((1 - a) / a) * (1 + a) ** (1 / a) / a ** ((1 - a) / a)
             R = L[i] * T**a + shape * L[i] ** (1 / a) * T * eta[i] ** ((1 - a) / a)
             R += 288 * math.log(T**3 * len(guesses) / self.failure) * T * eta[i]
             R += sum(1 / eta[k] for k in range(len(guesses)) if k != i)
-            rows.append([L[i], a, R])
-        return np.array(rows)
+            regrets.append(R)
+        return Rates(np.array(L), np.array(alpha), np.array(regrets))

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from tacit import checks
-from tacit.bandits.local.linear_kernel import LocalGradientState, gradient_step, local_gradient_rounds
+from tacit.bandits.local.linear_kernel import GradientSettings, LocalGradientState, gradient_step, local_gradient_rounds
 from tacit.bandits.local.server import LocalServer
 from tacit.bandits.server import numbers
-from tacit.data import Array
+from tacit.data import Array, Released
 from tacit.kernels.block import Block
 from tacit.mechanisms import local
 
@@ -39,7 +39,7 @@ class LocalGLM(LocalServer):
         made = local.best(self.budget, sensitivity=2.0, radius=1.0, size=self.dim, kind=self.randomizer)
         self._calibrate(made, size=self.dim, sensitivity=2.0)
         noise = bound * (1 + self.std * self.dim**0.5)
-        self._numbers = np.array([self.radius, self.curvature, bound, noise])
+        self._settings = GradientSettings(*map(float, (*self.rewards, self.radius, self.curvature, bound, noise)))
         self._state = self.init()
 
     def init(self) -> LocalGradientState:
@@ -56,23 +56,16 @@ class LocalGLM(LocalServer):
         return {
             "theta": numbers(self._state.theta),
             "inverse": [],
-            "report": {"name": "gradient", "bound": float(self._numbers[2])},
+            "report": {"name": "gradient", "bound": self._settings.bound},
             "policy": {"name": "greedy"},
         }
 
-    def _absorb(self, vector: Array) -> None:
-        gradient_step(vector, self._state, self._numbers)
+    def _absorb(self, vector: Released) -> None:
+        gradient_step(vector, self._state, self._settings)
 
     def _play(self, block: Block, transit: Any) -> None:
-        local_gradient_rounds(
-            self._generators()[1],
-            block,
-            self._state,
-            np.array(self._randomizer.law),  # type: ignore[union-attr]
-            self._link.code,
-            np.array(self.rewards),
-            self._numbers,
-        )
+        noise = self._generators()[1]
+        local_gradient_rounds(noise, block, self._state, self._law, self._settings, self._link.code)
 
     @property
     def theta(self) -> Array:

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -12,36 +12,36 @@ from tacit.bandits.local.irls_kernel import (
     BOUNDARY,
     VERSION,
     LocalState,
+    Schedule,
+    Settings,
+    Tuning,
     local_absorb,
     local_publish,
     local_rounds,
     padded,
+    public_report,
 )
-from tacit.bandits.local.irls_kernel import public_report as to_report
 from tacit.bandits.local.server import LocalServer
 from tacit.bandits.server import numbers
-from tacit.data import Array
+from tacit.data import Array, Released
 from tacit.errors import BadReport
 from tacit.kernels.block import Block
 from tacit.kernels.rounds import CHOICES, next_boundary
 from tacit.mechanisms import local
-from tacit.mechanisms.randomizers import SHARE, Coin
-from tacit.model.glm import largest_weight
+from tacit.mechanisms.queries import nothing_released
+from tacit.mechanisms.randomizers import SHARE, SILENCE, Coin
+from tacit.model.glm import glm_norm, glm_sensitivity, largest_weight
+from tacit.model.vectors import packed_size
 
 RANDOMIZERS = ("best", "cap", "gaussian")
 INTERCEPT = 0.3  # the constant feature that is added where rewards are linear and not symmetric around 0
 
-
-class Tuning(NamedTuple):
-    """Chosen by regret on tuning seeds; none of them touches privacy. ridge: times (variance / t^2 + noise / t), t the
-    prior's std; explore, share: how much, and in directions with less than which share of the mean curvature, to
-    explore; trust: how much of what could be noise in the curvature is taken for noise."""
-
-    variance: float = 2.0
-    ridge: float = 6.0
-    explore: float = 0.25
-    share: float = 1.0
-    trust: float = 1.0
+# chosen by regret on tuning seeds, as the Tuning is; none of them touches privacy
+FORCED, FORCED_BY_NOISE = 10, 20  # users who get exploring arms: so many, and so many per unit of noise
+FORCED_BY_STD = 3.0  # units of noise in a standard deviation of a report's numbers
+WITH_INTERCEPT = 3.0, 0.6  # times ridge and explore: the intercept's prior is wide, and exploring it is of no use
+PUBLIC_VARIANCE, PUBLIC_RIDGE = 0.5, 1 / 6  # of a reward that is read from a bit; times ridge: least squares
+CURVATURE, NOISY_CURVATURE, NOISY = 0.5, 0.2, 1.0  # norm of the curvature beside a moment of 1; from which noise on
 
 
 @dataclass(kw_only=True, eq=False)
@@ -53,11 +53,16 @@ class LocalIRLS(LocalServer):
     smaller at the budget, for replacing one user. With public_arms the arm played is sent as it is and the guarantee is
     for the reward alone, given the arm sets.
     Regret: measured, not proven (docs/local.md).
-    Reference: none; randomisers: see client.randomizers.
+    Reference: none; randomisers: see mechanisms.randomizers.
     Departure: none.
 
     randomizer: "best" takes the one with the smaller noise at the budget; "cap" is always pure.
-    forced: how many users get exploring arms; by default 10 + 60 sigma. The bounds of a contribution are in `bounds`.
+    forced: how many users get exploring arms; by default 10 + 60 sigma.
+
+    Bounds. A contribution is (w svec(X X'), B X) for unit X, 0 <= w <= scale 2 mu'(0) and |B| <= 1 (model.glm.line):
+    take v >= 0, so that mu(v) >= 1/2. The slope w of the line lies between mu'(v) and the chord (mu(v) - 1/2) / v, both
+    at most mu'(0) as mu is concave there, so c = mu(v) - w v is in [1/2, mu(v)] and m = c: |r - c| / c <= 1 for r in
+    [0, 1], and w / m <= 2 mu'(0). v < 0 by symmetry. Its sensitivity is GLMContribution's.
     """
 
     public_arms: bool = False
@@ -81,12 +86,12 @@ class LocalIRLS(LocalServer):
         low, high = self.rewards
         self._unit = 1.0 if self._link.bounded else (high - low) / 2
         middle = 0.0 if self._link.bounded else (high + low) / 2
-        self._features, self._pad, self._radius = self.dim, np.array([1.0, 0.0]), self.radius
+        self._features, self._pad, radius = self.dim, (1.0, 0.0), float(self.radius)
         if middle != 0.0:
             shrink = 1 / math.sqrt(1 + INTERCEPT**2)
-            self._features, self._pad = self.dim + 1, np.array([shrink, INTERCEPT * shrink])
-            self._radius = math.hypot(self.radius, middle / INTERCEPT) / shrink
-        self._length = self._features * (self._features + 1) // 2 + self._features
+            self._features, self._pad = self.dim + 1, (shrink, INTERCEPT * shrink)
+            radius = math.hypot(self.radius, middle / INTERCEPT) / shrink
+        self._length = packed_size(self._features) + self._features
         if self.public_arms:
             coin = local.coin(self.budget.epsilon)
             self._coin = coin.chance / SHARE
@@ -95,20 +100,25 @@ class LocalIRLS(LocalServer):
         else:
             self._coin = 0.0
             self._plan()
+        assert self.scale is not None
         if self.forced is None:
-            noise = 1 / (2 * self._coin - 1) - 1 if self.public_arms else 3 * self.std
-            self.forced = 10 + math.floor(20 * noise)
+            noise = 1 / (2 * self._coin - 1) - 1 if self.public_arms else FORCED_BY_STD * self.std
+            self.forced = FORCED + math.floor(FORCED_BY_NOISE * noise)
         checks.positive_int(forced=self.forced)
         if self.first is None:
             self.first = max(5, self.forced // 4)
         checks.positive_int(first=self.first)
-        self._schedule = np.array([self.first, self.growth, max(self.forced, self.first)])
+        self._schedule = Schedule(float(self.first), float(self.growth), float(max(self.forced, self.first)))
+        own = *self._pad, self.blend, self.scale, self._unit, radius, self.discount, self._coin
+        self._settings = Settings(*map(float, (low, high, *own)))
         self.tuning = irls.as_tuning(Tuning, self.tuning)
-        self._tuning = np.array(self.tuning)
-        if self._features > self.dim:  # the intercept's prior is wide, and exploring it is of no use
-            self._tuning[1:3] *= 3.0, 0.6
-        if self.public_arms:  # the variance of a reward as it is read, and the ridge of least squares
-            self._tuning[:2] = 0.5 / (2 * self._coin - 1) ** 2, self.tuning.ridge / 6
+        self._tuning = self.tuning
+        if self._features > self.dim:
+            ridge, explore = WITH_INTERCEPT
+            self._tuning = self._tuning._replace(ridge=ridge * self.tuning.ridge, explore=explore * self.tuning.explore)
+        if self.public_arms:
+            variance = PUBLIC_VARIANCE / (2 * self._coin - 1) ** 2
+            self._tuning = self._tuning._replace(variance=variance, ridge=self.tuning.ridge * PUBLIC_RIDGE)
         self._state = self.init()
 
     def _plan(self) -> None:
@@ -117,23 +127,23 @@ class LocalIRLS(LocalServer):
         size = self._length
         if self.scale is None:
             noise = local.best(self.budget, sensitivity=2.0, radius=1.0, size=size, kind=self.randomizer)
-            std = noise.law[1]
+            std = noise.law.scale
+            self.scale = 1.0
             if self._link.bounded and std > 0.0:
-                self.scale = (0.4 if std > 1.0 else 1.0) * 0.5 / most
-            else:
-                self.scale = 1.0
+                self.scale = (NOISY_CURVATURE if std > NOISY else CURVATURE) / most
         checks.positive(scale=self.scale)
-        radius, sensitivity = bounds(self.scale * most)
+        weight = self.scale * most
+        radius, sensitivity = glm_norm(weight), glm_sensitivity(weight)
         made = local.best(self.budget, sensitivity=sensitivity, radius=radius, size=size, kind=self.randomizer)
         self._calibrate(made, size=size, sensitivity=sensitivity)
 
     def init(self) -> LocalState:
         counts = np.zeros(3, np.int64)
-        counts[BOUNDARY] = next_boundary(0, *self._schedule[:2])
-        prior = irls.prior(self._features, self._radius)
-        root = np.eye(self._features) * self._radius / math.sqrt(self._features)
-        near = np.zeros((self._features, self._features))
-        return LocalState(counts, np.zeros((2, self._length)), np.zeros(2), near, prior, root)
+        counts[BOUNDARY] = next_boundary(0, self._schedule.first, self._schedule.growth)
+        wide, radius = self._features, self._settings.radius
+        root = np.eye(wide) * radius / math.sqrt(wide)
+        sums = nothing_released((2, self._length))
+        return LocalState(counts, sums, np.zeros(2), np.zeros((wide, wide)), irls.prior(wide, radius), root)
 
     @property
     def version(self) -> int:
@@ -142,21 +152,12 @@ class LocalIRLS(LocalServer):
     def _advance(self, transit: Any, users: int) -> bool:
         counts = self._state.counts
         if counts[CHOICES] >= counts[BOUNDARY]:
-            local_publish(
-                self._state,
-                self.scale,
-                self._unit,
-                self.std,
-                self.discount,
-                self._radius,
-                self._tuning,
-                self._schedule,
-            )
+            local_publish(self._state, self.std, self._settings, self._tuning, self._schedule)
         return False
 
     def _document(self) -> dict[str, Any]:
         posterior = self._state.posterior
-        random = bool(self._state.counts[BOUNDARY] <= self._schedule[2])
+        random = bool(self._state.counts[BOUNDARY] <= self._schedule.forced)
         report: dict[str, Any] = {"name": "public"}
         if not self.public_arms:
             report = {"name": "glm", "scale": self.scale, "blend": self.blend, "pad": numbers(self._pad)}
@@ -178,36 +179,20 @@ class LocalIRLS(LocalServer):
         if not ((np.abs(x) <= 2).all() and float(x @ x) <= 1 + 1e-8):
             raise BadReport("Expected an arm of norm at most 1 in a report, got another.")
         self._once(report)
-        out, features = np.empty(self._length), np.empty(self._features)
-        padded(x, self._pad, features)
-        where = self._state.posterior, self._link.code, *self.rewards
-        to_report(features, float(body[-1]), self._coin, *where, self.scale, out)
+        out, features = nothing_released(self._length), np.empty(self._features)
+        padded(x, *self._pad, features)
+        where = self._state.posterior, self._link.code, self._settings.scale
+        public_report(features, float(body[-1]), self._coin, *where, out)
         self._absorb(out)
 
-    def _absorb(self, vector: Array) -> None:
+    def _absorb(self, vector: Released) -> None:
         local_absorb(vector, self._state)
 
     def _play(self, block: Block, transit: Any) -> None:
         policy, noise = self._generators()
-        law = [0.0] * 5 if isinstance(self._randomizer, Coin) else self._randomizer.law
-        local_rounds(
-            policy,
-            noise,
-            block,
-            self._state,
-            np.array(law),
-            self._coin,
-            self._schedule,
-            np.array(self.rewards),
-            self._pad,
-            self._link.code,
-            self.blend,
-            self.scale,
-            self._unit,
-            self._radius,
-            self._tuning,
-            self.discount,
-        )
+        law = SILENCE if isinstance(self._randomizer, Coin) else self._randomizer.law
+        settings = self._schedule, self._settings, self._tuning, self._link.code
+        local_rounds(policy, noise, block, self._state, law, *settings)
 
     @property
     def theta(self) -> Array:
@@ -223,15 +208,3 @@ class LocalIRLS(LocalServer):
 
     def _caveats(self) -> tuple[str, ...]:
         return ("Arm sets are public: only the reward is private.",) if self.public_arms else ()
-
-
-def bounds(weight: float) -> tuple[float, float]:
-    """(radius, sensitivity) of v = (w svec(X X'), B X) for unit X, 0 <= w <= weight and |B| <= 1.
-
-    kernels.local_glm.local_linearize keeps to that: take v >= 0, so that mu(v) >= 1/2. The slope w of the line lies
-    between mu'(v) and the chord (mu(v) - 1/2) / v, both at most mu'(0) as mu is concave there, so c = mu(v) - w v is in
-    [1/2, mu(v)] and m = c: |r - c| / c <= 1 for r in [0, 1], and w / m <= 2 mu'(0). v < 0 by symmetry.
-    |v|^2 <= weight^2 + 1 = radius^2; the sensitivity is that of contribution.GLMContribution, for q = weight^2."""
-    q = weight * weight
-    square = 4 + q if q <= 1 + 1 / math.sqrt(2) else 2 + 2 * q + 1 / (2 * q)
-    return math.sqrt(1 + q), math.sqrt(square)

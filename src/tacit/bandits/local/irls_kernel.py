@@ -1,19 +1,22 @@
-"""One-pass iteratively reweighted least squares from local reports: what a device contributes, how the server fits, and
-whole blocks of rounds."""
+"""LocalIRLS: how the server fits sums of randomised reports, and whole blocks of rounds, devices and all."""
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 
-from tacit.bandits.local.randomize_kernel import randomize
+from tacit.data import Array, Integers, Raw, Released
+from tacit.kernels.block import Block
 from tacit.kernels.compile import inlined, kernel
 from tacit.kernels.glm import Posterior, update_inverse
 from tacit.kernels.linalg import copy, smat
 from tacit.kernels.rounds import CHOICES, next_boundary, outcome
+from tacit.mechanisms.randomize_kernel import empty_report, flip, randomize
+from tacit.mechanisms.randomizers import Law
 from tacit.model import links
 from tacit.model.glm import in_centred_units, linearize, predict
-from tacit.model.links import IDENTITY
+from tacit.model.links import IDENTITY, Code
 from tacit.model.vectors import add_pair
 
 BOUNDARY, VERSION = 1, 2
@@ -22,19 +25,52 @@ BOUNDARY, VERSION = 1, 2
 class LocalState(NamedTuple):
     """All of it is public or randomised before it came."""
 
-    counts: Any  # int64[3]: users, the count at which theta is published next, how often it was
-    sums: Any  # (2, size): reports since then, and (discounted) those before
-    weights: Any  # (2,): how many reports that is, their weights squared
-    near: Any  # (d, d): the sum of the curvatures of two numbers that are nearest to each step's (local_near)
+    counts: Integers  # (3,): users, the count at which theta is published next, how often it was
+    sums: Released  # (2, size): reports since then, and (discounted) those before
+    weights: Array  # (2,): how many reports that is, their weights squared
+    anchor: Array  # (d, d): the sum of what each step's curvature is drawn towards (add_anchor)
     posterior: Posterior
-    root: Any  # (d, d): a square root of the covariance of the draws that explore
+    root: Array  # (d, d): a square root of the covariance of the draws that explore
+
+
+class Tuning(NamedTuple):
+    """Chosen by regret on tuning seeds; none of them touches privacy. ridge: times (variance / t^2 + noise / t), t the
+    prior's std; explore, share: how much, and in directions with less than which share of the mean curvature, to
+    explore; trust: how much of what could be noise in the curvature is taken for noise."""
+
+    variance: float = 2.0
+    ridge: float = 6.0
+    explore: float = 0.25
+    share: float = 1.0
+    trust: float = 1.0
+
+
+class Schedule(NamedTuple):
+    """Public: a function of the number of users."""
+
+    first: float  # users between two estimates, at least
+    growth: float  # of the number of users from one estimate to the next
+    forced: float  # users who get exploring arms
+
+
+class Settings(NamedTuple):
+    low: float  # of rewards
+    high: float
+    shrink: float  # of features, and the constant beside them: `padded`
+    constant: float
+    blend: float  # of tangent and chord: model.glm.line
+    scale: float  # of the curvature within a contribution
+    unit: float  # of rewards
+    radius: float
+    discount: float
+    coin: float  # the chance with which a reward is sent as it is where arms are public (0: they are not)
 
 
 @kernel
-def local_near(curvature, axis, random, near):
-    """near += beta I + (alpha - beta) t t', the nearest such matrix to the curvature of one step whose users played by
-    the estimate t: what they played lies along it, and across it about the same in all directions. alpha = beta while
-    exploring."""
+def add_anchor(curvature: Array, axis: Array, random: bool, anchor: Array) -> None:
+    """anchor += beta I + (alpha - beta) t t', the matrix of that form that is nearest to the curvature of one step
+    whose users played by the estimate t: what they played lies along it, and across it about the same in all
+    directions. alpha = beta while exploring."""
     d = axis.size
     square, trace, alpha = 0.0, 0.0, 0.0
     for i in range(d):
@@ -49,33 +85,34 @@ def local_near(curvature, axis, random, near):
         beta = (trace - alpha) / (d - 1)
     for i in range(d):
         for j in range(d):
-            near[i, j] += (alpha - beta) * axis[i] * axis[j] / square + (beta if i == j else 0.0)
+            anchor[i, j] += (alpha - beta) * axis[i] * axis[j] / square + (beta if i == j else 0.0)
 
 
 @kernel
-def local_fit(released, near, scale, unit, std, radius, tuning, posterior):
+def local_fit(
+    released: Released, anchor: Array, std: float, settings: Settings, tuning: Tuning, posterior: Posterior
+) -> None:
     """posterior <- the estimate from sums of reports (scale svec(A), b) whose numbers have noise of std `std`.
 
-    A is first drawn towards S = `near`, which has little noise: with n the expected squared norm of that in A - S,
+    A is first drawn towards S = `anchor`, which has little noise: with n the expected squared norm of that in A - S,
         A <- S + max(0, 1 - trust n / |A - S|^2) (A - S)                 (James & Stein)
-    so that A is used as it is where the noise is small. Then, with eigenvalues clipped at 0, e the noise of the
-    moment and t the prior's standard deviation,
+    so that A is used as it is where the noise is small. Then, with eigenvalues clipped at 0, c the variance of the
+    tuning, e the noise of the moment and t the prior's standard deviation,
         theta_k = b_k / (lambda_k + ridge (c / t^2 + e / t)), projected on |theta| <= radius
         precision_k = lambda_k^2 / (c lambda_k + e^2) + 1 / t^2
-        spread_k = explore max(0, 1 - lambda_k / (share mean lambda)) / sqrt(precision_k).
-    tuning = (c, ridge, explore, share, trust)."""
+        spread_k = explore max(0, 1 - lambda_k / (share mean lambda)) / sqrt(precision_k)."""
     d = posterior.theta.size
-    c, ridge, explore, share, trust = tuning[0], tuning[1], tuning[2], tuning[3], tuning[4]
+    c, radius, scale = tuning.variance, settings.radius, settings.scale
     packed = d * (d + 1) // 2
     curvature = np.empty((d, d))
     smat(released[:packed], curvature)
     curvature /= scale
     if std > 0.0 and d > 1:
-        _draw_in(curvature, near, trust * (packed - 2) * (std / scale) ** 2)
+        draw_towards(anchor, tuning.trust * (packed - 2) * (std / scale) ** 2, curvature)
     values, axes = np.linalg.eigh(curvature)
-    moment = np.dot(axes.T, released[packed:] * unit)
+    moment = np.dot(axes.T, released[packed:] * settings.unit)
     prior = radius / math.sqrt(d)
-    noise = unit * std
+    noise = settings.unit * std
     mean, total = 0.0, 0.0
     for k in range(d):
         values[k] = max(values[k], 0.0)
@@ -84,10 +121,10 @@ def local_fit(released, near, scale, unit, std, radius, tuning, posterior):
         value = values[k]
         informed = value / (c * value + noise * noise) if value > 0.0 else 0.0
         posterior.precision[k] = value * informed + 1.0 / (prior * prior)
-        lacking = 1.0 - value / (share * mean) if mean > 0.0 else 1.0
-        posterior.spread[k] = explore * max(lacking, 0.0) / math.sqrt(posterior.precision[k])
+        lacking = 1.0 - value / (tuning.share * mean) if mean > 0.0 else 1.0
+        posterior.spread[k] = tuning.explore * max(lacking, 0.0) / math.sqrt(posterior.precision[k])
         posterior.centre[k] = informed * moment[k] / posterior.precision[k]
-        posterior.theta[k] = moment[k] / (value + ridge * (c / (prior * prior) + noise / prior))
+        posterior.theta[k] = moment[k] / (value + tuning.ridge * (c / (prior * prior) + noise / prior))
         total += posterior.theta[k] ** 2
     inside = min(1.0, radius / math.sqrt(total)) if total > 0.0 else 1.0
     copy(axes, posterior.axes)
@@ -97,23 +134,23 @@ def local_fit(released, near, scale, unit, std, radius, tuning, posterior):
 
 
 @kernel
-def _draw_in(matrix, near, noise):
-    """Draw `matrix` towards `near`; noise: the expected |noise|^2 of their difference."""
-    d = near.shape[0]
+def draw_towards(anchor: Array, noise: float, matrix: Array) -> None:
+    """Move `matrix` towards `anchor`; noise: the expected |noise|^2 of their difference."""
+    d = anchor.shape[0]
     distance = 0.0
     for i in range(d):
         for j in range(d):
-            distance += (matrix[i, j] - near[i, j]) ** 2
+            distance += (matrix[i, j] - anchor[i, j]) ** 2
     keep = max(0.0, 1.0 - noise / distance) if distance > 0.0 else 0.0
     for i in range(d):
         for j in range(d):
-            matrix[i, j] = near[i, j] + keep * (matrix[i, j] - near[i, j])
+            matrix[i, j] = anchor[i, j] + keep * (matrix[i, j] - anchor[i, j])
 
 
 @inlined
-def local_pick(rng, arms, theta, root, random, target):
-    """argmax over arms of <x, target>, target = root N(0, I), plus theta but while exploring. root is symmetric, so
-    that it is the same whatever axes its eigenvalues' degeneracy allows. target is overwritten."""
+def local_pick(rng: Generator, arms: Array, theta: Array, root: Array, random: bool, target: Array) -> int:
+    """argmax over arms of <x, target>, target = root N(0, I), to which theta is added unless users explore. root is
+    symmetric, so that it is the same whatever axes its eigenvalues' degeneracy allows. target is overwritten."""
     d = target.size
     for i in range(d):
         target[i] = 0.0 if random else theta[i]
@@ -132,17 +169,17 @@ def local_pick(rng, arms, theta, root, random, target):
 
 
 @kernel
-def padded(arm, pad, out):
-    """out = (pad[0] arm, pad[1]), or the arm alone where out is not longer: the intercept of rewards that are not
-    symmetric around 0, since centred rewards have mean <x, theta> - middle."""
+def padded(arm: Array, shrink: float, constant: float, out: Array) -> None:
+    """out = (shrink arm, constant), or (shrink arm) where out has no room for more. The constant makes an intercept for
+    rewards that are not symmetric around 0, since centred rewards have mean <x, theta> - middle."""
     for i in range(arm.size):
-        out[i] = pad[0] * arm[i]
+        out[i] = shrink * arm[i]
     if out.size > arm.size:
-        out[arm.size] = pad[1]
+        out[arm.size] = constant
 
 
 @kernel
-def local_absorb(report, state):
+def local_absorb(report: Released, state: LocalState) -> None:
     """Add one report to the open sums."""
     for i in range(report.size):
         state.sums[0, i] += report[i]
@@ -151,70 +188,77 @@ def local_absorb(report, state):
 
 
 @kernel
-def local_publish(state, scale, unit, std, discount, radius, tuning, schedule):
-    """Fit theta to all reports, those before the last time faded by `discount`."""
-    counts, sums, weights, near, posterior, root = state
-    d = root.shape[0]
+def local_publish(state: LocalState, std: float, settings: Settings, tuning: Tuning, schedule: Schedule) -> None:
+    """Fit theta to all reports, those before the last time faded by the discount."""
+    counts, sums, weights, anchor, posterior, root = state
+    d, discount = root.shape[0], settings.discount
     curvature = np.empty((d, d))
     smat(sums[0, : d * (d + 1) // 2], curvature)
-    near *= discount
-    local_near(curvature / scale, posterior.theta, counts[BOUNDARY] <= schedule[2], near)
+    anchor *= discount
+    add_anchor(curvature / settings.scale, posterior.theta, counts[BOUNDARY] <= schedule.forced, anchor)
     for i in range(sums.shape[1]):
         sums[1, i] = discount * sums[1, i] + sums[0, i]
         sums[0, i] = 0.0
     weights[1] = discount * discount * weights[1] + weights[0]
     weights[0] = 0.0
-    local_fit(sums[1], near, scale, unit, std * math.sqrt(weights[1]), radius, tuning, posterior)
-    counts[BOUNDARY] = next_boundary(counts[CHOICES], schedule[0], schedule[1])
+    local_fit(sums[1], anchor, std * math.sqrt(weights[1]), settings, tuning, posterior)
+    counts[BOUNDARY] = next_boundary(counts[CHOICES], schedule.first, schedule.growth)
     counts[VERSION] += 1
-    random = counts[BOUNDARY] <= schedule[2]
+    random = counts[BOUNDARY] <= schedule.forced
     for i in range(d):
         for j in range(d):
             s = 0.0
             for k in range(d):
-                std = 1.0 / math.sqrt(posterior.precision[k]) if random else posterior.spread[k]
-                s += posterior.axes[i, k] * std * posterior.axes[j, k]
+                spread = 1.0 / math.sqrt(posterior.precision[k]) if random else posterior.spread[k]
+                s += posterior.axes[i, k] * spread * posterior.axes[j, k]
             root[i, j] = s
 
 
 @kernel
 def local_rounds(
-    policy, rng, block, state, law, coin, schedule, bounds, pad, link, blend, scale, unit, radius, tuning, discount
-):
-    """LocalIRLS: schedule = (first, growth, forced), coin = the chance with which a reward is sent as it is where arms
-    are public (0: they are not). Changes state and the block's out arrays."""
+    policy: Generator,
+    rng: Generator,
+    block: Block,
+    state: LocalState,
+    law: Law,
+    schedule: Schedule,
+    settings: Settings,
+    tuning: Tuning,
+    link: Code,
+) -> None:
+    """LocalIRLS. Changes state and the block's out arrays."""
     counts = state.counts
     posterior = state.posterior
     size = state.sums.shape[1]
-    vector, report = np.empty(size), np.empty(size)
+    vector, report = Raw(np.empty(size)), empty_report(size)
     x, target = np.empty(posterior.theta.size), np.empty(posterior.theta.size)
-    low, high = bounds[0], bounds[1]
+    low, high = settings.low, settings.high
     for t in range(block.noise.size):
         if counts[CHOICES] >= counts[BOUNDARY]:
-            local_publish(state, scale, unit, law[1], discount, radius, tuning, schedule)
-        random = counts[BOUNDARY] <= schedule[2]
+            local_publish(state, law.scale, settings, tuning, schedule)
+        random = counts[BOUNDARY] <= schedule.forced
         index = local_pick(policy, block.arms[t], posterior.theta, state.root, random, target)
         if outcome(block, t, index):
-            padded(block.arms[t, index], pad, x)
+            padded(block.arms[t, index], settings.shrink, settings.constant, x)
             y = block.reward[t]
-            if coin > 0.0:
-                bit = 1.0 if rng.random() < (y - low) / (high - low) else 0.0
-                if rng.random() >= coin:
-                    bit = 1.0 - bit
-                public_report(x, bit, coin, posterior, link, low, high, scale, report)
+            if settings.coin > 0.0:
+                bit = flip(rng, (y - low) / (high - low), settings.coin)
+                public_report(x, bit, settings.coin, posterior, link, settings.scale, report)
             else:
                 r = in_centred_units(y, link, low, high)
-                weight, response = linearize(x, r, posterior.theta, posterior.inverse, link, blend)
+                weight, response = linearize(x, r, posterior.theta, posterior.inverse, link, settings.blend)
                 vector[:] = 0.0
-                add_pair(x, scale * weight, response, vector)
+                add_pair(x, settings.scale * weight, response, vector)
                 randomize(rng, law, vector, report)
             local_absorb(report, state)
 
 
 @kernel
-def public_report(x, bit, coin, posterior, link, low, high, scale, out):
-    """What the server makes of a public arm and a randomised bit, whose unbiased reading r has one variance for all
-    arms: A = k mu'^2 x x', b = mu' (r - mu + mu' v) x (least squares), v and k as in model.glm.predict; identity:
+def public_report(
+    x: Array, bit: float, coin: float, posterior: Posterior, link: Code, scale: float, out: Released
+) -> None:
+    """out <- what the server makes of a public arm and a randomised bit, whose unbiased reading r has one variance for
+    all arms: A = k mu'^2 x x', b = mu' (r - mu + mu' v) x (least squares), v and k as in model.glm.predict; identity:
     A = x x', b = r x, r read in [-1, 1]. Nothing needs a bound here."""
     out[:] = 0.0
     r = (bit - (1.0 - coin)) / (2.0 * coin - 1.0)

@@ -11,6 +11,7 @@ from tacit.bandits import ridge
 from tacit.bandits.local.linear_kernel import (
     BOUNDARY,
     VERSION,
+    LinearSettings,
     LocalLinearState,
     linear_absorb,
     linear_publish,
@@ -19,10 +20,11 @@ from tacit.bandits.local.linear_kernel import (
 from tacit.bandits.local.online import CALIBRATIONS
 from tacit.bandits.local.server import LocalServer
 from tacit.bandits.server import numbers
-from tacit.data import Array
+from tacit.data import Array, Released
 from tacit.kernels.block import Block
 from tacit.kernels.rounds import CHOICES
 from tacit.mechanisms import local
+from tacit.mechanisms.queries import nothing_released
 from tacit.mechanisms.randomizers import Lattice, Open, Randomizer
 from tacit.model.linear import LinearContribution, balanced_scale
 
@@ -68,14 +70,15 @@ class LocalLinUCB(LocalServer):
         self._calibrate(made, size=size, sensitivity=sensitivity, enforce=exact)
         rounds = self.horizon or 10_000
         logs = [2 * math.log(2 * rounds / self.failure), 2 * math.log(1 / self.failure)]
-        self._numbers = np.array([self.radius, self.subgaussian, *logs, self.width_scale])
+        own = scale, self.radius, self.subgaussian, *logs, self.width_scale, self.growth
+        self._settings = LinearSettings(*map(float, (low, high, *own)))
         self._state = self.init()
 
     def init(self) -> LocalLinearState:
         counts = np.zeros(3, np.int64)
         counts[BOUNDARY] = 1
         width = self.width_scale * self.radius
-        return LocalLinearState(counts, np.zeros(self._size), ridge.empty(self.dim, 1.0), np.array([width]))
+        return LocalLinearState(counts, nothing_released(self._size), ridge.empty(self.dim, 1.0), np.array([width]))
 
     @property
     def version(self) -> int:
@@ -83,7 +86,7 @@ class LocalLinUCB(LocalServer):
 
     def _advance(self, transit: Any, users: int) -> bool:
         if self._state.counts[CHOICES] >= self._state.counts[BOUNDARY]:
-            linear_publish(self._state, self.contribution.scale, self.std, self._numbers, self.growth)
+            linear_publish(self._state, self.std, self._settings)
         return False
 
     def _document(self) -> dict[str, Any]:
@@ -94,20 +97,11 @@ class LocalLinUCB(LocalServer):
             "policy": {"name": "ucb", "width": float(self._state.width[0])},
         }
 
-    def _absorb(self, vector: Array) -> None:
+    def _absorb(self, vector: Released) -> None:
         linear_absorb(vector, self._state)
 
     def _play(self, block: Block, transit: Any) -> None:
-        local_linear_rounds(
-            self._generators()[1],
-            block,
-            self._state,
-            np.array(self._randomizer.law),  # type: ignore[union-attr]
-            self.contribution.scale,
-            np.array(self.rewards),
-            self._numbers,
-            self.growth,
-        )
+        local_linear_rounds(self._generators()[1], block, self._state, self._law, self._settings)
 
     @property
     def theta(self) -> Array:

@@ -1,16 +1,22 @@
 """Linear and first-order bandits under local privacy: LocalLinUCB and LocalGLM, one report at a time."""
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 
 from tacit.bandits.local.maler_kernel import into_ball
-from tacit.bandits.local.randomize_kernel import randomize
+from tacit.data import Array, Integers, Raw, Released
+from tacit.kernels.block import Block
 from tacit.kernels.compile import kernel
 from tacit.kernels.formulas import add_linear, link_mean
 from tacit.kernels.linear import Estimate, optimistic, ridge
 from tacit.kernels.rounds import CHOICES, next_boundary, outcome
+from tacit.mechanisms.randomize_kernel import empty_report, randomize
+from tacit.mechanisms.randomizers import Law
+from tacit.model.glm import unit_reward
+from tacit.model.links import Code
 
 BOUNDARY, VERSION = 1, 2
 
@@ -18,76 +24,101 @@ BOUNDARY, VERSION = 1, 2
 class LocalLinearState(NamedTuple):
     """Sums of randomised reports, and what was published of them."""
 
-    counts: Any  # int64[3]: users, the count at which the estimate is published next, how often it was
-    sums: Any  # (size,)
+    counts: Integers  # (3,): users, the count at which the estimate is published next, how often it was
+    sums: Released  # (size,)
     estimate: Estimate
-    width: Any  # float64[1]
+    width: Array  # (1,)
+
+
+class LinearSettings(NamedTuple):
+    low: float  # of rewards
+    high: float
+    scale: float  # of the moment within a contribution
+    radius: float
+    subgaussian: float
+    log_rounds: float  # 2 log(2 T / failure)
+    log_failure: float  # 2 log(1 / failure)
+    width_scale: float
+    growth: float  # of the number of users from one estimate to the next
 
 
 class LocalGradientState(NamedTuple):
-    counts: Any  # int64[1]: users
-    theta: Any  # (d,)
+    counts: Integers  # (1,): users
+    theta: Array  # (d,)
+
+
+class GradientSettings(NamedTuple):
+    low: float  # of rewards
+    high: float
+    radius: float
+    curvature: float  # mu of the steps
+    bound: float  # of a gradient
+    noise: float  # size of a decoded gradient
 
 
 @kernel
-def linear_publish(state, scale, std, numbers, growth):
+def linear_publish(state: LocalLinearState, std: float, settings: LinearSettings) -> None:
     """V = sum of x x' + 2 Y I, theta = V^-1 sum of y x, and the width, where with probability 1 - failure
-        the noise of the Gram matrix has norm at most Y = std sqrt(t) (sqrt(2 d) + sqrt(2 log(2 T / failure))), and
-        that of the moment at most h = (std / scale) sqrt(t) (sqrt d + sqrt(2 log(2 T / failure)));
-        width = scale_w (sub sqrt(2 log(1 / failure) + log det V - d log Y) + radius sqrt(3 Y) + h / sqrt Y).
-    numbers = (radius, sub, 2 log(2 T / failure), 2 log(1 / failure), scale_w)."""
+    the noise of the Gram matrix has norm at most Y = std sqrt(t) (sqrt(2 d) + sqrt(2 log(2 T / failure))), and
+    that of the moment at most h = (std / scale) sqrt(t) (sqrt d + sqrt(2 log(2 T / failure)));
+    width = width_scale (sub sqrt(2 log(1 / failure) + log det V - d log Y) + radius sqrt(3 Y) + h / sqrt Y)."""
     counts, sums, estimate, width = state
     d = estimate.theta.size
-    t = float(counts[CHOICES])
-    Y = max(1.0, std * math.sqrt(t) * (math.sqrt(2.0 * d) + math.sqrt(numbers[2])))
-    h = std / scale * math.sqrt(t) * (math.sqrt(d) + math.sqrt(numbers[2]))
-    ridge(sums, scale, 2.0 * Y, estimate)
-    inner = numbers[3] + max(0.0, estimate.logdet[0] - d * math.log(Y))
-    width[0] = numbers[4] * (numbers[1] * math.sqrt(inner) + numbers[0] * math.sqrt(3.0 * Y) + h / math.sqrt(Y))
-    counts[BOUNDARY] = next_boundary(counts[CHOICES], 1, growth)
+    t, logs = float(counts[CHOICES]), math.sqrt(settings.log_rounds)
+    Y = max(1.0, std * math.sqrt(t) * (math.sqrt(2.0 * d) + logs))
+    h = std / settings.scale * math.sqrt(t) * (math.sqrt(d) + logs)
+    ridge(sums, settings.scale, 2.0 * Y, estimate)
+    inner = settings.log_failure + max(0.0, estimate.logdet[0] - d * math.log(Y))
+    spread = settings.subgaussian * math.sqrt(inner) + settings.radius * math.sqrt(3.0 * Y) + h / math.sqrt(Y)
+    width[0] = settings.width_scale * spread
+    counts[BOUNDARY] = next_boundary(counts[CHOICES], 1, settings.growth)
     counts[VERSION] += 1
 
 
 @kernel
-def linear_absorb(report, state):
+def linear_absorb(report: Released, state: LocalLinearState) -> None:
     for i in range(report.size):
         state.sums[i] += report[i]
     state.counts[CHOICES] += 1
 
 
 @kernel
-def local_linear_rounds(rng, block, state, law, scale, bounds, numbers, growth):
+def local_linear_rounds(
+    rng: Generator, block: Block, state: LocalLinearState, law: Law, settings: LinearSettings
+) -> None:
     """LocalLinUCB. Changes state and the block's out arrays."""
     counts = state.counts
-    vector, report = np.empty(state.sums.size), np.empty(state.sums.size)
+    vector, report = Raw(np.empty(state.sums.size)), empty_report(state.sums.size)
     for t in range(block.noise.size):
         if counts[CHOICES] >= counts[BOUNDARY]:
-            linear_publish(state, scale, law[1], numbers, growth)
+            linear_publish(state, law.scale, settings)
         index = optimistic(block.arms[t], state.estimate, state.width[0], 0.0)
         if outcome(block, t, index):
             vector[:] = 0.0
-            add_linear(block.arms[t, index], block.reward[t], scale, bounds[0], bounds[1], vector)
+            x, y = block.arms[t, index], block.reward[t]
+            add_linear(x, y, settings.scale, settings.low, settings.high, vector)
             randomize(rng, law, vector, report)
             linear_absorb(report, state)
 
 
 @kernel
-def gradient_step(report, state, numbers):
-    """theta <- theta - rate bound g, projected on |theta| <= radius; rate = 1 / (mu t + noise sqrt(t) / radius).
-    numbers = (radius, mu, bound, noise)."""
+def gradient_step(report: Released, state: LocalGradientState, settings: GradientSettings) -> None:
+    """theta <- theta - rate bound g, projected on |theta| <= radius; rate = 1 / (mu t + noise sqrt(t) / radius)."""
     state.counts[CHOICES] += 1
     t = float(state.counts[CHOICES])
-    rate = 1.0 / (numbers[1] * t + numbers[3] * math.sqrt(t) / numbers[0])
+    rate = 1.0 / (settings.curvature * t + settings.noise * math.sqrt(t) / settings.radius)
     for i in range(report.size):
-        state.theta[i] -= rate * numbers[2] * report[i]
-    into_ball(state.theta, numbers[0])
+        state.theta[i] -= rate * settings.bound * report[i]
+    into_ball(state.theta, settings.radius)
 
 
 @kernel
-def local_gradient_rounds(rng, block, state, law, link, bounds, numbers):
+def local_gradient_rounds(
+    rng: Generator, block: Block, state: LocalGradientState, law: Law, settings: GradientSettings, link: Code
+) -> None:
     """LocalGLM: greedy play, one gradient step a report. Changes state and the block's out arrays."""
     d = state.theta.size
-    vector, report = np.empty(d), np.empty(d)
+    vector, report = Raw(np.empty(d)), empty_report(d)
     for t in range(block.noise.size):
         best, index = -np.inf, 0
         for a in range(block.arms.shape[1]):
@@ -97,11 +128,9 @@ def local_gradient_rounds(rng, block, state, law, link, bounds, numbers):
             if value > best:
                 best, index = value, a
         if outcome(block, t, index):
-            y = block.reward[t]
-            if link != 0:
-                y = (y - bounds[0]) / (bounds[1] - bounds[0])
-            share = (link_mean(link, best) - y) / numbers[2]
+            r = unit_reward(block.reward[t], settings.low, settings.high, link)
+            share = (link_mean(link, best) - r) / settings.bound
             for i in range(d):
                 vector[i] = share * block.arms[t, index, i]
             randomize(rng, law, vector, report)
-            gradient_step(report, state, numbers)
+            gradient_step(report, state, settings)

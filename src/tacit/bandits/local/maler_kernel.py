@@ -4,33 +4,41 @@ Maler keeps one convex expert and, for each rate of a grid, a strongly convex an
 average weighted by rate and exponential weights. Experts are rows: 0 the convex one, 1 + 2 i strongly convex and
 2 + 2 i exp-concave with rate etas[i + 1]; etas[0] is the convex one's. Reference: Wang, Lu & Zhang 2020 (Maler)."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from tacit.data import Array, Integers
 from tacit.kernels.compile import kernel
 from tacit.kernels.linalg import copy
 
 ALPHA = 0.5  # of the exp-concave expert: min(1, anything above 1) / 2 for every diameter
 
 
-class Learner(NamedTuple):
-    """One online learner. Arrays, changed in place."""
+class LearnerSettings(NamedTuple):
+    radius: float  # D
+    clip: float  # G: gradients are cut to this norm
+    maler: bool  # else projected gradient descent
 
-    theta: Any  # (d,): its prediction
-    steps: Any  # int64[1]
-    experts: Any  # (1 + 2 n, d)
-    logs: Any  # (1 + 2 n,): log weights
-    sigma: Any  # (n, d, d): of the exp-concave experts
-    etas: Any  # (1 + n,): rates
-    numbers: Any  # (4,): D, G, mu (strong convexity), 1 for Maler or 0 for gradient descent
+
+class Learner(NamedTuple):
+    """One online learner. Its arrays are changed in place."""
+
+    theta: Array  # (d,): its prediction
+    steps: Integers  # (1,)
+    experts: Array  # (1 + 2 n, d)
+    logs: Array  # (1 + 2 n,): log weights
+    sigma: Array  # (n, d, d): of the exp-concave experts
+    etas: Array  # (1 + n,): rates
+    strength: Array  # (1,): mu, the strong convexity of the loss
+    settings: LearnerSettings
 
 
 @kernel
-def learner_start(learner, horizon):
-    """Before the first gradient, for that many of them: rates 2^-i / (5 G D'), priors 1/3 and C / (3 (i+1) (i+2)),
-    D' = 2 D the diameter."""
-    diameter, G = 2.0 * learner.numbers[0], learner.numbers[1]
+def learner_start(learner: Learner, horizon: float) -> None:
+    """Before the first gradient, for that many of them: rates 2^-i / (5 G 2 D), priors 1/3 and
+    C / (3 (i + 1) (i + 2))."""
+    diameter, G = 2.0 * learner.settings.radius, learner.settings.clip
     n = learner.etas.size - 1
     learner.theta[:] = 0.0
     learner.steps[0] = 0
@@ -50,7 +58,7 @@ def learner_start(learner, horizon):
 
 
 @kernel
-def into_ball(theta, D):
+def into_ball(theta: Array, D: float) -> None:
     """The nearest point of |theta| <= D."""
     s = 0.0
     for i in range(theta.size):
@@ -62,7 +70,7 @@ def into_ball(theta, D):
 
 
 @kernel
-def into_ball_in_norm(theta, sigma, D):
+def into_ball_in_norm(theta: Array, sigma: Array, D: float) -> None:
     """argmin of |p - theta|_sigma over |p| <= D: p = (sigma + lam I)^-1 sigma theta, lam by bisection in the axes of
     sigma."""
     d = theta.size
@@ -89,16 +97,16 @@ def into_ball_in_norm(theta, sigma, D):
 
 
 @kernel
-def learner_step(learner, g):
+def learner_step(learner: Learner, g: Array) -> None:
     """One gradient g at learner.theta, clipped to norm G. Changes learner."""
     d = g.size
-    D, G, mu = learner.numbers[0], learner.numbers[1], learner.numbers[2]
+    D, G, mu = learner.settings.radius, learner.settings.clip, learner.strength[0]
     theta, experts, logs = learner.theta, learner.experts, learner.logs
     learner.steps[0] += 1
     t = learner.steps[0]
     clipped = g.copy()
     into_ball(clipped, G)
-    if learner.numbers[3] == 0.0:
+    if not learner.settings.maler:
         rate = 1.0 / (mu * t + G * np.sqrt(t) / (2.0 * D))
         for i in range(d):
             theta[i] -= rate * clipped[i]

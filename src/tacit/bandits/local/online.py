@@ -9,10 +9,12 @@ import numpy as np
 
 from tacit import checks
 from tacit.bandits import ridge
-from tacit.bandits.local.maler_kernel import Learner
+from tacit.bandits.local.maler_kernel import Learner, LearnerSettings
 from tacit.bandits.local.online_kernel import (
     Base,
+    BaseSettings,
     OnlineState,
+    Rates,
     base_absorb,
     base_ready,
     base_restart,
@@ -23,12 +25,13 @@ from tacit.bandits.local.online_kernel import (
 )
 from tacit.bandits.local.server import LocalServer
 from tacit.bandits.server import numbers
-from tacit.data import Array
+from tacit.data import Array, Released
 from tacit.kernels.block import Block
 from tacit.mechanisms import local
 from tacit.mechanisms.randomizers import Lattice, Open, Randomizer
 
 LEARNERS = ("maler", "ogd")
+LEAST_STRENGTH = 1e-6  # mu of the learner, at least: it divides by it
 CALIBRATIONS = ("exact", "paper")
 
 
@@ -69,8 +72,8 @@ class LocalPairs(LocalServer):
     def _bases(self) -> tuple[Base, ...]:
         """The learners that run side by side."""
 
-    def _rates(self) -> Array:
-        return np.zeros((1, 3))
+    def _rates(self) -> Rates:
+        return Rates(np.zeros(1), np.zeros(1), np.zeros(1))
 
     def init(self) -> OnlineState:
         return OnlineState(np.zeros(1, np.int64), self._bases(), self._rates())
@@ -83,7 +86,7 @@ class LocalPairs(LocalServer):
         noise = self.std**2 + shake**2
         size = math.sqrt(1 + self.dim * noise)
         clip = 4 * size * math.sqrt(1 + self.std**2 + self.radius**2 * (1 + noise))  # gradients are rarely larger
-        strength = max(2 * (eigenvalue + shake**2), 1e-6)
+        strength = max(2 * (eigenvalue + shake**2), LEAST_STRENGTH)
         d = self.dim
         learner = Learner(
             np.zeros(d),
@@ -92,11 +95,15 @@ class LocalPairs(LocalServer):
             np.zeros(1 + 2 * grid),
             np.zeros((grid, d, d)),
             np.zeros(1 + grid),
-            np.array([self.radius, clip, strength, float(self.learner == "maler")]),
+            np.array([strength]),
+            LearnerSettings(float(self.radius), clip, self.learner == "maler"),
         )
-        settings = [self.std, shake, eigenvalue, power, self.width_scale, self.radius, rounds, self.failure]
-        tally = np.array([0.0, 0.0, 1.0, 0.0])
-        base = Base(np.zeros(3, np.int64), learner, np.zeros(d), ridge.empty(d, 1.0), np.array(settings), tally)
+        assert self.failure is not None
+        own = self.std, eigenvalue, power, self.width_scale, self.radius, rounds, self.failure
+        settings, tally = BaseSettings(*map(float, own)), np.array([0.0, 0.0, 1.0])
+        base = Base(
+            np.zeros(3, np.int64), learner, np.zeros(d), ridge.empty(d, 1.0), np.array([shake]), tally, settings
+        )
         base_restart(base)
         return base
 
@@ -118,25 +125,24 @@ class LocalPairs(LocalServer):
         return {
             "theta": numbers(base.estimate.theta),
             "inverse": numbers(base.estimate.inverse),
-            "report": {"name": "pair", "scale": 1.0, "middle": 0.0, "shake": float(base.numbers[1])},
+            "report": {"name": "pair", "scale": 1.0, "middle": 0.0, "shake": float(base.shake[0])},
             "policy": {"name": "ucb", "width": float(base_width(base))},
         }
 
     @property
     def _shake(self) -> float:
-        return max(float(base.numbers[1]) for base in self._state.bases)
+        return max(float(base.shake[0]) for base in self._state.bases)
 
-    def _absorb(self, vector: Array) -> None:
+    def _absorb(self, vector: Released) -> None:
         index = self._chosen()
         base_ready(self._state.bases[index])
-        base_absorb(self._state.bases[index], vector[:-1], vector[-1])
+        base_absorb(self._state.bases[index], vector, 1.0)
         self._state.counts[0] += 1
         if len(self._state.bases) > 1:
             base_review(self._state.bases, self._state.rates, index)
 
     def _play(self, block: Block, transit: Any) -> None:
-        law = np.array(self._randomizer.law)  # type: ignore[union-attr]
-        online_rounds(self._generators()[1], block, self._state, law, 1.0)
+        online_rounds(self._generators()[1], block, self._state, self._law, 1.0)
 
     @property
     def theta(self) -> Array:

@@ -1,40 +1,44 @@
 """One person's randomised report in locally private reweighted regression, and rounds that send them."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 
-from tacit.data import Released
-from tacit.kernels.batched import draw as draw_arm
+from tacit.data import Array, Integers, Raw, Released
+from tacit.kernels.block import Block
 from tacit.kernels.compile import inlined, kernel
 from tacit.kernels.formulas import link_mean, link_slope
-from tacit.kernels.linalg import ROOT2
 from tacit.kernels.noise import GAUSSIAN, draw
-from tacit.kernels.rounds import BOUNDARY, CHOICES, outcome
-from tacit.kernels.spanner import in_units, span_weights
+from tacit.kernels.rounds import BOUNDARY, CHOICES, Range, draw_arm, outcome
+from tacit.kernels.spanner import span_weights
+from tacit.mechanisms.noisy_kernel import add_noisy
+from tacit.model.glm import in_units
+from tacit.model.links import Code
+from tacit.model.vectors import ROOT2, TINY
 
 GRAM, GRADIENT, CLOSING = 0, 1, 2
-SHORTEST = 1e-150  # |U phi| of a person who counts; others say 0
+KIND, SIZE, SIGMA, TIGHTNESS, SCALE, OUTER_SCALE = 0, 1, 2, 3, 4, 5  # of ReportState.stage
 
 
 class ReportState(NamedTuple):
     """All of it is public: sums of reports, and what follows from them."""
 
-    counts: Any  # int64[4]: choices, the choice count at which the stage closes, stages closed, epochs closed
+    counts: Integers  # (4,): choices, the choice count at which the stage closes, stages closed, epochs closed
     open: Released  # the sum of the open stage's reports; only the first `stage` numbers are in use
-    stage: Any  # float64[6]: kind, size, sigma, tightness, scale, outer scale
-    matrix: Any  # (d, d): U
-    half: Any  # (d, d): U^1/2
-    w: Any  # (d,)
-    point: Any  # (d,): U w
-    thetas: Any  # (epochs, d): estimate of each closed epoch
-    inverses: Any  # (epochs, d, d): shape of its intervals
-    ridge: Any  # float64[1]: lambda of the normalisation
+    stage: Array  # (6,): what the open stage asks, see KIND to OUTER_SCALE
+    matrix: Array  # (d, d): U
+    half: Array  # (d, d): U^1/2
+    w: Array  # (d,)
+    point: Array  # (d,): U w
+    thetas: Array  # (epochs, d): estimate of each closed epoch
+    inverses: Array  # (epochs, d, d): shape of its intervals
+    ridge: Array  # (1,): lambda of the normalisation
 
 
 @kernel
-def statement(x, r, link, radius, state, out):
-    """out <- what this person would say exactly: gram, gradient or closing statistic. RAW."""
+def statement(x: Array, r: float, link: Code, radius: float, state: ReportState, out: Raw) -> None:
+    """out <- what this person would say exactly: gram, gradient or closing statistic."""
     d = x.size
     u, side = np.empty(d), np.empty(d)
     s = 0.0
@@ -52,10 +56,10 @@ def statement(x, r, link, radius, state, out):
         side[i] = h
         s += v * v
     length = np.sqrt(s)
-    if length <= SHORTEST:  # squares of numbers so small lose digits, and `length` would be too short
+    if length <= TINY:  # squares of numbers so small lose digits, and `length` would be too short
         out[:] = 0.0
         return
-    kind = int(state.stage[0])
+    kind = int(state.stage[KIND])
     if kind == GRAM:
         k = 0
         for i in range(d):
@@ -73,8 +77,8 @@ def statement(x, r, link, radius, state, out):
         for i in range(d):
             out[i] = -residual * u[i]
         return
-    tightness = state.stage[3]
-    first, second = tightness * state.stage[4] * link_slope(link, z), tightness * state.stage[5]
+    tightness = state.stage[TIGHTNESS]
+    first, second = tightness * state.stage[SCALE] * link_slope(link, z), tightness * state.stage[OUTER_SCALE]
     k = 0
     for i in range(d):
         for j in range(d):
@@ -90,33 +94,42 @@ def statement(x, r, link, radius, state, out):
 
 
 @kernel
-def add_report(x, r, link, radius, state, noise):
+def add_report(x: Array, r: float, link: Code, radius: float, state: ReportState, noise: Array) -> None:
     """The sum of reports grows by this person's statement plus its noise."""
-    said = np.empty(noise.size)
+    said = Raw(np.empty(noise.size))
     statement(x, r, link, radius, state, said)
-    for i in range(noise.size):
-        state.open[i] += said[i] + noise[i]
+    add_noisy(said, noise, state.open)
 
 
 @inlined
-def report_noise(rng, state):
-    out = np.empty(int(state.stage[1]))
-    draw(rng, GAUSSIAN, state.stage[2], 0.0, out)
+def report_noise(rng: Generator, state: ReportState) -> Array:
+    out = np.empty(int(state.stage[SIZE]))
+    draw(rng, GAUSSIAN, state.stage[SIGMA], 0.0, out)
     return out
 
 
 @kernel
-def report_rounds(policy, rng, block, state, bounds, link, radius, numbers, factor, start):
+def report_rounds(
+    policy: Generator,
+    rng: Generator,
+    block: Block,
+    state: ReportState,
+    rewards: Range,
+    link: Code,
+    radius: float,
+    factor: float,
+    start: int,
+) -> int:
     """LocalReweighted, from round `start` up to the end of the block or of the stage. Returns the next round. Changes
     state and the block's out arrays."""
     weights = np.empty(block.arms.shape[1])
     for t in range(start, block.noise.size):
         if state.counts[CHOICES] >= state.counts[BOUNDARY]:
             return t
-        span_weights(block.arms[t], state, numbers, factor, weights)
+        span_weights(block.arms[t], state, factor, weights)
         index = draw_arm(policy.random(), weights)
         if outcome(block, t, index):
             state.counts[CHOICES] += 1
-            r = in_units(block.reward[t], bounds, link)
+            r = in_units(block.reward[t], link, rewards.low, rewards.high)
             add_report(block.arms[t, index], r, link, radius, state, report_noise(rng, state))
     return block.noise.size

@@ -5,21 +5,31 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.random import Generator, default_rng
 
 from tacit import checks
-from tacit.bandits import epochs, spanner
-from tacit.bandits.base import Bandit, Index
-from tacit.bandits.epochs import ONE_REPORT
-from tacit.bandits.local.reports_kernel import CLOSING, GRADIENT, GRAM, ReportState, add_report, report_rounds
+from tacit.bandits import spanner
+from tacit.bandits.base import Index
+from tacit.bandits.epochs import EPOCH, STEP, EpochBandit
+from tacit.bandits.local.reports_kernel import (
+    CLOSING,
+    GRADIENT,
+    GRAM,
+    KIND,
+    SIGMA,
+    SIZE,
+    TIGHTNESS,
+    ReportState,
+    add_report,
+    report_rounds,
+)
 from tacit.data import Array
 from tacit.kernels.block import Block
 from tacit.kernels.matrices import root
-from tacit.kernels.rounds import BOUNDARY, CHOICES
-from tacit.kernels.spanner import in_units
+from tacit.kernels.noise import GAUSSIAN
+from tacit.kernels.rounds import BOUNDARY, Range
 from tacit.mechanisms.queries import Queries, mean_of_reports, nothing_released
-from tacit.privacy.budget import Budget
-from tacit.privacy.certificate import Certificate, certify
+from tacit.model.glm import in_units
+from tacit.privacy.ledger import GaussianRelease
 from tacit.privacy.noise import generator_of
 from tacit.regression import estimate as reweighted
 from tacit.regression.contribution import ReweightedContribution
@@ -27,12 +37,11 @@ from tacit.regression.estimate import Normalisation
 from tacit.regression.glm import ReweightedGLM
 from tacit.regression.linear import ReweightedLinear
 
-STAGE, EPOCH = 2, 3
 KINDS = {"normalisation": GRAM, "descent": GRADIENT, "closing": CLOSING}
 
 
 @dataclass(kw_only=True, eq=False)
-class LocalReweighted(Bandit):
+class LocalReweighted(EpochBandit):
     """As JointReweighted, but each user sends one noisy report, to the question of the stage that is open: the epoch's
     users are split between the steps of the regression. The server holds sums of reports and nothing else.
 
@@ -48,25 +57,20 @@ class LocalReweighted(Bandit):
     source: of noise, Simulated(seed): it has to be given.
     """
 
-    budget: Budget
-    link: str = "logistic"
-    radius: float = 1.0
     rewards: tuple[float, float] = (0.0, 1.0)
     first: int = 4000
     width: float = 3.0
     factor: float = spanner.FACTOR
     source: Any = None
-    policy: Generator = field(default_factory=default_rng, repr=False)
     _state: ReportState = field(init=False, repr=False)
 
+    _model = "local"
+
     def __post_init__(self) -> None:
-        epochs.simulated(self)
-        self._link = epochs.check(self)
+        self._check()
         checks.positive(width=self.width)
         if not self.factor > 1:
             raise ValueError(f"Expected factor above 1, got {self.factor!r}.")
-        assert self.horizon is not None
-        self._ends = epochs.ends(self.first, self.horizon)
         kind: Any = ReweightedGLM if self._link.bounded else ReweightedLinear
         options = {"budget": self.budget, "radius": self.radius, "link": self.link, "targets": self.rewards}
         self._regressor = kind(**options, model="local", source=self.source)
@@ -98,33 +102,30 @@ class LocalReweighted(Bandit):
     def _open(self, state: ReportState, epoch: int, stage: int) -> None:
         """Ask the next question: stage `stage` of epoch `epoch`."""
         query, contribution = self._asked.queries[stage], self._contribution
-        start, length = (int(self._ends[epoch - 1]) if epoch else 0), epochs.length(self._ends, epoch)
         kind = KINDS[query.name.split()[0]]
         tightness = contribution.tightness(state.matrix) if kind == CLOSING else 1.0
         scales = contribution.scale, contribution.outer_scale
         state.stage[:] = kind, query.size, self._asked.sigma(stage), tightness, *scales
-        state.counts[BOUNDARY] = start + self._asked.rows(stage, length).stop
-        state.counts[STAGE] = stage
+        state.counts[BOUNDARY] = self._start(epoch) + self._asked.rows(stage, self._length(epoch)).stop
+        state.counts[STEP] = stage
         state.open[:] = 0.0
 
-    def _advance(self) -> None:
-        state = self._state
-        while state.counts[CHOICES] >= state.counts[BOUNDARY]:
-            stage, epoch = int(state.counts[STAGE]), int(state.counts[EPOCH])
-            self._close(state, stage, epoch)
-            if stage + 1 < len(self._asked.queries):
-                self._open(state, epoch, stage + 1)
-            else:
-                state.counts[EPOCH] = epoch + 1
-                state.matrix[:], state.half[:] = np.eye(self.dim), np.eye(self.dim)
-                state.w[:] = state.point[:] = 0.0
-                self._open(state, epoch + 1, 0)
+    def _close(self) -> None:
+        state, epoch, stage = self._state, self.closed, int(self._state.counts[STEP])
+        self._learn_from_reports(state, stage, epoch)
+        if stage + 1 < len(self._asked.queries):
+            self._open(state, epoch, stage + 1)
+        else:
+            state.counts[EPOCH] = epoch + 1
+            state.matrix[:], state.half[:] = np.eye(self.dim), np.eye(self.dim)
+            state.w[:] = state.point[:] = 0.0
+            self._open(state, epoch + 1, 0)
 
-    def _close(self, state: ReportState, stage: int, epoch: int) -> None:
+    def _learn_from_reports(self, state: ReportState, stage: int, epoch: int) -> None:
         """One step of the regression, from the sum of the stage's reports."""
-        length, dim = epochs.length(self._ends, epoch), self.dim
+        length, dim = self._length(epoch), self.dim
         people, std = self._asked.people(stage, length), self._asked.std(stage, length)
-        kind, size = int(state.stage[0]), int(state.stage[1])
+        kind, size = int(state.stage[KIND]), int(state.stage[SIZE])
         mean = mean_of_reports(state.open, size, people)
         if kind == GRAM:
             state.ridge[0] = reweighted.noise_ridge(std, dim, people)
@@ -138,7 +139,7 @@ class LocalReweighted(Bandit):
             state.w[:] = reweighted.descent_step(state.w, normalisation, mean, step, pull, self._contribution.radius)
             state.point[:] = state.matrix @ state.w
             return
-        tightness, scale, outer_scale = state.stage[3:]
+        tightness, scale, outer_scale = state.stage[TIGHTNESS:]
         fit = reweighted.close(
             normalisation,
             state.point.copy(),
@@ -159,49 +160,26 @@ class LocalReweighted(Bandit):
         return lambda: chance
 
     def _learn(self, x: Array, reward: float) -> None:
-        r = in_units(reward, epochs.bounds(self.rewards), self._link.code)
-        law = np.array([1.0, self._state.stage[2], 0.0])
-        noise = self.source.rows(1, int(self._state.stage[1]), law)[0]
+        r = in_units(reward, self._link.code, *self.rewards)
+        law = np.array([GAUSSIAN, self._state.stage[SIGMA], 0.0])
+        noise = self.source.rows(1, int(self._state.stage[SIZE]), law)[0]
         add_report(x, r, self._link.code, self._contribution.radius, self._state, noise)
 
-    def _play(self, block: Block) -> None:
-        played = 0
-        while played < len(block.noise):
-            self._advance()
-            played = report_rounds(
-                self.policy,
-                generator_of(self.source),
-                block,
-                self._state,
-                epochs.bounds(self.rewards),
-                self._link.code,
-                self._contribution.radius,
-                spanner.NUMBERS,
-                self.factor,
-                played,
-            )
-
-    def _plan_numbers(self) -> list[float]:
-        return [release.mu for release in self._asked.releases()]
-
-    # what may be shown
-
-    @property
-    def closed(self) -> int:
-        """Epochs closed so far."""
-        return int(self._state.counts[EPOCH])
-
-    @property
-    def privacy(self) -> Certificate:
-        assert self.horizon is not None
-        return certify(
-            type(self).__name__,
-            model="local",
-            budget=self.budget,
-            releases=self._asked.releases(),
-            costliest=self._asked.costliest(),
-            spent=self._asked.costliest() if self.choices else (),
-            source=self.source,
-            rounds=self.horizon,
-            relation=ONE_REPORT,
+    def _rounds(self, block: Block, start: int) -> int:
+        return report_rounds(
+            self.policy,
+            generator_of(self.source),
+            block,
+            self._state,
+            Range(*map(float, self.rewards)),
+            self._link.code,
+            self._contribution.radius,
+            self.factor,
+            start,
         )
+
+    def _releases(self) -> tuple[GaussianRelease, ...]:
+        return self._asked.releases()
+
+    def _costliest(self) -> tuple[GaussianRelease, ...]:
+        return self._asked.costliest()

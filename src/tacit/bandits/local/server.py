@@ -10,18 +10,18 @@ from typing import Any
 import numpy as np
 
 from tacit.bandits.server import Server
-from tacit.data import Array
+from tacit.data import Released
 from tacit.errors import BadReport, DuplicateReport, WrongBatch
 from tacit.mechanisms import local, randomizers
-from tacit.mechanisms.randomizers import Cap, Coin, Lattice, Randomizer
+from tacit.mechanisms.randomizers import Cap, Coin, Lattice, Law, Open, Randomizer
 from tacit.privacy import ledger
 from tacit.privacy.certificate import Certificate, certify
-from tacit.privacy.entropy import REACH
+from tacit.privacy.entropy import FARTHEST
 from tacit.privacy.ledger import LocalRelease
 from tacit.roles import billboard as boards
 from tacit.roles import limits
 from tacit.roles.billboard import TAG, tag
-from tacit.roles.local import ID, SENT, SIMULATED, Client
+from tacit.roles.local import ID_BYTES, SENT, SIMULATED, Client
 
 REMEMBERED = 1 << 20  # ids
 
@@ -46,7 +46,7 @@ class LocalServer(Server):
         """theta, inverse, report and policy (and axes) of the billboard."""
 
     @abstractmethod
-    def _absorb(self, vector: Array) -> None:
+    def _absorb(self, vector: Released) -> None:
         """Learn from one decoded report."""
 
     # shared
@@ -56,6 +56,11 @@ class LocalServer(Server):
         """Standard deviation of the noise in a decoded number, nearly."""
         made = self._randomizer
         return made.scale if isinstance(made, Cap) else made.sigma if isinstance(made, Lattice) else 0.0
+
+    @property
+    def _law(self) -> Law:
+        assert not isinstance(self._randomizer, Coin)
+        return self._randomizer.law
 
     def billboard(self) -> bytes:
         self._advance((), self.users)
@@ -92,7 +97,7 @@ class LocalServer(Server):
         """Count a good report once."""
         if self.simulated:
             return
-        identity = report[1 : 1 + ID]
+        identity = report[1 : 1 + ID_BYTES]
         if identity in self._seen:
             raise DuplicateReport("Expected a new report, got one that has been counted.")
         self._seen[identity] = None
@@ -107,23 +112,23 @@ class LocalServer(Server):
             if report[:1] != SIMULATED:
                 raise BadReport("Expected a report of a simulated device at this server's billboard, got another.")
             return report[1:]
-        if report[:1] != SENT or len(report) < 1 + ID + TAG:
+        if report[:1] != SENT or len(report) < 1 + ID_BYTES + TAG:
             raise BadReport("Expected a report of a device at this server's billboard, got another.")
-        if report[1 + ID : 1 + ID + TAG] != self._tag:
+        if report[1 + ID_BYTES : 1 + ID_BYTES + TAG] != self._tag:
             raise WrongBatch("Expected a report made for this server's settings and budget, got one for others.")
-        return report[1 + ID + TAG :]
+        return report[1 + ID_BYTES + TAG :]
 
     @functools.cached_property
     def _tag(self) -> bytes:
         return tag(self._fixed())
 
-    def _decode(self, report: bytes) -> Array:
+    def _decode(self, report: bytes) -> Released:
         made, body = self._randomizer, self._body(report)
         assert not isinstance(made, Coin)
         length = 8 * self._size if self.simulated else made.length(self._size)
         if len(body) != length:
             raise BadReport(f"Expected a report with {length} bytes of numbers, got {len(body)}.")
-        vector = np.frombuffer(body, "<f8").astype(np.float64) if self.simulated else made.decode(body)
+        vector = Open().decode(body) if self.simulated else made.decode(body)
         if not np.isfinite(vector).all():
             raise BadReport("Expected finite numbers in a report, got NaN or infinity.")
         if not self.simulated and not (np.abs(vector) <= self._farthest()).all():
@@ -135,9 +140,9 @@ class LocalServer(Server):
         made = self._randomizer
         if isinstance(made, Cap):
             return made.scale * randomizers.largest() / randomizers.UNIT * (1 + 1e-9)
-        norm = limits.bounds(self._document()["report"], self.link, self.rewards, self.dim)[1]
+        norm = limits.extent(self._document()["report"], self.link, self.rewards, self.dim).norm
         sigma = made.sigma if isinstance(made, Lattice) else 0.0
-        return norm * (1 + 1e-9) + REACH * (sigma + self._shake) + 2 * sigma / randomizers.CELLS
+        return norm * (1 + 1e-9) + FARTHEST * (sigma + self._shake) + 2 * sigma / randomizers.CELLS
 
     @property
     def _shake(self) -> float:

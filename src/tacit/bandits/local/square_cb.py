@@ -6,19 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from tacit.bandits import epochs
-from tacit.bandits.epochs import ONE_REPORT
-from tacit.bandits.square_cb import EPOCH, SquareCB
+from tacit.bandits.epochs import EPOCH, STEP
+from tacit.bandits.square_cb import SquareCB
 from tacit.data import Array
 from tacit.kernels.block import Block
-from tacit.kernels.rounds import BOUNDARY, CHOICES
-from tacit.kernels.squarecb import SquareState, add_gradient, square_rounds
+from tacit.kernels.noise import GAUSSIAN
+from tacit.kernels.rounds import BOUNDARY
+from tacit.kernels.squarecb import SquareState, add_gradient, local_square_rounds
 from tacit.privacy import gaussian
-from tacit.privacy.certificate import Certificate, certify
 from tacit.privacy.ledger import GaussianRelease
 from tacit.privacy.noise import generator_of
-
-BATCH = 2
 
 
 @dataclass(kw_only=True, eq=False)
@@ -40,66 +37,44 @@ class LocalSquareCB(SquareCB):
     first: int = 2000
     source: Any = None
 
-    def __post_init__(self) -> None:
-        epochs.simulated(self)
-        super().__post_init__()
+    _model = "local"
 
     def _releases(self) -> tuple[GaussianRelease, ...]:
         statistic = "one user's gradient x (clip <x, theta> - y)"
         sigma = self.sensitivity / gaussian.mu(self.budget)
         return (GaussianRelease("gaussian", statistic, self.sensitivity, 1.0, sigma),)
 
-    def _journey(self, epoch: int) -> tuple[int, float, float]:
+    def _batches(self, epoch: int) -> tuple[int, float, float]:
         """(batches, eta, error) of that epoch: public."""
-        length, plan = self._planned(epoch, 0.5)
-        batches = max(1, min(math.ceil(plan.length), length))
-        return batches, min(plan.length / batches, 1.0), plan.error
+        length, best = self._planned(epoch, 0.5)
+        batches = max(1, min(math.ceil(best.length), length))
+        return batches, min(best.length / batches, 1.0), best.error
 
     def _open(self, state: SquareState) -> None:
-        epoch, batch = int(state.counts[EPOCH]), int(state.counts[BATCH])
+        epoch, batch = int(state.counts[EPOCH]), int(state.counts[STEP])
         state.open[:] = 0.0
         state.counts[BOUNDARY] = self._ends[epoch]
         if epoch + 1 < len(self._ends):
-            start, length = (int(self._ends[epoch - 1]) if epoch else 0), epochs.length(self._ends, epoch)
-            batches, state.numbers[1], _ = self._journey(epoch)
-            state.counts[BOUNDARY] = start + length * (batch + 1) // batches
+            batches, state.step[0], _ = self._batches(epoch)
+            state.counts[BOUNDARY] = self._start(epoch) + self._length(epoch) * (batch + 1) // batches
 
-    def _advance(self) -> None:
-        state = self._state
-        while state.counts[CHOICES] >= state.counts[BOUNDARY]:
-            epoch = int(state.counts[EPOCH])
-            batches, step, error = self._journey(epoch)
-            state.theta[:] -= step * state.open * batches / epochs.length(self._ends, epoch)
-            state.counts[BATCH] += 1
-            if state.counts[BATCH] == batches:
-                state.played[:] = state.theta
-                state.numbers[0] = self.greed / error
-                state.counts[EPOCH] += 1
-                state.counts[BATCH] = 0
-                state.theta[:] = 0.0
-            self._open(state)
+    def _close(self) -> None:
+        state, epoch = self._state, self.closed
+        batches, step, error = self._batches(epoch)
+        state.theta[:] -= step * state.open * batches / self._length(epoch)
+        state.counts[STEP] += 1
+        if state.counts[STEP] == batches:
+            state.played[:] = state.theta
+            state.greed[0] = self.greed / error
+            state.counts[EPOCH] += 1
+            state.counts[STEP] = 0
+            state.theta[:] = 0.0
+        self._open(state)
 
     def _learn(self, x: Array, reward: float) -> None:
-        law = np.array([1.0, self._state.numbers[2], 0.0])
+        law = np.array([GAUSSIAN, self._release.sigma, 0.0])
         add_gradient(x, reward / self._unit, self._clip, self._state, self.source.rows(1, self.dim, law)[0])
 
-    def _play(self, block: Block) -> None:
-        played = 0
-        while played < len(block.noise):
-            self._advance()
-            settings = self._unit, self._clip, True
-            played = square_rounds(self.policy, generator_of(self.source), block, self._state, *settings, played)
-
-    @property
-    def privacy(self) -> Certificate:
-        assert self.horizon is not None
-        return certify(
-            type(self).__name__,
-            model="local",
-            budget=self.budget,
-            releases=self._releases(),
-            spent=self._releases() if self.choices else (),
-            source=self.source,
-            rounds=self.horizon,
-            relation=ONE_REPORT,
-        )
+    def _rounds(self, block: Block, start: int) -> int:
+        settings = self._unit, self._clip, self._release.sigma
+        return local_square_rounds(self.policy, generator_of(self.source), block, self._state, *settings, start)

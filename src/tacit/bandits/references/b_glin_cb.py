@@ -8,12 +8,13 @@ import numpy as np
 from numpy.random import Generator, default_rng
 
 from tacit import checks
-from tacit.bandits.base import Bandit, Index
+from tacit.bandits.base import Index
 from tacit.bandits.references import plain
 from tacit.data import Array
 from tacit.kernels.batched import (
     CLOSED,
     BatchState,
+    Widths,
     batch_close,
     batch_learn,
     batch_rounds,
@@ -22,11 +23,10 @@ from tacit.kernels.batched import (
 )
 from tacit.kernels.block import Block
 from tacit.kernels.rounds import BOUNDARY, CHOICES
-from tacit.privacy.certificate import Certificate, plain_certificate
 
 
 @dataclass(kw_only=True, eq=False)
-class BGLinCB(Bandit):
+class BGLinCB(plain.Reference):
     """What is played depends on closed batches only: arms that a closed batch shows to be worse are dropped, and one of
     the rest is drawn by an optimal design, for arms scaled by a lower bound on their slope.
 
@@ -40,11 +40,7 @@ class BGLinCB(Bandit):
     oracle_kappa. Memory grows with the horizon.
     """
 
-    link: str = "logistic"
-    radius: float = 1.0
-    rewards: tuple[float, float] = (0.0, 1.0)
     failure: float | None = None
-    width_scale: float = 1.0
     oracle_kappa: float | None = None
     constants: str = "code"
     batches: int | None = None
@@ -66,7 +62,7 @@ class BGLinCB(Bandit):
         else:
             self._ridge, gamma = 20 * bound * self.dim * logs, 30 * bound * self.radius * math.sqrt(self.dim + logs)
         gamma *= self.width_scale
-        self._numbers = np.array([gamma * math.sqrt(self.kappa), gamma, self.radius])
+        self._widths = Widths(first=gamma * math.sqrt(self.kappa), later=gamma, radius=float(self.radius))
         self._ends = _ends(self.horizon, self.batches)
         super().__post_init__()
 
@@ -79,32 +75,28 @@ class BGLinCB(Bandit):
     def _advance(self) -> None:
         counts = self._state.counts
         if counts[CHOICES] >= counts[BOUNDARY]:
-            batch_close(self._state, self._link.code, self._ridge, self._numbers, self._ends)
+            batch_close(self._state, self._link.code, self._ridge, self._widths, self._ends)
 
     def _pick(self, features: Array) -> Index:
-        settings = self._link.code, self._numbers
+        settings = self._link.code, self._widths
         return plain.choose_rows(batch_rows, features, self.policy, features, self._state, *settings)
 
     def _propensity(self, features: Array, index: int) -> Callable[[], float]:
         weights = np.empty(len(features))
-        batch_weights(features, self._state, self._link.code, self._numbers, weights)
+        batch_weights(features, self._state, self._link.code, self._widths, weights)
         return lambda: float(weights[index])
 
     def _learn(self, x: Array, reward: float) -> None:
-        batch_learn(x, plain.unit(self._link, self.rewards, reward), self._state)
+        batch_learn(x, self._in_units(reward), self._state)
 
     def _play(self, block: Block) -> None:
-        settings = np.array(self.rewards), self._link.code, self._ridge, self._numbers, self._ends
+        settings = self._range, self._link.code, self._ridge, self._widths, self._ends
         batch_rounds(self.policy, block, self._state, *settings)
 
     @property
     def closed(self) -> int:
         """Batches closed so far."""
         return int(self._state.counts[CLOSED])
-
-    @property
-    def privacy(self) -> Certificate:
-        return plain_certificate("BGLinCB", plain.REASON)
 
 
 def _ends(horizon: int, batches: int) -> Index:

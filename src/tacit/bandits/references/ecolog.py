@@ -5,16 +5,15 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tacit import checks
-from tacit.bandits.base import Bandit, Index, certain
+from tacit.bandits.base import Index
 from tacit.bandits.references import plain
-from tacit.bandits.references.ecolog_kernel import ECOState, eco_learn, eco_rounds, eco_rows
+from tacit.bandits.references.ecolog_kernel import ECOSettings, ECOState, eco_learn, eco_rounds, eco_rows
 from tacit.data import Array
 from tacit.kernels.block import Block
-from tacit.privacy.certificate import Certificate, plain_certificate
 
 
 @dataclass(kw_only=True, eq=False)
-class ECOLog(Bandit):
+class ECOLog(plain.Reference):
     """The arm with the largest <x, theta> + width |x|_{W^-1}: theta makes one exact step a round, in the norm of the
     information W = sum of mu'(<x, theta>) x x' + ridge I.
 
@@ -25,11 +24,7 @@ class ECOLog(Bandit):
     steps within a factor 2) is not tested. The step is solved exactly, by bisection. Logistic links only.
     """
 
-    link: str = "logistic"
-    radius: float = 1.0
-    rewards: tuple[float, float] = (0.0, 1.0)
     failure: float | None = None
-    width_scale: float = 1.0
     ridge: float = 10.0
     _state: ECOState = field(init=False, repr=False)
 
@@ -39,27 +34,19 @@ class ECOLog(Bandit):
         checks.positive(ridge=self.ridge)
         assert self.failure is not None
         self._link = link
-        self._numbers = np.array([self.radius, self.ridge, self.failure])
+        numbers = self.radius, self.ridge, self.failure, self.width_scale
+        self._settings = ECOSettings(*map(float, numbers))
         super().__post_init__()
 
     def init(self) -> ECOState:
         matrix = self.ridge * np.eye(self.dim)
         return ECOState(np.zeros(2, np.int64), matrix, np.zeros(1), plain.identity_over(self.dim, self.ridge))
 
-    def _advance(self) -> None:
-        """Nothing to close: every reward is used at once."""
-
     def _pick(self, features: Array) -> Index:
-        return plain.choose_rows(eco_rows, features, features, self._state, self._numbers, self.width_scale)
-
-    _propensity = certain
+        return plain.choose_rows(eco_rows, features, features, self._state, self._settings)
 
     def _learn(self, x: Array, reward: float) -> None:
-        eco_learn(x, plain.unit(self._link, self.rewards, reward), self._numbers, self._state)
+        eco_learn(x, self._in_units(reward), self._settings, self._state)
 
     def _play(self, block: Block) -> None:
-        eco_rounds(block, self._state, np.array(self.rewards), self._numbers, self.width_scale)
-
-    @property
-    def privacy(self) -> Certificate:
-        return plain_certificate("ECOLog", plain.REASON)
+        eco_rounds(block, self._state, self._range, self._settings)

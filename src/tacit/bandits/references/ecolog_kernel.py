@@ -7,11 +7,22 @@ import numpy as np
 
 from tacit.kernels.compile import kernel
 from tacit.kernels.formulas import link_mean, link_slope
-from tacit.kernels.linalg import grow, invert, square_norm
+from tacit.kernels.linalg import HALVINGS, grow, invert, square_norm
 from tacit.kernels.linear import Estimate, optimistic
-from tacit.kernels.mle import loss, unit_reward
+from tacit.kernels.mle import loss
 from tacit.kernels.rounds import CHOICES, outcome
+from tacit.model.glm import unit_reward
 from tacit.model.links import LOGISTIC
+
+OBSERVED = 1
+ROUGH_HALVINGS = 50  # of the multiplier, each of which solves a step
+
+
+class ECOSettings(NamedTuple):
+    radius: float  # S
+    ridge: float
+    failure: float
+    width_scale: float
 
 
 class ECOState(NamedTuple):
@@ -32,7 +43,7 @@ def implicit(x, centre, inverse, a, b, out):
         start += x[i] * centre[i]
     square = square_norm(x, inverse)
     low, high = start - square * max(a - b, 0.0), start + square * b
-    for _ in range(60):
+    for _ in range(HALVINGS):
         z = 0.5 * (low + high)
         if z - start + square * (a * link_mean(LOGISTIC, z) - b) > 0.0:
             high = z
@@ -61,7 +72,7 @@ def online_step(x, theta, matrix, inverse, a, b, radius, out):
     for i in range(d):
         high += image[i] * image[i]
     high = (math.sqrt(high) + a + b) / radius  # |t| <= (|W theta| + a + b) / m for |x| <= 1
-    for _ in range(50):
+    for _ in range(ROUGH_HALVINGS):
         middle = 0.5 * (low + high)
         for i in range(d):
             shifted[i, i] = matrix[i, i] + middle
@@ -77,35 +88,34 @@ def online_step(x, theta, matrix, inverse, a, b, radius, out):
 
 
 @kernel
-def eco_width(state, radius, ridge, failure):
-    """With t observations, sqrt(2 ridge S^2 + (1 + S)^2 g + excess),
+def eco_width(state, settings):
+    """With t observations, width_scale sqrt(2 ridge S^2 + (1 + S)^2 g + excess),
     g = sqrt(ridge) / 2 + 2 / sqrt(ridge) log(2 / failure sqrt(1 + t / (4 ridge)))."""
-    t = state.counts[1]
+    radius, ridge, failure, scale = settings
+    t = state.counts[OBSERVED]
     root = math.sqrt(ridge)
     g = root / 2.0 + 2.0 / root * math.log(2.0 / failure * math.sqrt(1.0 + t / (4.0 * ridge)))
-    return math.sqrt(max(0.0, 2.0 * ridge * radius**2 + (1.0 + radius) ** 2 * g + state.excess[0]))
+    return scale * math.sqrt(max(0.0, 2.0 * ridge * radius**2 + (1.0 + radius) ** 2 * g + state.excess[0]))
 
 
 @kernel
-def eco_choose(arms, state, numbers, scale):
-    """numbers = (radius, ridge, failure)."""
-    width = scale * eco_width(state, numbers[0], numbers[1], numbers[2])
-    return optimistic(arms, state.estimate, width, 0.0)
+def eco_choose(arms, state, settings):
+    return optimistic(arms, state.estimate, eco_width(state, settings), 0.0)
 
 
 @kernel
-def eco_rows(arms, state, numbers, scale, out):
+def eco_rows(arms, state, settings, out):
     for i in range(arms.shape[0]):
-        out[i] = eco_choose(arms[i], state, numbers, scale)
+        out[i] = eco_choose(arms[i], state, settings)
 
 
 @kernel
-def eco_learn(x, r, numbers, state):
+def eco_learn(x, r, settings, state):
     """theta <- its step for (x, r); W += mu'(<x, theta>) x x'; and, with the step `bar` for the sum of both rewards'
     losses, excess += 2 (1 + S) (loss(bar) - loss(theta)) - |theta - bar|_W^2 / 2."""
     d = x.size
     counts, matrix, excess, estimate = state
-    radius = numbers[0]
+    radius = settings.radius
     bar, new = np.empty(d), np.empty(d)
     online_step(x, estimate.theta, matrix, estimate.inverse, 2.0, 1.0, radius, bar)
     online_step(x, estimate.theta, matrix, estimate.inverse, 1.0, r, radius, new)
@@ -122,15 +132,15 @@ def eco_learn(x, r, numbers, state):
     for i in range(d):
         for j in range(d):
             matrix[i, j] += slope * x[i] * x[j]
-    counts[1] += 1
+    counts[OBSERVED] += 1
 
 
 @kernel
-def eco_rounds(block, state, bounds, numbers, scale):
+def eco_rounds(block, state, rewards, settings):
     """ECOLog. Changes state and the block's out arrays."""
     for t in range(block.noise.size):
-        index = eco_choose(block.arms[t], state, numbers, scale)
+        index = eco_choose(block.arms[t], state, settings)
         if outcome(block, t, index):
             state.counts[CHOICES] += 1
-            r = unit_reward(block.reward[t], bounds[0], bounds[1], LOGISTIC)
-            eco_learn(block.arms[t, index], r, numbers, state)
+            r = unit_reward(block.reward[t], rewards.low, rewards.high, LOGISTIC)
+            eco_learn(block.arms[t, index], r, settings, state)

@@ -9,8 +9,9 @@ from tacit.kernels.compile import kernel
 from tacit.kernels.formulas import link_mean
 from tacit.kernels.linalg import grow, square_norm
 from tacit.kernels.linear import Estimate
-from tacit.kernels.mle import MLEState, record, unit_reward
+from tacit.kernels.mle import MLEState, record
 from tacit.kernels.rounds import CHOICES, outcome
+from tacit.model.glm import unit_reward
 
 
 class MeanState(NamedTuple):
@@ -58,11 +59,11 @@ def mean_learn(x, r, link, ridge, growth, state):
 
 
 @kernel
-def mean_rounds(block, state, bounds, link, ridge, growth, width):
+def mean_rounds(block, state, rewards, link, ridge, growth, width):
     """GLMUCB. Changes state and the block's out arrays."""
     for t in range(block.noise.size):
         index = mean_choose(block.arms[t], state, link, width)
         if outcome(block, t, index):
             state.counts[CHOICES] += 1
-            r = unit_reward(block.reward[t], bounds[0], bounds[1], link)
+            r = unit_reward(block.reward[t], rewards.low, rewards.high, link)
             mean_learn(block.arms[t, index], r, link, ridge, growth, state)

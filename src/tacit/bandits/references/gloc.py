@@ -5,16 +5,15 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tacit import checks
-from tacit.bandits.base import Bandit, Index, certain
+from tacit.bandits.base import Index
 from tacit.bandits.references import plain
-from tacit.bandits.references.gloc_kernel import GLOCState, gloc_learn, gloc_rounds, gloc_rows
+from tacit.bandits.references.gloc_kernel import GLOCSettings, GLOCState, gloc_learn, gloc_rounds, gloc_rows
 from tacit.data import Array
 from tacit.kernels.block import Block
-from tacit.privacy.certificate import Certificate, plain_certificate
 
 
 @dataclass(kw_only=True, eq=False)
-class GLOC(Bandit):
+class GLOC(plain.Reference):
     """The arm with the largest <x, theta> + width |x|_{V^-1}: an online Newton step predicts each <x, theta*>, theta is
     the ridge regression on its predictions, and the bound on its regret gives the width.
 
@@ -27,11 +26,7 @@ class GLOC(Bandit):
     the worst case for the declared radius, or oracle_kappa; the ridge is d.
     """
 
-    link: str = "logistic"
-    radius: float = 1.0
-    rewards: tuple[float, float] = (0.0, 1.0)
     failure: float | None = None
-    width_scale: float = 1.0
     oracle_kappa: float | None = None
     index: str = "paper"
     _state: GLOCState = field(init=False, repr=False)
@@ -47,7 +42,15 @@ class GLOC(Bandit):
         noise = 0.5 if self._link.bounded else (high - low) / 2
         if code:
             noise = float(self._link.slope(0.0)) ** 2
-        self._numbers = np.array([1 / self.kappa, noise, self.failure, self.radius, self._ridge, float(code)])
+        self._settings = GLOCSettings(
+            slope=1 / self.kappa,
+            noise=float(noise),
+            failure=float(self.failure),
+            radius=float(self.radius),
+            ridge=self._ridge,
+            in_mean=code,
+            width_scale=float(self.width_scale),
+        )
         super().__post_init__()
 
     def init(self) -> GLOCState:
@@ -57,26 +60,16 @@ class GLOC(Bandit):
             np.zeros(self.dim),
             self._ridge * np.eye(self.dim),
             np.zeros(self.dim),
-            np.array([start, 0.0]),
+            np.array([start]),
+            np.zeros(1),
             plain.identity_over(self.dim, self._ridge),
         )
 
-    def _advance(self) -> None:
-        """Nothing to close: every reward is used at once."""
-
     def _pick(self, features: Array) -> Index:
-        settings = self._link.code, self._numbers, self.width_scale
-        return plain.choose_rows(gloc_rows, features, features, self._state, *settings)
-
-    _propensity = certain
+        return plain.choose_rows(gloc_rows, features, features, self._state, self._link.code, self._settings)
 
     def _learn(self, x: Array, reward: float) -> None:
-        r = plain.unit(self._link, self.rewards, reward)
-        gloc_learn(x, r, self._link.code, self._numbers, self._state)
+        gloc_learn(x, self._in_units(reward), self._link.code, self._settings, self._state)
 
     def _play(self, block: Block) -> None:
-        gloc_rounds(block, self._state, np.array(self.rewards), self._link.code, self._numbers, self.width_scale)
-
-    @property
-    def privacy(self) -> Certificate:
-        return plain_certificate("GLOC", plain.REASON)
+        gloc_rounds(block, self._state, self._range, self._link.code, self._settings)

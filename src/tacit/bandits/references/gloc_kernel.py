@@ -8,10 +8,20 @@ import numpy as np
 from tacit.bandits.references.glm_ucb_kernel import mean_optimistic
 from tacit.kernels.compile import kernel
 from tacit.kernels.formulas import link_mean
-from tacit.kernels.linalg import copy, grow, invert, square_norm
+from tacit.kernels.linalg import HALVINGS, copy, grow, invert, square_norm
 from tacit.kernels.linear import Estimate, optimistic
-from tacit.kernels.mle import unit_reward
 from tacit.kernels.rounds import CHOICES, outcome
+from tacit.model.glm import unit_reward
+
+
+class GLOCSettings(NamedTuple):
+    slope: float  # k: the smallest that the link has
+    noise: float  # R: of rewards
+    failure: float
+    radius: float  # S
+    ridge: float
+    in_mean: bool  # whether the index is optimistic about the mean reward, not about <x, theta*>
+    width_scale: float
 
 
 class GLOCState(NamedTuple):
@@ -21,7 +31,8 @@ class GLOCState(NamedTuple):
     online: Any  # (d,): the iterate of the online Newton step
     matrix: Any  # (d, d): V = sum of x x' + ridge I
     moment: Any  # (d,): sum of z x, z = <x, online> before its step
-    sums: Any  # float64[2]: the bound on the online regret, sum of z^2
+    regret: Any  # float64[1]: B, the bound on the online regret
+    squares: Any  # float64[1]: sum of z^2
     estimate: Estimate  # theta = V^-1 moment: the centre of the set
 
 
@@ -41,7 +52,7 @@ def project(theta, matrix, radius):
     for i in range(d):
         high += image[i] * image[i]
     high = math.sqrt(high) / radius  # |t| <= |matrix theta| / m
-    for _ in range(60):
+    for _ in range(HALVINGS):
         middle = 0.5 * (low + high)
         for i in range(d):
             shifted[i, i] = matrix[i, i] + middle
@@ -61,46 +72,46 @@ def project(theta, matrix, radius):
 
 
 @kernel
-def gloc_width(state, numbers):
-    """The radius of the confidence set, with B the bound on the online regret, k the smallest slope, R the noise:
+def gloc_width(state, settings):
+    """width_scale times the radius of the confidence set; with B the bound on the online regret, k the smallest slope,
+    R the noise:
     beta = 1 + 4 B / k + 8 R^2 / k^2 log(2 / failure sqrt(1 + 2 B / k + 4 R^4 / (k^4 failure^2))),
     sqrt(beta + ridge S^2 - (sum of z^2 - <theta, moment>)); in the mean: sqrt(beta) alone."""
-    slope, noise, failure, radius, ridge, in_mean = numbers
-    bound = state.sums[0]
+    slope, noise, failure, radius, ridge, in_mean, scale = settings
+    bound = state.regret[0]
     ratio = noise / slope
     inner = 1.0 + 2.0 * bound / slope + 4.0 * ratio**4 / failure**2
     beta = 1.0 + 4.0 * bound / slope + 8.0 * ratio**2 * math.log(2.0 / failure * math.sqrt(inner))
-    if in_mean > 0.0:
-        return math.sqrt(beta)
-    left = state.sums[1]
+    if in_mean:
+        return scale * math.sqrt(beta)
+    left = state.squares[0]
     for i in range(state.moment.size):
         left -= state.estimate.theta[i] * state.moment[i]
-    return math.sqrt(max(0.0, beta + ridge * radius**2 - max(0.0, left)))
+    return scale * math.sqrt(max(0.0, beta + ridge * radius**2 - max(0.0, left)))
 
 
 @kernel
-def gloc_choose(arms, state, link, numbers, scale):
-    """numbers = (smallest slope, noise, failure, radius, ridge, in_mean). argmax of <x, theta> + width |x|_{V^-1}; in
-    the mean, of mu(<x, online>) + width |x|_{V^-1}."""
-    width = scale * gloc_width(state, numbers)
-    if numbers[5] > 0.0:
+def gloc_choose(arms, state, link, settings):
+    """argmax of <x, theta> + width |x|_{V^-1}; in the mean, of mu(<x, online>) + width |x|_{V^-1}."""
+    width = gloc_width(state, settings)
+    if settings.in_mean:
         return mean_optimistic(arms, state.online, state.estimate.inverse, link, width)
     return optimistic(arms, state.estimate, width, 0.0)
 
 
 @kernel
-def gloc_rows(arms, state, link, numbers, scale, out):
+def gloc_rows(arms, state, link, settings, out):
     for i in range(arms.shape[0]):
-        out[i] = gloc_choose(arms[i], state, link, numbers, scale)
+        out[i] = gloc_choose(arms[i], state, link, settings)
 
 
 @kernel
-def gloc_learn(x, r, link, numbers, state):
+def gloc_learn(x, r, link, settings, state):
     """One online Newton step: with g = mu(z) - r and k the smallest slope,
     V += x x',  online <- projection of online - g / k V^-1 x in the norm of V,  B += g^2 |x|^2_{V^-1} / (2 k)."""
     d = x.size
     online, estimate = state.online, state.estimate
-    slope = numbers[0]
+    slope = settings.slope
     z = 0.0
     for i in range(d):
         z += x[i] * online[i]
@@ -110,8 +121,8 @@ def gloc_learn(x, r, link, numbers, state):
         for j in range(d):
             state.matrix[i, j] += x[i] * x[j]
     g = link_mean(link, z) - r
-    state.sums[0] += g * g * square_norm(x, estimate.inverse) / (2.0 * slope)
-    state.sums[1] += z * z
+    state.regret[0] += g * g * square_norm(x, estimate.inverse) / (2.0 * slope)
+    state.squares[0] += z * z
     for i in range(d):
         step, centre = 0.0, 0.0
         for j in range(d):
@@ -119,15 +130,15 @@ def gloc_learn(x, r, link, numbers, state):
             centre += estimate.inverse[i, j] * state.moment[j]
         online[i] -= g / slope * step
         estimate.theta[i] = centre
-    project(online, state.matrix, numbers[3])
+    project(online, state.matrix, settings.radius)
 
 
 @kernel
-def gloc_rounds(block, state, bounds, link, numbers, scale):
+def gloc_rounds(block, state, rewards, link, settings):
     """GLOC. Changes state and the block's out arrays."""
     for t in range(block.noise.size):
-        index = gloc_choose(block.arms[t], state, link, numbers, scale)
+        index = gloc_choose(block.arms[t], state, link, settings)
         if outcome(block, t, index):
             state.counts[CHOICES] += 1
-            r = unit_reward(block.reward[t], bounds[0], bounds[1], link)
-            gloc_learn(block.arms[t, index], r, link, numbers, state)
+            r = unit_reward(block.reward[t], rewards.low, rewards.high, link)
+            gloc_learn(block.arms[t, index], r, link, settings, state)

@@ -8,18 +8,17 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.random import Generator, default_rng
 
-from tacit.bandits.base import Bandit, Index
+from tacit.bandits.base import Index
 from tacit.bandits.references import plain
 from tacit.data import Array
 from tacit.kernels.block import Block
 from tacit.kernels.mle import MLEState, laplace_rounds, laplace_rows, record
-from tacit.privacy.certificate import Certificate, plain_certificate
 
 DRAWS = 4096
 
 
 @dataclass(kw_only=True, eq=False)
-class LogisticTS(Bandit):
+class LogisticTS(plain.Reference):
     """For each user a draw of theta from N(mode, width_scale^2 H^-1), and the arm that is best under it: mode and
     curvature H of the posterior under the prior N(0, radius^2 / d I).
 
@@ -29,10 +28,6 @@ class LogisticTS(Bandit):
     data has grown by the factor `growth`. Probit and identity links work alike.
     """
 
-    link: str = "logistic"
-    radius: float = 1.0
-    rewards: tuple[float, float] = (0.0, 1.0)
-    width_scale: float = 1.0
     growth: float = 1.05
     policy: Generator = field(default_factory=default_rng, repr=False)
     _state: MLEState = field(init=False, repr=False)
@@ -47,9 +42,6 @@ class LogisticTS(Bandit):
     def init(self) -> MLEState:
         return plain.history(self, self._ridge)
 
-    def _advance(self) -> None:
-        """Nothing to close: every reward is used at once."""
-
     def _pick(self, features: Array) -> Index:
         return plain.choose_rows(laplace_rows, features, self.policy, features, self._state.estimate, self.width_scale)
 
@@ -60,17 +52,11 @@ class LogisticTS(Bandit):
         )
 
     def _learn(self, x: Array, reward: float) -> None:
-        r = plain.unit(self._link, self.rewards, reward)
-        record(x, r, self._link.code, self._ridge, self.growth, True, self._state)
+        record(x, self._in_units(reward), self._link.code, self._ridge, self.growth, True, self._state)
 
     def _play(self, block: Block) -> None:
-        bounds = np.array(self.rewards)
         settings = self._link.code, self._ridge, self.growth, self.width_scale
-        laplace_rounds(self.policy, block, self._state, bounds, *settings)
-
-    @property
-    def privacy(self) -> Certificate:
-        return plain_certificate("LogisticTS", plain.REASON)
+        laplace_rounds(self.policy, block, self._state, self._range, *settings)
 
 
 def _propensity(arms: Array, theta: Array, covariance: Array, index: int) -> float:

@@ -3,19 +3,16 @@
 import math
 from dataclasses import dataclass, field
 
-import numpy as np
-
-from tacit.bandits.base import Bandit, Index, certain
+from tacit.bandits.base import Index
 from tacit.bandits.references import plain
 from tacit.data import Array
 from tacit.kernels.block import Block
 from tacit.kernels.linear import optimistic_rows
 from tacit.kernels.mle import MLEState, mle_rounds, record
-from tacit.privacy.certificate import Certificate, plain_certificate
 
 
 @dataclass(kw_only=True, eq=False)
-class MLEUCB(Bandit):
+class MLEUCB(plain.Reference):
     """The arm with the largest <x, theta> + width_scale |x|_{H^-1}: theta the maximum likelihood estimate with a ridge
     of d / radius^2, H its curvature. width_scale = 0 is greedy.
 
@@ -25,9 +22,6 @@ class MLEUCB(Bandit):
     Departure: none. theta is refitted when the data has grown by the factor `growth`; in between H is kept up to date.
     """
 
-    link: str = "logistic"
-    radius: float = 1.0
-    rewards: tuple[float, float] = (0.0, 1.0)
     width_scale: float = 2.0
     growth: float = 1.05
     _state: MLEState = field(init=False, repr=False)
@@ -42,22 +36,12 @@ class MLEUCB(Bandit):
     def init(self) -> MLEState:
         return plain.history(self, self._ridge)
 
-    def _advance(self) -> None:
-        """Nothing to close: every reward is used at once."""
-
     def _pick(self, features: Array) -> Index:
         return plain.choose_rows(optimistic_rows, features, features, self._state.estimate, self.width_scale, 0.0)
 
-    _propensity = certain
-
     def _learn(self, x: Array, reward: float) -> None:
-        r = plain.unit(self._link, self.rewards, reward)
-        record(x, r, self._link.code, self._ridge, self.growth, True, self._state)
+        record(x, self._in_units(reward), self._link.code, self._ridge, self.growth, True, self._state)
 
     def _play(self, block: Block) -> None:
-        bounds = np.array(self.rewards)
-        mle_rounds(block, self._state, bounds, self._link.code, self._ridge, self.growth, self.width_scale)
-
-    @property
-    def privacy(self) -> Certificate:
-        return plain_certificate("MLEUCB", plain.REASON)
+        settings = self._link.code, self._ridge, self.growth, self.width_scale
+        mle_rounds(block, self._state, self._range, *settings)

@@ -1,18 +1,51 @@
-"""What the non-private references share: checks of their settings, and kappa from the declared radius."""
+"""What the non-private references for generalised linear rewards share: settings and their checks, units, kappa."""
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from tacit import checks
-from tacit.bandits.base import Bandit, Index
+from tacit.bandits.base import Bandit, Index, certain
 from tacit.data import Array
 from tacit.kernels.linear import Estimate
 from tacit.kernels.mle import MLEState
+from tacit.kernels.rounds import Range
 from tacit.model import links
+from tacit.model.glm import unit_reward
 from tacit.model.links import Link
+from tacit.privacy.certificate import Certificate, plain_certificate
 
 REASON = "This bandit is a non-private reference."
+
+
+@dataclass(kw_only=True, eq=False)
+class Reference(Bandit):
+    """Mean rewards mu(<x, theta*>), and no privacy. Every reward is used at once, so there is no step to close, and
+    nothing is drawn, unless a bandit says otherwise."""
+
+    link: str = "logistic"
+    radius: float = 1.0
+    rewards: tuple[float, float] = (0.0, 1.0)
+    width_scale: float = 1.0
+    _link: Link = field(init=False, repr=False)
+
+    def _advance(self) -> None:
+        """Nothing to close."""
+
+    _propensity = certain
+
+    def _in_units(self, reward: float) -> float:
+        return unit(self._link, self.rewards, reward)
+
+    @property
+    def _range(self) -> Range:
+        """Of rewards, as the kernels take it."""
+        return Range(float(self.rewards[0]), float(self.rewards[1]))
+
+    @property
+    def privacy(self) -> Certificate:
+        return plain_certificate(type(self).__name__, REASON)
 
 
 def check(bandit: Any, *, horizon: bool = True) -> Link:
@@ -51,7 +84,7 @@ def largest(link: Link, rewards: tuple[float, float]) -> float:
 
 def unit(link: Link, rewards: tuple[float, float], reward: float) -> float:
     """A reward in units of the link, as the kernels take it."""
-    return (reward - rewards[0]) / (rewards[1] - rewards[0]) if link.bounded else reward
+    return unit_reward(reward, *rewards, link.code)
 
 
 def identity_over(dim: int, ridge: float) -> Estimate:

@@ -6,16 +6,23 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tacit import checks
-from tacit.bandits.base import Bandit, Index, certain
+from tacit.bandits.base import Index
 from tacit.bandits.references import plain
-from tacit.bandits.references.rs_glin_ucb_kernel import SWITCHES, WARM, RareState, rare_learn, rare_rounds, rare_rows
+from tacit.bandits.references.rs_glin_ucb_kernel import (
+    SWITCHES,
+    WARM,
+    RareSettings,
+    RareState,
+    rare_learn,
+    rare_rounds,
+    rare_rows,
+)
 from tacit.data import Array
 from tacit.kernels.block import Block
-from tacit.privacy.certificate import Certificate, plain_certificate
 
 
 @dataclass(kw_only=True, eq=False)
-class RSGLinUCB(Bandit):
+class RSGLinUCB(plain.Reference):
     """Where some arm is little known, play it (the warm-up); else drop arms that the warm-up rules out and play the one
     with the largest <x, theta_tau> + width |x|_{H_tau^-1}, where theta_tau and H_tau are renewed only when the
     determinant of H = sum of mu'(<x, theta_o>) x x' has grown by a constant factor: O(log T) times.
@@ -31,11 +38,7 @@ class RSGLinUCB(Bandit):
     or oracle_kappa. Memory grows with the horizon: all data is kept.
     """
 
-    link: str = "logistic"
-    radius: float = 1.0
-    rewards: tuple[float, float] = (0.0, 1.0)
     failure: float | None = None
-    width_scale: float = 1.0
     oracle_kappa: float | None = None
     constants: str = "code"
     average: bool = False
@@ -49,37 +52,37 @@ class RSGLinUCB(Bandit):
         bound = plain.largest(self._link, self.rewards)
         root = math.sqrt(self.dim * math.log(self.horizon / self.failure))
         if self.constants == "code":
-            self._ridge, self._growth, damping = 0.5, 1.5, 1.0
+            ridge, growth, damping = 0.5, 1.5, 1.0
             threshold = 100 / (self.kappa * bound**4 * self.radius**2 * self.dim)
             gamma, width = bound * self.radius * root, 4 * root
         else:
-            self._ridge, self._growth, damping = 20 * bound * root**2, 2.0, math.exp(-1)
+            ridge, growth, damping = 20 * bound * root**2, 2.0, math.exp(-1)
             gamma, width = 25 * bound * self.radius * root, 150 * root
             threshold = 1 / (gamma**2 * self.kappa * bound**2)
-        widths = [self.width_scale * gamma * math.sqrt(self.kappa), self.width_scale * width]
-        self._numbers = np.array([threshold, *widths, 0.5 if self.average else 0.0, damping])
+        self._settings = RareSettings(
+            threshold=float(threshold),
+            warm_width=self.width_scale * gamma * math.sqrt(self.kappa),
+            width=self.width_scale * width,
+            share=0.5 if self.average else 0.0,
+            damping=damping,
+            ridge=float(ridge),
+            growth=growth,
+        )
         super().__post_init__()
 
     def init(self) -> RareState:
         rows, values = plain.room(self)
-        estimates = [plain.identity_over(self.dim, self._ridge) for _ in range(3)]
+        estimates = [plain.identity_over(self.dim, self._settings.ridge) for _ in range(3)]
         return RareState(np.zeros(4, np.int64), rows, values, *estimates)
 
-    def _advance(self) -> None:
-        """Nothing to close: when to switch is decided when a reward comes."""
-
     def _pick(self, features: Array) -> Index:
-        return plain.choose_rows(rare_rows, features, features, self._state, self._numbers)
-
-    _propensity = certain
+        return plain.choose_rows(rare_rows, features, features, self._state, self._settings)
 
     def _learn(self, x: Array, reward: float) -> None:
-        r = plain.unit(self._link, self.rewards, reward)
-        rare_learn(x, r, self._link.code, self._numbers, self._ridge, self._growth, self._state)
+        rare_learn(x, self._in_units(reward), self._link.code, self._settings, self._state)
 
     def _play(self, block: Block) -> None:
-        settings = np.array(self.rewards), self._link.code, self._numbers, self._ridge, self._growth
-        rare_rounds(block, self._state, *settings)
+        rare_rounds(block, self._state, self._range, self._link.code, self._settings)
 
     @property
     def switches(self) -> int:
@@ -90,7 +93,3 @@ class RSGLinUCB(Bandit):
     def warmed(self) -> int:
         """How many rewards came from the warm-up."""
         return int(self._state.counts[WARM])
-
-    @property
-    def privacy(self) -> Certificate:
-        return plain_certificate("RSGLinUCB", plain.REASON)

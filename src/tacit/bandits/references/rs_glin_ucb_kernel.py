@@ -9,10 +9,21 @@ from tacit.kernels.compile import kernel
 from tacit.kernels.formulas import link_slope
 from tacit.kernels.linalg import copy, grow, square_norm
 from tacit.kernels.linear import Estimate
-from tacit.kernels.mle import newton, unit_reward
+from tacit.kernels.mle import newton
 from tacit.kernels.rounds import CHOICES, outcome
+from tacit.model.glm import unit_reward
 
 WARM, OBSERVED, SWITCHES = 1, 2, 3
+
+
+class RareSettings(NamedTuple):
+    threshold: float  # of |x|^2_{V^-1}, above which an arm is little known
+    warm_width: float
+    width: float
+    share: float  # of theta_o in the estimate that is played by
+    damping: float  # of the slopes in H
+    ridge: float
+    growth: float  # of det H between two switches
 
 
 class RareState(NamedTuple):
@@ -27,11 +38,11 @@ class RareState(NamedTuple):
 
 
 @kernel
-def rare_choose(arms, state, numbers):
-    """numbers = (threshold, warm width, width, share, -): the arm with the largest |x|^2_{V^-1} if that exceeds the
+def rare_choose(arms, state, settings):
+    """The arm with the largest |x|^2_{V^-1} if that exceeds the
     threshold; else among arms whose upper bound <x, theta_o> + warm width |x|_{V^-1} is at least every lower bound, the
     one with the largest <x, share theta_o + (1 - share) theta_tau> + width |x|_{H_tau^-1}."""
-    threshold, warm_width, width, share = numbers[0], numbers[1], numbers[2], numbers[3]
+    threshold, warm_width, width, share = settings.threshold, settings.warm_width, settings.width, settings.share
     count, d = arms.shape
     upper = np.empty(count)
     widest, index, floor = -1.0, 0, -np.inf
@@ -60,26 +71,26 @@ def rare_choose(arms, state, numbers):
 
 
 @kernel
-def rare_rows(arms, state, numbers, out):
+def rare_rows(arms, state, settings, out):
     for i in range(arms.shape[0]):
-        out[i] = rare_choose(arms[i], state, numbers)
+        out[i] = rare_choose(arms[i], state, settings)
 
 
 @kernel
-def rare_learn(x, r, link, numbers, ridge, growth, state):
+def rare_learn(x, r, link, settings, state):
     """Add one observation, r in units of the link. In the warm-up (x exceeds the threshold): V += x x' and theta_o is
-    fitted to the warm-up. Else H += c mu'(<x, theta_o>) x x', c = numbers[4], and when det H has grown by the factor
+    fitted to the warm-up. Else H += c mu'(<x, theta_o>) x x', c the damping, and when det H has grown by the factor
     `growth` since the last switch theta_tau is fitted to all data and H_tau <- H."""
     counts, rows, values, warm, current, switched = state
     seen, horizon = counts[WARM], values.size
-    if square_norm(x, warm.inverse) > numbers[0]:
+    if square_norm(x, warm.inverse) > settings.threshold:
         copy(x, rows[seen])
         values[seen] = r
         counts[WARM] = seen + 1
         counts[OBSERVED] += 1
         warm.logdet[0] += grow(x, 1.0, warm.inverse)
         unused = np.empty((x.size, x.size))
-        newton(rows[: seen + 1], values[: seen + 1], link, ridge, False, warm.theta, unused)
+        newton(rows[: seen + 1], values[: seen + 1], link, settings.ridge, False, warm.theta, unused)
         if counts[SWITCHES] == 0:
             copy(warm.theta, switched.theta)
         return
@@ -90,24 +101,24 @@ def rare_learn(x, r, link, numbers, ridge, growth, state):
     z = 0.0
     for i in range(x.size):
         z += x[i] * warm.theta[i]
-    current.logdet[0] += grow(x, numbers[4] * link_slope(link, z), current.inverse)
-    if current.logdet[0] > switched.logdet[0] + math.log(growth):
+    current.logdet[0] += grow(x, settings.damping * link_slope(link, z), current.inverse)
+    if current.logdet[0] > switched.logdet[0] + math.log(settings.growth):
         counts[SWITCHES] += 1
         unused = np.empty((x.size, x.size))
         late_rows, late_values = rows[place:], values[place:]
         all_rows = np.concatenate((rows[:seen], late_rows))
         all_values = np.concatenate((values[:seen], late_values))
-        newton(all_rows, all_values, link, ridge, False, switched.theta, unused)
+        newton(all_rows, all_values, link, settings.ridge, False, switched.theta, unused)
         copy(current.inverse, switched.inverse)
         switched.logdet[0] = current.logdet[0]
 
 
 @kernel
-def rare_rounds(block, state, bounds, link, numbers, ridge, growth):
+def rare_rounds(block, state, rewards, link, settings):
     """RSGLinUCB. Changes state and the block's out arrays."""
     for t in range(block.noise.size):
-        index = rare_choose(block.arms[t], state, numbers)
+        index = rare_choose(block.arms[t], state, settings)
         if outcome(block, t, index):
             state.counts[CHOICES] += 1
-            r = unit_reward(block.reward[t], bounds[0], bounds[1], link)
-            rare_learn(block.arms[t, index], r, link, numbers, ridge, growth, state)
+            r = unit_reward(block.reward[t], rewards.low, rewards.high, link)
+            rare_learn(block.arms[t, index], r, link, settings, state)

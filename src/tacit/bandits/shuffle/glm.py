@@ -12,19 +12,21 @@ from tacit import checks
 from tacit.bandits import epochs
 from tacit.bandits.base import Bandit, Index
 from tacit.bandits.references import plain
-from tacit.bandits.shuffle.glm_kernel import shuffle_glm_close, shuffle_glm_rounds
+from tacit.bandits.shuffle.glm_kernel import BatchPlan, shuffle_glm_close, shuffle_glm_rounds
 from tacit.data import Array
-from tacit.kernels.batched import BatchState, batch_learn, batch_rows, batch_weights
+from tacit.kernels.batched import CLOSED, BatchState, Widths, batch_learn, batch_rows, batch_weights
 from tacit.kernels.block import Block
 from tacit.kernels.rounds import BOUNDARY, CHOICES
+from tacit.mechanisms.shuffle.calibration import Plan
 from tacit.mechanisms.shuffle.composed import Sum, calibrate_sums, composed_epsilon
-from tacit.mechanisms.shuffle.paper import COIN, calibrate_paper
+from tacit.mechanisms.shuffle.paper import COIN, PaperPlan, calibrate_paper
+from tacit.model.vectors import packed_size
 from tacit.privacy import settings
 from tacit.privacy.budget import Budget
 from tacit.privacy.certificate import SIMULATED_DEVICES, Certificate, certify
 from tacit.privacy.ledger import ShuffledRelease
 
-SILENT = 2.0**20  # grid cells per unit without noise
+NO_NOISE = 2.0**20  # grid cells per unit where no noise is asked for
 
 
 @dataclass(kw_only=True, eq=False)
@@ -35,7 +37,7 @@ class ShuffleGLM(Bandit):
     process.
 
     Guarantee: with calibration="exact", (epsilon, delta)-shuffle privacy of all 1 + iterations sums of a batch together
-    (aggregators.shuffle.composed), each user in one batch. calibration="paper": what eq. 122 and advanced composition
+    (mechanisms.shuffle.composed), each user in one batch. calibration="paper": what eq. 122 and advanced composition
     claim, quoted.
     Reference: Sarmasarkar 2026, arXiv:2602.00417, Algorithms 1 and 4-7, App. E.
     Departure: contributions are clipped, so that 1 / kappa* bounds them always and not with high probability; kappa* is
@@ -86,13 +88,13 @@ class ShuffleGLM(Bandit):
         checks.positive_int(batches=self.batches)
         self._ends = self._lengths()
         sizes = np.diff(self._ends, prepend=0)
-        self._plans = np.array([self._plan(k, int(n)) for k, n in enumerate(sizes)])
-        ridge = float(self._plans[:, 7].max())
+        self._plans = [self._plan(k, int(n)) for k, n in enumerate(sizes)]
+        ridge = max(plan.ridge for plan in self._plans)
         logs = math.log(self.horizon / self.failure)
         gamma = self.width_scale * (math.sqrt(self.dim * logs) + self.radius * math.sqrt(ridge))
         if self.constants == "paper":
             gamma = self.theory["gamma"]
-        self._numbers = np.array([gamma * math.sqrt(self.kappa), gamma, self.radius])
+        self._widths = Widths(first=gamma * math.sqrt(self.kappa), later=gamma, radius=float(self.radius))
         super().__post_init__()
 
     # the plan
@@ -110,29 +112,28 @@ class ShuffleGLM(Bandit):
         ends[-1] = self.horizon
         return np.unique(ends)
 
-    def _plan(self, batch: int, users: int) -> list[float]:
-        """The row of kernels.shuffle_glm."""
+    def _plan(self, batch: int, users: int) -> BatchPlan:
         count = self.iterations or self.formula_iterations(users)
         largest = 1.0 if batch == 0 else 1 / self.kappa_star
         step = self.step_scale * 4 * self.radius / math.sqrt(count)  # 2 D / (L sqrt T), D = 2 S, L = 1
         if self.budget.epsilon == math.inf:
-            return [SILENT, 0, SILENT, 0, 0.5, count, step, self._ridge(0.0), largest]
+            return BatchPlan(users, NO_NOISE, 0.0, NO_NOISE, 0.0, 0.5, count, step, self._ridge(0.0), largest)
+        matrix: Plan | PaperPlan
+        vector: Plan | PaperPlan
         if self.calibration == "exact":
-            matrix, vector = self._sums(users, largest, count)
-            trials = [users * matrix.trials, users * vector.trials]
-            numbers = [matrix.scale, trials[0], vector.scale, trials[1], 0.5]
+            (matrix, vector), coin = self._sums(users, largest, count), 0.5
         else:
             half = Budget(self.budget.epsilon / 2, self.budget.delta / 2)
             each = half.epsilon / (2 * math.sqrt(2 * count * math.log(1 / half.delta)))
             once = Budget(each, half.delta / (count + 1))
             matrix = calibrate_paper(half, users=users, dim=self.dim, sensitivity=largest, matrix=True)
-            vector = calibrate_paper(once, users=users, dim=self.dim, sensitivity=1.0)
-            numbers = [matrix.scale, float(users) * matrix.trials, vector.scale, float(users) * vector.trials, COIN]
-        return [*numbers, count, step, self._ridge(matrix.std), largest]
+            vector, coin = calibrate_paper(once, users=users, dim=self.dim, sensitivity=1.0), COIN
+        tossed = float(users) * matrix.trials, float(users) * vector.trials
+        grids = matrix.scale, tossed[0], vector.scale, tossed[1]
+        return BatchPlan(users, *grids, coin, count, step, self._ridge(matrix.std), largest)
 
-    def _sums(self, users: int, largest: float, count: int) -> list[Any]:
-        size = self.dim * (self.dim + 1) // 2
-        parts = (Sum(size, math.sqrt(2) * largest, largest, 0.5), Sum(self.dim, 2.0, 1.0, 0.5, count))
+    def _sums(self, users: int, largest: float, count: int) -> list[Plan]:
+        parts = (Sum(packed_size(self.dim), math.sqrt(2) * largest, largest, 0.5), Sum(self.dim, 2.0, 1.0, 0.5, count))
         return calibrate_sums(self.budget, users=users, sums=parts)
 
     def _ridge(self, std: float) -> float:
@@ -173,51 +174,56 @@ class ShuffleGLM(Bandit):
     def _advance(self) -> None:
         counts = self._state.counts
         if counts[CHOICES] >= counts[BOUNDARY]:
-            settings = self._link.code, self._numbers, self._ends, self._plans
+            closing = int(counts[CLOSED])
+            settings = self._link.code, self._widths, self._plans[closing], int(self._ends[closing + 1])
             shuffle_glm_close(self.source.generator, self._state, *settings)
 
     def _pick(self, features: Array) -> Index:
-        settings = self._link.code, self._numbers
+        settings = self._link.code, self._widths
         return plain.choose_rows(batch_rows, features, self.policy, features, self._state, *settings)
 
     def _propensity(self, features: Array, index: int) -> Callable[[], float]:
         weights = np.empty(len(features))
-        batch_weights(features, self._state, self._link.code, self._numbers, weights)
+        batch_weights(features, self._state, self._link.code, self._widths, weights)
         return lambda: float(weights[index])
 
     def _learn(self, x: Array, reward: float) -> None:
         batch_learn(x, plain.unit(self._link, self.rewards, reward), self._state)
 
     def _play(self, block: Block) -> None:
-        settings = np.array(self.rewards), self._link.code, self._numbers, self._ends, self._plans
-        shuffle_glm_rounds(self.policy, self.source.generator, block, self._state, *settings)
+        played, low, high = 0, float(self.rewards[0]), float(self.rewards[1])
+        settings = low, high, self._link.code, self._widths
+        while played < len(block.noise):
+            self._advance()
+            played = shuffle_glm_rounds(self.policy, block, self._state, *settings, played)
 
     def _plan_numbers(self) -> list[float]:
-        return [float(v) for v in self._plans[0]]
+        return [float(v) for v in self._plans[0][1:]]
 
     @property
     def privacy(self) -> Certificate:
-        users = int(self._ends[0])
-        count = int(self._plans[0, 5])
+        plan = self._plans[0]
+        users, count = plan.people, plan.iterations
         epsilon = self.budget.epsilon
         caveats = [f"Each user answers {1 + count} times, and must stay online until the end of its batch."]
         if self.calibration == "paper":
             caveats.append("The claim is quoted from eq. 122 and advanced composition, not computed.")
         elif epsilon < math.inf:
-            epsilon = max(self._recomputed(k) for k in range(len(self._ends)))
-        scale, trials, fine, more, coin = map(float, self._plans[0][:5])
-        size = self.dim * (self.dim + 1) // 2
-        coins = math.ceil(trials / users)
+            epsilon = max(map(self._recomputed, self._plans))
+        coins, more = math.ceil(plan.matrix_trials / users), math.ceil(plan.trials / users)
+        bits = packed_size(self.dim) * (2 * math.ceil(plan.matrix_scale) + coins)
+        bits += count * self.dim * (2 * math.ceil(plan.scale) + more)
+        variance = plan.matrix_trials * plan.chance * (1 - plan.chance) + users / 4
         release = ShuffledRelease(
             "shuffled sum",
             f"information of a batch, and {count} gradient sums",
             math.sqrt(2),
             users,
             users,
-            scale,
+            plan.matrix_scale,
             coins,
-            math.sqrt(trials * coin * (1 - coin) + users / 4) / scale,
-            size * (2 * math.ceil(scale) + coins) + count * self.dim * (2 * math.ceil(fine) + math.ceil(more / users)),
+            math.sqrt(variance) / plan.matrix_scale,
+            bits,
             epsilon,
             self.budget.delta,
         )
@@ -226,14 +232,12 @@ class ShuffleGLM(Bandit):
             model="shuffle",
             budget=self.budget,
             releases=(release,),
-            spent=(release,) if self._state.counts[3] else (),
+            spent=(release,) if self._state.counts[CLOSED] else (),
             source=SIMULATED_DEVICES,
             rounds=self.horizon or self.choices,
             caveats=caveats,
         )
 
-    def _recomputed(self, batch: int) -> float:
-        users = int(np.diff(self._ends, prepend=0)[batch])
-        largest, count = float(self._plans[batch, 8]), int(self._plans[batch, 5])
-        matrix, vector = self._sums(users, largest, count)
-        return composed_epsilon([(matrix, 1), (vector, count)], self.budget.delta)
+    def _recomputed(self, plan: BatchPlan) -> float:
+        matrix, vector = self._sums(plan.people, plan.largest, plan.iterations)
+        return composed_epsilon([(matrix, 1), (vector, plan.iterations)], self.budget.delta)

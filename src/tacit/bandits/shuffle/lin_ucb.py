@@ -8,19 +8,22 @@ import numpy as np
 
 from tacit import checks
 from tacit.bandits import irls
-from tacit.bandits.shuffle.lin_ucb_kernel import linear_fit, shuffle_linear_rounds
+from tacit.bandits.shuffle.batches_kernel import ShuffleState
+from tacit.bandits.shuffle.lin_ucb_kernel import Settings, linear_close, shuffle_linear_rounds
 from tacit.bandits.shuffle.server import Shuffled
-from tacit.data import Array
+from tacit.data import Coded
 from tacit.errors import NotSecure
 from tacit.kernels.block import Block
-from tacit.kernels.shuffle import OpenBatch, ShuffleState, close_batch
+from tacit.mechanisms.queries import nothing_released
 from tacit.mechanisms.shuffle.amplification import amplified, local_epsilon
 from tacit.mechanisms.shuffle.calibration import Plan
 from tacit.mechanisms.shuffle.encoding import reach
+from tacit.mechanisms.shuffle.sums_kernel import OpenBatch
 from tacit.model.linear import LinearContribution, balanced_scale
-from tacit.privacy.entropy import Integers
 
 VARIANTS = ("sum", "amplification")
+RIDGE = 1.0  # lambda of the paper
+LAPLACE_GRID = 64.0  # cells per unit in the amplification variant: rounding adds a cell to sensitivities of hundreds
 
 
 @dataclass(kw_only=True, eq=False)
@@ -86,7 +89,8 @@ class ShuffleLinUCB(Shuffled):
         # noise matrix: operator norm at most std (sqrt(2 d) + sqrt(2 ln(2 / failure))), the smallest eigenvalue stays
         # above 0
         spread = math.sqrt(2 * self.dim) + math.sqrt(2 * math.log(2 / failure))
-        self._settings = (low, high, scale, 1.0, self.width_scale * spread, self.width_scale * width)
+        widths = self.width_scale * spread, self.width_scale * width
+        self._settings = Settings(*map(float, (low, high, scale, RIDGE, *widths)))
         self._state = self.init()
 
     def _laplace(self, moment: float) -> None:
@@ -95,11 +99,11 @@ class ShuffleLinUCB(Shuffled):
         number."""
         assert self.first is not None
         local = local_epsilon(self.budget, self.first)
-        size, grid = self.contribution.size, 64.0
+        size, grid = self.contribution.size, LAPLACE_GRID
         cells = 2 * grid * (1 + (self.dim - 1) / math.sqrt(2) + moment * math.sqrt(self.dim)) + size
         spread = cells / local
         largest = reach(grid, self.analyzer.norm, spread)
-        self.analyzer.fix(Plan(self.first, size, grid, largest, 0, self.contribution.sensitivity), spread=spread)
+        self.analyzer.fix(Plan(self.first, size, grid, largest, 0, self.contribution.sensitivity, spread))
         self.local = local
 
     def _cost(self, plan: Plan, reports: int) -> float:
@@ -108,7 +112,7 @@ class ShuffleLinUCB(Shuffled):
         return amplified(self.local, reports, self.budget.delta)
 
     def init(self) -> ShuffleState:
-        zeros = np.zeros(self.contribution.size)
+        zeros = nothing_released(self.contribution.size)
         return ShuffleState(np.zeros(2, np.int64), zeros, np.zeros(1), np.zeros(1), irls.prior(self.dim, self.radius))
 
     def _public(self) -> dict[str, Any]:
@@ -117,7 +121,7 @@ class ShuffleLinUCB(Shuffled):
             "weights": "plain",
             "curvature": 1.0,
             "moment": self.contribution.scale,
-            "policy": {"name": "ucb", "width": self._settings[5]},
+            "policy": {"name": "ucb", "width": self._settings.width},
             "theta": posterior.theta,
             "centre": posterior.theta,
             "inverse": posterior.inverse,
@@ -125,13 +129,12 @@ class ShuffleLinUCB(Shuffled):
             "spread": np.zeros(self.dim),
         }
 
-    def _close(self, reports: int, sums: Integers, plan: Array) -> None:
-        close_batch(reports, sums, plan, self._state)
-        linear_fit(self._state, self._settings)
+    def _close(self, reports: int, sums: Coded, plan: Plan) -> None:
+        linear_close(reports, sums, plan, self._settings, self._state)
 
     def _play(self, block: Block, transit: OpenBatch) -> None:
         _, noise = self._generators()
-        plans = self.analyzer.rows(int(transit.reports[0]) + len(block.noise), self.version)
+        plans = self.analyzer.plans(int(transit.reports[0]) + len(block.noise), self.version)
         before = self.version
         shuffle_linear_rounds(noise, block, self._state, transit, plans, self._settings)
         for batch in range(before, self.version):

@@ -1,55 +1,70 @@
 """ShuffleLinUCB: optimism on shuffled sums of x x' and y x."""
 
 import math
+from typing import NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 
+from tacit.bandits.shuffle.batches_kernel import BATCH, ShuffleState, floored_inverse, open_batch, optimistic_arm
+from tacit.data import Coded, Raw
+from tacit.kernels.block import Block
 from tacit.kernels.compile import kernel
 from tacit.kernels.formulas import add_linear
-from tacit.kernels.linalg import invert, smat
+from tacit.kernels.linalg import smat
 from tacit.kernels.rounds import outcome
-from tacit.kernels.shuffle import BATCH, PLANNED, close_batch, optimistic_arm, randomize
+from tacit.mechanisms.shuffle.calibration import Plan, Plans
+from tacit.mechanisms.shuffle.sums_kernel import OpenBatch, plan_of, randomize
+
+
+class Settings(NamedTuple):
+    low: float  # of rewards
+    high: float
+    scale: float  # of the moment within a contribution
+    ridge: float
+    spread: float  # of the noise matrix's eigenvalues, in standard deviations of the noise
+    width: float
 
 
 @kernel
-def linear_fit(state, settings):
-    """V = sums of x x' + (ridge + spread std) I, eigenvalues at least the ridge; theta = V^-1 (sum of y x).
-    settings = (low, high, scale, ridge, spread, width); std is that of the noise so far."""
-    scale, least, spread = settings[2], settings[3], settings[4]
+def linear_close(reports: int, sums: Coded, plan: Plan, settings: Settings, state: ShuffleState) -> None:
+    """Add a shuffled batch to those before, and renew the estimate: V = sums of x x' + (ridge + spread std) I,
+    eigenvalues at least the ridge; theta = V^-1 (sum of y x); std is that of the noise so far. Changes state."""
+    fresh, variance = open_batch(reports, sums, plan, state)
+    state.variance[0] += variance
+    for i in range(fresh.size):
+        state.sums[i] += fresh[i]
     d = state.posterior.theta.size
     packed = d * (d + 1) // 2
     matrix = np.empty((d, d))
     smat(state.sums[:packed], matrix)
     for i in range(d):
-        matrix[i, i] += least + spread * math.sqrt(state.variance[0])
-    roots, axes = np.linalg.eigh(matrix)
-    for i in range(d):
-        for j in range(d):
-            s = 0.0
-            for a in range(d):
-                s += axes[i, a] * max(roots[a], least) * axes[j, a]
-            matrix[i, j] = s
-    invert(matrix, state.posterior.inverse)
+        matrix[i, i] += settings.ridge + settings.spread * math.sqrt(state.variance[0])
+    floored_inverse(matrix, settings.ridge, state.posterior.inverse)
     for i in range(d):
         s = 0.0
         for j in range(d):
             s += state.posterior.inverse[i, j] * state.sums[packed + j]
-        state.posterior.theta[i] = s / scale
+        state.posterior.theta[i] = s / settings.scale
 
 
 @kernel
-def shuffle_linear_rounds(rng, block, state, transit, plans, settings):
+def shuffle_linear_rounds(
+    rng: Generator, block: Block, state: ShuffleState, transit: OpenBatch, plans: Plans, settings: Settings
+) -> None:
     """Changes state, transit and the block's out arrays."""
-    vector = np.empty(transit.sums.size)
+    vector = Raw(np.empty(transit.sums.size))
+    plan = plan_of(plans, state.counts[BATCH])
     for t in range(block.noise.size):
-        if transit.reports[0] >= plans[state.counts[BATCH], PLANNED]:
-            close_batch(transit.reports[0], transit.sums, plans[state.counts[BATCH]], state)
-            linear_fit(state, settings)
+        if transit.reports[0] >= plan.users:
+            linear_close(transit.reports[0], transit.sums, plan, settings, state)
+            plan = plan_of(plans, state.counts[BATCH])
             transit.reports[0] = 0
             transit.sums[:] = 0
-        index = optimistic_arm(block.arms[t], state.posterior, settings[5])
+        index = optimistic_arm(block.arms[t], state.posterior, settings.width)
         if outcome(block, t, index):
             vector[:] = 0.0
-            add_linear(block.arms[t, index], block.reward[t], settings[2], settings[0], settings[1], vector)
-            randomize(rng, vector, plans[state.counts[BATCH]], transit.sums)
+            x, y = block.arms[t, index], block.reward[t]
+            add_linear(x, y, settings.scale, settings.low, settings.high, vector)
+            randomize(rng, vector, plan, transit.sums)
             transit.reports[0] += 1

@@ -8,22 +8,25 @@ import numpy as np
 
 from tacit import checks
 from tacit.bandits import irls
+from tacit.bandits.shuffle.batches_kernel import ShuffleState
 from tacit.bandits.shuffle.newton_kernel import (
     ELIMINATION,
     GREEDY,
     THOMPSON,
     UCB,
+    Settings,
     newton_close,
     newton_rounds,
-    optimists,
+    optimist_share,
 )
 from tacit.bandits.shuffle.server import Shuffled
-from tacit.data import Array
+from tacit.data import Coded
 from tacit.kernels.block import Block
-from tacit.kernels.shuffle import OpenBatch, ShuffleState
+from tacit.mechanisms.queries import nothing_released
+from tacit.mechanisms.shuffle.calibration import Plan
+from tacit.mechanisms.shuffle.sums_kernel import OpenBatch
 from tacit.model.glm import GLMContribution, balanced_curvature
 from tacit.privacy import gaussian
-from tacit.privacy.entropy import Integers
 
 POLICIES = {"thompson": THOMPSON, "ucb": UCB, "greedy": GREEDY, "elimination": ELIMINATION}
 WIDTHS = {"thompson": 4.0, "ucb": 0.9, "greedy": 0.0, "elimination": 0.9}
@@ -72,18 +75,18 @@ class ShuffleNewton(Shuffled):
         self.analyzer = self._analyzer(
             size=size, sensitivity=sensitivity, norm=self.contribution.norm, first=self.first
         )
-        self._settings = (low, high, scale, self._unit, self.radius, self.width)
+        self._settings = Settings(*map(float, (low, high, scale, self._unit, self.radius, self.width)))
         self._state = self.init()
 
     def init(self) -> ShuffleState:
-        zeros = np.zeros(self.contribution.size)
+        zeros = nothing_released(self.contribution.size)
         return ShuffleState(np.zeros(2, np.int64), zeros, np.zeros(1), np.zeros(1), irls.prior(self.dim, self.radius))
 
     def _public(self) -> dict[str, Any]:
         posterior = self._state.posterior
         policy: dict[str, Any] = {"name": self.explore if self.version else "random", "width": self.width}
         if policy["name"] == "thompson":
-            policy["share"] = float(optimists(self.analyzer.row(self.analyzer.plan(self.version))))
+            policy["share"] = float(optimist_share(self.analyzer.plan(self.version)))
         return {
             "weights": "saturating",
             "curvature": self.contribution.scale,
@@ -96,12 +99,12 @@ class ShuffleNewton(Shuffled):
             "spread": posterior.spread,
         }
 
-    def _close(self, reports: int, sums: Integers, plan: Array) -> None:
+    def _close(self, reports: int, sums: Coded, plan: Plan) -> None:
         newton_close(reports, sums, plan, self._settings, self._state)
 
     def _play(self, block: Block, transit: OpenBatch) -> None:
         policy, noise = self._generators()
-        plans = self.analyzer.rows(int(transit.reports[0]) + len(block.noise), self.version)
+        plans = self.analyzer.plans(int(transit.reports[0]) + len(block.noise), self.version)
         before, kind = self.version, POLICIES[self.explore]
         newton_rounds(policy, noise, block, self._state, transit, plans, self._settings, self._link.code, kind)
         for batch in range(before, self.version):

@@ -11,12 +11,13 @@ import msgspec
 import numpy as np
 
 from tacit.bandits.server import Server, numbers
-from tacit.data import Array
+from tacit.bandits.shuffle.batches_kernel import BATCH, ShuffleState
+from tacit.data import Array, Coded
 from tacit.errors import BatchTooSmall
-from tacit.kernels.shuffle import BATCH, OpenBatch
 from tacit.mechanisms.shuffle.calibration import Plan
+from tacit.mechanisms.shuffle.encoding import nothing_coded
+from tacit.mechanisms.shuffle.sums_kernel import OpenBatch
 from tacit.privacy.certificate import Certificate, certify, plain_certificate
-from tacit.privacy.entropy import Integers
 from tacit.privacy.ledger import ShuffledRelease
 from tacit.roles import billboard as boards
 from tacit.roles import wire
@@ -35,6 +36,7 @@ class Shuffled(Server):
     malicious: float = 0.0
     calibration: str = "exact"
     analyzer: Analyzer = field(init=False, repr=False)
+    _state: ShuffleState = field(init=False, repr=False)
 
     # what an algorithm defines
 
@@ -43,7 +45,7 @@ class Shuffled(Server):
         """Its part of the billboard: curvature, moment, weights, policy, theta, centre, inverse, axes, spread."""
 
     @abstractmethod
-    def _close(self, reports: int, sums: Integers, plan: Array) -> None:
+    def _close(self, reports: int, sums: Coded, plan: Plan) -> None:
         """Take the shuffled batch into the state, and renew the estimate."""
 
     def _analyzer(self, *, size: int, sensitivity: float, norm: float, first: int) -> Analyzer:
@@ -91,7 +93,7 @@ class Shuffled(Server):
                     "grid": plan.scale,
                     "reach": plan.reach,
                     "trials": plan.trials,
-                    "laplace": self.analyzer.spread,
+                    "laplace": plan.laplace,
                     "norm": self.analyzer.norm,
                     "sensitivity": plan.sensitivity,
                     "malicious": self.analyzer.liars(plan),
@@ -115,7 +117,7 @@ class Shuffled(Server):
         if reports < self.analyzer.minimum(plan):
             raise BatchTooSmall(f"Expected at least {self.analyzer.minimum(plan)} reports, got {reports}.")
         self.analyzer.plan(self.version + 1)  # raises before anything has changed, if it cannot be made
-        self._close(reports, sums, self.analyzer.row(plan))
+        self._close(reports, sums, plan)
         self._charge(self.version - 1, reports)
 
     def _charge(self, batch: int, reports: int) -> None:
@@ -130,7 +132,7 @@ class Shuffled(Server):
     # simulation
 
     def _transit(self) -> OpenBatch:
-        return OpenBatch(np.zeros(1, np.int64), np.zeros(self.analyzer.size, np.int64))
+        return OpenBatch(np.zeros(1, np.int64), nothing_coded(self.analyzer.size))
 
     def _advance(self, transit: OpenBatch, users: int) -> bool:
         inside = users - self.users
@@ -148,7 +150,7 @@ class Shuffled(Server):
 
     def _rehearse(self) -> None:
         plan = self.analyzer.plan(self.version)
-        self._close(plan.users, np.zeros(plan.size, np.int64), self.analyzer.row(plan))
+        self._close(plan.users, nothing_coded(plan.size), plan)
 
     def _plan_numbers(self) -> list[float]:
         plan = self.analyzer.plan(0)
@@ -176,7 +178,7 @@ class Shuffled(Server):
             self.analyzer.minimum(plan),
             plan.scale,
             plan.trials,
-            math.sqrt(plan.std**2 + 2 * plan.users * (self.analyzer.spread / plan.scale) ** 2),
+            plan.std,
             plan.bits,
             max(spent, self._cost(plan, self.analyzer.minimum(plan))),
             self.budget.delta,

@@ -14,7 +14,6 @@ import numpy.typing as npt
 
 from tacit import checks
 from tacit.bandits.joint.continual import ContinualBandit
-from tacit.bandits.lock import Lock, locked
 from tacit.bandits.persons import Person, Persons
 from tacit.bandits.stored import asks as packed
 from tacit.bandits.stored import certificate, line, tending
@@ -25,6 +24,7 @@ from tacit.bandits.stored.versions import Versions
 from tacit.data import Array
 from tacit.errors import BadState, TacitError, Unavailable
 from tacit.kernels.rounds import CHOICES
+from tacit.lock import Lock, locked
 from tacit.model.arms import Arms
 from tacit.privacy.certificate import Certificate
 from tacit.store import rows
@@ -278,6 +278,3 @@ class Stored:
             raise BadState("Expected a bandit that is open, got a closed one.")
         if self._process != os.getpid():
             raise BadState("Expected a bandit in the process that opened it, got a forked copy: open it there.")
-
-    def _may_show(self) -> None:
-        self._own()

@@ -4,6 +4,7 @@ what."""
 import math
 
 from tacit import checks
+from tacit.privacy import search
 from tacit.privacy.budget import Budget
 
 
@@ -40,10 +41,8 @@ def local_epsilon(budget: Budget, users: int) -> float:
             f"(more than {math.ceil(16 * math.log(2 / budget.delta))} users, and enough for its constants to help), "
             f"got {users}."
         )
-    low, high = 0.0, top
-    if amplified(high, users, budget.delta) <= budget.epsilon:
-        return high
-    while high - low > 1e-9 * high:
-        middle = (low + high) / 2
-        low, high = (middle, high) if amplified(middle, users, budget.delta) <= budget.epsilon else (low, middle)
-    return low
+
+    def too_much(local: float) -> bool:
+        return amplified(local, users, budget.delta) > budget.epsilon
+
+    return search.halved(too_much, 0.0, top, digits=1e-9)[0] if too_much(top) else top

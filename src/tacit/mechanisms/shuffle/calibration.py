@@ -40,25 +40,25 @@ More users than planned only add independent noise, which is post-processing.
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import log_ndtr
 
 from tacit import checks
-from tacit.data import Array
+from tacit.data import Array, Integers
 from tacit.mechanisms.shuffle.encoding import FEWEST, reach
-from tacit.privacy import gaussian
+from tacit.privacy import gaussian, search
 from tacit.privacy.budget import Budget
 
 ROUNDING, TERMS = 1e-9, 10**5
-WIDER = 1 + 1e-9
+PRODUCT_ROUNDING = 1 + 1e-9
 REACHES = np.array([3.5, 4.0, 4.5, 5.0, 5.5, 6.0, 6.5, 7.0, 7.5, 8.0, 9.0])  # t: J = ceil(t s)
-CELLS = np.concatenate([np.linspace(0.0, 4.0, 65), np.linspace(4.25, 9.0, 20)])  # grid of step 2, in units of s_v
-SLACK = 1.05  # total standard deviation over that of a trusted curator's Gaussian noise
-MOST = 1 << 20  # trials of a user
-LARGEST = 64.0  # epsilon
+MOVES = np.concatenate([np.linspace(0.0, 4.0, 65), np.linspace(4.25, 9.0, 20)])  # grid of step 2, in units of s_v
+OVERHEAD = 1.05  # total standard deviation over that of a trusted curator's Gaussian noise
+MOST_TRIALS = 1 << 20  # trials of a user
+LARGEST_SHOWN = 64.0  # epsilon
 
 
 class Plan(NamedTuple):
@@ -70,6 +70,7 @@ class Plan(NamedTuple):
     reach: int  # g: |scale v| is at most this in every coordinate
     trials: int  # b: fair coins per coordinate
     sensitivity: float  # D
+    laplace: float = 0.0  # scale, in cells, of Laplace noise in place of coins: simulations of another mechanism
 
     @property
     def slots(self) -> int:
@@ -85,7 +86,24 @@ class Plan(NamedTuple):
     @property
     def std(self) -> float:
         """Of the noise in a coordinate of the sum, in units of v, rounding included (at most 1/4 a user)."""
-        return math.sqrt(self.users * (self.trials + 1)) / 2 / self.scale
+        coins = math.sqrt(self.users * (self.trials + 1)) / 2 / self.scale
+        return math.sqrt(coins**2 + 2 * self.users * (self.laplace / self.scale) ** 2) if self.laplace else coins
+
+
+class Plans(NamedTuple):
+    """The plans of several batches as a kernel takes them: an array for each field of Plan."""
+
+    users: Integers
+    size: Integers
+    scale: Array
+    reach: Integers
+    trials: Integers
+    sensitivity: Array
+    laplace: Array
+
+
+def table(plans: Sequence[Plan]) -> Plans:
+    return Plans(*(np.array(column) for column in zip(*plans, strict=True)))
 
 
 def epsilon(plan: Plan, delta: float, reported: int | None = None) -> float:
@@ -103,16 +121,9 @@ def epsilon(plan: Plan, delta: float, reported: int | None = None) -> float:
 
 
 def smallest(enough: Callable[[float], bool]) -> float:
-    """The least epsilon up to LARGEST that is enough, rounded up; inf if none is."""
-    low, high = 0.0, 0.25
-    while not enough(high):
-        low, high = high, 2 * high
-        if high > LARGEST:
-            return math.inf
-    while high - low > 1e-7 * high:
-        middle = (low + high) / 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    """The least epsilon up to LARGEST_SHOWN that is enough, rounded up; inf if none is."""
+    low, high = search.doubled(enough, 0.0, 0.25, most=LARGEST_SHOWN)
+    return math.inf if high == math.inf else search.halved(enough, low, high, digits=1e-7)[1]
 
 
 @functools.lru_cache(maxsize=4096)
@@ -126,7 +137,7 @@ def calibrate(
     dropout: float = 0.0,
     honest: int | None = None,
 ) -> Plan:
-    """The plan with the fewest bits whose noise is at most SLACK times a trusted curator's, for vectors of norm at
+    """The plan with the fewest bits whose noise is at most OVERHEAD times a trusted curator's, for vectors of norm at
     most `norm`; private as long as `honest` users take part honestly (by default a share 1 - dropout)."""
     budget.needs_delta("a shuffled sum")
     checks.positive_int(users=users, size=size)
@@ -146,12 +157,12 @@ def calibrate(
         return Plan(users, size, scale, reach(scale, norm), trials, sensitivity) if width else None
 
     def good(made: Plan | None) -> bool:
-        return made is not None and made.std <= SLACK / math.sqrt(share) * sensitivity / mu
+        return made is not None and made.std <= OVERHEAD / math.sqrt(share) * sensitivity / mu
 
     high = 1
     while not good(plan(high)):
         high *= 2
-        if high > MOST:
+        if high > MOST_TRIALS:
             raise ValueError(
                 f"Expected a batch large enough for epsilon {budget.epsilon:g} at delta {budget.delta:g}, "
                 f"got {users} users."
@@ -171,12 +182,13 @@ def largest_width(budget: Budget, trials: int, size: int, mu: float) -> float:
     if trials < FEWEST:
         return 0.0
     low, high = 0.0, mu * math.sqrt(trials) / 2  # the Gaussian mechanism's, which nothing here exceeds
-    if delta_of(trials, size, 0.9 * high, budget.epsilon) <= budget.delta:
+
+    def too_wide(width: float) -> bool:
+        return delta_of(trials, size, width, budget.epsilon) > budget.delta
+
+    if not too_wide(0.9 * high):
         low = 0.9 * high
-    while high - low > 1e-5 * high:
-        middle = (low + high) / 2
-        low, high = (middle, high) if delta_of(trials, size, middle, budget.epsilon) <= budget.delta else (low, middle)
-    return low
+    return search.halved(too_wide, low, high, digits=1e-5)[0]
 
 
 def delta_of(trials: int, size: int, width: float, epsilon: float) -> float:
@@ -195,11 +207,11 @@ def delta_of(trials: int, size: int, width: float, epsilon: float) -> float:
 
 def rounding_delta(s: float, size: int, width: float, epsilons: Array) -> Array:
     """delta_R of step 2 at each of epsilons."""
-    width = width * WIDER
+    width = width * PRODUCT_ROUNDING
     start, spread = width**2 + size / 4, width + math.sqrt(size) / 2
-    curve = gaussian_delta(epsilons[:, None], np.sqrt(start + spread * CELLS) / s)
+    curve = gaussian_delta(epsilons[:, None], np.sqrt(start + spread * MOVES) / s)
     steps = np.diff(curve, axis=1, append=1.0)
-    out: Array = curve[:, 0] + steps @ np.exp(-(CELLS**2) / 2)
+    out: Array = curve[:, 0] + steps @ np.exp(-(MOVES**2) / 2)
     return out
 
 

@@ -7,9 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tacit.mechanisms.shuffle.calibration import Plan, closeness, gaussian_delta, smallest
+from tacit.mechanisms.shuffle.calibration import PRODUCT_ROUNDING, Plan, closeness, gaussian_delta, smallest
+from tacit.privacy import search
 from tacit.privacy.budget import Budget
 
+SMALLEST_MU, LARGEST_MU = 1e-9, 20.0
 TRIALS = 1 << 26  # coins of all users in each coordinate of each sum: more cost bits, not noise
 
 
@@ -42,7 +44,7 @@ def calibrate_sums(budget: Budget, *, users: int, sums: Sequence[Sum]) -> list[P
         width = s * mu * math.sqrt(part.share / part.times) - math.sqrt(part.size)
         if width <= 0:
             raise ValueError("Expected a budget that allows for the rounding of all sums, got a smaller one.")
-        scale = width / part.sensitivity / (1 + 1e-9)
+        scale = width / part.sensitivity / PRODUCT_ROUNDING
         reach = math.ceil(scale * part.norm)
         plans.append(Plan(users, part.size, scale, reach, trials, part.sensitivity))
     return plans
@@ -54,7 +56,8 @@ def composed_epsilon(plans: Sequence[tuple[Plan, int]], delta: float) -> float:
     s = math.sqrt(trials / 4 - 1 / 12)
     total = sum(plan.size * times for plan, times in plans)
     square = sum(
-        times * ((plan.scale * plan.sensitivity * (1 + 1e-9) + math.sqrt(plan.size)) / s) ** 2 for plan, times in plans
+        times * ((plan.scale * plan.sensitivity * PRODUCT_ROUNDING + math.sqrt(plan.size)) / s) ** 2
+        for plan, times in plans
     )
 
     def enough(at: float) -> bool:
@@ -65,12 +68,10 @@ def composed_epsilon(plans: Sequence[tuple[Plan, int]], delta: float) -> float:
 
 @functools.lru_cache(maxsize=256)
 def _mu(budget: Budget, trials: int, total: int) -> float:
-    low, high = 0.0, 20.0
-    while high - low > 1e-6 * high and high > 1e-9:
-        middle = (low + high) / 2
-        good = _delta(trials, total, middle, budget.epsilon) <= budget.delta
-        low, high = (middle, high) if good else (low, middle)
-    return low
+    def too_much(mu: float) -> bool:
+        return _delta(trials, total, mu, budget.epsilon) > budget.delta
+
+    return search.halved(too_much, 0.0, LARGEST_MU, digits=1e-6, least=SMALLEST_MU)[0]
 
 
 def _delta(trials: int, total: int, mu: float, epsilon: float) -> float:

@@ -28,7 +28,7 @@ HOW = (
 )
 
 
-def mechanism_attacks() -> Sequence[Attack]:
+def attacks() -> Sequence[Attack]:
     """One for each mechanism and for two deltas; the smaller one takes ten times the runs."""
     return [*attacks_at(BUDGET), *attacks_at(SMALL, suffix="-1e-6", share=10.0)]
 

@@ -12,10 +12,10 @@ from scipy.special import gammaln
 
 from tacit.audit.attack import Attack
 from tacit.bandits.shuffle.newton import ShuffleNewton
-from tacit.data import Array
+from tacit.data import Array, Coded, Raw
 from tacit.mechanisms.shuffle.calibration import Plan, calibrate
+from tacit.mechanisms.shuffle.encoding import coded
 from tacit.privacy.budget import Budget
-from tacit.privacy.entropy import Integers
 from tacit.roles import wire
 from tacit.roles.shuffle import Client
 from tacit.roles.shuffler import Shuffler
@@ -47,9 +47,8 @@ def attacks() -> list[Attack]:
 class Coinless(Client):
     """A bug: rounds and forgets its coins."""
 
-    def counts(self, vector: Array) -> Integers:
-        out: Integers = np.rint(vector * self._plan["grid"]).astype(np.int64) + self.parameters.reach
-        return out
+    def counts(self, vector: Raw) -> Coded:
+        return coded(vector, self._noise, grid=self._plan["grid"], reach=self.parameters.reach, trials=0)
 
 
 def _protocol(name: str, kind: type[Client], claimed: bool, how: str) -> Attack:

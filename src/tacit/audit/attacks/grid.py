@@ -1,4 +1,4 @@
-"""Attacks on the noise that protects people's data: integers, from the secure source, through the real aggregators."""
+"""Attacks on the noise that protects people's data: integers, from the secure source, through the real mechanisms."""
 
 import dataclasses
 import math
@@ -9,9 +9,9 @@ import numpy as np
 from numpy.random import Generator
 
 from tacit.audit.attack import Attack
-from tacit.audit.attacks_bandits import GLM_PAIR, LINEAR_PAIR, glm, lin_ucb, white_box
-from tacit.audit.attacks_discrete import integer_attack
-from tacit.audit.attacks_mechanisms import BUDGET, HOW
+from tacit.audit.attacks.bandits import GLM_PAIR, LINEAR_PAIR, glm, lin_ucb, white_box
+from tacit.audit.attacks.discrete import integer_attack
+from tacit.audit.attacks.mechanisms import BUDGET, HOW
 from tacit.audit.canary import worst_canary
 from tacit.data import Array
 from tacit.mechanisms.continual import Continual
@@ -24,20 +24,15 @@ from tacit.privacy.noise import Integers, Secure, Source
 LEAVES = 4
 
 
-def grid_attacks() -> Sequence[Attack]:
+def attacks() -> Sequence[Attack]:
+    """The secure path as it is, with noise that is too quiet, and with none."""
+    tree = Tree(leaves=LEAVES, size=1, sigma=0.0)
     return [
-        grid_attack("tree-on-a-grid", Tree(leaves=LEAVES, size=1, sigma=0.0)),
+        grid_attack("tree-on-a-grid", tree),
         grid_attack("toeplitz-on-a-grid", Toeplitz(leaves=LEAVES, size=1, sigma=0.0)),
         one_release(),
         white_box("joint-lin-ucb-secure", lin_ucb(), LINEAR_PAIR, source=secure, stepwise=True, share=0.1),
         white_box("joint-glm-secure", glm(dim=2), GLM_PAIR, source=secure, stepwise=True, share=0.1),
-    ]
-
-
-def grid_mutants() -> Sequence[Attack]:
-    """The secure path with noise that is too quiet, and with none."""
-    tree = Tree(leaves=LEAVES, size=1, sigma=0.0)
-    return [
         grid_attack("quiet-integers", tree, factor=0.6, bug="Integer noise of 0.6 sigma. "),
         grid_attack("silent-integers", tree, factor=0.0, share=0.1, bug="No integer noise. "),
     ]

@@ -27,14 +27,19 @@ class Lock(Renewed):
 
 
 class Lockable(Protocol):
-    """What has a lock, and can refuse to show a release that is not on disk yet."""
+    """What has a lock."""
 
     _lock: Lock
+
+
+class Durable(Lockable, Protocol):
+    """What can refuse to show a release that is not on disk yet."""
 
     def _may_show(self) -> None: ...
 
 
 T = TypeVar("T", bound=Lockable)
+D = TypeVar("D", bound=Durable)
 
 
 def locked(method: Callable[Concatenate[T, P], R]) -> Callable[Concatenate[T, P], R]:
@@ -48,11 +53,11 @@ def locked(method: Callable[Concatenate[T, P], R]) -> Callable[Concatenate[T, P]
     return call
 
 
-def requires_durable(method: Callable[Concatenate[T, P], R]) -> Callable[Concatenate[T, P], R]:
+def requires_durable(method: Callable[Concatenate[D, P], R]) -> Callable[Concatenate[D, P], R]:
     """A method that shows released state: it runs under the lock, and only once the release is durable."""
 
     @functools.wraps(method)
-    def call(self: T, /, *args: P.args, **kwargs: P.kwargs) -> R:
+    def call(self: D, /, *args: P.args, **kwargs: P.kwargs) -> R:
         with self._lock:
             self._may_show()
             return method(self, *args, **kwargs)

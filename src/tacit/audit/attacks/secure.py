@@ -11,9 +11,9 @@ from numpy.random import Generator, default_rng
 
 from tacit.audit import mutants
 from tacit.audit.attack import Attack
-from tacit.audit.attacks_bandits import BUDGET, OPPOSITE, Pair, black_box, glm, lin_ucb
-from tacit.audit.attacks_grid import secure
-from tacit.audit.attacks_rare import ROUNDS, rare
+from tacit.audit.attacks.bandits import BUDGET, OPPOSITE, Pair, black_box, glm, lin_ucb
+from tacit.audit.attacks.grid import secure
+from tacit.audit.attacks.rare import ROUNDS, rare
 from tacit.audit.stage import Make, act, fresh, nobody
 from tacit.bandits import JointReweighted, JointSquareCB
 from tacit.data import Array
@@ -30,9 +30,13 @@ LOUDER = Budget(epsilon=6.0, delta=BUDGET.delta)  # less noise: what a run tells
 EXPLORE = 0.99 * 0.05**0.5  # below the root of the ridge: nobody explores, so all users are in theta_tau
 
 
-def secure_attacks() -> Sequence[Attack]:
+def attacks() -> Sequence[Attack]:
+    """As it is served; and planted: an estimate from exact sums, and choices by it, where what is released is as it
+    should be."""
     one_dim = Pair(([1.0], 0.0), ([1.0], 1.0))
     served: dict[str, Any] = {"source": secure, "stepwise": True, "share": SHARE}
+    planted: dict[str, Any] = {"claimed": False, "bug": "The estimate is made from the exact sums of a step. "}
+    exact = glm(mutants.ExactSums, dim=2), glm(mutants.ExactSums, dim=1, first=4, horizon=8)
     return [
         estimate_attack("joint-glm-estimate", glm(dim=2), CLICK, theta),
         black_box("joint-glm-secure-actions", glm(dim=1, first=4, horizon=20), one_dim, direction=[1.0], **served),
@@ -41,26 +45,8 @@ def secure_attacks() -> Sequence[Attack]:
         black_box("joint-glm-rare-secure-actions", rare(explore=EXPLORE), CLICK, direction=[1.0, 0.0], **served),
         estimate_attack("joint-reweighted-estimate", reweighted, OPPOSITE, interval, later=FIRST),
         estimate_attack("joint-square-cb-estimate", square_cb, OPPOSITE, theta, later=FIRST),
-    ]
-
-
-def secure_mutants() -> Sequence[Attack]:
-    """The estimate is made from exact sums, and the choices by it: what is released is as it should be."""
-    one_dim = Pair(([1.0], 0.0), ([1.0], 1.0))
-    exact, bug = glm(mutants.ExactSums, dim=2), "The estimate is made from the exact sums of a step. "
-    return [
-        estimate_attack("exact-sums-in-the-estimate", exact, CLICK, theta, claimed=False, bug=bug),
-        black_box(
-            "exact-sums-in-the-actions",
-            glm(mutants.ExactSums, dim=1, first=4, horizon=8),
-            one_dim,
-            direction=[1.0],
-            claimed=False,
-            source=secure,
-            stepwise=True,
-            share=SHARE,
-            bug=bug,
-        ),
+        estimate_attack("exact-sums-in-the-estimate", exact[0], CLICK, theta, **planted),
+        black_box("exact-sums-in-the-actions", exact[1], one_dim, direction=[1.0], **served, **planted),
     ]
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.random import Generator, default_rng
 
 from tacit.audit.attack import Attack
-from tacit.audit.reweighted import TINY, Watched, WatchedLinear, likelihood_ratio
+from tacit.audit.attacks.reweighted import TINY, Watched, WatchedLinear, likelihood_ratio
 from tacit.audit.stage import User, users
 from tacit.bandits import JointReweighted
 from tacit.data import Array, Raw

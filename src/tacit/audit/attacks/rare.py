@@ -8,7 +8,7 @@ import numpy as np
 from numpy.random import Generator
 
 from tacit.audit.attack import Attack
-from tacit.audit.attacks_bandits import BLACK, BUDGET, WHITE, Pair, black_box
+from tacit.audit.attacks.bandits import BLACK, BUDGET, WHITE, Pair, black_box
 from tacit.audit.canary import worst_canary
 from tacit.audit.stage import Make, User, fresh, nobody, users
 from tacit.bandits import JointGLMRare
@@ -22,7 +22,7 @@ PROBES = [0.01 * sign * np.array([math.cos(a), math.sin(a)]) for a in np.arange(
 COS = 0.25  # of the two arms: what the design matrices tell and what the gradients tell, together, is then the most
 
 
-def rare_attacks() -> Sequence[Attack]:
+def attacks() -> Sequence[Attack]:
     pair = Pair(([1.0, 0.0], 0.0), ([COS, math.sqrt(1 - COS**2)], 1.0))
     opposite = Pair(([1.0, 0.0], 0.0), ([1.0, 0.0], 1.0))
     unexplored = rare(explore=0.99 * math.sqrt(0.05))

@@ -7,11 +7,10 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.random import Generator
-from scipy.special import ndtr
 
 from tacit.audit.attack import Attack
 from tacit.bandits.local.irls import LocalIRLS
-from tacit.data import Array
+from tacit.data import Array, Raw
 from tacit.mechanisms import local
 from tacit.mechanisms.randomizers import EDGE, FINE, SHARE, UNIT, Cap, tables
 from tacit.privacy import gaussian
@@ -40,7 +39,7 @@ def cap_attack(epsilon: float) -> Attack:
     forward = np.eye(20)[0]
 
     def scores(world: int, runs: int, rng: Generator) -> Array:
-        vector = forward if world else -forward
+        vector = Raw(forward if world else -forward)
         return np.array([made.decode(made.encode(vector))[0] for _ in range(runs)])
 
     def curve(at: float) -> float:
@@ -75,7 +74,7 @@ def lattice_attack() -> Attack:
     forward = np.array([1.0, 0.0, 0.0])
 
     def scores(world: int, runs: int, rng: Generator) -> Array:
-        sent = [made.decode(made.encode(forward if world else -forward))[0] for _ in range(runs)]
+        sent = [made.decode(made.encode(Raw(forward if world else -forward)))[0] for _ in range(runs)]
         return np.array(sent)
 
     return Attack(
@@ -207,8 +206,3 @@ def planted() -> list[Attack]:
         )
         for name, how, scores, family in bugs
     ]
-
-
-def normal_probability(made: Cap) -> float:
-    """What the cap's probability would be for real normal numbers."""
-    return float(ndtr(-made.threshold / (UNIT * FINE)))

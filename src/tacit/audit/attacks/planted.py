@@ -10,9 +10,9 @@ from numpy.random import Generator
 
 from tacit.audit import mutants
 from tacit.audit.attack import Attack
-from tacit.audit.attacks_bandits import BUDGET, LINEAR_PAIR, OPPOSITE, WHITE, lin_ucb, white_box
-from tacit.audit.attacks_mechanisms import calibrated, mechanism_attack
-from tacit.audit.attacks_rare import timing_attack
+from tacit.audit.attacks.bandits import BUDGET, LINEAR_PAIR, OPPOSITE, WHITE, lin_ucb, white_box
+from tacit.audit.attacks.mechanisms import calibrated, mechanism_attack
+from tacit.audit.attacks.rare import timing_attack
 from tacit.audit.canary import worst_canary
 from tacit.audit.stage import User, act, fresh, nobody
 from tacit.bandits import JointLinUCB
@@ -28,7 +28,7 @@ LEAVES = 15  # four levels of a tree, all of them in use
 USERS = 4  # in a step
 
 
-def mutant_attacks(*, sound: bool = False) -> Sequence[Attack]:
+def attacks(*, sound: bool = False) -> Sequence[Attack]:
     """One for each planted bug; with `sound`, the same ones on code without the bug, which must be acquitted."""
     bad = not sound
     tree: dict[str, Any] = {"leaves": LEAVES, "size": 1}

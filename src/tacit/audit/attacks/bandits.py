@@ -34,7 +34,7 @@ class Pair(NamedTuple):
         return User(np.array([x]), reward)
 
 
-def bandit_attacks() -> Sequence[Attack]:
+def attacks() -> Sequence[Attack]:
     one_dim = Pair(([1.0], 0.0), ([1.0], 1.0))
     return [
         white_box("joint-lin-ucb-batched", lin_ucb(release="batched"), LINEAR_PAIR),

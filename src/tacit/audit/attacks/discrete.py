@@ -16,7 +16,7 @@ TAIL = 12.0  # standard deviations that are enumerated: what is beyond has proba
 CELLS, DELTA = 20.0, 0.02
 
 
-def discrete_attacks() -> Sequence[Attack]:
+def attacks() -> Sequence[Attack]:
     """A coarse grid, on which what the ledger adds for it matters: one number that moves, and two."""
     return [
         integer_attack(name, cells=CELLS, shifts=shifts, epsilon=claim(CELLS, shifts, DELTA), delta=DELTA)

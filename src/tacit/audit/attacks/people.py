@@ -6,7 +6,7 @@ import numpy as np
 from numpy.random import Generator
 
 from tacit.audit.attack import Attack
-from tacit.audit.attacks_bandits import BLACK, BUDGET, LINEAR_PAIR, OPPOSITE, WHITE, lin_ucb, white_box
+from tacit.audit.attacks.bandits import BLACK, BUDGET, LINEAR_PAIR, OPPOSITE, WHITE, lin_ucb, white_box
 from tacit.audit.canary import responses
 from tacit.audit.stage import act, fresh, nobody, probe
 from tacit.data import Array
@@ -16,7 +16,7 @@ ROUNDS = 3  # of one person
 PROBES = 6
 
 
-def people_attacks() -> Sequence[Attack]:
+def attacks() -> Sequence[Attack]:
     several = lin_ucb(max_rounds_per_person=ROUNDS, first=ROUNDS, horizon=4 * ROUNDS, pending=4 * ROUNDS)
     return [
         white_box("joint-lin-ucb-person", several, LINEAR_PAIR, rounds=ROUNDS, share=0.5),

@@ -3,12 +3,9 @@
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from tacit.data import Array, Integers
 from tacit.privacy import entropy
-from tacit.privacy.entropy import Integers
-
-Array = npt.NDArray[np.float64]
 
 
 class Randomness(Protocol):

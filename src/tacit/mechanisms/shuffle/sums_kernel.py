@@ -1,0 +1,92 @@
+"""Shuffled sums in simulation: every user's rounding and coins, drawn as the device draws them, and what the sum of a
+batch tells."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+
+from tacit.data import Coded, Integers, Raw, Released
+from tacit.kernels.compile import inlined, kernel
+from tacit.mechanisms.shuffle.calibration import Plan, Plans
+
+
+class OpenBatch(NamedTuple):
+    """What the shuffler holds."""
+
+    reports: Integers  # (1,)
+    sums: Coded  # (m,)
+
+
+@kernel
+def plan_of(plans: Plans, batch: int) -> Plan:
+    return Plan(
+        int(plans.users[batch]),
+        int(plans.size[batch]),
+        float(plans.scale[batch]),
+        int(plans.reach[batch]),
+        int(plans.trials[batch]),
+        float(plans.sensitivity[batch]),
+        float(plans.laplace[batch]),
+    )
+
+
+@inlined
+def ones(uniform: float) -> int:
+    """The number of ones among the 53 bits of a uniform number of 53 bits."""
+    word = np.uint64(uniform * 9007199254740992.0)
+    word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
+    word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return int(np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56)))
+
+
+@inlined
+def randomize(rng: Generator, vector: Raw, plan: Plan, sums: Coded) -> None:
+    """sums += the integers of one user's report: floor(grid v + U) + reach + Bin(trials, 1/2), coordinate by
+    coordinate; first all U, then all coins, 53 from each uniform number."""
+    whole, rest = plan.trials // 53, plan.trials % 53
+    last = 2.0**-53 * 2.0**rest  # only the `rest` lowest bits count
+    for i in range(vector.size):
+        sums[i] += math.floor(vector[i] * plan.scale + rng.random()) + plan.reach
+    for i in range(vector.size):
+        for _ in range(whole):
+            sums[i] += ones(rng.random())
+        u = rng.random() / last
+        sums[i] += ones((u - math.floor(u)) * last)
+    if plan.laplace > 0.0:
+        for i in range(vector.size):
+            up = math.floor(-plan.laplace * math.log(1.0 - rng.random()))
+            sums[i] += up - math.floor(-plan.laplace * math.log(1.0 - rng.random()))
+
+
+@kernel
+def unshuffle(reports: int, sums: Coded, plan: Plan) -> tuple[Released, float]:
+    """(sum - reports (reach + trials / 2)) / grid for a shuffled batch, and the variance of its noise in each
+    coordinate: reports ((trials + 1) / 4 + 2 laplace^2) / grid^2 at most."""
+    out = np.empty(sums.size)
+    for i in range(sums.size):
+        out[i] = (float(sums[i]) - reports * (plan.reach + 0.5 * plan.trials)) / plan.scale
+    variance = reports * ((plan.trials + 1.0) / 4.0 + 2.0 * plan.laplace**2) / plan.scale**2
+    return Released(out), variance
+
+
+@inlined
+def coins(rng: Generator, trials: float, chance: float) -> float:
+    """Bin(trials, chance) - trials chance; a normal number of the same variance beyond 2^50 trials."""
+    if trials < 1.0:
+        return 0.0
+    if trials < 1125899906842624.0:
+        return float(rng.binomial(int(trials), chance)) - trials * chance
+    return math.sqrt(trials * chance * (1.0 - chance)) * rng.standard_normal()
+
+
+@kernel
+def with_coins(rng: Generator, total: Raw, scale: float, trials: float, chance: float) -> Released:
+    """(total + centred coins of all users) / scale: the law of a shuffled sum, from the sum of vectors that were
+    rounded to whole numbers of 1 / scale."""
+    out = np.empty(total.size)
+    for i in range(total.size):
+        out[i] = (total[i] + coins(rng, trials, chance)) / scale
+    return Released(out)

@@ -282,6 +282,3 @@ class Stored:
             raise BadState("Expected a bandit that is open, got a closed one.")
         if self._process != forks.process():
             raise BadState("Expected a bandit in the process that opened it, got a forked copy: open it there.")
-
-    def _may_show(self) -> None:
-        self._own()

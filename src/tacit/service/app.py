@@ -6,7 +6,7 @@ import logging
 import time
 import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 from starlette.applications import Starlette
@@ -40,7 +40,8 @@ class Application:
     def __init__(self, config: Config) -> None:
         self._config, self._keys = config, Keys(config.keys, time.monotonic)
         self.served: dict[str, Served] = {}
-        self._look_again, self._unready = 0.0, cast(Exception | None, None)
+        self._look_again = 0.0
+        self._unready: Exception | None = None
         routes = [
             Route("/healthz", self._healthz),
             Route("/readyz", self._guarded(self._readyz)),

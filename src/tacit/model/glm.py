@@ -28,7 +28,7 @@ def line(length: float, v: float, k: float, r: float, link: Code, blend: float) 
     """(weight, response) of x with |x| = length and predictor v = k z (see `softened`); (0, 0) if x is 0, or so near
     that its norm cannot be computed.
 
-    The mean over what is known of theta* is mu(v) to first order. Near v it is replaced by the line c + w v' through
+    The mean over what is known of theta* is mu(v) to first order. Near v it is replaced by the line c + w t through
     (v, mu(v)), whose slope w lies between the tangent's (blend = 0) and that of the chord from (0, 1/2) (blend = 1),
     and u = 1 / (max(|c|, |1 - c|) |x|):
         w = (1 - blend) mu'(v) + blend (mu(v) - 1/2) / v,   c = mu(v) - w v,
@@ -97,15 +97,16 @@ class GLMContribution:
     """v = (scale svec(weight x x'), response x): one step of iteratively reweighted least squares at a public iterate,
     with weights that saturate (`linearize` has the formulas). Each user is used once.
 
-    Bounds. With X = x / |x|, v = (scale W' svec(X X'), B' X) where, for rewards r in [0, 1], c the tangent's value at 0
+    Bounds. With X = x / |x|, v = (scale w svec(X X'), b X) where, for rewards r in [0, 1], c the tangent's value at 0
     and m = max(|c|, |1 - c|):
-        0 <= W' = k mu' |x| / m <= W = 2 max mu'   (c and 1 - c add up to 1, so m >= 1/2), and
-        |B'| = |r - c| / m <= 1   (largest at r = 0 or 1),
+        0 <= w = k mu' |x| / m <= W = 2 max mu'   (c and 1 - c add up to 1, so m >= 1/2), and
+        |b| = |r - c| / m <= 1   (largest at r = 0 or 1),
     for any increasing link: max mu' is mu'(0) for logistic and probit, and declared for a link of the user's own.
-    identity: W' = |x| <= W = 1 and |B'| = |y| / Y <= 1.
-    Sensitivity (replace one user), W' and B' free in their ranges and unit X, X' at |cos| = c, q = (scale W)^2:
-        |v - v'|^2 <= w^2 + w'^2 - 2 w w' c^2 + 2 + 2 c,   w, w' in [0, scale W],
-    convex in each of w and w', so largest at their ends: (W, 0) with c = 1 gives 4 + q, (W, W) with c = 1 / (2 q) gives
+    identity: w = |x| <= W = 1 and |b| = |y| / Y <= 1.
+    Sensitivity (replace one user by another, who has a ~), w and b free in their ranges and unit X, X~ at |cos| = c,
+    q = (scale W)^2:
+        |v - v~|^2 <= s^2 + s~^2 - 2 s s~ c^2 + 2 + 2 c,   s = scale w and s~ = scale w~ in [0, scale W],
+    convex in each of s and s~, so largest at their ends: (W, 0) with c = 1 gives 4 + q, (W, W) with c = 1 / (2 q) gives
     2 + 2 q + 1 / (2 q) (q >= 1/2), which is more if q > 1 + 1 / sqrt 2; (0, 0) gives 4:
         D^2 = 4 + q  for q <= 1 + 1 / sqrt 2,  else  2 + 2 q + 1 / (2 q).
     It is never less than twice the largest |v|^2 = 1 + q, so late rewards are covered."""

@@ -21,11 +21,12 @@ def add_linear(x: Array, y: float, scale: float, low: float, high: float, out: R
 class LinearContribution:
     """v = (svec(x x'), scale y x) for |x| <= 1 and y in [low, high], clipped so that the bound holds always.
 
-    Sensitivity (replace one user). With s = |x|, s' = |x'|, r = |cos| of their angle, Y = max |y|, b = (scale Y)^2:
-        |v - v'|^2 <= f(s, s', r) = s^4 + s'^4 - 2 s^2 s'^2 r^2 + b (s^2 + s'^2 + 2 s s' r)
-    (first three terms: the Frobenius norm of x x' - x' x''; rewards +-Y, or x and x' at an obtuse angle, separate the
-    moments). df/ds = (s + s' r) (4 s^2 - 4 s s' r + 2 b): besides s = 1, a maximum in s can only be at the smaller
-    root of the bracket, where s <= s' r / 2 and so f <= 1 + b (1/4 + 1 + 1) < D^2 below; likewise in s'. At s = s' = 1
+    Sensitivity (replace one user by another, who has a ~). With s = |x|, s~ = |x~|, r = |cos| of their angle, Y = max
+    |y|, b = (scale Y)^2:
+        |v - v~|^2 <= f(s, s~, r) = s^4 + s~^4 - 2 s^2 s~^2 r^2 + b (s^2 + s~^2 + 2 s s~ r)
+    (first three terms: the Frobenius norm of x x' - x~ x~'; rewards +-Y, or x and x~ at an obtuse angle, separate the
+    moments). df/ds = (s + s~ r) (4 s^2 - 4 s s~ r + 2 b): besides s = 1, a maximum in s can only be at the smaller
+    root of the bracket, where s <= s~ r / 2 and so f <= 1 + b (1/4 + 1 + 1) < D^2 below; likewise in s~. At s = s~ = 1
     f = 2 - 2 r^2 + 2 b (1 + r) is largest at r = min(1, b / 2):
         D^2 = 2 + 2 b + b^2 / 2  for b <= 2,  else  4 b.
     It is attained, and never less than twice the largest |v|^2 = 1 + b, so that a contribution that arrives in another

@@ -37,9 +37,9 @@ class DesignContribution:
     with |x| clipped to 1: the leaves of both trees, stacked, since a replaced user may move from one to the other.
 
     Sensitivity (replace one user). Each block is positive semidefinite of rank one with Frobenius norm at most 1.
-    In the same block: |A - A'|_F^2 = |A|^2 + |A'|^2 - 2 <A, A'> <= 2, as <A, A'> >= 0; in different blocks
-    |A|^2 + |A'|^2 <= 2. So D = sqrt 2 (attained by orthogonal unit arms), and a contribution that is missing or in
-    another leaf is covered too: |v|^2 + |v'|^2 <= D^2.
+    In the same block: |A - A~|_F^2 = |A|^2 + |A~|^2 - 2 <A, A~> <= 2, as <A, A~> >= 0; in different blocks
+    |A|^2 + |A~|^2 <= 2. So D = sqrt 2 (attained by orthogonal unit arms), and a contribution that is missing or in
+    another leaf is covered too: |v|^2 + |v~|^2 <= D^2.
 
     The weights are relative to `slope`, a public bound on mu': mu'(0) for every arm and theta_o, or 1 / kappa* where it
     is declared, in which case larger ones are clipped. The noise of H is then slope / e times that of V."""
@@ -71,7 +71,7 @@ class GradientContribution:
 
     Norm. (x, r) -> (-x, 1 - r) leaves g unchanged, so take mu - r >= 0: the gradients are the a u with |u| <= 1 and
     0 <= a <= mu(<u, theta>), and |g| <= B = mu(radius).
-    Sensitivity (replace one user). |g - g'| is its component along a unit vector v. With theta = alpha v + beta w,
+    Sensitivity (replace one user). |g - g~| is its component along a unit vector v. With theta = alpha v + beta w,
     w orthogonal to v and beta >= 0, a gradient's component along v is at most P(alpha, beta), another's along -v at
     most P(-alpha, beta), where
         P(a, b) = max over c in [0, 1] of c mu(a c + b sqrt(1 - c^2)),

@@ -49,20 +49,14 @@ def descent_steps(condition: float, count: int) -> int:
 
 
 def descent_error(condition: float, dim: int, noise: float, count: int, failure: float = FAILURE) -> float:
-    """The bound (17) on L |w - w*_U|, times nothing: kappa^3/2 sqrt(log T log(log T / failure) / T)
-    + noise (kappa^3/2 + kappa sqrt d) log T sqrt(log(log T / failure)) / T, noise = sigma_{alpha, beta} (joint); for
-    the
-    local bound (18) give noise sqrt T and drop the first term."""
+    """The bound (17) on L |w - w*_U|: kappa^3/2 sqrt(log T log(log T / failure) / T)
+    + noise (kappa^3/2 + kappa sqrt d) log T sqrt(log(log T / failure)) / T, noise = sigma_{alpha, beta} (joint). For
+    the local bound (18) give noise sqrt T, and drop the first term."""
     log = math.log(max(count, 3))
     tail = math.log(max(log, 1.1) / failure)
     power = float(condition**1.5)
     statistical = power * math.sqrt(log * tail / count)
     return statistical + noise * (power + condition * math.sqrt(dim)) * log * math.sqrt(tail) / count
-
-
-def linear_width(count: int, failure: float = FAILURE, missed: float = FAILURE) -> float:
-    """epsilon of Proposition D.3: sqrt(log(6 / (failure missed)) / N)."""
-    return math.sqrt(math.log(6 / (failure * missed)) / count)
 
 
 def batches(count: int, noise: float, model: str, failure: float = FAILURE) -> int:

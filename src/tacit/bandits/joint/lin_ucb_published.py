@@ -13,6 +13,7 @@ from tacit.privacy.composition import repeated_delta, repeated_epsilon
 
 SHARES = (0.05, 0.1, 0.2, 0.4, 0.6, 0.8)  # of delta for the nodes' own deltas, tried for the fewest degrees of freedom
 SAFELY = 0.999  # of epsilon: dp-accounting rounds up
+FLOATS = 2.0**-52  # down to neighbouring floats: what dp-accounting rounds is not smooth
 
 
 def gaussian_paper_sigma(budget: Budget, m: int, largest_reward: float) -> float:
@@ -98,7 +99,7 @@ def wishart_exact_node(budget: Budget, m: int) -> tuple[float, float]:
         delta0 = share * budget.delta / count
         most = min(budget.epsilon, 1 - 1e-9)  # Theorem 8 holds below 1
         too_much = functools.partial(_exceeds, budget, delta0, count)
-        epsilon0, _ = search.halved(too_much, 0.0, most, digits=1e-12)
+        epsilon0, _ = search.halved(too_much, 0.0, most, digits=FLOATS)
         if epsilon0 > 0:
             best = min(best, (math.log(4 / delta0) / epsilon0**2, epsilon0, delta0))
     epsilon0, delta0 = best[1:]

@@ -199,6 +199,7 @@ def refusals(bandit, choice):
 def logged():
     """What is logged meanwhile, by anybody."""
     lines, handler = [], logging.Handler()
+    handler.addFilter(lambda record: not record.name.startswith("numba"))  # it tells what it compiles, once
     handler.emit = lambda record: lines.append(record.getMessage())
     root = logging.getLogger()
     before, level = root.level, logging.getLogger("tacit").level

@@ -1,5 +1,5 @@
 """What a device does to a bounded vector, or to a bounded reward, before anything leaves it: integers in, from the
-operating system's generator, and integers out. Here are their laws; privacy.local calibrates them."""
+operating system's generator, and integers out. Here are their laws; mechanisms.local calibrates them."""
 
 import functools
 import math
@@ -52,7 +52,7 @@ class Cap:
     (1 - p_x) / (1 - q_x) on the other, with respect to one law that no datum enters. If q <= q_x <= p_x <= p for all x,
     then all densities are between (1 - p) / (1 - q) and p / q: it is epsilon-private for
     epsilon = ln(p (1 - q) / ((1 - p) q)). No floating-point number matters: all products <z, x> are sums of integers
-    below 2^53, exact in any order; the law of the candidates enters only through bounds of q_x (privacy.local has
+    below 2^53, exact in any order; the law of the candidates enters only through bounds of q_x (mechanisms.local has
     them).
     Reference: PrivUnit, Bhowmick et al. 2018, arXiv:1812.00984; with normal vectors, Asi, Feldman & Talwar 2022,
     arXiv:2205.02466.
@@ -126,7 +126,7 @@ class Lattice:
     """A vector plus discrete Gaussian noise, on a grid of CELLS cells to a standard deviation.
 
     Guarantee: that of the Gaussian mechanism with sensitivity + sqrt(size) cells (for the rounding of the vector) and
-    the stated distances of entropy.discrete_gaussian and of rounded from discrete Gaussians (privacy.local).
+    the stated distances of entropy.discrete_gaussian and of rounded from discrete Gaussians (mechanisms.local).
     """
 
     sigma: float

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
-from tacit import Anytime, Budget, Embedded, JointGLM, JointLinUCB, LocalIRLS, ShuffleNewton, Simulated, cli
+from tacit import Anytime, Budget, Embedded, JointGLM, JointLinUCB, LocalIRLS, Secure, ShuffleNewton, Simulated, cli
 from tacit.bandits.storage import _leaves
 
 BUDGET = Budget(4.0, 1e-4)
@@ -107,3 +107,24 @@ def test_it_announces_itself(caplog, capsys, monkeypatch):
     out, err = capsys.readouterr()
     assert stop.value.code == 0 and out == ""
     assert "JointGLM: compiling what it needs." in err and "ShuffleGLM: ready after" in err
+
+
+def test_a_source_of_the_callers_own_is_not_drawn_from():
+    class Mine:
+        """Not a Secure, but private as it is."""
+
+        private, description, drawn = True, "mine", 0
+
+        def __init__(self):
+            self._inner = Secure()
+
+        def __getattr__(self, name):
+            return getattr(self._inner, name)
+
+        def integers(self, count, size, cells):
+            Mine.drawn += count * size
+            return self._inner.integers(count, size, cells)
+
+    bandit = JointGLM(dim=2, budget=Budget(1.0, 1e-6), source=Mine())
+    bandit.warm_up()
+    assert Mine.drawn == 0

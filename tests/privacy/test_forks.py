@@ -270,3 +270,19 @@ def test_a_gate_lets_its_holder_in_again_while_others_wait():
             assert not done
     waiting.join(5)
     assert done
+
+
+def test_workers_forked_from_an_unused_bandit_draw_for_themselves():
+    """The first users get random arms: workers with one stream would all give the same."""
+    bandit = JointGLM(dim=2, budget=Budget(1.0, 1e-6), first=100)
+    arms = [[0.1 * i, 0.0] for i in range(10)]
+    seen = []
+    for _ in range(2):
+        read, write = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.write(write, bytes(bandit.choose(arms).index for _ in range(40)))
+            os._exit(0)
+        os.waitpid(child, 0)
+        seen.append(os.read(read, 40))
+    assert len(seen[0]) == 40 and seen[0] != seen[1]

@@ -64,7 +64,7 @@ def continual(family: str, kind: type, *, known: bool = True, **options: Any) ->
 
     def make(source: Any) -> Run:
         bandit = kind(dim=2, horizon=LEAVES, budget=BUDGET, source=source, pending=LEAVES, **options)
-        mechanism = getattr(bandit.aggregator, "mechanism", bandit.aggregator)
+        mechanism = getattr(bandit.mechanism, "real", bandit.mechanism)
         noise, _ = responses(dataclasses.replace(mechanism, sigma=bandit.privacy.releases[0].sigma))
         whiten = np.linalg.inv(np.linalg.cholesky(noise @ noise.T))
 

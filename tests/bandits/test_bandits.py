@@ -203,7 +203,7 @@ def test_threads_noise_each_leaf_once(monkeypatch):
         thread.join()
     assert sorted(ids) == list(range(1, 401))
     assert leaves == list(range(399)) and bandit._steps == 399
-    prefix, cell = bandit._state.prefix, bandit.aggregator.cell
+    prefix, cell = bandit._state.prefix, bandit.mechanism.cell
     total = (prefix.closed.sum(axis=0) + prefix.open) * cell
     assert total[0] + total[2] == pytest.approx(400, abs=0.01)  # the trace of the Gram matrix: everybody once
 
@@ -316,11 +316,11 @@ def test_certificate():
 def test_exact_noise_is_less_than_a_tenth_of_the_published():
     for horizon in (1000, 10**6):
         exact, paper = (joint(horizon=horizon, calibration=c, release="tree") for c in ("exact", "paper"))
-        assert exact.aggregator.sigma < paper.aggregator.sigma / 10
+        assert exact.mechanism.sigma < paper.mechanism.sigma / 10
         default = joint(horizon=horizon)
-        steps = np.array([float(default.aggregator.leaves)])
-        std = default.aggregator.sigma * default.aggregator.gain(steps)[0]
-        worst = paper.aggregator.sigma * math.sqrt(horizon.bit_length())
+        steps = np.array([float(default.mechanism.leaves)])
+        std = default.mechanism.sigma * default.mechanism.gain(steps)[0]
+        worst = paper.mechanism.sigma * math.sqrt(horizon.bit_length())
         assert std < worst / 10
 
 

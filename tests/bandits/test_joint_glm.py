@@ -131,8 +131,8 @@ def test_estimate_against_its_formula():
 
 def test_claim_and_certificate():
     bandit = JointGLM(dim=5, budget=Budget(1.0, 1e-6), radius=3.0, source=Simulated(0))
-    needed = bandit.contribution.sensitivity * bandit.aggregator.column_norm / gaussian.mu(Budget(1.0, 1e-6))
-    assert bandit.aggregator.sigma == pytest.approx(needed)
+    needed = bandit.contribution.sensitivity * bandit.mechanism.column_norm / gaussian.mu(Budget(1.0, 1e-6))
+    assert bandit.mechanism.sigma == pytest.approx(needed)
     assert bandit.privacy.epsilon == pytest.approx(1.0)
     assert bandit.privacy.spent == 0.0
     assert not bandit.privacy.private  # simulated noise

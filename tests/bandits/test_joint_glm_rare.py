@@ -356,7 +356,7 @@ def test_weights_are_clipped_to_a_declared_kappa_star_and_to_nothing_else():
         out = np.zeros(bandit.contribution.size)
         bandit.contribution.add(np.array([1.0, 0.0, 0.0]), False, np.zeros(3), out)
         assert out[6] == pytest.approx(1.0)
-    assert build(radius=2.0).aggregator.sigma == build(radius=4.0).aggregator.sigma  # kappa plays no part
+    assert build(radius=2.0).mechanism.sigma == build(radius=4.0).mechanism.sigma  # kappa plays no part
 
 
 def test_theoretical_parameters_are_the_papers():

@@ -180,7 +180,7 @@ def test_no_raw_value_in_what_is_shown(kind, tmp_path, caplog):
     refused = bandit.choose_many([[[CANARY * 1e9, 0.0]], [[CANARY, math.nan]]]).refused
     shown += [*refused.values(), *bandit.observe_many([choice.id], [REWARD]).values()]
     shown += [repr(bandit), str(bandit.privacy), repr(bandit.privacy), bandit.privacy.json().decode(), caplog.text]
-    shown += [repr(bandit.source), repr(bandit.contribution), repr(bandit.aggregator), repr(bandit._persons)]
+    shown += [repr(bandit.source), repr(bandit.contribution), repr(bandit.mechanism), repr(bandit._persons)]
     shown += [(tmp_path / "b.json.generation").read_text(), (tmp_path / "b.json.lock").read_text()]
     for text in shown:
         for secret in spellings():
@@ -195,11 +195,11 @@ def test_released_state_has_no_exact_sum(kind):
         bandit.observe(bandit.choose(ARMS), 1.0)
     prefix = bandit._state.prefix
     steps = bandit._steps
-    exact = np.cumsum(prefix.closed[:steps], axis=0) * bandit.aggregator.cell
+    exact = np.cumsum(prefix.closed[:steps], axis=0) * bandit.mechanism.cell
     released = np.concatenate([prefix.released[None], prefix.noise.table[:steps]])
     for row in released:
         assert not np.isin(row, exact).any()
-        assert not np.isin(row, prefix.closed[:steps] * bandit.aggregator.cell).any()
+        assert not np.isin(row, prefix.closed[:steps] * bandit.mechanism.cell).any()
 
 
 class Machine(RuleBasedStateMachine):
@@ -231,7 +231,7 @@ class Machine(RuleBasedStateMachine):
     def add(self, x, y):
         c = self.bandit.contribution
         v = np.concatenate([reference.svec(np.outer(x, x)), c.scale * y * x])
-        self.total += np.rint(v / self.bandit.aggregator.cell).astype(np.int64)
+        self.total += np.rint(v / self.bandit.mechanism.cell).astype(np.int64)
 
     @rule(seed=st.integers(0, 99), person=st.sampled_from([None, "ada", "bob"]))
     def choose(self, seed, person):

@@ -51,7 +51,7 @@ def test_the_sensitivity_for_k_rounds_is_attained_and_never_exceeded():
     grid, k, bound = on_grid(Toeplitz(leaves=12, size=2, sigma=0.0), sensitivity=2.0, mu=1.0), 4, 2.0
     C = np.tril(np.ones((12, 12)))
     for i in range(12):
-        C[i:, i] = grid.mechanism.encoder()[: 12 - i]
+        C[i:, i] = grid.real.encoder()[: 12 - i]
     limit = k * bound * grid.column_norm
     largest = 0.0
     for trial in range(500):

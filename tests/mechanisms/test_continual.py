@@ -220,7 +220,7 @@ def test_wishart_covers_a_user_whose_reward_comes_late():
 @pytest.mark.parametrize("release", ["batched", "tree", "consistent-tree", "toeplitz", "buffered"])
 def test_the_bandits_sigma_is_the_one_its_claim_needs(release):
     bandit = JointLinUCB(dim=3, horizon=1000, budget=Budget(1.0, 1e-5), release=release, source=Simulated(0))
-    needed = bandit.contribution.sensitivity * bandit.aggregator.column_norm / gaussian.mu(Budget(1.0, 1e-5))
-    assert bandit.aggregator.sigma == pytest.approx(needed, rel=1e-12)
+    needed = bandit.contribution.sensitivity * bandit.mechanism.column_norm / gaussian.mu(Budget(1.0, 1e-5))
+    assert bandit.mechanism.sigma == pytest.approx(needed, rel=1e-12)
     assert bandit.privacy.epsilon == pytest.approx(1.0, rel=1e-9)
     assert bandit.privacy.epsilon <= 1.0 + 1e-9

@@ -199,18 +199,18 @@ def test_sums_as_large_as_can_be_are_exact(name):
 
 def test_overflow_is_an_error_before_it_happens():
     bandit = JointLinUCB(dim=2, horizon=10**15, budget=Budget(1.0, 1e-6))
-    assert 10**12 < bandit.aggregator.capacity < 10**15
+    assert 10**12 < bandit.mechanism.capacity < 10**15
     most = 190 * 193 // 2  # numbers for d = 190
     assert on_grid(Tree(leaves=2, size=most, sigma=0.0), sensitivity=1.0, mu=1.0).capacity > 10**12
     before = bandit._state.prefix.open.copy()
-    bandit._state.counts[:] = bandit.aggregator.capacity, 10**15
+    bandit._state.counts[:] = bandit.mechanism.capacity, 10**15
     with pytest.raises(HorizonReached, match="overflow"):
         bandit.choose(np.eye(2))
     assert np.array_equal(bandit._state.prefix.open, before)
     longest = np.zeros(bandit.contribution.size)
-    longest[0] = bandit.aggregator.longest
-    largest = bandit.aggregator.encode(longest)
-    assert 0 < int(np.abs(largest).max()) * bandit.aggregator.capacity < 2**62
+    longest[0] = bandit.mechanism.longest
+    largest = bandit.mechanism.encode(longest)
+    assert 0 < int(np.abs(largest).max()) * bandit.mechanism.capacity < 2**62
     grid = on_grid(MECHANISMS["tree"](1), sensitivity=1.0, mu=1.0)
     with pytest.raises(HorizonReached, match="all been released"):
         run(grid, np.zeros((2, 1, 3)), Given())
@@ -240,9 +240,9 @@ def test_the_grid_costs_a_bandit_almost_nothing(release):
     secure, simulated = JointLinUCB(**settings), JointLinUCB(**settings, source=Simulated(0))
     assert secure.privacy.private and secure.privacy.distance == 0.0 and secure.privacy.grid_delta < 1e-12
     assert secure.privacy.epsilon == pytest.approx(1.0, rel=1e-9) and secure.privacy.epsilon <= 1 + 1e-9
-    assert simulated.aggregator.sigma < secure.aggregator.sigma < 1.001 * simulated.aggregator.sigma
+    assert simulated.mechanism.sigma < secure.mechanism.sigma < 1.001 * simulated.mechanism.sigma
     entry = secure.privacy.releases[0]
-    assert entry.grid == secure.aggregator.step and math.log2(entry.grid).is_integer()
+    assert entry.grid == secure.mechanism.step and math.log2(entry.grid).is_integer()
     needed = entry.sensitivity * entry.column_norm / gaussian.mu(budget)
     assert needed <= entry.sigma < needed * (1 + 1e-6)
 
@@ -302,7 +302,7 @@ def shift(kind, user, rounds, **options):
         bandit.observe(choice, user[1])
     for _ in range(64 - rounds):
         bandit.choose([[0.0, 0.0]])
-    return bandit._state.prefix.noise.table.ravel() / bandit.aggregator.sigma, bandit
+    return bandit._state.prefix.noise.table.ravel() / bandit.mechanism.sigma, bandit
 
 
 @pytest.mark.parametrize("rounds", [1, 3])

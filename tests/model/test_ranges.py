@@ -75,7 +75,7 @@ def made(kind, **options):
 
 def moved(bandit, one, other, longest=math.inf):
     """How far apart two contributions are, over what is allowed; neither is longer than `longest`."""
-    grid, encoded = bandit.aggregator, []
+    grid, encoded = bandit.mechanism, []
     for add in (one, other):
         v = np.zeros(bandit.contribution.size)
         add(v)

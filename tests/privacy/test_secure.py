@@ -112,7 +112,7 @@ def test_plans_leave_room_for_their_noise(kind, options):
     plan = {"dim": 2, "horizon": 50, **options}
     for budget, rounds in ((Budget(0.01, 1e-9), 10**6), (Budget(1.0, 1e-6), 10**8), (Budget(1e-8, 1e-12), None)):
         bandit = kind(budget=budget, max_rounds_per_person=rounds, **plan)
-        grid = bandit.aggregator
+        grid = bandit.mechanism
         assert 12 * grid.cells <= 2.0**61
         assert bandit.privacy.epsilon == pytest.approx(budget.epsilon, rel=1e-9)
         assert grid.cell * np.sqrt(grid.size) <= bandit.contribution.sensitivity / 16

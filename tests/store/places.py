@@ -58,7 +58,7 @@ def play(stored, rng, rounds, *, prefix="r"):
 
 def sums(stored):
     """Exact sums by step, opened: RAW. Steps that are not released are the sum of their shards."""
-    line, size, found = stored._line, stored._bandit.aggregator.size, {}
+    line, size, found = stored._line, stored._bandit.mechanism.size, {}
     with stored._database.transaction() as run:
         parts = [(step, "leaf", sealed) for step, sealed in rows.leaf_sums(run, line.uid, 0)]
         parts += rows.all_open_sums(run, line.uid, "")

@@ -147,7 +147,7 @@ def test_a_recovery_keeps_what_was_released_and_nothing_that_is_raw(place, kind)
 def test_the_noise_of_a_prior_is_taken_into_account(place):
     """Twice recovered after n releases: variances add up, faded."""
     n, bandit = 3, glm()
-    grid = bandit.aggregator
+    grid = bandit.mechanism
     std = grid.sigma * float(grid.gain(np.array([float(n)]))[0])
     for _ in range(2):
         with place.open(glm()) as stored:

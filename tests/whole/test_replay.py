@@ -232,7 +232,7 @@ class ExactLinear(JointLinUCB):
     """The exact sums of the step that closes go to the estimate, as in ExactSums."""
 
     def _advance(self):
-        self._exact = self._state.prefix.open.astype(float) * getattr(self.aggregator, "cell", 1.0)
+        self._exact = self._state.prefix.open.astype(float) * getattr(self.mechanism, "cell", 1.0)
         super()._advance()
 
     def _update(self, released):

@@ -15,9 +15,9 @@ SAFE = ("Released", "Sent", "Coded")  # what only mechanisms make
 
 LEAK_IN_A_STEP = (
     "bandits/joint/continual.py",
-    "released = self.aggregator.release(self._state.prefix, self.source)",
+    "released = self.mechanism.release(self._state.prefix, self.source)",
     "exact = self._state.prefix.open.copy()\n"
-    "            self.aggregator.release(self._state.prefix, self.source)\n"
+    "            self.mechanism.release(self._state.prefix, self.source)\n"
     "            released = exact",
 )
 LEAK_IN_A_BANDIT = (

@@ -120,7 +120,7 @@ class ExactSums(JointGLM):
     """Releases as it should, but hands the exact sums of the step that closes to the estimate."""
 
     def _advance(self) -> None:
-        self._exact = getattr(self.aggregator, "cell", 1.0) * self._state.prefix.open.astype(np.float64)
+        self._exact = getattr(self.mechanism, "cell", 1.0) * self._state.prefix.open.astype(np.float64)
         super()._advance()
 
     def _update(self, released: Released) -> None:

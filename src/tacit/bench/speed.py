@@ -146,7 +146,7 @@ def numpy_joint_lin_ucb(rounds: int, release: str) -> float:
             if release == "tree":
                 level = (step & -step).bit_length() - 1
                 nodes = {height: node for height, node in nodes.items() if height > level}
-                nodes[level] = _symmetric(rng.standard_normal(20) * bandit.aggregator.sigma, scale)
+                nodes[level] = _symmetric(rng.standard_normal(20) * bandit.mechanism.sigma, scale)
                 noise = [sum(parts) for parts in zip(*nodes.values(), strict=True)]
                 boundary = t + 1
             else:

@@ -54,29 +54,29 @@ ROOM = 12  # sigmas of noise for which there has to be room; beyond them is a pr
 
 @dataclass(frozen=True, kw_only=True)
 class Grid(Continual):
-    """`mechanism` on integers, with discrete Gaussian noise of parameter sigma.
+    """`real` on integers, with discrete Gaussian noise of parameter sigma.
 
     Guarantee: mu-GDP for mu = column_norm sensitivity(D) / sigma, up to the loss of privacy.discrete.
     Reference: Canonne, Kamath & Steinke 2020, arXiv:2004.00010; Mironov 2012 for the holes.
     Departure: none.
     """
 
-    mechanism: Continual
+    real: Continual  # the same mechanism on real numbers
     cell: float
     longest: float  # contribution that counts: D and its slack
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not isinstance(self.mechanism, Tree) and self.leaves > MOST_LEAVES:
+        if not isinstance(self.real, Tree) and self.leaves > MOST_LEAVES:
             raise NotSecure(
-                f"Expected at most {MOST_LEAVES} steps of a {type(self.mechanism).__name__} mechanism with secure "
+                f"Expected at most {MOST_LEAVES} steps of a {type(self.real).__name__} mechanism with secure "
                 f"noise, got {self.leaves}: use release='batched' or 'tree', or source=Simulated(seed) in experiments."
             )
 
     @property
     def step(self) -> float:
         """g: noise is a multiple of it."""
-        return self.cell if isinstance(self.mechanism, Tree) else math.ldexp(self.cell, -COEFFICIENT_BITS)
+        return self.cell if isinstance(self.real, Tree) else math.ldexp(self.cell, -COEFFICIENT_BITS)
 
     @property
     def cells(self) -> float:
@@ -90,11 +90,11 @@ class Grid(Continual):
 
     @property
     def fading(self) -> float:
-        return self.mechanism.fading
+        return self.real.fading
 
     @property
     def memory(self) -> int:
-        return 2 * self.mechanism.memory
+        return 2 * self.real.memory
 
     def sensitivity(self, exact: float) -> float:
         return exact * (1 + LENGTH_SLACK) + self.cell * math.sqrt(self.size)
@@ -104,26 +104,26 @@ class Grid(Continual):
         return 2 * steps * self.size
 
     def column_norm_after(self, steps: int) -> float:
-        if isinstance(self.mechanism, Tree):
-            return self.mechanism.column_norm_after(steps)
+        if isinstance(self.real, Tree):
+            return self.real.column_norm_after(steps)
         return math.sqrt(float(np.sum(np.ldexp(self._whole[:steps].astype(np.float64), -COEFFICIENT_BITS) ** 2)))
 
     def gain(self, steps: Array) -> Array:
-        if isinstance(self.mechanism, Tree):
-            return self.mechanism.gain(steps)
+        if isinstance(self.real, Tree):
+            return self.real.gain(steps)
         squares = np.concatenate([[0.0], np.cumsum(self._decoder**2)])
         out: Array = np.sqrt(squares[steps.astype(np.int64)])
         return out
 
     def noise_state(self, source: Source) -> ContinualState:
-        if isinstance(self.mechanism, Tree):
-            return self.mechanism.noise_state(source)
+        if isinstance(self.real, Tree):
+            return self.real.noise_state(source)
         return self._state(HISTORY, weights=self._decoder.copy(), table=np.zeros((self.leaves, self.size)))
 
     def init(self, source: Any) -> PrefixState:
         """The state before the first leaf; the first noise is drawn ahead from here on."""
-        rows = self.mechanism.levels if isinstance(self.mechanism, Tree) else self.leaves
-        most = rows if isinstance(self.mechanism, Tree) and self.mechanism.consistent else 1
+        rows = self.real.levels if isinstance(self.real, Tree) else self.leaves
+        most = rows if isinstance(self.real, Tree) and self.real.consistent else 1
         source.expect(most * self.size, self.cells)
         opened, closed = Raw(np.zeros(self.size, np.int64)), Raw(np.zeros((rows, self.size), np.int64))
         fading, released = np.array([self.fading]), Released(np.zeros(self.size))
@@ -148,14 +148,14 @@ class Grid(Continual):
         if step >= self.leaves:
             raise HorizonReached(f"Expected at most {self.leaves} steps, and they have all been released.")
         noise = source.integers(self._draws(step), self.size, self.cells)
-        values = self._nodes(state, noise) if isinstance(self.mechanism, Tree) else self._leaf(state, noise)
+        values = self._nodes(state, noise) if isinstance(self.real, Tree) else self._leaf(state, noise)
         state.open[:] = 0
         noise_step(state.noise, values * self.step, state.released)
         return state.released
 
     def _draws(self, step: int) -> int:
         """Vectors of noise that the next step takes: one, or one for each node that it completes."""
-        if isinstance(self.mechanism, Tree) and self.mechanism.consistent:
+        if isinstance(self.real, Tree) and self.real.consistent:
             return (step + 1 & -(step + 1)).bit_length()
         return 1
 
@@ -171,7 +171,7 @@ class Grid(Continual):
 
     def _nodes(self, state: PrefixState, noise: Integers) -> Array:
         """The nodes that this leaf completes, with their noise: all of them, or the one that prefixes use."""
-        assert isinstance(self.mechanism, Tree)
+        assert isinstance(self.real, Tree)
         t, level = int(state.noise.step[0]) + 1, 0
         node = state.open.copy()
         completed = [node]
@@ -180,7 +180,7 @@ class Grid(Continual):
             completed.append(node)
             level += 1
         state.closed[level] = node
-        return (np.stack(completed if self.mechanism.consistent else [node]) + noise).astype(np.float64)
+        return (np.stack(completed if self.real.consistent else [node]) + noise).astype(np.float64)
 
     @property
     def _most(self) -> int:
@@ -190,7 +190,7 @@ class Grid(Continual):
     @functools.cached_property
     def _whole(self) -> Integers:
         """m: the encoder's coefficients in units of 2^-q."""
-        return np.rint(np.ldexp(self.mechanism.encoder(), COEFFICIENT_BITS)).astype(np.int64)
+        return np.rint(np.ldexp(self.real.encoder(), COEFFICIENT_BITS)).astype(np.int64)
 
     @functools.cached_property
     def _decoder(self) -> Array:
@@ -231,7 +231,7 @@ def on_grid(mechanism: Continual, *, sensitivity: float, mu: float, sigma: float
 
     def with_cell(cell: float) -> Grid:
         longest = sensitivity * (1 + LENGTH_SLACK)
-        grid = Grid(leaves=leaves, size=size, sigma=0.0, mechanism=mechanism, cell=cell, longest=longest)
+        grid = Grid(leaves=leaves, size=size, sigma=0.0, real=mechanism, cell=cell, longest=longest)
         shift = grid.sensitivity(sensitivity) * grid.column_norm
         return dataclasses.replace(grid, sigma=sigma_for(shift, mu, grid.step) if sigma is None else sigma)
 

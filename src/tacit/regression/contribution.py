@@ -2,7 +2,7 @@
 
 U is the public normalisation, phi a person's covariates (|phi| <= 1), u = U phi / |U phi| (0 if |U phi| < TINY), r
 the target in units of the link, z = <phi, theta> at the public theta, clipped to [-radius, radius]. These sums are raw
-data: they go into an aggregator and nowhere else.
+data: they go into a mechanism and nowhere else.
 """
 
 import functools

@@ -93,7 +93,7 @@ def white_box(
     `noise`: how strong it is in each coordinate where that is not the same in all. `stepwise`: by choose and observe
     instead of the compiled loop, which any `source` of noise can do."""
     bandit = make(_any_noise())
-    canary = worst_canary(bandit.aggregator)
+    canary = worst_canary(bandit.mechanism)
     vectors = []
     for x, reward in pair:
         bandit._state = bandit.init()
@@ -101,7 +101,7 @@ def white_box(
         vectors.append(rounds * bandit._state.prefix.open)
     middle = (vectors[0] + vectors[1]) / 2
     direction = (vectors[1] - vectors[0]) / (1.0 if noise is None else np.square(noise))
-    leaves = bandit.aggregator.leaves
+    leaves = bandit.mechanism.leaves
     often = f" is in {rounds} rounds and" if rounds > 1 else ""
 
     def scores(world: int, runs: int, rng: Generator) -> Array:

@@ -91,8 +91,8 @@ def grid_attack(name: str, mechanism: Continual, *, factor: float = 1.0, share: 
 
 def with_size(grid: Grid, size: int) -> Grid:
     """Runs are coordinates, all of which may be large; the cell and the noise stay those of one coordinate."""
-    mechanism, longest = dataclasses.replace(grid.mechanism, size=size), grid.longest * math.sqrt(size)
-    return dataclasses.replace(grid, size=size, mechanism=mechanism, longest=longest)
+    mechanism, longest = dataclasses.replace(grid.real, size=size), grid.longest * math.sqrt(size)
+    return dataclasses.replace(grid, size=size, real=mechanism, longest=longest)
 
 
 def one_release() -> Attack:

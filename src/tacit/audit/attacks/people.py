@@ -29,11 +29,11 @@ def late_reward() -> Attack:
     """The first user answers at once in world 0; in world 1 it is somebody else, who answers a step later."""
     make = lin_ucb(release="tree")
     bandit = make(Simulated(0))
-    leaves, size = bandit.aggregator.leaves, bandit.contribution.size
+    leaves, size = bandit.mechanism.leaves, bandit.contribution.size
     moves = np.zeros((2, leaves, size))
     for world, (x, reward) in enumerate(LINEAR_PAIR):
         bandit.contribution.add(np.array(x), reward, moves[world, world])  # world 1: in the second leaf
-    noise, data = responses(bandit.aggregator)
+    noise, data = responses(bandit.mechanism)
     difference = data @ (moves[1] - moves[0])
     weights = np.linalg.solve(noise @ noise.T, difference)
     middle = data @ (moves[0] + moves[1]) / 2

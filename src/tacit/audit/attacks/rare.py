@@ -48,7 +48,7 @@ def rare(**options: Any) -> Make:
 def gradients_attack(make: Make, pair: Pair) -> Attack:
     """The first user is in T_o in both worlds: it moves V in every release, and the gradient sum of theta_o."""
     bandit = make(Simulated(0))
-    canary = worst_canary(bandit.aggregator, leaf=0)
+    canary = worst_canary(bandit.mechanism, leaf=0)
     designs, gradients = [], []
     for x, reward in pair:
         bandit._state = bandit.init()

@@ -35,14 +35,14 @@ class ContinualBandit(Bandit):
     """Contributions are summed in the open step. When the schedule closes it, the mechanism releases the sum of all
     steps with noise, and the estimate follows from what was released and from nothing else.
 
-    A bandit sets `aggregator` and `_schedule`, and says what its estimate is (`_update`) and what its releases cost
+    A bandit sets `mechanism` and `_schedule`, and says what its estimate is (`_update`) and what its releases cost
     (`_releases`)."""
 
     budget: Budget
     radius: float = 1.0
     max_rounds_per_person: int | None = None
     source: Any = field(default_factory=Secure)
-    aggregator: Continual = field(init=False, repr=False)
+    mechanism: Continual = field(init=False, repr=False)
     _schedule: Schedule = field(init=False, repr=False)
     _state: ContinualState = field(init=False, repr=False)
 
@@ -64,7 +64,7 @@ class ContinualBandit(Bandit):
 
     def _planned(self) -> tuple[Release, ...]:
         """What will have happened at the end of the schedule."""
-        return self._releases(self.aggregator.leaves)
+        return self._releases(self.mechanism.leaves)
 
     # settings and noise
 
@@ -95,7 +95,7 @@ class ContinualBandit(Bandit):
         return dataclasses.replace(noiseless, sigma=sigma)
 
     def _plan_numbers(self) -> list[float]:
-        return [self.aggregator.step, self.aggregator.sigma, self.aggregator.column_norm]
+        return [self.mechanism.step, self.mechanism.sigma, self.mechanism.column_norm]
 
     # steps
 
@@ -112,7 +112,7 @@ class ContinualBandit(Bandit):
     def _advance(self) -> None:
         if self._due:
             counts = self._state.counts
-            released = self.aggregator.release(self._state.prefix, self.source)
+            released = self.mechanism.release(self._state.prefix, self.source)
             counts[BOUNDARY] = next_boundary(counts[CHOICES], *self._schedule)
             self._update(released)
 
@@ -122,7 +122,7 @@ class ContinualBandit(Bandit):
 
     @functools.cached_property
     def _capacity(self) -> int | None:
-        return self.aggregator.capacity
+        return self.mechanism.capacity
 
     @property
     def privacy(self) -> Certificate:

@@ -90,8 +90,8 @@ class JointGLM(ContinualBandit):
         if self.first is None:
             self.first = FEWEST + math.floor(PER_SIGMA * self._mechanism(FEWEST).sigma)
         self._schedule = Schedule(float(self.first), float(self.growth))
-        self.aggregator = self._mechanism(self.first)
-        self._gains = self.aggregator.gain(np.arange(self.aggregator.leaves + 1.0))
+        self.mechanism = self._mechanism(self.first)
+        self._gains = self.mechanism.gain(np.arange(self.mechanism.leaves + 1.0))
         self.epsilon = ledger.check(self._planned(), self.budget)
         self._policy_given = self.policy is not None
         self.policy = self.policy or default_rng()
@@ -106,7 +106,7 @@ class JointGLM(ContinualBandit):
     def _releases(self, steps: int) -> tuple[GaussianRelease, ...]:
         statistic = f"discounted sums of weighted x x' and x, {self.contribution.size} numbers, each user once"
         return (
-            self.aggregator.entry(
+            self.mechanism.entry(
                 "gaussian", statistic, self.contribution.sensitivity, steps, self.max_rounds_per_person or 1
             ),
         ) * (steps > 0)
@@ -114,21 +114,21 @@ class JointGLM(ContinualBandit):
     # the algorithm
 
     def init(self) -> GLMState:
-        return GLMState(self._opened(2), self.aggregator.init(self.source), irls.prior(self.dim, self.radius))
+        return GLMState(self._opened(2), self.mechanism.init(self.source), irls.prior(self.dim, self.radius))
 
     def _update(self, released: Released) -> None:
         irls.update(
             released,
             scale=self.contribution.scale,
             unit=self._unit,
-            std=self.aggregator.sigma * self._gains[self._steps],
+            std=self.mechanism.sigma * self._gains[self._steps],
             radius=self.radius,
             tuning=self.tuning,
             posterior=self._state.posterior,
         )
 
     def _prior_noise(self, std: float) -> None:
-        self._gains = gains_after(self._gains, std / self.aggregator.sigma, self.aggregator.fading)
+        self._gains = gains_after(self._gains, std / self.mechanism.sigma, self.mechanism.fading)
 
     def _pick(self, features: Array) -> Index:
         assert self.policy is not None
@@ -142,7 +142,7 @@ class JointGLM(ContinualBandit):
     def _learn(self, x: Array, reward: float) -> None:
         c, at = self.contribution, self._state.posterior
         add = functools.partial(add_glm, x, reward, at.theta, at.inverse, c.link.code, c.scale, c.low, c.high)
-        self.aggregator.absorb(self._state.prefix, add)
+        self.mechanism.absorb(self._state.prefix, add)
 
     def _play(self, block: Block) -> None:
         assert self.policy is not None
@@ -151,7 +151,7 @@ class JointGLM(ContinualBandit):
             generator_of(self.source),
             block,
             self._state,
-            self.aggregator.law,
+            self.mechanism.law,
             self._gains,
             self._schedule,
             Range(*map(float, self.rewards)),

@@ -140,8 +140,8 @@ class JointGLMRare(ContinualBandit):
         secure = bool(self.source.private) and self._mu < math.inf
         design, optimiser = self._mu * math.sqrt(self.share), self._mu * math.sqrt(1 - self.share)
         noiseless = Buffered(leaves=self.horizon, size=self.contribution.size, sigma=0.0)
-        self.aggregator = self._with_noise(noiseless, self.contribution.sensitivity, design)
-        noise = self.aggregator.sigma * float(self.aggregator.gain(np.array([float(self.horizon)]))[0])
+        self.mechanism = self._with_noise(noiseless, self.contribution.sensitivity, design)
+        noise = self.mechanism.sigma * float(self.mechanism.gain(np.array([float(self.horizon)]))[0])
         ridge = RIDGE + RIDGE_PER_NOISE * noise if self.ridge is None else self.ridge
         explore = math.sqrt(EXPLORE * ridge) if self.explore is None else self.explore
         shrink = (SHRINK_PUBLISHED if published else SHRINK) if self.shrink is None else self.shrink
@@ -189,7 +189,7 @@ class JointGLMRare(ContinualBandit):
         return int(value)
 
     def _planned(self) -> tuple[GaussianRelease, ...]:
-        return self._after(self.aggregator.leaves, self._rule.most_o, self._rule.most_tau)
+        return self._after(self.mechanism.leaves, self._rule.most_o, self._rule.most_tau)
 
     def _releases(self, steps: int) -> tuple[GaussianRelease, ...]:
         return self._after(steps, *self.recomputations)
@@ -202,7 +202,7 @@ class JointGLMRare(ContinualBandit):
             statistic = (
                 f"V and H stacked, {self.contribution.size} numbers, one leaf a choice, each user in one of them"
             )
-            out.append(self.aggregator.entry("design matrices", statistic, self.contribution.sensitivity, steps, k))
+            out.append(self.mechanism.entry("design matrices", statistic, self.contribution.sensitivity, steps, k))
         kinds = ((calls_o, self._sigma_o, "theta_o"), (calls_tau, self._sigma_tau, "theta_tau"))
         calls, sigma, name = max(kinds, key=lambda kind: kind[0] / kind[1] ** 2 if kind[1] else kind[0])
         if calls:
@@ -236,7 +236,7 @@ class JointGLMRare(ContinualBandit):
                 self.source.expect(self.iterations * d, sigma / rule.cell)
         x, r, explored = np.zeros((self.horizon, d)), np.zeros(self.horizon), np.zeros(self.horizon, np.int64)
         data = Data(Raw(x), Raw(r), Raw(explored))
-        return RareState(self._opened(5), self.aggregator.init(self.source), design, data)
+        return RareState(self._opened(5), self.mechanism.init(self.source), design, data)
 
     def _update(self, released: Released) -> None:
         redesign(released, self._rule, self._state.design)
@@ -263,7 +263,7 @@ class JointGLMRare(ContinualBandit):
         explored = bool(explores(x, self._state.design, self._rule))
         c, theta = self.contribution, self._state.design.theta_o
         add = functools.partial(add_design, x, explored, theta, c.link.code, c.slope)
-        self.aggregator.absorb(self._state.prefix, add)
+        self.mechanism.absorb(self._state.prefix, add)
         return super()._ticket(np.append(x, float(explored)))
 
     def _learn(self, x: Array, reward: float) -> None:
@@ -292,7 +292,7 @@ class JointGLMRare(ContinualBandit):
             block,
             self._state,
             self._rule,
-            self.aggregator.law,
+            self.mechanism.law,
             _law(self._sigma_o),
             _law(self._sigma_tau),
             self.iterations,

@@ -155,11 +155,11 @@ class JointLinUCB(ContinualBandit):
         if self.calibration == "paper":
             sigma = published.gaussian_paper_sigma(self.budget, m, self.contribution.largest_reward)
             sigma *= self.max_rounds_per_person or 1
-        self.aggregator = self._with_noise(noiseless, self.contribution.sensitivity, self._mu, sigma=sigma)
-        sigma = self.aggregator.sigma
+        self.mechanism = self._with_noise(noiseless, self.contribution.sensitivity, self._mu, sigma=sigma)
+        sigma = self.mechanism.sigma
         if self.calibration == "paper":
             return published.gaussian_paper_bounds(sigma, m, self.rounds, self.dim, self.failure, self.shift)
-        return self._exact_bounds(sigma * self._worst_gain(self.aggregator), leaves)
+        return self._exact_bounds(sigma * self._worst_gain(self.mechanism), leaves)
 
     def _exact_bounds(self, worst: float, leaves: int) -> ridge.Regularizer:
         assert self.failure is not None
@@ -168,8 +168,8 @@ class JointLinUCB(ContinualBandit):
         )
 
     def _prior_noise(self, std: float) -> None:
-        worst = math.hypot(std, self.aggregator.sigma * self._worst_gain(self.aggregator))
-        self._regularize(self._exact_bounds(worst, self.aggregator.leaves))
+        worst = math.hypot(std, self.mechanism.sigma * self._worst_gain(self.mechanism))
+        self._regularize(self._exact_bounds(worst, self.mechanism.leaves))
 
     def _wishart(self, leaves: int, m: int) -> ridge.Regularizer:
         assert self.failure is not None
@@ -177,7 +177,7 @@ class JointLinUCB(ContinualBandit):
         self._node = node(self.budget, m)
         dof = published.wishart_dof(*self._node, self.dim)
         largest = self.contribution.largest_reward
-        self.aggregator = WishartTree(
+        self.mechanism = WishartTree(
             leaves=leaves, size=self.contribution.size, scale=math.sqrt(1 + largest**2), dof=dof
         )
         shift = 0.0 if self.noise == "wishart-unshifted" and self.shift is None else self.shift
@@ -188,7 +188,7 @@ class JointLinUCB(ContinualBandit):
     @staticmethod
     def _worst_gain(mechanism: Continual) -> float:
         """The largest std over all releases: at the last one, or for trees where every level is in use."""
-        kind = mechanism.mechanism if isinstance(mechanism, Grid) else mechanism
+        kind = mechanism.real if isinstance(mechanism, Grid) else mechanism
         last = (1 << (mechanism.leaves.bit_length() - 1)) - 1 if isinstance(kind, Tree) else mechanism.leaves
         return float(mechanism.gain(np.array([float(mechanism.leaves), float(max(last, 1))])).max())
 
@@ -197,18 +197,18 @@ class JointLinUCB(ContinualBandit):
         statistic = f"sums of x x' and y x, {self.contribution.size} numbers, by {self.release}"
         if steps == 0:
             return ()
-        if isinstance(self.aggregator, WishartTree):
+        if isinstance(self.mechanism, WishartTree):
             count = 2 * steps.bit_length() - 1  # a late reward moves a user between leaves, from one path to another
             name = "Shariff & Sheffet 2018, Theorem 8"
-            return (RepeatedRelease(self.noise, statistic, name, *self._node, count, self.aggregator.dof),)
+            return (RepeatedRelease(self.noise, statistic, name, *self._node, count, self.mechanism.dof),)
         k = self.max_rounds_per_person or 1
-        return (self.aggregator.entry("gaussian", statistic, self.contribution.sensitivity, steps, k),)
+        return (self.mechanism.entry("gaussian", statistic, self.contribution.sensitivity, steps, k),)
 
     # the algorithm
 
     def init(self) -> JointState:
         start = max(self.regularizer.shift, self.regularizer.floor)
-        return JointState(self._opened(2), self.aggregator.init(self.source), ridge.empty(self.dim, start))
+        return JointState(self._opened(2), self.mechanism.init(self.source), ridge.empty(self.dim, start))
 
     def _update(self, released: Released) -> None:
         ridge.update(released, self.contribution.scale, self.regularizer.shift, self._state.estimate)
@@ -220,14 +220,14 @@ class JointLinUCB(ContinualBandit):
 
     def _learn(self, x: Array, reward: float) -> None:
         c = self.contribution
-        self.aggregator.absorb(self._state.prefix, functools.partial(add_linear, x, reward, c.scale, c.low, c.high))
+        self.mechanism.absorb(self._state.prefix, functools.partial(add_linear, x, reward, c.scale, c.low, c.high))
 
     def _play(self, block: Block) -> None:
         joint_rounds(
             generator_of(self.source),
             block,
             self._state,
-            self.aggregator.law,
+            self.mechanism.law,
             self._schedule,
             Range(*map(float, self.rewards)),
             self.contribution.scale,
@@ -246,7 +246,7 @@ class JointLinUCB(ContinualBandit):
     def statistics(self) -> Statistics:
         """The released sums."""
         steps = max(1, self._steps)
-        std = self.aggregator.gain(np.array([float(steps)]))[0] * self.aggregator.sigma
+        std = self.mechanism.gain(np.array([float(steps)]))[0] * self.mechanism.sigma
         released, scale, packed = self._state.prefix.released, self.contribution.scale, packed_size(self.dim)
         gram, moment = unpacked(released[:packed], self.dim), released[packed:] / scale
         return Statistics(gram, moment, float(std), float(std) / scale)

@@ -61,7 +61,7 @@ def check(bandit: ContinualBandit, name: str) -> Grid:
     """The mechanism of a bandit that a store can hold; ValueError for others."""
     if not isinstance(bandit, ContinualBandit) or type(bandit)._prior_noise is ContinualBandit._prior_noise:
         raise ValueError(f"Expected a bandit whose state is sums (JointGLM, JointLinUCB), got {type(bandit).__name__}.")
-    if not isinstance(bandit.aggregator, Grid) or isinstance(bandit.aggregator.mechanism, Tree):
+    if not isinstance(bandit.mechanism, Grid) or isinstance(bandit.mechanism.real, Tree):
         raise ValueError(
             "Expected secure noise with a finite budget and a release that is kept leaf by leaf (release='batched'), "
             "got another: a store is for people's data."
@@ -70,7 +70,7 @@ def check(bandit: ContinualBandit, name: str) -> Grid:
         raise ValueError("Expected a new bandit that is not durable by itself, got another.")
     if not isinstance(name, str) or not re.fullmatch("[a-z0-9][a-z0-9_-]{0,62}", name):
         raise ValueError("Expected a name of at most 63 small letters, digits, - and _.")
-    return bandit.aggregator
+    return bandit.mechanism
 
 
 def open_line(database: Database, keys: Keys, name: str, bandit: ContinualBandit) -> Line:
@@ -116,7 +116,7 @@ def make(run: Run, database: Database, keys: Keys, new: Bandit, bandit: Continua
     for label in labels:
         keys.make(label)
     if rows.make(run, new, next_boundary(0, *bandit._schedule)):
-        size = bandit.aggregator.size
+        size = bandit.mechanism.size
         rows.open_step(run, new.uid, 0, zeros(Seal(keys, new.uid), new.uid, 0, 0, size, database.shards))
     else:
         for label in labels[1:]:

@@ -57,7 +57,7 @@ def _recover(bandit: ContinualBandit, database: Database, keys: Keys, name: str)
 
 def _prior(bandit: ContinualBandit, old: Bandit, found: list[rows.Leaf]) -> tuple[Released, float]:
     """The last prefix that was released, with the prior that it was used with, and the std of its noise."""
-    grid, state = bandit.aggregator, bandit.init().prefix
+    grid, state = bandit.mechanism, bandit.init().prefix
     for leaf in found:
         leaves.show(state, leaves.read(leaf.noisy, grid.size))
     std = grid.sigma * float(grid.gain(np.array([float(len(found))]))[0])

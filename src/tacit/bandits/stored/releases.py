@@ -34,8 +34,8 @@ class Releases:
     def __init__(
         self, bandit: ContinualBandit, line: Line, database: Database, delay: float, clock: Callable[[], float]
     ) -> None:
-        assert isinstance(bandit.aggregator, Grid)
-        self._grid, self._source, self._line = bandit.aggregator, bandit.source, line
+        assert isinstance(bandit.mechanism, Grid)
+        self._grid, self._source, self._line = bandit.mechanism, bandit.source, line
         self._database, self._delay, self._clock = database, delay, clock
         self._said = False
         self._start()

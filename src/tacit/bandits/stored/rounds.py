@@ -108,7 +108,7 @@ class Rounds:
         uid = self._line.uid
         rows.close_step(run, uid, head.step, self._clock())
         new = head._replace(step=head.step + 1, boundary=int(next_boundary(head.choices, *self._bandit._schedule)))
-        size, shards = self._bandit.aggregator.size, self._database.shards
+        size, shards = self._bandit.mechanism.size, self._database.shards
         rows.open_step(run, uid, new.step, lines.zeros(self._line.seal, uid, head.sums_key, new.step, size, shards))
         return new
 
@@ -119,7 +119,7 @@ class Rounds:
         uid = self._line.uid
         with self._database.transaction() as run:
             head = rows.head(run, uid)
-            total = np.zeros(self._bandit.aggregator.size, np.int64)
+            total = np.zeros(self._bandit.mechanism.size, np.int64)
             for report in sorted(reports, key=lambda report: report.ticket):
                 found = rows.take(run, uid, report.ticket)
                 if found is None or report.reward is None or found[0] <= head.choices - self._bandit.pending:
@@ -151,7 +151,7 @@ class Rounds:
         opened = self._line.seal.open("sums", where, sealed)
         if opened is None:
             raise BadState("Expected the key that sums are sealed with, got a folder without it: recover.")
-        total += leaves.exact(opened, self._bandit.aggregator.size)
+        total += leaves.exact(opened, self._bandit.mechanism.size)
         new = self._line.seal.seal("sums", number_of(sealed), where, total.tobytes())  # keys may have been rotated
         rows.put_sum(run, uid, head.step, shard, new)
 

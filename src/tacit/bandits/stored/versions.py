@@ -18,7 +18,7 @@ class Versions:
     def __init__(self, bandit: ContinualBandit, line: Line, clock: Callable[[], float]) -> None:
         self._bandit, self._line, self._clock = bandit, line, clock
         prior = line.bandit.prior
-        self._prior = None if prior is None else leaves.read(bytes(prior), bandit.aggregator.size)
+        self._prior = None if prior is None else leaves.read(bytes(prior), bandit.mechanism.size)
         self.expected = 0  # steps that are known to be closed
         self._start()
 
@@ -77,7 +77,7 @@ class Versions:
 
     def _show(self, leaf: Leaf) -> None:
         bandit = self._bandit
-        released = leaves.show(bandit._state.prefix, leaves.read(leaf.noisy, bandit.aggregator.size))
+        released = leaves.show(bandit._state.prefix, leaves.read(leaf.noisy, bandit.mechanism.size))
         if self._prior is not None:
-            released = leaves.after(self._prior, bandit.aggregator.fading, leaf.step + 1, released)
+            released = leaves.after(self._prior, bandit.mechanism.fading, leaf.step + 1, released)
         bandit._update(released)

@@ -117,7 +117,14 @@ def unchoose(run: Run, uid: str, request: bytes) -> None:
 
 
 def wait(run: Run, uid: str, ticket: bytes, number: int, made_at: float, sealed: bytes) -> None:
-    run("INSERT INTO waiting VALUES (?, ?, ?, ?, ?)", uid, ticket, number, made_at, sealed)
+    run(
+        "INSERT INTO waiting (bandit, ticket, number, made_at, sealed) VALUES (?, ?, ?, ?, ?)",
+        uid,
+        ticket,
+        number,
+        made_at,
+        sealed,
+    )
 
 
 def overdue(run: Run, uid: str, before: float, most: int) -> list[bytes]:

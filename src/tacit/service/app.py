@@ -29,7 +29,7 @@ UNREAD = (400, 408, 413, 415)  # the rest of the body is not read: the connectio
 Handler = Callable[[Request], Awaitable[Response]]
 SHOWN: dict[str, Callable[["Application", Served], Any]] = {  # what GET shows of a bandit
     "certificate": lambda app, one: one.certificate(),
-    "status": lambda app, one: one.status(app.served.values()),
+    "status": lambda app, one: one.status(),
     "estimate": lambda app, one: one.estimate(),
 }
 
@@ -114,6 +114,11 @@ class Application:
         try:
             for name, setting in self._config.bandits.items():
                 self.served[name] = Served(name, setting, self._config.server.waiting)
+            known = [member for one in self.served.values() for member in one.stored.membership.members]
+            for one in self.served.values():
+                one.stored.membership.learn(
+                    known
+                )  # whoever is served here knows of each other, whatever is taken away later
         except BaseException:
             self.close()
             raise

@@ -274,6 +274,29 @@ def put_leaf_sum(run: Run, uid: str, step: int, sums: bytes) -> None:
     run("UPDATE leaf SET sums = ? WHERE bandit = ? AND step = ?", sums, uid, step)
 
 
+# populations
+
+
+def join(run: Run, population: str, line: str, incarnation: int, record: str) -> None:
+    run(
+        "INSERT INTO member (population, line, incarnation, record) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        population,
+        line,
+        incarnation,
+        record,
+    )
+
+
+def members(run: Run) -> list[str]:
+    return [str(record) for (record,) in run("SELECT record FROM member")]
+
+
+def lines(run: Run) -> list[tuple[str, str]]:
+    """(name, uid of its first incarnation) of all bandits of this database."""
+    found = run("SELECT name, uid FROM bandit ORDER BY incarnation DESC")
+    return sorted({str(name): str(uid) for name, uid in found}.items())
+
+
 # events
 
 

@@ -17,6 +17,7 @@ from tacit.bandits.persons import Person, Persons
 from tacit.bandits.stored import asks as packed
 from tacit.bandits.stored import certificate, line, tending
 from tacit.bandits.stored.asks import Ask, Report, StoredChoice
+from tacit.bandits.stored.population import Membership, Population
 from tacit.bandits.stored.releases import Releases
 from tacit.bandits.stored.rounds import Rounds
 from tacit.bandits.stored.terms import Agreed, Terms
@@ -48,8 +49,9 @@ class Stored:
     max_rounds_per_person gets: "refuse" raises PersonLimit, "serve" answers without learning. missing_as, after: the
     reward of a choice that is not answered within so many seconds, for where only clicks are reported and silence means
     0: without it, choices that are not answered teach nothing. rate: the most choices a second that are expected, which
-    `after` needs: silence must come before a choice expires. background: whether a thread makes releases; without it,
-    call `tend`. The bandit's `pending` is how many later choices a choice waits for its reward."""
+    `after` needs: silence must come before a choice expires. population: whose data these are; what all bandits of a
+    population cost together is on record (tacit.store.register). background: whether a thread makes releases; without
+    it, call `tend`. The bandit's `pending` is how many later choices a choice waits for its reward."""
 
     def __init__(
         self,
@@ -63,12 +65,15 @@ class Stored:
         missing_as: float | None = None,
         after: float | None = None,
         rate: float | None = None,
+        population: str = "everyone",
         background: bool = True,
         clock: Callable[[], float] = time.time,
     ) -> None:
         line.check(bandit, name)
         checks.non_negative(delay=delay)
         checks.one_of(LIMITS, on_limit=on_limit)
+        if not population or not isinstance(population, str):
+            raise ValueError("Expected population to be a name.")
         self._bandit, self._clock = bandit, clock
         silence = tending.silence(bandit, missing_as, after, rate) or (None, None)
         self._agreed = Agreed(Terms(bandit.pending, float(delay), on_limit, *silence))
@@ -76,7 +81,8 @@ class Stored:
         self._closing, self._wake = threading.Event(), threading.Event()
         self._database = line.connect(where)
         try:
-            self._line = line.open_line(self._database, line.keys_of(where, self._database, keys), name, bandit)
+            folder, register = line.keys_of(where, self._database, keys), line.register_of(where, self._database, keys)
+            self._line = line.open_line(self._database, folder, name, bandit)
             if self._line.bandit.prior is not None:
                 bandit._prior_noise(self._line.bandit.prior_std)
             self._persons = Persons(bandit.max_rounds_per_person)
@@ -86,12 +92,15 @@ class Stored:
             self._rounds = Rounds(bandit, self._line, self._versions, self._agreed, clock=clock, wake=self._wake)
             self._releases = Releases(bandit, self._line, self._other, self._agreed, clock)
             self._agreed.decide(self._database, self._line.uid, clock())
+            claim = certificate.of(bandit, self._line.bandit, 0)
+            self.membership = Membership(population, self._line, register, claim)
+            line.destroy_keys(self._database, folder, register, self._line.bandit, ended=self._agreed.ended)
             self._count()
         except BaseException:
             self._database.close()
             raise
         self._thread: threading.Thread | None = None
-        if background:
+        if background and not self._agreed.ended:
             arguments = (weakref.ref(self), self._closing, self._wake)
             self._thread = threading.Thread(target=tending.work, args=arguments, daemon=True, name="tacit releases")
             self._thread.start()
@@ -130,6 +139,7 @@ class Stored:
         asker: str = "",
     ) -> Ask:
         """A request, checked: ValueError for a bad one, which then is no user and delays nobody."""
+        self._agreed.at_work()
         features, names, index = self._bandit._request(arms, available)
         packed.check_names(names)
         digest = self._persons.admit(person)
@@ -137,6 +147,7 @@ class Stored:
 
     def report(self, choice: StoredChoice | str, reward: float | None) -> Report:
         """A reward, checked."""
+        self._agreed.at_work()
         problem = None if reward is None else self._bandit._problem(reward)
         if problem:
             raise ValueError(problem)
@@ -197,7 +208,18 @@ class Stored:
     @property
     @locked
     def privacy(self) -> Certificate:
-        return certificate.of(self._at_present(), self._line.bandit, self._versions.released)
+        bandit, now = self._at_present(), self._versions.released
+        return certificate.of(bandit, self._line.bandit, now, ended=self.retired, population=self.population)
+
+    @property
+    def retired(self) -> bool:
+        """Whether it has ended: nothing but what was released is left of it."""
+        return self._agreed.ended
+
+    @property
+    def population(self) -> Population:
+        """What all bandits of its population cost together, as far as they are on record here."""
+        return self.membership.together()
 
     @property
     def events(self) -> list[tuple[float, str]]:

@@ -17,6 +17,7 @@ from tacit.mechanisms.tree import Tree
 from tacit.store import migration, rows
 from tacit.store.database import Database, Run
 from tacit.store.postgres import Postgres
+from tacit.store.register import Register
 from tacit.store.rows import Bandit
 from tacit.store.seal import Keys, Seal
 from tacit.store.sqlite import SQLite
@@ -83,6 +84,24 @@ def keys_of(where: str | Path, database: Database, keys: str | Path | None) -> K
     return Keys(Path(f"{where}.keys") if keys is None else Path(keys))
 
 
+def register_of(where: str | Path, database: Database, keys: str | Path | None) -> Register:
+    """In the folder of keys that was given, or beside an SQLite file: its own folder may be deleted with it."""
+    return Register(database, Path(where).absolute().parent if keys is None else Path(keys).absolute())
+
+
+def destroy_keys(database: Database, keys: Keys, register: Register, present: Bandit, *, ended: bool) -> None:
+    """Those of all earlier incarnations of that name, also of some that a restore has lost; if it has ended, all."""
+    with database.transaction() as run:
+        found = rows.incarnations(run, present.name)
+    found += [(member.incarnation, member.uid) for member in register.members() if member.name == present.name]
+    for number, uid in sorted(set(found)):
+        if number < present.incarnation or (ended and uid == present.uid):
+            for label in keys.labels(f"{uid}."):
+                keys.destroy(label)
+    if ended:
+        keys.destroy(f"{present.name}.persons")
+
+
 def check(bandit: ContinualBandit, name: str) -> Grid:
     """The mechanism of a bandit that a store can hold; ValueError for others."""
     if not isinstance(bandit, ContinualBandit) or type(bandit)._prior_noise is ContinualBandit._prior_noise:
@@ -111,19 +130,27 @@ def open_line(database: Database, keys: Keys, name: str, bandit: ContinualBandit
     assert found is not None
     if found.version != ROWS:
         raise BadState(f"Expected rows of version {ROWS}, got version {found.version}.")
+    check_plan(found, bandit)
+    with database.transaction() as run:
+        ended = rows.head(run, found.uid).ended
+    return as_line(database, keys, found, ended=ended)
+
+
+def check_plan(found: Bandit, bandit: ContinualBandit) -> None:
+    """BadState if the noise was made for other settings."""
     given, kept = json.loads(plan(bandit)), json.loads(found.plan)
     for setting in sorted(kept.keys() | given.keys(), key="plan".__eq__):  # what the numbers follow from, first
         if given.get(setting) != kept.get(setting):
             raise BadState(
-                f"Expected the settings that {name} was made with, got another {setting}: the noise is made for them. "
-                "Choose another name for a new bandit."
+                f"Expected the settings that {found.name} was made with, got another {setting}: the noise is made for "
+                "them. Choose another name for a new bandit."
             )
-    return as_line(database, keys, found)
 
 
-def as_line(database: Database, keys: Keys, found: Bandit) -> Line:
+def as_line(database: Database, keys: Keys, found: Bandit, *, ended: bool) -> Line:
+    """ended: it was retired, and its keys are destroyed."""
     needed = (f"{found.name}.persons", f"{found.uid}.requests", f"{found.uid}.tickets")
-    persons, requests, tickets = map(keys.find, needed)
+    persons, requests, tickets = (b"", b"", b"") if ended else map(keys.find, needed)
     if persons is None or requests is None or tickets is None:
         raise BadState("Expected the keys that this database was sealed with, got a folder without them: recover.")
     seal, witness = Seal(keys, found.uid), Witness(keys.folder, found.name)

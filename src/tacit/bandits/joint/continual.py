@@ -11,7 +11,8 @@ import numpy as np
 
 from tacit import checks
 from tacit.bandits.base import Bandit
-from tacit.data import Integers, Released
+from tacit.data import Array, Integers, Released
+from tacit.features.schema import Schema
 from tacit.kernels.continual import PrefixState
 from tacit.kernels.rounds import BOUNDARY, CHOICES, Schedule, next_boundary
 from tacit.mechanisms.continual import Continual
@@ -35,9 +36,14 @@ class ContinualBandit(Bandit):
     """Contributions are summed in the open step. When the schedule closes it, the mechanism releases the sum of all
     steps with noise, and the estimate follows from what was released and from nothing else.
 
+    features: how a person's fields become vectors, where `choose` is to take fields; `dim` follows from it. Without,
+    `choose` takes vectors.
+
     A bandit sets `mechanism` and `_schedule`, and says what its estimate is (`_update`) and what its releases cost
     (`_releases`)."""
 
+    dim: int = 0
+    features: Schema | None = None
     budget: Budget
     radius: float = 1.0
     max_rounds_per_person: int | None = None
@@ -66,11 +72,20 @@ class ContinualBandit(Bandit):
         """What will have happened at the end of the schedule."""
         return self._releases(self.mechanism.leaves)
 
+    def _request(self, arms: Any, available: Any, actions: Any = None) -> tuple[Array, tuple[str, ...] | None, Any]:
+        if self.features is None:
+            return super()._request(arms, available, actions)
+        return super()._request(self.features.vectors(arms, actions), available)
+
     # settings and noise
 
     def _check(self) -> None:
         """The settings that all have: ValueError if one is wrong."""
         settings.check(self)
+        if self.features is not None:
+            if self.dim not in (0, self.features.dim):
+                raise ValueError(f"Expected dim={self.features.dim}, as the schema has it, got {self.dim!r}.")
+            self.dim = self.features.dim
         checks.positive_int(dim=self.dim)
         self.dim = int(self.dim)
         if self.horizon is not None:
@@ -137,6 +152,7 @@ class ContinualBandit(Bandit):
             person=self.max_rounds_per_person,
             unnamed=self._persons.unnamed,
             policy_given=self._policy_given,
+            caveats=(self.features.public,) if self.features and self.features.public else (),
         )
 
 

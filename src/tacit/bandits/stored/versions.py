@@ -23,9 +23,10 @@ class Versions:
         self._start()
 
     def _start(self) -> None:
-        """From the rows alone: the witness first, since another worker may go on while we read."""
+        """From the rows alone: the witness first, since another worker may go on while we read. A database that is
+        refused is looked at anew each time, and never served from."""
+        generation = self._line.database.generation
         last, identity = self._line.witness.read(), self._line.database.identity()
-        self._generation = self._line.database.generation
         self._identity = identity
         self._bandit._state = self._bandit.init()
         self._digests = [witness.start_digest(self._line.uid)]
@@ -34,6 +35,7 @@ class Versions:
         witness.check(last, incarnation=self._line.bandit.incarnation, digests=self._digests, identity=self._identity)
         if self._prior is not None:
             self._bandit._update(leaves.after(self._prior, 1.0, 0, self._bandit._state.prefix.released))
+        self._generation = generation
 
     @property
     def shown(self) -> int:

@@ -1,0 +1,36 @@
+"""A database that goes back in time under workers that go on: a failover to a replica that lags."""
+
+import numpy as np
+import pytest
+
+from tacit.errors import RolledBack
+from tests.store.places import arms, glm, play
+
+
+def back_in_time(stored, *, drop=True):
+    """As on a replica that has not got the last release: its step is closed and has no leaf. Connections break."""
+    uid, other = stored._line.uid, stored._other
+    with other.transaction() as run:
+        ((step,),) = run("SELECT max(step) FROM leaf WHERE bandit = ?", uid)
+        ((sums,),) = run("SELECT sums FROM leaf WHERE bandit = ? AND step = ?", uid, step)
+        run("DELETE FROM leaf WHERE bandit = ? AND step = ?", uid, step)
+        run("INSERT INTO due VALUES (?, ?, ?)", uid, step, 1000.0)
+        for shard in range(other.shards):
+            total = stored._line.seal.open("sums", f"{uid} sums {step} leaf", sums)
+            where, text = f"{uid} sums {step} {shard}", total if shard == 0 else bytes(len(total))
+            sealed = stored._line.seal.seal("sums", 0, where, text)
+            run("INSERT INTO open_sum VALUES (?, ?, ?, 1, ?)", uid, step, shard, sealed)
+    if drop:
+        for database in (stored._database, other):
+            database._drop()
+
+
+def test_a_worker_that_has_refused_a_database_goes_on_refusing_it(place):
+    rng = np.random.default_rng(0)
+    with place.open(glm()) as stored:
+        choice = play(stored, rng, 22)[-1]
+        assert stored.version == 2
+        back_in_time(stored)
+        for call in [lambda: stored.choose(arms(rng)), lambda: stored.observe(choice, 1.0), lambda: stored.version] * 3:
+            with pytest.raises(RolledBack):
+                call()

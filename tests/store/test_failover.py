@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from tacit import recover
 from tacit.errors import RolledBack
-from tests.store.places import arms, glm, play
+from tests.store.places import arms, glm, play, table
 
 
 def back_in_time(stored, *, drop=True):
@@ -34,3 +35,19 @@ def test_a_worker_that_has_refused_a_database_goes_on_refusing_it(place):
         for call in [lambda: stored.choose(arms(rng)), lambda: stored.observe(choice, 1.0), lambda: stored.version] * 3:
             with pytest.raises(RolledBack):
                 call()
+
+
+def test_no_second_noise_is_drawn_on_a_database_that_went_back(place):
+    """The thread that releases looks at the witness too: its leaf would be the prior of a recovery."""
+    rng = np.random.default_rng(1)
+    with place.open(glm()) as stored:
+        play(stored, rng, 22)
+        kept = table(stored, "SELECT step, noisy FROM leaf WHERE step = 0")
+        back_in_time(stored)
+        for _ in range(3):
+            with pytest.raises(RolledBack):
+                stored.tend()
+        assert table(stored, "SELECT step, noisy FROM leaf") == kept
+    recover(glm(), place.where, keys=place.keys)
+    with place.open(glm()) as stored:
+        assert stored._line.bandit.prior_std == glm().mechanism.sigma * glm().mechanism.gain(np.array([1.0]))[0]

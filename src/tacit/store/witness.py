@@ -7,6 +7,7 @@ witness that are taken back together."""
 
 import fcntl
 import hashlib
+import itertools
 import json
 import os
 from pathlib import Path
@@ -84,6 +85,11 @@ def start_digest(uid: str) -> str:
 def next_digest(digest: str, noisy: bytes) -> str:
     """Of one leaf more."""
     return hashlib.sha256(digest.encode() + noisy).hexdigest()
+
+
+def digests(uid: str, noisy: list[bytes]) -> list[str]:
+    """Of none, one, two, ... and all of these leaves."""
+    return list(itertools.accumulate(noisy, next_digest, initial=start_digest(uid)))
 
 
 def older() -> RolledBack:

@@ -13,6 +13,7 @@ import numpy as np
 
 from tacit.bandits.joint.continual import ContinualBandit
 from tacit.bandits.stored.line import Line, place
+from tacit.bandits.stored.versions import verify
 from tacit.data import Raw
 from tacit.errors import BadState
 from tacit.mechanisms import leaves
@@ -41,8 +42,11 @@ class Releases:
         self._start()
 
     def _start(self) -> None:
-        self._generation = self._database.generation
+        """The database first: one that went back in time, as a replica that lags, would get a second noise."""
+        generation = self._database.generation
+        verify(self._line, self._database)
         self._prefix = self._grid.init(self._source)
+        self._generation = generation
 
     def run(self) -> int:
         """Releases every step that is closed and has no leaf. Returns how many steps have one."""
@@ -83,6 +87,8 @@ class Releases:
         visible = self.visible_at(due, now)
         with contextlib.suppress(_OvertakenError), self._database.transaction() as run:
             gone = rows.finish_step(run, uid, step)
+            if self._generation != self._database.generation:  # another connection since: what was read is void
+                raise _OvertakenError
             if not gone or any(number_of(sealed) != key for sealed in gone):
                 raise _OvertakenError
             if rows.release(run, uid, step, sums, leaves.written(noisy), visible):

@@ -8,6 +8,7 @@ from tacit.bandits.joint.continual import ContinualBandit
 from tacit.bandits.stored.line import Line
 from tacit.mechanisms import leaves
 from tacit.store import rows, witness
+from tacit.store.database import Database
 from tacit.store.rows import Leaf
 from tacit.store.witness import Shown
 
@@ -83,3 +84,12 @@ class Versions:
         if self._prior is not None:
             released = leaves.after(self._prior, bandit.mechanism.fading, leaf.step + 1, released)
         bandit._update(released)
+
+
+def verify(line: Line, database: Database) -> None:
+    """RolledBack unless that connection's database holds all that was shown."""
+    last, identity = line.witness.read(), database.identity()
+    with database.transaction() as run:
+        found = rows.leaves(run, line.uid, 0)
+    digests = witness.digests(line.uid, [leaf.noisy for leaf in found])
+    witness.check(last, incarnation=line.bandit.incarnation, digests=digests, identity=identity)

@@ -1,5 +1,7 @@
 """A database that goes back in time under workers that go on: a failover to a replica that lags."""
 
+import shutil
+
 import numpy as np
 import pytest
 
@@ -50,4 +52,27 @@ def test_no_second_noise_is_drawn_on_a_database_that_went_back(place):
         assert table(stored, "SELECT step, noisy FROM leaf") == kept
     recover(glm(), place.where, keys=place.keys)
     with place.open(glm()) as stored:
+        assert stored._line.bandit.prior_std == glm().mechanism.sigma * glm().mechanism.gain(np.array([1.0]))[0]
+
+
+def test_of_two_that_went_on_from_one_history_one_is_shown(on_sqlite, folder):
+    """A primary that was thought dead and its replica: whoever comes second shows nothing, however far the first is,
+    and what it released is in no prior."""
+    rng = np.random.default_rng(2)
+    with on_sqlite.open(glm()) as stored:
+        play(stored, rng, 12)
+    shutil.copy(on_sqlite.where, folder / "other.db")
+    other = on_sqlite._replace(where=str(folder / "other.db"))
+    with on_sqlite.open(glm()) as first, other.open(glm()) as second:
+        for i in range(10):
+            second.choose(arms(rng), request=f"second {i}")
+        play(first, rng, 30, prefix="first")
+        assert first.version == 4
+        with pytest.raises(RolledBack):
+            second.tend()
+        assert table(second, "SELECT step FROM leaf ORDER BY step") == [(0,), (1,)]
+        assert second._versions.shown == 1
+        play(first, rng, 12, prefix="still")
+    recover(glm(), other.where, keys=other.keys)
+    with other.open(glm()) as stored:
         assert stored._line.bandit.prior_std == glm().mechanism.sigma * glm().mechanism.gain(np.array([1.0]))[0]

@@ -62,8 +62,8 @@ class Versions:
         now = self._clock()
         while self._waiting and self._waiting[0].visible_at <= now:
             leaf = self._waiting[0]
-            digest = self._digests[leaf.step + 1]
-            self._line.witness.record(Shown(self._line.bandit.incarnation, leaf.step + 1, digest, *self._identity))
+            shown = self._digests[: leaf.step + 2]
+            self._line.witness.record(Shown(self._line.bandit.incarnation, shown, *self._identity))
             self._waiting.popleft()
             self._show(leaf)
 

@@ -16,7 +16,8 @@ from tacit.store.database import Database
 if TYPE_CHECKING:
     from tacit.bandits.stored.face import Stored
 
-SILENT_AT_ONCE = 100  # choices that silence answers in one transaction
+SILENT_AT_ONCE = 256  # choices that silence answers in one transaction, at most
+SKEW = 5.0  # seconds that workers' clocks may differ by
 PATIENCE = 0.5  # seconds between looks at what other workers have closed
 
 
@@ -55,6 +56,21 @@ def silence(
             f"at the earliest, got {after:g}."
         )
     return float(missing_as), float(after)
+
+
+def part(line: Line, database: Database, start: int, before: float) -> tuple[list[bytes], int] | None:
+    """The next part of those who are silent: tickets that wait since before that time, and where the part after it
+    starts. None if all that wait from there on are younger."""
+    with database.transaction() as run:
+        first = rows.next_waiting(run, line.uid, start)
+        if first is None:
+            return None
+        start = first // SILENT_AT_ONCE * SILENT_AT_ONCE
+        stop = start + SILENT_AT_ONCE
+        found = rows.waiting(run, line.uid, start, stop)
+    if found and all(made_at > before + SKEW for _, made_at in found):
+        return None
+    return [ticket for ticket, made_at in found if made_at <= before], stop
 
 
 def purge(line: Line, database: Database, pending: int) -> None:

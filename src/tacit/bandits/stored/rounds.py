@@ -83,7 +83,7 @@ class Rounds:
             opened = None if sealed is None else self._line.seal.open("epoch", where, sealed)
             if opened is None:
                 return head, BadState("Expected a request whose answer can still be read, got an expired one.")
-            return head, Answer.unpacked(opened)
+            return head, self._limited(Answer.unpacked(opened))
         try:
             self._bandit._state.counts[CHOICES] = head.choices
             self._bandit._room(1)
@@ -94,15 +94,23 @@ class Rounds:
         if ask.person is not None and most is not None:
             learns = rows.round_of(run, self._line.bandit.name, ask.person, most)
             if not learns and self._on_limit == "refuse":
+                answer = answer._replace(arm=packed.REFUSED, name=None)
                 rows.unchoose(run, uid, ask.request)
-                return head, PersonLimit(f"Expected at most {most} rounds of one person, got one more.")
+                rows.choose(run, uid, ask.request, number, self._seal(epoch, where, answer.packed()))
         if head.choices >= head.boundary:
             head = self._close_step(run, head)
         if learns:
             x = ask.features[answer.arm].tobytes()
             where = f"{uid} waiting {answer.ticket.hex()}"
             rows.wait(run, uid, answer.ticket, number, self._clock(), self._seal(epoch, where, x))
-        return head._replace(choices=number, unnamed=head.unnamed + (ask.person is None)), answer
+        return head._replace(choices=number, unnamed=head.unnamed + (ask.person is None)), self._limited(answer)
+
+    def _limited(self, answer: Answer) -> Answer | PersonLimit:
+        """Or the refusal that is stored in its place: it counts as a choice, or the schedule would tell of it."""
+        if answer.arm != packed.REFUSED:
+            return answer
+        most = self._bandit.max_rounds_per_person
+        return PersonLimit(f"Expected at most {most} rounds of one person, got one more.")
 
     def _close_step(self, run: Run, head: Head) -> Head:
         uid = self._line.uid

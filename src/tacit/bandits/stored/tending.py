@@ -80,6 +80,7 @@ def purge(line: Line, database: Database, pending: int) -> None:
     with database.transaction() as run:
         choices = rows.head(run, line.uid).choices
     line.seal.keys.make(line.seal.label("epoch", choices // epoch + 1))
+    line.seal.keys.forget_destroyed()
     oldest = max(0, (choices - pending) // epoch)  # the first epoch with a choice that has not expired
     start = line.seal.label("epoch", 0)[:-1]
     dead = [label for label in line.seal.keys.labels(start) if int(label[len(start) :]) < oldest]
@@ -95,7 +96,8 @@ def purge(line: Line, database: Database, pending: int) -> None:
 
 
 def rotate(line: Line, database: Database) -> None:
-    """In one transaction: nobody else adds to sums or releases meanwhile."""
+    """In one transaction: nobody else adds to sums or releases meanwhile. All earlier keys are destroyed: also that of
+    a rotation whose end was not seen."""
     uid = line.uid
     with database.transaction() as run:
         head = rows.head(run, uid, database.locking)
@@ -107,7 +109,10 @@ def rotate(line: Line, database: Database) -> None:
             rows.put_leaf_sum(run, uid, step, _resealed(line, new, place(uid, step, "leaf"), sealed))
         rows.advance(run, uid, head._replace(sums_key=new))
         rows.event(run, uid, time.time(), "keys rotated")
-    line.seal.keys.destroy(line.seal.label("sums", head.sums_key))
+    start = line.seal.label("sums", 0)[:-1]
+    for label in line.seal.keys.labels(start):
+        if int(label[len(start) :]) < new:
+            line.seal.keys.destroy(label)
 
 
 def _resealed(line: Line, key: int, where: str, sealed: bytes) -> bytes:

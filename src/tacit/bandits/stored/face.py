@@ -163,6 +163,7 @@ class Stored:
     @property
     def head(self) -> rows.Head:
         """Where this incarnation stands: the open step, the choices so far, and how many close the step. All public."""
+        self._own()
         with self._database.transaction() as run:
             return rows.head(run, self._line.uid)
 
@@ -199,6 +200,7 @@ class Stored:
     @property
     def events(self) -> list[tuple[float, str]]:
         """What happened, and when: never a value."""
+        self._own()
         with self._database.transaction() as run:
             return rows.events(run, self._line.uid)
 
@@ -215,6 +217,7 @@ class Stored:
 
     def backup(self, path: str | Path) -> None:
         """A copy of an SQLite database while it is in use. The folder of keys is not part of it, and should not be."""
+        self._own()
         if not isinstance(self._database, SQLite):
             raise ValueError("Expected an SQLite database, got another: use its own tools.")
         self._database.backup(Path(path))

@@ -10,7 +10,7 @@ from tacit.errors import RolledBack
 from tests.store.places import arms, glm, play, table
 
 
-def back_in_time(stored, *, drop=True):
+def back_in_time(stored):
     """As on a replica that has not got the last release: its step is closed and has no leaf. Connections break."""
     uid, other = stored._line.uid, stored._other
     with other.transaction() as run:
@@ -23,9 +23,8 @@ def back_in_time(stored, *, drop=True):
             where, text = f"{uid} sums {step} {shard}", total if shard == 0 else bytes(len(total))
             sealed = stored._line.seal.seal("sums", 0, where, text)
             run("INSERT INTO open_sum VALUES (?, ?, ?, 1, ?)", uid, step, shard, sealed)
-    if drop:
-        for database in (stored._database, other):
-            database._drop()
+    for database in (stored._database, other):
+        database._drop()
 
 
 def test_a_worker_that_has_refused_a_database_goes_on_refusing_it(place):
@@ -76,3 +75,20 @@ def test_of_two_that_went_on_from_one_history_one_is_shown(on_sqlite, folder):
     recover(glm(), other.where, keys=other.keys)
     with other.open(glm()) as stored:
         assert stored._line.bandit.prior_std == glm().mechanism.sigma * glm().mechanism.gain(np.array([1.0]))[0]
+
+
+def test_a_database_that_goes_back_behind_a_connection_that_stays_is_refused(place):
+    """As behind a pool of connections, or where tables are restored in place."""
+    rng = np.random.default_rng(3)
+    with place.open(glm()) as stored:
+        choice = play(stored, rng, 32)[-1]
+        assert stored.version == 3
+        table(stored, "DELETE FROM leaf WHERE step > 0")
+        table(stored, "DELETE FROM open_sum")
+        table(stored, "UPDATE bandit SET step = 1, choices = 10, boundary = 20")
+        for shard in range(stored._database.shards):
+            nothing = stored._line.seal.seal("sums", 0, f"{stored._line.uid} sums 1 {shard}", bytes(8 * 9))
+            table(stored, "INSERT INTO open_sum VALUES (?, 1, ?, 0, ?)", stored._line.uid, shard, nothing)
+        for call in (lambda: stored.choose(arms(rng)), lambda: stored.observe(choice, 1.0), stored.tend):
+            with pytest.raises(RolledBack):
+                call()

@@ -21,6 +21,7 @@ from tacit.mechanisms.grid import Grid
 from tacit.store import rows
 from tacit.store.database import Database
 from tacit.store.seal import number_of
+from tacit.store.witness import older
 
 MARGIN = 10  # the public delay is at least so many times as long as a release takes, or an event says so
 
@@ -70,7 +71,9 @@ class Releases:
         for step, sealed in done:
             leaves.close(self._prefix, self._opened(step, "leaf", sealed))
         step = self._known
-        if step >= closed:
+        if step > closed:
+            raise older()
+        if step == closed:
             return True
         with self._database.transaction() as run:
             parts = rows.closed_sums(run, uid, step)

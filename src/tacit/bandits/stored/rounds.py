@@ -21,6 +21,7 @@ from tacit.store import rows
 from tacit.store.database import Run
 from tacit.store.rows import Head
 from tacit.store.seal import number_of
+from tacit.store.witness import older
 
 Drawn = tuple[Answer, Callable[[], float]]  # an answer, and what computes its propensity
 
@@ -46,7 +47,7 @@ class Rounds:
         self._versions.refresh()  # after an error, whether this is still the database that was served from
         out: list[StoredChoice | TacitError] = []
         with self._database.transaction() as run:
-            head = rows.head(run, self._line.uid, self._database.locking)
+            head = self._head(run, self._database.locking)
             closed = head.step
             for ask, (answer, propensity) in zip(asks, drawn, strict=True):
                 head, result = self._place(run, head, ask, answer)
@@ -71,6 +72,13 @@ class Rounds:
         name = ask.names[chosen] if ask.names else None
         answer = Answer(secrets.token_bytes(packed.TICKET), self._versions.shown, chosen, name)
         return answer, self._bandit._propensity(offered, picked)
+
+    def _head(self, run: Run, locking: str = "") -> Head:
+        """RolledBack if steps that were released are open again: another database is behind the same connection."""
+        head = rows.head(run, self._line.uid, locking)
+        if head.step < self._versions.released:
+            raise older()
+        return head
 
     def _place(self, run: Run, head: Head, ask: Ask, answer: Answer) -> tuple[Head, Answer | TacitError]:
         """One choice: its rows and its count, or the answer that its request already has, or an error."""
@@ -126,7 +134,7 @@ class Rounds:
         self._versions.refresh()
         uid = self._line.uid
         with self._database.transaction() as run:
-            head = rows.head(run, uid)
+            head = self._head(run)
             total = np.zeros(self._bandit.mechanism.size, np.int64)
             for report in sorted(reports, key=lambda report: report.ticket):
                 found = rows.take(run, uid, report.ticket)

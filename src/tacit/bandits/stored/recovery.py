@@ -24,7 +24,7 @@ from tacit.store.witness import Shown, Witness, alike, digests, start_digest
 
 
 def recover(bandit: ContinualBandit, where: str | Path, *, name: str = "bandit", keys: str | Path | None = None) -> int:
-    """Makes that incarnation, with `bandit`'s settings, and returns its number; open it with `Stored` afterwards. Stop
+    """Makes that incarnation, with the same settings, and returns its number; open it with `Stored` afterwards. Stop
     all workers first. Choices that wait are void: their ids are unknown from now on. Old keys are destroyed."""
     line.check(bandit, name)
     database = line.connect(where)
@@ -42,6 +42,7 @@ def _recover(bandit: ContinualBandit, database: Database, keys: Keys, name: str)
         old = rows.last(run, name)
         if old is None:
             raise BadState(f"Expected a bandit of the name {name} in this database, got none.")
+        line.check_plan(bandit, old)  # the certificate counts the same noise for each incarnation
         rows.head(run, old.uid, database.locking)
         prior, std = _prior(bandit, old, _undisputed(old, rows.leaves(run, old.uid, 0), last))
         incarnation = 1 + max(old.incarnation, 0 if last is None else last.incarnation)

@@ -82,13 +82,18 @@ def test_a_client_asks_again_with_the_same_request(server):
 def test_slow_and_vanished_clients_hold_up_nobody(server):
     head = f"POST {BANDIT}choose HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {KEYS['app']}\r\n"
     head += "content-type: application/json\r\ncontent-length: 1000\r\n\r\n"
-    slow, gone = (socket.create_connection(("127.0.0.1", server.port), timeout=10) for _ in range(2))
-    for one in (slow, gone):
-        one.sendall(head.encode() + b'{"arms":')
+    slow, silent, gone = (socket.create_connection(("127.0.0.1", server.port), timeout=10) for _ in range(3))
+    for one, start in ((slow, b'{"arms":'), (silent, b""), (gone, b'{"arms":')):
+        one.sendall(head.encode() + start)
     gone.close()
     assert server.ask("POST", BANDIT + "choose", {"arms": EYE}, key="app")[0] == 200
-    assert b"408" in slow.recv(100)
-    slow.close()
+    for one in (slow, silent):
+        assert b"408" in one.recv(100)
+        one.close()
+    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as stranger:
+        stranger.sendall(head.replace(KEYS["app"], "another").encode())
+        with stranger.makefile("rb") as reply:
+            assert b"401" in reply.read()  # to the end: the connection is closed
     with socket.create_connection(("127.0.0.1", server.port), timeout=10) as large:
         large.sendall(head.replace("1000", "10000000").encode())
         assert b"413" in large.recv(100)

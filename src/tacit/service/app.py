@@ -25,7 +25,7 @@ LOG = logging.getLogger("tacit.service")
 LOGGED: set[str] = set()
 START = "/v1/bandits/"
 LATELY = 0.5  # seconds
-UNREAD = (400, 408, 413, 415)  # the rest of the body is not read: the connection ends
+UNREAD = (400, 401, 403, 405, 408, 413, 415)  # the rest of the body is not read: the connection ends
 Handler = Callable[[Request], Awaitable[Response]]
 SHOWN: dict[str, Callable[["Application", Served], Any]] = {  # what GET shows of a bandit
     "certificate": lambda app, one: one.certificate(),

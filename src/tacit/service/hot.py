@@ -96,22 +96,16 @@ async def whole(scope: Scope, receive: Receive, most: int, patience: float) -> b
     length = next((value for name, value in headers if name == b"content-length"), b"0")
     if len(length) > 18 or int(length) > most:
         raise Reply(413, f"Expected a body of at most {most} bytes.")
-    message = await receive()
-    if message["type"] == "http.request" and not message.get("more_body"):
-        body: bytes = message.get("body", b"")
-        parts = [body]
-    else:
-        parts = []
-        async with asyncio.timeout(patience):
-            size = 0
-            while message["type"] == "http.request":
-                parts.append(message.get("body", b""))
-                size += len(parts[-1])
-                if size > most or not message.get("more_body"):
-                    break
-                message = await receive()
-            else:
+    parts: list[bytes] = []
+    size = 0
+    async with asyncio.timeout(patience):  # the first part too: who sends nothing would hold a connection for ever
+        while True:
+            message = await receive()
+            if message["type"] != "http.request":
                 raise Reply(400, "Expected the whole body.")
-    if sum(map(len, parts)) > most:
-        raise Reply(413, f"Expected a body of at most {most} bytes.")
-    return b"".join(parts)
+            parts.append(message.get("body", b""))
+            size += len(parts[-1])
+            if size > most:
+                raise Reply(413, f"Expected a body of at most {most} bytes.")
+            if not message.get("more_body"):
+                return b"".join(parts)

@@ -10,6 +10,7 @@ from tacit.store import schema
 from tacit.store.database import Identity, InTurn, Rows, Run
 
 CREATING = 7_462_134  # an advisory lock: two workers that make the tables at once would disturb each other
+LONGEST = 20.0  # seconds that a worker which stopped within a transaction keeps its locks
 
 
 class Postgres:
@@ -37,6 +38,8 @@ class Postgres:
                 if self._connection is None:
                     self._connection = self._psycopg.connect(self._address, autocommit=True, connect_timeout=10)
                     self._connection.execute("SET synchronous_commit = on")
+                    longest = f"{1000 * LONGEST:.0f}"
+                    self._connection.execute(f"SET idle_in_transaction_session_timeout = {longest}")
                 self._connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
                 yield self._run
                 self._connection.execute("COMMIT")
@@ -44,9 +47,11 @@ class Postgres:
                 self._drop()
                 raise Unavailable(f"Expected PostgreSQL to take a transaction, got {type(error).__name__}.") from None
             except BaseException:
-                with contextlib.suppress(self._psycopg.Error):
+                try:
                     if self._connection is not None:
                         self._connection.execute("ROLLBACK")
+                except self._psycopg.Error:
+                    self._drop()
                 raise
 
     def _run(self, statement: str, /, *arguments: Any) -> Rows:

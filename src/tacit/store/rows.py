@@ -120,13 +120,16 @@ def wait(run: Run, uid: str, ticket: bytes, number: int, made_at: float, sealed:
     run("INSERT INTO waiting VALUES (?, ?, ?, ?, ?)", uid, ticket, number, made_at, sealed)
 
 
-def overdue(run: Run, uid: str, before: float, most: int) -> list[bytes]:
-    """The oldest tickets that wait since before that time."""
-    found = run(
-        f"SELECT ticket, made_at FROM waiting WHERE bandit = ? ORDER BY number LIMIT {most:d}",
-        uid,
-    )
-    return [bytes(ticket) for ticket, made_at in found if made_at <= before]
+def next_waiting(run: Run, uid: str, start: int) -> int | None:
+    """The number of the first choice from `start` on that waits."""
+    ((number,),) = run("SELECT min(number) FROM waiting WHERE bandit = ? AND number >= ?", uid, start)
+    return None if number is None else int(number)
+
+
+def waiting(run: Run, uid: str, start: int, stop: int) -> list[tuple[bytes, float]]:
+    """(ticket, made_at) of choices start, ..., stop - 1 that wait."""
+    found = run("SELECT ticket, made_at FROM waiting WHERE bandit = ? AND number >= ? AND number < ?", uid, start, stop)
+    return [(bytes(ticket), float(made_at)) for ticket, made_at in found]
 
 
 def take(run: Run, uid: str, ticket: bytes) -> tuple[int, bytes] | None:

@@ -58,15 +58,18 @@ class Keys:
 
     def find(self, label: str) -> bytes | None:
         """The key of that label, None if it was never made or has been destroyed."""
-        if label not in self._known:
+        found = self._known.get(label)
+        if found is None:
             try:
                 found = self._path(label).read_bytes()
             except FileNotFoundError:
                 return None
+            if found == bytes(KEY):
+                return None  # it is being destroyed
             if len(found) != KEY:
                 raise BadState("Expected a key of 32 bytes, got a damaged file.")
             self._known[label] = found
-        return self._known[label]
+        return found
 
     def destroy(self, label: str) -> None:
         self._known.pop(label, None)
@@ -81,9 +84,11 @@ class Keys:
         """The labels of keys that begin so."""
         return sorted(path.name[:-4] for path in self.folder.glob(f"{start}*.key"))
 
-    def forget(self, label: str) -> None:
-        """From memory: another worker may have destroyed it."""
-        self._known.pop(label, None)
+    def forget_destroyed(self) -> None:
+        """From memory: what another worker has destroyed."""
+        for label in list(self._known):
+            if not self._path(label).exists():
+                self._known.pop(label, None)
 
     def _path(self, label: str) -> Path:
         return self.folder / f"{label}.key"

@@ -14,6 +14,7 @@ from tacit.errors import BadState, UnknownChoice
 
 LONGEST_NAME = 255  # bytes
 ANSWER = struct.Struct(f">16sqqh{LONGEST_NAME}s")  # ticket, version, index, bytes of the name or -1, the name
+REFUSED = -1  # the index of no arm: a person beyond the limit
 TICKET, CHECK = 16, 8  # bytes: a random number, and what shows that we made it
 
 

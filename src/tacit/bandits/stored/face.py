@@ -163,6 +163,7 @@ class Stored:
     @property
     def head(self) -> rows.Head:
         """Where this incarnation stands: the open step, the choices so far, and how many close the step. All public."""
+        self._own()
         with self._database.transaction() as run:
             return rows.head(run, self._line.uid)
 
@@ -199,6 +200,7 @@ class Stored:
     @property
     def events(self) -> list[tuple[float, str]]:
         """What happened, and when: never a value."""
+        self._own()
         with self._database.transaction() as run:
             return rows.events(run, self._line.uid)
 
@@ -215,6 +217,7 @@ class Stored:
 
     def backup(self, path: str | Path) -> None:
         """A copy of an SQLite database while it is in use. The folder of keys is not part of it, and should not be."""
+        self._own()
         if not isinstance(self._database, SQLite):
             raise ValueError("Expected an SQLite database, got another: use its own tools.")
         self._database.backup(Path(path))
@@ -248,13 +251,14 @@ class Stored:
     # helpers
 
     def _answer_for_the_silent(self, reward: float, after: float) -> None:
-        """Some at a time, so that requests and releases do not wait for it."""
-        with self._other.transaction() as run:
-            tickets = rows.overdue(run, self._line.uid, self._clock() - after, tending.SILENT_AT_ONCE)
-        if tickets:
-            self.observe_group([Report(ticket, reward) for ticket in tickets])
-        if len(tickets) == tending.SILENT_AT_ONCE:
-            self._wake.set()  # there may be more
+        """All who are silent by now, in parts, so that requests and releases do not wait for it. Who is in a part and
+        who comes before it is fixed by numbers of choices: one who reports moves nobody else to another step."""
+        before, start = self._clock() - after, 0
+        while (part := tending.part(self._line, self._other, start, before)) is not None:
+            tickets, start = part
+            if tickets:
+                self.observe_group([Report(ticket, reward) for ticket in tickets])
+                self._again(self._releases.run)
 
     def _again(self, work: Callable[[], T]) -> T:
         """Once more after an error of the database, from what it holds then: what was committed is found there."""

@@ -85,14 +85,19 @@ def open_line(database: Database, keys: Keys, name: str, bandit: ContinualBandit
     assert found is not None
     if found.version != schema.VERSION:
         raise BadState(f"Expected a store of version {schema.VERSION}, got version {found.version}.")
+    check_plan(bandit, found)
+    return as_line(database, keys, found)
+
+
+def check_plan(bandit: ContinualBandit, found: Bandit) -> None:
+    """BadState unless that incarnation was made with the bandit's settings."""
     given, kept = json.loads(plan(bandit)), json.loads(found.plan)
     for setting in sorted(kept.keys() | given.keys(), key="plan".__eq__):  # what the numbers follow from, first
         if given.get(setting) != kept.get(setting):
             raise BadState(
-                f"Expected the settings that {name} was made with, got another {setting}: the noise is made for them. "
-                "Choose another name for a new bandit."
+                f"Expected the settings that {found.name} was made with, got another {setting}: the noise is made for "
+                "them. Choose another name for a new bandit."
             )
-    return as_line(database, keys, found)
 
 
 def as_line(database: Database, keys: Keys, found: Bandit) -> Line:

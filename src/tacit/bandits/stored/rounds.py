@@ -21,6 +21,7 @@ from tacit.store import rows
 from tacit.store.database import Run
 from tacit.store.rows import Head
 from tacit.store.seal import number_of
+from tacit.store.witness import older
 
 Drawn = tuple[Answer, Callable[[], float]]  # an answer, and what computes its propensity
 
@@ -46,7 +47,7 @@ class Rounds:
         self._versions.refresh()  # after an error, whether this is still the database that was served from
         out: list[StoredChoice | TacitError] = []
         with self._database.transaction() as run:
-            head = rows.head(run, self._line.uid, self._database.locking)
+            head = self._head(run, self._database.locking)
             closed = head.step
             for ask, (answer, propensity) in zip(asks, drawn, strict=True):
                 head, result = self._place(run, head, ask, answer)
@@ -72,6 +73,13 @@ class Rounds:
         answer = Answer(secrets.token_bytes(packed.TICKET), self._versions.shown, chosen, name)
         return answer, self._bandit._propensity(offered, picked)
 
+    def _head(self, run: Run, locking: str = "") -> Head:
+        """RolledBack if steps that were released are open again: another database is behind the same connection."""
+        head = rows.head(run, self._line.uid, locking)
+        if head.step < self._versions.released:
+            raise older()
+        return head
+
     def _place(self, run: Run, head: Head, ask: Ask, answer: Answer) -> tuple[Head, Answer | TacitError]:
         """One choice: its rows and its count, or the answer that its request already has, or an error."""
         uid, number = self._line.uid, head.choices + 1
@@ -83,7 +91,7 @@ class Rounds:
             opened = None if sealed is None else self._line.seal.open("epoch", where, sealed)
             if opened is None:
                 return head, BadState("Expected a request whose answer can still be read, got an expired one.")
-            return head, Answer.unpacked(opened)
+            return head, self._limited(Answer.unpacked(opened))
         try:
             self._bandit._state.counts[CHOICES] = head.choices
             self._bandit._room(1)
@@ -94,15 +102,23 @@ class Rounds:
         if ask.person is not None and most is not None:
             learns = rows.round_of(run, self._line.bandit.name, ask.person, most)
             if not learns and self._on_limit == "refuse":
+                answer = answer._replace(arm=packed.REFUSED, name=None)
                 rows.unchoose(run, uid, ask.request)
-                return head, PersonLimit(f"Expected at most {most} rounds of one person, got one more.")
+                rows.choose(run, uid, ask.request, number, self._seal(epoch, where, answer.packed()))
         if head.choices >= head.boundary:
             head = self._close_step(run, head)
         if learns:
             x = ask.features[answer.arm].tobytes()
             where = f"{uid} waiting {answer.ticket.hex()}"
             rows.wait(run, uid, answer.ticket, number, self._clock(), self._seal(epoch, where, x))
-        return head._replace(choices=number, unnamed=head.unnamed + (ask.person is None)), answer
+        return head._replace(choices=number, unnamed=head.unnamed + (ask.person is None)), self._limited(answer)
+
+    def _limited(self, answer: Answer) -> Answer | PersonLimit:
+        """Or the refusal that is stored in its place: it counts as a choice, or the schedule would tell of it."""
+        if answer.arm != packed.REFUSED:
+            return answer
+        most = self._bandit.max_rounds_per_person
+        return PersonLimit(f"Expected at most {most} rounds of one person, got one more.")
 
     def _close_step(self, run: Run, head: Head) -> Head:
         uid = self._line.uid
@@ -118,7 +134,7 @@ class Rounds:
         self._versions.refresh()
         uid = self._line.uid
         with self._database.transaction() as run:
-            head = rows.head(run, uid)
+            head = self._head(run)
             total = np.zeros(self._bandit.mechanism.size, np.int64)
             for report in sorted(reports, key=lambda report: report.ticket):
                 found = rows.take(run, uid, report.ticket)

@@ -8,6 +8,7 @@ from tacit.bandits.joint.continual import ContinualBandit
 from tacit.bandits.stored.line import Line
 from tacit.mechanisms import leaves
 from tacit.store import rows, witness
+from tacit.store.database import Database
 from tacit.store.rows import Leaf
 from tacit.store.witness import Shown
 
@@ -23,9 +24,10 @@ class Versions:
         self._start()
 
     def _start(self) -> None:
-        """From the rows alone: the witness first, since another worker may go on while we read."""
+        """From the rows alone: the witness first, since another worker may go on while we read. A database that is
+        refused is looked at anew each time, and never served from."""
+        generation = self._line.database.generation
         last, identity = self._line.witness.read(), self._line.database.identity()
-        self._generation = self._line.database.generation
         self._identity = identity
         self._bandit._state = self._bandit.init()
         self._digests = [witness.start_digest(self._line.uid)]
@@ -34,6 +36,7 @@ class Versions:
         witness.check(last, incarnation=self._line.bandit.incarnation, digests=self._digests, identity=self._identity)
         if self._prior is not None:
             self._bandit._update(leaves.after(self._prior, 1.0, 0, self._bandit._state.prefix.released))
+        self._generation = generation
 
     @property
     def shown(self) -> int:
@@ -59,8 +62,8 @@ class Versions:
         now = self._clock()
         while self._waiting and self._waiting[0].visible_at <= now:
             leaf = self._waiting[0]
-            digest = self._digests[leaf.step + 1]
-            self._line.witness.record(Shown(self._line.bandit.incarnation, leaf.step + 1, digest, *self._identity))
+            shown = self._digests[: leaf.step + 2]
+            self._line.witness.record(Shown(self._line.bandit.incarnation, shown, *self._identity))
             self._waiting.popleft()
             self._show(leaf)
 
@@ -81,3 +84,12 @@ class Versions:
         if self._prior is not None:
             released = leaves.after(self._prior, bandit.mechanism.fading, leaf.step + 1, released)
         bandit._update(released)
+
+
+def verify(line: Line, database: Database) -> None:
+    """RolledBack unless that connection's database holds all that was shown."""
+    last, identity = line.witness.read(), database.identity()
+    with database.transaction() as run:
+        found = rows.leaves(run, line.uid, 0)
+    digests = witness.digests(line.uid, [leaf.noisy for leaf in found])
+    witness.check(last, incarnation=line.bandit.incarnation, digests=digests, identity=identity)

@@ -1,5 +1,7 @@
 """Names at the ends of lines can be read: in the lines' order, and none on another."""
 
+from itertools import pairwise
+
 import pytest
 
 from tacit.experiments import figure
@@ -20,5 +22,5 @@ def test_names_at_the_ends_of_lines_do_not_lie_on_each_other(ends, scale):
     assert [text.get_text() for text in texts] == [str(i) for i in sorted(range(len(ends)), key=lambda i: ends[i])]
     canvas.draw_without_rendering()
     boxes = [text.get_window_extent() for text in texts]
-    assert all(lower.y1 <= upper.y0 for lower, upper in zip(boxes, boxes[1:], strict=False))
+    assert all(lower.y1 <= upper.y0 for lower, upper in pairwise(boxes))
     assert boxes[0].x0 > axis.get_window_extent().x1

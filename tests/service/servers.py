@@ -46,7 +46,7 @@ class Running:
             command = [sys.executable, "-m", "tacit", "serve", str(folder / "serve.toml"), "--port", "0"]
             self.process = subprocess.Popen(command, stderr=log, stdout=log, cwd=folder)
         started = self.log.read_text().count("Serving on") + 1
-        while len(found := re.findall(r"Serving on (http://127.0.0.1:(\d+))", self.log.read_text())) < started:
+        while len(found := re.findall(r"Serving on (https?://127.0.0.1:(\d+))", self.log.read_text())) < started:
             assert self.process.poll() is None, self.log.read_text()
             time.sleep(0.02)
         self.address, self.port = found[-1][0], int(found[-1][1])

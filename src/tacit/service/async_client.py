@@ -38,7 +38,7 @@ class AsyncClient:
         propensity: bool = False,
     ) -> Choice:
         """The arm for one person. request: by default an id of its own."""
-        return Choice(**await self._send(self._caller.choose(arms, request, available, person, propensity)))
+        return Choice.of(await self._send(self._caller.choose(arms, request, available, person, propensity)))
 
     async def reward(self, choice: Choice | str, reward: float | None) -> None:
         """On the server's disk when this returns. None cancels."""

@@ -5,8 +5,8 @@ import json
 import urllib.parse
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -31,6 +31,11 @@ class Choice:
     name: str | None
     id: str
     propensity: float | None = None
+
+    @classmethod
+    def of(cls, found: dict[str, Any]) -> Self:
+        """What a server answered: a newer one may say more."""
+        return cls(**{field.name: found[field.name] for field in fields(cls) if field.name in found})
 
 
 class Reply(NamedTuple):

@@ -34,7 +34,7 @@ class Client:
         propensity: bool = False,
     ) -> Choice:
         """The arm for one person. request: by default an id of its own."""
-        return Choice(**self._send(self._caller.choose(arms, request, available, person, propensity)))
+        return Choice.of(self._send(self._caller.choose(arms, request, available, person, propensity)))
 
     def reward(self, choice: Choice | str, reward: float | None) -> None:
         """On the server's disk when this returns. None cancels."""

@@ -2,9 +2,7 @@
 
 import asyncio
 import contextlib
-import datetime
 import hashlib
-import ipaddress
 import re
 import socket
 import threading
@@ -12,15 +10,13 @@ import time
 
 import numpy as np
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 
 from tacit.errors import Unavailable
 from tacit.service import AsyncClient, Client, Refused
 from tacit.service import config as configs
 from tacit.service.calls import Caller, Reply
 from tacit.service.server import check_tls
+from tests.service import certificates
 from tests.service.servers import KEYS, LINEAR, TOML, Running
 
 EYE = np.eye(3)
@@ -179,16 +175,7 @@ def test_one_asynchronous_client_asks_for_many_at_the_same_time(server):
 @pytest.fixture
 def tls(tmp_path):
     """A server whose certificate is signed by itself."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "tacit")])
-    now = datetime.datetime.now(datetime.UTC)
-    made = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
-    made = made.not_valid_before(now - datetime.timedelta(1)).not_valid_after(now + datetime.timedelta(1))
-    here = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
-    certificate = made.add_extension(here, critical=False).sign(key, hashes.SHA256())
-    (tmp_path / "tls.pem").write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
-    form = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    (tmp_path / "tls.key").write_bytes(key.private_bytes(serialization.Encoding.PEM, *form))
+    certificates.write(tmp_path / "tls.pem", tmp_path / "tls.key")
     digest = hashlib.sha256(KEYS["app"].encode()).hexdigest()
     text = TOML.replace("[server]", '[server]\ntls_certificate = "tls.pem"\ntls_key = "tls.key"')
     running = Running(tmp_path, text + f'[[keys]]\nname = "app"\nrole = "app"\nrate = 1.0\nhash = "{digest}"\n')
@@ -215,7 +202,7 @@ def test_tls_and_a_server_that_asks_to_wait(tls, tmp_path, monkeypatch):
 def test_a_call_waits_as_long_as_the_server_asks_and_longer_each_time():
     call = Caller("http://host", "messages", key=None, tries=6).get("status")
     waits = []
-    for reply in (None, Reply(200, None, b'{"half'), Reply(429, "7", b"{}"), Reply(503, "never", b""), None):
+    for reply in (None, Reply(200, None, b'{"half'), Reply(429, "7", b"{}"), Reply(502, "never", b""), None):
         assert call.answer(reply) is None
         waits.append(call.wait)
     assert waits == pytest.approx([0.1, 0.2, 7.0, 0.8, 1.6])

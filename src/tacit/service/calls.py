@@ -14,7 +14,7 @@ from tacit.errors import TacitError, Unavailable
 from tacit.model.arms import Arms
 
 PAUSE = 0.1  # seconds before the second try, twice as long before each later one
-AGAIN = (429, 503)  # the server asks to come again
+AGAIN = (429, 502, 503, 504)  # the server asks to come again, or what stands before it had no reply
 
 
 class Refused(TacitError):

@@ -84,7 +84,8 @@ def test_clicks_come_late_and_silence_counts(tmp_path):
             assert title(clicks) == seen[0] and [page.problems for page in (clicks, stays, away)] == [[], [], []]
     finally:
         shop.stop()
-    assert server.stop() == 0
+        ended = server.stop()
+    assert ended == 0
     check(tmp_path, seen)
 
 

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from tacit.errors import Unavailable
-from tacit.service import Client
-from tacit.service.client import Refused
+from tacit.service import Client, Refused
 from tests.service.servers import KEYS, TOML, Running
 from tests.store.places import Place, contribution, linear, total
 

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from tacit.service import errors, hot, metrics
+from tacit.service import docs, errors, hot, metrics
 from tacit.service.config import Config
 from tacit.service.errors import Reply
 from tacit.service.hot import JSON, Receive, Scope, Send
@@ -46,6 +46,7 @@ class Application:
             Route("/healthz", self._healthz),
             Route("/readyz", self._guarded(self._readyz)),
             Route("/metrics", self._guarded(self._metrics)),
+            *docs.routes(START),
             Route(START + "{bandit}/{what}", self._guarded(self._show)),
         ]
         self._slow = Starlette(routes=routes, lifespan=self._lifespan)

@@ -42,7 +42,15 @@ class Chosen(msgspec.Struct, omit_defaults=True):
     propensity: float | msgspec.UnsetType | None = UNSET
 
 
+class Acknowledged(msgspec.Struct):
+    """It is on disk. Nothing tells whether it was the first time."""
+
+    acknowledged: bool = True
+
+
 class Refused(msgspec.Struct):
+    """error: the rule that was broken."""
+
     error: str
 
 

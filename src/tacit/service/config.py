@@ -97,13 +97,15 @@ class Config(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=Tr
         for field in ("body", "waiting", "connections", "drain"):
             checks.positive_int(**{field: getattr(server, field)})
         checks.positive(patience=server.patience)
+        if (server.tls_certificate is None) != (server.tls_key is None):
+            raise ValueError("Expected tls_certificate and tls_key, got one of them.")
         if not self.keys and not _is_loopback(server.host):
             raise ValueError("Expected [[keys]] for a server beyond this machine (see `tacit key`), got none.")
 
 
 def read(path: Path) -> Config:
-    """The configuration in that file; ValueError if anything in it is not as it should be. Relative files of a bandit
-    are beside it."""
+    """The configuration in that file; ValueError if anything in it is not as it should be. Relative files are
+    beside it."""
     try:
         document = tomllib.loads(path.read_text())
     except OSError as error:
@@ -130,7 +132,9 @@ def placed(config: Config, folder: Path) -> Config:
         name: msgspec.structs.replace(b, durable=below(b.durable), keys=below(b.keys))
         for name, b in config.bandits.items()
     }
-    return msgspec.structs.replace(config, bandits=bandits)
+    server = config.server
+    files = {name: below(getattr(server, name)) for name in ("tls_certificate", "tls_key")}
+    return msgspec.structs.replace(config, bandits=bandits, server=msgspec.structs.replace(server, **files))
 
 
 def build(setting: BanditSetting) -> ContinualBandit:

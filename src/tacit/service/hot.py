@@ -16,7 +16,7 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 JSON, LINES = b"application/json", b"application/x-ndjson"
 MOST_ROWS = 1000  # of a batch
-ACKNOWLEDGED = b'{"acknowledged":true}'
+ACKNOWLEDGED = bodies.encode(bodies.Acknowledged())
 ROUTES = ("choose", "reward", "choose:batch", "reward:batch")
 
 

@@ -2,11 +2,12 @@
 
 import contextlib
 import logging
+import ssl
 import sys
 from collections.abc import Callable
 
 from tacit import extras
-from tacit.service.config import Config
+from tacit.service.config import Config, ServerSetting
 
 KEEP = 30  # seconds that an idle connection stays
 
@@ -21,6 +22,7 @@ def serve(config: Config, started: Callable[[str], None] = lambda address: None)
 
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(message)s")
     app, setting = Application(config), config.server
+    check_tls(setting)
     app.open()
 
     class Server(uvicorn.Server):
@@ -52,3 +54,15 @@ def serve(config: Config, started: Callable[[str], None] = lambda address: None)
             Server(settings).run()
     finally:
         app.close()
+
+
+def check_tls(setting: ServerSetting) -> None:
+    """Before anything is compiled or opened."""
+    if setting.tls_certificate is not None:
+        try:
+            ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(
+                setting.tls_certificate, setting.tls_key
+            )
+        except OSError as error:  # of ssl too
+            kind = type(error).__name__
+            raise ValueError(f"Expected a certificate and its key, as PEM files, got {kind}.") from None

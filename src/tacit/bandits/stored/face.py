@@ -243,6 +243,10 @@ class Stored:
         self._own()
         self._again(lambda: tending.rotate(self._line, self._database))
 
+    def secret(self, purpose: str) -> bytes:
+        """32 random bytes that all workers share, from the folder of keys: made when first asked for."""
+        return self._line.seal.keys.make(f"{self._line.bandit.name}.{purpose}")
+
     def close(self) -> None:
         """Lets go of the database. Nothing is lost if it is not called."""
         self._closing.set()

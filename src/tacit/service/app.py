@@ -16,10 +16,12 @@ from starlette.routing import Route
 
 from tacit.service import docs, errors, hot, metrics
 from tacit.service.config import Config
+from tacit.service.dashboard import Dashboard
 from tacit.service.errors import Reply
 from tacit.service.hot import JSON, Receive, Scope, Send
 from tacit.service.keys import Asker, Keys
 from tacit.service.served import Served
+from tacit.service.sessions import Sessions
 
 LOG = logging.getLogger("tacit.service")
 LOGGED: set[str] = set()
@@ -31,15 +33,18 @@ SHOWN: dict[str, Callable[["Application", Served], Any]] = {  # what GET shows o
     "certificate": lambda app, one: one.certificate(),
     "status": lambda app, one: one.status(app.served.values()),
     "estimate": lambda app, one: one.estimate(),
+    "history": lambda app, one: one.past.shown(),
 }
 
 
 class Application:
     """ASGI. Bandits are opened before the first request and closed after the last."""
 
-    def __init__(self, config: Config) -> None:
-        self._config, self._keys = config, Keys(config.keys, time.monotonic)
+    def __init__(self, config: Config, clock: Callable[[], float] = time.time) -> None:
+        self._config, self._keys, self._clock = config, Keys(config.keys, time.monotonic), clock
         self.served: dict[str, Served] = {}
+        self._sessions = Sessions(self._keys, self._secret, clock)
+        pages = Dashboard(self.served, self._keys, self._sessions, clock, config.server.patience)
         self._look_again = 0.0
         self._unready: Exception | None = None
         routes = [
@@ -48,6 +53,7 @@ class Application:
             Route("/metrics", self._guarded(self._metrics)),
             *docs.routes(START),
             Route(START + "{bandit}/{what}", self._guarded(self._show)),
+            *(Route(path, self._guarded(pages.guarded(see)), methods=[verb]) for path, verb, see in pages.routes),
         ]
         self._slow = Starlette(routes=routes, lifespan=self._lifespan)
 
@@ -77,12 +83,16 @@ class Application:
 
     def _asker(self, scope: Scope, what: str) -> Asker:
         authorization = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
-        asker = self._keys.find(authorization)
+        asker = self._keys.find(authorization) or self._sessions.find(scope)
         if asker is None:
             raise Reply(401, "Expected a key: authorization: Bearer KEY.")
         if what not in asker.may:
             raise Reply(403, f"Expected a key that may ask for {what}.")
         return asker
+
+    def _secret(self) -> bytes:
+        """What all workers know: they have the same first bandit."""
+        return next(iter(self.served.values())).stored.secret("dashboard")
 
     def _bandit(self, name: str) -> Served:
         one = self.served.get(name)
@@ -114,7 +124,7 @@ class Application:
         """Errors of settings and databases come from here, before anything is served."""
         try:
             for name, setting in self._config.bandits.items():
-                self.served[name] = Served(name, setting, self._config.server.waiting)
+                self.served[name] = Served(name, setting, self._config.server.waiting, self._clock)
         except BaseException:
             self.close()
             raise

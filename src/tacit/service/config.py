@@ -9,6 +9,7 @@ import msgspec
 
 from tacit import checks, registry
 from tacit.bandits.joint.continual import ContinualBandit
+from tacit.model import arms
 from tacit.privacy.budget import Budget
 
 KINDS = ("joint-glm", "joint-lin-ucb")
@@ -21,13 +22,19 @@ class BudgetSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     delta: float
 
 
+class ProfileSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """Somebody made up, whose offers the dashboard shows. Public, like all settings."""
+
+    arms: dict[str, tuple[float, ...]]
+
+
 class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """One bandit. A field that is not given is the library's default.
 
     durable: an SQLite file of its own, or "postgresql://...". keys: the folder of keys. pending: how many later choices
     a choice waits for its reward. missing_as, after, rate: silence for so many seconds is that reward, as in Stored;
     without them a choice that is not answered teaches nothing. population: whose data these are; one person is in all
-    bandits of a population."""
+    bandits of a population. features, profiles: the names of features, and reference profiles, for the dashboard."""
 
     kind: str
     dim: int
@@ -47,6 +54,8 @@ class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
     delay: float = 1.0
     most_arms: int = 1000
     population: str = "everyone"
+    features: tuple[str, ...] | None = None
+    profiles: dict[str, ProfileSetting] = {}
 
 
 class KeySetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -158,6 +167,13 @@ def _check_bandit(name: str, setting: BanditSetting) -> None:
         raise ValueError(f"Expected no link for {name}: joint-lin-ucb is linear, got one.")
     checks.one_of(("serve", "refuse"), on_limit=setting.on_limit)
     checks.positive_int(most_arms=setting.most_arms)
+    if setting.features is not None and len(setting.features) != setting.dim:
+        raise ValueError(f"Expected {setting.dim} features of {name}, one name for each, got {len(setting.features)}.")
+    for who, profile in setting.profiles.items():
+        try:
+            arms.check(profile.arms, setting.dim)
+        except ValueError as error:
+            raise ValueError(f"Expected arms in the profile {who} of {name}, got a problem: {error}") from None
 
 
 def _is_loopback(host: str) -> bool:

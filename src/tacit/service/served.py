@@ -5,7 +5,7 @@ waiting choices and offers of an arm there were is raw: it is counted nowhere he
 
 import asyncio
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -13,10 +13,11 @@ import numpy as np
 
 from tacit.bandits.stored.asks import Ask, Report, StoredChoice
 from tacit.bandits.stored.face import Stored
+from tacit.bandits.stored.history import LEVEL
 from tacit.errors import BadState, TacitError
 from tacit.privacy.certificate import Certificate
 from tacit.privacy.ledger import epsilon_of
-from tacit.service import bodies, config
+from tacit.service import bodies, config, history
 from tacit.service.groups import Group
 
 LATE = 5.0  # seconds after its delay
@@ -25,12 +26,16 @@ LATE = 5.0  # seconds after its delay
 class Served:
     """A thread of its own makes its commits, so that the loop goes on meanwhile."""
 
-    def __init__(self, name: str, setting: config.BanditSetting, waiting: int) -> None:
+    def __init__(
+        self, name: str, setting: config.BanditSetting, waiting: int, clock: Callable[[], float] = time.time
+    ) -> None:
         self.name, self.setting = name, setting
         bandit = config.build(setting)
         bandit.warm_up()
         options = {field: getattr(setting, field) for field in ("keys", "delay", "on_limit", *config.SILENCE)}
-        self.stored = Stored(bandit, setting.durable, name=name, **options)
+        self.stored = Stored(bandit, setting.durable, name=name, clock=clock, **options)
+        failure = getattr(bandit, "failure", None)
+        self.past = history.History(self.stored, setting, LEVEL if failure is None else 1 - failure)
         self._writer = ThreadPoolExecutor(1, thread_name_prefix=f"tacit {name}")
         self._other = ThreadPoolExecutor(1, thread_name_prefix=f"tacit {name} shows")
         self.chooses: Group[Ask, StoredChoice | TacitError] = Group(self.stored.choose_group, self._writer, waiting)
@@ -73,7 +78,7 @@ class Served:
         return self.stored.privacy
 
     def status(self, everyone: Iterable["Served"]) -> dict[str, Any]:
-        head, privacy = self.stored.head, self.stored.privacy
+        head, privacy, last = self.stored.head, self.stored.privacy, self.stored.history[-1]
         return {
             "bandit": self.name,
             "kind": self.setting.kind,
@@ -81,6 +86,8 @@ class Served:
             "choices": head.choices,
             "version": self.stored.version,
             "next_release_after": head.boundary,
+            "last_release_after": last.choices,
+            "released_at": last.visible_at or None,
             "privacy": {
                 "private": privacy.private,
                 "epsilon": privacy.epsilon,

@@ -4,6 +4,7 @@ import dataclasses
 import functools
 import math
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -67,6 +68,20 @@ class ContinualBandit(Bandit):
         """From now on what is released is used together with a prior whose noise has that std: what a store needs, and
         only bandits whose whole state is these sums can do."""
         raise ValueError(f"Expected a bandit whose state is sums (JointGLM, JointLinUCB), got {type(self).__name__}.")
+
+    def _beliefs(self, features: Array, level: float) -> tuple[Array, Array]:
+        """For each row x of (n, d), from released sums alone: the estimate of <x, theta*>, and half the width of its
+        interval. For bandits in a store."""
+        raise NotImplementedError
+
+    def _offers(self, features: Array) -> Callable[[], Array]:
+        """What computes, for (K, d) arms, the probability of each at the present state: a function of released sums
+        alone, which draws nothing from `source` or `policy` and counts nobody. For bandits in a store."""
+        raise NotImplementedError
+
+    def _mean(self, z: Array) -> Array:
+        """The mean reward where <x, theta*> is z, for bandits in a store."""
+        raise NotImplementedError
 
     def _planned(self) -> tuple[Release, ...]:
         """What will have happened at the end of the schedule."""

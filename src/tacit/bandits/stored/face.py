@@ -17,6 +17,7 @@ from tacit.bandits.persons import Person, Persons
 from tacit.bandits.stored import asks as packed
 from tacit.bandits.stored import certificate, line, tending
 from tacit.bandits.stored.asks import Ask, Report, StoredChoice
+from tacit.bandits.stored.history import LEVEL, Offers, Past
 from tacit.bandits.stored.releases import Releases
 from tacit.bandits.stored.rounds import Rounds
 from tacit.bandits.stored.versions import Versions
@@ -25,6 +26,7 @@ from tacit.errors import BadState, TacitError, Unavailable
 from tacit.kernels.rounds import CHOICES
 from tacit.lock import Lock, locked
 from tacit.model.arms import Arms
+from tacit.model.arms import check as check_arms
 from tacit.privacy.certificate import Certificate
 from tacit.store import rows
 from tacit.store.sqlite import SQLite
@@ -188,6 +190,23 @@ class Stored:
 
     @property
     @locked
+    def history(self) -> tuple[Past, ...]:
+        """What was believed before the first release, and at each one that is visible, of this incarnation."""
+        self._at_present()
+        return tuple(self._versions.history)
+
+    def offers(self, arms: Arms) -> Offers:
+        """What somebody with these arms would be offered now. Nobody asks, so nobody is counted and nothing is drawn
+        that a choice or a release needs."""
+        features = check_arms(arms, self._bandit.dim).features
+        with self._lock:
+            bandit = self._at_present()
+            middle, half = bandit._beliefs(features, LEVEL)
+            probability = bandit._offers(features)
+        return Offers(probability(), *map(bandit._mean, (middle, middle - half, middle + half)))
+
+    @property
+    @locked
     def statistics(self) -> Any:
         """The bandit's, at the version that is served."""
         return self._at_present().statistics
@@ -226,6 +245,10 @@ class Stored:
         """Seals all sums with a new key, and destroys the old one."""
         self._own()
         self._again(lambda: tending.rotate(self._line, self._database))
+
+    def secret(self, purpose: str) -> bytes:
+        """32 random bytes that all workers share, from the folder of keys: made when first asked for."""
+        return self._line.seal.keys.make(f"{self._line.bandit.name}.{purpose}")
 
     def close(self) -> None:
         """Lets go of the database. Nothing is lost if it is not called."""

@@ -5,6 +5,7 @@ from collections import deque
 from collections.abc import Callable
 
 from tacit.bandits.joint.continual import ContinualBandit
+from tacit.bandits.stored.history import Past, past
 from tacit.bandits.stored.line import Line
 from tacit.mechanisms import leaves
 from tacit.store import rows, witness
@@ -21,6 +22,7 @@ class Versions:
         prior = line.bandit.prior
         self._prior = None if prior is None else leaves.read(bytes(prior), bandit.mechanism.size)
         self.expected = 0  # steps that are known to be closed
+        self.history: list[Past] = []  # what was shown, version by version, from the prior on
         self._start()
 
     def _start(self) -> None:
@@ -36,6 +38,7 @@ class Versions:
         witness.check(last, incarnation=self._line.bandit.incarnation, digests=self._digests, identity=self._identity)
         if self._prior is not None:
             self._bandit._update(leaves.after(self._prior, 1.0, 0, self._bandit._state.prefix.released))
+        self.history = [past(self._bandit, None, 0.0)]
         self._generation = generation
 
     @property
@@ -84,6 +87,7 @@ class Versions:
         if self._prior is not None:
             released = leaves.after(self._prior, bandit.mechanism.fading, leaf.step + 1, released)
         bandit._update(released)
+        self.history.append(past(bandit, self.history[-1], leaf.visible_at))
 
 
 def verify(line: Line, database: Database) -> None:

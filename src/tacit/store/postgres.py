@@ -6,10 +6,8 @@ from typing import Any
 
 from tacit import extras
 from tacit.errors import Unavailable
-from tacit.store import schema
 from tacit.store.database import Identity, InTurn, Rows, Run
 
-CREATING = 7_462_134  # an advisory lock: two workers that make the tables at once would disturb each other
 LONGEST = 20.0  # seconds that a worker which stopped within a transaction keeps its locks
 
 
@@ -18,6 +16,9 @@ class Postgres:
 
     shards = 4
     locking = " FOR UPDATE"
+    alone = "SELECT pg_advisory_xact_lock(7462134)"  # two workers that make the tables at once would disturb each other
+    finding = "SELECT 1 FROM pg_class WHERE oid = to_regclass(?)"
+    blob = "BYTEA"
     several_hosts = True
 
     def __init__(self, address: str) -> None:
@@ -26,10 +27,6 @@ class Postgres:
         self.generation = 0
         self._turn = InTurn()
         self._connection: Any = None
-        with self.transaction() as run:
-            run("SELECT pg_advisory_xact_lock(?)", CREATING)
-            for statement in schema.TABLES:
-                run(statement.replace(" BLOB", " BYTEA"))
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[Run]:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from tacit.errors import RolledBack
 from tacit.store.database import Run
 
+REPLACED, ENDED = 1, 2  # why an incarnation is retired: recovered from, or for good
 MOST_AT_ONCE = 1000  # rows that one transaction purges
 
 
@@ -32,6 +33,8 @@ class Head(NamedTuple):
     boundary: int
     unnamed: int  # choices without a person
     sums_key: int  # the number of the key that sums are sealed with
+    settings: str | None = None  # what all workers do alike
+    ended: bool = False  # retired for good
 
 
 class Leaf(NamedTuple):
@@ -68,27 +71,42 @@ def make(run: Run, bandit: Bandit, boundary: int) -> bool:
 def head(run: Run, uid: str, locking: str = "") -> Head:
     """RolledBack if another incarnation has taken its place."""
     found = run(
-        "SELECT step, choices, boundary, unnamed, sums_key FROM bandit WHERE uid = ? AND retired = 0" + locking, uid
+        "SELECT step, choices, boundary, unnamed, sums_key, settings, retired FROM bandit WHERE uid = ?" + locking, uid
     )
-    if not found:
+    if not found or found[0][-1] == REPLACED:
         raise RolledBack("Expected the incarnation at work, got one that was recovered from since: open it again.")
-    return Head(*found[0])
+    *numbers, retired = found[0]
+    return Head._make((*numbers, retired == ENDED))
 
 
 def advance(run: Run, uid: str, new: Head) -> None:
     run(
         "UPDATE bandit SET step = ?, choices = ?, boundary = ?, unnamed = ?, sums_key = ? WHERE uid = ?",
-        *new,
+        *new[:5],
         uid,
     )
 
 
-def retire(run: Run, uid: str) -> None:
+def settle(run: Run, uid: str, settings: str) -> None:
+    run("UPDATE bandit SET settings = ? WHERE uid = ?", settings, uid)
+
+
+def retire(run: Run, uid: str, why: int) -> None:
     """Nothing raw stays, and nobody goes on from it; its noisy leaves stay."""
     for table in ("waiting", "choice", "open_sum", "due"):
         run(f"DELETE FROM {table} WHERE bandit = ?", uid)
     run("UPDATE leaf SET sums = ? WHERE bandit = ?", b"", uid)
-    run("UPDATE bandit SET retired = 1 WHERE uid = ?", uid)
+    run("UPDATE bandit SET retired = ? WHERE uid = ?", why, uid)
+
+
+def forget_persons(run: Run, name: str) -> None:
+    run("DELETE FROM person WHERE name = ?", name)
+
+
+def incarnations(run: Run, name: str) -> list[tuple[int, str]]:
+    """(number, uid) of all that this database has had of that name, the first one first."""
+    found = run("SELECT incarnation, uid FROM bandit WHERE name = ? ORDER BY incarnation", name)
+    return [(int(number), str(uid)) for number, uid in found]
 
 
 # choices
@@ -117,7 +135,14 @@ def unchoose(run: Run, uid: str, request: bytes) -> None:
 
 
 def wait(run: Run, uid: str, ticket: bytes, number: int, made_at: float, sealed: bytes) -> None:
-    run("INSERT INTO waiting VALUES (?, ?, ?, ?, ?)", uid, ticket, number, made_at, sealed)
+    run(
+        "INSERT INTO waiting (bandit, ticket, number, made_at, sealed) VALUES (?, ?, ?, ?, ?)",
+        uid,
+        ticket,
+        number,
+        made_at,
+        sealed,
+    )
 
 
 def next_waiting(run: Run, uid: str, start: int) -> int | None:

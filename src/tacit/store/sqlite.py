@@ -7,7 +7,6 @@ from typing import Any
 
 from tacit import extras
 from tacit.errors import BadState, Unavailable
-from tacit.store import schema
 from tacit.store.database import Identity, InTurn, Rows, Run
 
 
@@ -16,6 +15,9 @@ class SQLite:
 
     shards = 1
     locking = ""
+    alone = "SELECT 1"  # there is nobody else
+    finding = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
+    blob = "BLOB"
     several_hosts = False
 
     def __init__(self, path: Path) -> None:
@@ -24,9 +26,6 @@ class SQLite:
         self.generation = 0
         self._turn = InTurn()
         self._connection: Any = None
-        with self.transaction() as run:
-            for statement in schema.TABLES:
-                run(statement)
 
     def _open(self) -> Any:
         if not self.path.exists():

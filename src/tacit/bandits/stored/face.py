@@ -20,6 +20,7 @@ from tacit.bandits.stored.asks import Ask, Report, StoredChoice
 from tacit.bandits.stored.history import LEVEL, Offers, Past
 from tacit.bandits.stored.releases import Releases
 from tacit.bandits.stored.rounds import Rounds
+from tacit.bandits.stored.terms import Agreed, Terms
 from tacit.bandits.stored.versions import Versions
 from tacit.data import Array
 from tacit.errors import BadState, TacitError, Unavailable
@@ -71,7 +72,8 @@ class Stored:
         checks.non_negative(delay=delay)
         checks.one_of(LIMITS, on_limit=on_limit)
         self._bandit, self._clock = bandit, clock
-        self._silence = tending.silence(bandit, missing_as, after, rate)
+        silence = tending.silence(bandit, missing_as, after, rate) or (None, None)
+        self._agreed = Agreed(Terms(bandit.pending, float(delay), on_limit, *silence))
         self._lock, self._process = Lock(), forks.process()
         self._closing, self._wake = threading.Event(), threading.Event()
         self._database = line.connect(where)
@@ -83,8 +85,9 @@ class Stored:
             self._persons.key = self._line.persons
             self._versions = Versions(bandit, self._line, clock)
             self._other = self._database.another()
-            self._rounds = Rounds(bandit, self._line, self._versions, on_limit=on_limit, clock=clock, wake=self._wake)
-            self._releases = Releases(bandit, self._line, self._other, float(delay), clock)
+            self._rounds = Rounds(bandit, self._line, self._versions, self._agreed, clock=clock, wake=self._wake)
+            self._releases = Releases(bandit, self._line, self._other, self._agreed, clock)
+            self._agreed.decide(self._database, self._line.uid, clock())
             self._count()
         except BaseException:
             self._database.close()
@@ -230,9 +233,10 @@ class Stored:
         with self._lock:
             self._versions.expected = max(self._versions.expected, self._versions.released + 1)
             self._again(self._versions.refresh)
-        if self._silence is not None:
-            self._answer_for_the_silent(*self._silence)
-        self._again(lambda: tending.purge(self._line, self._other, self._bandit.pending))
+        silence = self._agreed.now.silence
+        if silence is not None:
+            self._answer_for_the_silent(*silence)
+        self._again(lambda: tending.purge(self._line, self._other, self._agreed))
 
     def backup(self, path: str | Path) -> None:
         """A copy of an SQLite database while it is in use. The folder of keys is not part of it, and should not be."""

@@ -47,7 +47,7 @@ def _recover(bandit: ContinualBandit, database: Database, keys: Keys, name: str)
         prior, std = _prior(bandit, old, _undisputed(old, rows.leaves(run, old.uid, 0), last))
         incarnation = 1 + max(old.incarnation, 0 if last is None else last.incarnation)
         new = line.new_row(bandit, name, incarnation, leaves.written(prior), std)
-        rows.retire(run, old.uid)
+        rows.retire(run, old.uid, rows.REPLACED)
         line.make(run, database, keys, new, bandit)
         rows.event(run, new.uid, time.time(), f"recovered: incarnation {incarnation}")
     for label in keys.labels(f"{old.uid}."):

@@ -13,6 +13,7 @@ import numpy as np
 
 from tacit.bandits.joint.continual import ContinualBandit
 from tacit.bandits.stored.line import Line, place
+from tacit.bandits.stored.terms import Agreed
 from tacit.bandits.stored.versions import verify
 from tacit.data import Raw
 from tacit.errors import BadState
@@ -34,11 +35,11 @@ class Releases:
     """Its own connection and its own copy of the exact sums. RAW."""
 
     def __init__(
-        self, bandit: ContinualBandit, line: Line, database: Database, delay: float, clock: Callable[[], float]
+        self, bandit: ContinualBandit, line: Line, database: Database, agreed: Agreed, clock: Callable[[], float]
     ) -> None:
         assert isinstance(bandit.mechanism, Grid)
         self._grid, self._source, self._line = bandit.mechanism, bandit.source, line
-        self._database, self._delay, self._clock = database, delay, clock
+        self._database, self._agreed, self._clock = database, agreed, clock
         self._said = False
         self._start()
 
@@ -59,6 +60,10 @@ class Releases:
     def _known(self) -> int:
         return int(self._prefix.noise.step[0])
 
+    @property
+    def _delay(self) -> float:
+        return self._agreed.now.delay
+
     def _next(self) -> bool:
         """One release; True if none is due."""
         began = time.perf_counter()
@@ -66,14 +71,15 @@ class Releases:
         if self._generation != self._database.generation:
             self._start()
         with self._database.transaction() as run:
-            closed = rows.head(run, uid).step
+            head = rows.head(run, uid)
             done = rows.leaf_sums(run, uid, self._known)
+        self._agreed.follow(head)
         for step, sealed in done:
             leaves.close(self._prefix, self._opened(step, "leaf", sealed))
         step = self._known
-        if step > closed:
+        if step > head.step:
             raise older()
-        if step == closed:
+        if step == head.step:
             return True
         with self._database.transaction() as run:
             parts = rows.closed_sums(run, uid, step)

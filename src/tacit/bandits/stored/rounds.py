@@ -12,6 +12,7 @@ from tacit.bandits.stored import asks as packed
 from tacit.bandits.stored import line as lines
 from tacit.bandits.stored.asks import Answer, Ask, Report, StoredChoice
 from tacit.bandits.stored.line import Line
+from tacit.bandits.stored.terms import Agreed
 from tacit.bandits.stored.versions import Versions
 from tacit.data import Raw
 from tacit.errors import BadState, HorizonReached, PersonLimit, TacitError
@@ -34,13 +35,13 @@ class Rounds:
         bandit: ContinualBandit,
         line: Line,
         versions: Versions,
+        agreed: Agreed,
         *,
-        on_limit: str,
         clock: Callable[[], float],
         wake: Event,
     ) -> None:
         self._bandit, self._line, self._versions, self._database = bandit, line, versions, line.database
-        self._on_limit, self._clock, self._wake = on_limit, clock, wake
+        self._agreed, self._clock, self._wake = agreed, clock, wake
 
     def choose(self, asks: Sequence[Ask], drawn: Sequence[Drawn]) -> list[StoredChoice | TacitError]:
         """One transaction: each request's rows and count, or the answer that it has."""
@@ -78,6 +79,7 @@ class Rounds:
         head = rows.head(run, self._line.uid, locking)
         if head.step < self._versions.released:
             raise older()
+        self._agreed.follow(head)
         return head
 
     def _place(self, run: Run, head: Head, ask: Ask, answer: Answer) -> tuple[Head, Answer | TacitError]:
@@ -101,7 +103,7 @@ class Rounds:
         learns, most = True, self._bandit.max_rounds_per_person
         if ask.person is not None and most is not None:
             learns = rows.round_of(run, self._line.bandit.name, ask.person, most)
-            if not learns and self._on_limit == "refuse":
+            if not learns and self._agreed.now.on_limit == "refuse":
                 answer = answer._replace(arm=packed.REFUSED, name=None)
                 rows.unchoose(run, uid, ask.request)
                 rows.choose(run, uid, ask.request, number, self._seal(epoch, where, answer.packed()))
@@ -134,11 +136,11 @@ class Rounds:
         self._versions.refresh()
         uid = self._line.uid
         with self._database.transaction() as run:
-            head = self._head(run)
+            expired = self._head(run).choices - self._agreed.now.pending
             total = np.zeros(self._bandit.mechanism.size, np.int64)
             for report in sorted(reports, key=lambda report: report.ticket):
                 found = rows.take(run, uid, report.ticket)
-                if found is None or report.reward is None or found[0] <= head.choices - self._bandit.pending:
+                if found is None or report.reward is None or found[0] <= expired:
                     continue
                 x = self._line.seal.open("epoch", f"{uid} waiting {report.ticket.hex()}", found[1])
                 if x is not None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from tacit import checks
 from tacit.bandits.joint.continual import ContinualBandit
 from tacit.bandits.stored.line import Line, place
+from tacit.bandits.stored.terms import Agreed
 from tacit.errors import BadState, TacitError
 from tacit.store import rows
 from tacit.store.database import Database
@@ -73,12 +74,13 @@ def part(line: Line, database: Database, start: int, before: float) -> tuple[lis
     return [ticket for ticket, made_at in found if made_at <= before], stop
 
 
-def purge(line: Line, database: Database, pending: int) -> None:
+def purge(line: Line, database: Database, agreed: Agreed) -> None:
     """Removes the rows of epochs all of whose choices have expired, then their keys: by the number of choices alone.
     The next epoch's key is made ahead."""
     epoch = line.bandit.epoch
     with database.transaction() as run:
-        choices = rows.head(run, line.uid).choices
+        head = rows.head(run, line.uid)
+    choices, pending = head.choices, agreed.follow(head).pending
     line.seal.keys.make(line.seal.label("epoch", choices // epoch + 1))
     line.seal.keys.forget_destroyed()
     oldest = max(0, (choices - pending) // epoch)  # the first epoch with a choice that has not expired

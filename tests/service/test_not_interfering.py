@@ -82,7 +82,7 @@ def test_metrics_know_nothing_of_rewards_arms_or_the_process(usual):
     text = usual[2][2].decode()
     names = {line.split("{")[0] for line in text.splitlines() if not line.startswith("#")}
     assert names == {
-        *("tacit_choices", "tacit_version", "tacit_next_release_after", "tacit_ready"),
+        *("tacit_choices", "tacit_version", "tacit_next_release_after", "tacit_ready", "tacit_degraded"),
         *("tacit_epsilon", "tacit_epsilon_spent", "tacit_delta"),
     }
     assert all('{bandit="messages"}' in line for line in text.splitlines() if not line.startswith("#"))

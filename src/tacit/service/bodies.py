@@ -34,12 +34,14 @@ class RewardBody(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Chosen(msgspec.Struct, omit_defaults=True):
-    """propensity: where it was asked for; null with an answer that was given before."""
+    """propensity: where it was asked for; null with an answer that was given before. degraded: the database is away, so
+    that nothing is learnt from this choice."""
 
     index: int
     name: str | None
     id: str
     propensity: float | msgspec.UnsetType | None = UNSET
+    degraded: bool = False
 
 
 class Refused(msgspec.Struct):

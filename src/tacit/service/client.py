@@ -32,6 +32,7 @@ class Choice:
     name: str | None
     id: str
     propensity: float | None = None
+    degraded: bool = False
 
 
 class Client:

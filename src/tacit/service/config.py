@@ -9,6 +9,7 @@ import msgspec
 
 from tacit import checks, registry
 from tacit.bandits.joint.continual import ContinualBandit
+from tacit.bandits.stored.outage import MODES
 from tacit.privacy.budget import Budget
 
 KINDS = ("joint-glm", "joint-lin-ucb")
@@ -26,7 +27,8 @@ class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
 
     durable: an SQLite file of its own, or "postgresql://...". keys: the folder of keys. pending: how many later choices
     a choice waits for its reward. missing_as, after, rate: silence for so many seconds is that reward, as in Stored;
-    without them a choice that is not answered teaches nothing. population: whose data these are; one person is in all
+    without them a choice that is not answered teaches nothing. degraded: what choices get while the database is away or
+    cannot be written: "refuse", or "serve" without learning. population: whose data these are; one person is in all
     bandits of a population."""
 
     kind: str
@@ -41,6 +43,7 @@ class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
     pending: int | None = None
     max_rounds_per_person: int | None = None
     on_limit: str = "serve"
+    degraded: str = "refuse"
     missing_as: float | None = None
     after: float | None = None
     rate: float | None = None
@@ -152,7 +155,8 @@ def _check_bandit(name: str, setting: BanditSetting) -> None:
         )
     if setting.kind == "joint-lin-ucb" and setting.link is not None:
         raise ValueError(f"Expected no link for {name}: joint-lin-ucb is linear, got one.")
-    checks.one_of(("serve", "refuse"), on_limit=setting.on_limit)
+    checks.one_of(MODES, on_limit=setting.on_limit)
+    checks.one_of(MODES, degraded=setting.degraded)
     checks.positive_int(most_arms=setting.most_arms)
 
 

@@ -29,7 +29,8 @@ class Served:
         self.name, self.setting = name, setting
         bandit = config.build(setting)
         bandit.warm_up()
-        options = {field: getattr(setting, field) for field in ("keys", "delay", "on_limit", *config.SILENCE)}
+        fields = ("keys", "delay", "on_limit", "degraded", *config.SILENCE)
+        options = {field: getattr(setting, field) for field in fields}
         self.stored = Stored(bandit, setting.durable, name=name, **options)
         self._writer = ThreadPoolExecutor(1, thread_name_prefix=f"tacit {name}")
         self._other = ThreadPoolExecutor(1, thread_name_prefix=f"tacit {name} shows")
@@ -58,7 +59,7 @@ class Served:
         return self.stored.report(body.id, body.reward)
 
     async def chosen(self, choice: StoredChoice, propensity: object) -> bodies.Chosen:
-        out = bodies.Chosen(choice.index, choice.name, choice.id)
+        out = bodies.Chosen(choice.index, choice.name, choice.id, degraded=choice.degraded)
         if propensity is True:
             out.propensity = await self.show(lambda: _propensity(choice))
         return out
@@ -101,7 +102,10 @@ class Served:
         return {"bandit": self.name, "version": self.stored.version, **found}
 
     def ready(self) -> None:
-        """TacitError if its database is away or was taken back in time, or if a release is late."""
+        """TacitError if its database is away or was taken back in time, or if a release is late. In an outage that
+        choices go on in, it is ready: whoever looks asks `stored.degraded` as well."""
+        if self.stored.degraded:
+            return
         version, closed, now = self.stored.version, self.stored.head.step, time.monotonic()
         if version >= closed or version != self._behind[0]:
             self._behind = version, now

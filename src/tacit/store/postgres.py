@@ -10,6 +10,8 @@ from tacit.store import schema
 from tacit.store.database import Identity, InTurn, Rows, Run
 
 CREATING = 7_462_134  # an advisory lock: two workers that make the tables at once would disturb each other
+# A server that does not answer at all, as behind a broken network, is away after so long.
+GONE = {"connect_timeout": 5, "tcp_user_timeout": 5000, "keepalives_idle": 5, "keepalives_interval": 2}
 
 
 class Postgres:
@@ -35,7 +37,7 @@ class Postgres:
         with self._turn():
             try:
                 if self._connection is None:
-                    self._connection = self._psycopg.connect(self._address, autocommit=True, connect_timeout=10)
+                    self._connection = self._psycopg.connect(self._address, autocommit=True, **GONE)
                     self._connection.execute("SET synchronous_commit = on")
                 self._connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
                 yield self._run

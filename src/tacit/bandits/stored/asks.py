@@ -55,13 +55,15 @@ class Answer(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class StoredChoice:
     """The arm for one user: its index, its name if the arms had names, the opaque id with which its reward is reported,
-    and the version (number of releases) that it was chosen by."""
+    and the version (number of releases) that it was chosen by. degraded: the database was away, so that nothing is
+    learnt from it; its id is acknowledged like any other."""
 
     index: int
     name: str | None
     id: str
     version: int
     _propensity: Callable[[], float] = field(repr=False, compare=False)
+    degraded: bool = False
 
     @property
     def propensity(self) -> float:

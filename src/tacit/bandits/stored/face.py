@@ -1,6 +1,5 @@
 """A bandit on a database: choices, rewards and releases are committed rows, and any worker may do anything."""
 
-import contextlib
 import threading
 import time
 import weakref
@@ -16,12 +15,13 @@ from tacit.bandits.joint.continual import ContinualBandit
 from tacit.bandits.persons import Person, Persons
 from tacit.bandits.stored import asks as packed
 from tacit.bandits.stored import certificate, line, tending
-from tacit.bandits.stored.asks import Ask, Report, StoredChoice
+from tacit.bandits.stored.asks import Answer, Ask, Report, StoredChoice
+from tacit.bandits.stored.outage import MODES, QUICK, Outage
 from tacit.bandits.stored.releases import Releases
-from tacit.bandits.stored.rounds import Rounds
+from tacit.bandits.stored.rounds import Drawn, Rounds
 from tacit.bandits.stored.versions import Versions
 from tacit.data import Array
-from tacit.errors import BadState, TacitError, Unavailable
+from tacit.errors import BadState, RolledBack, TacitError, Unavailable
 from tacit.kernels.rounds import CHOICES
 from tacit.lock import Lock, locked
 from tacit.model.arms import Arms
@@ -30,7 +30,6 @@ from tacit.store import rows
 from tacit.store.sqlite import SQLite
 
 TRIES = 3  # of a transaction whose end was not seen
-LIMITS = ("refuse", "serve")
 
 T = TypeVar("T")
 
@@ -44,7 +43,9 @@ class Stored:
 
     name: of the bandit within its database. keys: the folder of keys and the witness (tacit.store.seal, .witness), by
     default FILE.keys. delay: seconds from the end of a step until its release is used. on_limit: what a person beyond
-    max_rounds_per_person gets: "refuse" raises PersonLimit, "serve" answers without learning. missing_as, after: the
+    max_rounds_per_person gets: "refuse" raises PersonLimit, "serve" answers without learning. degraded: what a choice
+    gets while the database is away or cannot be written: "refuse" raises Unavailable, "serve" answers by the last
+    estimate that was shown, without learning (tacit.bandits.stored.outage). missing_as, after: the
     reward of a choice that is not answered within so many seconds, for where only clicks are reported and silence means
     0: without it, choices that are not answered teach nothing. rate: the most choices a second that are expected, which
     `after` needs: silence must come before a choice expires. background: whether a thread makes releases; without it,
@@ -59,6 +60,7 @@ class Stored:
         keys: str | Path | None = None,
         delay: float = 1.0,
         on_limit: str = "refuse",
+        degraded: str = "refuse",
         missing_as: float | None = None,
         after: float | None = None,
         rate: float | None = None,
@@ -67,7 +69,8 @@ class Stored:
     ) -> None:
         line.check(bandit, name)
         checks.non_negative(delay=delay)
-        checks.one_of(LIMITS, on_limit=on_limit)
+        checks.one_of(MODES, on_limit=on_limit)
+        checks.one_of(MODES, degraded=degraded)
         self._bandit, self._clock = bandit, clock
         self._silence = tending.silence(bandit, missing_as, after, rate)
         self._lock, self._process = Lock(), forks.process()
@@ -80,6 +83,7 @@ class Stored:
             self._persons = Persons(bandit.max_rounds_per_person)
             self._persons.key = self._line.persons
             self._versions = Versions(bandit, self._line, clock)
+            self._outage = Outage(degraded, self._line, clock)
             self._other = self._database.another()
             self._rounds = Rounds(bandit, self._line, self._versions, on_limit=on_limit, clock=clock, wake=self._wake)
             self._releases = Releases(bandit, self._line, self._other, float(delay), clock)
@@ -143,14 +147,26 @@ class Stored:
     def choose_group(self, asks: Sequence[Ask]) -> list[StoredChoice | TacitError]:
         """Answers to several requests in one transaction; an error in place of an answer concerns that one alone."""
         self._own()
-        self._again(self._versions.refresh)
-        drawn = [self._rounds.draw(ask) for ask in asks]
-        return self._again(lambda: self._rounds.choose(asks, drawn))
+        if self._outage.on:
+            return self._answer_without(asks, [self._rounds.draw(ask) for ask in asks])
+        drawn, began = [], time.monotonic()
+        try:
+            self._again(self._versions.refresh)
+            drawn = [self._rounds.draw(ask) for ask in asks]
+            out = self._again(lambda: self._rounds.choose(asks, drawn))
+        except Unavailable:
+            if not self._outage.begins(time.monotonic() - began):
+                raise
+            # what was drawn may have been committed without our seeing it: then this is its answer, too
+            return self._answer_without(asks, drawn or [self._rounds.draw(ask) for ask in asks])
+        self._outage.refused = False
+        return out
 
     @locked
     def observe_group(self, reports: Sequence[Report]) -> None:
         """Several rewards in one transaction."""
         self._own()
+        self._outage.check()
         self._again(lambda: self._rounds.observe(reports))
 
     @property
@@ -159,6 +175,11 @@ class Stored:
         """Choices made so far, of this incarnation."""
         self._again(self._count)
         return self._bandit.choices
+
+    @property
+    def degraded(self) -> bool:
+        """Whether choices are answered without learning, because the database is away or cannot be written."""
+        return self._outage.on
 
     @property
     def head(self) -> rows.Head:
@@ -209,6 +230,8 @@ class Stored:
         with self._lock:
             self._versions.expected = max(self._versions.expected, self._versions.released + 1)
             self._again(self._versions.refresh)
+            if self._outage.on:
+                self._again(self._outage.end)
         if self._silence is not None:
             self._answer_for_the_silent(*self._silence)
         self._again(lambda: tending.purge(self._line, self._other, self._bandit.pending))
@@ -257,15 +280,35 @@ class Stored:
             self._wake.set()  # there may be more
 
     def _again(self, work: Callable[[], T]) -> T:
-        """Once more after an error of the database, from what it holds then: what was committed is found there."""
-        for _ in range(TRIES - 1):
-            with contextlib.suppress(Unavailable):
-                return work()
-        return work()
+        """Once more after an error of the database, from what it holds then: what was committed is found there. Not
+        after one that took long, as in a broken network: others wait."""
+        began = time.monotonic()
+        try:
+            for _ in range(TRIES - 1):
+                try:
+                    return work()
+                except Unavailable:
+                    if time.monotonic() - began > QUICK:
+                        raise
+            return work()
+        except RolledBack:
+            self._outage.refuse()
+            raise
+
+    def _answer_without(self, asks: Sequence[Ask], drawn: Sequence[Drawn]) -> list[StoredChoice | TacitError]:
+        """In an outage: the answers that are in the database, where it can be read, and others by what was drawn."""
+        known: dict[bytes, Answer] = {}
+        if self._outage.readable:
+            try:
+                known = self._again(lambda: self._rounds.known(asks))
+            except Unavailable:
+                self._outage.readable = False
+        return self._rounds.without(asks, drawn, known)
 
     def _at_present(self) -> Any:
         """The bandit at the version that is visible now; under the lock."""
         self._own()
+        self._outage.check(reading=True)
         self._again(self._count)
         self._again(self._versions.refresh)
         return self._bandit

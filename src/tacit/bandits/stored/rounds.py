@@ -51,10 +51,8 @@ class Rounds:
             for ask, (answer, propensity) in zip(asks, drawn, strict=True):
                 head, result = self._place(run, head, ask, answer)
                 if isinstance(result, Answer):
-                    if result.ticket != answer.ticket:
-                        propensity = _another_answer
-                    ticket = packed.written(result.ticket, self._line.tickets)
-                    out.append(StoredChoice(result.arm, result.name, ticket, result.version, propensity))
+                    first = result.ticket == answer.ticket
+                    out.append(self._choice(result, propensity if first else _another_answer))
                 else:
                     out.append(result)
             rows.advance(run, self._line.uid, head)
@@ -62,6 +60,31 @@ class Rounds:
         if head.step > closed:
             self._wake.set()
         return out
+
+    def known(self, asks: Sequence[Ask]) -> dict[bytes, Answer]:
+        """The answers that requests already have, from a database that may be full. Nothing is written."""
+        self._versions.check()
+        with self._database.transaction() as run:
+            rows.head(run, self._line.uid)  # still the incarnation at work
+            found = {ask.request: self._answer(run, ask) for ask in asks}
+        return {request: answer for request, answer in found.items() if answer is not None}
+
+    def without(
+        self, asks: Sequence[Ask], drawn: Sequence[Drawn], known: dict[bytes, Answer]
+    ) -> list[StoredChoice | TacitError]:
+        """Answers that are stored nowhere, but for those that are known; one for each request of the group."""
+        fresh: dict[bytes, StoredChoice] = {}
+        for ask, (answer, propensity) in zip(asks, drawn, strict=True):
+            found = known.get(ask.request)
+            if found is None:
+                fresh.setdefault(ask.request, self._choice(answer, propensity, degraded=True))
+            else:
+                fresh[ask.request] = self._choice(found, _another_answer)
+        return [fresh[ask.request] for ask in asks]
+
+    def _choice(self, answer: Answer, propensity: Callable[[], float], *, degraded: bool = False) -> StoredChoice:
+        ticket = packed.written(answer.ticket, self._line.tickets)
+        return StoredChoice(answer.arm, answer.name, ticket, answer.version, propensity, degraded)
 
     def draw(self, ask: Ask) -> Drawn:
         """An answer at the present version."""
@@ -77,13 +100,11 @@ class Rounds:
         uid, number = self._line.uid, head.choices + 1
         epoch = number // self._line.bandit.epoch
         self._line.seal.keys.make(self._line.seal.label("epoch", epoch))
-        where = f"{uid} choice {ask.request.hex()}"
-        if not rows.choose(run, uid, ask.request, number, self._seal(epoch, where, answer.packed())):
-            sealed = rows.answer(run, uid, ask.request)
-            opened = None if sealed is None else self._line.seal.open("epoch", where, sealed)
-            if opened is None:
+        if not rows.choose(run, uid, ask.request, number, self._seal(epoch, self._place_of(ask), answer.packed())):
+            found = self._answer(run, ask)
+            if found is None:
                 return head, BadState("Expected a request whose answer can still be read, got an expired one.")
-            return head, Answer.unpacked(opened)
+            return head, found
         try:
             self._bandit._state.counts[CHOICES] = head.choices
             self._bandit._room(1)
@@ -103,6 +124,16 @@ class Rounds:
             where = f"{uid} waiting {answer.ticket.hex()}"
             rows.wait(run, uid, answer.ticket, number, self._clock(), self._seal(epoch, where, x))
         return head._replace(choices=number, unnamed=head.unnamed + (ask.person is None)), answer
+
+    def _place_of(self, ask: Ask) -> str:
+        """What its answer is sealed for."""
+        return f"{self._line.uid} choice {ask.request.hex()}"
+
+    def _answer(self, run: Run, ask: Ask) -> Answer | None:
+        """The answer that a request has; None if it has none, or one that has expired."""
+        sealed = rows.answer(run, self._line.uid, ask.request)
+        opened = None if sealed is None else self._line.seal.open("epoch", self._place_of(ask), sealed)
+        return None if opened is None else Answer.unpacked(opened)
 
     def _close_step(self, run: Run, head: Head) -> Head:
         uid = self._line.uid

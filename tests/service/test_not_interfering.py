@@ -19,6 +19,7 @@ OTHERS = {
     "cancelled": ({"arms": ARMS}, [None]),
     "reported three times": ({"arms": ARMS}, [1.0, 0.0, 1.0]),
     "bad rewards": ({"arms": ARMS}, [7.0, 1e300]),
+    "never shown": ({"arms": ARMS, "deferred": True, "propensity": True}, [1.0]),
 }
 
 

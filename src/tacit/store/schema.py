@@ -22,6 +22,11 @@ TABLES = (
         bandit TEXT, ticket BLOB, number BIGINT, made_at DOUBLE PRECISION, sealed BLOB,
         PRIMARY KEY (bandit, ticket))""",
     "CREATE INDEX IF NOT EXISTS waiting_number ON waiting (bandit, number)",
+    # RAW: the same, and a reward that came before, until it is known that the choice was shown
+    """CREATE TABLE IF NOT EXISTS deferred (
+        bandit TEXT, ticket BLOB, number BIGINT, made_at DOUBLE PRECISION, sealed BLOB,
+        PRIMARY KEY (bandit, ticket))""",
+    "CREATE INDEX IF NOT EXISTS deferred_number ON deferred (bandit, number)",
     # RAW: whole numbers, so that neither their order nor their shard matters
     """CREATE TABLE IF NOT EXISTS open_sum (
         bandit TEXT, step BIGINT, shard BIGINT, closed BIGINT, sums BLOB, PRIMARY KEY (bandit, step, shard))""",

@@ -1,5 +1,6 @@
 """A bandit on a database: choices, rewards and releases are committed rows, and any worker may do anything."""
 
+import contextlib
 import threading
 import time
 import weakref
@@ -107,11 +108,15 @@ class Stored:
         available: npt.ArrayLike | None = None,
         person: Person | None = None,
         asker: str = "",
+        deferred: bool = False,
+        propensity: bool = False,
     ) -> StoredChoice:
         """The arm for one user, on disk before it is returned. The same `request` again, by the same `asker`, has the
-        same answer, until it expires; give one if you may have to ask again. Otherwise as a bandit's `choose`."""
-        ask = self.ask(arms, request=request, available=available, person=person, asker=asker)
-        answer = self.choose_group([ask])[0]
+        same answer, until it expires; give one if you may have to ask again. deferred: nothing is learnt from it unless
+        `activate` says that it was shown. propensity: it is stored with the answer. Otherwise as a bandit's
+        `choose`."""
+        ask = self.ask(arms, request=request, available=available, person=person, asker=asker, deferred=deferred)
+        answer = self.choose_group([self.with_propensity(ask) if propensity else ask])[0]
         if isinstance(answer, TacitError):
             raise answer
         return answer
@@ -121,6 +126,12 @@ class Stored:
         Again, or after it was answered, cancelled or expired: nothing happens, and nothing tells which it was."""
         self.observe_group([self.report(choice, reward)])
 
+    def activate(self, choice: StoredChoice | str) -> None:
+        """A deferred choice was shown: its reward counts from now on, also one that came before, and silence does. A
+        choice that is never shown teaches nothing. On disk when this returns; again, and for other choices: nothing
+        happens."""
+        self.activate_group([self.ticket(choice)])
+
     def ask(
         self,
         arms: Arms,
@@ -129,19 +140,35 @@ class Stored:
         available: npt.ArrayLike | None = None,
         person: Person | None = None,
         asker: str = "",
+        deferred: bool = False,
     ) -> Ask:
         """A request, checked: ValueError for a bad one, which then is no user and delays nobody."""
         features, names, index = self._bandit._request(arms, available)
         packed.check_names(names)
         digest = self._persons.admit(person)
-        return Ask(packed.request_hash(request, asker, self._line.requests), features, names, index, digest)
+        hashed = packed.request_hash(request, asker, self._line.requests)
+        return Ask(hashed, features, names, index, digest, deferred)
+
+    def with_propensity(self, ask: Ask) -> Ask:
+        """The same, with an answer drawn now and its probability: by whoever asks for it, since it takes its time."""
+        with self._lock:
+            self._own()
+            if not self._outage.on:
+                with contextlib.suppress(Unavailable):
+                    self._again(self._versions.refresh)
+            answer, propensity = self._rounds.draw(ask)
+        return ask._replace(ahead=answer._replace(propensity=propensity()))
 
     def report(self, choice: StoredChoice | str, reward: float | None) -> Report:
         """A reward, checked."""
         problem = None if reward is None else self._bandit._problem(reward)
         if problem:
             raise ValueError(problem)
-        return Report(packed.read(choice, self._line.tickets), None if reward is None else float(reward))
+        return Report(self.ticket(choice), None if reward is None else float(reward))
+
+    def ticket(self, choice: StoredChoice | str) -> bytes:
+        """What a choice is known by in the store; UnknownChoice if it was never made here."""
+        return packed.read(choice, self._line.tickets)
 
     @locked
     def choose_group(self, asks: Sequence[Ask]) -> list[StoredChoice | TacitError]:
@@ -168,6 +195,13 @@ class Stored:
         self._own()
         self._outage.check()
         self._again(lambda: self._rounds.observe(reports))
+
+    @locked
+    def activate_group(self, tickets: Sequence[bytes]) -> None:
+        """Several choices that were shown, in one transaction."""
+        self._own()
+        self._outage.check()
+        self._again(lambda: self._rounds.activate(tickets))
 
     @property
     @locked

@@ -1,5 +1,6 @@
 """What a choice and a reward do: one transaction each, or one for a group of them."""
 
+import functools
 import secrets
 from collections.abc import Callable, Sequence
 from threading import Event
@@ -19,7 +20,7 @@ from tacit.kernels.rounds import CHOICES, next_boundary
 from tacit.mechanisms import leaves
 from tacit.store import rows
 from tacit.store.database import Run
-from tacit.store.rows import Head
+from tacit.store.rows import Deferred, Head
 from tacit.store.seal import number_of
 
 Drawn = tuple[Answer, Callable[[], float]]  # an answer, and what computes its propensity
@@ -84,10 +85,14 @@ class Rounds:
 
     def _choice(self, answer: Answer, propensity: Callable[[], float], *, degraded: bool = False) -> StoredChoice:
         ticket = packed.written(answer.ticket, self._line.tickets)
+        if answer.propensity is not None:
+            propensity = functools.partial(float, answer.propensity)
         return StoredChoice(answer.arm, answer.name, ticket, answer.version, propensity, degraded)
 
     def draw(self, ask: Ask) -> Drawn:
-        """An answer at the present version."""
+        """An answer at the present version, if it was not drawn before."""
+        if ask.ahead is not None:
+            return ask.ahead, _another_answer
         offered = ask.features if ask.available is None else ask.features[ask.available]
         picked = int(self._bandit._pick(offered[None])[0])
         chosen = picked if ask.available is None else int(ask.available[picked])
@@ -120,10 +125,16 @@ class Rounds:
         if head.choices >= head.boundary:
             head = self._close_step(run, head)
         if learns:
-            x = ask.features[answer.arm].tobytes()
-            where = f"{uid} waiting {answer.ticket.hex()}"
-            rows.wait(run, uid, answer.ticket, number, self._clock(), self._seal(epoch, where, x))
+            self._wait(run, answer.ticket, number, self._clock(), ask.features[answer.arm].tobytes(), ask.deferred)
         return head._replace(choices=number, unnamed=head.unnamed + (ask.person is None)), answer
+
+    def _wait(self, run: Run, ticket: bytes, number: int, made_at: float, x: bytes, deferred: bool) -> None:
+        uid, epoch = self._line.uid, number // self._line.bandit.epoch
+        if deferred:
+            sealed = self._seal(epoch, f"{uid} deferred {ticket.hex()}", packed.deferred(x, None))
+            rows.defer(run, uid, ticket, Deferred(number, made_at, sealed))
+        else:
+            rows.wait(run, uid, ticket, number, made_at, self._seal(epoch, f"{uid} waiting {ticket.hex()}", x))
 
     def _place_of(self, ask: Ask) -> str:
         """What its answer is sealed for."""
@@ -152,12 +163,49 @@ class Rounds:
             head = rows.head(run, uid)
             total = np.zeros(self._bandit.mechanism.size, np.int64)
             for report in sorted(reports, key=lambda report: report.ticket):
-                found = rows.take(run, uid, report.ticket)
+                found = rows.take(run, uid, report.ticket) or self._hold(run, report)
                 if found is None or report.reward is None or found[0] <= head.choices - self._bandit.pending:
                     continue
                 x = self._line.seal.open("epoch", f"{uid} waiting {report.ticket.hex()}", found[1])
                 if x is not None:
                     total += self._contribution(packed.features_of(x, self._bandit.dim), report.reward)
+            self._add(run, total)
+
+    def _hold(self, run: Run, report: Report) -> tuple[int, bytes] | None:
+        """The first reward of a choice that is not known to be shown stays with it; None cancels it. The waiting row of
+        one that became known meanwhile."""
+        uid, where = self._line.uid, f"{self._line.uid} deferred {report.ticket.hex()}"
+        found = rows.deferred(run, uid, report.ticket, self._database.locking)
+        if found is None:
+            return rows.take(run, uid, report.ticket)
+        opened = self._line.seal.open("epoch", where, found.sealed)
+        if report.reward is None:
+            rows.undefer(run, uid, report.ticket)
+        elif opened is not None:
+            x, reward = packed.undeferred(opened)
+            held = packed.deferred(x, report.reward if reward is None else reward)
+            rows.put_deferred(run, uid, report.ticket, self._seal(number_of(found.sealed), where, held))
+        return None
+
+    def activate(self, tickets: Sequence[bytes]) -> None:
+        """One transaction: these choices were shown. A reward that came before counts now; else it is waited for."""
+        self._versions.refresh()
+        uid = self._line.uid
+        with self._database.transaction() as run:
+            head = rows.head(run, uid)
+            total = np.zeros(self._bandit.mechanism.size, np.int64)
+            for ticket in sorted(set(tickets)):
+                found = rows.undefer(run, uid, ticket)
+                if found is None or found.number <= head.choices - self._bandit.pending:
+                    continue
+                opened = self._line.seal.open("epoch", f"{uid} deferred {ticket.hex()}", found.sealed)
+                if opened is None:
+                    continue
+                x, reward = packed.undeferred(opened)
+                if reward is None:
+                    self._wait(run, ticket, found.number, found.made_at, x, False)
+                else:
+                    total += self._contribution(packed.features_of(x, self._bandit.dim), reward)
             self._add(run, total)
 
     def _contribution(self, x: Any, reward: float) -> Raw:

@@ -36,7 +36,14 @@ def test_names_masks_and_propensities(place):
         again = stored.choose(given, request="a")
         assert again == choice and again.name == "neither ü"
         with pytest.raises(BadState):
-            _ = again.propensity
+            _ = again.propensity  # it was not asked for with the first
+        for kept in (None, "ü" * 127):
+            named = {kept: [1.0, 0, 0], "b": [0, 1.0, 0]} if kept else np.eye(3)[:2]
+            first = stored.choose(named, request=f"p{kept}", propensity=True)
+            again = stored.choose(named, request=f"p{kept}")
+            assert (again.id, again.name, again.propensity) == (first.id, first.name, 0.5) and first.propensity == 0.5
+        sizes = table(stored, "SELECT DISTINCT length(sealed) FROM choice")
+        assert len(sizes) == 1
         with pytest.raises(ValueError):
             stored.choose({"x" * 256: [1.0, 0, 0]})
 

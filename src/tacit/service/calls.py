@@ -31,6 +31,7 @@ class Choice:
     name: str | None
     id: str
     propensity: float | None = None
+    degraded: bool = False
 
     @classmethod
     def of(cls, found: dict[str, Any]) -> Self:

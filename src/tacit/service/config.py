@@ -9,6 +9,7 @@ import msgspec
 
 from tacit import checks, registry
 from tacit.bandits.joint.continual import ContinualBandit
+from tacit.bandits.stored.outage import MODES
 from tacit.model import arms
 from tacit.privacy.budget import Budget
 
@@ -33,7 +34,8 @@ class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
 
     durable: an SQLite file of its own, or "postgresql://...". keys: the folder of keys. pending: how many later choices
     a choice waits for its reward. missing_as, after, rate: silence for so many seconds is that reward, as in Stored;
-    without them a choice that is not answered teaches nothing. population: whose data these are; one person is in all
+    without them a choice that is not answered teaches nothing. degraded: what choices get while the database is away or
+    cannot be written: "refuse", or "serve" without learning. population: whose data these are; one person is in all
     bandits of a population. features, profiles: the names of features, and reference profiles, for the dashboard."""
 
     kind: str
@@ -48,6 +50,7 @@ class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
     pending: int | None = None
     max_rounds_per_person: int | None = None
     on_limit: str = "serve"
+    degraded: str = "refuse"
     missing_as: float | None = None
     after: float | None = None
     rate: float | None = None
@@ -69,8 +72,9 @@ class KeySetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
 
 
 class ServerSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """body: bytes of a request at most. waiting: rows that wait for a commit at most. patience: seconds for a body to
-    come. connections: at the same time. drain: seconds that requests at work have after SIGTERM."""
+    """body: bytes of a request at most. waiting: rows that wait for a commit at most. patience: seconds for the head of
+    a request to come, and for its body. connections: at the same time. drain: seconds that requests at work have after
+    SIGTERM."""
 
     host: str = "127.0.0.1"
     port: int = 8321
@@ -165,7 +169,8 @@ def _check_bandit(name: str, setting: BanditSetting) -> None:
         )
     if setting.kind == "joint-lin-ucb" and setting.link is not None:
         raise ValueError(f"Expected no link for {name}: joint-lin-ucb is linear, got one.")
-    checks.one_of(("serve", "refuse"), on_limit=setting.on_limit)
+    checks.one_of(MODES, on_limit=setting.on_limit)
+    checks.one_of(MODES, degraded=setting.degraded)
     checks.positive_int(most_arms=setting.most_arms)
     if setting.features is not None and len(setting.features) != setting.dim:
         raise ValueError(f"Expected {setting.dim} features of {name}, one name for each, got {len(setting.features)}.")

@@ -32,7 +32,8 @@ class Served:
         self.name, self.setting = name, setting
         bandit = config.build(setting)
         bandit.warm_up()
-        options = {field: getattr(setting, field) for field in ("keys", "delay", "on_limit", *config.SILENCE)}
+        fields = ("keys", "delay", "on_limit", "degraded", *config.SILENCE)
+        options = {field: getattr(setting, field) for field in fields}
         self.stored = Stored(bandit, setting.durable, name=name, clock=clock, **options)
         failure = getattr(bandit, "failure", None)
         self.past = history.History(self.stored, setting, LEVEL if failure is None else 1 - failure)
@@ -40,11 +41,16 @@ class Served:
         self._other = ThreadPoolExecutor(1, thread_name_prefix=f"tacit {name} shows")
         self.chooses: Group[Ask, StoredChoice | TacitError] = Group(self.stored.choose_group, self._writer, waiting)
         self.rewards: Group[Report, None] = Group(self._observe, self._writer, waiting)
+        self.activations: Group[bytes, None] = Group(self._activate, self._writer, waiting)
         self._behind = -1, 0.0  # the version when it was last looked at, and since when
 
     def _observe(self, reports: Sequence[Report]) -> list[None]:
         self.stored.observe_group(reports)
         return [None] * len(reports)
+
+    def _activate(self, tickets: Sequence[bytes]) -> list[None]:
+        self.stored.activate_group(tickets)
+        return [None] * len(tickets)
 
     # requests
 
@@ -57,15 +63,28 @@ class Served:
             for key, value in (("request", body.request), ("person", body.person))
             if value is not bodies.UNSET
         }
-        return self.stored.ask(body.arms, available=_mask(body), asker=asker, **given)
+        return self.stored.ask(body.arms, available=_mask(body), asker=asker, deferred=body.deferred is True, **given)
 
     def report(self, body: bodies.RewardBody) -> Report:
         return self.stored.report(body.id, body.reward)
 
-    async def chosen(self, choice: StoredChoice, propensity: object) -> bodies.Chosen:
-        out = bodies.Chosen(choice.index, choice.name, choice.id)
-        if propensity is True:
-            out.propensity = await self.show(lambda: _propensity(choice))
+    def ticket(self, body: bodies.ActivateBody) -> bytes:
+        return self.stored.ticket(body.id)
+
+    async def with_propensities(self, asks: Sequence[Ask], asked: Sequence[bool]) -> list[Ask]:
+        """With propensities where they are asked for: computed before the commit, so that nobody else waits for it."""
+        if not any(asked):
+            return list(asks)
+        both = list(zip(asks, asked, strict=True))
+        found: list[Ask] = await self.show(
+            lambda: [self.stored.with_propensity(ask) if wanted else ask for ask, wanted in both]
+        )
+        return found
+
+    def chosen(self, choice: StoredChoice, propensity: bool) -> bodies.Chosen:
+        out = bodies.Chosen(choice.index, choice.name, choice.id, degraded=choice.degraded)
+        if propensity:
+            out.propensity = _propensity(choice)
         return out
 
     # what may be shown
@@ -108,7 +127,10 @@ class Served:
         return {"bandit": self.name, "version": self.stored.version, **found}
 
     def ready(self) -> None:
-        """TacitError if its database is away or was taken back in time, or if a release is late."""
+        """TacitError if its database is away or was taken back in time, or if a release is late. In an outage that
+        choices go on in, it is ready: whoever looks asks `stored.degraded` as well."""
+        if self.stored.degraded:
+            return
         version, closed, now = self.stored.version, self.stored.head.step, time.monotonic()
         if version >= closed or version != self._behind[0]:
             self._behind = version, now
@@ -149,7 +171,7 @@ def _mask(body: bodies.ChooseBody) -> list[bool] | None:
 
 
 def _propensity(choice: StoredChoice) -> float | None:
-    """None with an answer that was given before: what it was drawn from is gone."""
+    """None with an answer that was given before without: what it was drawn from is gone."""
     try:
         return choice.propensity
     except BadState:

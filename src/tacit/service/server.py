@@ -14,11 +14,12 @@ KEEP = 30  # seconds that an idle connection stays
 
 def serve(config: Config, started: Callable[[str], None] = lambda address: None) -> None:
     """Until SIGTERM or SIGINT: then nobody new is let in, those at work are answered, and databases are let go."""
-    for module in ("uvicorn", "starlette", "prometheus_client"):
+    for module in ("uvicorn", "httptools", "starlette", "prometheus_client"):
         extras.load(module, "tacit serve", extra="service")
     import uvicorn
 
     from tacit.service.app import Application
+    from tacit.service.connections import within
 
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(message)s")
     app, setting = Application(config), config.server
@@ -41,6 +42,7 @@ def serve(config: Config, started: Callable[[str], None] = lambda address: None)
         access_log=False,
         server_header=False,
         proxy_headers=False,
+        http=within(setting.patience),
         ws="none",
         lifespan="on",
         limit_concurrency=setting.connections,

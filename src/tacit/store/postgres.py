@@ -9,6 +9,8 @@ from tacit.errors import Unavailable
 from tacit.store.database import Identity, InTurn, Rows, Run
 
 LONGEST = 20.0  # seconds that a worker which stopped within a transaction keeps its locks
+# A server that does not answer at all, as behind a broken network, is away after so long.
+GONE = {"connect_timeout": 5, "tcp_user_timeout": 5000, "keepalives_idle": 5, "keepalives_interval": 2}
 
 
 class Postgres:
@@ -33,7 +35,7 @@ class Postgres:
         with self._turn():
             try:
                 if self._connection is None:
-                    self._connection = self._psycopg.connect(self._address, autocommit=True, connect_timeout=10)
+                    self._connection = self._psycopg.connect(self._address, autocommit=True, **GONE)
                     self._connection.execute("SET synchronous_commit = on")
                     longest = f"{1000 * LONGEST:.0f}"
                     self._connection.execute(f"SET idle_in_transaction_session_timeout = {longest}")

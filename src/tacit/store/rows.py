@@ -6,7 +6,7 @@ ticket that is deleted once, one leaf for each step."""
 from typing import NamedTuple
 
 from tacit.errors import RolledBack
-from tacit.store.database import Run
+from tacit.store.database import Rows, Run
 
 REPLACED, ENDED = 1, 2  # why an incarnation is retired: recovered from, or for good
 MOST_AT_ONCE = 1000  # rows that one transaction purges
@@ -93,7 +93,7 @@ def settle(run: Run, uid: str, settings: str) -> None:
 
 def retire(run: Run, uid: str, why: int) -> None:
     """Nothing raw stays, and nobody goes on from it; its noisy leaves stay."""
-    for table in ("waiting", "choice", "open_sum", "due"):
+    for table in ("waiting", "deferred", "choice", "open_sum", "due"):
         run(f"DELETE FROM {table} WHERE bandit = ?", uid)
     run("UPDATE leaf SET sums = ? WHERE bandit = ?", b"", uid)
     run("UPDATE bandit SET retired = ? WHERE uid = ?", why, uid)
@@ -163,6 +163,47 @@ def take(run: Run, uid: str, ticket: bytes) -> tuple[int, bytes] | None:
     return (int(found[0][0]), bytes(found[0][1])) if found else None
 
 
+class Deferred(NamedTuple):
+    """A choice of which it is not known yet whether it was shown."""
+
+    number: int
+    made_at: float
+    sealed: bytes
+
+
+def defer(run: Run, uid: str, ticket: bytes, row: Deferred) -> None:
+    run(
+        "INSERT INTO deferred (bandit, ticket, number, made_at, sealed) VALUES (?, ?, ?, ?, ?)",
+        uid,
+        ticket,
+        *row,
+    )
+
+
+def deferred(run: Run, uid: str, ticket: bytes, locking: str) -> Deferred | None:
+    found = run(
+        "SELECT number, made_at, sealed FROM deferred WHERE bandit = ? AND ticket = ?" + locking,
+        uid,
+        ticket,
+    )
+    return _deferred(found)
+
+
+def put_deferred(run: Run, uid: str, ticket: bytes, sealed: bytes) -> None:
+    run("UPDATE deferred SET sealed = ? WHERE bandit = ? AND ticket = ?", sealed, uid, ticket)
+
+
+def undefer(run: Run, uid: str, ticket: bytes) -> Deferred | None:
+    """Its row, which is gone from now on."""
+    return _deferred(
+        run("DELETE FROM deferred WHERE bandit = ? AND ticket = ? RETURNING number, made_at, sealed", uid, ticket)
+    )
+
+
+def _deferred(found: Rows) -> Deferred | None:
+    return Deferred(int(found[0][0]), float(found[0][1]), bytes(found[0][2])) if found else None
+
+
 def round_of(run: Run, name: str, digest: bytes, most: int) -> bool:
     """One round more of that person; False, and no change, if all of them are used."""
     found = run(
@@ -178,7 +219,7 @@ def round_of(run: Run, name: str, digest: bytes, most: int) -> bool:
 def purge(run: Run, uid: str, before: int) -> bool:
     """Removes choices below that number, some at a time; whether there may be more."""
     more = False
-    for table, key in (("waiting", "ticket"), ("choice", "request")):
+    for table, key in (("waiting", "ticket"), ("deferred", "ticket"), ("choice", "request")):
         gone = run(
             f"DELETE FROM {table} WHERE bandit = ? AND {key} IN (SELECT {key} FROM {table} WHERE bandit = ?"
             f" AND number < ? LIMIT {MOST_AT_ONCE}) RETURNING number",

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from tacit.errors import BadState, RolledBack
 from tacit.store.database import Identity
-from tacit.store.seal import sync
+from tacit.store.seal import sync, writing
 
 
 class Shown(NamedTuple):
@@ -48,6 +48,10 @@ class Witness:
 
     def record(self, shown: Shown) -> None:
         """On disk when this returns, unless a later one is; RolledBack if another history was shown."""
+        with writing():
+            self._record(shown)
+
+    def _record(self, shown: Shown) -> None:
         descriptor = os.open(self._path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)

@@ -21,6 +21,7 @@ def run(path: Path | None, *, port: int | None, say: Callable[[str], None]) -> N
     say("Compiling and opening: " + ", ".join(config.bandits))
 
     def started(address: str) -> None:
+        say(f"Dashboard: {address}/dashboard")
         say(f"Serving on {address}")
         if path is None:
             demo.populate(address)

@@ -47,6 +47,11 @@ SECOND = (
     # every bandit that was ever opened on people of a population, and what it costs them; append-only
     """CREATE TABLE member (
         population TEXT, line TEXT, incarnation BIGINT, record TEXT, PRIMARY KEY (population, line, incarnation))""",
+    # RAW: as waiting, and a reward that came before, until it is known that the choice was shown
+    """CREATE TABLE deferred (
+        bandit TEXT, ticket BLOB, number BIGINT, made_at DOUBLE PRECISION, sealed BLOB,
+        PRIMARY KEY (bandit, ticket))""",
+    "CREATE INDEX deferred_number ON deferred (bandit, number)",
 )
 VERSIONS = (FIRST, SECOND)
 VERSION = len(VERSIONS)

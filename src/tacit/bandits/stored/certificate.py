@@ -5,7 +5,7 @@ import msgspec
 from tacit.bandits.joint.continual import ContinualBandit
 from tacit.bandits.stored.population import Population
 from tacit.privacy.certificate import ROUNDING, Certificate
-from tacit.privacy.ledger import epsilon_of
+from tacit.privacy.ledger import epsilon_of, grid_delta
 from tacit.store.rows import Bandit
 
 RAW_ROWS = (
@@ -33,13 +33,14 @@ def of(
     if population is not None and population.caveat is not None:
         caveats.append(population.caveat)
     if n > 1:
+        spent = found.releases  # by those of an earlier incarnation, at most
         caveats.append(
             f"Recovered {n - 1} times: what was raw before was dropped, so that no round is in two incarnations; going "
             "on from a restored database would have cost up to sqrt 2 times mu. A request that is sent again after a "
             "recovery is another round."
         )
     if n > 1 and bandit.max_rounds_per_person is not None:
-        releases, spent = found.releases * n, found.releases * (n - 1) + spent
+        releases, spent = found.releases * n, found.releases * (n - 1) + bandit._releases(released)
         epsilon = epsilon_of(releases, found.delta)
         caveats.append(
             f"Counts of a person's rounds may be too low since a restore: up to {bandit.max_rounds_per_person} rounds "
@@ -50,6 +51,7 @@ def of(
         epsilon=epsilon,
         private=found.private and epsilon <= found.budget * (1 + ROUNDING),
         spent=epsilon_of(spent, found.delta),
+        grid_delta=grid_delta(releases, epsilon),
         releases=releases,
         caveats=tuple(caveats),
     )

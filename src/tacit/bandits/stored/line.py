@@ -130,14 +130,14 @@ def open_line(database: Database, keys: Keys, name: str, bandit: ContinualBandit
     assert found is not None
     if found.version != ROWS:
         raise BadState(f"Expected rows of version {ROWS}, got version {found.version}.")
-    check_plan(found, bandit)
+    check_plan(bandit, found)
     with database.transaction() as run:
         ended = rows.head(run, found.uid).ended
     return as_line(database, keys, found, ended=ended)
 
 
-def check_plan(found: Bandit, bandit: ContinualBandit) -> None:
-    """BadState if the noise was made for other settings."""
+def check_plan(bandit: ContinualBandit, found: Bandit) -> None:
+    """BadState unless that incarnation was made with the bandit's settings."""
     given, kept = json.loads(plan(bandit)), json.loads(found.plan)
     for setting in sorted(kept.keys() | given.keys(), key="plan".__eq__):  # what the numbers follow from, first
         if given.get(setting) != kept.get(setting):

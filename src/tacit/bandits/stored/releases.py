@@ -14,6 +14,7 @@ import numpy as np
 from tacit.bandits.joint.continual import ContinualBandit
 from tacit.bandits.stored.line import Line, place
 from tacit.bandits.stored.terms import Agreed
+from tacit.bandits.stored.versions import verify
 from tacit.data import Raw
 from tacit.errors import BadState
 from tacit.mechanisms import leaves
@@ -21,6 +22,7 @@ from tacit.mechanisms.grid import Grid
 from tacit.store import rows
 from tacit.store.database import Database
 from tacit.store.seal import number_of
+from tacit.store.witness import older
 
 MARGIN = 10  # the public delay is at least so many times as long as a release takes, or an event says so
 
@@ -42,8 +44,11 @@ class Releases:
         self._start()
 
     def _start(self) -> None:
-        self._generation = self._database.generation
+        """The database first: one that went back in time, as a replica that lags, would get a second noise."""
+        generation = self._database.generation
+        verify(self._line, self._database)
         self._prefix = self._grid.init(self._source)
+        self._generation = generation
 
     def run(self) -> int:
         """Releases every step that is closed and has no leaf. Returns how many steps have one."""
@@ -72,7 +77,9 @@ class Releases:
         for step, sealed in done:
             leaves.close(self._prefix, self._opened(step, "leaf", sealed))
         step = self._known
-        if step >= head.step:
+        if step > head.step:
+            raise older()
+        if step == head.step:
             return True
         with self._database.transaction() as run:
             parts = rows.closed_sums(run, uid, step)
@@ -89,6 +96,8 @@ class Releases:
         visible = self.visible_at(due, now)
         with contextlib.suppress(_OvertakenError), self._database.transaction() as run:
             gone = rows.finish_step(run, uid, step)
+            if self._generation != self._database.generation:  # another connection since: what was read is void
+                raise _OvertakenError
             if not gone or any(number_of(sealed) != key for sealed in gone):
                 raise _OvertakenError
             if rows.release(run, uid, step, sums, leaves.written(noisy), visible):

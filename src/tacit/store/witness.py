@@ -18,7 +18,6 @@ from tacit.errors import BadState, RolledBack
 from tacit.store.database import Identity
 from tacit.store.seal import sync, writing
 
-
 UNKNOWN = ""
 
 

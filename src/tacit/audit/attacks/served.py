@@ -13,6 +13,7 @@ from tacit.audit import service
 from tacit.audit import stored_mutants as bugs
 from tacit.audit.attack import Attack
 from tacit.audit.attacks.bandits import BLACK, LINEAR_PAIR, Pair
+from tacit.audit.stage import User
 from tacit.audit.stored_mutants import Plant
 from tacit.data import Array
 from tacit.kernels.linalg import svec
@@ -59,12 +60,14 @@ def attacks() -> Sequence[Attack]:
 
 
 def glm(name: str, *, bug: Plant | None = None) -> Attack:
-    """The estimate is all that is shown of JointGLM's sums."""
+    """The estimate is all that is shown of JointGLM's sums. The others' curvature is known, and keeps the noisy one
+    above 0, below which nothing is shown."""
 
     async def run(play: Play, world: int) -> float:
-        return float((await estimate(play, CLICK, world, lambda shown: np.array(shown["theta"])))[0])
+        found = await estimate(play, CLICK, world, lambda shown: np.array(shown["theta"]), others=User(np.eye(1), 0.5))
+        return float(found[0])
 
-    return attack("joint-glm", 1, name, run, f"{CLICK}; score: the estimate", bug=bug)
+    return attack("joint-glm", 1, name, run, f"{CLICK}, the others arm (1) and 0.5; score: the estimate", bug=bug)
 
 
 def linear(name: str, *, times: int = 1, restarts: int = 0, bug: Plant | None = None) -> Attack:
@@ -96,7 +99,7 @@ def actions(name: str) -> Attack:
 
     async def run(play: Play, world: int) -> float:
         with service.opened(play.setting, play.place) as ask:
-            await first_step(ask, play, OPPOSITE, world)
+            await first_step(ask, play, OPPOSITE.user(world))
             await service.version(ask, 1)
             found = await ask("choose", {"arms": [[1e-6], [-1e-6]]})
             return float(found["index"] == 0)
@@ -119,10 +122,12 @@ def timing(name: str, *, bug: Plant | None = None) -> Attack:
     return attack("joint-glm", 1, name, run, how, view="the status over HTTP", bug=bug)
 
 
-async def estimate(play: Play, pair: Pair, world: int, look: Look, *, times: int = 1, restarts: int = 0) -> Array:
+async def estimate(
+    play: Play, pair: Pair, world: int, look: Look, *, times: int = 1, restarts: int = 0, others: User | None = None
+) -> Array:
     """What is shown after the first release, in the mean over restarts."""
     with service.opened(play.setting, play.place) as ask:
-        await first_step(ask, play, pair, world, times=times)
+        await first_step(ask, play, pair.user(world), others, times=times)
         seen = [look(await service.version(ask, 1))]
     for _ in range(restarts):
         with service.opened(play.setting, play.place) as ask:
@@ -130,11 +135,14 @@ async def estimate(play: Play, pair: Pair, world: int, look: Look, *, times: int
     return np.asarray(np.mean(seen, axis=0))
 
 
-async def first_step(ask: service.Ask, play: Play, pair: Pair, world: int, *, times: int = 1) -> None:
-    """User 1 and nobody else contributes; then the step is closed."""
-    user = pair.user(world)
-    choices = await ask("choose:batch", [{"arms": user.arms.tolist()}, *[play.nobody] * (int(play.bandit.first) - 1)])
-    await ask("reward:batch", [{"id": choices[0]["id"], "reward": user.reward}] * times)
+async def first_step(ask: service.Ask, play: Play, user: User, others: User | None = None, *, times: int = 1) -> None:
+    """User 1's reward, sent so often, and those of the others, if they contribute anything; then the step is closed."""
+    other = play.nobody if others is None else {"arms": others.arms.tolist()}
+    choices = await ask("choose:batch", [{"arms": user.arms.tolist()}, *[other] * (int(play.bandit.first) - 1)])
+    rewards = [{"id": choices[0]["id"], "reward": user.reward}] * times
+    if others is not None:
+        rewards += [{"id": choice["id"], "reward": others.reward} for choice in choices[1:]]
+    await ask("reward:batch", rewards)
     await ask("choose", play.nobody)
 
 

@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 
+from tacit import Stored
 from tacit.service import bodies, hot
 from tacit.service import config as configs
 from tacit.service.app import Application
@@ -160,6 +161,24 @@ def test_an_unexpected_error_tells_its_place_and_not_its_words(app, caplog, monk
         assert status == 500 and b"canary" not in body
     assert "RuntimeError in broken" in caplog.text and "canary" not in caplog.text
     assert len(caplog.records) == 1  # how often it happens is not logged
+
+
+def test_an_estimate_is_of_one_version(app, monkeypatch):
+    """A release becomes visible while the estimate is read."""
+    statistics, looks = Stored.statistics.fget, []
+
+    def interrupted(self):
+        found = statistics(self)
+        looks.append(found)
+        if len(looks) == 1:
+            for _ in range(self.head.boundary + 1):
+                self.choose(EYE)
+            self.tend()
+        return found
+
+    monkeypatch.setattr(Stored, "statistics", property(interrupted))
+    ((_, _, body),) = call(app, ("estimate", None))
+    assert json.loads(body)["version"] == 1 and np.array(json.loads(body)["gram"]).any()
 
 
 def test_limits_ask_to_come_again(tmp_path):

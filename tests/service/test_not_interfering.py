@@ -1,16 +1,30 @@
-"""One person replaced: what others see of the service is the same, character by character."""
+"""One person replaced: what others see of the service is the same, character by character, and so are sizes of rows.
 
+The clock stands still unless told, releases are made when told, and all runs have the noisy leaves of the first one
+(`Tape`): nothing is left that may differ but ids, which are random."""
+
+import functools
+import itertools
 import json
-import time
+import logging
 
 import numpy as np
 import pytest
 
-from tacit.service import metrics
+from tacit import Stored
+from tacit.bandits.stored.asks import Answer
+from tacit.bandits.stored.rounds import Rounds
+from tacit.service import metrics, served
 from tacit.service.served import Served
+from tacit.store import rows
 from tests.service.servers import application, call, lines
+from tests.store.conftest import folder, of_postgres, postgres  # noqa: F401
+from tests.store.places import Clock, Place, table
+from tests.whole.tape import Tape
 
 ARMS = np.eye(3).tolist()
+PEOPLE, AT_ONCE = 40, 4
+REPLACED, CROWD, SILENT = {7}, {i for i in range(PEOPLE) if i % 5}, 5  # who is replaced; who never answers
 OTHERS = {
     "as it was": ({"arms": ARMS}, [1.0]),
     "other arms": ({"arms": {"long name": [0.1, 0.2, 0.3], "b": [0, 0, -1]}, "available": ["b"]}, [1.0]),
@@ -21,69 +35,201 @@ OTHERS = {
     "bad rewards": ({"arms": ARMS}, [7.0, 1e300]),
     "never shown": ({"arms": ARMS, "deferred": True, "propensity": True}, [1.0]),
 }
+SHOWN = ("status", "certificate", "estimate", "/metrics", "/readyz", "/healthz")
+TABLES = ("bandit", "choice", "open_sum", "due", "leaf", "person", "event")  # and waiting: how many wait is raw
 
 
-def shown(folder, person, rewards, more=0):
-    """40 people, one of them that one; then everything that may be read and does not hold a release's noise."""
-    folder.mkdir(exist_ok=True)
-    app = application(folder)
+@pytest.fixture(params=["sqlite", "postgres"])
+def fresh(request, folder):  # noqa: F811
+    """Makes places of databases, another one each time."""
+    address = request.getfixturevalue("postgres") if request.param == "postgres" else None
+
+    return functools.partial(new, folder, address)
+
+
+@pytest.fixture
+def on_sqlite(folder):  # noqa: F811
+    return functools.partial(new, folder, None)
+
+
+def new(folder, address):  # noqa: F811
+    inside = folder / str(len(list(folder.iterdir())))
+    inside.mkdir()
+    return Place(str(inside / "bandit.db"), inside / "keys") if address is None else of_postgres(address, inside)
+
+
+def seen(place, other, monkeypatch, caplog, *, replaced=REPLACED, more=0):
+    """PEOPLE people, one of them the other; all that the rest of them and readers see, in order, and sizes of rows."""
+    clock, out, (person, rewards) = Clock(), [], OTHERS[other]
+    caplog.set_level(logging.INFO)
+    told = {"clock": clock, "background": False}
+    monkeypatch.setattr(served, "Stored", lambda *given, **options: Stored(*given, **options | told))
+    app = application(place.keys.parent, durable=place.where, keys=str(place.keys), delay=250.0)
+    stored = app.served["messages"].stored
+    caplog.clear()  # how long compiling took
     try:
-        people = [person if i == 7 else {"arms": ARMS} for i in range(40 + more)]
-        ((_, _, body),) = call(app, ("choose:batch", lines(*people)))
-        ids = [json.loads(line)["id"] for line in body.splitlines()]
-        reports = [(found, reward) for i, found in enumerate(ids) for reward in (rewards if i == 7 else [0.5])]
-        call(app, ("reward:batch", lines(*({"id": found, "reward": reward} for found, reward in reports))))
-        stored = app.served["messages"].stored
-        until = time.monotonic() + 10
-        while stored.version < stored.head.step and time.monotonic() < until:
-            time.sleep(0.005)
-        replies = call(app, ("status", None), ("certificate", None), ("/metrics", None), ("/readyz", None))
-        assert stored.version >= 2
-        return replies
+        for start in range(0, PEOPLE + more, AT_ONCE):
+            here = range(start, min(start + AT_ONCE, PEOPLE + more))
+            ((status, headers, body),) = call(
+                app, ("choose:batch", lines(*(person if i in replaced else {"arms": ARMS} for i in here)))
+            )
+            choices = dict(zip(here, map(json.loads, body.splitlines()), strict=True))
+            rest = [choice | {"id": len(choice["id"])} for i, choice in choices.items() if i not in replaced]
+            out.append((status, set(headers), rest))
+            clock.now += 100.0
+            stored.tend()
+            for i, choice in choices.items():
+                for reward in rewards if i in replaced else [] if i == SILENT else [0.5]:
+                    reply = call(app, ("reward", {"id": choice["id"], "reward": reward}))
+                    out += [] if i in replaced else reply
+            out += call(app, *((route, None) for route in SHOWN))
+        assert stored.version >= 1 and stored.head.step >= 2
+        out += [stored.head, stored._versions.next_at, caplog.messages, *row_sizes(stored)]
     finally:
         app.close()
+    return out
 
 
-@pytest.fixture(scope="module")
-def usual(tmp_path_factory):
-    return shown(tmp_path_factory.mktemp("usual"), *OTHERS["as it was"])
+def row_sizes(stored):
+    """Of all tables: bytes and texts by their lengths, times and numbers as they are. Of those who wait, whose number
+    is raw, the sizes that occur."""
+    out = []
+    for name in ("waiting", *TABLES):
+        found = table(
+            stored, f"SELECT * FROM {name}" if name != "waiting" else "SELECT bandit, ticket, sealed FROM waiting"
+        )
+        sizes = [tuple(len(v) if isinstance(v, bytes | str) else v for v in row) for row in found]
+        out.append((name, sorted(set(sizes) if name == "waiting" else sizes, key=repr)))
+        if stored._database.several_hosts:
+            out.append((name, sorted(table(stored, f"SELECT DISTINCT pg_column_size(t.*) FROM {name} t"))))
+    return out
 
 
-@pytest.mark.parametrize("other", list(OTHERS))
-def test_one_person_replaced_changes_nothing_that_is_shown(other, usual, tmp_path):
-    assert shown(tmp_path, *OTHERS[other]) == usual
+def differences(fresh, monkeypatch, caplog, others=tuple(OTHERS), *, replaced=REPLACED, more=0):
+    """What is seen of each of them, where it is not as it was."""
+    tape = Tape()
+    with tape.recording():
+        usual = seen(fresh(), "as it was", monkeypatch, caplog, replaced=replaced)
+    out = []
+    for other in others:
+        with tape.playing():
+            found = seen(fresh(), other, monkeypatch, caplog, replaced=replaced, more=more)
+        out += [(other, now) for now, before in itertools.zip_longest(found, usual) if now != before]
+    return out
 
 
-def test_that_a_difference_would_be_seen(usual, tmp_path):
+def test_one_person_replaced_changes_nothing_that_is_seen(fresh, monkeypatch, caplog):
+    assert differences(fresh, monkeypatch, caplog) == []
+
+
+def test_quite_other_people_change_nothing_that_readers_see(fresh, monkeypatch, caplog):
+    """All but one in five, with the same noisy leaves."""
+    others = ["other arms", "no reward", "reported three times"]
+    assert differences(fresh, monkeypatch, caplog, others, replaced=CROWD) == []
+
+
+def test_that_a_difference_would_be_seen(fresh, monkeypatch, caplog):
     """One person more is public, and seen."""
-    assert shown(tmp_path, *OTHERS["as it was"], more=1) != usual
+    assert differences(fresh, monkeypatch, caplog, ["as it was"], more=1)
 
 
-@pytest.mark.parametrize("other", ["no reward", "cancelled"])
-def test_that_a_planted_count_of_rewards_would_be_seen(other, usual, tmp_path, monkeypatch):
-    """Rewards that came: in the usual world all 40, in the other 39 (or 40, one of them without a value)."""
-    values = metrics.values
-
-    def leaking(one):
-        return values(one) | {"tacit_delta": one.came}
-
-    def counting(self, reports):
-        self.came = sum(report.reward is not None for report in reports)
-        self.stored.observe_group(reports)
-        return [None] * len(reports)
-
-    monkeypatch.setattr(metrics, "values", leaking)
-    monkeypatch.setattr(Served, "_observe", counting)
-    honest = shown(tmp_path / "usual", *OTHERS["as it was"])
-    assert honest[:2] == usual[:2]
-    assert shown(tmp_path / "other", *OTHERS[other])[2] != honest[2]
-
-
-def test_metrics_know_nothing_of_rewards_arms_or_the_process(usual):
-    text = usual[2][2].decode()
-    names = {line.split("{")[0] for line in text.splitlines() if not line.startswith("#")}
-    assert names == {
+def test_metrics_know_nothing_of_rewards_arms_or_the_process(tmp_path):
+    app = application(tmp_path)
+    ((_, _, body),) = call(app, ("/metrics", None))
+    app.close()
+    values = [line for line in body.decode().splitlines() if not line.startswith("#")]
+    assert {line.split("{")[0] for line in values} == {
         *("tacit_choices", "tacit_version", "tacit_next_release_after", "tacit_ready", "tacit_degraded"),
         *("tacit_epsilon", "tacit_epsilon_spent", "tacit_delta"),
     }
-    assert all('{bandit="messages"}' in line for line in text.splitlines() if not line.startswith("#"))
+    assert all('{bandit="messages"}' in line for line in values)
+
+
+# planted: each shows a little of what is raw, and is found
+
+
+def count_in_the_metrics(patch):
+    counting(patch)
+    values = metrics.values
+    patch.setattr(metrics, "values", lambda one: values(one) | {"tacit_delta": one.came})
+
+
+def count_in_the_status(patch):
+    counting(patch)
+    status = Served.status
+    patch.setattr(Served, "status", lambda self, everyone: status(self, everyone) | {"rewards": self.came})
+
+
+def counting(patch):
+    observe = Served._observe
+
+    def counted(self, reports):
+        self.came += sum(report.reward is not None for report in reports)
+        return observe(self, reports)
+
+    patch.setattr(Served, "came", 0, raising=False)
+    patch.setattr(Served, "_observe", counted)
+
+
+def waiting_in_the_status(patch):
+    status = Served.status
+
+    def told(self, everyone):
+        ((waiting,),) = table(self.stored, "SELECT count(*) FROM waiting")
+        return status(self, everyone) | {"waiting": waiting}
+
+    patch.setattr(Served, "status", told)
+
+
+def rewards_in_the_log(patch):
+    observe = Rounds.observe
+
+    def logged(self, reports):
+        logging.getLogger("tacit").info("%d rewards", len(reports))
+        observe(self, reports)
+
+    patch.setattr(Rounds, "observe", logged)
+
+
+def rewards_in_the_time(patch):
+    """A step that many have answered in is visible a little later."""
+    close = rows.close_step
+
+    def late(run, uid, step, at):
+        ((waiting,),) = run("SELECT count(*) FROM waiting WHERE bandit = ?", uid)
+        close(run, uid, step, at + 1e-3 * waiting)
+
+    patch.setattr(rows, "close_step", late)
+
+
+def rewards_in_an_event(patch):
+    observe = Rounds.observe
+
+    def told(self, reports):
+        observe(self, reports)
+        with self._database.transaction() as run:
+            rows.event(run, self._line.uid, self._clock(), "a reward")
+
+    patch.setattr(Rounds, "observe", told)
+
+
+def answers_of_their_own_length(patch):
+    packed = Answer.packed
+    patch.setattr(Answer, "packed", lambda self: packed(self).rstrip(b"\0"))
+
+
+PLANTED = {
+    count_in_the_metrics: "no reward",
+    count_in_the_status: "cancelled",
+    waiting_in_the_status: "no reward",
+    rewards_in_the_log: "no reward",
+    rewards_in_the_time: "no reward",
+    rewards_in_an_event: "reported three times",
+    answers_of_their_own_length: "other arms",
+}
+
+
+@pytest.mark.parametrize("leak", PLANTED, ids=lambda leak: leak.__name__)
+def test_that_a_planted_leak_is_found(leak, on_sqlite, monkeypatch, caplog):
+    leak(monkeypatch)
+    assert differences(on_sqlite, monkeypatch, caplog, [PLANTED[leak]])

@@ -120,12 +120,16 @@ class Served:
         }
 
     def estimate(self) -> dict[str, Any]:
-        """What choices are made by: functions of what was released."""
-        if self.setting.kind == "joint-glm":
-            return {"bandit": self.name, "version": self.stored.version, "theta": self.stored.theta.tolist()}
-        released = self.stored.statistics
-        found = {name: np.asarray(getattr(released, name)).tolist() for name in released._fields}
-        return {"bandit": self.name, "version": self.stored.version, **found}
+        """What choices are made by: functions of what was released, all of one version."""
+        while True:
+            version = self.stored.version
+            if self.setting.kind == "joint-glm":
+                found = {"theta": self.stored.theta.tolist()}
+            else:
+                released = self.stored.statistics
+                found = {name: np.asarray(getattr(released, name)).tolist() for name in released._fields}
+            if self.stored.version == version:  # none has become visible meanwhile
+                return {"bandit": self.name, "version": version, **found}
 
     def ready(self) -> None:
         """TacitError if its database is away or was taken back in time, or if a release is late. In an outage that

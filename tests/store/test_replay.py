@@ -1,0 +1,172 @@
+"""Replay of a bandit on a database: with the same noisy leaves and quite other people, all that it shows is the same.
+
+As tests/whole/test_replay.py, for every public name of `Stored`: a new one has to be in ASKED or QUIET."""
+
+import numpy as np
+import pytest
+
+from tacit import Stored
+from tacit.bandits.stored.rounds import Rounds
+from tacit.bandits.stored.versions import Versions
+from tacit.errors import TacitError
+from tacit.mechanisms import leaves
+from tacit.store import rows
+from tests.store.places import Clock, arms, glm, linear, table
+from tests.whole import replay
+from tests.whole.tape import Tape, frozen
+
+ASKED = {
+    "interval": lambda stored, given: (stored.interval(given), stored.interval(given, level=0.5)),
+    "offers": lambda stored, given: stored.offers(given),
+}
+QUIET = {  # they show nothing, or to the trusted only
+    *("choose", "choose_group", "observe", "observe_group", "ask", "report", "tend", "close", "secret"),
+    *("backup", "rotate_keys"),
+}
+ROUNDS, EVERY = 60, 5  # one user in so many is in all runs
+
+
+def shown(stored, given):
+    """Everything public, by its name."""
+    out = {"repr": type(stored).__repr__ is object.__repr__}
+    for name in dir(Stored):
+        if name.startswith("_") or name in QUIET:
+            continue
+        if name in ("interval", "theta", "statistics") and not hasattr(stored._bandit, name):
+            continue
+        assert name in ASKED or not callable(getattr(Stored, name)), f"{name} is shown, and not compared"
+        out[name] = frozen(ASKED[name](stored, given) if name in ASKED else getattr(stored, name))
+    return out
+
+
+def refusals(stored, choice):
+    """What is said to a user who does something wrong, or twice."""
+    wrong = (
+        lambda: stored.observe(choice, 0.5),
+        lambda: stored.observe(choice.id, 7.0),
+        lambda: stored.observe("00" * 24, 0.5),
+        lambda: stored.choose([[np.nan] * 3]),
+        lambda: stored.choose(np.eye(3), person="nobody asked"),
+    )
+    out = []
+    for act in wrong:
+        try:
+            out.append(repr(act()))
+        except (ValueError, TacitError) as error:
+            out.append(f"{type(error).__name__}: {error}")
+    return out
+
+
+def run(place, kind, people, name):
+    """The users who are in all runs see everything; the others differ by `people`, in number of arms and names, and in
+    whether, when and how often they answer: never in the last run."""
+    same, others, clock, out = np.random.default_rng(0), np.random.default_rng(people), Clock(), []
+    options, held, late = {"policy": np.random.default_rng(7)} if kind is glm else {}, replay.Held(), []
+    with place.open(kind(first=6, **options), name=name, delay=3.0, clock=clock) as stored:
+        for i in range(ROUNDS):
+            clock.now += 1.0
+            with held.round(i):
+                if i % EVERY == 0:
+                    given = arms(same)
+                    with replay.logged() as lines:
+                        choice = stored.choose(given, request=f"{i}")
+                        stored.tend()
+                        seen = {"index": choice.index, "by": choice.version, "propensity": choice.propensity.hex()}
+                        stored.observe(choice, 0.5)
+                        seen |= shown(stored, given) | {"refused": refusals(stored, choice)}
+                    out.append(seen | {"log": lines, "next": stored._versions.next_at})
+                    continue
+                choice = stored.choose(arms(others, count=int(others.integers(1, 9))), request=f"{i}")
+                stored.tend()
+                fate = (1, int(others.integers(4)), 0)[people - 1]
+                for _ in range(fate):
+                    stored.observe(choice, float(others.random()))
+                late += [choice] if fate == 0 and people < 3 else []
+                if late and others.random() < 0.3:
+                    stored.observe(late.pop(), None if others.random() < 0.5 else 1.0)
+    return out
+
+
+def check(place, kind):
+    tape = Tape()
+    with tape.recording():
+        first = run(place, kind, 1, "first")
+    for people, name in ((2, "second"), (3, "third")):
+        with tape.playing():
+            again = run(place, kind, people, name)
+        for i, (one, other) in enumerate(zip(first, again, strict=True)):
+            wrong = sorted(what for what in one if one[what] != other[what])
+            assert not wrong, f"{', '.join(wrong)} not the same with other people in round {EVERY * i}"
+    assert len(tape.kept) >= 6 and int(first[-1]["version"]) >= 5
+
+
+@pytest.mark.parametrize("kind", [glm, linear])
+def test_quite_other_people_change_nothing_that_is_shown(place, kind):
+    check(place, kind)
+
+
+# planted: each shows a little of what is raw, and is found
+
+
+def waiting(run, uid):
+    return run("SELECT count(*) FROM waiting WHERE bandit = ?", uid)[0][0]
+
+
+def in_the_time(patch):
+    """A release is visible later, the more people have not answered."""
+    close = rows.close_step
+    patch.setattr(rows, "close_step", lambda run, uid, step, at: close(run, uid, step, at + 1e-6 * waiting(run, uid)))
+
+
+def in_the_schedule(patch):
+    """A step is longer while somebody is waited for."""
+    step = Rounds._close_step
+
+    def longer(self, run, head):
+        new = step(self, run, head)
+        return new._replace(boundary=new.boundary + (waiting(run, self._line.uid) > 5))
+
+    patch.setattr(Rounds, "_close_step", longer)
+
+
+def in_a_choice(patch):
+    """Who is waited for makes the next choice another one."""
+    draw = Rounds.draw
+
+    def moved(self, ask):
+        answer, propensity = draw(self, ask)
+        with self._database.transaction() as run:
+            count = waiting(run, self._line.uid)
+        return answer._replace(arm=(answer.arm + count) % len(ask.features)), propensity
+
+    patch.setattr(Rounds, "draw", moved)
+
+
+def in_the_estimate(patch):
+    show = Versions._show
+
+    def leaky(self, leaf):
+        with self._line.database.transaction() as run:
+            noisy = leaves.read(leaf.noisy, self._bandit.mechanism.size) + 1e-9 * waiting(run, self._line.uid)
+        show(self, leaf._replace(noisy=leaves.written(noisy)))
+
+    patch.setattr(Versions, "_show", leaky)
+
+
+def in_the_count(patch):
+    """Choices that wait are not counted yet."""
+    choices = Stored.choices.fget
+    patch.setattr(
+        Stored,
+        "choices",
+        property(lambda self: choices(self) - table(self, "SELECT count(*) FROM waiting")[0][0]),
+    )
+
+
+@pytest.mark.parametrize(
+    "leak", [in_the_time, in_the_schedule, in_a_choice, in_the_estimate, in_the_count], ids=lambda leak: leak.__name__
+)
+def test_leaks_are_found(leak, on_sqlite, monkeypatch):
+    leak(monkeypatch)
+    with pytest.raises(AssertionError, match="with other people"):
+        check(on_sqlite, linear)

@@ -74,12 +74,10 @@ class Stored:
         background: bool = True,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        line.check(bandit, name)
+        line.check(bandit, name, population)
         checks.non_negative(delay=delay)
         checks.one_of(MODES, on_limit=on_limit)
         checks.one_of(MODES, degraded=degraded)
-        if not population or not isinstance(population, str):
-            raise ValueError("Expected population to be a name.")
         self._bandit, self._clock = bandit, clock
         silence = tending.silence(bandit, missing_as, after, rate) or (None, None)
         self._agreed = Agreed(Terms(bandit.pending, float(delay), on_limit, *silence))
@@ -87,8 +85,8 @@ class Stored:
         self._closing, self._wake = threading.Event(), threading.Event()
         self._database = line.connect(where)
         try:
-            folder, register = line.keys_of(where, self._database, keys), line.register_of(where, self._database, keys)
-            self._line = line.open_line(self._database, folder, name, bandit)
+            register = line.register_of(where, self._database, keys)
+            self._line = line.open_line(self._database, line.keys_of(where, self._database, keys), name, bandit)
             if self._line.bandit.prior is not None:
                 bandit._prior_noise(self._line.bandit.prior_std)
             self._persons = Persons(bandit.max_rounds_per_person)
@@ -99,9 +97,8 @@ class Stored:
             self._rounds = Rounds(bandit, self._line, self._versions, self._agreed, clock=clock, wake=self._wake)
             self._releases = Releases(bandit, self._line, self._other, self._agreed, clock)
             self._agreed.decide(self._database, self._line.uid, clock())
-            claim = certificate.of(bandit, self._line.bandit, 0)
-            self.membership = Membership(population, self._line, register, claim)
-            line.destroy_keys(self._database, folder, register, self._line.bandit, ended=self._agreed.ended)
+            self.membership = Membership(population, self._line, register, certificate.of(bandit, self._line.bandit, 0))
+            line.destroy_keys(self._database, self._line.seal.keys, register, self._line.bandit, ended=self.retired)
             self._count()
         except BaseException:
             self._database.close()
@@ -176,7 +173,6 @@ class Stored:
 
     def report(self, choice: StoredChoice | str, reward: float | None) -> Report:
         """A reward, checked."""
-        self._agreed.at_work()
         problem = None if reward is None else self._bandit._problem(reward)
         if problem:
             raise ValueError(problem)
@@ -184,6 +180,7 @@ class Stored:
 
     def ticket(self, choice: StoredChoice | str) -> bytes:
         """What a choice is known by in the store; UnknownChoice if it was never made here."""
+        self._agreed.at_work()
         return packed.read(choice, self._line.tickets)
 
     @locked
@@ -312,9 +309,8 @@ class Stored:
             self._again(self._versions.refresh)
             if self._outage.on:
                 self._again(self._outage.end)
-        silence = self._agreed.now.silence
-        if silence is not None:
-            self._answer_for_the_silent(*silence)
+        if self._agreed.now.silence is not None:
+            tending.answer_for_the_silent(self, *self._agreed.now.silence)
         self._again(lambda: tending.purge(self._line, self._other, self._agreed))
 
     def backup(self, path: str | Path) -> None:
@@ -355,16 +351,6 @@ class Stored:
         raise TypeError("Expected a bandit to be opened from its database, got pickle or copy.")
 
     # helpers
-
-    def _answer_for_the_silent(self, reward: float, after: float) -> None:
-        """All who are silent by now, in parts, so that requests and releases do not wait for it. Who is in a part and
-        who comes before it is fixed by numbers of choices: one who reports moves nobody else to another step."""
-        before, start = self._clock() - after, 0
-        while (part := tending.part(self._line, self._other, start, before)) is not None:
-            tickets, start = part
-            if tickets:
-                self.observe_group([Report(ticket, reward) for ticket in tickets])
-                self._again(self._releases.run)
 
     def _again(self, work: Callable[[], T]) -> T:
         """Once more after an error of the database, from what it holds then: what was committed is found there. Not

@@ -102,8 +102,10 @@ def destroy_keys(database: Database, keys: Keys, register: Register, present: Ba
         keys.destroy(f"{present.name}.persons")
 
 
-def check(bandit: ContinualBandit, name: str) -> Grid:
+def check(bandit: ContinualBandit, name: str, population: str = "everyone") -> Grid:
     """The mechanism of a bandit that a store can hold; ValueError for others."""
+    if not isinstance(population, str) or not population:
+        raise ValueError("Expected population to be a name, got none.")
     if not isinstance(bandit, ContinualBandit) or type(bandit)._prior_noise is ContinualBandit._prior_noise:
         raise ValueError(f"Expected a bandit whose state is sums (JointGLM, JointLinUCB), got {type(bandit).__name__}.")
     if not isinstance(bandit.mechanism, Grid) or isinstance(bandit.mechanism.real, Tree):

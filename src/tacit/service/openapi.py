@@ -1,12 +1,12 @@
 """The description of all routes, `/openapi.json`: made from the structs that decode and the tables that answer."""
 
+import importlib.metadata
 import inspect
 from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 
-from tacit import __version__
 from tacit.privacy.certificate import Certificate
 from tacit.service import bodies, hot
 from tacit.service.errors import AGAIN
@@ -43,11 +43,18 @@ ASKED: dict[str, tuple[str, type[Any], type[Any], Any]] = {  # what is posted: s
         bodies.Acknowledged,
         {"id": "the id of a choice", "reward": 1.0},
     ),
+    "activate": (
+        "A choice that was asked for as deferred has been shown; from now on it is learnt from.",
+        bodies.ActivateBody,
+        bodies.Acknowledged,
+        {"id": "the id of a choice"},
+    ),
 }
 SHOWN: dict[str, tuple[str, type[Any]]] = {  # what is shown of a bandit: summary, reply
     "certificate": ("What is guaranteed, recomputed from the noise in use.", Certificate),
     "status": ("Choices so far, releases, budget, population and events: nothing raw.", dict[str, Any]),
     "estimate": ("What choices are made by: functions of what was released.", dict[str, Any]),
+    "history": ("The estimate and its intervals, release by release.", dict[str, Any]),
 }
 PAGES = {  # path: summary, media type, statuses other than 200, what a key must allow
     "/healthz": ("The process is alive.", TEXT, (), None),
@@ -96,7 +103,12 @@ def document(start: str) -> dict[str, Any]:
     paths |= {path: {"get": _page(refused, *about)} for path, about in PAGES.items()}
     return {
         "openapi": "3.1.0",
-        "info": {"title": "tacit", "version": __version__, "description": ABOUT, "license": {"name": "Apache-2.0"}},
+        "info": {
+            "title": "tacit",
+            "version": importlib.metadata.version("tacit"),
+            "description": ABOUT,
+            "license": {"name": "Apache-2.0"},
+        },
         "paths": paths,
         "components": {"schemas": components, "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}}},
     }

@@ -17,7 +17,7 @@ from tacit.service import bodies, served
 from tacit.store.seal import Keys, Seal
 from tests.canaries import Canaries
 from tests.service.servers import application, call, lines
-from tests.store.conftest import folder, of_postgres, postgres  # noqa: F401
+from tests.store.conftest import of_postgres
 from tests.store.places import Clock, Place, contribution, linear, sums, table
 from tests.store.test_rollback import tool
 
@@ -31,16 +31,16 @@ TALKATIVE = "".join(
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-def place(request, folder):  # noqa: F811
+def place(request, folder):
     return of(request.param, folder, request)
 
 
 @pytest.fixture
-def on_postgres(folder, request):  # noqa: F811
+def on_postgres(folder, request):
     return of("postgres", folder, request)
 
 
-def of(database, folder, request):  # noqa: F811
+def of(database, folder, request):
     """PostgreSQL logs every statement and all its arguments."""
     if database == "sqlite":
         return Place(str(folder / "bandit.db"), folder / "keys")

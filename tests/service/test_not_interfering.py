@@ -18,7 +18,7 @@ from tacit.service import metrics, served
 from tacit.service.served import Served
 from tacit.store import rows
 from tests.service.servers import application, call, lines
-from tests.store.conftest import folder, of_postgres, postgres  # noqa: F401
+from tests.store.conftest import of_postgres
 from tests.store.places import Clock, Place, table
 from tests.whole.tape import Tape
 
@@ -39,7 +39,7 @@ TABLES = ("bandit", "choice", "open_sum", "due", "leaf", "person", "event")  # a
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-def fresh(request, folder):  # noqa: F811
+def fresh(request, folder):
     """Makes places of databases, another one each time."""
     address = request.getfixturevalue("postgres") if request.param == "postgres" else None
 
@@ -47,11 +47,11 @@ def fresh(request, folder):  # noqa: F811
 
 
 @pytest.fixture
-def on_sqlite(folder):  # noqa: F811
+def on_sqlite(folder):
     return functools.partial(new, folder, None)
 
 
-def new(folder, address):  # noqa: F811
+def new(folder, address):
     inside = folder / str(len(list(folder.iterdir())))
     inside.mkdir()
     return Place(str(inside / "bandit.db"), inside / "keys") if address is None else of_postgres(address, inside)

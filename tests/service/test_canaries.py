@@ -14,6 +14,7 @@ import pytest
 from tacit import Stored
 from tacit.errors import Unavailable
 from tacit.service import bodies, served
+from tacit.service.app import SHOWN
 from tacit.store.seal import Keys, Seal
 from tests.canaries import Canaries
 from tests.service.servers import application, call, lines
@@ -23,7 +24,7 @@ from tests.store.test_rollback import tool
 
 OTHERS = lines(*[{"arms": np.eye(3).tolist()}] * 8)
 PENDING = 64
-SHOWN = ("status", "certificate", "estimate", "/metrics", "/readyz", "/healthz")
+READ = (*SHOWN, "/metrics", "/readyz", "/healthz")
 TALKATIVE = "".join(
     f"%20-c{setting}"
     for setting in ("log_statement%3Dall", "log_min_error_statement%3Derror", "log_parameter_max_length_on_error%3D-1")
@@ -77,7 +78,7 @@ class Visited:
             self.replies += call(self.app, ("choose:batch", OTHERS))
             self.clock.now += 1.0
             self.stored.tend()
-        self.replies += call(self.app, *((route, None) for route in SHOWN))
+        self.replies += call(self.app, *((route, None) for route in READ))
 
     def seen(self):
         """By others."""

@@ -15,6 +15,7 @@ from tacit import Stored
 from tacit.bandits.stored.asks import Answer
 from tacit.bandits.stored.rounds import Rounds
 from tacit.service import metrics, served
+from tacit.service.app import SHOWN
 from tacit.service.served import Served
 from tacit.store import rows
 from tests.service.servers import application, call, lines
@@ -34,7 +35,7 @@ OTHERS = {
     "reported three times": ({"arms": ARMS}, [1.0, 0.0, 1.0]),
     "bad rewards": ({"arms": ARMS}, [7.0, 1e300]),
 }
-SHOWN = ("status", "certificate", "estimate", "/metrics", "/readyz", "/healthz")
+READ = (*SHOWN, "/metrics", "/readyz", "/healthz")
 TABLES = ("bandit", "choice", "open_sum", "due", "leaf", "person", "event")  # and waiting: how many wait is raw
 
 
@@ -81,7 +82,7 @@ def seen(place, other, monkeypatch, caplog, *, replaced=REPLACED, more=0):
                 for reward in rewards if i in replaced else [] if i == SILENT else [0.5]:
                     reply = call(app, ("reward", {"id": choice["id"], "reward": reward}))
                     out += [] if i in replaced else reply
-            out += call(app, *((route, None) for route in SHOWN))
+            out += call(app, *((route, None) for route in READ))
         assert stored.version >= 1 and stored.head.step >= 2
         out += [stored.head, stored._versions.next_at, caplog.messages, *row_sizes(stored)]
     finally:

@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: env demo serve test test-full check bench dist lock clean
+.PHONY: env demo serve serve-postgres test test-full check bench dist lock clean
 
 env: .venv/.ready
 
@@ -22,6 +22,9 @@ demo: .venv/.ready        ## a private bandit beside a non-private one: a table,
 
 serve: .venv/.ready       ## a server with made-up people, on SQLite in this folder
 	$(BIN)/tacit serve --demo
+
+serve-postgres: .venv/.ready  ## two servers with made-up people on one PostgreSQL, which comes with the tools
+	$(BIN)/python examples/serve_postgres.py
 
 test: .venv/.ready        ## everything from nothing to green, in minutes
 	$(BIN)/python -m pytest -n 2 --dist loadfile

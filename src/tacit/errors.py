@@ -25,6 +25,10 @@ class RolledBack(BadState):
     """A database that is older than what was shown from it, as after a restore: `recover` starts anew from it."""
 
 
+class Retired(TacitError):
+    """A bandit that was retired: it answers nobody any more, and its certificate stays."""
+
+
 class Unavailable(TacitError):
     """The database cannot be reached or written. Nothing was acknowledged; the same request may be sent again."""
 

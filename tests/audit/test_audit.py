@@ -18,6 +18,7 @@ from tacit.audit.attacks import served
 from tacit.audit.attacks.mechanisms import BUDGET, SMALL, attacks_at, calibrated
 from tacit.audit.attacks.planted import attacks as mutant_attacks
 from tacit.audit.canary import responses, worst_canary
+from tacit.kernels.noise import gaussian_law
 from tacit.mechanisms.buffered import Buffered
 from tacit.mechanisms.discounted import Discounted
 from tacit.mechanisms.toeplitz import Toeplitz, coefficients
@@ -149,7 +150,7 @@ def test_bugs_claim_what_the_sound_code_claims():
 
 
 def test_bugs_change_the_noise_as_told():
-    law = np.array([1.0, 2.0, 0.0])
+    law = gaussian_law(2.0)
     loud, quiet = Simulated(0).rows(3, 4, law), mutants.Quiet(Simulated(0), 0.8).rows(3, 4, law)
     assert np.array_equal(quiet, 0.8 * loud)
     assert np.array_equal(mutants.Seeded(1).rows(2, 2, law), mutants.Seeded(2).rows(2, 2, law))

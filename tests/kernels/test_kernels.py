@@ -182,7 +182,7 @@ def test_prefix_step_without_noise_is_a_running_sum():
         zeros.copy(), zeros.copy(), np.ones(1), noise_state(continual.TREE, 40, 3), zeros.copy()
     )
     x = rng.standard_normal((40, 3))
-    law = np.array([noise.SILENT, 0.0, 0.0])
+    law = noise.gaussian_law(0.0)
     for t in range(40):
         state.open[:] = x[t]
         continual.simulate_step(rng, state, law)

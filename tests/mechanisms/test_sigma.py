@@ -16,7 +16,7 @@ from tacit import Secure, Simulated, registry, regression
 from tacit.bandits import Bandit, Server
 from tacit.errors import NotSecure
 from tacit.kernels.continual import simulate_step
-from tacit.kernels.noise import GAUSSIAN
+from tacit.kernels.noise import gaussian_law
 from tacit.mechanisms.tree import Tree
 from tests.draws import BUDGET, DRAWS
 
@@ -155,7 +155,7 @@ class Known:
         return self.draw(count, size) * round(cells)
 
     def rows(self, count, size, law):
-        return self.draw(count, size) * law[1]
+        return self.draw(count, size) * law.scale
 
     def draw(self, count, size):
         signs = self.coins.choice([-1, 1], (count, size))
@@ -178,7 +178,7 @@ def test_each_number_of_the_source_is_used_once_and_as_it_is(name, private):
 @pytest.mark.parametrize("fused", [False, True])
 def test_simulated_noise_has_the_sigma_that_is_asked_for(fused):
     """To 1 %, at the level of all together: in the loop of a simulation, and by itself."""
-    law, source = np.array([GAUSSIAN, 3.0, 0.0]), Simulated(0)
+    law, source = gaussian_law(3.0), Simulated(0)
     count = enough(POOLED, ALARM / 3)
     if fused:
         state = Tree(leaves=1, size=count, sigma=3.0).init(source)

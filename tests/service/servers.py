@@ -39,14 +39,14 @@ max_rounds_per_person = 2
 class Running:
     """A server in a process of its own; what it says is kept."""
 
-    def __init__(self, folder, text=TOML):
+    def __init__(self, folder, text=TOML, port=0):
         (folder / "serve.toml").write_text(text)
         self.log = folder / "log"
         with open(self.log, "ab") as log:
-            command = [sys.executable, "-m", "tacit", "serve", str(folder / "serve.toml"), "--port", "0"]
+            command = [sys.executable, "-m", "tacit", "serve", str(folder / "serve.toml"), "--port", str(port)]
             self.process = subprocess.Popen(command, stderr=log, stdout=log, cwd=folder)
         started = self.log.read_text().count("Serving on") + 1
-        while len(found := re.findall(r"Serving on (http://127.0.0.1:(\d+))", self.log.read_text())) < started:
+        while len(found := re.findall(r"Serving on (https?://127.0.0.1:(\d+))", self.log.read_text())) < started:
             assert self.process.poll() is None, self.log.read_text()
             time.sleep(0.02)
         self.address, self.port = found[-1][0], int(found[-1][1])

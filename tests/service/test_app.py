@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tacit import Stored
-from tacit.service import bodies
+from tacit.service import bodies, hot
 from tacit.service import config as configs
 from tacit.service.app import Application
 from tests.service.servers import KEYS, LINEAR, application, call, lines
@@ -33,7 +33,7 @@ def state(app):
     """A hash of every row of every table."""
     found = hashlib.sha256()
     with stored(app)._database.transaction() as run:
-        for table in ("bandit", "choice", "waiting", "open_sum", "due", "leaf", "person", "event"):
+        for table in ("bandit", "choice", "waiting", "deferred", "open_sum", "due", "leaf", "person", "event"):
             found.update(repr(sorted(run(f"SELECT * FROM {table}"))).encode())
     return found.hexdigest()
 
@@ -58,11 +58,16 @@ def test_names_masks_and_propensities(app):
         for available in ([False, False, True], ["neither ü"], ["left"])
     )
     assert json.loads(masked)["name"] == "neither ü" and json.loads(masked)["propensity"] == 1.0
-    assert json.loads(named) == json.loads(again) == json.loads(masked) | {"propensity": None}
+    assert json.loads(named) == json.loads(again) == json.loads(masked)
+    ((_, _, first),) = call(app, ("choose:batch", lines(*({"arms": EYE, "request": f"{i}"} for i in range(2)))))
+    both = [{"arms": EYE, "request": f"{i}", "propensity": True} for i in range(4)]
+    ((_, _, second),) = call(app, ("choose:batch", lines(*both)))
+    found = [json.loads(line)["propensity"] for line in second.splitlines()]
+    assert found == [None, None, 1.0, 1.0] and b"propensity" not in first  # of LinUCB: nothing is drawn
     for available in (["up"], ["left", True], [True], [], [False] * 3):
         ((status, _, _),) = call(app, ("choose", {"arms": NAMED, "available": available}))
         assert status == 422
-    assert stored(app).head.choices == 1
+    assert stored(app).head.choices == 5
 
 
 def test_a_bad_line_of_a_batch_is_refused_alone(app):
@@ -103,14 +108,16 @@ POISON = [
     *(b'{"arms":[[%s,0,0]]}' % (b"9" * n) for n in (400, 5000)),
     *(b'{"id":"00","reward":%s}' % (b"9" * n) for n in (400, 5000)),
     *(b'{"id":"x","reward":1}', b'{"id":"00","reward":1e999}', b'{"id":"00","reward":NaN}', b'{"id":1,"reward":1}'),
+    *(b'{"id":"x"}', b'{"id":1}', b'{"id":"%s"}' % (b"0" * 48), b'{"id":"x","id":"x"}', b'{"id":"x","deferred":true}'),
+    *(b'{"arms":[[1,0,0]],"deferred":1}', b'{"arms":[[1,0,0]],"deferred":null}', b'{"arms":[[1,0,0]],"propensity":2}'),
     *(b'{"id":"%s","reward":1}' % (b"0" * 48), b'{"id":"x","id":"x","reward":1}', b'{"id":"\xff","reward":1}'),
 ]
 
 
 def test_poison_is_refused_and_changes_nothing(app):
-    call(app, ("choose", {"arms": EYE, "request": "first"}))
+    call(app, *(("choose", {"arms": EYE, "request": f"first {x}", "deferred": x}) for x in (True, False)))
     before = state(app)
-    for body, route in itertools.product(POISON, ("choose", "reward", "choose:batch", "reward:batch")):
+    for body, route in itertools.product(POISON, hot.ROUTES):
         ((status, _, text),) = call(app, (route, body))
         refused = [json.loads(line) for line in text.splitlines()]
         assert 400 <= status < 500 or (":" in route and status == 200), (body[:80], status)
@@ -118,6 +125,23 @@ def test_poison_is_refused_and_changes_nothing(app):
     assert state(app) == before
     call(app, ("choose", {"arms": EYE, "request": "second"}))
     assert state(app) != before
+
+
+def test_a_deferred_choice_counts_once_it_was_shown(app):
+    asks = [{"arms": EYE, "request": f"{i}", "deferred": True} for i in range(3)]
+    ((_, _, body),) = call(app, ("choose:batch", lines(*asks)))
+    found = [json.loads(line) for line in body.splitlines()]
+    rewards = [{"id": each["id"], "reward": 0.5} for each in found]
+    call(app, ("reward", rewards[0]))
+    assert not total(stored(app)).any()
+    shown = [{"id": each["id"]} for each in found[:2]]
+    ((status, _, body),) = call(app, ("activate:batch", lines(*shown, {"id": "0" * 48})))
+    assert status == 200 and [b"error" in line for line in body.splitlines()] == [False, False, True]
+    assert call(app, ("activate", shown[0]))[0][2] == b'{"acknowledged":true}'
+    call(app, *(("reward", reward) for reward in rewards))
+    expected = sum(contribution(linear(horizon=5000), np.eye(3)[each["index"]], 0.5) for each in found[:2])
+    assert np.array_equal(total(stored(app)), expected) and stored(app).head.choices == 3
+    assert call(app, ("activate", {"id": "0" * 48}))[0][0] == 404
 
 
 def test_errors_name_the_rule_and_not_the_value(app):

@@ -29,9 +29,9 @@ def test_the_page_runs(tmp_path, monkeypatch):
             here = command.replace("http://127.0.0.1:8321", server.address).replace('"ID"', f'"{found}"')
             done = subprocess.run(["bash", "-c", here], capture_output=True, text=True, check=True)
             replies.append(done.stdout)
-    chosen, rewarded, batch, certificate, status, estimate, metrics, health, ready = replies
+    chosen, rewarded, activated, batch, certificate, status, estimate, metrics, health, ready = replies
     assert json.loads(chosen)["name"] in ("hello", "welcome")
-    assert json.loads(rewarded) == {"acknowledged": True}
+    assert json.loads(rewarded) == json.loads(activated) == {"acknowledged": True}
     assert [json.loads(line)["name"] for line in batch.splitlines()] == [None, None]
     assert json.loads(certificate)["private"] and json.loads(status)["choices"] == 3
     assert json.loads(status)["population"]["name"] == "visitors" and len(json.loads(estimate)["theta"]) == 3

@@ -34,6 +34,7 @@ OTHERS = {
     "cancelled": ({"arms": ARMS}, [None]),
     "reported three times": ({"arms": ARMS}, [1.0, 0.0, 1.0]),
     "bad rewards": ({"arms": ARMS}, [7.0, 1e300]),
+    "never shown": ({"arms": ARMS, "deferred": True, "propensity": True}, [1.0]),
 }
 READ = (*SHOWN, "/metrics", "/readyz", "/healthz")
 TABLES = ("bandit", "choice", "open_sum", "due", "leaf", "person", "event")  # and waiting: how many wait is raw
@@ -139,7 +140,7 @@ def test_metrics_know_nothing_of_rewards_arms_or_the_process(tmp_path):
     app.close()
     values = [line for line in body.decode().splitlines() if not line.startswith("#")]
     assert {line.split("{")[0] for line in values} == {
-        *("tacit_choices", "tacit_version", "tacit_next_release_after", "tacit_ready"),
+        *("tacit_choices", "tacit_version", "tacit_next_release_after", "tacit_ready", "tacit_degraded"),
         *("tacit_epsilon", "tacit_epsilon_spent", "tacit_delta"),
     }
     assert all('{bandit="messages"}' in line for line in values)

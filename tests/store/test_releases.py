@@ -110,7 +110,7 @@ def test_of_eight_releasers_at_one_boundary_one_releases(on_postgres):
         stored.choose(arms(rng))
         exact = sums(stored)[0]
         others = [stored._database.another() for _ in range(8)]
-        releasers = [Releases(stored._bandit, stored._line, one, 0.0, clock) for one in others]
+        releasers = [Releases(stored._bandit, stored._line, one, stored._agreed, clock) for one in others]
         start, done = threading.Barrier(8), []
 
         def work(releaser):

@@ -20,7 +20,7 @@ ASKED = {
     "offers": lambda stored, given: stored.offers(given),
 }
 QUIET = {  # they show nothing, or to the trusted only
-    *("choose", "choose_group", "observe", "observe_group", "ask", "report", "tend", "close", "secret"),
+    *("choose", "choose_group", "observe", "observe_group", "ask", "report", "activate", "tend", "close", "secret"),
     *("backup", "rotate_keys"),
 }
 ROUNDS, EVERY = 60, 5  # one user in so many is in all runs

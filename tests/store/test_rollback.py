@@ -94,7 +94,7 @@ def test_a_copy_in_another_server_is_refused(on_postgres):
         play(stored, np.random.default_rng(3), 12)
     path = on_postgres.keys / "bandit.witness"
     shown = json.loads(path.read_text())
-    assert shown["steps"] == 1 and int(shown["system"]) > 0 and shown["timeline"] >= 1
+    assert len(shown["digests"]) == 2 and int(shown["system"]) > 0 and shown["timeline"] >= 1
     path.write_text(json.dumps(shown | {"system": "another"}))
     with pytest.raises(RolledBack, match="another place"):
         on_postgres.open(glm())
@@ -169,6 +169,17 @@ def test_the_certificate_says_what_a_recovery_costs(place):
         after = stored.privacy
         assert after.epsilon == before.epsilon and after.private
         assert any("Recovered 1 times" in caveat for caveat in after.caveats)
+        assert after.spent == after.epsilon  # what those of before have spent is not known: all of it
+
+
+def test_other_settings_are_not_recovered_with(place):
+    """The certificate counts each incarnation as one of its own noise, and the prior has the old one's."""
+    place.open(glm()).close()
+    for other in (glm(budget=Budget(0.1, 1e-5)), glm(max_rounds_per_person=9), glm(radius=2.0), linear()):
+        with pytest.raises(BadState, match="settings"):
+            recover(other, place.where, keys=place.keys)
+    with place.open(glm()) as stored:
+        assert stored._line.bandit.incarnation == 1
 
 
 def test_a_person_may_have_all_rounds_in_each_incarnation(place):

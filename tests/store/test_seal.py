@@ -10,6 +10,7 @@ import pytest
 from tacit.errors import BadState
 from tacit.store.seal import Keys, Seal
 from tests.store.places import arms, contribution, glm, linear, play, sums, table, total
+from tests.store.test_together import Cut
 
 CANARY = np.array([0.1234567890123, -0.2345678901234, 0.3456789012345])
 REWARD = 0.7182818284590
@@ -178,3 +179,34 @@ def test_a_key_that_two_make_at_once_is_one(folder):
     assert two.find("c") is None
     one.destroy("a")
     assert one.find("a") is None and Keys(folder).find("a") is None
+    (folder / "b.key").write_bytes(bytes(32))  # overwritten, and the process ended before its file was removed
+    assert Keys(folder).find("b") is None
+
+
+@pytest.mark.parametrize("happens", [True, False])
+def test_a_rotation_that_is_cut_leaves_no_old_key(place, happens):
+    """The end of its commit is not seen, or the process ends before the old key is destroyed: the next one does it."""
+    with place.open(linear()) as stored:
+        play(stored, np.random.default_rng(4), 12)
+        before = total(stored)
+        Cut(stored._database, happens)
+        stored.rotate_keys()
+        keys = stored._line.seal.keys
+        assert len(keys.labels(f"{stored._line.uid}.sums")) == 1 and np.array_equal(total(stored), before)
+        number = stored.head.sums_key
+        keys.make(f"{stored._line.uid}.sums.{number - 1}")
+        stored.rotate_keys()
+        assert keys.labels(f"{stored._line.uid}.sums") == [f"{stored._line.uid}.sums.{number + 1}"]
+        assert np.array_equal(total(stored), before)
+
+
+def test_keys_that_another_worker_destroyed_are_not_in_memory(on_postgres):
+    with on_postgres.open(linear(pending=16)) as one, on_postgres.open(linear(pending=16)) as two:
+        for _ in range(60):
+            two.choose(np.eye(3))
+            one.tend()
+        one.rotate_keys()
+        two.choose(np.eye(3))
+        two.tend()
+        held = {label for label in two._line.seal.keys._known if ".epoch." in label or ".sums." in label}
+        assert held <= set(two._line.seal.keys.labels("")) and len(held) < 14

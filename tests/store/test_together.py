@@ -1,12 +1,14 @@
 """Several at once, and connections that break: the database decides, and what it decided is read."""
 
+import os
 import threading
 import time
 
 import numpy as np
 import pytest
 
-from tacit.errors import Unavailable
+from tacit.errors import BadState, Unavailable
+from tacit.store import postgres, rows
 from tests.store.places import arms, contribution, glm, linear, play, sums, table, total
 
 
@@ -147,3 +149,58 @@ def test_a_full_disc_acknowledges_nothing_and_loses_nothing(on_sqlite):
         stored._database._drop()
         assert stored.choose(arms(rng), request="last").id == choice.id
         assert np.array_equal(total(stored), before)
+
+
+def test_an_error_within_a_transaction_is_that_error(place):
+    """Also where nothing is left to roll back, as when SQLite has done so itself or the server is gone."""
+
+    def broken(database, end):
+        with database.transaction() as run:
+            end(run)
+            raise KeyError
+
+    with place.open(glm()) as stored:
+        database = stored._database
+        for end in (
+            lambda run: run("ROLLBACK"),
+            lambda run: run("COMMIT"),
+            lambda run: database._connection.close(),
+        ):
+            with pytest.raises(KeyError):
+                broken(database, end)
+            stored.choose(np.eye(3))
+        assert stored.choices == 3
+
+
+def test_a_forked_copy_leaves_the_connection_alone(place):
+    """Two processes that speak on one connection read each other's answers."""
+    with place.open(glm()) as stored:
+        stored.choose(np.eye(3))
+        child = os.fork()
+        if child == 0:
+            refused = 0
+            for call in (lambda: stored.head, lambda: stored.events, lambda: stored.backup("copy"), stored.tend):
+                try:
+                    call()
+                except (BadState, ValueError) as error:
+                    refused += "forked" in str(error)
+            os._exit(refused)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 4
+        stored.choose(np.eye(3))
+        assert stored.choices == 2
+
+
+def test_a_worker_that_stops_within_a_transaction_holds_nobody_up_for_long(on_postgres, monkeypatch):
+    """As one whose machine lost its power: the server would keep its locks for hours."""
+    monkeypatch.setattr(postgres, "LONGEST", 0.5)
+
+    def stops(worker):
+        with worker._database.transaction() as run:
+            rows.head(run, worker._line.uid, " FOR UPDATE")
+            at_once(lambda: stored.choose(np.eye(3)))
+
+    with on_postgres.open(glm()) as stored, on_postgres.open(glm()) as other:
+        with pytest.raises(Unavailable):
+            stops(other)
+        other.choose(np.eye(3))
+        assert stored.choices == 2

@@ -300,9 +300,9 @@ class InARefusal(Quiet):
 
 
 class InABadRequest(Quiet):
-    def _request(self, arms, available):
+    def _request(self, arms, available, actions=None):
         try:
-            return super()._request(arms, available)
+            return super()._request(arms, available, actions)
         except ValueError as error:
             raise ValueError(f"{error} {self._exact()}") from None
 
@@ -326,8 +326,8 @@ class InManyArms(Quiet):
 
 
 class InMasks(Quiet):
-    def _request(self, arms, available):
-        features, names, index = super()._request(arms, available)
+    def _request(self, arms, available, actions=None):
+        features, names, index = super()._request(arms, available, actions)
         return features, names, index if index is None else index[int(self._exact()) % 2 :]
 
 

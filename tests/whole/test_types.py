@@ -28,6 +28,7 @@ LEAK_IN_A_BANDIT = (
 LEAK_IN_ANOTHER = ("bandits/joint/lin_ucb.py", "ridge.update(released, ", "ridge.update(self._state.prefix.closed, ")
 LEAK_IN_A_MATRIX = ("bandits/joint/glm_rare.py", "redesign(released, ", "redesign(self._state.prefix.closed, ")
 LEAK_IN_A_KERNEL = ("bandits/joint/glm_kernel.py", "fit(prefix.released, ", "fit(prefix.open, ")
+LEAK_OF_AN_ITERATE = ("kernels/squarecb.py", "state.played, state.greed", "state.theta, state.greed")
 LEAK_IN_A_DESCENT = (
     "bandits/joint/glm_rare_kernel.py",
     "released = with_noise(total, noise[n], rule.cell)",
@@ -68,6 +69,7 @@ LEAKS = (
     LEAK_IN_ANOTHER,
     LEAK_IN_A_MATRIX,
     LEAK_IN_A_KERNEL,
+    LEAK_OF_AN_ITERATE,
     LEAK_IN_A_DESCENT,
     LEAK_IN_AN_ESTIMATE,
     LEAK_IN_A_DEVICE,

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tacit.data import Array
+from tacit.kernels.noise import NoiseLaw
 from tacit.mechanisms.continual import Continual
 from tacit.privacy.noise import Source
 
@@ -65,14 +66,14 @@ class _Silence:
     private = False
     description = "no noise"
 
-    def rows(self, count: int, size: int, law: Array) -> Array:
+    def rows(self, count: int, size: int, law: NoiseLaw) -> Array:
         return np.zeros((count, size))
 
 
 class _Count(_Silence):
     drawn = 0
 
-    def rows(self, count: int, size: int, law: Array) -> Array:
+    def rows(self, count: int, size: int, law: NoiseLaw) -> Array:
         self.drawn += count
         return super().rows(count, size, law)
 
@@ -84,7 +85,7 @@ class _Impulses(_Silence):
         self.sigma = sigma
         self.drawn = 0
 
-    def rows(self, count: int, size: int, law: Array) -> Array:
+    def rows(self, count: int, size: int, law: NoiseLaw) -> Array:
         out = np.zeros((count, size))
         out[np.arange(count), self.drawn + np.arange(count)] = self.sigma
         self.drawn += count

@@ -13,6 +13,7 @@ from tacit.bandits.ridge import Regularizer
 from tacit.data import Array, Released
 from tacit.kernels.continual import PrefixState, trailing_zeros
 from tacit.kernels.linalg import svec
+from tacit.kernels.noise import NoiseLaw
 from tacit.kernels.rounds import BOUNDARY, CHOICES
 from tacit.mechanisms.toeplitz import Toeplitz
 from tacit.mechanisms.tree import Tree
@@ -29,7 +30,7 @@ class Quiet:
     def __init__(self, source: Source, factor: float | Array) -> None:
         self.source, self.factor = source, np.asarray(factor)
 
-    def rows(self, count: int, size: int, law: Array) -> Array:
+    def rows(self, count: int, size: int, law: NoiseLaw) -> Array:
         out: Array = self.factor * self.source.rows(count, size, law)
         return out
 

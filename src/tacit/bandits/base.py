@@ -162,14 +162,22 @@ class Bandit(ABC):
     # the face
 
     @locked
-    def choose(self, arms: Arms, *, available: npt.ArrayLike | None = None, person: Person | None = None) -> Choice:
-        """The arm for one user. `arms`: (K, d) numbers, or a mapping name -> features; `available`: K booleans;
+    def choose(
+        self,
+        arms: Arms | Mapping[str, Any],
+        *,
+        actions: Any = None,
+        available: npt.ArrayLike | None = None,
+        person: Person | None = None,
+    ) -> Choice:
+        """The arm for one user. `arms`: (K, d) numbers, or a mapping name -> features; where the bandit has a Schema,
+        the person's fields, and `actions` as in Schema.vectors; `available`: K booleans;
         `person`: who it is, where max_rounds_per_person is set (kept as a keyed hash): an id that the caller has
         authenticated and normalised, since "Ada@" is another person than "ada@". PersonLimit tells exactly how often
         that person came: answer with a default arm and show it to nobody.
 
         A request that is refused is no user: it changes nothing."""
-        features, names, index = self._request(arms, available)
+        features, names, index = self._request(arms, available, actions)
         counted = person is not None or self._persons.most is not None
         digest = self._persons.admit(person) if counted else None
         self._room(1)
@@ -317,8 +325,12 @@ class Bandit(ABC):
         if self.durable is not None and self._file.steps != self._steps:
             raise BadState("Expected a release that is on disk, got one that could not be written: choose again.")
 
-    def _request(self, arms: Arms, available: npt.ArrayLike | None) -> tuple[Array, tuple[str, ...] | None, Any]:
+    def _request(
+        self, arms: Any, available: npt.ArrayLike | None, actions: Any = None
+    ) -> tuple[Array, tuple[str, ...] | None, Any]:
         """One user's features, names and available arms, or ValueError."""
+        if actions is not None:
+            raise ValueError("Expected actions= with a bandit that has features=Schema(...), got one without.")
         features, names = arm_sets.check(arms, self.dim)
         return features, names, arm_sets.check_mask(available, len(features))
 

@@ -1,6 +1,5 @@
 """One-pass iteratively reweighted least squares from released sums."""
 
-import math
 from typing import Any, TypeVar
 
 import numpy as np
@@ -33,11 +32,11 @@ def update(
     fit(released, scale, unit, std, radius, tuning, posterior)
 
 
-def interval(x: Array, posterior: Posterior, widths: float) -> tuple[float, float]:
-    """<x, theta*> lies within `widths` standard deviations of its estimate."""
-    half = widths * math.sqrt(float(x @ posterior.inverse @ x))
-    middle = float(x @ posterior.centre)
-    return middle - half, middle + half
+def beliefs(features: Array, posterior: Posterior, widths: float) -> tuple[Array, Array]:
+    """For each row x: the estimate of <x, theta*>, and `widths` standard deviations of it."""
+    return features @ posterior.centre, widths * np.sqrt(
+        np.einsum("ni,ij,nj->n", features, posterior.inverse, features)
+    )
 
 
 def choose_many(
@@ -59,9 +58,20 @@ def propensity(arms: Array, posterior: Posterior, index: int, *, random: bool, d
         return 1 / len(arms)
     if not posterior.spread.any():
         return 1.0
-    rng = np.random.default_rng()
+    return float((_hits(arms, posterior, np.random.default_rng(), draws)[index] + 1) / (draws + 1))
+
+
+def offers(arms: Array, posterior: Posterior, *, random: bool, draws: int = 4096) -> Array:
+    """The probability of each arm of (K, d): exact where nothing is drawn, else by simulation, the same each time."""
+    if random:
+        return np.full(len(arms), 1 / len(arms))
+    draws = draws if posterior.spread.any() else 1
+    return _hits(arms, posterior, np.random.default_rng(0), draws) / draws
+
+
+def _hits(arms: Array, posterior: Posterior, rng: Generator, draws: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """How often each arm is the choice, among so many draws."""
     target = (
         posterior.theta + (rng.standard_normal((draws, len(posterior.spread))) * posterior.spread) @ posterior.axes.T
     )
-    hits = int(np.count_nonzero(np.argmax(target @ arms.T, axis=1) == index))
-    return (hits + 1) / (draws + 1)
+    return np.bincount(np.argmax(target @ arms.T, axis=1), minlength=len(arms))

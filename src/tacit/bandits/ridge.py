@@ -72,6 +72,14 @@ def update(released: Released, scale: float, shift: float, estimate: Estimate) -
     linear.ridge(released, scale, shift, estimate)
 
 
+def beliefs(features: Array, estimate: Estimate, confidence: Confidence) -> tuple[Array, Array]:
+    """For each row x: the estimate of <x, theta*>, and how far from it the confidence set reaches."""
+    images = features @ estimate.inverse
+    width = linear.radius(confidence.width, estimate.logdet[0])
+    squares = np.maximum(0.0, np.einsum("ni,ni->n", images, features))
+    return features @ estimate.theta, width * np.sqrt(squares) + confidence.drift * np.linalg.norm(images, axis=1)
+
+
 def choose_many(arms: Array, estimate: Estimate, confidence: Confidence) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     """For each row of (n, K, d) the largest upper confidence bound: argmax of <theta, x> + width |x|_{V^-1} + drift
     |V^-1 x|; the first one of equals."""

@@ -4,13 +4,14 @@ import numpy as np
 from numpy.random import Generator
 
 from tacit.data import Array
+from tacit.kernels.batched import Closed
 from tacit.kernels.spanner import span_rows, span_weights, spanner
 
 FACTOR = 2.0
 
 
 def choose_many(
-    rng: Generator, arms: Array, state: object, *, factor: float = FACTOR
+    rng: Generator, arms: Array, state: Closed, *, factor: float = FACTOR
 ) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     """For each row of (n, K, d): drop the arms that a closed epoch's interval rules out; draw from a spanner of the
     rest."""
@@ -19,7 +20,7 @@ def choose_many(
     return out
 
 
-def propensities(arms: Array, state: object, *, factor: float = FACTOR) -> Array:
+def propensities(arms: Array, state: Closed, *, factor: float = FACTOR) -> Array:
     """The probability of each of (K, d) arms."""
     out = np.empty(len(arms))
     span_weights(arms, state, factor, out)

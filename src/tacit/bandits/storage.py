@@ -17,6 +17,7 @@ from numpy.random import Generator, default_rng
 
 from tacit.bandits import disk, marks
 from tacit.errors import BadState
+from tacit.features.schema import Schema
 from tacit.model.links import Link, LinkTable
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Secure, Simulated
@@ -229,6 +230,8 @@ def _encode(value: Any) -> Any:
         return {"dtype": value.dtype.str, "shape": list(value.shape), "base64": data}
     if isinstance(value, Budget):
         return {"budget": [_encode(float(value.epsilon)), float(value.delta)]}
+    if isinstance(value, Schema):
+        return {"schema": value.to_dict()}
     if isinstance(value, Secure):
         return {"secure": True}
     if isinstance(value, Path):
@@ -260,6 +263,8 @@ def _decode(value: Any) -> Any:
         return Secure()
     if "budget" in value:
         return Budget(*map(_decode, value["budget"]))
+    if "schema" in value:
+        return Schema.from_dict(value["schema"])
     if "link" in value:
         name, table, steepest, reach = map(_decode, value["link"])
         return Link(name, LinkTable(*table), True, steepest, reach)

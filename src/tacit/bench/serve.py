@@ -1,5 +1,5 @@
-"""What a durable choice costs: a server in a process of its own, some connections that ask as fast as they get answers,
-and the same on a file system in memory, where nothing survives.
+"""What a durable choice costs: a server in a process of its own, some connections that ask as fast as they get answers;
+the same on a file system in memory, where nothing survives; and without noise and database (tacit.bench.plain).
 
 d = 5, K = 7, logistic JointGLM. Client and server share the machine: read the ratios."""
 
@@ -28,6 +28,7 @@ from tacit.experiments.table import to_text
 DIM, ARMS, CONNECTIONS, BATCH = 5, 7, 16, 32
 SECONDS, WARM = 5.0, 1.0
 MEMORY = Path("/dev/shm")
+Server = contextlib.AbstractContextManager[tuple[int, int]]  # port and process
 CONFIG = """
 [bandits.bench]
 kind = "joint-glm"
@@ -43,11 +44,14 @@ KINDS = {  # route -> rows of a request; "choose + reward": each choice's reward
 
 
 def measure(progress: Callable[[float], None]) -> list[dict[str, Any]]:
-    places = {"durable": None} | ({"in memory, not durable": MEMORY} if MEMORY.is_dir() else {})
+    servers: dict[str, Callable[[], Server]] = {"durable": lambda: served(None)}
+    if MEMORY.is_dir():
+        servers["in memory, not durable"] = lambda: served(MEMORY)
+    servers["no database, not private"] = plain
     rows = []
-    for name, folder in places.items():
+    for name, serving in servers.items():
         for kind in KINDS:
-            with served(folder) as (port, process):
+            with serving() as (port, process):
                 asyncio.run(load(port, kind, WARM))
                 before = cpu(process)
                 times, count, seconds = asyncio.run(load(port, kind, SECONDS))
@@ -62,7 +66,7 @@ def measure(progress: Callable[[float], None]) -> list[dict[str, Any]]:
                     "cpu_us_per_row": 1e6 * used / count,
                 }
             )
-            progress(len(rows) / (len(places) * len(KINDS)))
+            progress(len(rows) / (len(servers) * len(KINDS)))
     return rows
 
 
@@ -83,9 +87,22 @@ def render(rows: Sequence[dict[str, Any]]) -> str:
 def served(parent: Path | None) -> Iterator[tuple[int, int]]:
     """Port and process of a new server, whose files are gone afterwards."""
     folder = Path(tempfile.mkdtemp(prefix="tacit-bench-", dir=parent))
-    (folder / "bench.toml").write_text(CONFIG)
-    command = [sys.executable, "-m", "tacit", "serve", str(folder / "bench.toml"), "--port", "0"]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    try:
+        (folder / "bench.toml").write_text(CONFIG)
+        with running("tacit", "serve", str(folder / "bench.toml"), "--port", "0") as found:
+            yield found
+    finally:
+        shutil.rmtree(folder)
+
+
+def plain() -> Server:
+    return running("tacit.bench.plain", str(DIM))
+
+
+@contextlib.contextmanager
+def running(*module: str) -> Iterator[tuple[int, int]]:
+    """Port and process of a module that says where it serves."""
+    process = subprocess.Popen([sys.executable, "-m", *module], stderr=subprocess.PIPE, text=True)
     try:
         assert process.stderr is not None
         for line in process.stderr:
@@ -98,7 +115,6 @@ def served(parent: Path | None) -> Iterator[tuple[int, int]]:
     finally:
         process.send_signal(signal.SIGTERM)
         process.communicate()
-        shutil.rmtree(folder)
 
 
 async def load(port: int, kind: str, seconds: float) -> tuple[list[float], int, float]:

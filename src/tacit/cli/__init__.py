@@ -218,6 +218,17 @@ def recover_command(
     sys.stdout.write(command.recover(config, bandit) + "\n")
 
 
+@app.command("migrate")
+def migrate_command(
+    what: Annotated[str, typer.Argument(help="What is served: a TOML file; or one database.")],
+) -> None:
+    """Bring databases to the version of this tacit, before its workers start. Those of the version before may go on
+    meanwhile (PostgreSQL). Leaves and their noise stay as they are."""
+    from tacit.service import command
+
+    sys.stdout.write(command.migrate(what) + "\n")
+
+
 @app.command("key")
 def key_command(
     name: Annotated[str, typer.Argument(help="Whose key it is.")],

@@ -3,15 +3,19 @@
 Round by round in the same order of draws, so that how rounds are cut into blocks changes nothing."""
 
 import numpy as np
+from numpy.random import Generator
 
+from tacit.data import Array, Integers
+from tacit.kernels.block import Block
 from tacit.kernels.compile import inlined, kernel
 from tacit.kernels.formulas import link_mean
 from tacit.kernels.linalg import copy
 from tacit.kernels.rewards import GAUSSIAN_REWARD
+from tacit.model.links import Code
 
 
 @inlined
-def finish_round(rng, block, t, theta, link):
+def finish_round(rng: Generator, block: Block, t: int, theta: Array, link: Code) -> None:
     """means[a] = mu(<x_a, theta>); noise = a normal number for Gaussian rewards, else a uniform one."""
     for a in range(block.arms.shape[1]):
         z = 0.0
@@ -22,7 +26,7 @@ def finish_round(rng, block, t, theta, link):
 
 
 @inlined
-def direction(rng, out):
+def direction(rng: Generator, out: Array) -> None:
     """out = a uniformly random unit vector."""
     s = 0.0
     for i in range(out.size):
@@ -34,7 +38,7 @@ def direction(rng, out):
 
 
 @inlined
-def ball_point(rng, out):
+def ball_point(rng: Generator, out: Array) -> None:
     """out = a uniformly random point of the unit ball: d coordinates of a random direction in d + 2 dimensions (the
     squares of the other two add up to twice an exponential number)."""
     s = 2.0 * rng.standard_exponential()
@@ -47,7 +51,7 @@ def ball_point(rng, out):
 
 
 @kernel
-def fill_ball(rng, block, theta, link):
+def fill_ball(rng: Generator, block: Block, theta: Array, link: Code) -> None:
     for t in range(block.noise.size):
         for a in range(block.arms.shape[1]):
             ball_point(rng, block.arms[t, a])
@@ -55,7 +59,7 @@ def fill_ball(rng, block, theta, link):
 
 
 @kernel
-def fill_sphere(rng, block, theta, link):
+def fill_sphere(rng: Generator, block: Block, theta: Array, link: Code) -> None:
     for t in range(block.noise.size):
         for a in range(block.arms.shape[1]):
             direction(rng, block.arms[t, a])
@@ -63,14 +67,16 @@ def fill_sphere(rng, block, theta, link):
 
 
 @kernel
-def fill_fixed(rng, block, arms, theta, link):
+def fill_fixed(rng: Generator, block: Block, arms: Array, theta: Array, link: Code) -> None:
     for t in range(block.noise.size):
         copy(arms, block.arms[t])
         finish_round(rng, block, t, theta, link)
 
 
 @kernel
-def fill_shift(rng, block, bases, clock, switch, theta, link):
+def fill_shift(
+    rng: Generator, block: Block, bases: Array, clock: Integers, switch: int, theta: Array, link: Code
+) -> None:
     """Arms from the unit ball of span(bases[0]) until round `switch`, then of span(bases[1]); clock is changed."""
     rank = bases.shape[2]
     point = np.empty(rank)
@@ -88,7 +94,7 @@ def fill_shift(rng, block, bases, clock, switch, theta, link):
 
 
 @kernel
-def fill_gap(rng, block, unit, top, gap, theta, link):
+def fill_gap(rng: Generator, block: Block, unit: Array, top: float, gap: float, theta: Array, link: Code) -> None:
     """Unit arms: one, at a random place, with <x, unit> = top, the others uniform where |<x, unit>| <= top and
     <x, unit> <= top - gap, by rejection."""
     d = theta.size
@@ -111,7 +117,7 @@ def fill_gap(rng, block, unit, top, gap, theta, link):
 
 
 @kernel
-def fill_rare(rng, block, basis, good, chance, theta, link):
+def fill_rare(rng: Generator, block: Block, basis: Array, good: Array, chance: float, theta: Array, link: Code) -> None:
     """Arms from the unit ball of span(basis), which is all that is across `good`; with probability `chance` one of
     them, at a random place, is `good` itself."""
     rank = basis.shape[1]
@@ -130,7 +136,7 @@ def fill_rare(rng, block, basis, good, chance, theta, link):
 
 
 @kernel
-def fill_skewed(rng, block, axes, constant, theta, link):
+def fill_skewed(rng: Generator, block: Block, axes: Array, constant: float, theta: Array, link: Code) -> None:
     """Two kinds of rounds, by a coin: x = (constant, axes_1 U_1, axes_2 U_2, ...), where the constant saturates the
     link, or (0, ..., axes_2 U_{d-2}, axes_1 U_{d-1}), where it does not; U uniform in [-1, 1]."""
     last = axes.size - 1
@@ -144,7 +150,7 @@ def fill_skewed(rng, block, axes, constant, theta, link):
 
 
 @kernel
-def fill_tail(rng, block, theta, link):
+def fill_tail(rng: Generator, block: Block, theta: Array, link: Code) -> None:
     """x = (w / sqrt 2, 1 / sqrt 2), w uniform on the unit sphere of d - 1 dimensions."""
     d = theta.size
     half = np.sqrt(0.5)
@@ -159,7 +165,7 @@ def fill_tail(rng, block, theta, link):
 
 
 @kernel
-def fill_rows(rng, block, contexts, classes):
+def fill_rows(rng: Generator, block: Block, contexts: Array, classes: Integers) -> None:
     """Arm a of a random row has the row's context in its own block of coordinates; it is worth 1 if a is its class."""
     rows, width = contexts.shape
     for t in range(block.noise.size):
@@ -173,7 +179,7 @@ def fill_rows(rng, block, contexts, classes):
 
 
 @kernel
-def fill_log(block, arms, actions, rewards, order, clock):
+def fill_log(block: Block, arms: Array, actions: Integers, rewards: Array, order: Integers, clock: Integers) -> None:
     """Logged rounds in the given order; a round's reward is known for its logged action only. After the last one come
     rounds whose logged action is none of the arms, so that they never count."""
     for t in range(block.noise.size):

@@ -13,6 +13,7 @@ from tacit.experiments.result import Run
 # Okabe & Ito's palette: told apart by people who see colours differently, and in grey
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#7F7F7F")
 DASHES = ("-", "--", "-.", ":")
+LINE = 0.06  # height of a line of text, as a share of an axis'
 STYLE = {
     "figure.facecolor": "white",
     "axes.facecolor": "white",
@@ -102,6 +103,27 @@ def below(axis: Any) -> None:
     """The legend under the axis, where it hides no line."""
     count = len(axis.get_legend_handles_labels()[1])
     axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=2 if count <= 8 else 3, fontsize=8.5)
+
+
+def at_ends(axis: Any) -> None:
+    """Names at the lines' right ends instead of a legend, spread so that none lies on another."""
+    if axis.get_legend() is not None:
+        axis.get_legend().remove()
+    lines = [line for line in axis.get_lines() if not line.get_label().startswith("_")]
+    axis.set_xlim(right=max(line.get_xdata()[-1] for line in lines))
+    low, high = axis.get_ylim()
+    scale = np.log if axis.get_yscale() == "log" else np.asarray
+    lines.sort(key=lambda line: float(line.get_ydata()[-1]))
+    ends = np.array([line.get_ydata()[-1] for line in lines])
+    shares = (scale(ends) - scale(low)) / (scale(high) - scale(low))  # of the axis' height
+    for i in range(1, len(lines)):
+        shares[i] = max(shares[i], shares[i - 1] + LINE)
+    shares[-1] = min(shares[-1], 1.0)
+    for i in range(len(lines) - 2, -1, -1):
+        shares[i] = min(shares[i], shares[i + 1] - LINE)
+    for line, share in zip(lines, shares, strict=True):
+        look = {"color": line.get_color(), "fontsize": 9.5, "va": "center"}
+        axis.text(1.015, share, line.get_label(), transform=axis.transAxes, **look)
 
 
 def _thousands(value: float, _position: int) -> str:

@@ -1,17 +1,21 @@
 """B-GLinCB: a few batches; in each one an optimal design over the arms that no earlier batch rules out."""
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
+from numpy.random import Generator
 
+from tacit.data import Array, Booleans, Integers, Raw
+from tacit.kernels.block import Block
 from tacit.kernels.compile import kernel
 from tacit.kernels.design import d_optimal
 from tacit.kernels.formulas import link_slope
 from tacit.kernels.linalg import copy, invert, square_norm
 from tacit.kernels.mle import newton
-from tacit.kernels.rounds import BOUNDARY, CHOICES, draw_arm, outcome
+from tacit.kernels.rounds import BOUNDARY, CHOICES, Range, draw_arm, outcome
 from tacit.model.glm import unit_reward
+from tacit.model.links import Code
 
 SEEN, CLOSED = 2, 3
 
@@ -24,18 +28,29 @@ class Widths(NamedTuple):
     radius: float  # S
 
 
-class BatchState(NamedTuple):
-    """RAW."""
+class Closed(Protocol):
+    """What the closed batches leave behind, and all that arms are chosen by."""
 
-    counts: Any  # int64[4]: choices, the choice count at which the batch closes, its observations, batches closed
-    rows: Any  # (horizon, d): arms of the open batch
-    values: Any  # (horizon,): their rewards in units of the link
-    thetas: Any  # (batches, d): estimate of each closed batch
-    inverses: Any  # (batches, d, d): (information of each closed batch + ridge I)^-1
+    @property
+    def counts(self) -> Integers: ...  # (4,), the last one: batches closed
+    @property
+    def thetas(self) -> Array: ...  # (batches, d): estimate of each closed batch
+    @property
+    def inverses(self) -> Array: ...  # (batches, d, d): the shape of its intervals
+
+
+class BatchState(NamedTuple):
+    """Closed, and the data of the open batch."""
+
+    counts: Integers  # (4,): choices, the choice count at which the batch closes, its observations, batches closed
+    rows: Raw  # (horizon, d): arms of the open batch
+    values: Raw  # (horizon,): their rewards in units of the link
+    thetas: Array
+    inverses: Array  # (information of each closed batch + ridge I)^-1
 
 
 @kernel
-def scaling(x, link, state, widths):
+def scaling(x: Array, link: Code, state: Closed, widths: Widths) -> float:
     """mu'(<x, theta_1>) / exp(min(2 S, first width |x|_{V^-1})): a lower bound on the slope at theta*, once batch 1 is
     closed."""
     z = 0.0
@@ -46,7 +61,7 @@ def scaling(x, link, state, widths):
 
 
 @kernel
-def survivors(arms, state, first, later, alive):
+def survivors(arms: Array, state: Closed, first: float, later: float, alive: Booleans) -> int:
     """alive[a] = whether no closed batch shows another arm to be better: <x, theta_k> + width |x|_k is at least every
     <x, theta_k> - width |x|_k among those alive. Returns their number."""
     count, d = arms.shape
@@ -72,7 +87,7 @@ def survivors(arms, state, first, later, alive):
 
 
 @kernel
-def batch_weights(arms, state, link, widths, weights):
+def batch_weights(arms: Array, state: Closed, link: Code, widths: Widths, weights: Array) -> None:
     """weights[a] = the probability of arm a at this state."""
     count = arms.shape[0]
     alive, scales = np.empty(count, np.bool_), np.ones(count)
@@ -84,7 +99,7 @@ def batch_weights(arms, state, link, widths, weights):
 
 
 @kernel
-def batch_rows(rng, arms, state, link, widths, out):
+def batch_rows(rng: Generator, arms: Array, state: Closed, link: Code, widths: Widths, out: Integers) -> None:
     weights = np.empty(arms.shape[1])
     for i in range(arms.shape[0]):
         batch_weights(arms[i], state, link, widths, weights)
@@ -92,7 +107,7 @@ def batch_rows(rng, arms, state, link, widths, out):
 
 
 @kernel
-def batch_close(state, link, ridge, widths, ends):
+def batch_close(state: BatchState, link: Code, ridge: float, widths: Widths, ends: Integers) -> None:
     """Close the open batch: its estimate, its information (x x' in batch 1, then scaled), and the next boundary."""
     counts, rows, values, thetas, inverses = state
     n, k, d = counts[SEEN], counts[CLOSED], rows.shape[1]
@@ -112,7 +127,7 @@ def batch_close(state, link, ridge, widths, ends):
 
 
 @kernel
-def batch_learn(x, r, state):
+def batch_learn(x: Array, r: float, state: BatchState) -> None:
     n = state.counts[SEEN]
     copy(x, state.rows[n])
     state.values[n] = r
@@ -120,7 +135,16 @@ def batch_learn(x, r, state):
 
 
 @kernel
-def batch_rounds(rng, block, state, rewards, link, ridge, widths, ends):
+def batch_rounds(
+    rng: Generator,
+    block: Block,
+    state: BatchState,
+    rewards: Range,
+    link: Code,
+    ridge: float,
+    widths: Widths,
+    ends: Integers,
+) -> None:
     """BGLinCB. Changes state and the block's out arrays."""
     weights = np.empty(block.arms.shape[1])
     for t in range(block.noise.size):

@@ -19,7 +19,7 @@ from numpy.random import Generator
 from tacit.data import Array, Integers, Raw, Released
 from tacit.kernels.compile import inlined, kernel
 from tacit.kernels.linalg import copy
-from tacit.kernels.noise import draw
+from tacit.kernels.noise import NoiseLaw, draw
 
 TREE, PADDED, CONSISTENT, TABLE, BUFFERED, HISTORY = 0, 1, 2, 3, 4, 5
 
@@ -120,14 +120,14 @@ def prefix_step(state: PrefixState, z: Array) -> None:
 
 
 @inlined
-def draw_rows(rng: Generator, law: Array, out: Array) -> None:
-    """out[i] = a fresh noise vector of law (kind, scale, dof)."""
+def draw_rows(rng: Generator, law: NoiseLaw, out: Array) -> None:
+    """out[i] = a fresh noise vector."""
     for i in range(out.shape[0]):
-        draw(rng, int(law[0]), law[1], law[2], out[i])
+        draw(rng, law, out[i])
 
 
 @kernel
-def simulate_step(rng: Generator, state: PrefixState, law: Array) -> None:
+def simulate_step(rng: Generator, state: PrefixState, law: NoiseLaw) -> None:
     """prefix_step with the noise drawn here."""
     z = np.empty((draws_needed(state.noise), state.open.size))
     draw_rows(rng, law, z)

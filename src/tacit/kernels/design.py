@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from tacit.data import Array, Booleans
 from tacit.kernels.compile import kernel
 from tacit.kernels.linalg import grow, invert, square_norm
 
@@ -11,7 +12,7 @@ RIDGE = 1e-6  # times the trace, added to what is inverted
 
 
 @kernel
-def uniform(alive, weights):
+def uniform(alive: Booleans, weights: Array) -> int:
     """weights <- equal ones on those alive. Returns their number."""
     total = 0
     for a in range(alive.size):
@@ -22,7 +23,7 @@ def uniform(alive, weights):
 
 
 @kernel
-def information(arms, scales, weights, out):
+def information(arms: Array, scales: Array, weights: Array, out: Array) -> float:
     """out <- M(w) = sum of w_a scale_a x_a x_a', plus RIDGE times its trace. Returns the trace."""
     count, d = arms.shape
     out[:] = 0.0
@@ -39,7 +40,7 @@ def information(arms, scales, weights, out):
 
 
 @kernel
-def d_optimal(arms, scales, alive, weights):
+def d_optimal(arms: Array, scales: Array, alive: Booleans, weights: Array) -> None:
     """weights <- a nearly D-optimal (so G-optimal) design on sqrt(scale) x over those alive, by the multiplicative
     algorithm: w_a <- w_a scale_a |x_a|^2_{M(w)^-1} / d."""
     count, d = arms.shape
@@ -60,7 +61,7 @@ def d_optimal(arms, scales, alive, weights):
 
 
 @kernel
-def chances(arms, alive, weights):
+def chances(arms: Array, alive: Booleans, weights: Array) -> None:
     """weights <- a design on those alive with max_x |x|^2_{M(w)^-1} <= 2 d: uniform weights if they satisfy it; else
     Frank-Wolfe steps (Wynn & Fedorov) from there: weight moves to the worst arm x by the line search
     (f / d - 1) / (f - 1), f = |x|^2_{M^-1}. d is the best that can be reached (Kiefer & Wolfowitz 1960)."""

@@ -5,8 +5,10 @@ Registered functions can be called by every kernel under their own name."""
 from numba import types
 from numba.extending import overload, register_jitable
 
+from tacit.data import Array
 from tacit.kernels.compile import kernel
 from tacit.model import glm, linear, links, vectors
+from tacit.model.links import Code
 
 for _function in (
     links.mean,
@@ -54,14 +56,14 @@ add_glm = kernel(glm.add_glm)
 
 
 @kernel
-def link_means(link, z, out):
+def link_means(link: Code, z: Array, out: Array) -> None:
     """out = mu(z), entry by entry."""
     for i in range(z.size):
         out[i] = links.mean(link, z[i])
 
 
 @kernel
-def link_slopes(link, z, out):
+def link_slopes(link: Code, z: Array, out: Array) -> None:
     """out = mu'(z), entry by entry."""
     for i in range(z.size):
         out[i] = links.slope(link, z[i])

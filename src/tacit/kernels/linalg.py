@@ -4,7 +4,10 @@
 vector is the Frobenius norm of the matrix: that is the norm Gaussian noise is calibrated to.
 """
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 
 from tacit.data import Array
 from tacit.kernels.compile import kernel
@@ -14,7 +17,7 @@ HALVINGS = 60  # of an interval by bisection: its ends then differ in the last d
 
 
 @kernel
-def copy(source, out):
+def copy(source: npt.NDArray[Any], out: npt.NDArray[Any]) -> None:
     """out <- source, of the same shape. A slice assignment does the same, and takes a second or two longer to compile:
     it brings along the text of an error for shapes that differ."""
     for place in np.ndindex(source.shape):
@@ -22,7 +25,7 @@ def copy(source, out):
 
 
 @kernel
-def svec(matrix, out):
+def svec(matrix: Array, out: Array) -> None:
     """out[k] = matrix[i, i], and sqrt 2 * matrix[i, j] for i < j, row by row."""
     k = 0
     for i in range(matrix.shape[0]):
@@ -34,7 +37,7 @@ def svec(matrix, out):
 
 
 @kernel
-def smat(packed, out):
+def smat(packed: Array, out: Array) -> None:
     """The symmetric matrix whose svec is `packed`."""
     k = 0
     for i in range(out.shape[0]):
@@ -47,7 +50,7 @@ def smat(packed, out):
 
 
 @kernel
-def cholesky(matrix, out):
+def cholesky(matrix: Array, out: Array) -> bool:
     """out = L, lower triangular, L L' = matrix. Returns False (out unusable) if matrix is not positive definite."""
     d = matrix.shape[0]
     for i in range(d):
@@ -66,7 +69,7 @@ def cholesky(matrix, out):
 
 
 @kernel
-def invert(matrix, out):
+def invert(matrix: Array, out: Array) -> float:
     """out = matrix^-1. Returns log det matrix, or NaN if matrix is not positive definite."""
     d = matrix.shape[0]
     lower = np.zeros((d, d))
@@ -93,7 +96,7 @@ def invert(matrix, out):
 
 
 @kernel
-def grow(x, weight, inverse):
+def grow(x: Array, weight: float, inverse: Array) -> float:
     """inverse <- (inverse^-1 + weight x x')^-1 by Sherman and Morrison. Returns the growth of the log determinant."""
     d = x.size
     image = np.empty(d)
@@ -108,7 +111,7 @@ def grow(x, weight, inverse):
     for i in range(d):
         for j in range(d):
             inverse[i, j] -= weight * image[i] * image[j] / factor
-    return np.log(factor)
+    return float(np.log(factor))
 
 
 @kernel

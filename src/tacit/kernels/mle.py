@@ -4,18 +4,21 @@ Rewards come in units of the link: in [0, 1] for logistic and probit. All data i
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 
+from tacit.data import Array, Integers, Raw
+from tacit.kernels.block import Block
 from tacit.kernels.compile import inlined, kernel
 from tacit.kernels.formulas import link_mean, link_slope
 from tacit.kernels.glm import best_arm
 from tacit.kernels.linalg import cholesky, copy, grow, invert
 from tacit.kernels.linear import Estimate, optimistic
-from tacit.kernels.rounds import BOUNDARY, CHOICES, outcome
+from tacit.kernels.rounds import BOUNDARY, CHOICES, Range, outcome
 from tacit.model.glm import unit_reward
-from tacit.model.links import IDENTITY, LOGISTIC, PROBIT, UNKNOWN
+from tacit.model.links import IDENTITY, LOGISTIC, PROBIT, UNKNOWN, Code
 
 OBSERVED = 2
 STEPS = 50  # of Newton, at most
@@ -24,16 +27,16 @@ FAR = 6.0
 
 
 class MLEState(NamedTuple):
-    """What bandits with a maximum likelihood estimate keep. RAW."""
+    """What bandits with a maximum likelihood estimate keep: no privacy here, the estimate is as raw as the data."""
 
-    counts: Any  # int64[3]: choices, observations at which the next fit is due, observations
-    rows: Any  # (horizon, d): the arms whose rewards were seen
-    values: Any  # (horizon,): those rewards, in units of the link
+    counts: Integers  # (3,): choices, observations at which the next fit is due, observations
+    rows: Raw  # (horizon, d): the arms whose rewards were seen
+    values: Raw  # (horizon,): those rewards, in units of the link
     estimate: Estimate
 
 
 @kernel
-def loss(link, z, r, likelihood):
+def loss(link: Code, z: float, r: float, likelihood: bool) -> float:
     """-r z + integral of mu up to z, whose minimiser solves sum (mu(z) - r) x = 0; with `likelihood` and a probit link,
     for which that is something else, -r log mu(z) - (1 - r) log(1 - mu(z))."""
     if link == LOGISTIC:
@@ -50,7 +53,7 @@ def loss(link, z, r, likelihood):
 
 
 @kernel
-def efficiency(link, z, mean, slope, likelihood):
+def efficiency(link: Code, z: float, mean: float, slope: float, likelihood: bool) -> float:
     """The weight of an observation in the score: mu' / (mu (1 - mu)) for the probit likelihood, else 1."""
     if link != PROBIT or not likelihood:
         return 1.0
@@ -61,7 +64,7 @@ def efficiency(link, z, mean, slope, likelihood):
 
 
 @kernel
-def objective(rows, values, link, ridge, likelihood, theta):
+def objective(rows: Array, values: Array, link: Code, ridge: float, likelihood: bool, theta: Array) -> float:
     """sum of losses + ridge / 2 |theta|^2."""
     total = 0.0
     for i in range(theta.size):
@@ -75,7 +78,9 @@ def objective(rows, values, link, ridge, likelihood, theta):
 
 
 @kernel
-def newton(rows, values, link, ridge, likelihood, theta, inverse):
+def newton(
+    rows: Array, values: Array, link: Code, ridge: float, likelihood: bool, theta: Array, inverse: Array
+) -> float:
     """theta <- argmin of the objective, by Newton's method (Fisher scoring for the probit likelihood) from theta, with
     halved steps where a whole one does not descend; inverse <- (sum of e mu' x x' + ridge I)^-1 there, e the weight
     `efficiency`. Returns the log determinant of what was inverted."""
@@ -130,7 +135,7 @@ def newton(rows, values, link, ridge, likelihood, theta, inverse):
 
 
 @kernel
-def record(x, r, link, ridge, growth, likelihood, state):
+def record(x: Array, r: float, link: Code, ridge: float, growth: float, likelihood: bool, state: MLEState) -> bool:
     """Keep one observation, r in units of the link. Refits when the observations have grown by the factor `growth`;
     returns whether it did. The inverse is that of the curvature at the last fit, with later observations added."""
     counts, rows, values, estimate = state
@@ -154,7 +159,9 @@ def record(x, r, link, ridge, growth, likelihood, state):
 
 
 @kernel
-def mle_rounds(block, state, rewards, link, ridge, growth, width):
+def mle_rounds(
+    block: Block, state: MLEState, rewards: Range, link: Code, ridge: float, growth: float, width: float
+) -> None:
     """MLEUCB. Changes state and the block's out arrays."""
     for t in range(block.noise.size):
         index = optimistic(block.arms[t], state.estimate, width, 0.0)
@@ -165,7 +172,7 @@ def mle_rounds(block, state, rewards, link, ridge, growth, width):
 
 
 @inlined
-def laplace(rng, arms, estimate, scale, lower, target):
+def laplace(rng: Generator, arms: Array, estimate: Estimate, scale: float, lower: Array, target: Array) -> int:
     """argmax over arms of <x, theta + scale L g>, L L' = inverse, g normal; lower and target are overwritten."""
     d = target.size
     cholesky(estimate.inverse, lower)
@@ -179,7 +186,7 @@ def laplace(rng, arms, estimate, scale, lower, target):
 
 
 @kernel
-def laplace_rows(rng, arms, estimate, scale, out):
+def laplace_rows(rng: Generator, arms: Array, estimate: Estimate, scale: float, out: Integers) -> None:
     """out[i] = a choice for user i, from a draw of its own."""
     d = estimate.theta.size
     lower, target = np.zeros((d, d)), np.empty(d)
@@ -188,7 +195,9 @@ def laplace_rows(rng, arms, estimate, scale, out):
 
 
 @kernel
-def laplace_rounds(rng, block, state, rewards, link, ridge, growth, scale):
+def laplace_rounds(
+    rng: Generator, block: Block, state: MLEState, rewards: Range, link: Code, ridge: float, growth: float, scale: float
+) -> None:
     """LogisticTS. Changes state and the block's out arrays."""
     d = state.estimate.theta.size
     lower, target = np.zeros((d, d)), np.empty(d)

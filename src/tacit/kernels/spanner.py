@@ -1,18 +1,22 @@
 """A few arms that span the rest with bounded coefficients, and rounds played among them."""
 
 import numpy as np
+from numpy.random import Generator
 
-from tacit.kernels.batched import batch_learn, survivors
+from tacit.data import Array, Booleans, Integers
+from tacit.kernels.batched import BatchState, Closed, batch_learn, survivors
+from tacit.kernels.block import Block
 from tacit.kernels.compile import kernel
-from tacit.kernels.rounds import BOUNDARY, CHOICES, draw_arm, outcome
+from tacit.kernels.rounds import BOUNDARY, CHOICES, Range, draw_arm, outcome
 from tacit.model.glm import in_units
+from tacit.model.links import Code
 
 FLAT = 1e-9  # relative length below which a residual counts as zero
 SWAPS = 10_000
 
 
 @kernel
-def spanner(arms, alive, factor, chosen):
+def spanner(arms: Array, alive: Booleans, factor: float, chosen: Integers) -> tuple[int, float]:
     """chosen[:rank] <- arms among those alive whose combinations with coefficients in [-factor, factor] give all of
     them (up to FLAT). Returns (rank, the largest coefficient): the second certifies the first.
 
@@ -79,7 +83,7 @@ def spanner(arms, alive, factor, chosen):
 
 
 @kernel
-def span_weights(arms, state, factor, weights):
+def span_weights(arms: Array, state: Closed, factor: float, weights: Array) -> None:
     """weights[a] = the probability of arm a: equal ones on a spanner of those that no closed epoch rules out."""
     count = arms.shape[0]
     alive, chosen = np.empty(count, np.bool_), np.empty(count, np.int64)
@@ -96,7 +100,7 @@ def span_weights(arms, state, factor, weights):
 
 
 @kernel
-def span_rows(rng, arms, state, factor, out):
+def span_rows(rng: Generator, arms: Array, state: Closed, factor: float, out: Integers) -> None:
     weights = np.empty(arms.shape[1])
     for i in range(arms.shape[0]):
         span_weights(arms[i], state, factor, weights)
@@ -104,7 +108,9 @@ def span_rows(rng, arms, state, factor, out):
 
 
 @kernel
-def span_rounds(rng, block, state, rewards, link, factor, start):
+def span_rounds(
+    rng: Generator, block: Block, state: BatchState, rewards: Range, link: Code, factor: float, start: int
+) -> int:
     """JointReweighted, from round `start` up to the end of the block or of the epoch. Returns the next round. Changes
     state and the block's out arrays."""
     weights = np.empty(block.arms.shape[1])

@@ -8,7 +8,7 @@ from numpy.random import Generator
 from tacit.data import Array, Integers, Raw, Released
 from tacit.kernels.block import Block
 from tacit.kernels.compile import kernel
-from tacit.kernels.noise import GAUSSIAN, draw
+from tacit.kernels.noise import GAUSSIAN, NoiseLaw, draw
 from tacit.kernels.rounds import BOUNDARY, CHOICES, draw_arm, outcome
 
 
@@ -118,6 +118,7 @@ def local_square_rounds(
 ) -> int:
     """The same for LocalSquareCB, whose users each send a noisy gradient."""
     weights, noise = np.empty(block.arms.shape[1]), np.empty(block.arms.shape[2])
+    law = NoiseLaw(GAUSSIAN, sigma, 0.0)
     for t in range(start, block.noise.size):
         if state.counts[CHOICES] >= state.counts[BOUNDARY]:
             return t
@@ -125,6 +126,6 @@ def local_square_rounds(
         index = draw_arm(policy.random(), weights)
         if outcome(block, t, index):
             state.counts[CHOICES] += 1
-            draw(rng, GAUSSIAN, sigma, 0.0, noise)
+            draw(rng, law, noise)
             add_gradient(block.arms[t, index], block.reward[t] / unit, clip, state, noise)
     return block.noise.size

@@ -22,7 +22,7 @@ from tacit import checks
 from tacit.data import Array, Raw, Released
 from tacit.errors import HorizonReached, NotSecure
 from tacit.kernels.continual import ContinualState, PrefixState, draws_needed, prefix_step
-from tacit.kernels.noise import GAUSSIAN, SILENT
+from tacit.kernels.noise import NoiseLaw, gaussian_law
 from tacit.privacy.ledger import GaussianRelease
 from tacit.privacy.noise import Source
 
@@ -40,9 +40,9 @@ class Continual(ABC):
         checks.non_negative(sigma=self.sigma)
 
     @property
-    def law(self) -> Array:
-        """(kind, scale, degrees of freedom) of the fresh noise vectors."""
-        return np.array([GAUSSIAN if self.sigma else SILENT, self.sigma, 0.0])
+    def law(self) -> NoiseLaw:
+        """Of the fresh noise vectors."""
+        return gaussian_law(self.sigma)
 
     @property
     def fading(self) -> float:

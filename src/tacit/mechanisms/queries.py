@@ -11,7 +11,7 @@ import numpy as np
 from tacit import checks
 from tacit.data import Raw, Released
 from tacit.errors import NotSecure
-from tacit.kernels.noise import GAUSSIAN, SILENT
+from tacit.kernels.noise import gaussian_law
 from tacit.mechanisms.grid import cell_for, sigma_for
 from tacit.privacy import gaussian, ledger
 from tacit.privacy.budget import Budget
@@ -166,8 +166,7 @@ def rounded_sensitivity(sensitivity: float, size: int, cell: float) -> float:
 def with_noise(total: Raw, sigma: float, cell: float, source: Any) -> Released:
     """total + noise: floats of a simulated source, or whole cells."""
     if not cell:
-        law = np.array([GAUSSIAN if sigma else SILENT, sigma, 0.0])
-        return Released(total + source.rows(1, total.size, law)[0])
+        return Released(total + source.rows(1, total.size, gaussian_law(sigma))[0])
     whole = np.rint(total / cell)
     if not np.abs(whole).max() < 2.0**52:  # refuses NaN as well
         raise NotSecure("Expected sums of fewer than 2^52 cells, got larger ones.")

@@ -8,7 +8,7 @@ import numpy as np
 from tacit import checks
 from tacit.data import Array
 from tacit.kernels.continual import CONSISTENT, PADDED, TREE, ContinualState
-from tacit.kernels.noise import WISHART
+from tacit.kernels.noise import WISHART, NoiseLaw
 from tacit.mechanisms.continual import Continual
 from tacit.privacy.noise import Source
 
@@ -85,8 +85,8 @@ class WishartTree(Continual):
         return self.leaves.bit_length()
 
     @property
-    def law(self) -> Array:
-        return np.array([WISHART, self.scale, float(self.dof)])
+    def law(self) -> NoiseLaw:
+        return NoiseLaw(WISHART, float(self.scale), float(self.dof))
 
     @property
     def memory(self) -> int:

@@ -19,7 +19,7 @@ from tacit.data import Array
 from tacit.errors import NotSecure
 from tacit.forks import Gate, Renewed
 from tacit.kernels.continual import draw_rows
-from tacit.kernels.noise import SILENT
+from tacit.kernels.noise import SILENT, NoiseLaw
 
 Integers = npt.NDArray[np.int64]
 AHEAD = 4  # requests that numbers are kept for
@@ -34,8 +34,8 @@ class Source(Protocol):
     private: bool
     description: str
 
-    def rows(self, count: int, size: int, law: Array) -> Array:
-        """`count` fresh noise vectors of length `size`: floats of a law (kind, scale, degrees of freedom)."""
+    def rows(self, count: int, size: int, law: NoiseLaw) -> Array:
+        """`count` fresh noise vectors of length `size`: floats."""
         ...
 
 
@@ -48,7 +48,7 @@ class Simulated:
     def __init__(self, seed: int | SeedSequence | None = None) -> None:
         self.generator: Generator = default_rng(seed)
 
-    def rows(self, count: int, size: int, law: Array) -> Array:
+    def rows(self, count: int, size: int, law: NoiseLaw) -> Array:
         out = np.empty((count, size))
         draw_rows(self.generator, law, out)
         return out
@@ -96,8 +96,8 @@ class Secure(Renewed):
         self._pools: dict[float, list[int]] = {}
         self._wanted: dict[float, int] = {}
 
-    def rows(self, count: int, size: int, law: Array) -> Array:
-        if law[0] != SILENT:
+    def rows(self, count: int, size: int, law: NoiseLaw) -> Array:
+        if law.kind != SILENT:
             raise NotSecure("Expected integer noise from a secure source, got a request for floats.")
         return np.zeros((count, size))
 

@@ -1,5 +1,7 @@
-"""Bandits over HTTP: `tacit serve`, and the client that asks it. What the server needs is in the extra `service`."""
+"""Bandits over HTTP: `tacit serve`, and the clients that ask it. What the server needs is in the extra `service`."""
 
+from tacit.service.async_client import AsyncClient
+from tacit.service.calls import Choice, Refused
 from tacit.service.client import Client
 
-__all__ = ["Client"]
+__all__ = ["AsyncClient", "Choice", "Client", "Refused"]

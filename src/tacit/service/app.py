@@ -14,39 +14,46 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from tacit.service import errors, hot, metrics
+from tacit.service import docs, errors, hot, metrics
 from tacit.service.config import Config
+from tacit.service.dashboard import Dashboard
 from tacit.service.errors import Reply
 from tacit.service.hot import JSON, Receive, Scope, Send
 from tacit.service.keys import Asker, Keys
 from tacit.service.served import Served
+from tacit.service.sessions import Sessions
 
 LOG = logging.getLogger("tacit.service")
 LOGGED: set[str] = set()
 START = "/v1/bandits/"
 LATELY = 0.5  # seconds
-UNREAD = (400, 408, 413, 415)  # the rest of the body is not read: the connection ends
+UNREAD = (400, 401, 403, 405, 408, 413, 415)  # the rest of the body is not read: the connection ends
 Handler = Callable[[Request], Awaitable[Response]]
 SHOWN: dict[str, Callable[["Application", Served], Any]] = {  # what GET shows of a bandit
     "certificate": lambda app, one: one.certificate(),
     "status": lambda app, one: one.status(app.served.values()),
     "estimate": lambda app, one: one.estimate(),
+    "history": lambda app, one: one.past.shown(),
 }
 
 
 class Application:
     """ASGI. Bandits are opened before the first request and closed after the last."""
 
-    def __init__(self, config: Config) -> None:
-        self._config, self._keys = config, Keys(config.keys, time.monotonic)
+    def __init__(self, config: Config, clock: Callable[[], float] = time.time) -> None:
+        self._config, self._keys, self._clock = config, Keys(config.keys, time.monotonic), clock
         self.served: dict[str, Served] = {}
+        self._sessions = Sessions(self._keys, self._secret, clock)
+        pages = Dashboard(self.served, self._keys, self._sessions, clock, config.server.patience)
         self._look_again = 0.0
         self._unready: Exception | None = None
         routes = [
             Route("/healthz", self._healthz),
             Route("/readyz", self._guarded(self._readyz)),
             Route("/metrics", self._guarded(self._metrics)),
+            *docs.routes(START),
             Route(START + "{bandit}/{what}", self._guarded(self._show)),
+            *(Route(path, self._guarded(pages.guarded(see)), methods=[verb]) for path, verb, see in pages.routes),
         ]
         self._slow = Starlette(routes=routes, lifespan=self._lifespan)
 
@@ -76,12 +83,16 @@ class Application:
 
     def _asker(self, scope: Scope, what: str) -> Asker:
         authorization = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
-        asker = self._keys.find(authorization)
+        asker = self._keys.find(authorization) or self._sessions.find(scope)
         if asker is None:
             raise Reply(401, "Expected a key: authorization: Bearer KEY.")
         if what not in asker.may:
             raise Reply(403, f"Expected a key that may ask for {what}.")
         return asker
+
+    def _secret(self) -> bytes:
+        """What all workers know: they have the same first bandit."""
+        return next(iter(self.served.values())).stored.secret("dashboard")
 
     def _bandit(self, name: str) -> Served:
         one = self.served.get(name)
@@ -113,7 +124,7 @@ class Application:
         """Errors of settings and databases come from here, before anything is served."""
         try:
             for name, setting in self._config.bandits.items():
-                self.served[name] = Served(name, setting, self._config.server.waiting)
+                self.served[name] = Served(name, setting, self._config.server.waiting, self._clock)
         except BaseException:
             self.close()
             raise
@@ -133,7 +144,8 @@ class Application:
             self._unready = next((error for error in found if isinstance(error, Exception)), None)
         if self._unready is not None:
             raise Reply(503, refusal(self._unready).text)
-        return PlainTextResponse("ready\n")
+        degraded = any(one.stored.degraded for one in self.served.values())
+        return PlainTextResponse("degraded\n" if degraded else "ready\n")
 
     async def _metrics(self, request: Request) -> Response:
         self._asker(request.scope, "metrics").take("metrics", 1)

@@ -17,13 +17,14 @@ Whole = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 
 class ChooseBody(msgspec.Struct, forbid_unknown_fields=True):
     """arms: rows of features, or names with features. available: a mask, or names. propensity: whether it is asked
-    for."""
+    for. deferred: nothing is learnt unless `activate` says that it was shown."""
 
     arms: list[list[float]] | dict[str, list[float]]
     request: Text | msgspec.UnsetType = UNSET
     available: list[bool | str] | msgspec.UnsetType = UNSET
     person: Text | Whole | msgspec.UnsetType | None = UNSET
     propensity: bool | msgspec.UnsetType = UNSET
+    deferred: bool | msgspec.UnsetType = UNSET
 
 
 class RewardBody(msgspec.Struct, forbid_unknown_fields=True):
@@ -33,16 +34,30 @@ class RewardBody(msgspec.Struct, forbid_unknown_fields=True):
     reward: float | None
 
 
+class ActivateBody(msgspec.Struct, forbid_unknown_fields=True):
+    id: str
+
+
 class Chosen(msgspec.Struct, omit_defaults=True):
-    """propensity: where it was asked for; null with an answer that was given before."""
+    """propensity: where it was asked for; null with an answer that was given before without. degraded: the database is
+    away, so that nothing is learnt from this choice."""
 
     index: int
     name: str | None
     id: str
     propensity: float | msgspec.UnsetType | None = UNSET
+    degraded: bool = False
+
+
+class Acknowledged(msgspec.Struct):
+    """It is on disk. Nothing tells whether it was the first time."""
+
+    acknowledged: bool = True
 
 
 class Refused(msgspec.Struct):
+    """error: the rule that was broken."""
+
     error: str
 
 
@@ -72,10 +87,11 @@ class Reader:
 choose = Reader(
     ChooseBody,
     'the form {"request": text, "arms": [[number, ...], ...] or {name: [number, ...]}, "available": [true or false, '
-    '...] or [name, ...], "person": text or whole number, "propensity": true or false}, of which arms alone is '
-    "required, with texts of 1 to 255 characters",
+    '...] or [name, ...], "person": text or whole number, "propensity": true or false, "deferred": true or '
+    "false}, of which arms alone is required, with texts of 1 to 255 characters",
 )
 reward = Reader(RewardBody, 'the form {"id": text, "reward": number or null}')
+activate = Reader(ActivateBody, 'the form {"id": text}')
 encode = msgspec.json.Encoder().encode
 
 

@@ -1,4 +1,4 @@
-"""What `tacit serve` and `tacit key` do."""
+"""What `tacit serve` and the commands beside it do."""
 
 import json
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from tacit import checks
-from tacit.bandits.stored import recovery
+from tacit.bandits.stored import line, recovery
 from tacit.service import config as configs
 from tacit.service import demo, keys
 from tacit.service.server import serve
@@ -21,6 +21,7 @@ def run(path: Path | None, *, port: int | None, say: Callable[[str], None]) -> N
     say("Compiling and opening: " + ", ".join(config.bandits))
 
     def started(address: str) -> None:
+        say(f"Dashboard: {address}/dashboard")
         say(f"Serving on {address}")
         if path is None:
             demo.populate(address)
@@ -35,6 +36,15 @@ def recover(path: Path, name: str) -> str:
     setting = bandits[name]
     incarnation = recovery.recover(configs.build(setting), setting.durable, name=name, keys=setting.keys)
     return f"{name}: incarnation {incarnation}. Its certificate says what that costs."
+
+
+def migrate(what: str) -> str:
+    """Brings every database of that configuration, or one that is given itself, to the present version."""
+    if what.endswith(".toml"):
+        where = {setting.durable: name for name, setting in reversed(configs.read(Path(what)).bandits.items())}
+    else:
+        where = {what: "the database"}
+    return "\n".join(f"{name}: {line.migrate(database)}." for database, name in reversed(where.items()))
 
 
 def new_key(name: str, role: str) -> str:

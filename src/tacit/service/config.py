@@ -9,6 +9,8 @@ import msgspec
 
 from tacit import checks, registry
 from tacit.bandits.joint.continual import ContinualBandit
+from tacit.bandits.stored.outage import MODES
+from tacit.model import arms
 from tacit.privacy.budget import Budget
 
 KINDS = ("joint-glm", "joint-lin-ucb")
@@ -21,13 +23,20 @@ class BudgetSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     delta: float
 
 
+class ProfileSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """Somebody made up, whose offers the dashboard shows. Public, like all settings."""
+
+    arms: dict[str, tuple[float, ...]]
+
+
 class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """One bandit. A field that is not given is the library's default.
 
     durable: an SQLite file of its own, or "postgresql://...". keys: the folder of keys. pending: how many later choices
     a choice waits for its reward. missing_as, after, rate: silence for so many seconds is that reward, as in Stored;
-    without them a choice that is not answered teaches nothing. population: whose data these are; one person is in all
-    bandits of a population."""
+    without them a choice that is not answered teaches nothing. degraded: what choices get while the database is away or
+    cannot be written: "refuse", or "serve" without learning. population: whose data these are; one person is in all
+    bandits of a population. features, profiles: the names of features, and reference profiles, for the dashboard."""
 
     kind: str
     dim: int
@@ -41,12 +50,15 @@ class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
     pending: int | None = None
     max_rounds_per_person: int | None = None
     on_limit: str = "serve"
+    degraded: str = "refuse"
     missing_as: float | None = None
     after: float | None = None
     rate: float | None = None
     delay: float = 1.0
     most_arms: int = 1000
     population: str = "everyone"
+    features: tuple[str, ...] | None = None
+    profiles: dict[str, ProfileSetting] = {}
 
 
 class KeySetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -60,8 +72,9 @@ class KeySetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
 
 
 class ServerSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """body: bytes of a request at most. waiting: rows that wait for a commit at most. patience: seconds for a body to
-    come. connections: at the same time. drain: seconds that requests at work have after SIGTERM."""
+    """body: bytes of a request at most. waiting: rows that wait for a commit at most. patience: seconds for the head of
+    a request to come, and for its body. connections: at the same time. drain: seconds that requests at work have after
+    SIGTERM."""
 
     host: str = "127.0.0.1"
     port: int = 8321
@@ -97,13 +110,15 @@ class Config(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=Tr
         for field in ("body", "waiting", "connections", "drain"):
             checks.positive_int(**{field: getattr(server, field)})
         checks.positive(patience=server.patience)
+        if (server.tls_certificate is None) != (server.tls_key is None):
+            raise ValueError("Expected tls_certificate and tls_key, got one of them.")
         if not self.keys and not _is_loopback(server.host):
             raise ValueError("Expected [[keys]] for a server beyond this machine (see `tacit key`), got none.")
 
 
 def read(path: Path) -> Config:
-    """The configuration in that file; ValueError if anything in it is not as it should be. Relative files of a bandit
-    are beside it."""
+    """The configuration in that file; ValueError if anything in it is not as it should be. Relative files are
+    beside it."""
     try:
         document = tomllib.loads(path.read_text())
     except OSError as error:
@@ -130,7 +145,9 @@ def placed(config: Config, folder: Path) -> Config:
         name: msgspec.structs.replace(b, durable=below(b.durable), keys=below(b.keys))
         for name, b in config.bandits.items()
     }
-    return msgspec.structs.replace(config, bandits=bandits)
+    server = config.server
+    files = {name: below(getattr(server, name)) for name in ("tls_certificate", "tls_key")}
+    return msgspec.structs.replace(config, bandits=bandits, server=msgspec.structs.replace(server, **files))
 
 
 def build(setting: BanditSetting) -> ContinualBandit:
@@ -152,8 +169,16 @@ def _check_bandit(name: str, setting: BanditSetting) -> None:
         )
     if setting.kind == "joint-lin-ucb" and setting.link is not None:
         raise ValueError(f"Expected no link for {name}: joint-lin-ucb is linear, got one.")
-    checks.one_of(("serve", "refuse"), on_limit=setting.on_limit)
+    checks.one_of(MODES, on_limit=setting.on_limit)
+    checks.one_of(MODES, degraded=setting.degraded)
     checks.positive_int(most_arms=setting.most_arms)
+    if setting.features is not None and len(setting.features) != setting.dim:
+        raise ValueError(f"Expected {setting.dim} features of {name}, one name for each, got {len(setting.features)}.")
+    for who, profile in setting.profiles.items():
+        try:
+            arms.check(profile.arms, setting.dim)
+        except ValueError as error:
+            raise ValueError(f"Expected arms in the profile {who} of {name}, got a problem: {error}") from None
 
 
 def _is_loopback(host: str) -> bool:

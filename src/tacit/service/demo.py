@@ -14,7 +14,25 @@ from tacit.service.client import Client
 from tacit.service.config import Config
 
 NAME, FILE = "messages", "tacit-demo.db"
-DIM, ARMS, RATE, LATE = 5, 7, 40.0, 100  # people a second; a click comes after so many others
+ARMS, RATE, LATE = 7, 40.0, 100  # people a second; a click comes after so many others
+TASTE = {"discount": 1.6, "news": 0.5, "picture": 1.1, "long text": -1.9, "seen before": -0.8}  # by feature: not known
+DIM = len(TASTE)
+PROFILES = {  # whose offers the dashboard shows: features of each message to them
+    "Somebody new": {
+        "10 % off": [0.9, 0.0, 0.2, 0.1, 0.0],
+        "What is new this week": [0.0, 0.9, 0.3, 0.3, 0.0],
+        "Our story": [0.0, 0.2, 0.3, 0.9, 0.0],
+    },
+    "A regular": {
+        "10 % off": [0.7, 0.0, 0.2, 0.1, 0.6],
+        "What is new this week": [0.0, 0.9, 0.4, 0.1, 0.0],
+        "Thank you": [0.1, 0.0, 0.8, 0.2, 0.4],
+    },
+    "In a hurry": {
+        "One line and a picture": [0.1, 0.3, 0.8, -0.4, 0.1],
+        "The long read": [0.0, 0.7, 0.1, 0.7, 0.1],
+    },
+}
 
 
 def config(folder: Path) -> Config:
@@ -26,6 +44,8 @@ def config(folder: Path) -> Config:
         "budget": {"epsilon": 1.0, "delta": 1e-6},
         "durable": FILE,
         "population": "made-up",
+        "features": list(TASTE),
+        "profiles": {name: {"arms": arms} for name, arms in PROFILES.items()},
     }
     return configs.placed(configs.convert({"bandits": {NAME: bandit}}), folder)
 
@@ -38,8 +58,7 @@ def populate(address: str) -> None:
 def visit(address: str) -> None:
     """People whose clicks follow a logistic model that the bandit does not know."""
     rng = default_rng()
-    theta = default_rng(1).normal(size=DIM)  # the same taste after a restart
-    theta *= 3.0 / np.linalg.norm(theta)
+    theta = np.array(list(TASTE.values()))
     waiting: collections.deque[tuple[str, float]] = collections.deque()
     with Client(address, NAME) as client:
         while True:

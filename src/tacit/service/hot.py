@@ -1,23 +1,27 @@
-"""The routes that every visitor costs: choose and reward, alone and in batches, as plain ASGI."""
+"""The routes that every visitor costs: choose, reward and activate, alone and in batches, as plain ASGI."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, MutableMapping
-from typing import Any
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any, ParamSpec, TypeVar
 
+from tacit.bandits.stored.asks import StoredChoice
 from tacit.errors import TacitError
 from tacit.service import bodies, errors
 from tacit.service.errors import Reply
+from tacit.service.groups import Group
 from tacit.service.keys import Asker
 from tacit.service.served import Served
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+P = ParamSpec("P")
+T = TypeVar("T")
 
 JSON, LINES = b"application/json", b"application/x-ndjson"
 MOST_ROWS = 1000  # of a batch
-ACKNOWLEDGED = b'{"acknowledged":true}'
-ROUTES = ("choose", "reward", "choose:batch", "reward:batch")
+ACKNOWLEDGED = bodies.encode(bodies.Acknowledged())
+ROUTES = tuple(kind + end for kind in ("choose", "reward", "activate") for end in ("", ":batch"))
 
 
 async def answer(one: Served, route: str, asker: Asker, body: bytes) -> tuple[bytes, bytes]:
@@ -26,18 +30,8 @@ async def answer(one: Served, route: str, asker: Asker, body: bytes) -> tuple[by
     if batch:
         return await _batch(one, kind, asker, body), LINES
     asker.take(kind, 1)
-    if kind == "choose":
-        return await _choose(one, asker, body), JSON
-    await one.rewards.submit([one.report(bodies.reward(body))])[0]
-    return ACKNOWLEDGED, JSON
-
-
-async def _choose(one: Served, asker: Asker, body: bytes) -> bytes:
-    given = bodies.choose(body)
-    choice = await one.chooses.submit([one.ask(given, asker.name)])[0]
-    if isinstance(choice, TacitError):
-        raise choice
-    return bodies.encode(await one.chosen(choice, given.propensity))
+    item, wanted = _read(one, kind, asker, body)
+    return _written(one, await (await _submitted(one, kind, [item], [wanted]))[0], wanted), JSON
 
 
 async def _batch(one: Served, kind: str, asker: Asker, body: bytes) -> bytes:
@@ -48,39 +42,44 @@ async def _batch(one: Served, kind: str, asker: Asker, body: bytes) -> bytes:
     if not 1 <= len(lines) <= MOST_ROWS:
         raise ValueError(f"Expected 1 to {MOST_ROWS} lines.")
     asker.take(kind, len(lines))
-    read = (lambda line: _asked(one, asker, line)) if kind == "choose" else (lambda line: _reported(one, line))
-    rows = [_or_reply(read, line) for line in lines]
-    good = [row[0] for row in rows if not isinstance(row, Reply)]
-    futures: Iterator[Any] = iter(one.chooses.submit(good) if kind == "choose" else one.rewards.submit(good))
-    out = []
-    for row in rows:
-        if isinstance(row, Reply):
-            out.append(row.body)
-            continue
-        result = await next(futures)
-        if result is None:
-            out.append(ACKNOWLEDGED)
-        elif isinstance(result, TacitError):
-            refused = errors.reply(result)
-            assert refused is not None
-            out.append(refused.body)
-        else:
-            out.append(bodies.encode(await one.chosen(result, row[1])))
-    return b"\n".join(out) + b"\n"
+    rows = [_or_reply(_read, one, kind, asker, line) for line in lines]
+    good = [row for row in rows if not isinstance(row, Reply)]
+    futures = iter(await _submitted(one, kind, [item for item, _ in good], [wanted for _, wanted in good]))
+    out = [row if isinstance(row, Reply) else _or_reply(_written, one, await next(futures), row[1]) for row in rows]
+    return b"\n".join(line.body if isinstance(line, Reply) else line for line in out) + b"\n"
 
 
-def _asked(one: Served, asker: Asker, line: bytes) -> tuple[Any, object]:
-    given = bodies.choose(line)
-    return one.ask(given, asker.name), given.propensity
+def _read(one: Served, kind: str, asker: Asker, line: bytes) -> tuple[Any, bool]:
+    """What to commit, and whether a propensity is wanted; ValueError or TacitError for what is refused."""
+    if kind == "choose":
+        given = bodies.choose(line)
+        return one.ask(given, asker.name), given.propensity is True
+    if kind == "reward":
+        return one.report(bodies.reward(line)), False
+    return one.ticket(bodies.activate(line)), False
 
 
-def _reported(one: Served, line: bytes) -> tuple[Any, object]:
-    return one.report(bodies.reward(line)), None
+async def _submitted(one: Served, kind: str, items: list[Any], wanted: list[bool]) -> list[asyncio.Future[Any]]:
+    if kind == "choose":
+        items = await one.with_propensities(items, wanted)
+    groups: dict[str, Group[Any, Any]] = {
+        "choose": one.chooses,
+        "reward": one.rewards,
+        "activate": one.activations,
+    }
+    return groups[kind].submit(items)
 
 
-def _or_reply(read: Callable[[bytes], tuple[Any, object]], line: bytes) -> tuple[Any, object] | Reply:
+def _written(one: Served, result: StoredChoice | TacitError | None, wanted: bool) -> bytes:
+    """The reply to what was committed; an error for what was refused then."""
+    if isinstance(result, TacitError):
+        raise result
+    return ACKNOWLEDGED if result is None else bodies.encode(one.chosen(result, wanted))
+
+
+def _or_reply(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | Reply:
     try:
-        return read(line)
+        return work(*args, **kwargs)
     except (ValueError, TacitError) as error:
         refused = errors.reply(error)
         assert refused is not None
@@ -96,22 +95,16 @@ async def whole(scope: Scope, receive: Receive, most: int, patience: float) -> b
     length = next((value for name, value in headers if name == b"content-length"), b"0")
     if len(length) > 18 or int(length) > most:
         raise Reply(413, f"Expected a body of at most {most} bytes.")
-    message = await receive()
-    if message["type"] == "http.request" and not message.get("more_body"):
-        body: bytes = message.get("body", b"")
-        parts = [body]
-    else:
-        parts = []
-        async with asyncio.timeout(patience):
-            size = 0
-            while message["type"] == "http.request":
-                parts.append(message.get("body", b""))
-                size += len(parts[-1])
-                if size > most or not message.get("more_body"):
-                    break
-                message = await receive()
-            else:
+    parts: list[bytes] = []
+    size = 0
+    async with asyncio.timeout(patience):  # the first part too: who sends nothing would hold a connection for ever
+        while True:
+            message = await receive()
+            if message["type"] != "http.request":
                 raise Reply(400, "Expected the whole body.")
-    if sum(map(len, parts)) > most:
-        raise Reply(413, f"Expected a body of at most {most} bytes.")
-    return b"".join(parts)
+            parts.append(message.get("body", b""))
+            size += len(parts[-1])
+            if size > most:
+                raise Reply(413, f"Expected a body of at most {most} bytes.")
+            if not message.get("more_body"):
+                return b"".join(parts)

@@ -13,9 +13,9 @@ from tacit.service.errors import Reply
 READS = 20.0  # a second, of status and the like
 BURST = 1.0  # seconds of its rate that a key may use at once
 MAY = {  # role -> what it may ask for
-    "app": frozenset({"choose", "reward"}),
-    "operator": frozenset({"certificate", "status", "estimate", "metrics"}),
-    "auditor": frozenset({"certificate", "status"}),
+    "app": frozenset({"choose", "reward", "activate"}),
+    "operator": frozenset({"certificate", "status", "estimate", "history", "metrics", "dashboard"}),
+    "auditor": frozenset({"certificate", "status", "dashboard"}),
 }
 
 
@@ -77,6 +77,14 @@ class Keys:
             if hmac.compare_digest(kept, given):
                 found = asker
         return found if scheme.lower() == b"bearer" else None
+
+    @property
+    def needed(self) -> bool:
+        return self._anyone is None
+
+    def named(self, name: str) -> tuple[bytes, Asker] | None:
+        """The hash of the key of that name, and whose it is."""
+        return next(((kept, asker) for kept, asker in self._known if asker.name == name), None)
 
 
 def make() -> tuple[str, str]:

@@ -17,6 +17,7 @@ LISTED = {
     "tacit_epsilon_spent": "What the releases so far have cost.",
     "tacit_delta": "The claim's delta.",
     "tacit_ready": "1 if it serves by its last release.",
+    "tacit_degraded": "1 if choices are answered without learning: the database is away.",
 }
 
 
@@ -30,7 +31,9 @@ def text(everyone: Iterable[Served]) -> bytes:
 
 
 def values(one: Served) -> dict[str, float]:
-    """Nothing but that it is not ready, where its database is away."""
+    """Nothing but that it is not ready or degraded, where its database is away."""
+    if one.stored.degraded:
+        return {"tacit_ready": 0, "tacit_degraded": 1}
     try:
         one.ready()
         head, privacy = one.stored.head, one.certificate()
@@ -42,6 +45,7 @@ def values(one: Served) -> dict[str, float]:
             "tacit_epsilon_spent": privacy.spent or 0.0,
             "tacit_delta": privacy.delta or 0.0,
             "tacit_ready": 1,
+            "tacit_degraded": 0,
         }
     except TacitError:
-        return {"tacit_ready": 0}
+        return {"tacit_ready": 0, "tacit_degraded": 0}

@@ -5,7 +5,7 @@ waiting choices and offers of an arm there were is raw: it is counted nowhere he
 
 import asyncio
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -13,10 +13,11 @@ import numpy as np
 
 from tacit.bandits.stored.asks import Ask, Report, StoredChoice
 from tacit.bandits.stored.face import Stored
+from tacit.bandits.stored.history import LEVEL
 from tacit.errors import BadState, TacitError
 from tacit.privacy.certificate import Certificate
 from tacit.privacy.ledger import epsilon_of
-from tacit.service import bodies, config
+from tacit.service import bodies, config, history
 from tacit.service.groups import Group
 
 LATE = 5.0  # seconds after its delay
@@ -25,21 +26,31 @@ LATE = 5.0  # seconds after its delay
 class Served:
     """A thread of its own makes its commits, so that the loop goes on meanwhile."""
 
-    def __init__(self, name: str, setting: config.BanditSetting, waiting: int) -> None:
+    def __init__(
+        self, name: str, setting: config.BanditSetting, waiting: int, clock: Callable[[], float] = time.time
+    ) -> None:
         self.name, self.setting = name, setting
         bandit = config.build(setting)
         bandit.warm_up()
-        options = {field: getattr(setting, field) for field in ("keys", "delay", "on_limit", *config.SILENCE)}
-        self.stored = Stored(bandit, setting.durable, name=name, **options)
+        fields = ("keys", "delay", "on_limit", "degraded", *config.SILENCE)
+        options = {field: getattr(setting, field) for field in fields}
+        self.stored = Stored(bandit, setting.durable, name=name, clock=clock, **options)
+        failure = getattr(bandit, "failure", None)
+        self.past = history.History(self.stored, setting, LEVEL if failure is None else 1 - failure)
         self._writer = ThreadPoolExecutor(1, thread_name_prefix=f"tacit {name}")
         self._other = ThreadPoolExecutor(1, thread_name_prefix=f"tacit {name} shows")
         self.chooses: Group[Ask, StoredChoice | TacitError] = Group(self.stored.choose_group, self._writer, waiting)
         self.rewards: Group[Report, None] = Group(self._observe, self._writer, waiting)
+        self.activations: Group[bytes, None] = Group(self._activate, self._writer, waiting)
         self._behind = -1, 0.0  # the version when it was last looked at, and since when
 
     def _observe(self, reports: Sequence[Report]) -> list[None]:
         self.stored.observe_group(reports)
         return [None] * len(reports)
+
+    def _activate(self, tickets: Sequence[bytes]) -> list[None]:
+        self.stored.activate_group(tickets)
+        return [None] * len(tickets)
 
     # requests
 
@@ -52,15 +63,28 @@ class Served:
             for key, value in (("request", body.request), ("person", body.person))
             if value is not bodies.UNSET
         }
-        return self.stored.ask(body.arms, available=_mask(body), asker=asker, **given)
+        return self.stored.ask(body.arms, available=_mask(body), asker=asker, deferred=body.deferred is True, **given)
 
     def report(self, body: bodies.RewardBody) -> Report:
         return self.stored.report(body.id, body.reward)
 
-    async def chosen(self, choice: StoredChoice, propensity: object) -> bodies.Chosen:
-        out = bodies.Chosen(choice.index, choice.name, choice.id)
-        if propensity is True:
-            out.propensity = await self.show(lambda: _propensity(choice))
+    def ticket(self, body: bodies.ActivateBody) -> bytes:
+        return self.stored.ticket(body.id)
+
+    async def with_propensities(self, asks: Sequence[Ask], asked: Sequence[bool]) -> list[Ask]:
+        """With propensities where they are asked for: computed before the commit, so that nobody else waits for it."""
+        if not any(asked):
+            return list(asks)
+        both = list(zip(asks, asked, strict=True))
+        found: list[Ask] = await self.show(
+            lambda: [self.stored.with_propensity(ask) if wanted else ask for ask, wanted in both]
+        )
+        return found
+
+    def chosen(self, choice: StoredChoice, propensity: bool) -> bodies.Chosen:
+        out = bodies.Chosen(choice.index, choice.name, choice.id, degraded=choice.degraded)
+        if propensity:
+            out.propensity = _propensity(choice)
         return out
 
     # what may be shown
@@ -73,7 +97,7 @@ class Served:
         return self.stored.privacy
 
     def status(self, everyone: Iterable["Served"]) -> dict[str, Any]:
-        head, privacy = self.stored.head, self.stored.privacy
+        head, privacy, last = self.stored.head, self.stored.privacy, self.stored.history[-1]
         return {
             "bandit": self.name,
             "kind": self.setting.kind,
@@ -81,6 +105,8 @@ class Served:
             "choices": head.choices,
             "version": self.stored.version,
             "next_release_after": head.boundary,
+            "last_release_after": last.choices,
+            "released_at": last.visible_at or None,
             "privacy": {
                 "private": privacy.private,
                 "epsilon": privacy.epsilon,
@@ -105,7 +131,10 @@ class Served:
                 return {"bandit": self.name, "version": version, **found}
 
     def ready(self) -> None:
-        """TacitError if its database is away or was taken back in time, or if a release is late."""
+        """TacitError if its database is away or was taken back in time, or if a release is late. In an outage that
+        choices go on in, it is ready: whoever looks asks `stored.degraded` as well."""
+        if self.stored.degraded:
+            return
         version, closed, now = self.stored.version, self.stored.head.step, time.monotonic()
         if version >= closed or version != self._behind[0]:
             self._behind = version, now
@@ -146,7 +175,7 @@ def _mask(body: bodies.ChooseBody) -> list[bool] | None:
 
 
 def _propensity(choice: StoredChoice) -> float | None:
-    """None with an answer that was given before: what it was drawn from is gone."""
+    """None with an answer that was given before without: what it was drawn from is gone."""
     try:
         return choice.propensity
     except BadState:

@@ -2,25 +2,28 @@
 
 import contextlib
 import logging
+import ssl
 import sys
 from collections.abc import Callable
 
 from tacit import extras
-from tacit.service.config import Config
+from tacit.service.config import Config, ServerSetting
 
 KEEP = 30  # seconds that an idle connection stays
 
 
 def serve(config: Config, started: Callable[[str], None] = lambda address: None) -> None:
     """Until SIGTERM or SIGINT: then nobody new is let in, those at work are answered, and databases are let go."""
-    for module in ("uvicorn", "starlette", "prometheus_client"):
+    for module in ("uvicorn", "httptools", "starlette", "prometheus_client"):
         extras.load(module, "tacit serve", extra="service")
     import uvicorn
 
     from tacit.service.app import Application
+    from tacit.service.connections import within
 
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(message)s")
     app, setting = Application(config), config.server
+    check_tls(setting)
     app.open()
 
     class Server(uvicorn.Server):
@@ -39,6 +42,7 @@ def serve(config: Config, started: Callable[[str], None] = lambda address: None)
         access_log=False,
         server_header=False,
         proxy_headers=False,
+        http=within(setting.patience),
         ws="none",
         lifespan="on",
         limit_concurrency=setting.connections,
@@ -52,3 +56,15 @@ def serve(config: Config, started: Callable[[str], None] = lambda address: None)
             Server(settings).run()
     finally:
         app.close()
+
+
+def check_tls(setting: ServerSetting) -> None:
+    """Before anything is compiled or opened."""
+    if setting.tls_certificate is not None:
+        try:
+            ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(
+                setting.tls_certificate, setting.tls_key
+            )
+        except OSError as error:  # of ssl too
+            kind = type(error).__name__
+            raise ValueError(f"Expected a certificate and its key, as PEM files, got {kind}.") from None

@@ -28,6 +28,9 @@ class Database(Protocol):
 
     shards: int  # of an open sum: how many writers do not wait for each other
     locking: str  # what a SELECT ends with that keeps others from its rows until the transaction's end
+    alone: str  # a statement after which nobody else makes tables until the transaction's end
+    finding: str  # a statement that has a row if there is a table of that name
+    blob: str  # the type of bytes
     generation: int
     several_hosts: bool
 

@@ -6,10 +6,11 @@ from typing import Any
 
 from tacit import extras
 from tacit.errors import Unavailable
-from tacit.store import schema
 from tacit.store.database import Identity, InTurn, Rows, Run
 
-CREATING = 7_462_134  # an advisory lock: two workers that make the tables at once would disturb each other
+LONGEST = 20.0  # seconds that a worker which stopped within a transaction keeps its locks
+# A server that does not answer at all, as behind a broken network, is away after so long.
+GONE = {"connect_timeout": 5, "tcp_user_timeout": 5000, "keepalives_idle": 5, "keepalives_interval": 2}
 
 
 class Postgres:
@@ -17,6 +18,9 @@ class Postgres:
 
     shards = 4
     locking = " FOR UPDATE"
+    alone = "SELECT pg_advisory_xact_lock(7462134)"  # two workers that make the tables at once would disturb each other
+    finding = "SELECT 1 FROM pg_class WHERE oid = to_regclass(?)"
+    blob = "BYTEA"
     several_hosts = True
 
     def __init__(self, address: str) -> None:
@@ -25,18 +29,16 @@ class Postgres:
         self.generation = 0
         self._turn = InTurn()
         self._connection: Any = None
-        with self.transaction() as run:
-            run("SELECT pg_advisory_xact_lock(?)", CREATING)
-            for statement in schema.TABLES:
-                run(statement.replace(" BLOB", " BYTEA"))
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[Run]:
         with self._turn():
             try:
                 if self._connection is None:
-                    self._connection = self._psycopg.connect(self._address, autocommit=True, connect_timeout=10)
+                    self._connection = self._psycopg.connect(self._address, autocommit=True, **GONE)
                     self._connection.execute("SET synchronous_commit = on")
+                    longest = f"{1000 * LONGEST:.0f}"
+                    self._connection.execute(f"SET idle_in_transaction_session_timeout = {longest}")
                 self._connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
                 yield self._run
                 self._connection.execute("COMMIT")
@@ -44,9 +46,11 @@ class Postgres:
                 self._drop()
                 raise Unavailable(f"Expected PostgreSQL to take a transaction, got {type(error).__name__}.") from None
             except BaseException:
-                with contextlib.suppress(self._psycopg.Error):
+                try:
                     if self._connection is not None:
                         self._connection.execute("ROLLBACK")
+                except self._psycopg.Error:
+                    self._drop()
                 raise
 
     def _run(self, statement: str, /, *arguments: Any) -> Rows:

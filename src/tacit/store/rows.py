@@ -6,8 +6,9 @@ ticket that is deleted once, one leaf for each step."""
 from typing import NamedTuple
 
 from tacit.errors import RolledBack
-from tacit.store.database import Run
+from tacit.store.database import Rows, Run
 
+REPLACED, ENDED = 1, 2  # why an incarnation is retired: recovered from, or for good
 MOST_AT_ONCE = 1000  # rows that one transaction purges
 
 
@@ -32,6 +33,8 @@ class Head(NamedTuple):
     boundary: int
     unnamed: int  # choices without a person
     sums_key: int  # the number of the key that sums are sealed with
+    settings: str | None = None  # what all workers do alike
+    ended: bool = False  # retired for good
 
 
 class Leaf(NamedTuple):
@@ -68,27 +71,42 @@ def make(run: Run, bandit: Bandit, boundary: int) -> bool:
 def head(run: Run, uid: str, locking: str = "") -> Head:
     """RolledBack if another incarnation has taken its place."""
     found = run(
-        "SELECT step, choices, boundary, unnamed, sums_key FROM bandit WHERE uid = ? AND retired = 0" + locking, uid
+        "SELECT step, choices, boundary, unnamed, sums_key, settings, retired FROM bandit WHERE uid = ?" + locking, uid
     )
-    if not found:
+    if not found or found[0][-1] == REPLACED:
         raise RolledBack("Expected the incarnation at work, got one that was recovered from since: open it again.")
-    return Head(*found[0])
+    *numbers, retired = found[0]
+    return Head._make((*numbers, retired == ENDED))
 
 
 def advance(run: Run, uid: str, new: Head) -> None:
     run(
         "UPDATE bandit SET step = ?, choices = ?, boundary = ?, unnamed = ?, sums_key = ? WHERE uid = ?",
-        *new,
+        *new[:5],
         uid,
     )
 
 
-def retire(run: Run, uid: str) -> None:
+def settle(run: Run, uid: str, settings: str) -> None:
+    run("UPDATE bandit SET settings = ? WHERE uid = ?", settings, uid)
+
+
+def retire(run: Run, uid: str, why: int) -> None:
     """Nothing raw stays, and nobody goes on from it; its noisy leaves stay."""
-    for table in ("waiting", "choice", "open_sum", "due"):
+    for table in ("waiting", "deferred", "choice", "open_sum", "due"):
         run(f"DELETE FROM {table} WHERE bandit = ?", uid)
     run("UPDATE leaf SET sums = ? WHERE bandit = ?", b"", uid)
-    run("UPDATE bandit SET retired = 1 WHERE uid = ?", uid)
+    run("UPDATE bandit SET retired = ? WHERE uid = ?", why, uid)
+
+
+def forget_persons(run: Run, name: str) -> None:
+    run("DELETE FROM person WHERE name = ?", name)
+
+
+def incarnations(run: Run, name: str) -> list[tuple[int, str]]:
+    """(number, uid) of all that this database has had of that name, the first one first."""
+    found = run("SELECT incarnation, uid FROM bandit WHERE name = ? ORDER BY incarnation", name)
+    return [(int(number), str(uid)) for number, uid in found]
 
 
 # choices
@@ -117,22 +135,73 @@ def unchoose(run: Run, uid: str, request: bytes) -> None:
 
 
 def wait(run: Run, uid: str, ticket: bytes, number: int, made_at: float, sealed: bytes) -> None:
-    run("INSERT INTO waiting VALUES (?, ?, ?, ?, ?)", uid, ticket, number, made_at, sealed)
-
-
-def overdue(run: Run, uid: str, before: float, most: int) -> list[bytes]:
-    """The oldest tickets that wait since before that time."""
-    found = run(
-        f"SELECT ticket, made_at FROM waiting WHERE bandit = ? ORDER BY number LIMIT {most:d}",
+    run(
+        "INSERT INTO waiting (bandit, ticket, number, made_at, sealed) VALUES (?, ?, ?, ?, ?)",
         uid,
+        ticket,
+        number,
+        made_at,
+        sealed,
     )
-    return [bytes(ticket) for ticket, made_at in found if made_at <= before]
+
+
+def next_waiting(run: Run, uid: str, start: int) -> int | None:
+    """The number of the first choice from `start` on that waits."""
+    ((number,),) = run("SELECT min(number) FROM waiting WHERE bandit = ? AND number >= ?", uid, start)
+    return None if number is None else int(number)
+
+
+def waiting(run: Run, uid: str, start: int, stop: int) -> list[tuple[bytes, float]]:
+    """(ticket, made_at) of choices start, ..., stop - 1 that wait."""
+    found = run("SELECT ticket, made_at FROM waiting WHERE bandit = ? AND number >= ? AND number < ?", uid, start, stop)
+    return [(bytes(ticket), float(made_at)) for ticket, made_at in found]
 
 
 def take(run: Run, uid: str, ticket: bytes) -> tuple[int, bytes] | None:
     """The waiting row of that ticket, which is gone from now on: (number, sealed)."""
     found = run("DELETE FROM waiting WHERE bandit = ? AND ticket = ? RETURNING number, sealed", uid, ticket)
     return (int(found[0][0]), bytes(found[0][1])) if found else None
+
+
+class Deferred(NamedTuple):
+    """A choice of which it is not known yet whether it was shown."""
+
+    number: int
+    made_at: float
+    sealed: bytes
+
+
+def defer(run: Run, uid: str, ticket: bytes, row: Deferred) -> None:
+    run(
+        "INSERT INTO deferred (bandit, ticket, number, made_at, sealed) VALUES (?, ?, ?, ?, ?)",
+        uid,
+        ticket,
+        *row,
+    )
+
+
+def deferred(run: Run, uid: str, ticket: bytes, locking: str) -> Deferred | None:
+    found = run(
+        "SELECT number, made_at, sealed FROM deferred WHERE bandit = ? AND ticket = ?" + locking,
+        uid,
+        ticket,
+    )
+    return _deferred(found)
+
+
+def put_deferred(run: Run, uid: str, ticket: bytes, sealed: bytes) -> None:
+    run("UPDATE deferred SET sealed = ? WHERE bandit = ? AND ticket = ?", sealed, uid, ticket)
+
+
+def undefer(run: Run, uid: str, ticket: bytes) -> Deferred | None:
+    """Its row, which is gone from now on."""
+    return _deferred(
+        run("DELETE FROM deferred WHERE bandit = ? AND ticket = ? RETURNING number, made_at, sealed", uid, ticket)
+    )
+
+
+def _deferred(found: Rows) -> Deferred | None:
+    return Deferred(int(found[0][0]), float(found[0][1]), bytes(found[0][2])) if found else None
 
 
 def round_of(run: Run, name: str, digest: bytes, most: int) -> bool:
@@ -150,7 +219,7 @@ def round_of(run: Run, name: str, digest: bytes, most: int) -> bool:
 def purge(run: Run, uid: str, before: int) -> bool:
     """Removes choices below that number, some at a time; whether there may be more."""
     more = False
-    for table, key in (("waiting", "ticket"), ("choice", "request")):
+    for table, key in (("waiting", "ticket"), ("deferred", "ticket"), ("choice", "request")):
         gone = run(
             f"DELETE FROM {table} WHERE bandit = ? AND {key} IN (SELECT {key} FROM {table} WHERE bandit = ?"
             f" AND number < ? LIMIT {MOST_AT_ONCE}) RETURNING number",

@@ -16,11 +16,12 @@ import os
 import secrets
 import stat
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from tacit import extras
-from tacit.errors import BadState
+from tacit.errors import BadState, Unavailable
 
 KEY, NONCE, TAG, NUMBER = 32, 12, 16, 8  # bytes
 
@@ -40,16 +41,18 @@ class Keys:
         """The key of that label: a new one if there is none. Two who make it at once get the same."""
         with contextlib.suppress(KeyError):
             return self._known[label]
-        with self._turn:
-            new = self.folder / f".{secrets.token_hex(8)}.new"
-            descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(secrets.token_bytes(KEY))
-                file.flush()
-                os.fsync(file.fileno())
-            with contextlib.suppress(FileExistsError):
-                os.link(new, self._path(label))
-            new.unlink()
+        new = self.folder / f".{secrets.token_hex(8)}.new"
+        with self._turn, writing():
+            try:
+                descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+                with os.fdopen(descriptor, "wb") as file:
+                    file.write(secrets.token_bytes(KEY))
+                    file.flush()
+                    os.fsync(file.fileno())
+                with contextlib.suppress(FileExistsError):
+                    os.link(new, self._path(label))
+            finally:
+                new.unlink(missing_ok=True)
             sync(self.folder)
         found = self.find(label)
         if found is None:
@@ -58,32 +61,38 @@ class Keys:
 
     def find(self, label: str) -> bytes | None:
         """The key of that label, None if it was never made or has been destroyed."""
-        if label not in self._known:
+        found = self._known.get(label)
+        if found is None:
             try:
                 found = self._path(label).read_bytes()
             except FileNotFoundError:
                 return None
+            if found == bytes(KEY):
+                return None  # it is being destroyed
             if len(found) != KEY:
                 raise BadState("Expected a key of 32 bytes, got a damaged file.")
             self._known[label] = found
-        return self._known[label]
+        return found
 
     def destroy(self, label: str) -> None:
         self._known.pop(label, None)
-        with contextlib.suppress(FileNotFoundError), open(self._path(label), "r+b") as file:
-            file.write(bytes(KEY))
-            file.flush()
-            os.fsync(file.fileno())
-        self._path(label).unlink(missing_ok=True)
-        sync(self.folder)
+        with writing():
+            with contextlib.suppress(FileNotFoundError), open(self._path(label), "r+b") as file:
+                file.write(bytes(KEY))
+                file.flush()
+                os.fsync(file.fileno())
+            self._path(label).unlink(missing_ok=True)
+            sync(self.folder)
 
     def labels(self, start: str) -> list[str]:
         """The labels of keys that begin so."""
         return sorted(path.name[:-4] for path in self.folder.glob(f"{start}*.key"))
 
-    def forget(self, label: str) -> None:
-        """From memory: another worker may have destroyed it."""
-        self._known.pop(label, None)
+    def forget_destroyed(self) -> None:
+        """From memory: what another worker has destroyed."""
+        for label in list(self._known):
+            if not self._path(label).exists():
+                self._known.pop(label, None)
 
     def _path(self, label: str) -> Path:
         return self.folder / f"{label}.key"
@@ -132,6 +141,15 @@ class Seal:
 def number_of(sealed: bytes) -> int:
     """Of the key that it was sealed with."""
     return int.from_bytes(sealed[:NUMBER], "big")
+
+
+@contextlib.contextmanager
+def writing() -> Iterator[None]:
+    """A folder of keys that cannot be written (a full disk, one that is read-only) is a database that is away."""
+    try:
+        yield
+    except OSError as error:
+        raise Unavailable(f"Expected a folder of keys that can be written, got {type(error).__name__}.") from None
 
 
 def sync(folder: Path) -> None:

@@ -7,7 +7,6 @@ from typing import Any
 
 from tacit import extras
 from tacit.errors import BadState, Unavailable
-from tacit.store import schema
 from tacit.store.database import Identity, InTurn, Rows, Run
 
 
@@ -16,6 +15,9 @@ class SQLite:
 
     shards = 1
     locking = ""
+    alone = "SELECT 1"  # there is nobody else
+    finding = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
+    blob = "BLOB"
     several_hosts = False
 
     def __init__(self, path: Path) -> None:
@@ -24,9 +26,6 @@ class SQLite:
         self.generation = 0
         self._turn = InTurn()
         self._connection: Any = None
-        with self.transaction() as run:
-            for statement in schema.TABLES:
-                run(statement)
 
     def _open(self) -> Any:
         if not self.path.exists():
@@ -36,12 +35,13 @@ class SQLite:
             for pragma in ("locking_mode = EXCLUSIVE", "journal_mode = WAL", "synchronous = FULL"):
                 connection.execute(f"PRAGMA {pragma}").fetchall()
             connection.execute("BEGIN IMMEDIATE; COMMIT").fetchall()  # takes the lock, which stays
-        except self._apsw.BusyError:
-            connection.close()
-            raise BadState(f"Expected {self.path.name} to be free, got one that is in use elsewhere.") from None
-        except self._apsw.NotADBError:
-            connection.close()
-            raise BadState(f"Expected an SQLite database in {self.path.name}, got another file.") from None
+        except self._apsw.Error as error:
+            connection.close(True)
+            if isinstance(error, self._apsw.BusyError):
+                raise BadState(f"Expected {self.path.name} to be free, got one that is in use elsewhere.") from None
+            if isinstance(error, self._apsw.NotADBError):
+                raise BadState(f"Expected an SQLite database in {self.path.name}, got another file.") from None
+            raise
         return connection
 
     @contextlib.contextmanager
@@ -57,8 +57,11 @@ class SQLite:
                 self._drop()
                 raise Unavailable(f"Expected SQLite to take a transaction, got {type(error).__name__}.") from None
             except BaseException:
-                if self._connection is not None:
-                    self._connection.execute("ROLLBACK")
+                try:
+                    if self._connection is not None:
+                        self._connection.execute("ROLLBACK")
+                except self._apsw.Error:
+                    self._drop()
                 raise
 
     def _run(self, statement: str, /, *arguments: Any) -> Rows:

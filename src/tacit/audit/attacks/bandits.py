@@ -11,6 +11,7 @@ from tacit.audit.canary import worst_canary
 from tacit.audit.stage import Make, User, act, fresh, nobody, probe, users
 from tacit.bandits import JointGLM, JointLinUCB
 from tacit.data import Array
+from tacit.kernels.noise import gaussian_law
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Simulated, Source
 
@@ -60,7 +61,7 @@ def lin_ucb(kind: Any = JointLinUCB, **options: Any) -> Make:
 
 def glm(kind: Any = JointGLM, **options: Any) -> Make:
     def make(source: Source) -> Any:
-        seed = source.rows(1, 4, np.array([1.0, 1.0, 0.0])).view(np.uint64)[0] if not source.private else None
+        seed = source.rows(1, 4, gaussian_law(1.0)).view(np.uint64)[0] if not source.private else None
         policy = default_rng(seed)
         settings = {"horizon": STEPS, "first": 1, "pending": STEPS} | options
         return kind(budget=BUDGET, source=source, policy=policy, **settings)

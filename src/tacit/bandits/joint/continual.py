@@ -4,6 +4,7 @@ import dataclasses
 import functools
 import math
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -11,7 +12,8 @@ import numpy as np
 
 from tacit import checks
 from tacit.bandits.base import Bandit
-from tacit.data import Integers, Released
+from tacit.data import Array, Integers, Released
+from tacit.features.schema import Schema
 from tacit.kernels.continual import PrefixState
 from tacit.kernels.rounds import BOUNDARY, CHOICES, Schedule, next_boundary
 from tacit.mechanisms.continual import Continual
@@ -35,9 +37,14 @@ class ContinualBandit(Bandit):
     """Contributions are summed in the open step. When the schedule closes it, the mechanism releases the sum of all
     steps with noise, and the estimate follows from what was released and from nothing else.
 
+    features: how a person's fields become vectors, where `choose` is to take fields; `dim` follows from it. Without,
+    `choose` takes vectors.
+
     A bandit sets `mechanism` and `_schedule`, and says what its estimate is (`_update`) and what its releases cost
     (`_releases`)."""
 
+    dim: int = 0
+    features: Schema | None = None
     budget: Budget
     radius: float = 1.0
     max_rounds_per_person: int | None = None
@@ -62,15 +69,38 @@ class ContinualBandit(Bandit):
         only bandits whose whole state is these sums can do."""
         raise ValueError(f"Expected a bandit whose state is sums (JointGLM, JointLinUCB), got {type(self).__name__}.")
 
+    def _beliefs(self, features: Array, level: float) -> tuple[Array, Array]:
+        """For each row x of (n, d), from released sums alone: the estimate of <x, theta*>, and half the width of its
+        interval. For bandits in a store."""
+        raise NotImplementedError
+
+    def _offers(self, features: Array) -> Callable[[], Array]:
+        """What computes, for (K, d) arms, the probability of each at the present state: a function of released sums
+        alone, which draws nothing from `source` or `policy` and counts nobody. For bandits in a store."""
+        raise NotImplementedError
+
+    def _mean(self, z: Array) -> Array:
+        """The mean reward where <x, theta*> is z, for bandits in a store."""
+        raise NotImplementedError
+
     def _planned(self) -> tuple[Release, ...]:
         """What will have happened at the end of the schedule."""
         return self._releases(self.mechanism.leaves)
+
+    def _request(self, arms: Any, available: Any, actions: Any = None) -> tuple[Array, tuple[str, ...] | None, Any]:
+        if self.features is None:
+            return super()._request(arms, available, actions)
+        return super()._request(self.features.vectors(arms, actions), available)
 
     # settings and noise
 
     def _check(self) -> None:
         """The settings that all have: ValueError if one is wrong."""
         settings.check(self)
+        if self.features is not None:
+            if self.dim not in (0, self.features.dim):
+                raise ValueError(f"Expected dim={self.features.dim}, as the schema has it, got {self.dim!r}.")
+            self.dim = self.features.dim
         checks.positive_int(dim=self.dim)
         self.dim = int(self.dim)
         if self.horizon is not None:
@@ -137,6 +167,7 @@ class ContinualBandit(Bandit):
             person=self.max_rounds_per_person,
             unnamed=self._persons.unnamed,
             policy_given=self._policy_given,
+            caveats=(self.features.public,) if self.features and self.features.public else (),
         )
 
 

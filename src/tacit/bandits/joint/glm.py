@@ -2,7 +2,7 @@
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -139,6 +139,18 @@ class JointGLM(ContinualBandit):
             self._frozen = self._steps, Posterior(*(part.copy() for part in self._state.posterior))
         return functools.partial(irls.propensity, features, self._frozen[1], index, random=self._steps == 0)
 
+    def _offers(self, features: Array) -> Callable[[], Array]:
+        now = Posterior(*(part.copy() for part in self._state.posterior))
+        return functools.partial(irls.offers, features, now, random=self._steps == 0)
+
+    def _beliefs(self, features: Array, level: float) -> tuple[Array, Array]:
+        widths = WIDENING * float(special.ndtri((1 + level) / 2))
+        return irls.beliefs(features, self._state.posterior, widths)
+
+    def _mean(self, z: Array) -> Array:
+        low, high = self.rewards if self._link.bounded else (0.0, 1.0)
+        return np.asarray(low + (high - low) * self._link.mean(z))
+
     def _learn(self, x: Array, reward: float) -> None:
         c, at = self.contribution, self._state.posterior
         add = functools.partial(add_glm, x, reward, at.theta, at.inverse, c.link.code, c.scale, c.low, c.high)
@@ -174,14 +186,8 @@ class JointGLM(ContinualBandit):
         Coverage is measured, not proven: the standard deviations are widened by the factor WIDENING because early
         contributions were linearised far from theta*."""
         checks.probability(level=level)
-        features: Sequence[Array] = list(arm_sets.check(arms, self.dim).features)
-        widths = WIDENING * float(special.ndtri((1 + level) / 2))
-        ends = [irls.interval(x, self._state.posterior, widths) for x in features]
-        low, high = self.rewards if self._link.bounded else (0.0, 1.0)
-        return [
-            (low + (high - low) * float(self._link.mean(a)), low + (high - low) * float(self._link.mean(b)))
-            for a, b in ends
-        ]
+        middle, half = self._beliefs(arm_sets.check(arms, self.dim).features, level)
+        return list(zip(self._mean(middle - half).tolist(), self._mean(middle + half).tolist(), strict=True))
 
     @property
     @requires_durable

@@ -11,6 +11,7 @@ from tacit.kernels.compile import kernel
 from tacit.kernels.continual import PrefixState, simulate_step
 from tacit.kernels.formulas import add_glm
 from tacit.kernels.glm import Posterior, Tuning, fit, thompson
+from tacit.kernels.noise import NoiseLaw
 from tacit.kernels.rounds import BOUNDARY, CHOICES, Range, Schedule, next_boundary, outcome
 from tacit.model.links import Code
 
@@ -29,7 +30,7 @@ def glm_rounds(
     rng: Generator,
     block: Block,
     state: GLMState,
-    law: Array,
+    law: NoiseLaw,
     gains: Array,
     schedule: Schedule,
     rewards: Range,
@@ -39,8 +40,8 @@ def glm_rounds(
     radius: float,
     tuning: Tuning,
 ) -> None:
-    """gains[k] = std of release k per unit of noise; law = (kind, scale, dof) of the noise. The users of the first step
-    get random arms. Changes state and the block's out arrays."""
+    """gains[k] = std of release k per unit of noise. The users of the first step get random arms. Changes
+    state and the block's out arrays."""
     counts, prefix, posterior = state
     collected = prefix.open
     target = np.empty(posterior.theta.size)
@@ -48,7 +49,7 @@ def glm_rounds(
         if counts[CHOICES] >= counts[BOUNDARY]:
             simulate_step(rng, prefix, law)
             steps = prefix.noise.step[0]
-            fit(prefix.released, scale, unit, law[1] * gains[steps], radius, tuning, posterior)
+            fit(prefix.released, scale, unit, law.scale * gains[steps], radius, tuning, posterior)
             counts[BOUNDARY] = next_boundary(counts[CHOICES], schedule.first, schedule.growth)
         if prefix.noise.step[0] == 0:
             index = int(policy.random() * block.arms.shape[1])

@@ -32,7 +32,7 @@ from tacit.bandits.joint.glm_rare_theory import Theory, theory
 from tacit.data import Array, Raw, Released
 from tacit.errors import NotSecure
 from tacit.kernels.block import Block
-from tacit.kernels.noise import GAUSSIAN, SILENT
+from tacit.kernels.noise import gaussian_law
 from tacit.kernels.rounds import EVERY_CHOICE
 from tacit.lock import requires_durable
 from tacit.mechanisms.buffered import Buffered
@@ -283,7 +283,7 @@ class JointGLMRare(ContinualBandit):
         if self._rule.cell:
             whole: Array = self.source.integers(self.iterations, self.dim, sigma / self._rule.cell).astype(np.float64)
             return whole
-        rows: Array = self.source.rows(self.iterations, self.dim, _law(sigma))
+        rows: Array = self.source.rows(self.iterations, self.dim, gaussian_law(sigma))
         return rows
 
     def _play(self, block: Block) -> None:
@@ -293,8 +293,8 @@ class JointGLMRare(ContinualBandit):
             self._state,
             self._rule,
             self.mechanism.law,
-            _law(self._sigma_o),
-            _law(self._sigma_tau),
+            gaussian_law(self._sigma_o),
+            gaussian_law(self._sigma_tau),
             self.iterations,
         )
 
@@ -344,7 +344,3 @@ class JointGLMRare(ContinualBandit):
         if self.timing == "published":
             return plain_certificate(type(self).__name__, LEAK)
         return super().privacy
-
-
-def _law(sigma: float) -> Array:
-    return np.array([GAUSSIAN if sigma else SILENT, sigma, 0.0])

@@ -21,11 +21,12 @@ from tacit.data import Array
 from tacit.kernels.block import Block
 from tacit.kernels.compile import inlined, kernel
 from tacit.kernels.continual import draw_rows, simulate_step
+from tacit.kernels.noise import NoiseLaw
 from tacit.kernels.rounds import BOUNDARY, CHOICES, outcome
 
 
 @inlined
-def drawn(rng: Generator, law: Array, iterations: int, d: int) -> Array:
+def drawn(rng: Generator, law: NoiseLaw, iterations: int, d: int) -> Array:
     """Fresh noise for one call of the optimiser."""
     noise = np.empty((iterations, d))
     draw_rows(rng, law, noise)
@@ -38,9 +39,9 @@ def rare_rounds(
     block: Block,
     state: RareState,
     rule: Rule,
-    law: Array,
-    law_o: Array,
-    law_tau: Array,
+    law: NoiseLaw,
+    law_o: NoiseLaw,
+    law_tau: NoiseLaw,
     iterations: int,
 ) -> None:
     """JointGLMRare: law, law_o, law_tau of the noise of the matrices and of the gradients for theta_o and theta_tau.

@@ -2,6 +2,7 @@
 
 import functools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -217,6 +218,17 @@ class JointLinUCB(ContinualBandit):
         return ridge.choose_many(features, self._state.estimate, self.confidence)
 
     _propensity = certain
+
+    def _offers(self, features: Array) -> Callable[[], Array]:
+        certainly = np.eye(len(features))[int(self._pick(features[None])[0])]
+        return lambda: certainly
+
+    def _beliefs(self, features: Array, level: float) -> tuple[Array, Array]:
+        """By the confidence set of all rounds at once, which arms are chosen by: at 1 - failure, whatever `level`."""
+        return ridge.beliefs(features, self._state.estimate, self.confidence)
+
+    def _mean(self, z: Array) -> Array:
+        return np.clip(z, *self.rewards)
 
     def _learn(self, x: Array, reward: float) -> None:
         c = self.contribution

@@ -4,12 +4,13 @@ from typing import NamedTuple
 
 from numpy.random import Generator
 
-from tacit.data import Array, Integers
+from tacit.data import Integers
 from tacit.kernels.block import Block
 from tacit.kernels.compile import kernel
 from tacit.kernels.continual import PrefixState, simulate_step
 from tacit.kernels.formulas import add_linear
 from tacit.kernels.linear import Estimate, Width, optimistic, radius, ridge
+from tacit.kernels.noise import NoiseLaw
 from tacit.kernels.rounds import BOUNDARY, CHOICES, Range, Schedule, next_boundary, outcome
 
 
@@ -26,7 +27,7 @@ def joint_rounds(
     rng: Generator,
     block: Block,
     state: JointState,
-    law: Array,
+    law: NoiseLaw,
     schedule: Schedule,
     rewards: Range,
     scale: float,
@@ -34,7 +35,7 @@ def joint_rounds(
     width: Width,
     drift: float,
 ) -> None:
-    """JointLinUCB: law = (kind, scale, dof) of the noise. Changes state and the block's out arrays."""
+    """JointLinUCB. Changes state and the block's out arrays."""
     counts, prefix, estimate = state
     collected = prefix.open
     w = radius(width, estimate.logdet[0])

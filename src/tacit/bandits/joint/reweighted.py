@@ -12,7 +12,7 @@ from tacit.bandits import spanner
 from tacit.bandits.base import Index
 from tacit.bandits.epochs import EPOCH, EpochBandit
 from tacit.bandits.references import plain
-from tacit.data import Array
+from tacit.data import Array, Raw
 from tacit.errors import NotSecure
 from tacit.kernels.batched import SEEN, BatchState, batch_learn
 from tacit.kernels.block import Block
@@ -91,7 +91,7 @@ class JointReweighted(EpochBandit):
         counts, epoch, seen = self._state.counts, self.closed, int(self._state.counts[SEEN])
         rows = self._state.rows[:seen]
         rows = rows / np.maximum(1.0, np.linalg.norm(rows, axis=1, keepdims=True))
-        fit = self._regressor().estimate(Sample(rows, self._state.values[:seen].copy(), self._length(epoch)))
+        fit = self._regressor().estimate(Sample(rows, Raw(self._state.values[:seen].copy()), self._length(epoch)))
         self._state.thetas[epoch] = fit.theta
         self._state.inverses[epoch] = fit.shape(self.width)
         counts[SEEN] = 0

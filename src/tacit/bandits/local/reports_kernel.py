@@ -9,7 +9,7 @@ from tacit.data import Array, Integers, Raw, Released
 from tacit.kernels.block import Block
 from tacit.kernels.compile import inlined, kernel
 from tacit.kernels.formulas import link_mean, link_slope
-from tacit.kernels.noise import GAUSSIAN, draw
+from tacit.kernels.noise import GAUSSIAN, NoiseLaw, draw
 from tacit.kernels.rounds import BOUNDARY, CHOICES, Range, draw_arm, outcome
 from tacit.kernels.spanner import span_weights
 from tacit.mechanisms.noisy_kernel import add_noisy
@@ -104,7 +104,7 @@ def add_report(x: Array, r: float, link: Code, radius: float, state: ReportState
 @inlined
 def report_noise(rng: Generator, state: ReportState) -> Array:
     out = np.empty(int(state.stage[SIZE]))
-    draw(rng, GAUSSIAN, state.stage[SIGMA], 0.0, out)
+    draw(rng, NoiseLaw(GAUSSIAN, state.stage[SIGMA], 0.0), out)
     return out
 
 

@@ -25,7 +25,7 @@ from tacit.bandits.local.reports_kernel import (
 from tacit.data import Array
 from tacit.kernels.block import Block
 from tacit.kernels.matrices import root
-from tacit.kernels.noise import GAUSSIAN
+from tacit.kernels.noise import gaussian_law
 from tacit.kernels.rounds import BOUNDARY, Range
 from tacit.mechanisms.queries import Queries, mean_of_reports, nothing_released
 from tacit.model.glm import in_units
@@ -161,7 +161,7 @@ class LocalReweighted(EpochBandit):
 
     def _learn(self, x: Array, reward: float) -> None:
         r = in_units(reward, self._link.code, *self.rewards)
-        law = np.array([GAUSSIAN, self._state.stage[SIGMA], 0.0])
+        law = gaussian_law(self._state.stage[SIGMA])
         noise = self.source.rows(1, int(self._state.stage[SIZE]), law)[0]
         add_report(x, r, self._link.code, self._contribution.radius, self._state, noise)
 

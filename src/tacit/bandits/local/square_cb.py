@@ -4,13 +4,11 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from tacit.bandits.epochs import EPOCH, STEP
 from tacit.bandits.square_cb import SquareCB
 from tacit.data import Array
 from tacit.kernels.block import Block
-from tacit.kernels.noise import GAUSSIAN
+from tacit.kernels.noise import gaussian_law
 from tacit.kernels.rounds import BOUNDARY
 from tacit.kernels.squarecb import SquareState, add_gradient, local_square_rounds
 from tacit.privacy import gaussian
@@ -72,7 +70,7 @@ class LocalSquareCB(SquareCB):
         self._open(state)
 
     def _learn(self, x: Array, reward: float) -> None:
-        law = np.array([GAUSSIAN, self._release.sigma, 0.0])
+        law = gaussian_law(self._release.sigma)
         add_gradient(x, reward / self._unit, self._clip, self._state, self.source.rows(1, self.dim, law)[0])
 
     def _rounds(self, block: Block, start: int) -> int:

@@ -1,16 +1,18 @@
 """ECOLog: one online step of logistic regression a round, in the norm of the information so far."""
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from tacit.data import Array, Integers
+from tacit.kernels.block import Block
 from tacit.kernels.compile import kernel
 from tacit.kernels.formulas import link_mean, link_slope
 from tacit.kernels.linalg import HALVINGS, grow, invert, square_norm
 from tacit.kernels.linear import Estimate, optimistic
 from tacit.kernels.mle import loss
-from tacit.kernels.rounds import CHOICES, outcome
+from tacit.kernels.rounds import CHOICES, Range, outcome
 from tacit.model.glm import unit_reward
 from tacit.model.links import LOGISTIC
 
@@ -28,14 +30,14 @@ class ECOSettings(NamedTuple):
 class ECOState(NamedTuple):
     """RAW."""
 
-    counts: Any  # int64[2]: choices, observations
-    matrix: Any  # (d, d): W = sum of mu'(<x, theta>) x x' + ridge I, theta after its step
-    excess: Any  # float64[1]: what the data adds to the width, squared
+    counts: Integers  # (2,): choices, observations
+    matrix: Array  # (d, d): W = sum of mu'(<x, theta>) x x' + ridge I, theta after its step
+    excess: Array  # (1,): what the data adds to the width, squared
     estimate: Estimate  # theta and W^-1
 
 
 @kernel
-def implicit(x, centre, inverse, a, b, out):
+def implicit(x: Array, centre: Array, inverse: Array, a: float, b: float, out: Array) -> float:
     """out = argmin over t of |t - centre|_W^2 / 2 + a log(1 + e^z) - b z, z = <x, t>, W^-1 = inverse. It is
     centre - (a mu(z) - b) W^-1 x, where z = <x, centre> - |x|_{W^-1}^2 (a mu(z) - b), by bisection."""
     start = 0.0
@@ -60,7 +62,9 @@ def implicit(x, centre, inverse, a, b, out):
 
 
 @kernel
-def online_step(x, theta, matrix, inverse, a, b, radius, out):
+def online_step(
+    x: Array, theta: Array, matrix: Array, inverse: Array, a: float, b: float, radius: float, out: Array
+) -> None:
     """out = the argmin of `implicit` around theta over |t| <= radius: with the multiplier m of the constraint it is the
     free one for W + m I around (W + m I)^-1 W theta; m by bisection."""
     if implicit(x, theta, inverse, a, b, out) <= radius:
@@ -88,7 +92,7 @@ def online_step(x, theta, matrix, inverse, a, b, radius, out):
 
 
 @kernel
-def eco_width(state, settings):
+def eco_width(state: ECOState, settings: ECOSettings) -> float:
     """With t observations, width_scale sqrt(2 ridge S^2 + (1 + S)^2 g + excess),
     g = sqrt(ridge) / 2 + 2 / sqrt(ridge) log(2 / failure sqrt(1 + t / (4 ridge)))."""
     radius, ridge, failure, scale = settings
@@ -99,18 +103,18 @@ def eco_width(state, settings):
 
 
 @kernel
-def eco_choose(arms, state, settings):
+def eco_choose(arms: Array, state: ECOState, settings: ECOSettings) -> int:
     return optimistic(arms, state.estimate, eco_width(state, settings), 0.0)
 
 
 @kernel
-def eco_rows(arms, state, settings, out):
+def eco_rows(arms: Array, state: ECOState, settings: ECOSettings, out: Integers) -> None:
     for i in range(arms.shape[0]):
         out[i] = eco_choose(arms[i], state, settings)
 
 
 @kernel
-def eco_learn(x, r, settings, state):
+def eco_learn(x: Array, r: float, settings: ECOSettings, state: ECOState) -> None:
     """theta <- its step for (x, r); W += mu'(<x, theta>) x x'; and, with the step `bar` for the sum of both rewards'
     losses, excess += 2 (1 + S) (loss(bar) - loss(theta)) - |theta - bar|_W^2 / 2."""
     d = x.size
@@ -136,7 +140,7 @@ def eco_learn(x, r, settings, state):
 
 
 @kernel
-def eco_rounds(block, state, rewards, settings):
+def eco_rounds(block: Block, state: ECOState, rewards: Range, settings: ECOSettings) -> None:
     """ECOLog. Changes state and the block's out arrays."""
     for t in range(block.noise.size):
         index = eco_choose(block.arms[t], state, settings)

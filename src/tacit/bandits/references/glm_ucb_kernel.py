@@ -1,31 +1,34 @@
 """Optimism in the mean reward, mu(<x, theta>) + width |x|_{V^-1}, with V = sum of x x': GLM-UCB."""
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from tacit.data import Array, Integers, Raw
+from tacit.kernels.block import Block
 from tacit.kernels.compile import kernel
 from tacit.kernels.formulas import link_mean
 from tacit.kernels.linalg import grow, square_norm
 from tacit.kernels.linear import Estimate
 from tacit.kernels.mle import MLEState, record
-from tacit.kernels.rounds import CHOICES, outcome
+from tacit.kernels.rounds import CHOICES, Range, outcome
 from tacit.model.glm import unit_reward
+from tacit.model.links import Code
 
 
 class MeanState(NamedTuple):
-    """GLM-UCB. RAW."""
+    """MLEState, and a matrix more."""
 
-    counts: Any  # as in MLEState
-    rows: Any
-    values: Any
+    counts: Integers
+    rows: Raw
+    values: Raw
     estimate: Estimate
-    design: Any  # (d, d): V^-1
+    design: Array  # (d, d): V^-1
 
 
 @kernel
-def mean_optimistic(arms, theta, inverse, link, width):
+def mean_optimistic(arms: Array, theta: Array, inverse: Array, link: Code, width: float) -> int:
     """argmax over arms of mu(<x, theta>) + width |x|_inverse; the first one of equals."""
     best, index = -np.inf, 0
     for a in range(arms.shape[0]):
@@ -39,27 +42,29 @@ def mean_optimistic(arms, theta, inverse, link, width):
 
 
 @kernel
-def mean_choose(arms, state, link, width):
+def mean_choose(arms: Array, state: MeanState, link: Code, width: float) -> int:
     """The choice after counts[CHOICES] = t - 1 others: the width grows as sqrt(log t)."""
     w = width * math.sqrt(math.log(state.counts[CHOICES] + 1.0))
     return mean_optimistic(arms, state.estimate.theta, state.design, link, w)
 
 
 @kernel
-def mean_rows(arms, state, link, width, out):
+def mean_rows(arms: Array, state: MeanState, link: Code, width: float, out: Integers) -> None:
     for i in range(arms.shape[0]):
         out[i] = mean_choose(arms[i], state, link, width)
 
 
 @kernel
-def mean_learn(x, r, link, ridge, growth, state):
+def mean_learn(x: Array, r: float, link: Code, ridge: float, growth: float, state: MeanState) -> None:
     """Keep one observation, r in units of the link."""
     record(x, r, link, ridge, growth, False, MLEState(state.counts, state.rows, state.values, state.estimate))
     grow(x, 1.0, state.design)
 
 
 @kernel
-def mean_rounds(block, state, rewards, link, ridge, growth, width):
+def mean_rounds(
+    block: Block, state: MeanState, rewards: Range, link: Code, ridge: float, growth: float, width: float
+) -> None:
     """GLMUCB. Changes state and the block's out arrays."""
     for t in range(block.noise.size):
         index = mean_choose(block.arms[t], state, link, width)

@@ -1,17 +1,20 @@
 """GLOC: an online Newton step, and the confidence set that its regret gives."""
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from tacit.bandits.references.glm_ucb_kernel import mean_optimistic
+from tacit.data import Array, Integers
+from tacit.kernels.block import Block
 from tacit.kernels.compile import kernel
 from tacit.kernels.formulas import link_mean
 from tacit.kernels.linalg import HALVINGS, copy, grow, invert, square_norm
 from tacit.kernels.linear import Estimate, optimistic
-from tacit.kernels.rounds import CHOICES, outcome
+from tacit.kernels.rounds import CHOICES, Range, outcome
 from tacit.model.glm import unit_reward
+from tacit.model.links import Code
 
 
 class GLOCSettings(NamedTuple):
@@ -27,17 +30,17 @@ class GLOCSettings(NamedTuple):
 class GLOCState(NamedTuple):
     """RAW."""
 
-    counts: Any  # int64[1]: choices
-    online: Any  # (d,): the iterate of the online Newton step
-    matrix: Any  # (d, d): V = sum of x x' + ridge I
-    moment: Any  # (d,): sum of z x, z = <x, online> before its step
-    regret: Any  # float64[1]: B, the bound on the online regret
-    squares: Any  # float64[1]: sum of z^2
+    counts: Integers  # (1,): choices
+    online: Array  # (d,): the iterate of the online Newton step
+    matrix: Array  # (d, d): V = sum of x x' + ridge I
+    moment: Array  # (d,): sum of z x, z = <x, online> before its step
+    regret: Array  # (1,): B, the bound on the online regret
+    squares: Array  # (1,): sum of z^2
     estimate: Estimate  # theta = V^-1 moment: the centre of the set
 
 
 @kernel
-def project(theta, matrix, radius):
+def project(theta: Array, matrix: Array, radius: float) -> None:
     """theta <- argmin of |t - theta|_matrix over |t| <= radius: (matrix + m I)^-1 matrix theta with the smallest m >= 0
     that is enough, by bisection. Inside the ball nothing changes."""
     d = theta.size
@@ -72,7 +75,7 @@ def project(theta, matrix, radius):
 
 
 @kernel
-def gloc_width(state, settings):
+def gloc_width(state: GLOCState, settings: GLOCSettings) -> float:
     """width_scale times the radius of the confidence set; with B the bound on the online regret, k the smallest slope,
     R the noise:
     beta = 1 + 4 B / k + 8 R^2 / k^2 log(2 / failure sqrt(1 + 2 B / k + 4 R^4 / (k^4 failure^2))),
@@ -91,7 +94,7 @@ def gloc_width(state, settings):
 
 
 @kernel
-def gloc_choose(arms, state, link, settings):
+def gloc_choose(arms: Array, state: GLOCState, link: Code, settings: GLOCSettings) -> int:
     """argmax of <x, theta> + width |x|_{V^-1}; in the mean, of mu(<x, online>) + width |x|_{V^-1}."""
     width = gloc_width(state, settings)
     if settings.in_mean:
@@ -100,13 +103,13 @@ def gloc_choose(arms, state, link, settings):
 
 
 @kernel
-def gloc_rows(arms, state, link, settings, out):
+def gloc_rows(arms: Array, state: GLOCState, link: Code, settings: GLOCSettings, out: Integers) -> None:
     for i in range(arms.shape[0]):
         out[i] = gloc_choose(arms[i], state, link, settings)
 
 
 @kernel
-def gloc_learn(x, r, link, settings, state):
+def gloc_learn(x: Array, r: float, link: Code, settings: GLOCSettings, state: GLOCState) -> None:
     """One online Newton step: with g = mu(z) - r and k the smallest slope,
     V += x x',  online <- projection of online - g / k V^-1 x in the norm of V,  B += g^2 |x|^2_{V^-1} / (2 k)."""
     d = x.size
@@ -134,7 +137,7 @@ def gloc_learn(x, r, link, settings, state):
 
 
 @kernel
-def gloc_rounds(block, state, rewards, link, settings):
+def gloc_rounds(block: Block, state: GLOCState, rewards: Range, link: Code, settings: GLOCSettings) -> None:
     """GLOC. Changes state and the block's out arrays."""
     for t in range(block.noise.size):
         index = gloc_choose(block.arms[t], state, link, settings)

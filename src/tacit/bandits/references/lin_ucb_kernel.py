@@ -1,22 +1,24 @@
 """Non-private linear UCB: its state and whole blocks of rounds."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from tacit.data import Array, Integers
+from tacit.kernels.block import Block
 from tacit.kernels.compile import kernel
-from tacit.kernels.linear import Estimate, optimistic, radius, rank_one
+from tacit.kernels.linear import Estimate, Width, optimistic, radius, rank_one
 from tacit.kernels.rounds import CHOICES, outcome
 
 
 class LinearState(NamedTuple):
     """Non-private linear UCB."""
 
-    counts: Any  # int64[2]: choices, the choice count at which the open step closes
-    moment: Any  # (d,): sum of y x. RAW
+    counts: Integers  # (2,): choices, the choice count at which the open step closes
+    moment: Array  # (d,): sum of y x. RAW
     estimate: Estimate  # RAW: there is no privacy here
 
 
 @kernel
-def linear_rounds(block, state, width):
+def linear_rounds(block: Block, state: LinearState, width: Width) -> None:
     """Non-private LinUCB. Changes state and the block's out arrays."""
     counts, moment, estimate = state
     for t in range(block.noise.size):

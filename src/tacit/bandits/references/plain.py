@@ -7,7 +7,7 @@ import numpy as np
 
 from tacit import checks
 from tacit.bandits.base import Bandit, Index, certain
-from tacit.data import Array
+from tacit.data import Array, Raw
 from tacit.kernels.linear import Estimate
 from tacit.kernels.mle import MLEState
 from tacit.kernels.rounds import Range
@@ -97,10 +97,10 @@ def history(bandit: Bandit, ridge: float) -> MLEState:
     return MLEState(np.array([0, 1, 0]), *room(bandit), identity_over(bandit.dim, ridge))
 
 
-def room(bandit: Bandit) -> tuple[Array, Array]:
+def room(bandit: Bandit) -> tuple[Raw, Raw]:
     """Zeros for the arms and the rewards of a horizon."""
     assert bandit.horizon is not None
-    return np.zeros((bandit.horizon, bandit.dim)), np.zeros(bandit.horizon)
+    return Raw(np.zeros((bandit.horizon, bandit.dim))), Raw(np.zeros(bandit.horizon))
 
 
 def choose_rows(kernel: Any, arms: Array, *arguments: Any) -> Index:

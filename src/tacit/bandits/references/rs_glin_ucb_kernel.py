@@ -1,17 +1,20 @@
 """RS-GLinUCB: a warm-up where some arm is little known, and an estimate renewed when its information has grown."""
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from tacit.data import Array, Integers, Raw
+from tacit.kernels.block import Block
 from tacit.kernels.compile import kernel
 from tacit.kernels.formulas import link_slope
 from tacit.kernels.linalg import copy, grow, square_norm
 from tacit.kernels.linear import Estimate
 from tacit.kernels.mle import newton
-from tacit.kernels.rounds import CHOICES, outcome
+from tacit.kernels.rounds import CHOICES, Range, outcome
 from tacit.model.glm import unit_reward
+from tacit.model.links import Code
 
 WARM, OBSERVED, SWITCHES = 1, 2, 3
 
@@ -27,18 +30,18 @@ class RareSettings(NamedTuple):
 
 
 class RareState(NamedTuple):
-    """RAW. Data of the warm-up fills `rows` from the front, all the rest from the back."""
+    """No privacy here. Data of the warm-up fills `rows` from the front, all the rest from the back."""
 
-    counts: Any  # int64[4]: choices, observations of the warm-up, all observations, switches
-    rows: Any  # (horizon, d)
-    values: Any  # (horizon,): rewards in units of the link
+    counts: Integers  # (4,): choices, observations of the warm-up, all observations, switches
+    rows: Raw  # (horizon, d)
+    values: Raw  # (horizon,): rewards in units of the link
     warm: Estimate  # theta_o and V: the warm-up
     current: Estimate  # H now (theta is not used)
     switched: Estimate  # theta_tau and H at the last switch: copies, never aliases of `current`
 
 
 @kernel
-def rare_choose(arms, state, settings):
+def rare_choose(arms: Array, state: RareState, settings: RareSettings) -> int:
     """The arm with the largest |x|^2_{V^-1} if that exceeds the
     threshold; else among arms whose upper bound <x, theta_o> + warm width |x|_{V^-1} is at least every lower bound, the
     one with the largest <x, share theta_o + (1 - share) theta_tau> + width |x|_{H_tau^-1}."""
@@ -71,13 +74,13 @@ def rare_choose(arms, state, settings):
 
 
 @kernel
-def rare_rows(arms, state, settings, out):
+def rare_rows(arms: Array, state: RareState, settings: RareSettings, out: Integers) -> None:
     for i in range(arms.shape[0]):
         out[i] = rare_choose(arms[i], state, settings)
 
 
 @kernel
-def rare_learn(x, r, link, settings, state):
+def rare_learn(x: Array, r: float, link: Code, settings: RareSettings, state: RareState) -> None:
     """Add one observation, r in units of the link. In the warm-up (x exceeds the threshold): V += x x' and theta_o is
     fitted to the warm-up. Else H += c mu'(<x, theta_o>) x x', c the damping, and when det H has grown by the factor
     `growth` since the last switch theta_tau is fitted to all data and H_tau <- H."""
@@ -114,7 +117,7 @@ def rare_learn(x, r, link, settings, state):
 
 
 @kernel
-def rare_rounds(block, state, rewards, link, settings):
+def rare_rounds(block: Block, state: RareState, rewards: Range, link: Code, settings: RareSettings) -> None:
     """RSGLinUCB. Changes state and the block's out arrays."""
     for t in range(block.noise.size):
         index = rare_choose(block.arms[t], state, settings)

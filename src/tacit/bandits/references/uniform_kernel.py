@@ -1,24 +1,28 @@
 """Uniformly random arms."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from numpy.random import Generator
+
+from tacit.data import Array, Integers
+from tacit.kernels.block import Block
 from tacit.kernels.compile import kernel
 from tacit.kernels.rounds import CHOICES, outcome
 
 
 class UniformState(NamedTuple):
-    counts: Any  # int64[1]: choices
+    counts: Integers  # (1,): choices
 
 
 @kernel
-def uniform_rows(rng, arms, out):
+def uniform_rows(rng: Generator, arms: Array, out: Integers) -> None:
     """out[i] = a uniformly random arm for user i."""
     for i in range(arms.shape[0]):
         out[i] = int(rng.random() * arms.shape[1])
 
 
 @kernel
-def uniform_rounds(rng, block, state):
+def uniform_rounds(rng: Generator, block: Block, state: UniformState) -> None:
     """Uniform. Changes state and the block's out arrays."""
     for t in range(block.noise.size):
         index = int(rng.random() * block.arms.shape[1])

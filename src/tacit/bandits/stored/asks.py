@@ -1,6 +1,7 @@
 """Requests and rewards as the store takes them: checked before they meet a transaction, in rows of one size."""
 
 import hashlib
+import math
 import secrets
 import struct
 from collections.abc import Callable
@@ -13,25 +14,11 @@ from tacit.data import Array, Integers
 from tacit.errors import BadState, UnknownChoice
 
 LONGEST_NAME = 255  # bytes
-ANSWER = struct.Struct(f">16sqqh{LONGEST_NAME}s")  # ticket, version, index, bytes of the name or -1, the name
+# ticket, version, index, bytes of the name or -1, the name, the propensity or NaN, which early rows do not have
+ANSWER = struct.Struct(f">16sqqh{LONGEST_NAME}sd")
+REWARD = struct.Struct(">d")
+REFUSED = -1  # the index of no arm: a person beyond the limit
 TICKET, CHECK = 16, 8  # bytes: a random number, and what shows that we made it
-
-
-class Ask(NamedTuple):
-    """One user's request. RAW."""
-
-    request: bytes  # the hash that stands for it
-    features: Array
-    names: tuple[str, ...] | None
-    available: Integers | None  # their indices; None if all are
-    person: bytes | None
-
-
-class Report(NamedTuple):
-    """One reward, None to cancel. RAW."""
-
-    ticket: bytes
-    reward: float | None
 
 
 class Answer(NamedTuple):
@@ -41,31 +28,58 @@ class Answer(NamedTuple):
     version: int
     arm: int
     name: str | None
+    propensity: float | None = None  # where it was asked for
 
     def packed(self) -> bytes:
         text = b"" if self.name is None else self.name.encode()
-        return ANSWER.pack(self.ticket, self.version, self.arm, -1 if self.name is None else len(text), text)
+        propensity = math.nan if self.propensity is None else self.propensity
+        length = -1 if self.name is None else len(text)
+        return ANSWER.pack(self.ticket, self.version, self.arm, length, text, propensity)
 
     @classmethod
     def unpacked(cls, packed: bytes) -> "Answer":
-        ticket, version, arm, length, text = ANSWER.unpack(packed)
-        return cls(ticket, version, arm, None if length < 0 else text[:length].decode())
+        whole = packed + REWARD.pack(math.nan) if len(packed) == ANSWER.size - REWARD.size else packed
+        ticket, version, arm, length, text, propensity = ANSWER.unpack(whole)
+        name = None if length < 0 else text[:length].decode()
+        return cls(ticket, version, arm, name, None if math.isnan(propensity) else propensity)
+
+
+class Ask(NamedTuple):
+    """One user's request. RAW. deferred: it is not known yet whether the choice will be shown."""
+
+    request: bytes  # the hash that stands for it
+    features: Array
+    names: tuple[str, ...] | None
+    available: Integers | None  # their indices; None if all are
+    person: bytes | None
+    deferred: bool = False
+    ahead: Answer | None = None  # where it was drawn before
+
+
+class Report(NamedTuple):
+    """One reward, None to cancel. RAW."""
+
+    ticket: bytes
+    reward: float | None
 
 
 @dataclass(frozen=True, slots=True)
 class StoredChoice:
     """The arm for one user: its index, its name if the arms had names, the opaque id with which its reward is reported,
-    and the version (number of releases) that it was chosen by."""
+    and the version (number of releases) that it was chosen by. degraded: the database was away, so that nothing is
+    learnt from it; its id is acknowledged like any other."""
 
     index: int
     name: str | None
     id: str
     version: int
     _propensity: Callable[[], float] = field(repr=False, compare=False)
+    degraded: bool = False
 
     @property
     def propensity(self) -> float:
-        """The probability with which this user got this arm at that version; computed when asked for."""
+        """The probability with which this user got this arm at that version; computed when asked for. An answer that
+        was given before has it if it was asked for then (`choose(..., propensity=True)`)."""
         return self._propensity()
 
     def __reduce__(self) -> NoReturn:
@@ -112,6 +126,16 @@ def read(given: object, key: bytes) -> bytes:
     if len(whole) != TICKET + CHECK or not secrets.compare_digest(_check(ticket, key), whole[TICKET:]):
         raise UnknownChoice("Expected the id of a choice that this bandit made, got an unknown one.")
     return ticket
+
+
+def deferred(x: bytes, reward: float | None) -> bytes:
+    """A choice that is not shown yet, with a reward that came before: always of the same length."""
+    return x + REWARD.pack(math.nan if reward is None else reward)
+
+
+def undeferred(row: bytes) -> tuple[bytes, float | None]:
+    (reward,) = REWARD.unpack(row[-REWARD.size :])
+    return row[: -REWARD.size], None if math.isnan(reward) else reward
 
 
 def features_of(row: bytes, dim: int) -> Array:

@@ -4,7 +4,7 @@ import msgspec
 
 from tacit.bandits.joint.continual import ContinualBandit
 from tacit.privacy.certificate import ROUNDING, Certificate
-from tacit.privacy.ledger import epsilon_of
+from tacit.privacy.ledger import epsilon_of, grid_delta
 from tacit.store.rows import Bandit
 
 RAW_ROWS = (
@@ -26,13 +26,14 @@ def of(bandit: ContinualBandit, row: Bandit, released: int) -> Certificate:
     n, epsilon = row.incarnation, found.epsilon
     caveats, releases = [*found.caveats, RAW_ROWS], found.releases
     if n > 1:
+        spent = found.releases  # by those of an earlier incarnation, at most
         caveats.append(
             f"Recovered {n - 1} times: what was raw before was dropped, so that no round is in two incarnations; going "
             "on from a restored database would have cost up to sqrt 2 times mu. A request that is sent again after a "
             "recovery is another round."
         )
     if n > 1 and bandit.max_rounds_per_person is not None:
-        releases, spent = found.releases * n, found.releases * (n - 1) + spent
+        releases, spent = found.releases * n, found.releases * (n - 1) + bandit._releases(released)
         epsilon = epsilon_of(releases, found.delta)
         caveats.append(
             f"Counts of a person's rounds may be too low since a restore: up to {bandit.max_rounds_per_person} rounds "
@@ -43,6 +44,7 @@ def of(bandit: ContinualBandit, row: Bandit, released: int) -> Certificate:
         epsilon=epsilon,
         private=found.private and epsilon <= found.budget * (1 + ROUNDING),
         spent=epsilon_of(spent, found.delta),
+        grid_delta=grid_delta(releases, epsilon),
         releases=releases,
         caveats=tuple(caveats),
     )

@@ -16,21 +16,24 @@ from tacit.bandits.joint.continual import ContinualBandit
 from tacit.bandits.persons import Person, Persons
 from tacit.bandits.stored import asks as packed
 from tacit.bandits.stored import certificate, line, tending
-from tacit.bandits.stored.asks import Ask, Report, StoredChoice
+from tacit.bandits.stored.asks import Answer, Ask, Report, StoredChoice
+from tacit.bandits.stored.history import LEVEL, Offers, Past
+from tacit.bandits.stored.outage import MODES, QUICK, Outage
 from tacit.bandits.stored.releases import Releases
-from tacit.bandits.stored.rounds import Rounds
+from tacit.bandits.stored.rounds import Drawn, Rounds
+from tacit.bandits.stored.terms import Agreed, Terms
 from tacit.bandits.stored.versions import Versions
 from tacit.data import Array
-from tacit.errors import BadState, TacitError, Unavailable
+from tacit.errors import BadState, RolledBack, TacitError, Unavailable
 from tacit.kernels.rounds import CHOICES
 from tacit.lock import Lock, locked
 from tacit.model.arms import Arms
+from tacit.model.arms import check as check_arms
 from tacit.privacy.certificate import Certificate
 from tacit.store import rows
 from tacit.store.sqlite import SQLite
 
 TRIES = 3  # of a transaction whose end was not seen
-LIMITS = ("refuse", "serve")
 
 T = TypeVar("T")
 
@@ -44,7 +47,9 @@ class Stored:
 
     name: of the bandit within its database. keys: the folder of keys and the witness (tacit.store.seal, .witness), by
     default FILE.keys. delay: seconds from the end of a step until its release is used. on_limit: what a person beyond
-    max_rounds_per_person gets: "refuse" raises PersonLimit, "serve" answers without learning. missing_as, after: the
+    max_rounds_per_person gets: "refuse" raises PersonLimit, "serve" answers without learning. degraded: what a choice
+    gets while the database is away or cannot be written: "refuse" raises Unavailable, "serve" answers by the last
+    estimate that was shown, without learning (tacit.bandits.stored.outage). missing_as, after: the
     reward of a choice that is not answered within so many seconds, for where only clicks are reported and silence means
     0: without it, choices that are not answered teach nothing. rate: the most choices a second that are expected, which
     `after` needs: silence must come before a choice expires. background: whether a thread makes releases; without it,
@@ -59,6 +64,7 @@ class Stored:
         keys: str | Path | None = None,
         delay: float = 1.0,
         on_limit: str = "refuse",
+        degraded: str = "refuse",
         missing_as: float | None = None,
         after: float | None = None,
         rate: float | None = None,
@@ -67,9 +73,11 @@ class Stored:
     ) -> None:
         line.check(bandit, name)
         checks.non_negative(delay=delay)
-        checks.one_of(LIMITS, on_limit=on_limit)
+        checks.one_of(MODES, on_limit=on_limit)
+        checks.one_of(MODES, degraded=degraded)
         self._bandit, self._clock = bandit, clock
-        self._silence = tending.silence(bandit, missing_as, after, rate)
+        silence = tending.silence(bandit, missing_as, after, rate) or (None, None)
+        self._agreed = Agreed(Terms(bandit.pending, float(delay), on_limit, *silence))
         self._lock, self._process = Lock(), forks.process()
         self._closing, self._wake = threading.Event(), threading.Event()
         self._database = line.connect(where)
@@ -80,9 +88,11 @@ class Stored:
             self._persons = Persons(bandit.max_rounds_per_person)
             self._persons.key = self._line.persons
             self._versions = Versions(bandit, self._line, clock)
+            self._outage = Outage(degraded, self._line, clock)
             self._other = self._database.another()
-            self._rounds = Rounds(bandit, self._line, self._versions, on_limit=on_limit, clock=clock, wake=self._wake)
-            self._releases = Releases(bandit, self._line, self._other, float(delay), clock)
+            self._rounds = Rounds(bandit, self._line, self._versions, self._agreed, clock=clock, wake=self._wake)
+            self._releases = Releases(bandit, self._line, self._other, self._agreed, clock)
+            self._agreed.decide(self._database, self._line.uid, clock())
             self._count()
         except BaseException:
             self._database.close()
@@ -103,11 +113,15 @@ class Stored:
         available: npt.ArrayLike | None = None,
         person: Person | None = None,
         asker: str = "",
+        deferred: bool = False,
+        propensity: bool = False,
     ) -> StoredChoice:
         """The arm for one user, on disk before it is returned. The same `request` again, by the same `asker`, has the
-        same answer, until it expires; give one if you may have to ask again. Otherwise as a bandit's `choose`."""
-        ask = self.ask(arms, request=request, available=available, person=person, asker=asker)
-        answer = self.choose_group([ask])[0]
+        same answer, until it expires; give one if you may have to ask again. deferred: nothing is learnt from it unless
+        `activate` says that it was shown. propensity: it is stored with the answer. Otherwise as a bandit's
+        `choose`."""
+        ask = self.ask(arms, request=request, available=available, person=person, asker=asker, deferred=deferred)
+        answer = self.choose_group([self.with_propensity(ask) if propensity else ask])[0]
         if isinstance(answer, TacitError):
             raise answer
         return answer
@@ -117,6 +131,12 @@ class Stored:
         Again, or after it was answered, cancelled or expired: nothing happens, and nothing tells which it was."""
         self.observe_group([self.report(choice, reward)])
 
+    def activate(self, choice: StoredChoice | str) -> None:
+        """A deferred choice was shown: its reward counts from now on, also one that came before, and silence does. A
+        choice that is never shown teaches nothing. On disk when this returns; again, and for other choices: nothing
+        happens."""
+        self.activate_group([self.ticket(choice)])
+
     def ask(
         self,
         arms: Arms,
@@ -125,33 +145,68 @@ class Stored:
         available: npt.ArrayLike | None = None,
         person: Person | None = None,
         asker: str = "",
+        deferred: bool = False,
     ) -> Ask:
         """A request, checked: ValueError for a bad one, which then is no user and delays nobody."""
         features, names, index = self._bandit._request(arms, available)
         packed.check_names(names)
         digest = self._persons.admit(person)
-        return Ask(packed.request_hash(request, asker, self._line.requests), features, names, index, digest)
+        hashed = packed.request_hash(request, asker, self._line.requests)
+        return Ask(hashed, features, names, index, digest, deferred)
+
+    def with_propensity(self, ask: Ask) -> Ask:
+        """The same, with an answer drawn now and its probability: by whoever asks for it, since it takes its time."""
+        with self._lock:
+            self._own()
+            if not self._outage.on:
+                with contextlib.suppress(Unavailable):
+                    self._again(self._versions.refresh)
+            answer, propensity = self._rounds.draw(ask)
+        return ask._replace(ahead=answer._replace(propensity=propensity()))
 
     def report(self, choice: StoredChoice | str, reward: float | None) -> Report:
         """A reward, checked."""
         problem = None if reward is None else self._bandit._problem(reward)
         if problem:
             raise ValueError(problem)
-        return Report(packed.read(choice, self._line.tickets), None if reward is None else float(reward))
+        return Report(self.ticket(choice), None if reward is None else float(reward))
+
+    def ticket(self, choice: StoredChoice | str) -> bytes:
+        """What a choice is known by in the store; UnknownChoice if it was never made here."""
+        return packed.read(choice, self._line.tickets)
 
     @locked
     def choose_group(self, asks: Sequence[Ask]) -> list[StoredChoice | TacitError]:
         """Answers to several requests in one transaction; an error in place of an answer concerns that one alone."""
         self._own()
-        self._again(self._versions.refresh)
-        drawn = [self._rounds.draw(ask) for ask in asks]
-        return self._again(lambda: self._rounds.choose(asks, drawn))
+        if self._outage.on:
+            return self._answer_without(asks, [self._rounds.draw(ask) for ask in asks])
+        drawn, began = [], time.monotonic()
+        try:
+            self._again(self._versions.refresh)
+            drawn = [self._rounds.draw(ask) for ask in asks]
+            out = self._again(lambda: self._rounds.choose(asks, drawn))
+        except Unavailable:
+            if not self._outage.begins(time.monotonic() - began):
+                raise
+            # what was drawn may have been committed without our seeing it: then this is its answer, too
+            return self._answer_without(asks, drawn or [self._rounds.draw(ask) for ask in asks])
+        self._outage.refused = False
+        return out
 
     @locked
     def observe_group(self, reports: Sequence[Report]) -> None:
         """Several rewards in one transaction."""
         self._own()
+        self._outage.check()
         self._again(lambda: self._rounds.observe(reports))
+
+    @locked
+    def activate_group(self, tickets: Sequence[bytes]) -> None:
+        """Several choices that were shown, in one transaction."""
+        self._own()
+        self._outage.check()
+        self._again(lambda: self._rounds.activate(tickets))
 
     @property
     @locked
@@ -161,8 +216,14 @@ class Stored:
         return self._bandit.choices
 
     @property
+    def degraded(self) -> bool:
+        """Whether choices are answered without learning, because the database is away or cannot be written."""
+        return self._outage.on
+
+    @property
     def head(self) -> rows.Head:
         """Where this incarnation stands: the open step, the choices so far, and how many close the step. All public."""
+        self._own()
         with self._database.transaction() as run:
             return rows.head(run, self._line.uid)
 
@@ -187,6 +248,23 @@ class Stored:
 
     @property
     @locked
+    def history(self) -> tuple[Past, ...]:
+        """What was believed before the first release, and at each one that is visible, of this incarnation."""
+        self._at_present()
+        return tuple(self._versions.history)
+
+    def offers(self, arms: Arms) -> Offers:
+        """What somebody with these arms would be offered now. Nobody asks, so nobody is counted and nothing is drawn
+        that a choice or a release needs."""
+        features = check_arms(arms, self._bandit.dim).features
+        with self._lock:
+            bandit = self._at_present()
+            middle, half = bandit._beliefs(features, LEVEL)
+            probability = bandit._offers(features)
+        return Offers(probability(), *map(bandit._mean, (middle, middle - half, middle + half)))
+
+    @property
+    @locked
     def statistics(self) -> Any:
         """The bandit's, at the version that is served."""
         return self._at_present().statistics
@@ -199,6 +277,7 @@ class Stored:
     @property
     def events(self) -> list[tuple[float, str]]:
         """What happened, and when: never a value."""
+        self._own()
         with self._database.transaction() as run:
             return rows.events(run, self._line.uid)
 
@@ -209,12 +288,16 @@ class Stored:
         with self._lock:
             self._versions.expected = max(self._versions.expected, self._versions.released + 1)
             self._again(self._versions.refresh)
-        if self._silence is not None:
-            self._answer_for_the_silent(*self._silence)
-        self._again(lambda: tending.purge(self._line, self._other, self._bandit.pending))
+            if self._outage.on:
+                self._again(self._outage.end)
+        silence = self._agreed.now.silence
+        if silence is not None:
+            self._answer_for_the_silent(*silence)
+        self._again(lambda: tending.purge(self._line, self._other, self._agreed))
 
     def backup(self, path: str | Path) -> None:
         """A copy of an SQLite database while it is in use. The folder of keys is not part of it, and should not be."""
+        self._own()
         if not isinstance(self._database, SQLite):
             raise ValueError("Expected an SQLite database, got another: use its own tools.")
         self._database.backup(Path(path))
@@ -223,6 +306,10 @@ class Stored:
         """Seals all sums with a new key, and destroys the old one."""
         self._own()
         self._again(lambda: tending.rotate(self._line, self._database))
+
+    def secret(self, purpose: str) -> bytes:
+        """32 random bytes that all workers share, from the folder of keys: made when first asked for."""
+        return self._line.seal.keys.make(f"{self._line.bandit.name}.{purpose}")
 
     def close(self) -> None:
         """Lets go of the database. Nothing is lost if it is not called."""
@@ -248,24 +335,45 @@ class Stored:
     # helpers
 
     def _answer_for_the_silent(self, reward: float, after: float) -> None:
-        """Some at a time, so that requests and releases do not wait for it."""
-        with self._other.transaction() as run:
-            tickets = rows.overdue(run, self._line.uid, self._clock() - after, tending.SILENT_AT_ONCE)
-        if tickets:
-            self.observe_group([Report(ticket, reward) for ticket in tickets])
-        if len(tickets) == tending.SILENT_AT_ONCE:
-            self._wake.set()  # there may be more
+        """All who are silent by now, in parts, so that requests and releases do not wait for it. Who is in a part and
+        who comes before it is fixed by numbers of choices: one who reports moves nobody else to another step."""
+        before, start = self._clock() - after, 0
+        while (part := tending.part(self._line, self._other, start, before)) is not None:
+            tickets, start = part
+            if tickets:
+                self.observe_group([Report(ticket, reward) for ticket in tickets])
+                self._again(self._releases.run)
 
     def _again(self, work: Callable[[], T]) -> T:
-        """Once more after an error of the database, from what it holds then: what was committed is found there."""
-        for _ in range(TRIES - 1):
-            with contextlib.suppress(Unavailable):
-                return work()
-        return work()
+        """Once more after an error of the database, from what it holds then: what was committed is found there. Not
+        after one that took long, as in a broken network: others wait."""
+        began = time.monotonic()
+        try:
+            for _ in range(TRIES - 1):
+                try:
+                    return work()
+                except Unavailable:
+                    if time.monotonic() - began > QUICK:
+                        raise
+            return work()
+        except RolledBack:
+            self._outage.refuse()
+            raise
+
+    def _answer_without(self, asks: Sequence[Ask], drawn: Sequence[Drawn]) -> list[StoredChoice | TacitError]:
+        """In an outage: the answers that are in the database, where it can be read, and others by what was drawn."""
+        known: dict[bytes, Answer] = {}
+        if self._outage.readable:
+            try:
+                known = self._again(lambda: self._rounds.known(asks))
+            except Unavailable:
+                self._outage.readable = False
+        return self._rounds.without(asks, drawn, known)
 
     def _at_present(self) -> Any:
         """The bandit at the version that is visible now; under the lock."""
         self._own()
+        self._outage.check(reading=True)
         self._again(self._count)
         self._again(self._versions.refresh)
         return self._bandit

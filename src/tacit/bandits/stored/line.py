@@ -14,7 +14,7 @@ from tacit.errors import BadState
 from tacit.kernels.rounds import next_boundary
 from tacit.mechanisms.grid import Grid
 from tacit.mechanisms.tree import Tree
-from tacit.store import rows, schema
+from tacit.store import migration, rows
 from tacit.store.database import Database, Run
 from tacit.store.postgres import Postgres
 from tacit.store.rows import Bandit
@@ -22,6 +22,7 @@ from tacit.store.seal import Keys, Seal
 from tacit.store.sqlite import SQLite
 from tacit.store.witness import Witness
 
+ROWS = 1  # the version of what is in sealed rows
 EPOCHS = 8  # of choices, within as many as may wait: each has a key
 FREE = ("source", "policy", "durable", "pending")  # settings that may change: they touch neither noise nor estimate
 
@@ -44,10 +45,35 @@ class Line:
 
 
 def connect(where: str | Path) -> Database:
-    """A file, or "postgresql://..."."""
+    """A file, or "postgresql://...", with its tables."""
+    database = database_at(where)
+    try:
+        migration.ready(database)
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def database_at(where: str | Path) -> Database:
+    """As it is."""
     if isinstance(where, str) and where.startswith(("postgresql://", "postgres://")):
         return Postgres(where)
     return SQLite(Path(where))
+
+
+def migrate(where: str | Path) -> str:
+    """Brings a database to the present version, and says from which."""
+    if "://" not in str(where) and not Path(where).exists():
+        return "nothing is there yet"
+    database = database_at(where)
+    try:
+        before, now = migration.migrate(database)
+    finally:
+        database.close()
+    if before == 0:
+        return "nothing is there yet"
+    return f"version {now} already" if before == now else f"from version {before} to {now}"
 
 
 def keys_of(where: str | Path, database: Database, keys: str | Path | None) -> Keys:
@@ -83,16 +109,21 @@ def open_line(database: Database, keys: Keys, name: str, bandit: ContinualBandit
             make(run, database, keys, new, bandit)
             found = rows.last(run, name)
     assert found is not None
-    if found.version != schema.VERSION:
-        raise BadState(f"Expected a store of version {schema.VERSION}, got version {found.version}.")
+    if found.version != ROWS:
+        raise BadState(f"Expected rows of version {ROWS}, got version {found.version}.")
+    check_plan(bandit, found)
+    return as_line(database, keys, found)
+
+
+def check_plan(bandit: ContinualBandit, found: Bandit) -> None:
+    """BadState unless that incarnation was made with the bandit's settings."""
     given, kept = json.loads(plan(bandit)), json.loads(found.plan)
     for setting in sorted(kept.keys() | given.keys(), key="plan".__eq__):  # what the numbers follow from, first
         if given.get(setting) != kept.get(setting):
             raise BadState(
-                f"Expected the settings that {name} was made with, got another {setting}: the noise is made for them. "
-                "Choose another name for a new bandit."
+                f"Expected the settings that {found.name} was made with, got another {setting}: the noise is made for "
+                "them. Choose another name for a new bandit."
             )
-    return as_line(database, keys, found)
 
 
 def as_line(database: Database, keys: Keys, found: Bandit) -> Line:
@@ -107,7 +138,7 @@ def as_line(database: Database, keys: Keys, found: Bandit) -> Line:
 def new_row(bandit: ContinualBandit, name: str, incarnation: int, prior: bytes | None, prior_std: float) -> Bandit:
     """An incarnation that is not made yet. Its epochs stay as long as they are now, whatever `pending` will be."""
     epoch = max(1, bandit.pending // EPOCHS)
-    return Bandit(secrets.token_hex(16), name, incarnation, schema.VERSION, plan(bandit), epoch, prior, prior_std)
+    return Bandit(secrets.token_hex(16), name, incarnation, ROWS, plan(bandit), epoch, prior, prior_std)
 
 
 def make(run: Run, database: Database, keys: Keys, new: Bandit, bandit: ContinualBandit) -> None:

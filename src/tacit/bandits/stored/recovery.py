@@ -20,11 +20,11 @@ from tacit.store import rows
 from tacit.store.database import Database
 from tacit.store.rows import Bandit
 from tacit.store.seal import Keys
-from tacit.store.witness import Shown, Witness, start_digest
+from tacit.store.witness import Shown, Witness, alike, digests, start_digest
 
 
 def recover(bandit: ContinualBandit, where: str | Path, *, name: str = "bandit", keys: str | Path | None = None) -> int:
-    """Makes that incarnation, with `bandit`'s settings, and returns its number; open it with `Stored` afterwards. Stop
+    """Makes that incarnation, with the same settings, and returns its number; open it with `Stored` afterwards. Stop
     all workers first. Choices that wait are void: their ids are unknown from now on. Old keys are destroyed."""
     line.check(bandit, name)
     database = line.connect(where)
@@ -42,17 +42,27 @@ def _recover(bandit: ContinualBandit, database: Database, keys: Keys, name: str)
         old = rows.last(run, name)
         if old is None:
             raise BadState(f"Expected a bandit of the name {name} in this database, got none.")
+        line.check_plan(bandit, old)  # the certificate counts the same noise for each incarnation
         rows.head(run, old.uid, database.locking)
-        prior, std = _prior(bandit, old, rows.leaves(run, old.uid, 0))
+        prior, std = _prior(bandit, old, _undisputed(old, rows.leaves(run, old.uid, 0), last))
         incarnation = 1 + max(old.incarnation, 0 if last is None else last.incarnation)
         new = line.new_row(bandit, name, incarnation, leaves.written(prior), std)
-        rows.retire(run, old.uid)
+        rows.retire(run, old.uid, rows.REPLACED)
         line.make(run, database, keys, new, bandit)
         rows.event(run, new.uid, time.time(), f"recovered: incarnation {incarnation}")
     for label in keys.labels(f"{old.uid}."):
         keys.destroy(label)
-    witness.record(Shown(incarnation, 0, start_digest(new.uid), *database.identity()))
+    witness.record(Shown(incarnation, [start_digest(new.uid)], *database.identity()))
     return incarnation
+
+
+def _undisputed(old: Bandit, found: list[rows.Leaf], last: Shown | None) -> list[rows.Leaf]:
+    """Leaves without those that have another noise than was shown for their step, as after two servers went on from one
+    history: to use both would be a second release."""
+    if last is None or last.incarnation != old.incarnation:
+        return found
+    same = alike(last, digests(old.uid, [leaf.noisy for leaf in found]))
+    return found if same == min(last.steps, len(found)) else found[: max(0, same)]
 
 
 def _prior(bandit: ContinualBandit, old: Bandit, found: list[rows.Leaf]) -> tuple[Released, float]:

@@ -13,6 +13,8 @@ import numpy as np
 
 from tacit.bandits.joint.continual import ContinualBandit
 from tacit.bandits.stored.line import Line, place
+from tacit.bandits.stored.terms import Agreed
+from tacit.bandits.stored.versions import verify
 from tacit.data import Raw
 from tacit.errors import BadState
 from tacit.mechanisms import leaves
@@ -20,6 +22,7 @@ from tacit.mechanisms.grid import Grid
 from tacit.store import rows
 from tacit.store.database import Database
 from tacit.store.seal import number_of
+from tacit.store.witness import older
 
 MARGIN = 10  # the public delay is at least so many times as long as a release takes, or an event says so
 
@@ -32,17 +35,20 @@ class Releases:
     """Its own connection and its own copy of the exact sums. RAW."""
 
     def __init__(
-        self, bandit: ContinualBandit, line: Line, database: Database, delay: float, clock: Callable[[], float]
+        self, bandit: ContinualBandit, line: Line, database: Database, agreed: Agreed, clock: Callable[[], float]
     ) -> None:
         assert isinstance(bandit.mechanism, Grid)
         self._grid, self._source, self._line = bandit.mechanism, bandit.source, line
-        self._database, self._delay, self._clock = database, delay, clock
+        self._database, self._agreed, self._clock = database, agreed, clock
         self._said = False
         self._start()
 
     def _start(self) -> None:
-        self._generation = self._database.generation
+        """The database first: one that went back in time, as a replica that lags, would get a second noise."""
+        generation = self._database.generation
+        verify(self._line, self._database)
         self._prefix = self._grid.init(self._source)
+        self._generation = generation
 
     def run(self) -> int:
         """Releases every step that is closed and has no leaf. Returns how many steps have one."""
@@ -54,6 +60,10 @@ class Releases:
     def _known(self) -> int:
         return int(self._prefix.noise.step[0])
 
+    @property
+    def _delay(self) -> float:
+        return self._agreed.now.delay
+
     def _next(self) -> bool:
         """One release; True if none is due."""
         began = time.perf_counter()
@@ -61,12 +71,15 @@ class Releases:
         if self._generation != self._database.generation:
             self._start()
         with self._database.transaction() as run:
-            closed = rows.head(run, uid).step
+            head = rows.head(run, uid)
             done = rows.leaf_sums(run, uid, self._known)
+        self._agreed.follow(head)
         for step, sealed in done:
             leaves.close(self._prefix, self._opened(step, "leaf", sealed))
         step = self._known
-        if step >= closed:
+        if step > head.step:
+            raise older()
+        if step == head.step:
             return True
         with self._database.transaction() as run:
             parts = rows.closed_sums(run, uid, step)
@@ -83,6 +96,8 @@ class Releases:
         visible = self.visible_at(due, now)
         with contextlib.suppress(_OvertakenError), self._database.transaction() as run:
             gone = rows.finish_step(run, uid, step)
+            if self._generation != self._database.generation:  # another connection since: what was read is void
+                raise _OvertakenError
             if not gone or any(number_of(sealed) != key for sealed in gone):
                 raise _OvertakenError
             if rows.release(run, uid, step, sums, leaves.written(noisy), visible):

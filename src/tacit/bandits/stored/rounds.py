@@ -1,5 +1,6 @@
 """What a choice and a reward do: one transaction each, or one for a group of them."""
 
+import functools
 import secrets
 from collections.abc import Callable, Sequence
 from threading import Event
@@ -12,6 +13,7 @@ from tacit.bandits.stored import asks as packed
 from tacit.bandits.stored import line as lines
 from tacit.bandits.stored.asks import Answer, Ask, Report, StoredChoice
 from tacit.bandits.stored.line import Line
+from tacit.bandits.stored.terms import Agreed
 from tacit.bandits.stored.versions import Versions
 from tacit.data import Raw
 from tacit.errors import BadState, HorizonReached, PersonLimit, TacitError
@@ -19,8 +21,9 @@ from tacit.kernels.rounds import CHOICES, next_boundary
 from tacit.mechanisms import leaves
 from tacit.store import rows
 from tacit.store.database import Run
-from tacit.store.rows import Head
+from tacit.store.rows import Deferred, Head
 from tacit.store.seal import number_of
+from tacit.store.witness import older
 
 Drawn = tuple[Answer, Callable[[], float]]  # an answer, and what computes its propensity
 
@@ -33,28 +36,26 @@ class Rounds:
         bandit: ContinualBandit,
         line: Line,
         versions: Versions,
+        agreed: Agreed,
         *,
-        on_limit: str,
         clock: Callable[[], float],
         wake: Event,
     ) -> None:
         self._bandit, self._line, self._versions, self._database = bandit, line, versions, line.database
-        self._on_limit, self._clock, self._wake = on_limit, clock, wake
+        self._agreed, self._clock, self._wake = agreed, clock, wake
 
     def choose(self, asks: Sequence[Ask], drawn: Sequence[Drawn]) -> list[StoredChoice | TacitError]:
         """One transaction: each request's rows and count, or the answer that it has."""
         self._versions.refresh()  # after an error, whether this is still the database that was served from
         out: list[StoredChoice | TacitError] = []
         with self._database.transaction() as run:
-            head = rows.head(run, self._line.uid, self._database.locking)
+            head = self._head(run, self._database.locking)
             closed = head.step
             for ask, (answer, propensity) in zip(asks, drawn, strict=True):
                 head, result = self._place(run, head, ask, answer)
                 if isinstance(result, Answer):
-                    if result.ticket != answer.ticket:
-                        propensity = _another_answer
-                    ticket = packed.written(result.ticket, self._line.tickets)
-                    out.append(StoredChoice(result.arm, result.name, ticket, result.version, propensity))
+                    first = result.ticket == answer.ticket
+                    out.append(self._choice(result, propensity if first else _another_answer))
                 else:
                     out.append(result)
             rows.advance(run, self._line.uid, head)
@@ -63,8 +64,37 @@ class Rounds:
             self._wake.set()
         return out
 
+    def known(self, asks: Sequence[Ask]) -> dict[bytes, Answer]:
+        """The answers that requests already have, from a database that may be full. Nothing is written."""
+        self._versions.check()
+        with self._database.transaction() as run:
+            rows.head(run, self._line.uid)  # still the incarnation at work
+            found = {ask.request: self._answer(run, ask) for ask in asks}
+        return {request: answer for request, answer in found.items() if answer is not None}
+
+    def without(
+        self, asks: Sequence[Ask], drawn: Sequence[Drawn], known: dict[bytes, Answer]
+    ) -> list[StoredChoice | TacitError]:
+        """Answers that are stored nowhere, but for those that are known; one for each request of the group."""
+        fresh: dict[bytes, StoredChoice | TacitError] = {}
+        for ask, (answer, propensity) in zip(asks, drawn, strict=True):
+            if ask.request not in known:
+                fresh.setdefault(ask.request, self._choice(answer, propensity, degraded=True))
+                continue
+            found = self._limited(known[ask.request])
+            fresh[ask.request] = self._choice(found, _another_answer) if isinstance(found, Answer) else found
+        return [fresh[ask.request] for ask in asks]
+
+    def _choice(self, answer: Answer, propensity: Callable[[], float], *, degraded: bool = False) -> StoredChoice:
+        ticket = packed.written(answer.ticket, self._line.tickets)
+        if answer.propensity is not None:
+            propensity = functools.partial(float, answer.propensity)
+        return StoredChoice(answer.arm, answer.name, ticket, answer.version, propensity, degraded)
+
     def draw(self, ask: Ask) -> Drawn:
-        """An answer at the present version."""
+        """An answer at the present version, if it was not drawn before."""
+        if ask.ahead is not None:
+            return ask.ahead, _another_answer
         offered = ask.features if ask.available is None else ask.features[ask.available]
         picked = int(self._bandit._pick(offered[None])[0])
         chosen = picked if ask.available is None else int(ask.available[picked])
@@ -72,18 +102,24 @@ class Rounds:
         answer = Answer(secrets.token_bytes(packed.TICKET), self._versions.shown, chosen, name)
         return answer, self._bandit._propensity(offered, picked)
 
+    def _head(self, run: Run, locking: str = "") -> Head:
+        """RolledBack if steps that were released are open again: another database is behind the same connection."""
+        head = rows.head(run, self._line.uid, locking)
+        if head.step < self._versions.released:
+            raise older()
+        self._agreed.follow(head)
+        return head
+
     def _place(self, run: Run, head: Head, ask: Ask, answer: Answer) -> tuple[Head, Answer | TacitError]:
         """One choice: its rows and its count, or the answer that its request already has, or an error."""
         uid, number = self._line.uid, head.choices + 1
         epoch = number // self._line.bandit.epoch
         self._line.seal.keys.make(self._line.seal.label("epoch", epoch))
-        where = f"{uid} choice {ask.request.hex()}"
-        if not rows.choose(run, uid, ask.request, number, self._seal(epoch, where, answer.packed())):
-            sealed = rows.answer(run, uid, ask.request)
-            opened = None if sealed is None else self._line.seal.open("epoch", where, sealed)
-            if opened is None:
+        if not rows.choose(run, uid, ask.request, number, self._seal(epoch, self._place_of(ask), answer.packed())):
+            found = self._answer(run, ask)
+            if found is None:
                 return head, BadState("Expected a request whose answer can still be read, got an expired one.")
-            return head, Answer.unpacked(opened)
+            return head, self._limited(found)
         try:
             self._bandit._state.counts[CHOICES] = head.choices
             self._bandit._room(1)
@@ -93,16 +129,40 @@ class Rounds:
         learns, most = True, self._bandit.max_rounds_per_person
         if ask.person is not None and most is not None:
             learns = rows.round_of(run, self._line.bandit.name, ask.person, most)
-            if not learns and self._on_limit == "refuse":
+            if not learns and self._agreed.now.on_limit == "refuse":
+                answer = answer._replace(arm=packed.REFUSED, name=None)
                 rows.unchoose(run, uid, ask.request)
-                return head, PersonLimit(f"Expected at most {most} rounds of one person, got one more.")
+                rows.choose(run, uid, ask.request, number, self._seal(epoch, self._place_of(ask), answer.packed()))
         if head.choices >= head.boundary:
             head = self._close_step(run, head)
         if learns:
-            x = ask.features[answer.arm].tobytes()
-            where = f"{uid} waiting {answer.ticket.hex()}"
-            rows.wait(run, uid, answer.ticket, number, self._clock(), self._seal(epoch, where, x))
-        return head._replace(choices=number, unnamed=head.unnamed + (ask.person is None)), answer
+            self._wait(run, answer.ticket, number, self._clock(), ask.features[answer.arm].tobytes(), ask.deferred)
+        return head._replace(choices=number, unnamed=head.unnamed + (ask.person is None)), self._limited(answer)
+
+    def _limited(self, answer: Answer) -> Answer | PersonLimit:
+        """Or the refusal that is stored in its place: it counts as a choice, or the schedule would tell of it."""
+        if answer.arm != packed.REFUSED:
+            return answer
+        most = self._bandit.max_rounds_per_person
+        return PersonLimit(f"Expected at most {most} rounds of one person, got one more.")
+
+    def _wait(self, run: Run, ticket: bytes, number: int, made_at: float, x: bytes, deferred: bool) -> None:
+        uid, epoch = self._line.uid, number // self._line.bandit.epoch
+        if deferred:
+            sealed = self._seal(epoch, f"{uid} deferred {ticket.hex()}", packed.deferred(x, None))
+            rows.defer(run, uid, ticket, Deferred(number, made_at, sealed))
+        else:
+            rows.wait(run, uid, ticket, number, made_at, self._seal(epoch, f"{uid} waiting {ticket.hex()}", x))
+
+    def _place_of(self, ask: Ask) -> str:
+        """What its answer is sealed for."""
+        return f"{self._line.uid} choice {ask.request.hex()}"
+
+    def _answer(self, run: Run, ask: Ask) -> Answer | None:
+        """The answer that a request has; None if it has none, or one that has expired."""
+        sealed = rows.answer(run, self._line.uid, ask.request)
+        opened = None if sealed is None else self._line.seal.open("epoch", self._place_of(ask), sealed)
+        return None if opened is None else Answer.unpacked(opened)
 
     def _close_step(self, run: Run, head: Head) -> Head:
         uid = self._line.uid
@@ -118,15 +178,52 @@ class Rounds:
         self._versions.refresh()
         uid = self._line.uid
         with self._database.transaction() as run:
-            head = rows.head(run, uid)
+            expired = self._head(run).choices - self._agreed.now.pending
             total = np.zeros(self._bandit.mechanism.size, np.int64)
             for report in sorted(reports, key=lambda report: report.ticket):
-                found = rows.take(run, uid, report.ticket)
-                if found is None or report.reward is None or found[0] <= head.choices - self._bandit.pending:
+                found = rows.take(run, uid, report.ticket) or self._hold(run, report)
+                if found is None or report.reward is None or found[0] <= expired:
                     continue
                 x = self._line.seal.open("epoch", f"{uid} waiting {report.ticket.hex()}", found[1])
                 if x is not None:
                     total += self._contribution(packed.features_of(x, self._bandit.dim), report.reward)
+            self._add(run, total)
+
+    def _hold(self, run: Run, report: Report) -> tuple[int, bytes] | None:
+        """The first reward of a choice that is not known to be shown stays with it; None cancels it. The waiting row of
+        one that became known meanwhile."""
+        uid, where = self._line.uid, f"{self._line.uid} deferred {report.ticket.hex()}"
+        found = rows.deferred(run, uid, report.ticket, self._database.locking)
+        if found is None:
+            return rows.take(run, uid, report.ticket)
+        opened = self._line.seal.open("epoch", where, found.sealed)
+        if report.reward is None:
+            rows.undefer(run, uid, report.ticket)
+        elif opened is not None:
+            x, reward = packed.undeferred(opened)
+            held = packed.deferred(x, report.reward if reward is None else reward)
+            rows.put_deferred(run, uid, report.ticket, self._seal(number_of(found.sealed), where, held))
+        return None
+
+    def activate(self, tickets: Sequence[bytes]) -> None:
+        """One transaction: these choices were shown. A reward that came before counts now; else it is waited for."""
+        self._versions.refresh()
+        uid = self._line.uid
+        with self._database.transaction() as run:
+            head = rows.head(run, uid)
+            total = np.zeros(self._bandit.mechanism.size, np.int64)
+            for ticket in sorted(set(tickets)):
+                found = rows.undefer(run, uid, ticket)
+                if found is None or found.number <= head.choices - self._bandit.pending:
+                    continue
+                opened = self._line.seal.open("epoch", f"{uid} deferred {ticket.hex()}", found.sealed)
+                if opened is None:
+                    continue
+                x, reward = packed.undeferred(opened)
+                if reward is None:
+                    self._wait(run, ticket, found.number, found.made_at, x, False)
+                else:
+                    total += self._contribution(packed.features_of(x, self._bandit.dim), reward)
             self._add(run, total)
 
     def _contribution(self, x: Any, reward: float) -> Raw:

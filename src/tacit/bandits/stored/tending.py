@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from tacit import checks
 from tacit.bandits.joint.continual import ContinualBandit
 from tacit.bandits.stored.line import Line, place
+from tacit.bandits.stored.terms import Agreed
 from tacit.errors import BadState, TacitError
 from tacit.store import rows
 from tacit.store.database import Database
@@ -16,7 +17,8 @@ from tacit.store.database import Database
 if TYPE_CHECKING:
     from tacit.bandits.stored.face import Stored
 
-SILENT_AT_ONCE = 100  # choices that silence answers in one transaction
+SILENT_AT_ONCE = 256  # choices that silence answers in one transaction, at most
+SKEW = 5.0  # seconds that workers' clocks may differ by
 PATIENCE = 0.5  # seconds between looks at what other workers have closed
 
 
@@ -57,13 +59,30 @@ def silence(
     return float(missing_as), float(after)
 
 
-def purge(line: Line, database: Database, pending: int) -> None:
+def part(line: Line, database: Database, start: int, before: float) -> tuple[list[bytes], int] | None:
+    """The next part of those who are silent: tickets that wait since before that time, and where the part after it
+    starts. None if all that wait from there on are younger."""
+    with database.transaction() as run:
+        first = rows.next_waiting(run, line.uid, start)
+        if first is None:
+            return None
+        start = first // SILENT_AT_ONCE * SILENT_AT_ONCE
+        stop = start + SILENT_AT_ONCE
+        found = rows.waiting(run, line.uid, start, stop)
+    if found and all(made_at > before + SKEW for _, made_at in found):
+        return None
+    return [ticket for ticket, made_at in found if made_at <= before], stop
+
+
+def purge(line: Line, database: Database, agreed: Agreed) -> None:
     """Removes the rows of epochs all of whose choices have expired, then their keys: by the number of choices alone.
     The next epoch's key is made ahead."""
     epoch = line.bandit.epoch
     with database.transaction() as run:
-        choices = rows.head(run, line.uid).choices
+        head = rows.head(run, line.uid)
+    choices, pending = head.choices, agreed.follow(head).pending
     line.seal.keys.make(line.seal.label("epoch", choices // epoch + 1))
+    line.seal.keys.forget_destroyed()
     oldest = max(0, (choices - pending) // epoch)  # the first epoch with a choice that has not expired
     start = line.seal.label("epoch", 0)[:-1]
     dead = [label for label in line.seal.keys.labels(start) if int(label[len(start) :]) < oldest]
@@ -79,7 +98,8 @@ def purge(line: Line, database: Database, pending: int) -> None:
 
 
 def rotate(line: Line, database: Database) -> None:
-    """In one transaction: nobody else adds to sums or releases meanwhile."""
+    """In one transaction: nobody else adds to sums or releases meanwhile. All earlier keys are destroyed: also that of
+    a rotation whose end was not seen."""
     uid = line.uid
     with database.transaction() as run:
         head = rows.head(run, uid, database.locking)
@@ -91,7 +111,10 @@ def rotate(line: Line, database: Database) -> None:
             rows.put_leaf_sum(run, uid, step, _resealed(line, new, place(uid, step, "leaf"), sealed))
         rows.advance(run, uid, head._replace(sums_key=new))
         rows.event(run, uid, time.time(), "keys rotated")
-    line.seal.keys.destroy(line.seal.label("sums", head.sums_key))
+    start = line.seal.label("sums", 0)[:-1]
+    for label in line.seal.keys.labels(start):
+        if int(label[len(start) :]) < new:
+            line.seal.keys.destroy(label)
 
 
 def _resealed(line: Line, key: int, where: str, sealed: bytes) -> bytes:

@@ -5,35 +5,45 @@ from collections import deque
 from collections.abc import Callable
 
 from tacit.bandits.joint.continual import ContinualBandit
+from tacit.bandits.stored.history import Past, past
 from tacit.bandits.stored.line import Line
 from tacit.mechanisms import leaves
 from tacit.store import rows, witness
+from tacit.store.database import Database
 from tacit.store.rows import Leaf
 from tacit.store.witness import Shown
 
 
 class Versions:
-    """Keeps the bandit's estimate at the latest visible version."""
+    """Keeps the bandit's estimate at the latest visible version. While the database is away it stays where it is."""
 
     def __init__(self, bandit: ContinualBandit, line: Line, clock: Callable[[], float]) -> None:
         self._bandit, self._line, self._clock = bandit, line, clock
         prior = line.bandit.prior
         self._prior = None if prior is None else leaves.read(bytes(prior), bandit.mechanism.size)
         self.expected = 0  # steps that are known to be closed
+        self.history: list[Past] = []  # what was shown, version by version, from the prior on
         self._start()
 
     def _start(self) -> None:
-        """From the rows alone: the witness first, since another worker may go on while we read."""
-        last, identity = self._line.witness.read(), self._line.database.identity()
-        self._generation = self._line.database.generation
-        self._identity = identity
+        """From the rows alone: the witness first, since another worker may go on while we read. Nothing changes before
+        all of it is read and found to be no older than what was shown. What was shown already is shown at once,
+        whatever the clock says now."""
+        last, generation = self._line.witness.read(), self._line.database.generation
+        identity, incarnation = self._line.database.identity(), self._line.bandit.incarnation
+        head, found = self._found(0)
+        digests = [witness.start_digest(self._line.uid)]
+        _add(digests, found)
+        witness.check(last, incarnation=incarnation, digests=digests, identity=identity)
+        self._generation, self._identity, self.expected = generation, identity, head.step
+        self._digests, self._waiting = digests, deque(found)
         self._bandit._state = self._bandit.init()
-        self._digests = [witness.start_digest(self._line.uid)]
-        self._waiting: deque[Leaf] = deque()
-        self._read()
-        witness.check(last, incarnation=self._line.bandit.incarnation, digests=self._digests, identity=self._identity)
         if self._prior is not None:
             self._bandit._update(leaves.after(self._prior, 1.0, 0, self._bandit._state.prefix.released))
+        self.history = [past(self._bandit, None, 0.0)]
+        if last is not None and last.incarnation == incarnation:
+            for _ in range(last.steps):
+                self._show(self._waiting.popleft())
 
     @property
     def shown(self) -> int:
@@ -50,30 +60,30 @@ class Versions:
         """When the next version becomes visible, if it is known."""
         return self._waiting[0].visible_at if self._waiting else None
 
-    def refresh(self) -> None:
-        """The latest version that is visible. After an error of the database everything is read anew."""
+    def check(self) -> None:
+        """After an error of the database everything is read anew: RolledBack if it is older than what was shown."""
         if self._generation != self._line.database.generation:
             self._start()
+
+    def refresh(self) -> None:
+        """The latest version that is visible."""
+        self.check()
         if self.released < self.expected:
-            self._read()
+            head, found = self._found(self.released)
+            self.expected = head.step
+            _add(self._digests, found)
+            self._waiting += found
         now = self._clock()
         while self._waiting and self._waiting[0].visible_at <= now:
             leaf = self._waiting[0]
-            digest = self._digests[leaf.step + 1]
-            self._line.witness.record(Shown(self._line.bandit.incarnation, leaf.step + 1, digest, *self._identity))
+            shown = self._digests[: leaf.step + 2]
+            self._line.witness.record(Shown(self._line.bandit.incarnation, shown, *self._identity))
             self._waiting.popleft()
             self._show(leaf)
 
-    def _read(self) -> None:
+    def _found(self, start: int) -> tuple[rows.Head, list[Leaf]]:
         with self._line.database.transaction() as run:
-            head = rows.head(run, self._line.uid)
-            found = rows.leaves(run, self._line.uid, self.released)
-        self.expected = head.step
-        for leaf in found:
-            if leaf.step != self.released:
-                raise witness.older()
-            self._waiting.append(leaf)
-            self._digests.append(witness.next_digest(self._digests[-1], leaf.noisy))
+            return rows.head(run, self._line.uid), rows.leaves(run, self._line.uid, start)
 
     def _show(self, leaf: Leaf) -> None:
         bandit = self._bandit
@@ -81,3 +91,21 @@ class Versions:
         if self._prior is not None:
             released = leaves.after(self._prior, bandit.mechanism.fading, leaf.step + 1, released)
         bandit._update(released)
+        self.history.append(past(bandit, self.history[-1], leaf.visible_at))
+
+
+def verify(line: Line, database: Database) -> None:
+    """RolledBack unless that connection's database holds all that was shown."""
+    last, identity = line.witness.read(), database.identity()
+    with database.transaction() as run:
+        found = rows.leaves(run, line.uid, 0)
+    digests = witness.digests(line.uid, [leaf.noisy for leaf in found])
+    witness.check(last, incarnation=line.bandit.incarnation, digests=digests, identity=identity)
+
+
+def _add(digests: list[str], found: list[Leaf]) -> None:
+    """`digests[n]` is that of the first n leaves."""
+    for leaf in found:
+        if leaf.step != len(digests) - 1:
+            raise witness.older()
+        digests.append(witness.next_digest(digests[-1], leaf.noisy))

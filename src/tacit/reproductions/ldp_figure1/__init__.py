@@ -49,9 +49,10 @@ def reproduce(*, quick: bool, runs: int | None, out: Path, progress: Progress | 
     for i, epsilon in enumerate(EPSILONS):
         report = part(progress, i / len(EPSILONS), (i + 1) / len(EPSILONS))
         results.append(simulate(specs(epsilon), WORLD, horizon=rounds, runs=count, seed=77, out=out, progress=report))
-    canvas, axes = figure.subplots(1, len(EPSILONS), width=4.2, height=3.8)
+    canvas, axes = figure.subplots(1, len(EPSILONS), width=4.6, height=3.8)
     for axis, epsilon, result in zip(axes[0], EPSILONS, results, strict=True):
-        figure.draw_panel(axis, [g for g in result.groups() if "published" not in g[0].label])
+        figure.draw_panel(axis, [g for g in result.groups() if "published" not in g[0].label], log=True)
+        figure.at_ends(axis)
         axis.set_title(f"ε = {epsilon:g}, δ = {DELTA:g}, equal true ε", loc="left")
     figure.save(canvas, out / "figure.png")
     findings = [finding for e, result in zip(EPSILONS, results, strict=True) for finding in _orderings(e, result)]

@@ -160,7 +160,7 @@ def _covered(rows: Rows) -> str:
 
 
 def _draw(found: Rows, wide: Rows, path: Path) -> None:
-    canvas, axes = figure.subplots(1, 4, width=4.2, height=3.8)
+    canvas, axes = figure.subplots(2, 2, width=5.6, height=4.0)
     panels: list[tuple[str, dict[str, Any]]] = [
         ("linear, ill-conditioned, joint", {"cloud": "ill", "link": "identity", "model": "joint"}),
         (
@@ -170,7 +170,7 @@ def _draw(found: Rows, wide: Rows, path: Path) -> None:
         ("linear, ill-conditioned, local", {"cloud": "ill", "link": "identity", "model": "local"}),
     ]
     counts = sorted({row["rows"] for row in found})
-    for axis, (title, cell) in zip(axes[0], panels, strict=False):
+    for axis, (title, cell) in zip(axes.flat, panels, strict=False):
         for i, (name, label) in enumerate((("reweighted", "reweighted"), ("best", "best ridge or Newton"))):
             for epsilon in sorted({row["epsilon"] for row in found if row["model"] == cell["model"]}, reverse=True):
                 pairs = [(n, errors.find(found, name, rows=n, epsilon=epsilon, **cell)) for n in counts]
@@ -181,14 +181,18 @@ def _draw(found: Rows, wide: Rows, path: Path) -> None:
                 )
         rows = [errors.find(found, "no noise", rows=n, **cell) for n in counts]
         axis.plot(counts, [row["error"] for row in rows if row], ":", color="black", label="no noise")
-        axis.set(title=title, xscale="log", yscale="log", xlabel="rows N", ylabel="L1 error")
-        axis.legend(fontsize=8, handlelength=3)
-    axis = axes[0, 3]
+        axis.set(xscale="log", yscale="log", xlabel="rows N", ylabel="L1 error")
+        axis.set_title(title, loc="left")
+        figure.at_ends(axis)
+    axis = axes[1, 1]
     for i, name in enumerate(dict.fromkeys(row["estimator"] for row in wide)):
         points = [(row["dim"], row["error"]) for row in wide if row["estimator"] == name]
         axis.plot(*zip(*points, strict=True), marker="o", markersize=4, label=name, **figure.style(i))
-    axis.set(title=f"dimensions, N = {dimensions.ROWS}", xscale="log", yscale="log", xlabel="dimension d")
-    axis.legend(fontsize=8)
+    axis.set(xscale="log", yscale="log", xlabel="dimension d", ylabel="L1 error", ylim=(0.02, 0.5))
+    axis.set_yticks((0.03, 0.1, 0.3), ("0.03", "0.1", "0.3"))
+    axis.minorticks_off()
+    axis.set_title(f"texts, N = {dimensions.ROWS}", loc="left")
+    figure.at_ends(axis)
     figure.save(canvas, path)
 
 

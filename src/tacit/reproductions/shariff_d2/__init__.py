@@ -85,14 +85,9 @@ def _findings(result: Result) -> list[Finding]:
 
 
 def _draw(result: Result, path: Path) -> None:
-    canvas, axes = figure.subplots(1, 3, width=5.2)
-    paper = {spec.label for spec in SPECS[:4]}
-    for axis, g in zip(axes[0], GAPS, strict=False):
-        groups = [x for x in result.groups() if x[0].setting["gap"] == g and x[0].label in paper]
-        figure.draw_panel(axis, groups)
-        axis.set_title(f"As published, gap {g}", loc="left")
-    axis = axes[0, 2]
-    groups = [x for x in result.groups() if x[0].setting["gap"] == 0.0]
-    figure.draw_panel(axis, groups, log=True)
-    axis.set_title("Ours beside them, gap 0.0", loc="left")
+    canvas, axes = figure.subplots(1, len(GAPS), width=6.0)
+    for axis, g in zip(axes[0], GAPS, strict=True):
+        figure.draw_panel(axis, [x for x in result.groups() if x[0].setting["gap"] == g], log=True)
+        figure.at_ends(axis)
+        axis.set_title(f"gap {g}", loc="left")
     figure.save(canvas, path)

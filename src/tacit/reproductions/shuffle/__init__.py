@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tacit import environments
 from tacit.bandits import BGLinCB, ShuffleGLM, ShuffleLinUCB, ShuffleNewton, Uniform
-from tacit.experiments.figure import regret_curves
+from tacit.experiments import figure
 from tacit.experiments.result import Result
 from tacit.experiments.runner import Progress, simulate
 from tacit.experiments.spec import Spec
@@ -42,8 +42,7 @@ def reproduce(*, quick: bool, runs: int | None, out: Path, progress: Progress | 
         report = part(progress, i / len(plan), (i + 1) / len(plan))
         found = simulate(specs(), world, horizon=horizon, runs=runs or count, seed=SEED, out=out, progress=report)
         results.append(found)
-    shown = [group for group in results[-1].groups() if _drawn(group[0].label)]
-    regret_curves(shown, out / "figure.png")
+    _draw(results[-1], out / "figure.png")
     findings = [
         finding for result, horizon in zip(results, plan, strict=True) for finding in _findings(result, horizon)
     ]
@@ -53,9 +52,18 @@ def reproduce(*, quick: bool, runs: int | None, out: Path, progress: Progress | 
     return Outcome(title, result, findings, "\n\n".join(tables))
 
 
-def _drawn(label: str) -> bool:
+def _draw(result: Result, path: Path) -> None:
     """At epsilon 1 or without noise; what plays at random would hide the rest."""
-    return ("ε" not in label or label.endswith("ε=1")) and "published" not in label and label != "uniform"
+    canvas, axes = figure.subplots(1, 1, width=7.4)
+    shown = [group for group in result.groups() if group[0].epsilon in (None, 1.0)]
+    shown = [group for group in shown if "published" not in group[0].label and group[0].label != "uniform"]
+    axis = axes[0, 0]
+    figure.draw_panel(axis, shown, log=True)
+    for line in axis.get_lines():
+        line.set_label(line.get_label().removesuffix(" ε=1"))
+    figure.at_ends(axis)
+    axis.set_title(f"ball, logistic, ε = 1, δ = {DELTA}, mean of {len(shown[0])} runs", loc="left")
+    figure.save(canvas, path)
 
 
 def _findings(result: Result, horizon: int) -> list[Finding]:

@@ -1,0 +1,75 @@
+"""A shop's front page: each visitor is shown the message that tacit chooses, and may press its button much later.
+
+The page keeps nothing: the choice's id travels in the form, and silence is a 0 after an hour (serve.toml)."""
+
+import contextlib
+import datetime
+import html
+import os
+import secrets
+import string
+from pathlib import Path
+
+import numpy as np
+import uvicorn
+from starlette.applications import Starlette
+from starlette.responses import HTMLResponse
+from starlette.routing import Route
+
+from tacit.errors import TacitError
+from tacit.service import AsyncClient
+
+PAGE = string.Template((Path(__file__).parent / "page.html").read_text())
+MESSAGES = {  # name -> title, text, button
+    "delivery": ("Delivered free this week", "Order until Sunday, and the postman is on us.", "Browse the shelves"),
+    "reading": ("An evening of poems", "Thursday at seven, between the shelves, with tea.", "Keep me a chair"),
+    "circle": ("Join the reading circle", "One novel a month, and people who finished it.", "Show me this month's"),
+    "surprise": ("A book chosen for you", "Tell us three you loved; we post the fourth.", "Surprise me"),
+}
+THANKS = '<h1>Good choice.</h1><p>Noted, without your name.</p><p><a href="/">Back to the shop</a></p>'
+
+client = AsyncClient(
+    os.environ.get("TACIT", "http://127.0.0.1:8321"), "shop", key=os.environ.get("TACIT_KEY"), timeout=2, tries=2
+)
+
+
+def arms(phone):
+    """A row of features for each message: which it is, and whether it is read at a desk or on a phone."""
+    return dict(zip(MESSAGES, np.eye(2 * len(MESSAGES))[int(phone) :: 2], strict=True))
+
+
+async def front(request):
+    visitor = request.cookies.get("visitor", "")[:99] or secrets.token_urlsafe(16)
+    features = arms("mobile" in request.headers.get("user-agent", "").lower())
+    try:  # one choice for a visitor's day: a reload has the same answer, and counts once
+        choice = await client.choose(features, request=f"{visitor} {datetime.date.today()}", person=visitor)
+        name, form = choice.name, f"/go/{choice.id}"
+    except TacitError:  # the page is there without tacit, too
+        name, form = "delivery", "/go/"
+    title, text, button = map(html.escape, MESSAGES[name])
+    body = f'<h1>{title}</h1><p>{text}</p><form method="post" action="{form}"><button>{button}</button></form>'
+    out = HTMLResponse(PAGE.substitute(body=body), headers={"cache-control": "no-store"})
+    out.set_cookie("visitor", visitor, max_age=365 * 86400, httponly=True, samesite="lax")
+    return out
+
+
+async def go(request):
+    """The button: a POST, which no browser sends ahead. Pressed twice, it counts once."""
+    with contextlib.suppress(TacitError):
+        await client.reward(request.path_params.get("id", ""), 1.0)
+    return HTMLResponse(PAGE.substitute(body=THANKS))
+
+
+@contextlib.asynccontextmanager
+async def lifespan(_):
+    async with client:
+        yield
+
+
+app = Starlette(
+    routes=[Route("/", front), Route("/go/", go, methods=["POST"]), Route("/go/{id}", go, methods=["POST"])],
+    lifespan=lifespan,
+)
+
+if __name__ == "__main__":  # without an access log: who pressed what is theirs
+    uvicorn.run(app, port=int(os.environ.get("PORT", "8000")), access_log=False)

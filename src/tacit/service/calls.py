@@ -1,0 +1,131 @@
+"""What a client sends and what it makes of the reply, without sending: both clients, with and without asyncio, are
+this and a connection."""
+
+import json
+import urllib.parse
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from tacit.errors import TacitError, Unavailable
+from tacit.model.arms import Arms
+
+PAUSE = 0.1  # seconds before the second try, twice as long before each later one
+AGAIN = (429, 502, 503, 504)  # the server asks to come again, or what stands before it had no reply
+
+
+class Refused(TacitError):
+    """The server says no: `status` is HTTP's, the text says which rule was broken."""
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+
+
+@dataclass(frozen=True)
+class Choice:
+    index: int
+    name: str | None
+    id: str
+    propensity: float | None = None
+    degraded: bool = False
+
+    @classmethod
+    def of(cls, found: dict[str, Any]) -> Self:
+        """What a server answered: a newer one may say more."""
+        return cls(**{field.name: found[field.name] for field in fields(cls) if field.name in found})
+
+
+class Reply(NamedTuple):
+    status: int
+    retry_after: str | None
+    body: bytes
+
+
+class Call:
+    """One request, the same in all its tries. `wait`: seconds until the next."""
+
+    def __init__(self, method: str, path: str, headers: dict[str, str], body: bytes | None, tries: int) -> None:
+        self.method, self.path, self.headers, self.body = method, path, headers, body
+        self.wait = PAUSE
+        self._tries, self._tried = tries, 0
+
+    def answer(self, reply: Reply | None) -> dict[str, Any] | None:
+        """What the server says. None: send it again after `wait`; that is so where no reply came, and where the server
+        asks for it."""
+        self._tried += 1
+        self.wait = PAUSE * 2 ** (self._tried - 1)
+        if reply is not None:
+            found = _object(reply.body)
+            if reply.status == 200 and found is not None:  # half a reply is none
+                return found
+            if reply.status not in (200, *AGAIN):
+                raise Refused(reply.status, (found or {}).get("error", "Expected a reply of tacit, got another."))
+            asked = reply.retry_after or ""
+            self.wait = max(self.wait, float(asked) if asked.isdecimal() else 0.0)
+        if self._tried >= self._tries:
+            raise Unavailable(f"Expected a reply of the server within {self._tries} tries, got none.")
+        return None
+
+
+class Caller:
+    """Where a bandit is asked, and by which key."""
+
+    def __init__(self, address: str, bandit: str, *, key: str | None, tries: int) -> None:
+        parsed = urllib.parse.urlsplit(address)
+        if parsed.scheme not in ("http", "https") or not parsed.hostname:
+            raise ValueError("Expected an address http://HOST:PORT or https://HOST:PORT, got another.")
+        if tries < 1:
+            raise ValueError(f"Expected at least one try, got {tries}.")
+        self.tls, self.host = parsed.scheme == "https", parsed.hostname
+        self.port = parsed.port or (443 if self.tls else 80)
+        self._path = f"{parsed.path.rstrip('/')}/v1/bandits/{urllib.parse.quote(bandit, safe='')}/"
+        self._headers = {} if key is None else {"authorization": f"Bearer {key}"}
+        self._tries = tries
+
+    def choose(
+        self,
+        arms: Arms,
+        request: str | None,
+        available: Sequence[bool] | Sequence[str] | None,
+        person: str | int | None,
+        propensity: bool,
+    ) -> Call:
+        given = {"arms": _plain(arms), "request": request or uuid.uuid4().hex}
+        given |= {} if available is None else {"available": np.asarray(available).tolist()}
+        given |= {} if person is None else {"person": person}
+        given |= {"propensity": True} if propensity else {}
+        return self._post("choose", given)
+
+    def reward(self, choice: Choice | str, reward: float | None) -> Call:
+        given = {"id": choice if isinstance(choice, str) else choice.id}
+        return self._post("reward", given | {"reward": None if reward is None else float(reward)})
+
+    def get(self, what: str) -> Call:
+        return Call("GET", self._path + what, self._headers, None, self._tries)
+
+    def _post(self, route: str, given: dict[str, Any]) -> Call:
+        try:
+            body = json.dumps(given, allow_nan=False).encode()
+        except ValueError:
+            raise ValueError("Expected finite numbers, got NaN or infinity.") from None
+        headers = self._headers | {"content-type": "application/json"}
+        return Call("POST", self._path + route, headers, body, self._tries)
+
+
+def _plain(arms: Arms) -> Any:
+    """As JSON can have it."""
+    if isinstance(arms, dict):
+        return {name: np.asarray(features, np.float64).tolist() for name, features in arms.items()}
+    return np.asarray(arms, np.float64).tolist()
+
+
+def _object(text: bytes) -> dict[str, Any] | None:
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None

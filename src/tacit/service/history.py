@@ -1,0 +1,96 @@
+"""What a bandit believed, release by release, and what it would offer to profiles that the operator named: functions of
+released sums and of public settings. Computed once for each release, however often it is looked at."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tacit.bandits.stored.face import Stored
+from tacit.bandits.stored.history import LEVEL, Offers, Past
+from tacit.service.config import BanditSetting
+
+MOST_CURVES, MOST_POINTS = 8, 200
+
+
+class Belief(NamedTuple):
+    """Of one feature, at one version."""
+
+    name: str
+    number: int
+    estimate: float
+    low: float
+    high: float
+
+
+class Summary(NamedTuple):
+    """At the present version. `beliefs`: of at most MOST_CURVES features, those of the largest estimates; `left_out`:
+    how many more there are. `precision`: how many times narrower intervals are than before the first release, on
+    average. `clear`: how many intervals, of all features, do not hold 0. `level`: with which probability an interval
+    holds the truth."""
+
+    version: int
+    level: float
+    beliefs: list[Belief]
+    left_out: int
+    precision: float
+    clear: int
+    offers: dict[str, Offers]
+
+
+class History:
+    def __init__(self, stored: Stored, setting: BanditSetting, level: float = LEVEL) -> None:
+        self._stored, self._setting, self._level = stored, setting, level
+        self._kept: tuple[int, Summary, dict[str, Any]] | None = None
+
+    def summary(self) -> Summary:
+        return self._at_present()[1]
+
+    def shown(self) -> dict[str, Any]:
+        """The curves, for the plot: one entry a release in each list, thinned where there are many."""
+        return self._at_present()[2]
+
+    def _at_present(self) -> tuple[int, Summary, dict[str, Any]]:
+        past = self._stored.history
+        if self._kept is None or self._kept[0] != len(past):
+            summary = self._summary(past)
+            self._kept = len(past), summary, self._curves(past, summary)
+        return self._kept
+
+    def _summary(self, past: tuple[Past, ...]) -> Summary:
+        first, last, setting = past[0], past[-1], self._setting
+        names = setting.features or [f"feature {i + 1}" for i in range(setting.dim)]
+        order = np.argsort(-np.abs(last.estimate), kind="stable")[:MOST_CURVES]
+        beliefs = [
+            Belief(names[i], i, float(last.estimate[i]), float(last.low[i]), float(last.high[i]))
+            for i in sorted(order.tolist())
+        ]
+        width = max(float(np.mean(last.high - last.low)), 1e-12)
+        return Summary(
+            version=len(past) - 1,
+            level=self._level,
+            beliefs=beliefs,
+            left_out=setting.dim - len(beliefs),
+            precision=float(np.mean(first.high - first.low)) / width,
+            clear=int(np.count_nonzero((last.low > 0) | (last.high < 0))),
+            offers={name: self._stored.offers(profile.arms) for name, profile in setting.profiles.items()},
+        )
+
+    def _curves(self, past: tuple[Past, ...], summary: Summary) -> dict[str, Any]:
+        picked = np.unique(np.linspace(0, len(past) - 1, min(len(past), MOST_POINTS)).round().astype(int)).tolist()
+        at = [past[i] for i in picked]
+
+        def curve(name: str, index: int) -> list[float]:
+            return [round(float(getattr(one, name)[index]), 5) for one in at]
+
+        return {
+            "version": summary.version,
+            "level": summary.level,
+            "releases": picked,
+            "choices": [one.choices for one in at],
+            "visible_at": [one.visible_at or None for one in at],
+            "features": [
+                {"name": belief.name, **{part: curve(part, belief.number) for part in ("estimate", "low", "high")}}
+                for belief in summary.beliefs
+            ],
+            "left_out": summary.left_out,
+        }

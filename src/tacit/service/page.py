@@ -1,0 +1,267 @@
+"""The dashboard's pages, as HTML. All that they show are functions of released and public quantities."""
+
+import datetime
+import itertools
+from typing import Any, NamedTuple
+
+from tacit.bandits.stored.history import Offers
+from tacit.privacy.certificate import Certificate
+from tacit.service import promise
+from tacit.service.config import BanditSetting
+from tacit.service.history import Summary
+from tacit.service.markup import Child, Markup, document, tag
+from tacit.service.words import ago, between, count, counted, percent, signed
+
+KINDS = {"joint-glm": "JointGLM", "joint-lin-ucb": "JointLinUCB"}
+MOST_EVENTS = 20
+NOT_SHOWN = (
+    "How often each arm was offered, how many rewards came and how many choices still wait for one are not shown here: "
+    "they follow from single people's data, and have not been released."
+)
+PLOT = "Weights after each release; the table below has the latest."
+LOST = "The server does not answer. What you see is old; trying again."
+
+
+class Look(NamedTuple):
+    """What there is to see of a bandit, for somebody at that time. learnt: for operators alone. status and certificate
+    are missing where the database is away."""
+
+    name: str
+    setting: BanditSetting
+    now: float
+    status: dict[str, Any] | None = None
+    certificate: Certificate | None = None
+    learnt: Summary | None = None
+    problem: str | None = None
+
+
+def bandit(look: Look, several: bool, logout: bool) -> str:
+    parts: list[Child] = [_trouble(look)]
+    if look.status is not None and look.certificate is not None:
+        parts.append(_tiles(look.status, look.now))
+        if look.learnt is not None:
+            parts += [_learning(look.learnt, look.status), _profiles(look)]
+        parts += [promise.section(look.certificate, look.status), _events(look.status["events"])]
+    setting = look.setting
+    about = f"Learns what to offer, from {counted(setting.dim, 'feature')} of each offer · {KINDS[setting.kind]} · "
+    about += f"population {setting.population}"
+    return _page(look.name, _header(look.name, about, look, several, logout), parts)
+
+
+def overview(looks: list[Look], logout: bool) -> str:
+    cards = [
+        tag(
+            "a",
+            tag("h2", look.name),
+            _health(look),
+            tag("p", _in_short(look)),
+            class_="card",
+            href=f"/dashboard/{look.name}",
+        )
+        for look in looks
+    ]
+    head = _header("Bandits", counted(len(looks), "bandit") + " on this server", None, False, logout)
+    return _page("Bandits", head, [tag("div", cards, class_="cards", id="overview", data_live=True)])
+
+
+def login() -> str:
+    form = tag(
+        "form",
+        tag("h1", "tacit"),
+        tag("p", "An operator's or an auditor's key opens the dashboard. It stays open for some hours."),
+        tag("label", "Key", tag("input", type="password", name_="key", autocomplete="current-password", required=True)),
+        tag("button", "Log in", type="submit"),
+        tag("p", id="wrong", role="alert"),
+        id="login",
+        method="post",
+        action="/login",
+        class_="card",
+    )
+    return document("tacit: log in", tag("main", form, class_="narrow"))
+
+
+def refused(text: str) -> str:
+    back = tag("p", tag("a", "To the dashboard", href="/dashboard"))
+    return document("tacit", tag("main", tag("div", tag("h1", "Not here"), tag("p", text), back, class_="card")))
+
+
+# parts of a page
+
+
+def _page(title: str, header: Markup, parts: list[Child]) -> str:
+    lost = tag("p", LOST, id="lost", hidden=True, role="alert")
+    foot = tag("footer", tag("p", NOT_SHOWN), tag("p", "tacit: bandits under differential privacy"))
+    return document(f"{title} · tacit", header, tag("main", lost, parts), foot)
+
+
+def _header(title: str, about: str, look: Look | None, several: bool, logout: bool) -> Markup:
+    links = [tag("a", "All bandits", href="/dashboard") if several else None]
+    links.append(tag("button", "Log out", id="logout", type="button") if logout else None)
+    return tag(
+        "header",
+        tag("div", tag("h1", title), _health(look) if look else None, class_="title"),
+        tag("p", about, class_="about"),
+        tag("nav", links),
+    )
+
+
+def _health(look: Look) -> Markup:
+    """A word, not a colour alone."""
+    words, kind = ("Healthy", "good") if look.problem is None else ("Needs attention", "bad")
+    return tag("span", words, class_=f"pill {kind}", id=f"health-{look.name}", data_live=True)
+
+
+def _trouble(look: Look) -> Markup:
+    text = None if look.problem is None else tag("p", look.problem, class_="problem", role="alert")
+    return tag("div", text, id="trouble", data_live=True)
+
+
+def _in_short(look: Look) -> str:
+    if look.status is None:
+        return "Nothing can be read at the moment."
+    return f"{counted(look.status['choices'], 'choice')}, {counted(look.status['version'], 'release')}"
+
+
+def _tiles(status: dict[str, Any], now: float) -> Markup:
+    choices, version, privacy = status["choices"], status["version"], status["privacy"]
+    start, left = status["last_release_after"], status["next_release_after"] + 1 - choices
+    length = status["next_release_after"] + 1 - start
+    spent, epsilon = privacy["spent"] or 0.0, privacy["epsilon"]
+    last = "none yet" if status["released_at"] is None else f"the last one {ago(now - status['released_at'])}"
+    due = f"in {counted(left, 'choice')}" if left > 0 else "now"
+    return tag(
+        "div",
+        _tile("Choices so far", count(choices), "people who were offered something"),
+        _tile("Releases", count(version), last, id_="releases"),
+        _tile("Next release", due, "depends on choices alone", min(choices - start, length), length),
+        _tile("Privacy spent", f"ε {spent:.2g}", f"of at most {epsilon:.2g}, however long it runs", spent, epsilon)
+        if epsilon
+        else None,
+        class_="tiles",
+        id="tiles",
+        data_live=True,
+        data_version=version,
+    )
+
+
+def _tile(
+    title: str, value: str, below: str, done: float | None = None, most: float | None = None, *, id_: str | None = None
+) -> Markup:
+    bar = None if done is None else tag("progress", value=f"{done:g}", max=f"{most:g}", aria_label=title)
+    return tag("div", tag("h2", title), tag("p", value, class_="value", id=id_), bar, tag("p", below), class_="tile")
+
+
+def _learning(learnt: Summary, status: dict[str, Any]) -> Markup:
+    rows = [
+        tag(
+            "tr",
+            tag("th", tag("span", class_=f"swatch c{i}"), one.name, scope="row"),
+            tag("td", signed(one.estimate)),
+            tag("td", between(one.low, one.high)),
+            tag("td", "yes" if one.low > 0 or one.high < 0 else "not yet"),
+            data_curve=i,
+        )
+        for i, one in enumerate(learnt.beliefs)
+    ]
+    titles = ("Feature", "Weight", "Likely between", "Clearly not 0")
+    more = f"The {len(rows)} largest of {len(rows) + learnt.left_out} weights are shown." if learnt.left_out else None
+    table = tag(
+        "table",
+        tag("thead", tag("tr", [tag("th", title, scope="col") for title in titles])),
+        tag("tbody", rows),
+    )
+    return tag(
+        "section",
+        tag("h2", "Is it learning?"),
+        tag("div", tag("p", _verdict(learnt, status), class_="verdict"), id="verdict", data_live=True),
+        tag("div", id="plot", data_history=f"/v1/bandits/{status['bandit']}/history", role="img", aria_label=PLOT),
+        tag("p", "Weights after each release. The shaded bands are their intervals.", id="point", class_="note"),
+        tag("div", table, tag("p", more, class_="note") if more else None, id="weights", data_live=True),
+        tag("details", tag("summary", "How to read this"), tag("p", _reading(learnt, status["kind"]))),
+    )
+
+
+def _verdict(learnt: Summary, status: dict[str, Any]) -> str:
+    features = len(learnt.beliefs) + learnt.left_out
+    if learnt.version == 0:
+        left = status["next_release_after"] + 1 - status["choices"]
+        return f"Not yet: nothing has been released so far. The first release is due in {counted(left, 'choice')}."
+    narrower = f"Its intervals are {learnt.precision:.1f} times as narrow as before the first release"
+    if learnt.precision < 1.05:
+        narrower = "Its intervals are still about as wide as before the first release"
+    if learnt.clear == 0:
+        return f"Not clearly yet. {narrower}, and each of them still holds 0."
+    return f"Yes. {narrower}, and {learnt.clear} of {counted(features, 'weight')} {_are(learnt.clear)} clearly not 0."
+
+
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"
+
+
+def _reading(learnt: Summary, kind: str) -> str:
+    text = (
+        "Each feature has a weight: above 0, arms with more of it are expected to be rewarded more, below 0 less. "
+        "All of this is computed from sums that were released with noise: it tells almost nothing about any one "
+        "person. "
+    )
+    if kind == "joint-glm":
+        return text + (
+            f"An interval holds the true weight with a probability of about {percent(learnt.level)}; this was measured "
+            "in simulations, not proven. Where an interval does not hold 0, the feature clearly matters."
+        )
+    return text + (
+        f"With probability {100 * learnt.level:.4g} % all intervals hold the true weights at all times, if rewards are "
+        "linear in features. They are wide for that reason."
+    )
+
+
+def _profiles(look: Look) -> Markup | None:
+    assert look.learnt is not None
+    if not look.learnt.offers:
+        return None
+    cards = [
+        _profile(name, list(look.setting.profiles[name].arms), offers) for name, offers in look.learnt.offers.items()
+    ]
+    return tag(
+        "section",
+        tag("h2", "What it would offer now"),
+        tag(
+            "p",
+            "To made-up people that the operator described in the configuration. Nobody real is asked, and nothing is "
+            "counted.",
+            class_="note",
+        ),
+        tag("div", cards, class_="cards", id="profiles", data_live=True),
+    )
+
+
+def _profile(name: str, arms: list[str], offers: Offers) -> Markup:
+    best = max(range(len(arms)), key=lambda i: float(offers.probability[i]))
+    rows = [
+        tag(
+            "li",
+            tag("span", arm, class_="arm"),
+            tag("span", percent(share), class_="share"),
+            tag("svg", tag("rect", width=f"{100 * share:.1f}%", height="100%", rx="3"), aria_hidden="true"),
+            tag("span", f"expected reward {signed(mean)} ({between(low, high)})", class_="note"),
+            class_="likely" if i == best else None,
+        )
+        for i, (arm, share, mean, low, high) in enumerate(zip(arms, *(part.tolist() for part in offers), strict=True))
+    ]
+    return tag("div", tag("h3", name), tag("ol", rows, class_="offers"), class_="card")
+
+
+def _events(events: list[dict[str, Any]]) -> Markup:
+    """The same one again and again is one line."""
+    rows = []
+    for what, alike in itertools.groupby(reversed(events), lambda event: event["what"]):
+        first, *more = alike
+        text = f"{what} ({len(more) + 1} times)" if more else what
+        rows.append(tag("li", tag("time", _date(first["at"])), tag("span", text)))
+    rows = rows[:MOST_EVENTS]
+    listed = tag("ol", rows, class_="events") if rows else tag("p", "Nothing out of the ordinary has happened.")
+    return tag("section", tag("h2", "Events"), tag("div", listed, id="events", data_live=True))
+
+
+def _date(at: float) -> str:
+    return datetime.datetime.fromtimestamp(at, datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")

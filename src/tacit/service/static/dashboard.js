@@ -1,0 +1,162 @@
+// Asks for this page every other second, takes over what changed, and draws the weights when there is a new release.
+
+const EVERY = 2000; // milliseconds
+const plot = document.getElementById("plot");
+const point = document.getElementById("point");
+const resting = point?.textContent;
+let chart = null, drawn = null, past = null, marked = null, poll = null;
+
+if (document.querySelector("[data-live]")) {
+  draw();
+  poll = setInterval(look, EVERY);
+}
+
+async function look() {
+  if (document.hidden) return;
+  try {
+    const reply = await fetch(location.pathname, { cache: "no-store", redirect: "manual" });
+    if (reply.type === "opaqueredirect") return location.reload(); // somebody has to log in again
+    if (reply.status === 429) return;
+    if (!reply.ok) throw new Error();
+    renew(new DOMParser().parseFromString(await reply.text(), "text/html"));
+    lost(false);
+    await draw();
+  } catch {
+    lost(true);
+  }
+}
+
+function renew(page) {
+  for (const fresh of page.querySelectorAll("[data-live]")) {
+    const old = document.getElementById(fresh.id);
+    if (old && old.outerHTML !== fresh.outerHTML) old.replaceWith(fresh);
+  }
+}
+
+function lost(is) {
+  document.getElementById("lost").hidden = !is;
+}
+
+// the plot
+
+async function draw() {
+  const version = document.getElementById("tiles")?.dataset.version;
+  if (!plot || version === drawn) return;
+  const reply = await fetch(plot.dataset.history, { cache: "no-store" });
+  if (!reply.ok) return;
+  past = await reply.json();
+  drawn = version;
+  show();
+}
+
+function show() {
+  if (!past) return;
+  const alone = past.releases.length < 2; // one point is no curve
+  plot.hidden = point.hidden = alone;
+  if (alone) return;
+  chart?.destroy();
+  chart = new uPlot(options(), columns(), plot);
+  plot.dataset.drawn = past.version;
+}
+
+function columns() {
+  return [past.releases, ...past.features.flatMap((one) => [one.estimate, one.low, one.high])];
+}
+
+function options() {
+  const style = getComputedStyle(document.documentElement);
+  const colour = (name) => style.getPropertyValue(name).trim();
+  const axis = { stroke: colour("--dim"), grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false } };
+  const curves = past.features.map((one, i) => colour(`--c${i}`));
+  const strength = (i, usual, chosen, other) => (marked === null ? usual : marked === i ? chosen : other);
+  const edge = { width: 0, points: { show: false }, stroke: "transparent" };
+  const seen = past.features.flatMap((one) => [...one.estimate, one.low.at(-1), one.high.at(-1)]);
+  const large = Math.max(...seen.map(Math.abs), 0.1); // early bands go beyond
+  return {
+    width: plot.clientWidth,
+    height: Math.max(220, Math.min(360, plot.clientWidth * 0.45)),
+    legend: { show: false },
+    cursor: { y: false, points: { show: false }, drag: { x: false, y: false } },
+    scales: { x: { time: false }, y: { range: [-1.1 * large, 1.1 * large] } },
+    axes: [
+      { ...axis, label: "release", labelSize: 20, size: 30, labelFont: "13px system-ui", incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500] },
+      { ...axis, label: "weight", labelSize: 22, labelFont: "13px system-ui", size: 44 },
+    ],
+    series: [
+      {},
+      ...past.features.flatMap((one, i) => [
+        {
+          label: one.name,
+          stroke: () => alpha(curves[i], strength(i, 1, 1, 0.15)),
+          width: 2.25,
+          points: { show: past.releases.length < 30, size: 5, fill: () => alpha(curves[i], strength(i, 1, 1, 0.15)) },
+        },
+        edge,
+        edge,
+      ]),
+    ],
+    bands: past.features.map((one, i) => ({
+      series: [3 * i + 3, 3 * i + 2],
+      fill: () => alpha(curves[i], strength(i, 0.08, 0.25, 0.0)),
+    })),
+    hooks: { setCursor: [say] },
+  };
+}
+
+function alpha(colour, share) {
+  const [r, g, b] = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
+  return `rgba(${r}, ${g}, ${b}, ${share})`;
+}
+
+// In words, what lies under the pointer.
+function say(u) {
+  const at = u.cursor.idx;
+  if (at === null || at === undefined || u.cursor.left < 0) {
+    point.textContent = resting;
+    return;
+  }
+  const number = (value) => value.toFixed(2).replace("-", "\u2212");
+  const weights = past.features.map((one) => `${one.name} ${number(one.estimate[at])}`).join(", ");
+  const choices = past.choices[at].toLocaleString("en").replaceAll(",", "\u202f");
+  const when = past.visible_at[at] && new Date(1000 * past.visible_at[at]).toLocaleTimeString();
+  point.textContent = past.releases[at] === 0
+    ? `Before the first release: ${weights}.`
+    : `Release ${past.releases[at]}, after ${choices} choices, ${when}: ${weights}.`;
+}
+
+function mark(row) {
+  const curve = row ? Number(row.dataset.curve) : null;
+  if (curve === marked) return;
+  marked = curve;
+  chart?.redraw(false);
+}
+
+document.addEventListener("pointerover", (event) => mark(event.target.closest?.("tr[data-curve]")));
+document.addEventListener("visibilitychange", () => poll && look());
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", show);
+if (plot) {
+  new ResizeObserver(() => {
+    if (chart && Math.abs(chart.width - plot.clientWidth) > 1) show();
+  }).observe(plot.parentElement);
+}
+
+// who is there
+
+const post = (path, body) =>
+  fetch(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
+
+document.getElementById("login")?.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const field = event.target.elements.key;
+  const reply = await post("/login", { key: field.value });
+  field.value = "";
+  if (reply.ok) return location.assign("/dashboard");
+  document.getElementById("wrong").textContent = reply.status === 401 || reply.status === 422
+    ? "This is no operator's or auditor's key."
+    : "Not now: try again in a moment.";
+});
+
+document.getElementById("logout")?.addEventListener("click", async () => {
+  await post("/logout", {});
+  location.assign("/login");
+});

@@ -1,0 +1,86 @@
+"""deploy/: what can be known without Docker, nginx and Grafana. `outside.py` has what needs programs of the machine."""
+
+import json
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tacit.service import config as configs
+from tacit.service import metrics
+from tacit.service.command import new_key
+from tests.service.servers import application
+
+DEPLOY = Path(__file__).parents[2] / "deploy"
+COMPOSE, NGINX = (DEPLOY / "compose.yaml").read_text(), (DEPLOY / "nginx.conf").read_text()
+UNIT = (DEPLOY / "tacit@.service").read_text()
+
+
+def served():
+    """As docs/deploy.md says: the file, and keys from `tacit key`."""
+    return configs.convert(tomllib.loads((DEPLOY / "serve.toml").read_text() + new_key("shop", "app")))
+
+
+def test_the_configuration_is_taken_with_keys_and_refused_without():
+    found = served().bandits["messages"]
+    assert found.durable.startswith("postgresql://") and found.after < found.pending / found.rate
+    assert configs.build(found).privacy.private
+    with pytest.raises(ValueError, match="Expected \\[\\[keys\\]\\]"):
+        configs.convert(tomllib.loads((DEPLOY / "serve.toml").read_text()))
+
+
+def test_compose_mounts_what_there_is():
+    mounted = dict(re.findall(r"- \./([\w.]+):(/[\w./]+):ro", COMPOSE))
+    there = {name for name in mounted if (DEPLOY / name).exists()}
+    assert set(mounted) - there == {"tls", "operator.key"}  # which docs/deploy.md has the operator make
+    assert mounted["serve.toml"] in (DEPLOY / "Dockerfile").read_text()
+    volumes = set(re.findall(r"^  (\w+): \{\}", COMPOSE, re.MULTILINE))
+    assert volumes == set(re.findall(r'(?:- |\[")(\w+):/', COMPOSE)) == {"database", "compiled", "keys"}
+    assert f"keys:{served().bandits['messages'].keys}\n" in COMPOSE and "tls:/etc/nginx/tls" in COMPOSE
+    workers = re.findall(r"^  (tacit-\d): \*worker", COMPOSE, re.MULTILINE)
+    assert re.findall(r"server (tacit-\d):8321", NGINX) == workers == ["tacit-1", "tacit-2"]
+    assert re.findall(r'"(tacit-\d):8321"', (DEPLOY / "prometheus.yml").read_text()) == workers
+
+
+def test_those_at_work_have_time_to_end():
+    drain = served().server.drain
+    assert int(re.search(r"stop_grace_period: (\d+)s", COMPOSE)[1]) > drain
+    assert int(re.search(r"TimeoutStopSec=(\d+)", UNIT)[1]) > drain
+
+
+def test_nginx_counts_no_rewards_and_keeps_no_bodies():
+    assert NGINX.count("access_log") == NGINX.count("access_log off;") == 1
+    assert re.findall(r"error_log .*;", NGINX) == ["error_log stderr crit;"]
+    assert NGINX.count("{") == NGINX.count("}") == 3  # one server, one location: nothing overrides them
+    size = served().server.body
+    assert re.findall(r"client_(?:max_body|body_buffer)_size (\d+)m;", NGINX) == [str(round(size / 1e6))] * 2
+    assert "\n        proxy_next_upstream error timeout;\n" in NGINX
+
+
+def test_the_unit_starts_a_command_that_there_is(monkeypatch):
+    (command,) = re.findall(r"^ExecStart=\S+/tacit (.*)$", UNIT, re.MULTILINE)
+    assert command == "serve /etc/tacit/serve.toml --port %i"
+    assert not re.search("^MemoryDenyWriteExecute", UNIT, re.MULTILINE)  # kernels are compiled at run time
+    for line in ("LimitCORE=0", "UMask=0077", "ProtectSystem=strict", "StateDirectoryMode=0700", "Restart=on-failure"):
+        assert f"\n{line}\n" in UNIT
+
+
+def test_grafana_asks_for_what_metrics_print_and_no_more(tmp_path):
+    app = application(tmp_path)
+    try:
+        printed = metrics.text(app.served.values()).decode()
+    finally:
+        app.close()
+    names = set(re.findall(r"^(\w+)\{", printed, re.MULTILINE))
+    labels = set(re.findall(r'(\w+)="', printed)) | {"instance"}  # which Prometheus adds
+    dashboard = json.loads((DEPLOY / "grafana.json").read_text())
+    asked = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
+    asked += [one["query"]["query"] for one in dashboard["templating"]["list"] if isinstance(one["query"], dict)]
+    assert len(asked) >= 8
+    for text in asked:
+        used = re.findall(r"\btacit_\w+", text)
+        assert used and set(used) <= names, text
+        grouped = [name.strip() for found in re.findall(r"by \(([^)]*)\)", text) for name in found.split(",")]
+        assert set(grouped) | set(re.findall(r"(\w+)=~?\"", text)) <= labels, text
+    assert {panel["id"] for panel in dashboard["panels"]} == set(range(1, len(dashboard["panels"]) + 1))

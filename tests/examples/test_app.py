@@ -1,0 +1,114 @@
+"""examples/app: a page, a server that is killed between offer and click, and silence, with real processes and a real
+browser."""
+
+import os
+import re
+import subprocess
+import sys
+import time
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tacit.service import config as configs
+from tests import browser
+from tests.service.servers import Running
+from tests.store.places import Place, contribution, total
+
+APP = Path(__file__).parents[2] / "examples" / "app"
+TOML = (APP / "serve.toml").read_text()
+PHONE = "Mozilla/5.0 (Linux; Android 15) Mobile"
+
+
+class Shop:
+    """The page in a process of its own."""
+
+    def __init__(self, folder, tacit):
+        self.log, environment = folder / "shop", os.environ | {"TACIT": tacit, "PORT": "0"}
+        with open(self.log, "wb") as log:
+            command = [sys.executable, APP / "app.py"]
+            self.process = subprocess.Popen(command, stdout=log, stderr=log, env=environment)
+        while not (found := re.search(r"http://127.0.0.1:\d+", self.log.read_text())):
+            assert self.process.poll() is None, self.log.read_text()
+            time.sleep(0.02)
+        self.address = found[0]
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait(30)
+
+
+def test_it_is_short():
+    lines = [line for name in ("app.py", "page.html") for line in (APP / name).read_text().splitlines()]
+    assert len(lines) < 150 and max(map(len, lines)) <= 120
+
+
+def visit(chromium, shop, user_agent=None):
+    """A new visitor, who sees the page: no error, nothing from elsewhere."""
+    context = chromium.new_context(user_agent=user_agent, color_scheme="light")
+    page = context.new_page()
+    page.problems = []
+    page.on("console", lambda line: page.problems.append(line.text))
+    page.on("pageerror", lambda error: page.problems.append(str(error)))
+    page.on("request", lambda asked: asked.url.startswith(shop.address) or page.problems.append(asked.url))
+    page.goto(shop.address)
+    assert page.get_by_role("button").is_visible()
+    return page
+
+
+def title(page):
+    return page.get_by_role("heading").inner_text()
+
+
+def test_clicks_come_late_and_silence_counts(tmp_path):
+    server = Running(tmp_path, TOML)
+    shop = Shop(tmp_path, server.address)
+    try:
+        with browser.opened() as chromium:
+            clicks, stays, away = (visit(chromium, shop, agent) for agent in (None, PHONE, None))
+            seen = [title(page) for page in (clicks, stays)]
+            clicks.reload()
+            stays.reload()
+            assert [title(page) for page in (clicks, stays)] == seen  # the same visitor on the same day
+            server.kill()  # between the offer and the click
+            away.context.clear_cookies()
+            away.goto(shop.address)
+            assert title(away) == "Delivered free this week"  # the page is there without tacit
+            server = Running(tmp_path, TOML, port=server.port)
+            for _ in range(2):
+                clicks.get_by_role("button").click()
+                assert title(clicks) == "Good choice."
+                clicks.get_by_role("link").click()
+            assert title(clicks) == seen[0] and [page.problems for page in (clicks, stays, away)] == [[], [], []]
+    finally:
+        shop.stop()
+        ended = server.stop()
+    assert ended == 0
+    check(tmp_path, seen)
+
+
+def check(folder, seen):
+    """What was learnt: one click, and two silences when their hour is over."""
+    setting = configs.convert(tomllib.loads(TOML)).bandits["shop"]
+    silence = {name: getattr(setting, name) for name in configs.SILENCE}
+    names = ["Delivered free this week", "An evening of poems", "Join the reading circle", "A book chosen for you"]
+    bandit = configs.build(setting)
+    clicked = contribution(bandit, np.eye(8)[2 * names.index(seen[0])], 1.0)
+    silent = contribution(bandit, np.eye(8)[2 * names.index(seen[1]) + 1], 0.0)
+    with Place(str(folder / "shop.db"), None).open(bandit, name="shop", clock=time.time, **silence) as stored:
+        assert stored.choices == 3 and np.array_equal(total(stored), clicked)
+    with Place(str(folder / "shop.db"), None).open(
+        configs.build(setting), name="shop", clock=lambda: time.time() + 3700, **silence
+    ) as stored:
+        stored.tend()
+        others = [contribution(bandit, np.eye(8)[2 * arm], 0.0) for arm in range(4)]
+        assert any(np.array_equal(total(stored), clicked + silent + other) for other in others)
+
+
+def test_without_a_browser_one_line_says_what_to_do(monkeypatch):
+    monkeypatch.delenv("TACIT_BROWSER", raising=False)
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(pytest.fail.Exception, match="`make browser`"):
+        browser.find()

@@ -1,0 +1,26 @@
+"""Names at the ends of lines can be read: in the lines' order, and none on another."""
+
+from itertools import pairwise
+
+import pytest
+
+from tacit.experiments import figure
+
+
+@pytest.mark.parametrize("scale", ["linear", "log"])
+@pytest.mark.parametrize("ends", [(1.0, 1.0, 1.0, 900.0), (500.0, 501.0, 502.0, 503.0, 504.0), (3.0, 1000.0, 1000.0)])
+def test_names_at_the_ends_of_lines_do_not_lie_on_each_other(ends, scale):
+    canvas, axes = figure.subplots(1, 1)
+    axis = axes[0, 0]
+    for i, end in enumerate(ends):
+        axis.plot([0, 10], [1.0, end], label=str(i))
+    axis.set_yscale(scale)
+    figure.below(axis)
+    figure.at_ends(axis)
+    assert axis.get_legend() is None
+    texts = sorted(axis.texts, key=lambda text: text.get_position()[1])
+    assert [text.get_text() for text in texts] == [str(i) for i in sorted(range(len(ends)), key=lambda i: ends[i])]
+    canvas.draw_without_rendering()
+    boxes = [text.get_window_extent() for text in texts]
+    assert all(lower.y1 <= upper.y0 for lower, upper in pairwise(boxes))
+    assert boxes[0].x0 > axis.get_window_extent().x1

@@ -1,0 +1,19 @@
+"""`tacit bench serve` measures what it says: three servers, each of which answers."""
+
+import pytest
+
+from tacit import bench
+from tacit.bench import serve
+
+
+def test_every_server_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serve, "SECONDS", 0.3)
+    monkeypatch.setattr(serve, "WARM", 0.1)
+    monkeypatch.setattr(serve, "KINDS", {"choose + reward": 1})
+    done: list[float] = []
+    rows, text = bench.run("serve", done.append)
+    assert done[-1] == 1
+    assert [row["where"] for row in rows] == ["durable", "in memory, not durable", "no database, not private"]
+    for row in rows:
+        assert row["where"] in text
+        assert row["rows_per_second"] > 1 and row["cpu_us_per_row"] > 0 and 0 < row["p50_ms"] <= row["p99_ms"]

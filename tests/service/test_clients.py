@@ -1,0 +1,220 @@
+"""Both clients: cut connections, servers that are killed and come again, servers that ask to wait, TLS."""
+
+import asyncio
+import contextlib
+import hashlib
+import re
+import socket
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from tacit.errors import Unavailable
+from tacit.service import AsyncClient, Client, Refused
+from tacit.service import config as configs
+from tacit.service.calls import Caller, Reply
+from tacit.service.server import check_tls
+from tests.service import certificates
+from tests.service.servers import KEYS, LINEAR, TOML, Running
+
+EYE = np.eye(3)
+
+
+class Waiting:
+    """The asynchronous client, called as the other one is."""
+
+    def __init__(self, *given, **options):
+        self._loop = asyncio.new_event_loop()
+        self._client = AsyncClient(*given, **options)
+
+    def __getattr__(self, name):
+        return lambda *given, **options: self._loop.run_until_complete(getattr(self._client, name)(*given, **options))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+        self._loop.close()
+
+
+both = pytest.mark.parametrize("kind", [Client, Waiting])
+
+
+def message(sock):
+    """A whole request or reply; nothing if the other side went away."""
+    found = b""
+    while part := sock.recv(1 << 20):
+        found += part
+        head, end, body = found.partition(b"\r\n\r\n")
+        length = re.search(rb"content-length: (\d+)", head, re.IGNORECASE)
+        if end and len(body) >= int(length[1] if length else 0):
+            return found
+    return b""
+
+
+class Wire:
+    """Between client and server: it passes requests on, and loses replies as long as `lose` is above 0."""
+
+    def __init__(self, port):
+        self.port_behind, self.lose, self.seen = port, 0, 0
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.address = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def _listen(self):
+        with contextlib.suppress(OSError):
+            while True:
+                threading.Thread(target=self._pass, args=(self._listener.accept()[0],), daemon=True).start()
+
+    def _pass(self, near):
+        with near, contextlib.suppress(OSError):
+            while request := message(near):
+                self.seen += 1
+                with socket.create_connection(("127.0.0.1", self.port_behind)) as far:
+                    far.sendall(request)
+                    reply = message(far)
+                if self.lose > 0:
+                    self.lose -= 1
+                    near.sendall(reply[: len(reply) // 2])
+                    return
+                near.sendall(reply)
+
+    def close(self):
+        self._listener.close()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("clients")
+
+
+@pytest.fixture(scope="module")
+def server(folder):
+    running = Running(folder, TOML)
+    yield running
+    assert running.stop() == 0
+
+
+@pytest.fixture
+def wire(server):
+    made = Wire(server.port)
+    yield made
+    made.close()
+
+
+@both
+def test_a_reply_that_was_lost_is_asked_for_again(kind, server, wire):
+    with Client(server.address, "messages") as other, kind(wire.address, "messages") as client:
+        before = other.status()["choices"]
+        wire.lose = 2
+        choice = client.choose({"a": EYE[0], "b": EYE[1]}, available=["b"], person=f"p {kind}", propensity=True)
+        assert (choice.index, choice.name, choice.propensity) == (1, "b", None)  # null: it was given before
+        assert wire.seen == 3 and other.status()["choices"] == before + 1
+        wire.lose = 1
+        client.reward(choice, 1.0)
+        client.reward(choice.id, None)
+        assert client.choose(EYE, request=f"mine {kind}").id == client.choose(EYE, request=f"mine {kind}").id
+        assert client.estimate()["version"] == 0 and client.certificate()["private"]
+        with pytest.raises(Refused) as refused:
+            client.reward("0" * 48, 1.0)
+        assert refused.value.status == 404 and "Expected the id" in str(refused.value)
+        with pytest.raises(ValueError, match="finite"):
+            client.reward(choice, float("nan"))
+        wire.lose = 100
+        seen = wire.seen
+        with pytest.raises(Unavailable), kind(wire.address, "messages", tries=2) as impatient:
+            impatient.status()
+        assert wire.seen == seen + 2
+
+
+def test_both_clients_outlive_a_server_that_is_killed(tmp_path):
+    server = Running(tmp_path, TOML)
+    wire = Wire(server.port)
+    with Client(wire.address, "messages", tries=9) as one, Waiting(wire.address, "messages", tries=9) as two:
+        before = [client.choose(EYE, request=f"{i}") for i, client in enumerate((one, two))]
+        server.kill()
+        found = {}
+        waiting = [
+            threading.Thread(target=lambda i=i, client=client: found.update({i: client.choose(EYE, request=f"{i}")}))
+            for i, client in enumerate((one, two))
+        ]
+        for thread in waiting:
+            thread.start()
+        again = Running(tmp_path, TOML)
+        wire.port_behind = again.port
+        for thread in waiting:
+            thread.join(60)
+        assert [found[0].id, found[1].id] == [choice.id for choice in before]
+        one.reward(before[1], 1.0)
+        two.reward(before[0], 1.0)
+        assert two.status()["choices"] == 2
+    wire.close()
+    assert again.stop() == 0
+
+
+def test_one_asynchronous_client_asks_for_many_at_the_same_time(server):
+    async def visits():
+        async with AsyncClient(server.address, "messages") as client:
+            choices = await asyncio.gather(*(client.choose(EYE, request=f"at once {i % 25}") for i in range(50)))
+            await asyncio.gather(*(client.reward(choice, 0.5) for choice in choices))
+            assert 1 <= len(client._idle) <= 50  # kept for the next
+            task = asyncio.create_task(client.choose(EYE))
+            await asyncio.sleep(0)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            return choices, await client.choose(EYE, request="at once 0")
+
+    choices, again = asyncio.run(visits())
+    assert len({choice.id for choice in choices}) == 25 and again.id == choices[0].id
+
+
+@pytest.fixture
+def tls(tmp_path):
+    """A server whose certificate is signed by itself."""
+    certificates.write(tmp_path / "tls.pem", tmp_path / "tls.key")
+    digest = hashlib.sha256(KEYS["app"].encode()).hexdigest()
+    text = TOML.replace("[server]", '[server]\ntls_certificate = "tls.pem"\ntls_key = "tls.key"')
+    running = Running(tmp_path, text + f'[[keys]]\nname = "app"\nrole = "app"\nrate = 1.0\nhash = "{digest}"\n')
+    yield running
+    assert running.stop() == 0
+
+
+def test_tls_and_a_server_that_asks_to_wait(tls, tmp_path, monkeypatch):
+    for kind in (Client, Waiting):
+        with pytest.raises(Unavailable), kind(tls.address, "messages", key=KEYS["app"], tries=1) as client:
+            client.choose(EYE)  # its certificate is by an authority that nobody knows
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "tls.pem"))
+    start = time.monotonic()
+    for kind in (Client, Waiting):
+        with kind(tls.address, "messages", key=KEYS["app"]) as client:
+            assert tls.address.startswith("https://") and client.choose(EYE).id
+            with pytest.raises(Refused, match="may ask for status"):
+                client.status()
+    assert time.monotonic() - start > 0.99  # one a second
+    with pytest.raises(Unavailable), Client(tls.address.replace("https", "http"), "messages", tries=1) as plain:
+        plain.status()
+
+
+def test_a_call_waits_as_long_as_the_server_asks_and_longer_each_time():
+    call = Caller("http://host", "messages", key=None, tries=6).get("status")
+    waits = []
+    for reply in (None, Reply(200, None, b'{"half'), Reply(429, "7", b"{}"), Reply(502, "never", b""), None):
+        assert call.answer(reply) is None
+        waits.append(call.wait)
+    assert waits == pytest.approx([0.1, 0.2, 7.0, 0.8, 1.6])
+    with pytest.raises(Unavailable, match="6 tries"):
+        call.answer(None)
+
+
+def test_tls_that_cannot_be_is_refused_at_once(tmp_path):
+    with pytest.raises(ValueError, match="one of them"):
+        configs.convert({"bandits": {"a": LINEAR}, "server": {"tls_key": "tls.key"}})
+    (tmp_path / "tls.pem").write_text("none")
+    for certificate in ("tls.pem", "missing.pem"):
+        setting = configs.ServerSetting(tls_certificate=str(tmp_path / certificate), tls_key=str(tmp_path / "tls.pem"))
+        with pytest.raises(ValueError, match="Expected a certificate and its key, as PEM files, got "):
+            check_tls(setting)

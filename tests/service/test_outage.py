@@ -1,0 +1,99 @@
+"""A server whose database goes away, or whose disk is full: choices go on without learning, nothing acknowledged is
+lost."""
+
+import json
+import resource
+import time
+
+import numpy as np
+import pytest
+
+from tests.service.servers import TOML, Running
+from tests.store.conftest import crash, folder, of_postgres, postgres_of_its_own  # noqa: F401
+from tests.store.places import Place, contribution, linear, total
+
+EYE = np.eye(3).tolist()
+BANDIT = "/v1/bandits/messages/"
+SERVED = TOML + 'degraded = "serve"\n'
+
+
+def choose(server, **given):
+    status, _, text = server.ask("POST", BANDIT + "choose", {"arms": EYE} | given)
+    assert status == 200, text
+    return json.loads(text)
+
+
+def reward(server, choice, value=1.0):
+    return server.ask("POST", BANDIT + "reward", {"id": choice["id"], "reward": value})
+
+
+def wait_until_ready(server):
+    until = time.monotonic() + 30
+    while server.ask("GET", "/readyz")[2] != "ready\n":
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+def check(server, goes, comes_back, *, readable):
+    """`goes` takes the database away, `comes_back` gives it back. Returns what was learnt from."""
+    learnt = [choose(server, request=f"r{i}") for i in range(30)]
+    late = learnt.pop()
+    for choice in learnt:
+        assert reward(server, choice)[0] == 200
+    wait_until_ready(server)
+    goes()
+    began = time.monotonic()
+    lost = [choose(server, request=f"away{i}") for i in range(20)]
+    assert time.monotonic() - began < 15
+    assert all(choice["degraded"] for choice in lost) and len({choice["id"] for choice in lost}) == 20
+    assert choose(server, request="r7")["id"] == learnt[7]["id"] or not readable
+    for choice in (late, lost[0]):
+        status, headers, _ = reward(server, choice)
+        assert status == 503 and int(headers["retry-after"]) >= 1
+    time.sleep(0.6)
+    assert server.ask("GET", "/readyz")[::2] == (200, "degraded\n")
+    assert 'tacit_degraded{bandit="messages"} 1.0' in server.ask("GET", "/metrics")[2]
+    assert server.ask("GET", BANDIT + "status")[0] == (200 if readable else 503)
+    comes_back()
+    wait_until_ready(server)
+    assert choose(server, request="r7")["id"] == learnt[7]["id"]
+    for choice in (late, lost[0]):  # sent again: one counts, the other never will
+        assert reward(server, choice)[0] == 200
+    again = choose(server, request="away0")
+    assert "degraded" not in again and reward(server, again)[0] == 200
+    status = json.loads(server.ask("GET", BANDIT + "status")[2])
+    assert status["choices"] == 31 and "without learning" in status["events"][-1]["what"]
+    assert server.stop() == 0
+    return [*learnt, late, again]
+
+
+def expected(learnt):
+    bandit = linear(horizon=5000, first=15, max_rounds_per_person=2)
+    return sum(contribution(bandit, np.eye(3)[choice["index"]], 1.0) for choice in learnt)
+
+
+def opened(place):
+    return place.open(linear(horizon=5000, first=15, max_rounds_per_person=2), name="messages")
+
+
+def test_postgres_is_stopped_and_comes_back(folder):  # noqa: F811
+    with postgres_of_its_own() as postgres:
+        place = of_postgres(postgres.get_uri(), folder)
+        text = SERVED.replace('"bandit.db"', f'"{place.where}"\nkeys = "{place.keys}"')
+        learnt = check(Running(folder, text), lambda: crash(postgres), postgres.start, readable=False)
+        with opened(place) as stored:
+            assert np.array_equal(total(stored), expected(learnt))
+
+
+@pytest.mark.parametrize("room", [True, pytest.param(False, marks=pytest.mark.full)])
+def test_a_disk_that_is_full_or_cannot_be_written_at_all(folder, room):  # noqa: F811
+    """By a limit of the operating system on the server's files, which fails as a disk does."""
+    server, place = Running(folder, SERVED), Place(str(folder / "bandit.db"), None)
+
+    def limit(size):
+        resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+
+    room = (folder / "bandit.db-wal").stat().st_size // 4 if room else 0
+    learnt = check(server, lambda: limit(room), lambda: limit(resource.RLIM_INFINITY), readable=True)
+    with opened(place) as stored:
+        assert np.array_equal(total(stored), expected(learnt))

@@ -1,0 +1,136 @@
+"""While the database is away or cannot be written: choices by what was shown, without learning, and nothing is lost."""
+
+import os
+import resource
+import time
+
+import numpy as np
+import psycopg
+import pytest
+
+from tacit.errors import RolledBack, Unavailable
+from tests.store.places import arms, contribution, glm, linear, play, table, total
+
+
+@pytest.fixture
+def full():
+    """A disk on which no file of this process grows beyond so many bytes."""
+    usual = resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    def limit(size):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, usual[1]))
+
+    yield limit
+    resource.setrlimit(resource.RLIMIT_FSIZE, usual)
+
+
+def cut(stored, monkeypatch):
+    """Its database is away."""
+    for database in {stored._database, stored._other}:
+        monkeypatch.setattr(database, "_address", "postgresql://localhost:1/none")
+        database._drop()
+
+
+def test_choices_go_on_by_what_was_shown_and_teach_nothing(on_postgres, monkeypatch):
+    rng = np.random.default_rng(0)
+    with on_postgres.open(linear(), degraded="serve") as stored:
+        first = play(stored, rng, 12)[-1]
+        shown, before = stored._versions.shown, total(stored)
+        estimate = stored._bandit._state.estimate.theta.copy()
+        waiting = stored.choose(np.eye(3))
+        cut(stored, monkeypatch)
+        given = arms(rng)
+        choice = stored.choose(given, request="away")
+        assert choice.degraded and choice.version == shown == 1 and stored.degraded
+        assert np.array_equal(stored._bandit._state.estimate.theta, estimate)
+        same = stored.choose_group([stored.ask(given, request="twice") for _ in range(3)])
+        assert len({each.id for each in same}) == 1
+        for call in (lambda: stored.observe(waiting, 1.0), lambda: stored.observe(choice, 1.0), stored.tend):
+            with pytest.raises(Unavailable):
+                call()
+        assert stored.degraded
+        monkeypatch.undo()
+        stored.tend()
+        assert not stored.degraded and [what[:21] for _, what in stored.events] == ["choices were answered"]
+        assert stored.choices == 13 and np.array_equal(total(stored), before)
+        stored.observe(choice, 1.0)  # acknowledged like any other that is not learnt from
+        assert np.array_equal(total(stored), before)
+        stored.observe(waiting, 1.0)
+        assert np.array_equal(total(stored), before + contribution(linear(), np.eye(3)[waiting.index], 1.0))
+        assert not stored.choose(given, request="away").degraded and stored.choices == 14
+        assert stored.choose(given, request="r11").id == first.id
+
+
+def test_a_database_that_was_taken_back_is_not_served_in_an_outage(on_postgres, monkeypatch):
+    rng = np.random.default_rng(1)
+    with on_postgres.open(linear(), degraded="serve") as stored:
+        play(stored, rng, 11)
+        address = stored._database._address
+        cut(stored, monkeypatch)
+        assert stored.choose(arms(rng)).degraded
+        with psycopg.connect(address, autocommit=True) as connection:
+            connection.execute("DELETE FROM leaf")
+            connection.execute("UPDATE bandit SET step = 0")
+        monkeypatch.undo()
+        with pytest.raises(RolledBack):
+            stored.tend()
+        with pytest.raises(RolledBack):
+            stored.choose(arms(rng))
+        cut(stored, monkeypatch)
+        with pytest.raises(Unavailable):  # away again: what is in memory stays refused
+            stored.choose(arms(rng))
+
+
+@pytest.mark.parametrize(("mode", "room"), [("serve", True), ("refuse", True), ("serve", False)])
+def test_a_full_disk(on_sqlite, full, mode, room):
+    """A real error of the file system: files do not grow, or nothing at all can be written. What was answered is
+    answered so again."""
+    rng = np.random.default_rng(2)
+    with on_sqlite.open(glm(), degraded=mode) as stored:
+        first = play(stored, rng, 12)[3]
+        waiting, before, choices = stored.choose(arms(rng)), total(stored), stored.choices
+        full(os.stat(on_sqlite.where).st_size if room else 0)
+        asks = [stored.ask(arms(rng), request=f"new{i}") for i in range(200)] + [stored.ask(arms(rng), request="r3")]
+        if mode == "refuse":
+            with pytest.raises(Unavailable):
+                stored.choose_group(asks)
+        else:
+            found = stored.choose_group(asks)
+            assert all(each.degraded and each.version == 1 for each in found[:-1])
+            assert found[-1].id == first.id and not found[-1].degraded
+            assert stored.version == 1 and stored.degraded  # it can still be read
+            with pytest.raises(Unavailable):
+                stored.observe(waiting, 1.0)
+        full(resource.RLIM_INFINITY)
+        stored.tend()
+        assert not stored.degraded and stored.choices == choices and np.array_equal(total(stored), before)
+        stored.observe(waiting, 1.0)
+        assert not np.array_equal(total(stored), before)
+        assert not stored.choose(arms(rng)).degraded
+
+
+def test_keys_that_cannot_be_written(on_sqlite, full):
+    """A new epoch of choices needs a key: without one nothing is acknowledged, and no half key stays."""
+    rng = np.random.default_rng(3)
+    with on_sqlite.open(linear(pending=16), degraded="serve") as stored:
+        play(stored, rng, 3)
+        files = sorted(os.listdir(on_sqlite.keys))
+        full(0)
+        found = [stored.choose(arms(rng)) for _ in range(8)]
+        assert found[-1].degraded
+        full(resource.RLIM_INFINITY)
+        stored.tend()
+        assert not stored.choose(arms(rng)).degraded
+        assert set(files) <= set(os.listdir(on_sqlite.keys)) and not list(on_sqlite.keys.glob(".*"))
+
+
+def test_the_thread_ends_an_outage(on_postgres, monkeypatch):
+    with on_postgres.open(linear(), degraded="serve", background=True, clock=time.time) as stored:
+        stored.choose(np.eye(3))
+        cut(stored, monkeypatch)
+        assert stored.choose(np.eye(3)).degraded
+        monkeypatch.undo()
+        until = time.monotonic() + 20
+        while stored.degraded and time.monotonic() < until:
+            time.sleep(0.02)
+        assert not stored.choose(np.eye(3)).degraded and table(stored, "SELECT count(*) FROM choice") == [(2,)]

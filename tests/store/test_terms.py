@@ -1,0 +1,81 @@
+"""What all workers of a bandit do alike: the one that was opened last decides, and the others follow."""
+
+import numpy as np
+import pytest
+
+from tacit.errors import PersonLimit
+from tests.store.places import Clock, arms, contribution, glm, linear, table, total
+
+
+def told(stored):
+    return [what for _, what in stored.events]
+
+
+def test_two_workers_let_a_choice_wait_as_long(on_postgres):
+    """The second was started with another `pending`: from then on it is the first one's, too."""
+    rng, bandit = np.random.default_rng(0), linear()
+    with on_postgres.open(linear(pending=100)) as one:
+        features = arms(rng)
+        early = one.choose(features)
+        with on_postgres.open(linear(pending=4)) as two:
+            late = [(given, two.choose(given)) for given in (arms(rng) for _ in range(5))]
+            one.observe(early, 1.0)  # five choices later: expired, by the settings that both have now
+            assert not total(one).any()
+            given, choice = late[1]
+            one.observe(choice, 1.0)  # three later
+            assert np.array_equal(total(one), contribution(bandit, given[choice.index], 1.0))
+            assert told(one) == told(two) == ["settings changed for all workers: pending"]
+        with on_postgres.open(linear(pending=4)):  # nothing is new
+            pass
+        assert len(told(one)) == 1
+
+
+def test_the_expired_rows_of_all_workers_are_removed_alike(on_postgres):
+    rng = np.random.default_rng(1)
+    with on_postgres.open(glm(pending=800)) as one, on_postgres.open(glm(pending=800)) as two:
+        for _ in range(30):
+            two.choose(arms(rng))
+        one.tend()
+        assert table(one, "SELECT count(*) FROM waiting") == [(30,)]
+    with on_postgres.open(glm(pending=80), name="other") as one, on_postgres.open(glm(pending=8), name="other") as two:
+        for _ in range(50):
+            two.choose(arms(rng))
+        one.tend()  # started with 80
+        ((left,),) = table(one, "SELECT count(*) FROM waiting WHERE bandit = ?", one._line.uid)
+        assert 8 <= left < 30
+
+
+def test_two_workers_agree_on_persons_silence_and_delay(on_postgres):
+    rng, clock = np.random.default_rng(2), Clock()
+
+    def bandit():
+        return glm(max_rounds_per_person=1, pending=1000)
+
+    given = {"missing_as": 0.0, "after": 50.0, "rate": 1.0, "on_limit": "serve", "delay": 60.0, "clock": clock}
+    with on_postgres.open(bandit(), clock=clock) as one, on_postgres.open(bandit(), **given) as two:
+        for _ in range(11):
+            two.choose(arms(rng))
+        one.choose(arms(rng), person="ada")
+        assert one.choose(arms(rng), person="ada")  # started with "refuse"
+        one.tend()
+        assert table(one, "SELECT visible_at FROM leaf") == [(1060.0,)] and one.version == two.version == 0
+        clock.now += 55.0
+        one.tend()
+        assert table(one, "SELECT count(*) FROM waiting") == [(0,)]  # silence, answered by the first
+        with on_postgres.open(bandit(), clock=clock), pytest.raises(PersonLimit):
+            two.choose(arms(rng), person="ada")
+    assert told_names(one) == [{"delay", "on_limit", "missing_as", "after"}] * 2
+
+
+def told_names(stored):
+    database = stored._database.another()
+    with database.transaction() as run:
+        found = run("SELECT what FROM event ORDER BY at")
+    database.close()
+    return [set(what.partition(": ")[2].split(", ")) for (what,) in found if what.startswith("settings")]
+
+
+def test_a_restart_with_other_settings_is_an_event_on_both_databases(place):
+    place.open(glm()).close()
+    with place.open(glm(), delay=5.0) as stored:
+        assert told(stored) == ["settings changed for all workers: delay"]

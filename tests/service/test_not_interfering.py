@@ -15,10 +15,11 @@ from tacit import Stored
 from tacit.bandits.stored.asks import Answer
 from tacit.bandits.stored.rounds import Rounds
 from tacit.service import metrics, served
+from tacit.service.app import SHOWN
 from tacit.service.served import Served
 from tacit.store import rows
 from tests.service.servers import application, call, lines
-from tests.store.conftest import folder, of_postgres, postgres  # noqa: F401
+from tests.store.conftest import of_postgres
 from tests.store.places import Clock, Place, table
 from tests.whole.tape import Tape
 
@@ -35,12 +36,12 @@ OTHERS = {
     "bad rewards": ({"arms": ARMS}, [7.0, 1e300]),
     "never shown": ({"arms": ARMS, "deferred": True, "propensity": True}, [1.0]),
 }
-SHOWN = ("status", "certificate", "estimate", "/metrics", "/readyz", "/healthz")
+READ = (*SHOWN, "/metrics", "/readyz", "/healthz")
 TABLES = ("bandit", "choice", "open_sum", "due", "leaf", "person", "event")  # and waiting: how many wait is raw
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-def fresh(request, folder):  # noqa: F811
+def fresh(request, folder):
     """Makes places of databases, another one each time."""
     address = request.getfixturevalue("postgres") if request.param == "postgres" else None
 
@@ -48,11 +49,11 @@ def fresh(request, folder):  # noqa: F811
 
 
 @pytest.fixture
-def on_sqlite(folder):  # noqa: F811
+def on_sqlite(folder):
     return functools.partial(new, folder, None)
 
 
-def new(folder, address):  # noqa: F811
+def new(folder, address):
     inside = folder / str(len(list(folder.iterdir())))
     inside.mkdir()
     return Place(str(inside / "bandit.db"), inside / "keys") if address is None else of_postgres(address, inside)
@@ -82,7 +83,7 @@ def seen(place, other, monkeypatch, caplog, *, replaced=REPLACED, more=0):
                 for reward in rewards if i in replaced else [] if i == SILENT else [0.5]:
                     reply = call(app, ("reward", {"id": choice["id"], "reward": reward}))
                     out += [] if i in replaced else reply
-            out += call(app, *((route, None) for route in SHOWN))
+            out += call(app, *((route, None) for route in READ))
         assert stored.version >= 1 and stored.head.step >= 2
         out += [stored.head, stored._versions.next_at, caplog.messages, *row_sizes(stored)]
     finally:

@@ -111,7 +111,7 @@ def test_a_reply_that_was_lost_is_asked_for_again(kind, server, wire):
         before = other.status()["choices"]
         wire.lose = 2
         choice = client.choose({"a": EYE[0], "b": EYE[1]}, available=["b"], person=f"p {kind}", propensity=True)
-        assert (choice.index, choice.name, choice.propensity) == (1, "b", None)  # null: it was given before
+        assert (choice.index, choice.name) == (1, "b") and choice.propensity in (None, 1.0)
         assert wire.seen == 3 and other.status()["choices"] == before + 1
         wire.lose = 1
         client.reward(choice, 1.0)

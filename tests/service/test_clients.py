@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import hashlib
+import json
 import re
 import socket
 import threading
@@ -197,6 +198,15 @@ def test_tls_and_a_server_that_asks_to_wait(tls, tmp_path, monkeypatch):
     assert time.monotonic() - start > 0.99  # one a second
     with pytest.raises(Unavailable), Client(tls.address.replace("https", "http"), "messages", tries=1) as plain:
         plain.status()
+
+
+def test_a_deferred_choice_is_asked_for_and_activated_by_its_id():
+    caller = Caller("https://host/behind", "mes/sages", key="k", tries=1)
+    asked = caller.choose(EYE, "r", None, None, False, True)
+    assert json.loads(asked.body) == {"arms": EYE.tolist(), "request": "r", "deferred": True}
+    shown = caller.activate("the id")
+    assert shown.path == "/behind/v1/bandits/mes%2Fsages/activate" and json.loads(shown.body) == {"id": "the id"}
+    assert shown.headers == {"authorization": "Bearer k", "content-type": "application/json"}
 
 
 def test_a_call_waits_as_long_as_the_server_asks_and_longer_each_time():

@@ -1,6 +1,7 @@
 """Asks a server: one connection, and the same request id again where a reply was lost."""
 
 import http.client
+import select
 import time
 from collections.abc import Sequence
 from types import TracebackType
@@ -74,9 +75,11 @@ class Client:
 
     def _reply(self, call: Call) -> Reply | None:
         try:
+            if (sock := self._connection.sock) is not None and select.select([sock], [], [], 0)[0]:
+                self._connection.close()  # nothing was asked, so what comes is its end: a new one
             self._connection.request(call.method, call.path, call.body, call.headers)
             response = self._connection.getresponse()
             return Reply(response.status, response.headers.get("retry-after"), response.read())
-        except (OSError, http.client.HTTPException):
+        except (OSError, ValueError, http.client.HTTPException):
             self._connection.close()
             return None

@@ -1,5 +1,6 @@
 """The description of all routes, `/openapi.json`: made from the structs that decode and the tables that answer."""
 
+import importlib.metadata
 import inspect
 import re
 from collections.abc import Iterable
@@ -8,7 +9,6 @@ from typing import Any
 import msgspec
 from starlette.routing import Route
 
-from tacit import __version__
 from tacit.privacy.certificate import Certificate
 from tacit.service import bodies, hot
 from tacit.service.errors import AGAIN
@@ -45,13 +45,16 @@ ASKED: dict[str, tuple[str, Any]] = {  # what is posted: summary, example
         "What came of a choice; on disk when it is acknowledged, and counted once.",
         {"id": "the id of a choice", "reward": 1.0},
     ),
-    "activate": ("A deferred choice was shown: it is learnt from.", {"id": "the id of a choice"}),
+    "activate": (
+        "A choice that was asked for as deferred has been shown; from now on it is learnt from.",
+        {"id": "the id of a choice"},
+    ),
 }
 SHOWN: dict[str, tuple[str, type[Any]]] = {  # what is shown of a bandit: summary, reply
     "certificate": ("What is guaranteed, recomputed from the noise in use.", Certificate),
     "status": ("Choices so far, releases, budget, population and events: nothing raw.", dict[str, Any]),
     "estimate": ("What choices are made by: functions of what was released.", dict[str, Any]),
-    "history": ("The estimate at each release.", dict[str, Any]),
+    "history": ("The estimate and its intervals, release by release.", dict[str, Any]),
 }
 PAGES: dict[str, tuple[str, int, str | None, tuple[int, ...], str | None]] = {
     # summary, status and media type where all is well, other statuses, what a key must allow
@@ -112,7 +115,12 @@ def document(start: str, served: Iterable[Route], shown: Iterable[str]) -> dict[
             paths.setdefault(one.path, {})[method.lower()] = _page(one.path, refused, *PAGES[f"{method} {one.path}"])
     return {
         "openapi": "3.1.0",
-        "info": {"title": "tacit", "version": __version__, "description": ABOUT, "license": {"name": "Apache-2.0"}},
+        "info": {
+            "title": "tacit",
+            "version": importlib.metadata.version("tacit"),
+            "description": ABOUT,
+            "license": {"name": "Apache-2.0"},
+        },
         "paths": paths,
         "components": {"schemas": components, "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}}},
     }

@@ -51,11 +51,11 @@ class Application:
             Route("/healthz", self._healthz),
             Route("/readyz", self._guarded(self._readyz)),
             Route("/metrics", self._guarded(self._metrics)),
-            *docs.routes(START),
             Route(START + "{bandit}/{what}", self._guarded(self._show)),
             *(Route(path, self._guarded(pages.guarded(see)), methods=[verb]) for path, verb, see in pages.routes),
         ]
-        self._slow = Starlette(routes=routes, lifespan=self._lifespan)
+        described = [route for route in routes if "{what}" not in route.path]
+        self._slow = Starlette(routes=[*routes, *docs.routes(START, described, SHOWN)], lifespan=self._lifespan)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":

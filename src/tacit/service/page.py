@@ -128,15 +128,14 @@ def _tiles(status: dict[str, Any], now: float) -> Markup:
     length = status["next_release_after"] + 1 - start
     spent, epsilon = privacy["spent"] or 0.0, privacy["epsilon"]
     last = "none yet" if status["released_at"] is None else f"the last one {ago(now - status['released_at'])}"
+    most = f"of at most {epsilon or 0.0:.2g}, however long it runs"
     due = f"in {counted(left, 'choice')}" if left > 0 else "now"
     return tag(
         "div",
         _tile("Choices so far", count(choices), "people who were offered something"),
         _tile("Releases", count(version), last, id_="releases"),
         _tile("Next release", due, "depends on choices alone", min(choices - start, length), length),
-        _tile("Privacy spent", f"ε {spent:.2g}", f"of at most {epsilon:.2g}, however long it runs", spent, epsilon)
-        if epsilon
-        else None,
+        _tile("Privacy spent", f"ε {spent:.2g}", most, spent, epsilon) if epsilon else None,
         class_="tiles",
         id="tiles",
         data_live=True,

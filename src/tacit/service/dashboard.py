@@ -4,6 +4,7 @@ A page is made here, whole; its script asks for the same page every other second
 shows are functions of released and public quantities (tacit.service.page)."""
 
 import hashlib
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from importlib import resources
 from typing import NamedTuple
@@ -51,7 +52,7 @@ class Dashboard:
         patience: float,
     ) -> None:
         self._served, self._keys, self._sessions, self._clock = served, keys, sessions, clock
-        self._patience, self._logins, self._assets = patience, Bucket(LOGINS, clock), assets()
+        self._patience, self._logins, self._assets = patience, Bucket(LOGINS, time.monotonic), assets()
         self.routes: tuple[tuple[str, str, Handler], ...] = (
             ("/dashboard", "GET", self._all),
             ("/dashboard/{bandit}", "GET", self._one),

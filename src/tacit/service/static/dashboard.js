@@ -70,8 +70,9 @@ function options() {
   const curves = past.features.map((one, i) => colour(`--c${i}`));
   const strength = (i, usual, chosen, other) => (marked === null ? usual : marked === i ? chosen : other);
   const edge = { width: 0, points: { show: false }, stroke: "transparent" };
-  const seen = past.features.flatMap((one) => [...one.estimate, one.low.at(-1), one.high.at(-1)]);
-  const large = Math.max(...seen.map(Math.abs), 0.1); // early bands go beyond
+  const most = (parts) => Math.max(...past.features.flatMap(parts).map(Math.abs), 0.05);
+  const weights = most((one) => one.estimate), ends = most((one) => [one.low.at(-1), one.high.at(-1)]);
+  const large = Math.max(weights, Math.min(ends, 3 * weights)); // wide bands go beyond
   return {
     width: plot.clientWidth,
     height: Math.max(220, Math.min(360, plot.clientWidth * 0.45)),

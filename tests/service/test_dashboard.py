@@ -163,6 +163,14 @@ def test_a_database_that_is_away_is_said(tmp_path, monkeypatch):
     assert b"canary" not in body and b"tiles" not in body
 
 
+def test_an_outage_is_said(tmp_path):
+    app = application(tmp_path, degraded="serve")
+    app.served["messages"].stored._outage.begins(0.0)  # a disk that is full: what is there can be read
+    ((status, _, body),) = call(app, ("/dashboard/messages", None))
+    app.close()
+    assert status == 200 and b"Needs attention" in body and b"nothing is learnt from them" in body and b"tiles" in body
+
+
 def test_assets_are_sent_once_and_nothing_else_is(tmp_path):
     app = application(tmp_path)
     ((status, headers, body),) = call(app, ("/assets/uPlot.iife.min.js", None))

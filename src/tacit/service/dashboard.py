@@ -106,17 +106,14 @@ class Dashboard:
         return HTMLResponse(page.bandit(look, len(self._served) > 1, self._keys.needed))
 
     def _look(self, one: Served, asker: Asker) -> page.Look:
-        """What this asker may see. Where the database is away: that, and nothing else."""
+        """What this asker may see. Where the database cannot be read: that, and nothing else."""
+        look = page.Look(one.name, one.setting, self._clock(), problem=page.DEGRADED if one.stored.degraded else None)
         try:
-            status, certificate = one.status(self._served.values()), one.certificate()
-            learnt = one.past.summary() if "history" in asker.may else None
-        except TacitError as error:
-            return page.Look(one.name, one.setting, self._clock(), problem=_text(error))
-        look = page.Look(one.name, one.setting, self._clock(), status, certificate, learnt)
-        try:
+            look = look._replace(status=one.status(self._served.values()), certificate=one.certificate())
+            look = look._replace(learnt=one.past.summary() if "history" in asker.may else None)
             one.ready()
         except TacitError as error:
-            look = look._replace(problem=_text(error))
+            look = look._replace(problem=look.problem or _text(error))
         return look
 
     async def _asset(self, request: Request) -> Response:

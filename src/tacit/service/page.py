@@ -19,6 +19,10 @@ NOT_SHOWN = (
     "they follow from single people's data, and have not been released."
 )
 PLOT = "Weights after each release; the table below has the latest."
+DEGRADED = (
+    "The database is away or cannot be written: choices go on by the last release, nothing is learnt from them, and "
+    "rewards are refused."
+)
 LOST = "The server does not answer. What you see is old; trying again."
 
 

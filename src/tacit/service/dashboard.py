@@ -53,7 +53,7 @@ class Dashboard:
     ) -> None:
         self._served, self._keys, self._sessions, self._clock = served, keys, sessions, clock
         self._patience, self._logins, self._assets = patience, Bucket(LOGINS, time.monotonic), assets()
-        self.routes: tuple[tuple[str, str, Handler], ...] = (
+        listed: tuple[tuple[str, str, Handler], ...] = (
             ("/dashboard", "GET", self._all),
             ("/dashboard/{bandit}", "GET", self._one),
             ("/assets/{file}", "GET", self._asset),
@@ -61,8 +61,9 @@ class Dashboard:
             ("/login", "POST", self._login),
             ("/logout", "POST", self._logout),
         )
+        self.routes = [(path, verb, self._guarded(handler)) for path, verb, handler in listed]
 
-    def guarded(self, handler: Handler) -> Handler:
+    def _guarded(self, handler: Handler) -> Handler:
         """With the headers that every page has, and a page for what is refused."""
 
         async def call(request: Request) -> Response:

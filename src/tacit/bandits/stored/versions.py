@@ -11,6 +11,8 @@ from tacit.store import rows, witness
 from tacit.store.rows import Leaf
 from tacit.store.witness import Shown
 
+BACK = 1.0  # seconds: a clock that goes back further was set
+
 
 class Versions:
     """Keeps the bandit's estimate at the latest visible version. While the database is away it stays where it is."""
@@ -20,6 +22,7 @@ class Versions:
         prior = line.bandit.prior
         self._prior = None if prior is None else leaves.read(bytes(prior), bandit.mechanism.size)
         self.expected = 0  # steps that are known to be closed
+        self._latest = clock()
         self._start()
 
     def _start(self) -> None:
@@ -62,7 +65,8 @@ class Versions:
             self._start()
 
     def refresh(self) -> None:
-        """The latest version that is visible."""
+        """The latest version that is visible. When the clock was set back, what waits is shown at once, rather than
+        when it says the same time again: that is public, too."""
         self.check()
         if self.released < self.expected:
             head, found = self._found(self.released)
@@ -70,7 +74,8 @@ class Versions:
             _add(self._digests, found)
             self._waiting += found
         now = self._clock()
-        while self._waiting and self._waiting[0].visible_at <= now:
+        set_back, self._latest = now < self._latest - BACK, now
+        while self._waiting and (set_back or self._waiting[0].visible_at <= now):
             leaf = self._waiting[0]
             digest = self._digests[leaf.step + 1]
             self._line.witness.record(Shown(self._line.bandit.incarnation, leaf.step + 1, digest, *self._identity))

@@ -36,12 +36,13 @@ class SQLite:
             for pragma in ("locking_mode = EXCLUSIVE", "journal_mode = WAL", "synchronous = FULL"):
                 connection.execute(f"PRAGMA {pragma}").fetchall()
             connection.execute("BEGIN IMMEDIATE; COMMIT").fetchall()  # takes the lock, which stays
-        except self._apsw.BusyError:
-            connection.close()
-            raise BadState(f"Expected {self.path.name} to be free, got one that is in use elsewhere.") from None
-        except self._apsw.NotADBError:
-            connection.close()
-            raise BadState(f"Expected an SQLite database in {self.path.name}, got another file.") from None
+        except self._apsw.Error as error:
+            connection.close(True)
+            if isinstance(error, self._apsw.BusyError):
+                raise BadState(f"Expected {self.path.name} to be free, got one that is in use elsewhere.") from None
+            if isinstance(error, self._apsw.NotADBError):
+                raise BadState(f"Expected an SQLite database in {self.path.name}, got another file.") from None
+            raise
         return connection
 
     @contextlib.contextmanager

@@ -18,11 +18,10 @@ class Versions:
     """Keeps the bandit's estimate at the latest visible version. While the database is away it stays where it is."""
 
     def __init__(self, bandit: ContinualBandit, line: Line, clock: Callable[[], float]) -> None:
-        self._bandit, self._line, self._clock = bandit, line, clock
+        self._bandit, self._line, self._clock, self._latest = bandit, line, clock, clock()
         prior = line.bandit.prior
         self._prior = None if prior is None else leaves.read(bytes(prior), bandit.mechanism.size)
         self.expected = 0  # steps that are known to be closed
-        self._latest = clock()
         self._start()
 
     def _start(self) -> None:

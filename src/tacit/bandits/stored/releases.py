@@ -109,7 +109,9 @@ class Releases:
         return False  # what was committed is read with the next
 
     def visible_at(self, due: float, now: float) -> float:
-        """due + delay; where the commit could come after that, the next multiple of the delay."""
+        """due + delay; where the commit could come after that, the next multiple of the delay. A clock that was set
+        back since the step ended holds nothing up."""
+        due = min(due, now)
         if self._delay == 0:
             return due
         return due + self._delay * max(1, math.ceil((now - due) / self._delay + 0.5))

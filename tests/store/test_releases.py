@@ -65,6 +65,22 @@ def test_a_release_that_comes_late_is_visible_at_the_next_multiple_of_the_delay(
         assert [what for _, what in stored.events] == ["release late: visible at a later multiple of the delay"]
 
 
+def test_a_release_that_has_to_wait_for_others_is_late_too(place, monkeypatch):
+    """It may not become visible in the moment of its commit, which depends on what others do."""
+    rng, clock, finish = np.random.default_rng(1), Clock(), rows.finish_step
+    with place.open(glm(), delay=60.0, clock=clock) as stored:
+        for _ in range(11):
+            stored.choose(arms(rng))
+
+        def waits(*given):
+            clock.now += 130.0
+            return finish(*given)
+
+        monkeypatch.setattr(rows, "finish_step", waits)
+        stored.tend()
+        assert table(stored, "SELECT visible_at FROM leaf") == [(1180.0,)] and stored.version == 0
+
+
 def test_what_is_served_was_read_from_the_row(place):
     """Whoever changes the committed row before it is read changes what is served: memory is not used."""
     rng = np.random.default_rng(2)

@@ -86,14 +86,14 @@ class Releases:
         key = number_of(parts[0][1])
         noisy = leaves.measure(self._grid, self._prefix, total, self._source)
         sums = self._line.seal.seal("sums", key, place(uid, step, "leaf"), total.tobytes())
-        now = self._clock()
-        visible = self.visible_at(due, now)
         with contextlib.suppress(_OvertakenError), self._database.transaction() as run:
             gone = rows.finish_step(run, uid, step)
             if self._generation != self._database.generation:  # another connection since: what was read is void
                 raise _OvertakenError
             if not gone or any(number_of(sealed) != key for sealed in gone):
                 raise _OvertakenError
+            now = self._clock()  # after all waiting for others: what is left is the commit itself
+            visible = self.visible_at(due, now)
             if rows.release(run, uid, step, sums, leaves.written(noisy), visible):
                 if visible > due + self._delay:
                     rows.event(run, uid, now, "release late: visible at a later multiple of the delay")

@@ -1,6 +1,7 @@
 """Releases: by the number of choices alone, one noise for each step, served from committed rows, at a public time."""
 
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from tacit.bandits.stored.releases import Releases
 from tacit.errors import Unavailable
 from tacit.mechanisms import leaves
 from tacit.store import rows
-from tests.store.places import Clock, arms, glm, linear, play, sums, table
+from tests.store.places import Clock, arms, at_once, glm, linear, play, sums, table
 
 
 def noisy(stored):
@@ -142,6 +143,26 @@ def test_of_eight_releasers_at_one_boundary_one_releases(on_postgres):
             one.close()
         assert done == [1] * 8 and len(noisy(stored)) == 1
         assert np.array_equal(sums(stored)[0], exact)
+
+
+def test_one_thread_of_a_worker_releases_at_a_time(place, monkeypatch):
+    """They share exact sums: of two, one would measure the step of the other."""
+    rng, measure, inside, most = np.random.default_rng(4), leaves.measure, [], []
+
+    def slowly(*given):
+        inside.append(given)
+        most.append(len(inside))
+        time.sleep(0.05)
+        try:
+            return measure(*given)
+        finally:
+            inside.pop()
+
+    monkeypatch.setattr(leaves, "measure", slowly)
+    with place.open(glm()) as stored:
+        stored.choose_group([stored.ask(arms(rng)) for _ in range(35)])
+        at_once(*[stored.tend] * 4)
+        assert most == [1] * 3 and [step for step, _ in noisy(stored)] == [0, 1, 2]
 
 
 def test_a_second_leaf_for_a_step_is_refused_by_the_database(place):

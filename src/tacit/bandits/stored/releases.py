@@ -6,6 +6,7 @@ served from here: who serves reads the committed row."""
 
 import contextlib
 import math
+import threading
 import time
 from collections.abc import Callable
 
@@ -40,6 +41,7 @@ class Releases:
         self._grid, self._source, self._line = bandit.mechanism, bandit.source, line
         self._database, self._delay, self._clock = database, delay, clock
         self._said = False
+        self._turn = threading.Lock()
         self._start()
 
     def _start(self) -> None:
@@ -50,10 +52,12 @@ class Releases:
         self._generation = generation
 
     def run(self) -> int:
-        """Releases every step that is closed and has no leaf. Returns how many steps have one."""
-        while not self._next():
-            pass
-        return self._known
+        """Releases every step that is closed and has no leaf. Returns how many steps have one. One thread at a time:
+        of two, one would measure the step of the other."""
+        with self._turn:
+            while not self._next():
+                pass
+            return self._known
 
     @property
     def _known(self) -> int:

@@ -1,13 +1,15 @@
 """Nothing raw is readable in a database, its write-ahead log or a copy; keys are few, private and destroyed in time."""
 
 import stat
+import threading
 from pathlib import Path
 
 import numpy as np
 import psycopg
 import pytest
 
-from tacit.errors import BadState
+from tacit.errors import BadState, Unavailable
+from tacit.store import sqlite
 from tacit.store.seal import Keys, Seal
 from tests.store.places import arms, contribution, glm, linear, play, sums, table, total
 from tests.store.test_together import Cut
@@ -55,6 +57,28 @@ def test_no_canary_in_the_file_its_log_or_a_copy(on_sqlite, folder):
         assert found_in(folder) == []
         assert stat.S_IMODE(copy.stat().st_mode) == stat.S_IMODE((folder / "bandit.db").stat().st_mode) == 0o600
     assert found_in(folder) == []
+
+
+def test_nobody_waits_for_a_copy(on_sqlite, folder, monkeypatch):
+    """Choices are made between its pages, and are in it."""
+    rng = np.random.default_rng(0)
+    monkeypatch.setattr(sqlite, "PAGES", 1)
+    with on_sqlite.open(linear()) as stored:
+        play(stored, rng, 12)
+        thread = threading.Thread(target=stored.backup, args=[folder / "copy.db"])
+        thread.start()
+        made = 0
+        while thread.is_alive():
+            stored.choose(arms(rng))
+            made += 1
+        thread.join()
+        last = stored.choices
+        with pytest.raises(Unavailable):
+            stored.backup(Path(on_sqlite.where))
+        stored.choose(arms(rng))
+    with on_sqlite._replace(where=str(folder / "copy.db")).open(linear()) as copied:
+        assert made > 1 and 12 < copied.choices <= last
+        assert table(copied, "PRAGMA integrity_check") == [("ok",)]
 
 
 def test_that_a_canary_would_be_found(on_sqlite, folder, monkeypatch):

@@ -1,6 +1,5 @@
 """What tests of the store share: bandits on a database with a clock of their own, and a look at what is raw."""
 
-import threading
 from typing import NamedTuple
 
 import numpy as np
@@ -86,23 +85,3 @@ def contribution(bandit, x, reward):
 def table(stored, statement, *arguments):
     with stored._database.transaction() as run:
         return run(statement, *arguments)
-
-
-def at_once(*works):
-    """Runs them in threads that start together; raises what one of them raised."""
-    start, wrong = threading.Barrier(len(works)), []
-
-    def run(work):
-        start.wait()
-        try:
-            work()
-        except BaseException as error:
-            wrong.append(error)
-
-    threads = [threading.Thread(target=run, args=(work,)) for work in works]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if wrong:
-        raise wrong[0]

@@ -10,7 +10,8 @@ from tacit.bandits.stored.releases import Releases
 from tacit.errors import Unavailable
 from tacit.mechanisms import leaves
 from tacit.store import rows
-from tests.store.places import Clock, arms, at_once, glm, linear, play, sums, table
+from tests.store.places import Clock, arms, glm, linear, play, sums, table
+from tests.store.test_together import at_once
 
 
 def noisy(stored):

@@ -9,7 +9,27 @@ import pytest
 
 from tacit.errors import BadState, Unavailable
 from tacit.store import postgres, rows
-from tests.store.places import arms, at_once, contribution, glm, linear, play, sums, table, total
+from tests.store.places import arms, contribution, glm, linear, play, sums, table, total
+
+
+def at_once(*works):
+    """Runs them in threads that start together; raises what one of them raised."""
+    start, wrong = threading.Barrier(len(works)), []
+
+    def run(work):
+        start.wait()
+        try:
+            work()
+        except BaseException as error:
+            wrong.append(error)
+
+    threads = [threading.Thread(target=run, args=(work,)) for work in works]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if wrong:
+        raise wrong[0]
 
 
 def test_64_identical_requests_on_two_workers(on_postgres):

@@ -1,7 +1,7 @@
 """Nothing raw is readable in a database, its write-ahead log or a copy; keys are few, private and destroyed in time."""
 
+import contextlib
 import stat
-import threading
 from pathlib import Path
 
 import numpy as np
@@ -60,25 +60,29 @@ def test_no_canary_in_the_file_its_log_or_a_copy(on_sqlite, folder):
 
 
 def test_nobody_waits_for_a_copy(on_sqlite, folder, monkeypatch):
-    """Choices are made between its pages, and are in it."""
-    rng = np.random.default_rng(0)
+    """Between its pages others have their turn; what they do then is in it."""
+    rng, turns = np.random.default_rng(0), []
     monkeypatch.setattr(sqlite, "PAGES", 1)
     with on_sqlite.open(linear()) as stored:
         play(stored, rng, 12)
-        thread = threading.Thread(target=stored.backup, args=[folder / "copy.db"])
-        thread.start()
-        made = 0
-        while thread.is_alive():
-            stored.choose(arms(rng))
-            made += 1
-        thread.join()
-        last = stored.choices
+        turn = stored._database._turn
+
+        @contextlib.contextmanager
+        def seen():
+            with turn():
+                yield
+            turns.append("somebody's")
+            if len(turns) == 5:
+                stored.choose(arms(rng))
+
+        stored._database._turn = seen
+        stored.backup(folder / "copy.db")
+        assert len(turns) > 10
         with pytest.raises(Unavailable):
             stored.backup(Path(on_sqlite.where))
         stored.choose(arms(rng))
     with on_sqlite._replace(where=str(folder / "copy.db")).open(linear()) as copied:
-        assert made > 1 and 12 < copied.choices <= last
-        assert table(copied, "PRAGMA integrity_check") == [("ok",)]
+        assert copied.choices == 13 and table(copied, "PRAGMA integrity_check") == [("ok",)]
 
 
 def test_that_a_canary_would_be_found(on_sqlite, folder, monkeypatch):

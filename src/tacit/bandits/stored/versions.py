@@ -1,6 +1,7 @@
 """What is served: versions of the estimate, each computed from leaves that were read from committed rows and that are
 visible by now, and shown only once the witness has them on disk."""
 
+import itertools
 from collections import deque
 from collections.abc import Callable
 
@@ -78,10 +79,11 @@ class Versions:
             self._waiting += found
         now = self._clock()
         set_back, self._latest = now < self._latest - BACK, now
-        while self._waiting and (set_back or self._waiting[0].visible_at <= now):
-            leaf = self._waiting[0]
-            shown = self._digests[: leaf.step + 2]
+        visible = list(itertools.takewhile(lambda leaf: set_back or leaf.visible_at <= now, self._waiting))
+        if visible:
+            shown = self._digests[: visible[-1].step + 2]
             self._line.witness.record(Shown(self._line.bandit.incarnation, shown, *self._identity))
+        for leaf in visible:
             self._waiting.popleft()
             self._show(leaf)
 

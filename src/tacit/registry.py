@@ -57,6 +57,7 @@ HOMES = ALGORITHMS | {  # of every public name
     "Stored": "tacit.bandits.stored.face",
     "StoredChoice": "tacit.bandits.stored.asks",
     "recover": "tacit.bandits.stored.recovery",
+    "retire": "tacit.bandits.stored.retirement",
     "simulate": "tacit.experiments.runner",
 }
 

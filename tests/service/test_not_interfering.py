@@ -17,6 +17,7 @@ from tacit.bandits.stored.asks import Answer
 from tacit.bandits.stored.rounds import Rounds
 from tacit.service import metrics, served
 from tacit.service.app import SHOWN
+from tacit.service.dashboard import Dashboard
 from tacit.service.served import Served
 from tacit.store import rows
 from tests.service.servers import application, call, lines
@@ -37,8 +38,10 @@ OTHERS = {
     "reported three times": ({"arms": ARMS}, [1.0, 0.0, 1.0]),
     "bad rewards": ({"arms": ARMS}, [7.0, 1e300]),
     "never shown": ({"arms": ARMS, "deferred": True, "propensity": True}, [1.0]),
+    "shown late": ({"arms": ARMS, "deferred": True}, [1.0, "shown", 0.5, "shown"]),
 }
-READ = (*SHOWN, "/metrics", "/readyz", "/healthz")
+READ = (*SHOWN, "/dashboard/messages", "/metrics", "/readyz", "/healthz")
+PROFILES = {"somebody": {"arms": {"a": ARMS[0], "b": ARMS[1]}}}
 TABLES = ("bandit", "choice", "open_sum", "due", "leaf", "person", "event", "member")
 WAITING = ("waiting", "deferred")  # how many there are is raw
 
@@ -68,7 +71,8 @@ def seen(place, other, monkeypatch, caplog, *, replaced=REPLACED, more=0):
     caplog.set_level(logging.INFO)
     told = {"clock": clock, "background": False}
     monkeypatch.setattr(served, "Stored", lambda *given, **options: Stored(*given, **options | told))
-    app = application(place.keys.parent, durable=place.where, keys=str(place.keys), delay=250.0)
+    options = {"durable": place.where, "keys": str(place.keys), "delay": 250.0, "profiles": PROFILES}
+    app = application(place.keys.parent, clock=clock, **options)
     stored = app.served["messages"].stored
     caplog.clear()  # how long compiling took
     try:
@@ -171,6 +175,17 @@ def count_in_the_status(patch):
     patch.setattr(Served, "status", lambda self, everyone: status(self, everyone) | {"rewards": self.came})
 
 
+def count_on_the_dashboard(patch):
+    counting(patch)
+    look = Dashboard._look
+
+    def told(self, one, asker):
+        found = look(self, one, asker)
+        return found._replace(learnt=found.learnt._replace(clear=one.came))
+
+    patch.setattr(Dashboard, "_look", told)
+
+
 def counting(patch):
     observe = Served._observe
 
@@ -232,6 +247,7 @@ def answers_of_their_own_length(patch):
 PLANTED = {
     count_in_the_metrics: "no reward",
     count_in_the_status: "cancelled",
+    count_on_the_dashboard: "no reward",
     waiting_in_the_status: "no reward",
     rewards_in_the_log: "no reward",
     rewards_in_the_time: "no reward",

@@ -1,4 +1,5 @@
-"""A database that was taken back in time is not served; `tacit recover` starts anew from what was released."""
+"""A database that was taken back in time is not served; `tacit recover` starts anew from what was released, `retire`
+ends a bandit, and its population remembers."""
 
 import json
 import shutil
@@ -10,7 +11,9 @@ import pytest
 
 from tacit import cli
 from tacit.errors import RolledBack
-from tests.service.servers import application, call, lines
+from tacit.service import config as configs
+from tacit.service.app import Application
+from tests.service.servers import LINEAR, application, call, lines
 
 TOML = """
 [bandits.messages]
@@ -61,3 +64,42 @@ def test_an_older_database_is_refused_until_it_is_recovered(tmp_path, monkeypatc
     app.close()
     assert reward[0] == 404 and "Recovered 1 times" in certificate[2].decode()
     assert json.loads(status[2])["choices"] == 0 and "recovered" in json.loads(status[2])["events"][0]["what"]
+
+
+def test_a_retired_bandit_answers_nobody_and_stays_on_record(tmp_path, monkeypatch, capsys):
+    first = visit(tmp_path)
+    (tmp_path / "serve.toml").write_text(TOML)
+    monkeypatch.setattr(sys, "argv", ["tacit", "retire", str(tmp_path / "serve.toml"), "messages"])
+    with pytest.raises(SystemExit) as stop:
+        cli.main()
+    assert stop.value.code == 0 and capsys.readouterr().out.startswith("messages: retired.")
+    app = application(tmp_path)
+    refused = call(
+        app, ("choose", {"arms": np.eye(3).tolist()}), ("reward", {"id": first, "reward": 1}), ("reward", {"id": "00"})
+    )
+    shown = call(app, *[(what, None) for what in ("certificate", "status", "estimate", "/readyz", "/metrics")])
+    app.close()
+    assert [status for status, _, _ in refused] == [410, 410, 422] and b"retired" in refused[0][2]
+    assert [status for status, _, _ in shown] == [200] * 5
+    status = json.loads(shown[1][2])
+    assert status["retired"] is True and status["version"] == 1 and status["choices"] == 20
+    assert "Retired" in json.loads(shown[0][2])["caveats"][-1]
+
+
+def test_a_bandit_that_is_taken_out_of_the_configuration_is_still_counted(tmp_path):
+    def epsilon(*names):
+        bandits = {name: LINEAR | {"durable": f"{name}/bandit.db"} for name in names}
+        app = Application(configs.placed(configs.convert({"bandits": bandits}), tmp_path))
+        app.open()
+        found = json.loads(call(app, (f"/v1/bandits/{names[0]}/status", None))[0][2])["population"]
+        app.close()
+        return found["bandits"], found["epsilon"]
+
+    for name in "abc":
+        (tmp_path / name).mkdir()  # files in three folders: they know of each other by being served together
+    assert epsilon("a") == (["a"], pytest.approx(1.0, rel=1e-3))
+    both = epsilon("b", "a")
+    assert both[0] == ["a", "b"] and 1.4 < both[1] < 1.5
+    assert epsilon("b") == both
+    three = epsilon("c", "b")
+    assert three[0] == ["a", "b", "c"] and three[1] > 1.7 and epsilon("c") == three

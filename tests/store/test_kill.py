@@ -23,6 +23,9 @@ def user(i):
     return arms(np.random.default_rng(i)), (i % 7) / 7
 
 
+ENOUGH = 150  # users for some steps, where a busy machine lets few live long
+
+
 def operation(stored, k, ids, say):
     """The k-th thing that clients do: a choice, then the reward of an earlier one. It is said once acknowledged."""
     i, rewarding = divmod(k, 2)
@@ -60,7 +63,7 @@ def lives(place, kills, seed):
     moments, at, ids, answers, versions = random.Random(seed), 0, {}, {}, {}
     for n in range(kills + 1):
         reading, writing = os.pipe()
-        end = 10**9 if n < kills else (at // 2 + 10) * 2
+        end = 10**9 if n < kills else 2 * max(at // 2 + 10, ENOUGH)
         child = os.fork()
         if child == 0:
             status = 1

@@ -1,6 +1,7 @@
 """From one version of the store to the next: whole or not at all, beside workers of the version before, and without a
 touch on what was released."""
 
+import json
 import sys
 import threading
 import time
@@ -10,8 +11,9 @@ import pytest
 
 from tacit import cli
 from tacit.bandits.stored import line
-from tacit.errors import BadState
+from tacit.errors import BadState, RolledBack
 from tacit.store import migration, schema
+from tacit.store.witness import UNKNOWN
 from tests.store import version1
 from tests.store.places import Clock, dies_at, linear, play, table, total
 from tests.store.version1 import LEAVES, rows_of
@@ -106,6 +108,28 @@ def test_old_workers_write_while_a_database_is_migrated_and_beside_new_ones(on_p
     ((choices,),) = rows_of(on_postgres, "SELECT choices FROM bandit")
     assert choices == 26 + len(done) + len(mine)
     assert rows_of(on_postgres, LEAVES)[:2] == before
+
+
+def test_old_and_new_workers_write_the_same_witness(on_postgres):
+    """The file is what the first version wrote; digests of shorter histories, beside it, may be behind."""
+    keys = on_postgres.keys
+    with on_postgres.open(linear()) as stored:
+        play(stored, np.random.default_rng(3), 35)
+        new = json.loads((keys / "bandit.witness").read_text())
+        assert sorted(new) == sorted(version1.MADE["sqlite"]["witness"]) and new["steps"] == stored.version == 3
+        digests = json.loads((keys / "bandit.shown").read_text())
+        (keys / "bandit.shown").write_text(json.dumps(digests[:2]))  # old workers showed the second and the third
+        shown = stored._line.witness.read()
+        assert shown.digests == [UNKNOWN] * 3 + digests[3:]
+        stored._line.witness.record(shown._replace(digests=digests[:3]))  # a worker that is behind
+        with pytest.raises(RolledBack):
+            stored._line.witness.record(shown._replace(digests=[*digests[:3], "another"]))
+        with pytest.raises(RolledBack):
+            stored._line.witness.record(shown._replace(digests=[*digests[:3], "another", "more"]))
+        with on_postgres.open(linear()) as other:
+            assert other.version == 3
+            play(other, np.random.default_rng(4), 10, prefix="s")
+        assert stored._line.witness.read().digests[:4] == digests  # all of them are known again
 
 
 def wait(until):

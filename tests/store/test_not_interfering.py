@@ -13,7 +13,7 @@ def run(place, kind, people, name):
     """Every fifth user is the same in all runs; the others differ by `people`, and in whether they answer."""
     same, others, clock, seen = np.random.default_rng(0), np.random.default_rng(people), Clock(), []
     options = {"policy": np.random.default_rng(7)} if kind is glm else {}
-    with place.open(kind(first=6, **options), name=name, delay=3.0, clock=clock) as stored:
+    with place.open(kind(first=6, **options), name=name, population=name, delay=3.0, clock=clock) as stored:
         for i in range(60):
             clock.now += 1.0
             mine = i % 5 == 0

@@ -18,10 +18,11 @@ from tests.whole.tape import Tape, frozen
 ASKED = {
     "interval": lambda stored, given: (stored.interval(given), stored.interval(given, level=0.5)),
     "offers": lambda stored, given: stored.offers(given),
+    "population": lambda stored, given: (stored.population.epsilon, stored.population.delta),
 }
 QUIET = {  # they show nothing, or to the trusted only
-    *("choose", "choose_group", "observe", "observe_group", "ask", "report", "activate", "tend", "close", "secret"),
-    *("activate", "activate_group", "ticket", "with_propensity", "backup", "rotate_keys"),
+    *("choose", "choose_group", "observe", "observe_group", "ask", "report", "tend", "close", "secret"),
+    *("backup", "rotate_keys", "activate", "activate_group", "ticket", "with_propensity"),
 }
 ROUNDS, EVERY = 60, 5  # one user in so many is in all runs
 
@@ -62,7 +63,7 @@ def run(place, kind, people, name):
     whether, when and how often they answer, and whether their choices are shown: nobody answers in the last run."""
     same, others, clock, out = np.random.default_rng(0), np.random.default_rng(people), Clock(), []
     options, held, late = {"policy": np.random.default_rng(7)} if kind is glm else {}, replay.Held(), []
-    with place.open(kind(first=6, **options), name=name, delay=3.0, clock=clock) as stored:
+    with place.open(kind(first=6, **options), name=name, population=name, delay=3.0, clock=clock) as stored:
         for i in range(ROUNDS):
             clock.now += 1.0
             with held.round(i):

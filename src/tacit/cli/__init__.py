@@ -218,6 +218,18 @@ def recover_command(
     sys.stdout.write(command.recover(config, bandit) + "\n")
 
 
+@app.command("retire")
+def retire_command(
+    config: Annotated[Path, typer.Argument(help="What is served: a TOML file.")],
+    bandit: Annotated[str, typer.Argument(help="Its name there.")],
+) -> None:
+    """End a bandit for good: no more choices and rewards, what is raw and its keys are destroyed. Its certificate
+    stays, and what it has cost its population."""
+    from tacit.service import command
+
+    sys.stdout.write(command.retire(config, bandit) + "\n")
+
+
 @app.command("migrate")
 def migrate_command(
     what: Annotated[str, typer.Argument(help="What is served: a TOML file; or one database.")],

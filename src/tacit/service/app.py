@@ -31,7 +31,7 @@ UNREAD = (400, 401, 403, 405, 408, 413, 415)  # the rest of the body is not read
 Handler = Callable[[Request], Awaitable[Response]]
 SHOWN: dict[str, Callable[["Application", Served], Any]] = {  # what GET shows of a bandit
     "certificate": lambda app, one: one.certificate(),
-    "status": lambda app, one: one.status(app.served.values()),
+    "status": lambda app, one: one.status(),
     "estimate": lambda app, one: one.estimate(),
     "history": lambda app, one: one.past.shown(),
 }
@@ -44,18 +44,18 @@ class Application:
         self._config, self._keys, self._clock = config, Keys(config.keys, time.monotonic), clock
         self.served: dict[str, Served] = {}
         self._sessions = Sessions(self._keys, self._secret, clock)
-        pages = Dashboard(self.served, self._keys, self._sessions, clock, config.server.patience)
+        self.pages = Dashboard(self.served, self._keys, self._sessions, clock, config.server.patience)
         self._look_again = 0.0
         self._unready: Exception | None = None
         routes = [
             Route("/healthz", self._healthz),
             Route("/readyz", self._guarded(self._readyz)),
             Route("/metrics", self._guarded(self._metrics)),
-            *docs.routes(START),
             Route(START + "{bandit}/{what}", self._guarded(self._show)),
-            *(Route(path, self._guarded(pages.guarded(see)), methods=[verb]) for path, verb, see in pages.routes),
+            *(Route(path, self._guarded(see), methods=[verb]) for path, verb, see in self.pages.routes),
         ]
-        self._slow = Starlette(routes=routes, lifespan=self._lifespan)
+        described = [route for route in routes if "{what}" not in route.path]
+        self._slow = Starlette(routes=[*routes, *docs.routes(START, described, SHOWN)], lifespan=self._lifespan)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -125,6 +125,9 @@ class Application:
         try:
             for name, setting in self._config.bandits.items():
                 self.served[name] = Served(name, setting, self._config.server.waiting, self._clock)
+            known = [member for one in self.served.values() for member in one.stored.membership.members]
+            for one in self.served.values():  # whoever is served here knows of each other, whatever is taken away later
+                one.stored.membership.learn(known)
         except BaseException:
             self.close()
             raise

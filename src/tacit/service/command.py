@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from tacit import checks
-from tacit.bandits.stored import line, recovery
+from tacit.bandits.stored import line, recovery, retirement
 from tacit.service import config as configs
 from tacit.service import demo, keys
 from tacit.service.server import serve
@@ -36,6 +36,13 @@ def recover(path: Path, name: str) -> str:
     setting = bandits[name]
     incarnation = recovery.recover(configs.build(setting), setting.durable, name=name, keys=setting.keys)
     return f"{name}: incarnation {incarnation}. Its certificate says what that costs."
+
+
+def retire(path: Path, name: str) -> str:
+    bandits = configs.read(path).bandits
+    checks.name("a bandit of this configuration", name, bandits)
+    retirement.retire(bandits[name].durable, name=name, keys=bandits[name].keys)
+    return f"{name}: retired. Leave it in the configuration as long as its certificate is to be shown."
 
 
 def migrate(what: str) -> str:

@@ -5,10 +5,11 @@ waiting choices and offers of an arm there were is raw: it is counted nowhere he
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from tacit.bandits.stored.asks import Ask, Report, StoredChoice
@@ -16,7 +17,6 @@ from tacit.bandits.stored.face import Stored
 from tacit.bandits.stored.history import LEVEL
 from tacit.errors import BadState, TacitError
 from tacit.privacy.certificate import Certificate
-from tacit.privacy.ledger import epsilon_of
 from tacit.service import bodies, config, history
 from tacit.service.groups import Group
 
@@ -32,7 +32,7 @@ class Served:
         self.name, self.setting = name, setting
         bandit = config.build(setting)
         bandit.warm_up()
-        fields = ("keys", "delay", "on_limit", "degraded", *config.SILENCE)
+        fields = ("keys", "delay", "on_limit", "degraded", "population", *config.SILENCE)
         options = {field: getattr(setting, field) for field in fields}
         self.stored = Stored(bandit, setting.durable, name=name, clock=clock, **options)
         failure = getattr(bandit, "failure", None)
@@ -96,7 +96,7 @@ class Served:
     def certificate(self) -> Certificate:
         return self.stored.privacy
 
-    def status(self, everyone: Iterable["Served"]) -> dict[str, Any]:
+    def status(self) -> dict[str, Any]:
         head, privacy, last = self.stored.head, self.stored.privacy, self.stored.history[-1]
         return {
             "bandit": self.name,
@@ -114,7 +114,8 @@ class Served:
                 "spent": privacy.spent,
                 "max_rounds_per_person": self.setting.max_rounds_per_person,
             },
-            "population": population(self, everyone),
+            "retired": self.stored.retired,
+            "population": msgspec.to_builtins(self.stored.population),
             "events": [{"at": at, "what": what} for at, what in self.stored.events],
         }
 
@@ -133,7 +134,7 @@ class Served:
     def ready(self) -> None:
         """TacitError if its database is away or was taken back in time, or if a release is late. In an outage that
         choices go on in, it is ready: whoever looks asks `stored.degraded` as well."""
-        if self.stored.degraded:
+        if self.stored.degraded or self.stored.retired:
             return
         version, closed, now = self.stored.version, self.stored.head.step, time.monotonic()
         if version >= closed or version != self._behind[0]:
@@ -146,20 +147,6 @@ class Served:
         self._writer.shutdown(wait=True)
         self._other.shutdown(wait=True)
         self.stored.close()
-
-
-def population(one: Served, everyone: Iterable[Served]) -> dict[str, Any]:
-    """A person may be in every bandit of a population: what they cost together, at the smallest delta of them."""
-    together = [each for each in everyone if each.setting.population == one.setting.population]
-    certificates = [each.certificate() for each in together]
-    delta = min(c.delta for c in certificates if c.delta is not None)
-    releases = [release for c in certificates for release in c.releases]
-    return {
-        "name": one.setting.population,
-        "bandits": [each.name for each in together],
-        "epsilon": epsilon_of(releases, delta),
-        "delta": delta,
-    }
 
 
 def _mask(body: bodies.ChooseBody) -> list[bool] | None:

@@ -216,13 +216,14 @@ def round_of(run: Run, name: str, digest: bytes, most: int) -> bool:
     return bool(found)
 
 
-def purge(run: Run, uid: str, before: int) -> bool:
-    """Removes choices below that number, some at a time; whether there may be more."""
+def purge(run: Run, uid: str, before: int, locking: str) -> bool:
+    """Removes choices below that number, some at a time; whether there may be more. In the order of tickets, as rewards
+    take them: else the two would wait for each other."""
     more = False
     for table, key in (("waiting", "ticket"), ("deferred", "ticket"), ("choice", "request")):
         gone = run(
             f"DELETE FROM {table} WHERE bandit = ? AND {key} IN (SELECT {key} FROM {table} WHERE bandit = ?"
-            f" AND number < ? LIMIT {MOST_AT_ONCE}) RETURNING number",
+            f" AND number < ? ORDER BY {key} LIMIT {MOST_AT_ONCE}{locking}) RETURNING number",
             uid,
             uid,
             before,
@@ -316,6 +317,29 @@ def leaf_sums(run: Run, uid: str, start: int) -> list[tuple[int, bytes]]:
 
 def put_leaf_sum(run: Run, uid: str, step: int, sums: bytes) -> None:
     run("UPDATE leaf SET sums = ? WHERE bandit = ? AND step = ?", sums, uid, step)
+
+
+# populations
+
+
+def join(run: Run, population: str, line: str, incarnation: int, record: str) -> None:
+    run(
+        "INSERT INTO member (population, line, incarnation, record) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        population,
+        line,
+        incarnation,
+        record,
+    )
+
+
+def members(run: Run) -> list[str]:
+    return [str(record) for (record,) in run("SELECT record FROM member")]
+
+
+def lines(run: Run) -> list[tuple[str, str]]:
+    """(name, uid of its first incarnation) of all bandits of this database."""
+    found = run("SELECT name, uid FROM bandit ORDER BY incarnation DESC")
+    return sorted({str(name): str(uid) for name, uid in found}.items())
 
 
 # events

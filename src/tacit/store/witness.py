@@ -2,8 +2,9 @@
 would release the same people's data again with other noise.
 
 The witness lies in the folder of keys, which backups leave out, and is on disk before a version is served. It holds the
-incarnation, a digest of each history of leaves that was shown, and which database it was. Not noticed: a database and
-its witness that are taken back together."""
+incarnation, how many leaves were shown, a digest of them, and which database it was; digests of each shorter history
+lie beside it, so that the file itself is what workers of the first version write. Not noticed: a database and its
+witness that are taken back together."""
 
 import fcntl
 import hashlib
@@ -17,12 +18,14 @@ from tacit.errors import BadState, RolledBack
 from tacit.store.database import Identity
 from tacit.store.seal import sync, writing
 
+UNKNOWN = ""
+
 
 class Shown(NamedTuple):
     """The latest that was shown."""
 
     incarnation: int
-    digests: list[str]  # of none, one, two, ... and all of the leaves as they were shown
+    digests: list[str]  # of none, one, two, ... and all of the leaves as they were shown; each holds those before
     system: str
     timeline: int
 
@@ -35,16 +38,23 @@ class Witness:
     """The file NAME.witness, shared by all workers that have the folder."""
 
     def __init__(self, folder: Path, name: str) -> None:
-        self._path = folder / f"{name}.witness"
+        self._path, self._past = folder / f"{name}.witness", folder / f"{name}.shown"
 
     def read(self) -> Shown | None:
         """None if nothing was shown yet."""
         try:
-            return Shown(**json.loads(self._path.read_text()))
+            found = json.loads(self._path.read_text())
+            digests = self._digests(found["steps"], found["digest"])
+            return Shown(found["incarnation"], digests, found["system"], found["timeline"])
         except FileNotFoundError:
             return None
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, KeyError):
             raise BadState(f"Expected {self._path.name} to be readable, got a damaged file.") from None
+
+    def _digests(self, steps: int, last: str) -> list[str]:
+        """Up to the last one; where a worker of the first version was the last to write, the others are unknown."""
+        past = json.loads(self._past.read_text()) if self._past.exists() else []
+        return past[: steps + 1] if past[steps : steps + 1] == [last] else [UNKNOWN] * steps + [last]
 
     def record(self, shown: Shown) -> None:
         """On disk when this returns, unless a later one is; RolledBack if another history was shown."""
@@ -57,19 +67,25 @@ class Witness:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
             last = self.read()
             if last is not None and last.incarnation >= shown.incarnation:
-                if last.incarnation > shown.incarnation or alike(last, shown.digests) < min(last.steps, shown.steps):
+                both = min(last.steps, shown.steps)
+                if last.incarnation > shown.incarnation or last.digests[both] not in (UNKNOWN, shown.digests[both]):
                     raise older()
                 if last.steps >= shown.steps:
                     return
-            new = self._path.with_suffix(".new")
-            with open(new, "w", opener=_private) as file:
-                json.dump(shown._asdict(), file)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(new, self._path)
+            self._write(self._past, shown.digests)
+            told = {"incarnation": shown.incarnation, "steps": shown.steps, "digest": shown.digests[-1]}
+            self._write(self._path, told | {"system": shown.system, "timeline": shown.timeline})
             sync(self._path.parent)
         finally:
             os.close(descriptor)
+
+    def _write(self, path: Path, what: object) -> None:
+        new = path.with_suffix(".new")
+        with open(new, "w", opener=_private) as file:
+            json.dump(what, file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(new, path)
 
 
 def check(last: Shown | None, *, incarnation: int, digests: list[str], identity: Identity) -> None:
@@ -77,7 +93,7 @@ def check(last: Shown | None, *, incarnation: int, digests: list[str], identity:
     The witness must have been read before the database was: another worker may go on meanwhile."""
     if last is None or last.incarnation < incarnation:
         return
-    if last.incarnation > incarnation or alike(last, digests) < last.steps:
+    if last.incarnation > incarnation or last.steps >= len(digests) or last.digests[-1] != digests[last.steps]:
         raise older()
     if last.system != identity.system:
         raise RolledBack("Expected the database that was served from, got a copy of it in another place: recover.")
@@ -86,7 +102,10 @@ def check(last: Shown | None, *, incarnation: int, digests: list[str], identity:
 
 
 def alike(last: Shown, digests: list[str]) -> int:
-    """How many leaves are those that were shown, where `digests[n]` is that of the first n; -1 for another bandit's."""
+    """How many leaves are those that were shown, where `digests[n]` is that of the first n, as far as that is known; -1
+    for another bandit's."""
+    if digests[last.steps : last.steps + 1] == last.digests[-1:]:
+        return last.steps
     pairs = zip(last.digests, digests, strict=False)
     return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs)) - 1
 

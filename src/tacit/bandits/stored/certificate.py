@@ -3,6 +3,7 @@
 import msgspec
 
 from tacit.bandits.joint.continual import ContinualBandit
+from tacit.bandits.stored.population import Population
 from tacit.privacy.certificate import ROUNDING, Certificate
 from tacit.privacy.ledger import epsilon_of, grid_delta
 from tacit.store.rows import Bandit
@@ -13,7 +14,9 @@ RAW_ROWS = (
 )
 
 
-def of(bandit: ContinualBandit, row: Bandit, released: int) -> Certificate:
+def of(
+    bandit: ContinualBandit, row: Bandit, released: int, *, ended: bool = False, population: Population | None = None
+) -> Certificate:
     """`released`: leaves that are committed, whether or not they are visible.
 
     After a recovery nothing raw of an earlier incarnation is used again, so a round is in one incarnation only and the
@@ -25,6 +28,10 @@ def of(bandit: ContinualBandit, row: Bandit, released: int) -> Certificate:
         return found
     n, epsilon = row.incarnation, found.epsilon
     caveats, releases = [*found.caveats, RAW_ROWS], found.releases
+    if ended:
+        caveats.append("Retired: what was raw was dropped and its keys are destroyed; nothing more is released.")
+    if population is not None and population.caveat is not None:
+        caveats.append(population.caveat)
     if n > 1:
         spent = found.releases  # by those of an earlier incarnation, at most
         caveats.append(

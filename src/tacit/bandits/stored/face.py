@@ -19,6 +19,7 @@ from tacit.bandits.stored import certificate, line, tending
 from tacit.bandits.stored.asks import Answer, Ask, Report, StoredChoice
 from tacit.bandits.stored.history import LEVEL, Offers, Past
 from tacit.bandits.stored.outage import MODES, QUICK, Outage
+from tacit.bandits.stored.population import Membership, Population
 from tacit.bandits.stored.releases import Releases
 from tacit.bandits.stored.rounds import Drawn, Rounds
 from tacit.bandits.stored.terms import Agreed, Terms
@@ -52,8 +53,9 @@ class Stored:
     estimate that was shown, without learning (tacit.bandits.stored.outage). missing_as, after: the
     reward of a choice that is not answered within so many seconds, for where only clicks are reported and silence means
     0: without it, choices that are not answered teach nothing. rate: the most choices a second that are expected, which
-    `after` needs: silence must come before a choice expires. background: whether a thread makes releases; without it,
-    call `tend`. The bandit's `pending` is how many later choices a choice waits for its reward."""
+    `after` needs: silence must come before a choice expires. population: whose data these are; what all bandits of a
+    population cost together is on record (tacit.store.register). background: whether a thread makes releases; without
+    it, call `tend`. The bandit's `pending` is how many later choices a choice waits for its reward."""
 
     def __init__(
         self,
@@ -68,10 +70,11 @@ class Stored:
         missing_as: float | None = None,
         after: float | None = None,
         rate: float | None = None,
+        population: str = "everyone",
         background: bool = True,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        line.check(bandit, name)
+        line.check(bandit, name, population)
         checks.non_negative(delay=delay)
         checks.one_of(MODES, on_limit=on_limit)
         checks.one_of(MODES, degraded=degraded)
@@ -82,6 +85,7 @@ class Stored:
         self._closing, self._wake = threading.Event(), threading.Event()
         self._database = line.connect(where)
         try:
+            register = line.register_of(where, self._database, keys)
             self._line = line.open_line(self._database, line.keys_of(where, self._database, keys), name, bandit)
             if self._line.bandit.prior is not None:
                 bandit._prior_noise(self._line.bandit.prior_std)
@@ -93,12 +97,14 @@ class Stored:
             self._rounds = Rounds(bandit, self._line, self._versions, self._agreed, clock=clock, wake=self._wake)
             self._releases = Releases(bandit, self._line, self._other, self._agreed, clock)
             self._agreed.decide(self._database, self._line.uid, clock())
+            self.membership = Membership(population, self._line, register, certificate.of(bandit, self._line.bandit, 0))
+            line.destroy_keys(self._database, self._line.seal.keys, register, self._line.bandit, ended=self.retired)
             self._count()
         except BaseException:
             self._database.close()
             raise
         self._thread: threading.Thread | None = None
-        if background:
+        if background and not self._agreed.ended:
             arguments = (weakref.ref(self), self._closing, self._wake)
             self._thread = threading.Thread(target=tending.work, args=arguments, daemon=True, name="tacit releases")
             self._thread.start()
@@ -148,6 +154,7 @@ class Stored:
         deferred: bool = False,
     ) -> Ask:
         """A request, checked: ValueError for a bad one, which then is no user and delays nobody."""
+        self._agreed.at_work()
         features, names, index = self._bandit._request(arms, available)
         packed.check_names(names)
         digest = self._persons.admit(person)
@@ -173,6 +180,7 @@ class Stored:
 
     def ticket(self, choice: StoredChoice | str) -> bytes:
         """What a choice is known by in the store; UnknownChoice if it was never made here."""
+        self._agreed.at_work()
         return packed.read(choice, self._line.tickets)
 
     @locked
@@ -272,7 +280,18 @@ class Stored:
     @property
     @locked
     def privacy(self) -> Certificate:
-        return certificate.of(self._at_present(), self._line.bandit, self._versions.released)
+        bandit, now = self._at_present(), self._versions.released
+        return certificate.of(bandit, self._line.bandit, now, ended=self.retired, population=self.population)
+
+    @property
+    def retired(self) -> bool:
+        """Whether it has ended: nothing but what was released is left of it."""
+        return self._agreed.ended
+
+    @property
+    def population(self) -> Population:
+        """What all bandits of its population cost together, as far as they are on record here."""
+        return self.membership.together()
 
     @property
     def events(self) -> list[tuple[float, str]]:
@@ -290,9 +309,8 @@ class Stored:
             self._again(self._versions.refresh)
             if self._outage.on:
                 self._again(self._outage.end)
-        silence = self._agreed.now.silence
-        if silence is not None:
-            self._answer_for_the_silent(*silence)
+        if self._agreed.now.silence is not None:
+            tending.answer_for_the_silent(self, *self._agreed.now.silence)
         self._again(lambda: tending.purge(self._line, self._other, self._agreed))
 
     def backup(self, path: str | Path) -> None:
@@ -333,16 +351,6 @@ class Stored:
         raise TypeError("Expected a bandit to be opened from its database, got pickle or copy.")
 
     # helpers
-
-    def _answer_for_the_silent(self, reward: float, after: float) -> None:
-        """All who are silent by now, in parts, so that requests and releases do not wait for it. Who is in a part and
-        who comes before it is fixed by numbers of choices: one who reports moves nobody else to another step."""
-        before, start = self._clock() - after, 0
-        while (part := tending.part(self._line, self._other, start, before)) is not None:
-            tickets, start = part
-            if tickets:
-                self.observe_group([Report(ticket, reward) for ticket in tickets])
-                self._again(self._releases.run)
 
     def _again(self, work: Callable[[], T]) -> T:
         """Once more after an error of the database, from what it holds then: what was committed is found there. Not

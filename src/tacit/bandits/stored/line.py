@@ -17,6 +17,7 @@ from tacit.mechanisms.tree import Tree
 from tacit.store import migration, rows
 from tacit.store.database import Database, Run
 from tacit.store.postgres import Postgres
+from tacit.store.register import Register
 from tacit.store.rows import Bandit
 from tacit.store.seal import Keys, Seal
 from tacit.store.sqlite import SQLite
@@ -83,8 +84,28 @@ def keys_of(where: str | Path, database: Database, keys: str | Path | None) -> K
     return Keys(Path(f"{where}.keys") if keys is None else Path(keys))
 
 
-def check(bandit: ContinualBandit, name: str) -> Grid:
+def register_of(where: str | Path, database: Database, keys: str | Path | None) -> Register:
+    """In the folder of keys that was given, or beside an SQLite file: its own folder may be deleted with it."""
+    return Register(database, Path(where).absolute().parent if keys is None else Path(keys).absolute())
+
+
+def destroy_keys(database: Database, keys: Keys, register: Register, present: Bandit, *, ended: bool) -> None:
+    """Those of all earlier incarnations of that name, also of some that a restore has lost; if it has ended, all."""
+    with database.transaction() as run:
+        found = rows.incarnations(run, present.name)
+    found += [(member.incarnation, member.uid) for member in register.members() if member.name == present.name]
+    for number, uid in sorted(set(found)):
+        if number < present.incarnation or (ended and uid == present.uid):
+            for label in keys.labels(f"{uid}."):
+                keys.destroy(label)
+    if ended:
+        keys.destroy(f"{present.name}.persons")
+
+
+def check(bandit: ContinualBandit, name: str, population: str = "everyone") -> Grid:
     """The mechanism of a bandit that a store can hold; ValueError for others."""
+    if not isinstance(population, str) or not population:
+        raise ValueError("Expected population to be a name, got none.")
     if not isinstance(bandit, ContinualBandit) or type(bandit)._prior_noise is ContinualBandit._prior_noise:
         raise ValueError(f"Expected a bandit whose state is sums (JointGLM, JointLinUCB), got {type(bandit).__name__}.")
     if not isinstance(bandit.mechanism, Grid) or isinstance(bandit.mechanism.real, Tree):
@@ -112,7 +133,9 @@ def open_line(database: Database, keys: Keys, name: str, bandit: ContinualBandit
     if found.version != ROWS:
         raise BadState(f"Expected rows of version {ROWS}, got version {found.version}.")
     check_plan(bandit, found)
-    return as_line(database, keys, found)
+    with database.transaction() as run:
+        ended = rows.head(run, found.uid).ended
+    return as_line(database, keys, found, ended=ended)
 
 
 def check_plan(bandit: ContinualBandit, found: Bandit) -> None:
@@ -126,9 +149,10 @@ def check_plan(bandit: ContinualBandit, found: Bandit) -> None:
             )
 
 
-def as_line(database: Database, keys: Keys, found: Bandit) -> Line:
+def as_line(database: Database, keys: Keys, found: Bandit, *, ended: bool) -> Line:
+    """ended: it was retired, and its keys are destroyed."""
     needed = (f"{found.name}.persons", f"{found.uid}.requests", f"{found.uid}.tickets")
-    persons, requests, tickets = map(keys.find, needed)
+    persons, requests, tickets = (b"", b"", b"") if ended else map(keys.find, needed)
     if persons is None or requests is None or tickets is None:
         raise BadState("Expected the keys that this database was sealed with, got a folder without them: recover.")
     seal, witness = Seal(keys, found.uid), Witness(keys.folder, found.name)

@@ -14,10 +14,11 @@ import numpy as np
 from tacit.bandits.joint.continual import ContinualBandit
 from tacit.bandits.stored import line
 from tacit.data import Released
-from tacit.errors import BadState
+from tacit.errors import BadState, Retired
 from tacit.mechanisms import leaves
 from tacit.store import rows
 from tacit.store.database import Database
+from tacit.store.register import Register
 from tacit.store.rows import Bandit
 from tacit.store.seal import Keys
 from tacit.store.witness import Shown, Witness, alike, digests, start_digest
@@ -25,33 +26,34 @@ from tacit.store.witness import Shown, Witness, alike, digests, start_digest
 
 def recover(bandit: ContinualBandit, where: str | Path, *, name: str = "bandit", keys: str | Path | None = None) -> int:
     """Makes that incarnation, with the same settings, and returns its number; open it with `Stored` afterwards. Stop
-    all workers first. Choices that wait are void: their ids are unknown from now on. Old keys are destroyed."""
+    all workers first. Choices that wait are void: their ids are unknown from now on. Old keys are destroyed. If this is
+    killed, do it again: at most one more incarnation, and keys that were left go then, or when the bandit is opened."""
     line.check(bandit, name)
     database = line.connect(where)
     try:
         folder = line.keys_of(where, database, keys)
-        return _recover(bandit, database, folder, name)
+        return _recover(bandit, database, folder, line.register_of(where, database, keys), name)
     finally:
         database.close()
 
 
-def _recover(bandit: ContinualBandit, database: Database, keys: Keys, name: str) -> int:
+def _recover(bandit: ContinualBandit, database: Database, keys: Keys, register: Register, name: str) -> int:
     witness = Witness(keys.folder, name)
     last = witness.read()
     with database.transaction() as run:
         old = rows.last(run, name)
         if old is None:
             raise BadState(f"Expected a bandit of the name {name} in this database, got none.")
+        if rows.head(run, old.uid, database.locking).ended:
+            raise Retired("Expected a bandit that is at work, got one that was retired.")
         line.check_plan(bandit, old)  # the certificate counts the same noise for each incarnation
-        rows.head(run, old.uid, database.locking)
         prior, std = _prior(bandit, old, _undisputed(old, rows.leaves(run, old.uid, 0), last))
         incarnation = 1 + max(old.incarnation, 0 if last is None else last.incarnation)
         new = line.new_row(bandit, name, incarnation, leaves.written(prior), std)
         rows.retire(run, old.uid, rows.REPLACED)
         line.make(run, database, keys, new, bandit)
         rows.event(run, new.uid, time.time(), f"recovered: incarnation {incarnation}")
-    for label in keys.labels(f"{old.uid}."):
-        keys.destroy(label)
+    line.destroy_keys(database, keys, register, new, ended=False)
     witness.record(Shown(incarnation, [start_digest(new.uid)], *database.identity()))
     return incarnation
 

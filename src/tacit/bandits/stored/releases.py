@@ -6,6 +6,7 @@ served from here: who serves reads the committed row."""
 
 import contextlib
 import math
+import threading
 import time
 from collections.abc import Callable
 
@@ -41,6 +42,7 @@ class Releases:
         self._grid, self._source, self._line = bandit.mechanism, bandit.source, line
         self._database, self._agreed, self._clock = database, agreed, clock
         self._said = False
+        self._turn = threading.Lock()
         self._start()
 
     def _start(self) -> None:
@@ -51,10 +53,12 @@ class Releases:
         self._generation = generation
 
     def run(self) -> int:
-        """Releases every step that is closed and has no leaf. Returns how many steps have one."""
-        while not self._next():
-            pass
-        return self._known
+        """Releases every step that is closed and has no leaf. Returns how many steps have one. One thread at a time:
+        of two, one would measure the step of the other."""
+        with self._turn:
+            while not self._next():
+                pass
+            return self._known
 
     @property
     def _known(self) -> int:
@@ -92,14 +96,14 @@ class Releases:
         key = number_of(parts[0][1])
         noisy = leaves.measure(self._grid, self._prefix, total, self._source)
         sums = self._line.seal.seal("sums", key, place(uid, step, "leaf"), total.tobytes())
-        now = self._clock()
-        visible = self.visible_at(due, now)
         with contextlib.suppress(_OvertakenError), self._database.transaction() as run:
             gone = rows.finish_step(run, uid, step)
             if self._generation != self._database.generation:  # another connection since: what was read is void
                 raise _OvertakenError
             if not gone or any(number_of(sealed) != key for sealed in gone):
                 raise _OvertakenError
+            now = self._clock()  # after all waiting for others: what is left is the commit itself
+            visible = self.visible_at(due, now)
             if rows.release(run, uid, step, sums, leaves.written(noisy), visible):
                 if visible > due + self._delay:
                     rows.event(run, uid, now, "release late: visible at a later multiple of the delay")
@@ -109,7 +113,9 @@ class Releases:
         return False  # what was committed is read with the next
 
     def visible_at(self, due: float, now: float) -> float:
-        """due + delay; where the commit could come after that, the next multiple of the delay."""
+        """due + delay; where the commit could come after that, the next multiple of the delay. A clock that was set
+        back since the step ended holds nothing up."""
+        due = min(due, now)
         if self._delay == 0:
             return due
         return due + self._delay * max(1, math.ceil((now - due) / self._delay + 0.5))

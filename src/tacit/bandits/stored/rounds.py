@@ -210,11 +210,11 @@ class Rounds:
         self._versions.refresh()
         uid = self._line.uid
         with self._database.transaction() as run:
-            head = rows.head(run, uid)
+            expired = self._head(run).choices - self._agreed.now.pending
             total = np.zeros(self._bandit.mechanism.size, np.int64)
             for ticket in sorted(set(tickets)):
                 found = rows.undefer(run, uid, ticket)
-                if found is None or found.number <= head.choices - self._bandit.pending:
+                if found is None or found.number <= expired:
                     continue
                 opened = self._line.seal.open("epoch", f"{uid} deferred {ticket.hex()}", found.sealed)
                 if opened is None:

@@ -1,6 +1,7 @@
 """What is served: versions of the estimate, each computed from leaves that were read from committed rows and that are
 visible by now, and shown only once the witness has them on disk."""
 
+import itertools
 from collections import deque
 from collections.abc import Callable
 
@@ -13,12 +14,14 @@ from tacit.store.database import Database
 from tacit.store.rows import Leaf
 from tacit.store.witness import Shown
 
+BACK = 1.0  # seconds: a clock that goes back further was set
+
 
 class Versions:
     """Keeps the bandit's estimate at the latest visible version. While the database is away it stays where it is."""
 
     def __init__(self, bandit: ContinualBandit, line: Line, clock: Callable[[], float]) -> None:
-        self._bandit, self._line, self._clock = bandit, line, clock
+        self._bandit, self._line, self._clock, self._latest = bandit, line, clock, clock()
         prior = line.bandit.prior
         self._prior = None if prior is None else leaves.read(bytes(prior), bandit.mechanism.size)
         self.expected = 0  # steps that are known to be closed
@@ -66,7 +69,8 @@ class Versions:
             self._start()
 
     def refresh(self) -> None:
-        """The latest version that is visible."""
+        """The latest version that is visible. When the clock was set back, what waits is shown at once, rather than
+        when it says the same time again: that is public, too."""
         self.check()
         if self.released < self.expected:
             head, found = self._found(self.released)
@@ -74,10 +78,12 @@ class Versions:
             _add(self._digests, found)
             self._waiting += found
         now = self._clock()
-        while self._waiting and self._waiting[0].visible_at <= now:
-            leaf = self._waiting[0]
-            shown = self._digests[: leaf.step + 2]
+        set_back, self._latest = now < self._latest - BACK, now
+        visible = list(itertools.takewhile(lambda leaf: set_back or leaf.visible_at <= now, self._waiting))
+        if visible:
+            shown = self._digests[: visible[-1].step + 2]
             self._line.witness.record(Shown(self._line.bandit.incarnation, shown, *self._identity))
+        for leaf in visible:
             self._waiting.popleft()
             self._show(leaf)
 

@@ -1,0 +1,86 @@
+"""What all bandits of a population cost a person who is in all of them."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from tacit.bandits.stored.line import Line
+from tacit.privacy.certificate import Certificate
+from tacit.privacy.ledger import epsilon_of
+from tacit.store import rows
+from tacit.store.register import Member, Register
+
+
+class Population(msgspec.Struct, frozen=True, kw_only=True):
+    """bandits: the names on record, the retired and deleted ones too; a name that was made anew is there twice.
+    epsilon: of all of them together, at the smallest delta that one of them claims. unrecorded: bandits of this
+    database that no population is known of, and that are not counted."""
+
+    name: str
+    bandits: tuple[str, ...]
+    epsilon: float
+    delta: float
+    unrecorded: tuple[str, ...]
+
+    @property
+    def caveat(self) -> str | None:
+        """What a certificate of one of its bandits says; None where it is the only one."""
+        if len(self.bandits) < 2 and not self.unrecorded:
+            return None
+        listed, others = ", ".join(self.bandits), ", ".join(self.unrecorded)
+        return (
+            f"The population {self.name} has {len(self.bandits)} bandits on record ({listed}): a person who is in all "
+            f"of them has epsilon {self.epsilon:.4g} at delta {self.delta:g}. Not counted: those that share neither a "
+            "database nor a folder with this one and were never served with it" + (f"; {others}." if others else ".")
+        )
+
+
+class Membership:
+    """One bandit's place in its population: on record when this is made, and for ever."""
+
+    def __init__(self, population: str, line: Line, register: Register, claim: Certificate) -> None:
+        self._population, self._database, self._register = population, line.database, register
+        with self._database.transaction() as run:
+            first = rows.incarnations(run, line.bandit.name)[0][1]
+        assert claim.delta is not None  # of a bandit that claims privacy
+        mine = Member(
+            population=population,
+            line=first,
+            name=line.bandit.name,
+            uid=line.uid,
+            incarnation=line.bandit.incarnation,
+            delta=claim.delta,
+            releases=claim.releases,
+        )
+        self.learn([mine])
+
+    @property
+    def members(self) -> list[Member]:
+        """All bandits of any population that are on record here."""
+        return self._register.members()
+
+    def learn(self, members: Sequence[Member]) -> None:
+        """Puts on record here what may be on record elsewhere."""
+        self._register.add(members)
+
+    def together(self) -> Population:
+        members = self.members
+        recorded = {member.line for member in members}
+        with self._database.transaction() as run:
+            unrecorded = [name for name, uid in rows.lines(run) if uid not in recorded]
+        return compose(self._population, members, unrecorded)
+
+
+def compose(name: str, members: Sequence[Member], unrecorded: Sequence[str] = ()) -> Population:
+    """Each line counts once, as it was at its last incarnation: its releases are those of all incarnations."""
+    last: dict[str, Member] = {}
+    for member in sorted((m for m in members if m.population == name), key=lambda m: m.incarnation):
+        last[member.line] = member
+    delta = min(member.delta for member in last.values())
+    return Population(
+        name=name,
+        bandits=tuple(sorted(member.name for member in last.values())),
+        epsilon=epsilon_of([release for member in last.values() for release in member.releases], delta),
+        delta=delta,
+        unrecorded=tuple(unrecorded),
+    )

@@ -1,0 +1,28 @@
+"""The end of a bandit: it answers nobody any more. What is raw is dropped and its keys are destroyed; its leaves, its
+certificate and its place in its population stay, and its name in this database is not given again."""
+
+import time
+from pathlib import Path
+
+from tacit.bandits.stored import line
+from tacit.errors import BadState
+from tacit.store import rows
+
+
+def retire(where: str | Path, *, name: str = "bandit", keys: str | Path | None = None) -> None:
+    """For good. Workers of PostgreSQL may go on meanwhile: they refuse from then on. If this is killed, do it again, or
+    open the bandit: its keys go then."""
+    database = line.connect(where)
+    try:
+        folder = line.keys_of(where, database, keys)
+        with database.transaction() as run:
+            found = rows.last(run, name)
+            if found is None:
+                raise BadState(f"Expected a bandit of the name {name} in this database, got none.")
+            if not rows.head(run, found.uid, database.locking).ended:
+                rows.retire(run, found.uid, rows.ENDED)
+                rows.forget_persons(run, name)
+                rows.event(run, found.uid, time.time(), "retired")
+        line.destroy_keys(database, folder, line.register_of(where, database, keys), found, ended=True)
+    finally:
+        database.close()

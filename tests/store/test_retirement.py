@@ -1,0 +1,103 @@
+"""The end of a bandit: nobody is answered, nothing raw and no key is left, what was released can still be read."""
+
+import numpy as np
+import pytest
+
+from tacit import recover
+from tacit.bandits.stored.retirement import retire
+from tacit.errors import BadState, Retired
+from tacit.store.seal import Keys
+from tests.store.places import arms, dies_at, glm, play, table
+
+
+def limited():
+    return glm(max_rounds_per_person=5)
+
+
+def lived(place, rounds=25):
+    """A bandit with releases, a choice that waits and a person."""
+    rng = np.random.default_rng(0)
+    with place.open(limited()) as stored:
+        play(stored, rng, rounds)
+        waiting = stored.choose(arms(rng), person="ada", request="w")
+        return waiting, stored.theta, stored.version, stored.privacy, table(stored, "SELECT noisy FROM leaf")
+
+
+def refuses(stored, waiting):
+    rng = np.random.default_rng(1)
+    for call in (
+        lambda: stored.choose(arms(rng)),
+        lambda: stored.choose(arms(rng), request="w"),
+        lambda: stored.observe(waiting.id, 1.0),
+        stored.tend,
+    ):
+        with pytest.raises(Retired):
+            call()
+
+
+def test_what_is_left(place):
+    waiting, theta, version, privacy, leaves = lived(place)
+    retire(place.where, keys=place.keys)
+    with place.open(limited(), background=True) as stored:
+        refuses(stored, waiting)
+        assert stored.retired and np.array_equal(stored.theta, theta) and stored.version == version == 2
+        assert stored.privacy.epsilon == privacy.epsilon and stored.privacy.spent == privacy.spent
+        assert any(caveat.startswith("Retired") for caveat in stored.privacy.caveats)
+        assert table(stored, "SELECT noisy FROM leaf") == leaves and stored.choices == 26
+        assert [what for _, what in stored.events] == ["retired"]
+        for raw in ("choice", "waiting", "open_sum", "due", "person"):
+            assert table(stored, f"SELECT count(*) FROM {raw}") == [(0,)]
+        assert table(stored, "SELECT DISTINCT length(sums) FROM leaf") == [(0,)]
+    assert Keys(place.keys).labels("") == []
+
+
+def test_its_name_is_not_given_again_in_this_database(place):
+    lived(place)
+    retire(place.where, keys=place.keys)
+    retire(place.where, keys=place.keys)  # again: nothing happens
+    with pytest.raises(Retired):
+        recover(limited(), place.where, keys=place.keys)
+    with pytest.raises(BadState, match="name"):
+        retire(place.where, name="nobody", keys=place.keys)
+    with place.open(limited()) as stored:
+        assert stored.retired and len(stored.events) == 1
+
+
+def test_workers_that_are_open_refuse_from_then_on(on_postgres):
+    rng = np.random.default_rng(2)
+    with on_postgres.open(limited()) as one, on_postgres.open(glm(), name="other") as other:
+        waiting = one.choose(arms(rng))
+        retire(on_postgres.where, keys=on_postgres.keys)
+        refuses(one, waiting)
+        assert one.retired and one.choices == 1 and one.privacy.private
+        play(other, rng, 12)  # its neighbour in the same database and the same folder of keys goes on
+        assert other.version == 1
+
+
+def test_a_retirement_that_is_killed_is_finished_when_the_bandit_is_opened(place):
+    waiting, *_ = lived(place)
+    outcomes = []
+    for number in range(0, 40, 2):
+        killed = dies_at(number, place, lambda: retire(place.where, keys=place.keys))
+        with place.open(limited()) as stored:
+            outcomes.append((killed, stored.retired))
+            if stored.retired:
+                refuses(stored, waiting)
+                assert Keys(place.keys).labels("") == []
+            else:
+                assert stored.choose(arms(np.random.default_rng(3)), request="w").id == waiting.id
+        if not killed:
+            break
+    assert (True, False) in outcomes and (True, True) in outcomes and outcomes[-1] == (False, True)
+
+
+def test_a_deferred_choice_of_a_retired_bandit_is_refused_and_its_row_is_gone(place):
+    rng = np.random.default_rng(4)
+    with place.open(glm()) as stored:
+        waiting = stored.choose(arms(rng), deferred=True)
+        stored.observe(waiting, 1.0)
+    retire(place.where, keys=place.keys)
+    with place.open(glm()) as stored:
+        with pytest.raises(Retired):
+            stored.activate(waiting.id)
+        assert table(stored, "SELECT count(*) FROM deferred") == [(0,)]

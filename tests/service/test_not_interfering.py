@@ -91,6 +91,7 @@ def seen(place, other, monkeypatch, caplog, *, replaced=REPLACED, more=0):
                     reply = call(app, report(choice["id"], reward))
                     out += [] if i in replaced else reply
             out += call(app, *((route, None) for route in READ))
+            assert {status for status, _, _ in out[-len(READ) :]} == {200}
         assert stored.version >= 1 and stored.head.step >= 2
         out += [stored.head, stored._versions.next_at, caplog.messages, *row_sizes(stored)]
     finally:
@@ -172,7 +173,7 @@ def count_in_the_metrics(patch):
 def count_in_the_status(patch):
     counting(patch)
     status = Served.status
-    patch.setattr(Served, "status", lambda self, everyone: status(self, everyone) | {"rewards": self.came})
+    patch.setattr(Served, "status", lambda self: status(self) | {"rewards": self.came})
 
 
 def count_on_the_dashboard(patch):
@@ -200,9 +201,9 @@ def counting(patch):
 def waiting_in_the_status(patch):
     status = Served.status
 
-    def told(self, everyone):
+    def told(self):
         ((waiting,),) = table(self.stored, "SELECT count(*) FROM waiting")
-        return status(self, everyone) | {"waiting": waiting}
+        return status(self) | {"waiting": waiting}
 
     patch.setattr(Served, "status", told)
 

@@ -117,9 +117,9 @@ def waiting(run, uid):
 
 
 def in_the_time(patch):
-    """A release is visible later, the more people have not answered."""
+    """A release is visible earlier, the more people have not answered."""
     close = rows.close_step
-    patch.setattr(rows, "close_step", lambda run, uid, step, at: close(run, uid, step, at + 1e-6 * waiting(run, uid)))
+    patch.setattr(rows, "close_step", lambda run, uid, step, at: close(run, uid, step, at - 1e-6 * waiting(run, uid)))
 
 
 def in_the_schedule(patch):

@@ -67,7 +67,12 @@ class Visited:
         ((status, _, own),) = call(self.app, ("choose", self.body))
         assert status == 200 and json.loads(own)["name"] == texts["arm"]  # the answer, to whoever asked
         call(self.app, ("choose", self.body | {"request": texts["request"] + "2"}))  # nobody will answer
-        self.replies = call(self.app, ("reward", {"id": json.loads(own)["id"], "reward": self.canaries.reward}))
+        later = self.body | {"request": texts["request"] + "3", "deferred": True}  # not shown
+        ((_, _, unshown),) = call(self.app, ("choose", later))
+        self.replies = [
+            call(self.app, ("reward", {"id": json.loads(one)["id"], "reward": self.canaries.reward}))[0]
+            for one in (own, unshown)
+        ]
         bandit = linear(horizon=5000, max_rounds_per_person=50)
         self.whole = contribution(bandit, np.array(self.canaries.numbers), self.canaries.reward)
         self.others(32)
@@ -114,11 +119,11 @@ class Visited:
 
     def sealed(self):
         """(where, sealed) of each row that the visit left, as a copy of the database has them."""
-        uid = self.stored._line.uid
-        found = table(self.stored, "SELECT request, sealed FROM choice WHERE number <= 2")
-        out = [(f"{uid} choice {bytes(request).hex()}", bytes(one)) for request, one in found]
-        found = table(self.stored, "SELECT ticket, sealed FROM waiting WHERE number <= 2")
-        return out + [(f"{uid} waiting {bytes(ticket).hex()}", bytes(one)) for ticket, one in found]
+        uid, out = self.stored._line.uid, []
+        for name, key in (("choice", "request"), ("waiting", "ticket"), ("deferred", "ticket")):
+            found = table(self.stored, f"SELECT {key}, sealed FROM {name} WHERE number <= 3")
+            out += [(f"{uid} {name} {bytes(value).hex()}", bytes(one)) for value, one in found]
+        return out
 
     def found(self, *more):
         return self.canaries.found_in([*self.seen(), *more], self.whole)
@@ -137,7 +142,7 @@ def test_canaries_are_in_no_reply_log_file_or_backup_and_expire(visited):
     files = visited.files()
     assert {name for name, _ in files} >= visited.kinds and visited.found(*files) == []
     seal, copied = visited.stored._line.seal, visited.sealed()
-    assert len(copied) == 3 and all(seal.open("epoch", where, one) for where, one in copied)
+    assert len(copied) == 5 and all(seal.open("epoch", where, one) for where, one in copied)
     keys = {path: path.read_bytes() for path in visited.place.keys.glob("*.epoch.*.key")}
     visited.others(3 * PENDING)
     assert visited.sealed() == []
@@ -176,7 +181,7 @@ def test_refusals_do_not_echo(visited, monkeypatch):
         *({"id": texts["request"], "reward": reward}, {"id": "00" * 24, "reward": reward}, {"id": reward, "reward": 1}),
         *(json.dumps(body).encode()[:-1], json.dumps(body).encode() * 2),
     )
-    routes = [route + batch for route in ("choose", "reward") for batch in ("", ":batch")]
+    routes = [route + batch for route in ("choose", "reward", "activate") for batch in ("", ":batch")]
     for one in wrong:
         replies = call(visited.app, *((route, one) for route in routes))
         assert all(status in (404, 422) or b"error" in reply for status, _, reply in replies)
@@ -201,13 +206,13 @@ def test_postgres_prints_sealed_rows_at_most(on_postgres, monkeypatch, caplog):
     """Its log prints rows that break a constraint, and arguments of statements that fail: there are no constraints on
     what is raw, and if somebody adds one, what is printed is sealed."""
     one = Visited(on_postgres, monkeypatch, caplog, seed=3)
-    for name in ("waiting", "choice", "open_sum", "person"):
+    for name in ("waiting", "deferred", "choice", "open_sum", "person"):
         body = one.body | {"request": f"{one.canaries.texts['request']} {name}"}
         ((_, _, before),) = call(one.app, ("choose", body))
         with psycopg.connect(one.place.where, autocommit=True) as connection:
             connection.execute(f"ALTER TABLE {name} ADD CONSTRAINT wrong CHECK (false) NOT VALID")
         reward = {"id": json.loads(before)["id"], "reward": one.canaries.reward}
-        new = body | {"request": body["request"] + "2"}
+        new = body | {"request": body["request"] + "2", "deferred": name == "deferred"}
         ((status, _, _),) = call(one.app, ("reward", reward) if name == "open_sum" else ("choose", new))
         assert status == 503
         with psycopg.connect(one.place.where, autocommit=True) as connection:
@@ -215,7 +220,7 @@ def test_postgres_prints_sealed_rows_at_most(on_postgres, monkeypatch, caplog):
     files = one.files()
     one.app.close()
     (log,) = [content for name, content in files if name == ".log"]
-    assert log.count(b"Failing row contains") >= 4
+    assert log.count(b"Failing row contains") >= 5
     assert one.found(*files) == []
 
 

@@ -7,6 +7,7 @@ import functools
 import itertools
 import json
 import logging
+import re
 
 import numpy as np
 import pytest
@@ -26,7 +27,8 @@ from tests.whole.tape import Tape
 
 ARMS = np.eye(3).tolist()
 PEOPLE, AT_ONCE = 40, 4
-REPLACED, CROWD, SILENT = {7}, {i for i in range(PEOPLE) if i % 5}, 5  # who is replaced; who never answers
+REPLACED, CROWD = {7}, {i for i in range(PEOPLE) if i % 5}  # who is replaced
+SILENT, UNSHOWN = 5, 10  # who never answers, and whose choice is never shown
 OTHERS = {
     "as it was": ({"arms": ARMS}, [1.0]),
     "other arms": ({"arms": {"long name": [0.1, 0.2, 0.3], "b": [0, 0, -1]}, "available": ["b"]}, [1.0]),
@@ -36,10 +38,12 @@ OTHERS = {
     "reported three times": ({"arms": ARMS}, [1.0, 0.0, 1.0]),
     "bad rewards": ({"arms": ARMS}, [7.0, 1e300]),
     "never shown": ({"arms": ARMS, "deferred": True, "propensity": True}, [1.0]),
+    "shown late": ({"arms": ARMS, "deferred": True}, [1.0, "shown", 0.5, "shown"]),
 }
 READ = (*SHOWN, "/dashboard/messages", "/metrics", "/readyz", "/healthz")
 PROFILES = {"somebody": {"arms": {"a": ARMS[0], "b": ARMS[1]}}}
-TABLES = ("bandit", "choice", "open_sum", "due", "leaf", "person", "event")  # and waiting: how many wait is raw
+TABLES = ("bandit", "choice", "open_sum", "due", "leaf", "person", "event", "member")
+WAITING = ("waiting", "deferred")  # how many there are is raw
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -75,7 +79,7 @@ def seen(place, other, monkeypatch, caplog, *, replaced=REPLACED, more=0):
         for start in range(0, PEOPLE + more, AT_ONCE):
             here = range(start, min(start + AT_ONCE, PEOPLE + more))
             ((status, headers, body),) = call(
-                app, ("choose:batch", lines(*(person if i in replaced else {"arms": ARMS} for i in here)))
+                app, ("choose:batch", lines(*(person if i in replaced else usual(i) for i in here)))
             )
             choices = dict(zip(here, map(json.loads, body.splitlines()), strict=True))
             rest = [choice | {"id": len(choice["id"])} for i, choice in choices.items() if i not in replaced]
@@ -84,9 +88,10 @@ def seen(place, other, monkeypatch, caplog, *, replaced=REPLACED, more=0):
             stored.tend()
             for i, choice in choices.items():
                 for reward in rewards if i in replaced else [] if i == SILENT else [0.5]:
-                    reply = call(app, ("reward", {"id": choice["id"], "reward": reward}))
+                    reply = call(app, report(choice["id"], reward))
                     out += [] if i in replaced else reply
             out += call(app, *((route, None) for route in READ))
+            assert {status for status, _, _ in out[-len(READ) :]} == {200}
         assert stored.version >= 1 and stored.head.step >= 2
         out += [stored.head, stored._versions.next_at, caplog.messages, *row_sizes(stored)]
     finally:
@@ -94,16 +99,23 @@ def seen(place, other, monkeypatch, caplog, *, replaced=REPLACED, more=0):
     return out
 
 
+def usual(i):
+    return {"arms": ARMS, "deferred": i == UNSHOWN}
+
+
+def report(choice, reward):
+    """A reward, or that the choice was shown."""
+    return ("activate", {"id": choice}) if reward == "shown" else ("reward", {"id": choice, "reward": reward})
+
+
 def row_sizes(stored):
     """Of all tables: bytes and texts by their lengths, times and numbers as they are. Of those who wait, whose number
     is raw, the sizes that occur."""
     out = []
-    for name in ("waiting", *TABLES):
-        found = table(
-            stored, f"SELECT * FROM {name}" if name != "waiting" else "SELECT bandit, ticket, sealed FROM waiting"
-        )
+    for name in (*WAITING, *TABLES):
+        found = table(stored, f"SELECT {'bandit, ticket, sealed' if name in WAITING else '*'} FROM {name}")
         sizes = [tuple(len(v) if isinstance(v, bytes | str) else v for v in row) for row in found]
-        out.append((name, sorted(set(sizes) if name == "waiting" else sizes, key=repr)))
+        out.append((name, sorted(set(sizes) if name in WAITING else sizes, key=repr)))
         if stored._database.several_hosts:
             out.append((name, sorted(table(stored, f"SELECT DISTINCT pg_column_size(t.*) FROM {name} t"))))
     return out
@@ -161,7 +173,7 @@ def count_in_the_metrics(patch):
 def count_in_the_status(patch):
     counting(patch)
     status = Served.status
-    patch.setattr(Served, "status", lambda self, everyone: status(self, everyone) | {"rewards": self.came})
+    patch.setattr(Served, "status", lambda self: status(self) | {"rewards": self.came})
 
 
 def count_on_the_dashboard(patch):
@@ -189,9 +201,9 @@ def counting(patch):
 def waiting_in_the_status(patch):
     status = Served.status
 
-    def told(self, everyone):
+    def told(self):
         ((waiting,),) = table(self.stored, "SELECT count(*) FROM waiting")
-        return status(self, everyone) | {"waiting": waiting}
+        return status(self) | {"waiting": waiting}
 
     patch.setattr(Served, "status", told)
 
@@ -230,7 +242,7 @@ def rewards_in_an_event(patch):
 
 def answers_of_their_own_length(patch):
     packed = Answer.packed
-    patch.setattr(Answer, "packed", lambda self: packed(self).rstrip(b"\0"))
+    patch.setattr(Answer, "packed", lambda self: re.sub(b"\0+", b"\0", packed(self)))
 
 
 PLANTED = {

@@ -6,6 +6,7 @@ import time
 import numpy as np
 import pytest
 
+from tacit.bandits.stored import rehearsal
 from tacit.bandits.stored.releases import Releases
 from tacit.errors import Unavailable
 from tacit.mechanisms import leaves
@@ -81,6 +82,73 @@ def test_a_release_that_has_to_wait_for_others_is_late_too(place, monkeypatch):
         monkeypatch.setattr(rows, "finish_step", waits)
         stored.tend()
         assert table(stored, "SELECT visible_at FROM leaf") == [(1180.0,)] and stored.version == 0
+
+
+def test_a_release_whose_commit_takes_too_long_is_visible_at_the_next_multiple_of_the_delay(place, monkeypatch):
+    """Not when the commit ends: that would tell how long it took."""
+    rng, clock, release = np.random.default_rng(1), Clock(), rows.release
+
+    def slow(*args):
+        clock.now += 95.0
+        return release(*args)
+
+    with place.open(glm(), delay=60.0, clock=clock) as stored:
+        for _ in range(11):
+            stored.choose(arms(rng))
+        monkeypatch.setattr(rows, "release", slow)
+        stored.tend()
+        assert table(stored, "SELECT visible_at FROM leaf") == [(1060.0,)] and clock.now == 1095.0
+        assert [what for _, what in stored.events] == ["release late: visible at a later multiple of the delay"]
+        assert stored.choose(arms(rng)).version == 0 and stored._versions.next_at == 1120.0
+        clock.now = 1119.9
+        assert stored.choose(arms(rng)).version == 0
+        clock.now = 1120.0
+        assert stored.choose(arms(rng)).version == 1
+    with place.open(glm(), delay=60.0, clock=clock) as stored:
+        assert stored.version == 1  # what was shown is shown
+
+
+def test_a_worker_that_reads_a_release_after_its_time_waits_for_the_next_multiple(on_postgres):
+    rng, clock = np.random.default_rng(1), Clock()
+    given = {"delay": 60.0, "clock": clock}
+    with on_postgres.open(glm(), **given) as one, on_postgres.open(glm(), **given) as two:
+        for _ in range(11):
+            one.choose(arms(rng))
+        one.tend()
+        clock.now = 1070.0
+        assert one.version == 1 and two.version == 0
+        clock.now = 1120.0
+        assert two.version == 1 and np.array_equal(one.theta, two.theta)
+
+
+def test_a_delay_that_is_too_short_is_an_event_once(place):
+    for _ in range(2):
+        with place.open(glm(), delay=1e-6) as stored:
+            assert [what for _, what in stored.events] == [rehearsal.SHORT]
+            for left in ("leaf", "due", "choice", "waiting"):
+                assert table(stored, f"SELECT count(*) FROM {left}") == [(0,)]
+            assert {uid for (uid,) in table(stored, "SELECT bandit FROM open_sum")} == {stored._line.uid}
+    with place.open(glm(), name="patient", delay=1e6) as stored:
+        assert stored.events == []
+
+
+def test_what_is_measured_does_not_depend_on_people(place, monkeypatch):
+    """The same statements with rows of the same sizes, whoever came and whatever they answered."""
+    seen = []
+    for people in (0, 25):
+        with place.open(glm(), name=f"people{people}") as stored:
+            play(stored, np.random.default_rng(0), people)
+            log, run = [], type(stored._database)._run
+
+            def heard(self, statement, /, *arguments, log=log, run=run):
+                log.append((statement, [len(one) for one in arguments if isinstance(one, bytes)]))
+                return run(self, statement, *arguments)
+
+            with monkeypatch.context() as listening:
+                listening.setattr(type(stored._database), "_run", heard)
+                rehearsal.measured(stored._bandit, stored._line)
+            seen.append(log)
+    assert seen[0] == seen[1] and len(seen[0]) > 10
 
 
 def test_what_is_served_was_read_from_the_row(place):

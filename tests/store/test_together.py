@@ -62,8 +62,9 @@ def test_workers_close_steps_and_add_rewards_at_once(on_postgres):
     assert steps == list(range(len(steps))) and len(steps) > 10
     assert workers[0].choices == 180
     assert np.array_equal(total(workers[0]), sum(contribution(bandit, x, y) for x, y in done))
-    time.sleep(0.05)
-    assert len({(worker.version, worker._bandit._state.estimate.theta.tobytes()) for worker in workers}) == 1
+    until = time.monotonic() + 10  # each looks at its time, and then waits for the next multiple of the delay
+    while len({(worker.version, worker._bandit._state.estimate.theta.tobytes()) for worker in workers}) > 1:
+        assert time.monotonic() < until
     for worker in workers:
         worker.close()
 

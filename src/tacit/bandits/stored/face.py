@@ -6,7 +6,6 @@ import time
 import weakref
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NoReturn, Self, TypeVar
 
 import numpy.typing as npt
@@ -15,7 +14,7 @@ from tacit import checks, forks
 from tacit.bandits.joint.continual import ContinualBandit
 from tacit.bandits.persons import Person, Persons
 from tacit.bandits.stored import asks as packed
-from tacit.bandits.stored import certificate, line, tending
+from tacit.bandits.stored import certificate, line, rehearsal, tending
 from tacit.bandits.stored.asks import Answer, Ask, Report, StoredChoice
 from tacit.bandits.stored.history import LEVEL, Offers, Past
 from tacit.bandits.stored.outage import MODES, QUICK, Outage
@@ -91,12 +90,13 @@ class Stored:
                 bandit._prior_noise(self._line.bandit.prior_std)
             self._persons = Persons(bandit.max_rounds_per_person)
             self._persons.key = self._line.persons
-            self._versions = Versions(bandit, self._line, clock)
+            self._versions = Versions(bandit, self._line, self._agreed, clock)
             self._outage = Outage(degraded, self._line, clock)
             self._other = self._database.another()
             self._rounds = Rounds(bandit, self._line, self._versions, self._agreed, clock=clock, wake=self._wake)
             self._releases = Releases(bandit, self._line, self._other, self._agreed, clock)
             self._agreed.decide(self._database, self._line.uid, clock())
+            rehearsal.check(bandit, self._line, self._agreed, clock())
             self.membership = Membership(population, self._line, register, certificate.of(bandit, self._line.bandit, 0))
             line.destroy_keys(self._database, self._line.seal.keys, register, self._line.bandit, ended=self.retired)
             self._count()
@@ -342,9 +342,7 @@ class Stored:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __reduce__(self) -> NoReturn:

@@ -7,7 +7,6 @@ served from here: who serves reads the committed row."""
 import contextlib
 import math
 import threading
-import time
 from collections.abc import Callable
 
 import numpy as np
@@ -25,7 +24,7 @@ from tacit.store.database import Database
 from tacit.store.seal import number_of
 from tacit.store.witness import older
 
-MARGIN = 10  # the public delay is at least so many times as long as a release takes, or an event says so
+LATE = "release late: visible at a later multiple of the delay"
 
 
 class _OvertakenError(Exception):
@@ -41,7 +40,6 @@ class Releases:
         assert isinstance(bandit.mechanism, Grid)
         self._grid, self._source, self._line = bandit.mechanism, bandit.source, line
         self._database, self._agreed, self._clock = database, agreed, clock
-        self._said = False
         self._turn = threading.Lock()
         self._start()
 
@@ -70,7 +68,6 @@ class Releases:
 
     def _next(self) -> bool:
         """One release; True if none is due."""
-        began = time.perf_counter()
         uid = self._line.uid
         if self._generation != self._database.generation:
             self._start()
@@ -96,6 +93,7 @@ class Releases:
         key = number_of(parts[0][1])
         noisy = leaves.measure(self._grid, self._prefix, total, self._source)
         sums = self._line.seal.seal("sums", key, place(uid, step, "leaf"), total.tobytes())
+        made, late, visible = False, False, 0.0
         with contextlib.suppress(_OvertakenError), self._database.transaction() as run:
             gone = rows.finish_step(run, uid, step)
             if self._generation != self._database.generation:  # another connection since: what was read is void
@@ -104,12 +102,12 @@ class Releases:
                 raise _OvertakenError
             now = self._clock()  # after all waiting for others: what is left is the commit itself
             visible = self.visible_at(due, now)
-            if rows.release(run, uid, step, sums, leaves.written(noisy), visible):
-                if visible > due + self._delay:
-                    rows.event(run, uid, now, "release late: visible at a later multiple of the delay")
-                elif MARGIN * (time.perf_counter() - began) > self._delay > 0 and not self._said:
-                    self._said = True  # once is enough
-                    rows.event(run, uid, now, f"release slow: the delay is less than {MARGIN} times as long")
+            made, late = rows.release(run, uid, step, sums, leaves.written(noisy), visible), visible > due + self._delay
+            if made and late:
+                rows.event(run, uid, now, LATE)
+        if made and not late and self._clock() > visible and self._delay > 0:  # the commit took so long
+            with self._database.transaction() as run:
+                rows.event(run, uid, self._clock(), LATE)
         return False  # what was committed is read with the next
 
     def visible_at(self, due: float, now: float) -> float:

@@ -2,12 +2,14 @@
 visible by now, and shown only once the witness has them on disk."""
 
 import itertools
+import math
 from collections import deque
 from collections.abc import Callable
 
 from tacit.bandits.joint.continual import ContinualBandit
 from tacit.bandits.stored.history import Past, past
 from tacit.bandits.stored.line import Line
+from tacit.bandits.stored.terms import Agreed
 from tacit.mechanisms import leaves
 from tacit.store import rows, witness
 from tacit.store.database import Database
@@ -18,10 +20,14 @@ BACK = 1.0  # seconds: a clock that goes back further was set
 
 
 class Versions:
-    """Keeps the bandit's estimate at the latest visible version. While the database is away it stays where it is."""
+    """Keeps the bandit's estimate at the latest visible version. While the database is away it stays where it is.
 
-    def __init__(self, bandit: ContinualBandit, line: Line, clock: Callable[[], float]) -> None:
-        self._bandit, self._line, self._clock, self._latest = bandit, line, clock, clock()
+    A leaf that was not there at its time, because it was committed or could be read too late, becomes visible at the
+    next multiple of the delay: at no time that tells how long something took."""
+
+    def __init__(self, bandit: ContinualBandit, line: Line, agreed: Agreed, clock: Callable[[], float]) -> None:
+        self._bandit, self._line, self._agreed = bandit, line, agreed
+        self._clock, self._latest = clock, clock()
         prior = line.bandit.prior
         self._prior = None if prior is None else leaves.read(bytes(prior), bandit.mechanism.size)
         self.expected = 0  # steps that are known to be closed
@@ -39,14 +45,14 @@ class Versions:
         _add(digests, found)
         witness.check(last, incarnation=incarnation, digests=digests, identity=identity)
         self._generation, self._identity, self.expected = generation, identity, head.step
-        self._digests, self._waiting = digests, deque(found)
+        self._digests, self._waiting = digests, deque(self._timed(found))
         self._bandit._state = self._bandit.init()
         if self._prior is not None:
             self._bandit._update(leaves.after(self._prior, 1.0, 0, self._bandit._state.prefix.released))
         self.history = [past(self._bandit, None, 0.0)]
         if last is not None and last.incarnation == incarnation:
             for _ in range(last.steps):
-                self._show(self._waiting.popleft())
+                self._show(self._waiting.popleft()[1])
 
     @property
     def shown(self) -> int:
@@ -61,7 +67,7 @@ class Versions:
     @property
     def next_at(self) -> float | None:
         """When the next version becomes visible, if it is known."""
-        return self._waiting[0].visible_at if self._waiting else None
+        return self._waiting[0][0] if self._waiting else None
 
     def check(self) -> None:
         """After an error of the database everything is read anew: RolledBack if it is older than what was shown."""
@@ -76,10 +82,10 @@ class Versions:
             head, found = self._found(self.released)
             self.expected = head.step
             _add(self._digests, found)
-            self._waiting += found
+            self._waiting += self._timed(found)
         now = self._clock()
         set_back, self._latest = now < self._latest - BACK, now
-        visible = list(itertools.takewhile(lambda leaf: set_back or leaf.visible_at <= now, self._waiting))
+        visible = [leaf for _, leaf in itertools.takewhile(lambda one: set_back or one[0] <= now, self._waiting)]
         if visible:
             shown = self._digests[: visible[-1].step + 2]
             self._line.witness.record(Shown(self._line.bandit.incarnation, shown, *self._identity))
@@ -90,6 +96,12 @@ class Versions:
     def _found(self, start: int) -> tuple[rows.Head, list[Leaf]]:
         with self._line.database.transaction() as run:
             return rows.head(run, self._line.uid), rows.leaves(run, self._line.uid, start)
+
+    def _timed(self, found: list[Leaf]) -> list[tuple[float, Leaf]]:
+        """Leaves with the times from which they are used."""
+        now, delay = self._clock(), self._agreed.now.delay
+        missed = [math.ceil((now - leaf.visible_at) / delay) if delay else 0 for leaf in found]
+        return [(leaf.visible_at + max(0, n) * delay, leaf) for n, leaf in zip(missed, found, strict=True)]
 
     def _show(self, leaf: Leaf) -> None:
         bandit = self._bandit

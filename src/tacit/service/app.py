@@ -65,6 +65,7 @@ class Application:
 
     async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
+            self._keys.check_host(scope["headers"])
             path: str = scope["path"]
             name, _, route = path.removeprefix(START).partition("/")
             if route not in hot.ROUTES or not path.startswith(START):

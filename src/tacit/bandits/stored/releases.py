@@ -85,8 +85,11 @@ class Releases:
         with self._database.transaction() as run:
             parts = rows.closed_sums(run, uid, step)
             due = rows.due_at(run, uid, step)
-        if not parts or due is None:
+            found = rows.leaf_sums(run, uid, step)
+        if found:
             return False  # another has released it meanwhile
+        if due is None:
+            raise BadState("Expected a closed step with its time, got a database without it: recover.")
         if len(parts) != self._database.shards:
             raise BadState("Expected all shards of a closed step, got fewer.")
         total = Raw(np.sum([self._opened(step, shard, sealed) for shard, sealed in parts], axis=0))

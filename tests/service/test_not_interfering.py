@@ -161,7 +161,7 @@ def count_in_the_metrics(patch):
 def count_in_the_status(patch):
     counting(patch)
     status = Served.status
-    patch.setattr(Served, "status", lambda self, everyone: status(self, everyone) | {"rewards": self.came})
+    patch.setattr(Served, "status", lambda self: status(self) | {"rewards": self.came})
 
 
 def count_on_the_dashboard(patch):
@@ -189,9 +189,9 @@ def counting(patch):
 def waiting_in_the_status(patch):
     status = Served.status
 
-    def told(self, everyone):
+    def told(self):
         ((waiting,),) = table(self.stored, "SELECT count(*) FROM waiting")
-        return status(self, everyone) | {"waiting": waiting}
+        return status(self) | {"waiting": waiting}
 
     patch.setattr(Served, "status", told)
 
@@ -230,7 +230,7 @@ def rewards_in_an_event(patch):
 
 def answers_of_their_own_length(patch):
     packed = Answer.packed
-    patch.setattr(Answer, "packed", lambda self: packed(self).rstrip(b"\0"))
+    patch.setattr(Answer, "packed", lambda self: packed(self)[:-8].rstrip(b"\0"))  # the last number is never 0
 
 
 PLANTED = {

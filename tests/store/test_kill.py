@@ -30,11 +30,15 @@ def operation(stored, k, ids, say):
     """The k-th thing that clients do: a choice, then the reward of an earlier one. It is said once acknowledged."""
     i, rewarding = divmod(k, 2)
     if not rewarding:
-        choice = stored.choose(user(i)[0], request=f"{i}")
+        choice = stored.choose(user(i)[0], request=f"{i}", deferred=i % 3 == 0)
         say("choice", k, i, choice.id, choice.index)
         ids[i] = choice.id
     elif i >= LATE:
+        if i % 2:
+            stored.activate(ids[i - LATE])  # before the reward or after it; a third were deferred
         stored.observe(ids[i - LATE], user(i - LATE)[1])
+        if not i % 2:
+            stored.activate(ids[i - LATE])
         say("reward", k, i - LATE, "-", 0)
 
 

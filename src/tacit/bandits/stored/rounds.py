@@ -68,7 +68,7 @@ class Rounds:
         """The answers that requests already have, from a database that may be full. Nothing is written."""
         self._versions.check()
         with self._database.transaction() as run:
-            rows.head(run, self._line.uid)  # still the incarnation at work
+            self._head(run)  # still the incarnation at work
             found = {ask.request: self._answer(run, ask) for ask in asks}
         return {request: answer for request, answer in found.items() if answer is not None}
 

@@ -248,7 +248,7 @@ def test_numbers_as_people_read_them():
     ]
     assert words.count(1234567) == "1\u202f234\u202f567" and words.counted(1, "choice") == "1 choice"
     assert [words.percent(p)[:-2] for p in (0, 1e-4, 0.42, 0.9999, 1)] == ["0", "under 1", "42", "over 99", "100"]
-    assert words.signed(-0.5) == "\u22120.50"
+    assert words.signed(-0.5) == "\u22120.50" and words.signed(-0.001) == "0.00"
 
 
 def test_the_same_event_again_and_again_is_one_line():

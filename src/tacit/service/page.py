@@ -18,6 +18,7 @@ NOT_SHOWN = (
     "How often each arm was offered, how many rewards came and how many choices still wait for one are not shown here: "
     "they follow from single people's data, and have not been released."
 )
+CAPTION = "Weights after each release. Shaded: their intervals, once they are narrower than at first."
 PLOT = "Weights after each release; the table below has the latest."
 DEGRADED = (
     "The database is away or cannot be written: choices go on by the last release, nothing is learnt from them, and "
@@ -182,7 +183,7 @@ def _learning(learnt: Summary, status: dict[str, Any]) -> Markup:
         tag("h2", "Is it learning?"),
         tag("div", tag("p", _verdict(learnt, status), class_="verdict"), id="verdict", data_live=True),
         tag("div", id="plot", data_history=f"/v1/bandits/{status['bandit']}/history", role="img", aria_label=PLOT),
-        tag("p", "Weights after each release. The shaded bands are their intervals.", id="point", class_="note"),
+        tag("p", CAPTION, id="point", class_="note"),
         tag("div", table, tag("p", more, class_="note") if more else None, id="weights", data_live=True),
         tag("details", tag("summary", "How to read this"), tag("p", _reading(learnt, status["kind"]))),
     )

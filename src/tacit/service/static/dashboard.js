@@ -59,8 +59,11 @@ function show() {
   plot.dataset.drawn = past.version;
 }
 
+// Intervals that are still as wide as before the first release are left out: they would cover all else.
 function columns() {
-  return [past.releases, ...past.features.flatMap((one) => [one.estimate, one.low, one.high])];
+  const known = (one, i) => one.high[i] - one.low[i] < 0.999 * (one.high[0] - one.low[0]);
+  const end = (one, part) => one[part].map((value, i) => (known(one, i) ? value : null));
+  return [past.releases, ...past.features.flatMap((one) => [one.estimate, end(one, "low"), end(one, "high")])];
 }
 
 function options() {
@@ -122,7 +125,7 @@ function say(u) {
     point.textContent = resting;
     return;
   }
-  const number = (value) => value.toFixed(2).replace("-", "\u2212");
+  const number = (value) => value.toFixed(2).replace(/^-0.00$/, "0.00").replace("-", "\u2212");
   const weights = past.features.map((one) => `${one.name} ${number(one.estimate[at])}`).join(", ");
   const choices = past.choices[at].toLocaleString("en").replaceAll(",", "\u202f");
   const when = past.visible_at[at] && new Date(1000 * past.visible_at[at]).toLocaleTimeString();

@@ -1,7 +1,7 @@
 """Bounds on regret, as plain functions: what theory promises and what it forbids.
 
 Reference: Shariff & Sheffet 2018, arXiv:1810.00068: Theorems 5 and 6 (Corollaries 10 and 12 are these with the
-constants of Propositions 9 and 11, which is what `Regularizer` holds), Claims 13 and 14, Corollary 15."""
+constants of Propositions 9 and 11, which is what `Regularizer` holds), Claim 14, Corollary 15."""
 
 import math
 from collections.abc import Sequence
@@ -50,13 +50,6 @@ def private_arms_lower(gaps: Sequence[float], *, horizon: int, epsilon: float) -
     checks.positive_int(horizon=horizon)
     checks.positive(epsilon=epsilon, **{f"gap {i}": g for i, g in enumerate(gaps)})
     return len(gaps) * math.log(horizon) / (200 * epsilon)
-
-
-def standard_privacy_lower(horizon: int) -> float:
-    """Why privacy is joint: if a user's own arm had to be private too (epsilon < ln 2, delta < 1 / 4), some contextual
-    bandit with two arms would cost every algorithm at least horizon / 4 (Claim 13)."""
-    checks.positive_int(horizon=horizon)
-    return horizon / 4
 
 
 def glm_lower(link: Link, *, dim: int, horizon: int, radius: float = 1.0, budget: Budget | None = None) -> float:

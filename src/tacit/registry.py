@@ -21,8 +21,8 @@ SHUFFLE = {
 LOCAL = {
     "LocalIRLS": "tacit.bandits.local.irls",
     "LocalLinUCB": "tacit.bandits.local.lin_ucb",
-    "LocalOnlineUCB": "tacit.bandits.local.online_ucb",
-    "LocalAnytimeUCB": "tacit.bandits.local.anytime_ucb",
+    "LocalOnlineUCB": "tacit.bandits.local.online",
+    "LocalAnytimeUCB": "tacit.bandits.local.online",
     "LocalCombiner": "tacit.bandits.local.combiner",
     "LocalGLM": "tacit.bandits.local.glm",
     "LocalReweighted": "tacit.bandits.local.reweighted",
@@ -79,11 +79,13 @@ def kebab(name: str) -> str:
 # What the command line calls them: name there -> (module, name in it).
 BANDITS = {kebab(name): (home, name) for name, home in ALGORITHMS.items()}
 ENVIRONMENTS = {
-    name.replace("_", "-"): (f"tacit.environments.{name}", name)
-    for name in (
-        *("ball", "basis", "breast_cancer", "digits", "fixed", "gap"),
-        *("rare", "replay", "shift", "skewed", "sphere", "tail"),
-    )
+    name.replace("_", "-"): (f"tacit.environments.{home}", name)
+    for home, names in {
+        "synthetic": ("ball", "basis", "fixed", "gap", "rare", "shift", "skewed", "sphere", "tail"),
+        "classification": ("breast_cancer", "digits"),
+        "replay": ("replay",),
+    }.items()
+    for name in names
 }
 REPRODUCTIONS = {
     "shariff-d1": ("tacit.reproductions.shariff_d1", "reproduce"),

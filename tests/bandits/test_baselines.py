@@ -251,7 +251,6 @@ def test_kappa_is_the_worst_case_unless_it_is_given():
         {"width_scale": -1.0},
         {"failure": 1.0},
         {"oracle_kappa": 0.0},
-        {"growth": 0.5},
         {"index": "mine"},
         {"constants": "mine"},
         {"batches": 0},

@@ -21,7 +21,7 @@ from tacit import (
     environments,
 )
 from tacit.bandits.storage import _leaves
-from tacit.kernels.rewards import reward
+from tacit.kernels.block import reward
 
 BUDGET = Budget(1.0, 1e-3)
 SPECS = [

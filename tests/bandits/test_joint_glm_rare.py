@@ -14,7 +14,7 @@ from tacit.bandits.joint import glm_rare_kernel as kernels
 from tacit.bandits.joint.glm_rare_theory import theory
 from tacit.bandits.storage import _leaves
 from tacit.errors import BudgetExceeded, HorizonReached
-from tacit.kernels.rewards import reward
+from tacit.kernels.block import reward
 from tacit.model import links
 from tacit.model.rare import DesignContribution, GradientContribution
 from tacit.privacy import gaussian, ledger

@@ -34,7 +34,6 @@ def test_theorem_5_by_hand():
 
 def test_lower_bounds():
     assert bounds.private_arms_lower([0.1] * 9, horizon=1000, epsilon=0.5) == pytest.approx(9 * math.log(1000) / 100)
-    assert bounds.standard_privacy_lower(1000) == 250
     with pytest.raises(ValueError, match="Expected epsilon"):
         bounds.private_arms_lower([0.1], horizon=10, epsilon=0)
 

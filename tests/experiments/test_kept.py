@@ -72,7 +72,7 @@ def test_a_changed_default_is_run_again_and_unchanged_code_is_not(copy, tmp_path
     ("file", "matters"),
     [
         ("kernels/linear.py", True),
-        ("environments/ball.py", True),
+        ("environments/synthetic.py", True),
         ("privacy/gaussian.py", True),
         ("experiments/runner.py", True),
         ("cli/parse.py", False),

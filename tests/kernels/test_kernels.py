@@ -6,8 +6,8 @@ from scipy import stats
 from scipy.special import expit
 
 from tacit.environments import worlds_kernel as worlds
-from tacit.kernels import continual, formulas, linalg, linear, noise, rewards, rounds
-from tacit.kernels.block import Block
+from tacit.kernels import continual, formulas, linalg, linear, noise, rounds
+from tacit.kernels.block import BERNOULLI, GAUSSIAN_REWARD, LOGGED, SIGN, Block, reward
 from tacit.model import glm, links
 from tests.reference import linear as reference
 
@@ -203,12 +203,12 @@ def test_next_boundary():
 
 
 def test_rewards():
-    assert rewards.reward(rewards.BERNOULLI, 1.0, 0.3, 0.29) == 1
-    assert rewards.reward(rewards.BERNOULLI, 1.0, 0.3, 0.31) == 0
-    assert rewards.reward(rewards.SIGN, 2.0, 1.0, 0.74) == 2
-    assert rewards.reward(rewards.SIGN, 2.0, 1.0, 0.76) == -2
-    assert rewards.reward(rewards.GAUSSIAN_REWARD, 2.0, 1.0, 0.5) == 2
-    assert rewards.reward(rewards.LOGGED, 1.0, 0.25, 0.5) == 0.25
+    assert reward(BERNOULLI, 1.0, 0.3, 0.29) == 1
+    assert reward(BERNOULLI, 1.0, 0.3, 0.31) == 0
+    assert reward(SIGN, 2.0, 1.0, 0.74) == 2
+    assert reward(SIGN, 2.0, 1.0, 0.76) == -2
+    assert reward(GAUSSIAN_REWARD, 2.0, 1.0, 0.5) == 2
+    assert reward(LOGGED, 1.0, 0.25, 0.5) == 0.25
 
 
 def test_bartlett_has_the_law_of_a_sum_of_squares():
@@ -232,7 +232,7 @@ def test_worlds_fill_every_round_of_a_block():
     d, K, size = 4, 6, 9
     theta = np.array([0.5, 0.0, -0.5, 0.1])
 
-    def block(d=d, kind=rewards.BERNOULLI):
+    def block(d=d, kind=BERNOULLI):
         arrays = np.full((size, K, d), np.nan), np.full((size, K), np.nan), np.full(size, np.nan)
         outs = np.zeros(size, np.int64), np.zeros(size), np.zeros(size)
         return Block(*arrays, np.full(size, -1), np.array([kind]), np.array([1.0]), *outs)

@@ -12,7 +12,7 @@ from scipy.special import ndtri
 from scipy.stats import beta
 
 from tacit.data import Array
-from tacit.privacy import gaussian
+from tacit.privacy import gaussian, search
 
 CONFIDENCE = 0.999
 FEWEST = 10  # runs of a world
@@ -78,15 +78,8 @@ def exact_bound(curve: Callable[[float], float], delta: float) -> float:
 
     if inside(0.0):
         return 0.0
-    low, high = 0.0, 1.0
-    while not inside(high):
-        low, high = high, 2 * high
-        if high > LARGEST:
-            return LARGEST
-    while high - low > 1e-10 * high:
-        middle = (low + high) / 2
-        low, high = (low, middle) if inside(middle) else (middle, high)
-    return low
+    low, high = search.doubled(inside, 0.0, 1.0, most=LARGEST)
+    return LARGEST if high == math.inf else search.halved(inside, low, high, digits=1e-10)[0]
 
 
 def discrete_curve(zero: Array, one: Array) -> Callable[[float], float]:

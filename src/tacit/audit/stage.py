@@ -8,8 +8,7 @@ from numpy.random import Generator
 
 from tacit.bandits import Bandit
 from tacit.data import Array
-from tacit.kernels.block import Block
-from tacit.kernels.rewards import LOGGED
+from tacit.kernels.block import LOGGED, Block
 from tacit.privacy.noise import Simulated, Source
 
 Make = Callable[[Source], Any]  # a bandit with that source of noise

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from tacit.bandits.joint.lin_ucb import JointLinUCB as JointLinUCB
     from tacit.bandits.joint.reweighted import JointReweighted as JointReweighted
     from tacit.bandits.joint.square_cb import JointSquareCB as JointSquareCB
-    from tacit.bandits.local.anytime_ucb import LocalAnytimeUCB as LocalAnytimeUCB
     from tacit.bandits.local.combiner import LocalCombiner as LocalCombiner
     from tacit.bandits.local.glm import LocalGLM as LocalGLM
     from tacit.bandits.local.irls import LocalIRLS as LocalIRLS
     from tacit.bandits.local.lin_ucb import LocalLinUCB as LocalLinUCB
-    from tacit.bandits.local.online_ucb import LocalOnlineUCB as LocalOnlineUCB
+    from tacit.bandits.local.online import LocalAnytimeUCB as LocalAnytimeUCB
+    from tacit.bandits.local.online import LocalOnlineUCB as LocalOnlineUCB
     from tacit.bandits.local.reweighted import LocalReweighted as LocalReweighted
     from tacit.bandits.local.square_cb import LocalSquareCB as LocalSquareCB
     from tacit.bandits.references.b_glin_cb import BGLinCB as BGLinCB

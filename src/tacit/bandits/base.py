@@ -1,4 +1,4 @@
-"""The one face of every bandit: choose, observe, privacy, save, load.
+"""What every bandit offers: choose, observe, privacy, save, load.
 
 Only choices advance the public schedule; `observe` adds to the step that is open when the reward comes. A choice
 that nobody answers expires after `pending` later choices, so memory stays flat.
@@ -159,7 +159,7 @@ class Bandit(ABC):
         """What the noise in a saved state was drawn with; a state that does not match is not loaded."""
         return []
 
-    # the face
+    # what callers use
 
     @locked
     def choose(
@@ -268,16 +268,17 @@ class Bandit(ABC):
     @locked
     def save(self, path: str | Path) -> None:
         """Write settings, state, tickets and noise to a file that only its owner may read: it holds raw data. Where
-        noise is secure this is the bandit's last state from now on: files that it was saved to before do not load any
-        more, and this one not once more has been released. A mark beside the file (.generation) and one in the user's
-        register ($XDG_STATE_HOME/tacit) know which is the last."""
+        noise is secure only a bandit's last state can be loaded: no file that it was saved to before, and this one
+        only until the next release. A mark beside the file (.generation) and one in the user's register
+        ($XDG_STATE_HOME/tacit) tell which state is the last."""
         self._own()
         self._file.save(self, Path(path))
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """A bandit that goes on exactly where the saved one stood: noise that was used is never drawn again. BadState
-        if the file is damaged, not the last state of its bandit whatever its name, or durable and in use elsewhere."""
+        if the file is damaged, if its bandit was saved or has released since (under whatever name), or if it is durable
+        and in use elsewhere."""
         return storage.load(cls, Path(path))
 
     def warm_up(self) -> float:
@@ -308,8 +309,8 @@ class Bandit(ABC):
         return False
 
     def _step(self) -> None:
-        """Advance. Before noise is drawn, earlier files are no longer the last; before anything that follows from it is
-        shown, the durable file has it."""
+        """Advance. Earlier files are marked as outdated before noise is drawn, and the durable file holds the release
+        before anything that follows from it is shown."""
         if self._due:
             self._file.releasing(self.durable)
         self._advance()
@@ -335,8 +336,8 @@ class Bandit(ABC):
         return features, names, arm_sets.check_mask(available, len(features))
 
     def _own(self) -> None:
-        """A forked copy would answer from the same noise as its parent, or draw a second one for the same data, and so
-        would one of two bandits from the same file."""
+        """BadState for a forked copy, and for one of two bandits from the same file: it would answer from noise that
+        the other uses as well, or draw a second noise for the same data."""
         if self._file.superseded:
             raise BadState("Expected the only bandit from its file, got one of two: the other has released since.")
         if self._process != forks.process() and self._noise_is_private:

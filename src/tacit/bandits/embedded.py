@@ -1,4 +1,4 @@
-"""Both halves of a shuffle or local bandit in one process, behind the face of the joint bandits."""
+"""Both halves of a shuffle or local bandit in one process, with the methods of the joint bandits."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ from tacit.roles.device import Device
 class EmbeddedState(NamedTuple):
     counts: Integers  # (1,): choices
     server: State
-    transit: OpenBatch | tuple[()]  # reports on their way
+    transit: OpenBatch  # reports on their way
 
 
 @dataclass(kw_only=True, eq=False, init=False)

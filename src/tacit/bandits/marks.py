@@ -24,7 +24,7 @@ class Mark(NamedTuple):
 
     bandit: str  # its id
     generation: int
-    digest: str  # of the file that holds that state; none does if this is empty, since more was released after saving
+    digest: str  # of the file that holds that state; empty if none does, because more was released after saving
 
 
 def find(place: Path) -> Mark | None:

@@ -16,6 +16,8 @@ from tacit import checks
 from tacit.bandits import server_file
 from tacit.bandits.base import State
 from tacit.kernels.block import Block
+from tacit.mechanisms.shuffle.encoding import nothing_coded
+from tacit.mechanisms.shuffle.sums_kernel import OpenBatch
 from tacit.model import links
 from tacit.privacy import settings
 from tacit.privacy.budget import Budget
@@ -81,21 +83,21 @@ class Server(ABC):
         """The claim, and what it rests on."""
 
     @abstractmethod
-    def _play(self, block: Block, transit: Any) -> None:
+    def _play(self, block: Block, transit: OpenBatch) -> None:
         """The rounds of `block` in one compiled loop, devices and all. Simulation only."""
 
     # hooks for Embedded: what lies between the devices and the server
 
-    def _transit(self) -> Any:
-        """Arrays of what is under way between devices and server when nothing is: a NamedTuple, or ()."""
-        return ()
+    def _transit(self) -> OpenBatch:
+        """What the shuffler holds at the start: nothing, and no room for more where there is no shuffler."""
+        return OpenBatch(np.zeros(1, np.int64), nothing_coded(0))
 
     @abstractmethod
-    def _advance(self, transit: Any, users: int) -> bool:
+    def _advance(self, transit: OpenBatch, users: int) -> bool:
         """Called before each choice, with the number of users so far: publish what the public schedule says. True if
         reports of earlier choices come too late from now on."""
 
-    def _send(self, report: bytes, transit: Any) -> None:
+    def _send(self, report: bytes, transit: OpenBatch) -> None:
         """Bring one device's report to where it belongs."""
         self.observe(report)
 

@@ -1,30 +1,30 @@
 """Elimination by all earlier intervals, then uniform play on a spanner of what is left."""
 
-import numpy as np
-from numpy.random import Generator
+from collections.abc import Callable
+from typing import Any
 
+import numpy as np
+
+from tacit.bandits.base import Index
 from tacit.data import Array
-from tacit.kernels.batched import Closed
 from tacit.kernels.spanner import span_rows, span_weights, spanner
 
-FACTOR = 2.0
+FACTOR = 2.0  # any number above 1 will do: smaller ones take more swaps. No record of its choice
 
 
-def choose_many(
-    rng: Generator, arms: Array, state: Closed, *, factor: float = FACTOR
-) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """For each row of (n, K, d): drop the arms that a closed epoch's interval rules out; draw from a spanner of the
-    rest."""
-    out = np.empty(len(arms), np.int64)
-    span_rows(rng, arms, state, factor, out)
+def pick(bandit: Any, features: Array) -> Index:
+    """`_pick` of a bandit with a state, a policy and a factor: for each row of (n, K, d) drop the arms that a closed
+    epoch's interval rules out; draw from a spanner of the rest."""
+    out = np.empty(len(features), np.int64)
+    span_rows(bandit.policy, features, bandit._state, bandit.factor, out)
     return out
 
 
-def propensities(arms: Array, state: Closed, *, factor: float = FACTOR) -> Array:
-    """The probability of each of (K, d) arms."""
-    out = np.empty(len(arms))
-    span_weights(arms, state, factor, out)
-    return out
+def propensity(bandit: Any, features: Array, index: int) -> Callable[[], float]:
+    """`_propensity` of the same."""
+    weights = np.empty(len(features))
+    span_weights(features, bandit._state, bandit.factor, weights)
+    return lambda: float(weights[index])
 
 
 def barycentric(arms: Array, *, factor: float = FACTOR) -> tuple[list[int], float]:

@@ -17,6 +17,8 @@ from tacit.mechanisms.queries import nothing_released
 from tacit.privacy import ledger
 from tacit.regression.descent import Descent, best_descent
 
+GREED = 8.0  # gamma of the weights, times error / sqrt K: a practical constant, no record of its choice
+
 
 @dataclass(kw_only=True, eq=False)
 class SquareCB(EpochBandit):
@@ -24,7 +26,7 @@ class SquareCB(EpochBandit):
 
     rewards: tuple[float, float] = (-1.0, 1.0)
     first: int = 200
-    greed: float = 8.0
+    greed: float = GREED
     length_scale: float = 1.0
     link: str = "identity"
     _state: SquareState = field(init=False, repr=False)

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
@@ -11,8 +11,7 @@ from numpy.random import Generator
 from tacit import checks
 from tacit.data import Array
 from tacit.environments.worlds_kernel import direction
-from tacit.kernels.block import Block
-from tacit.kernels.rewards import BERNOULLI, GAUSSIAN_REWARD, LOGGED, SIGN
+from tacit.kernels.block import BERNOULLI, GAUSSIAN_REWARD, LOGGED, SIGN, Block
 from tacit.model import links
 from tacit.model.links import Link, LinkTable
 
@@ -38,9 +37,12 @@ class Environment(ABC):
     radius: float = 1.0
     link: str | Link = "identity"
     noise: str = "bounded"
+    least_dim: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         checks.positive_int(dim=self.dim, arms=self.arms)
+        if self.dim < self.least_dim:
+            raise ValueError(f"Expected dim of at least {self.least_dim} for {self.name}, got {self.dim}.")
         checks.positive(radius=self.radius)
         if self.radius > links.named(self.link).reach:
             raise ValueError(f"Expected a link known for |z| <= {self.radius:g}, got one for less.")

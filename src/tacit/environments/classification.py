@@ -13,7 +13,7 @@ from tacit import checks, extras
 from tacit.data import Array
 from tacit.environments.base import Environment, World
 from tacit.environments.worlds_kernel import fill_rows
-from tacit.kernels.rewards import BERNOULLI
+from tacit.kernels.block import BERNOULLI
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +45,16 @@ class Classification(Environment):
     def start(self, rng: Generator, horizon: int) -> World:
         contexts, classes = _load(self.name, self.components)
         return World(lambda block: fill_rows(rng, block, contexts, classes), None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class breast_cancer(Classification):
+    """Scikit-learn's Wisconsin breast cancer data: 569 rows, 2 arms."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class digits(Classification):
+    """Scikit-learn's handwritten digits: 1797 rows, 10 arms."""
 
 
 @functools.lru_cache(maxsize=8)

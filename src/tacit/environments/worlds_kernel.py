@@ -6,11 +6,10 @@ import numpy as np
 from numpy.random import Generator
 
 from tacit.data import Array, Integers
-from tacit.kernels.block import Block
+from tacit.kernels.block import GAUSSIAN_REWARD, Block
 from tacit.kernels.compile import inlined, kernel
 from tacit.kernels.formulas import link_mean
 from tacit.kernels.linalg import copy
-from tacit.kernels.rewards import GAUSSIAN_REWARD
 from tacit.model.links import Code
 
 
@@ -26,9 +25,9 @@ def finish_round(rng: Generator, block: Block, t: int, theta: Array, link: Code)
 
 
 @inlined
-def direction(rng: Generator, out: Array) -> None:
-    """out = a uniformly random unit vector."""
-    s = 0.0
+def normals(rng: Generator, rest: float, out: Array) -> None:
+    """out = independent normal numbers over the root of (the sum of their squares + rest)."""
+    s = rest
     for i in range(out.size):
         out[i] = rng.standard_normal()
         s += out[i] * out[i]
@@ -38,16 +37,29 @@ def direction(rng: Generator, out: Array) -> None:
 
 
 @inlined
+def direction(rng: Generator, out: Array) -> None:
+    """out = a uniformly random unit vector."""
+    normals(rng, 0.0, out)
+
+
+@inlined
 def ball_point(rng: Generator, out: Array) -> None:
     """out = a uniformly random point of the unit ball: d coordinates of a random direction in d + 2 dimensions (the
     squares of the other two add up to twice an exponential number)."""
-    s = 2.0 * rng.standard_exponential()
-    for i in range(out.size):
-        out[i] = rng.standard_normal()
-        s += out[i] * out[i]
-    s = 1.0 / np.sqrt(s)
-    for i in range(out.size):
-        out[i] *= s
+    rest = 2.0 * rng.standard_exponential()
+    normals(rng, rest, out)
+
+
+@inlined
+def span_points(rng: Generator, basis: Array, point: Array, arms: Array) -> None:
+    """arms = points of the unit ball of span(basis), a basis in columns; point is overwritten."""
+    for a in range(arms.shape[0]):
+        ball_point(rng, point)
+        for i in range(basis.shape[0]):
+            s = 0.0
+            for j in range(basis.shape[1]):
+                s += basis[i, j] * point[j]
+            arms[a, i] = s
 
 
 @kernel
@@ -78,18 +90,11 @@ def fill_shift(
     rng: Generator, block: Block, bases: Array, clock: Integers, switch: int, theta: Array, link: Code
 ) -> None:
     """Arms from the unit ball of span(bases[0]) until round `switch`, then of span(bases[1]); clock is changed."""
-    rank = bases.shape[2]
-    point = np.empty(rank)
+    point = np.empty(bases.shape[2])
     for t in range(block.noise.size):
         basis = bases[0] if clock[0] < switch else bases[1]
         clock[0] += 1
-        for a in range(block.arms.shape[1]):
-            ball_point(rng, point)
-            for i in range(theta.size):
-                s = 0.0
-                for j in range(rank):
-                    s += basis[i, j] * point[j]
-                block.arms[t, a, i] = s
+        span_points(rng, basis, point, block.arms[t])
         finish_round(rng, block, t, theta, link)
 
 
@@ -120,16 +125,9 @@ def fill_gap(rng: Generator, block: Block, unit: Array, top: float, gap: float, 
 def fill_rare(rng: Generator, block: Block, basis: Array, good: Array, chance: float, theta: Array, link: Code) -> None:
     """Arms from the unit ball of span(basis), which is all that is across `good`; with probability `chance` one of
     them, at a random place, is `good` itself."""
-    rank = basis.shape[1]
-    point = np.empty(rank)
+    point = np.empty(basis.shape[1])
     for t in range(block.noise.size):
-        for a in range(block.arms.shape[1]):
-            ball_point(rng, point)
-            for i in range(theta.size):
-                s = 0.0
-                for j in range(rank):
-                    s += basis[i, j] * point[j]
-                block.arms[t, a, i] = s
+        span_points(rng, basis, point, block.arms[t])
         if rng.random() < chance:
             block.arms[t, int(rng.random() * block.arms.shape[1])] = good
         finish_round(rng, block, t, theta, link)

@@ -1,8 +1,12 @@
-"""A block of rounds that an environment writes and a bandit plays: what makes n + m kernels of n x m pairs."""
+"""A block of rounds that an environment writes and a bandit plays (so that n worlds and m bandits take n + m kernels,
+not n m), and a reward from its mean and one number drawn in advance."""
 
 from typing import NamedTuple
 
 from tacit.data import Array, Integers
+from tacit.kernels.compile import kernel
+
+BERNOULLI, SIGN, GAUSSIAN_REWARD, LOGGED = 0, 1, 2, 3
 
 
 class Block(NamedTuple):
@@ -17,3 +21,16 @@ class Block(NamedTuple):
     index: Integers  # type: ignore[assignment]  # (size,) out: the arm played, or -1 if the round was not used
     reward: Array  # (size,) out
     regret: Array  # (size,) out
+
+
+@kernel
+def reward(kind: int, scale: float, mean: float, noise: float) -> float:
+    """BERNOULLI: 1 with probability mean (noise uniform). SIGN: +-scale of that mean. GAUSSIAN: mean + scale * noise.
+    LOGGED: the mean is the logged reward."""
+    if kind == BERNOULLI:
+        return 1.0 if noise < mean else 0.0
+    if kind == SIGN:
+        return scale if noise < 0.5 * (1.0 + mean / scale) else -scale
+    if kind == GAUSSIAN_REWARD:
+        return mean + scale * noise
+    return mean

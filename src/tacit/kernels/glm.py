@@ -23,7 +23,7 @@ class Posterior(NamedTuple):
 
 
 class Tuning(NamedTuple):
-    """Chosen by regret on tuning seeds; none of them touches privacy.
+    """Of JointGLM: see there how it was chosen. None of the numbers touches privacy.
 
     variance: of a reward's noise per unit of curvature; ridge: times (variance / t^2 + noise / t), t the prior's std;
     explore, share: how much, and in directions with less than which share of the mean curvature, to explore."""
@@ -73,7 +73,12 @@ def fit(
         direct = moment[k] / (value + ridge * (c / (prior * prior) + noise / prior))
         posterior.theta[k] = direct + lacking * lacking * (posterior.centre[k] - direct)
         total += posterior.theta[k] ** 2
-    inside = min(1.0, radius / math.sqrt(total)) if total > 0.0 else 1.0
+    from_axes(axes, min(1.0, radius / math.sqrt(total)) if total > 0.0 else 1.0, posterior)
+
+
+@kernel
+def from_axes(axes: Array, inside: float, posterior: Posterior) -> None:
+    """theta and centre, which were given along `axes`, into coordinates, theta times `inside`; axes and inverse too."""
     copy(axes, posterior.axes)
     copy(np.dot(axes, posterior.theta * inside), posterior.theta)
     copy(np.dot(axes, posterior.centre), posterior.centre)

@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from tacit.data import Array
 from tacit.kernels.compile import kernel
+from tacit.model.vectors import ROOT2
 
-ROOT2 = float(np.sqrt(2.0))
 HALVINGS = 60  # of an interval by bisection: its ends then differ in the last digits at most
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from tacit.data import Array, Integers, Released
 from tacit.kernels.compile import kernel
-from tacit.kernels.linalg import invert, smat
+from tacit.kernels.linalg import grow, invert, smat
 
 SMALL = 200_000  # a matrix product below this size runs on one core: runs are spread over cores, products are not
 
@@ -50,19 +50,9 @@ def ridge(released: Released, scale: float, shift: float, estimate: Estimate) ->
 def rank_one(x: Array, y: float, moment: Array, estimate: Estimate) -> None:
     """Add x x' to V and y x to moment: V^-1 by Sherman and Morrison, theta = V^-1 moment."""
     d = x.size
-    image = np.empty(d)
-    s = 1.0
-    for i in range(d):
-        v = 0.0
-        for j in range(d):
-            v += estimate.inverse[i, j] * x[j]
-        image[i] = v
-        s += x[i] * v
-    estimate.logdet[0] += np.log(s)
+    estimate.logdet[0] += grow(x, 1.0, estimate.inverse)
     for i in range(d):
         moment[i] += y * x[i]
-        for j in range(d):
-            estimate.inverse[i, j] -= image[i] * image[j] / s
     for i in range(d):
         v = 0.0
         for j in range(d):

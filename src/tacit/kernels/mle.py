@@ -23,7 +23,8 @@ from tacit.model.links import IDENTITY, LOGISTIC, PROBIT, UNKNOWN, Code
 OBSERVED = 2
 STEPS = 50  # of Newton, at most
 SAFE, DONE = 0.1, 1e-6  # step' H step below which a whole step descends, and below which one more is exact enough
-FAR = 6.0
+FAR = 6.0  # |z| from which the normal hazard rate is taken from its series: 1 - mu has lost its digits there
+GROWTH = 1.05  # of the data between two fits, to save time: the papers fit in every round. No record of its choice
 
 
 class MLEState(NamedTuple):
@@ -135,8 +136,8 @@ def newton(
 
 
 @kernel
-def record(x: Array, r: float, link: Code, ridge: float, growth: float, likelihood: bool, state: MLEState) -> bool:
-    """Keep one observation, r in units of the link. Refits when the observations have grown by the factor `growth`;
+def record(x: Array, r: float, link: Code, ridge: float, likelihood: bool, state: MLEState) -> bool:
+    """Keep one observation, r in units of the link. Refits when the observations have grown by the factor GROWTH;
     returns whether it did. The inverse is that of the curvature at the last fit, with later observations added."""
     counts, rows, values, estimate = state
     n = counts[OBSERVED]
@@ -154,21 +155,19 @@ def record(x: Array, r: float, link: Code, ridge: float, growth: float, likeliho
     estimate.logdet[0] = newton(
         rows[: n + 1], values[: n + 1], link, ridge, likelihood, estimate.theta, estimate.inverse
     )
-    counts[BOUNDARY] = max(n + 2, int((n + 1) * growth))
+    counts[BOUNDARY] = max(n + 2, int((n + 1) * GROWTH))
     return True
 
 
 @kernel
-def mle_rounds(
-    block: Block, state: MLEState, rewards: Range, link: Code, ridge: float, growth: float, width: float
-) -> None:
+def mle_rounds(block: Block, state: MLEState, rewards: Range, link: Code, ridge: float, width: float) -> None:
     """MLEUCB. Changes state and the block's out arrays."""
     for t in range(block.noise.size):
         index = optimistic(block.arms[t], state.estimate, width, 0.0)
         if outcome(block, t, index):
             state.counts[CHOICES] += 1
             r = unit_reward(block.reward[t], rewards.low, rewards.high, link)
-            record(block.arms[t, index], r, link, ridge, growth, True, state)
+            record(block.arms[t, index], r, link, ridge, True, state)
 
 
 @inlined
@@ -196,7 +195,7 @@ def laplace_rows(rng: Generator, arms: Array, estimate: Estimate, scale: float, 
 
 @kernel
 def laplace_rounds(
-    rng: Generator, block: Block, state: MLEState, rewards: Range, link: Code, ridge: float, growth: float, scale: float
+    rng: Generator, block: Block, state: MLEState, rewards: Range, link: Code, ridge: float, scale: float
 ) -> None:
     """LogisticTS. Changes state and the block's out arrays."""
     d = state.estimate.theta.size
@@ -206,4 +205,4 @@ def laplace_rounds(
         if outcome(block, t, index):
             state.counts[CHOICES] += 1
             r = unit_reward(block.reward[t], rewards.low, rewards.high, link)
-            record(block.arms[t, index], r, link, ridge, growth, True, state)
+            record(block.arms[t, index], r, link, ridge, True, state)

@@ -5,9 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 from tacit.data import Array
-from tacit.kernels.block import Block
+from tacit.kernels.block import Block, reward
 from tacit.kernels.compile import inlined, kernel
-from tacit.kernels.rewards import reward
 
 CHOICES, BOUNDARY = 0, 1
 

@@ -12,7 +12,7 @@ from tacit.model.glm import in_units
 from tacit.model.links import Code
 
 FLAT = 1e-9  # relative length below which a residual counts as zero
-SWAPS = 10_000
+SWAPS = 10_000  # at most; a few are made
 
 
 @kernel

@@ -13,7 +13,7 @@ from tacit.kernels.continual import BUFFERED, ContinualState
 from tacit.mechanisms.continual import Continual
 from tacit.privacy.noise import Source
 
-BUFFERS = 10
+BUFFERS = 10  # no record of the choice
 
 
 @dataclass(frozen=True, kw_only=True)

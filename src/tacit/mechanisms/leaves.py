@@ -1,9 +1,9 @@
 """A continual release on a grid, one leaf at a time, for a store: what is released is one noisy leaf after the other,
 and every prefix is computed from those.
 
-Two parties work on states of their own. Who releases knows the exact sums of all closed steps (`close`) and measures
-the next (`measure`): that changes nothing, since a leaf counts only once its row is committed. Who serves knows noisy
-leaves only (`show`), as they were read from committed rows (`read`)."""
+Two parties each work on a state of their own. The one that releases knows the exact sums of all closed steps (`close`)
+and computes the next noisy leaf (`measure`), which changes nothing yet: a leaf counts only once its row is committed.
+The one that serves knows noisy leaves alone (`show`), as they were read from committed rows (`read`)."""
 
 import numpy as np
 
@@ -38,7 +38,7 @@ def show(state: PrefixState, noisy: Released) -> Released:
 
 
 def after(prior: Released, fading: float, steps: int, released: Released) -> Released:
-    """What an earlier run released, faded by so many steps, and what this one has."""
+    """The sum of what an earlier run released, faded by so many steps, and of what this one has released."""
     return Released(fading**steps * prior + released)
 
 

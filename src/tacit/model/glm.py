@@ -7,12 +7,12 @@ kernels, devices have them in numpy."""
 import math
 from dataclasses import dataclass
 
-from tacit import checks
 from tacit.data import Array, Raw
 from tacit.model.links import IDENTITY, Code, Link, kind, mean, slope, softness
-from tacit.model.vectors import TINY, add_pair, norm, packed_size, shortened
+from tacit.model.vectors import TINY, PairContribution, add_pair, norm, shortened
 
-# How much the curvature's noise, seen through theta*, matters beside the moment's: chosen by regret on tuning seeds.
+# How much the curvature's noise, seen through theta*, matters beside the moment's: chosen by regret on tuning seeds
+# of which no record was kept.
 # It is little, because the ridge grows with the noise.
 CURVATURE_SHARE = 0.09
 
@@ -93,7 +93,7 @@ def add_glm(
 
 
 @dataclass(frozen=True, kw_only=True)
-class GLMContribution:
+class GLMContribution(PairContribution):
     """v = (scale svec(weight x x'), response x): one step of iteratively reweighted least squares at a public iterate,
     with weights that saturate (`linearize` has the formulas). Each user is used once.
 
@@ -111,20 +111,7 @@ class GLMContribution:
         D^2 = 4 + q  for q <= 1 + 1 / sqrt 2,  else  2 + 2 q + 1 / (2 q).
     It is never less than twice the largest |v|^2 = 1 + q, so late rewards are covered."""
 
-    dim: int
     link: Link
-    scale: float
-    low: float
-    high: float
-
-    def __post_init__(self) -> None:
-        checks.positive_int(dim=self.dim)
-        checks.positive(scale=self.scale)
-        checks.interval(rewards=(self.low, self.high))
-
-    @property
-    def size(self) -> int:
-        return packed_size(self.dim) + self.dim
 
     @property
     def sensitivity(self) -> float:

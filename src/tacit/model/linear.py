@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit import checks
 from tacit.data import Array, Raw
-from tacit.model.vectors import add_pair, packed_size, shortened
+from tacit.model.vectors import PairContribution, add_pair, shortened
 
 
 def add_linear(x: Array, y: float, scale: float, low: float, high: float, out: Raw) -> None:
@@ -18,7 +17,7 @@ def add_linear(x: Array, y: float, scale: float, low: float, high: float, out: R
 
 
 @dataclass(frozen=True, kw_only=True)
-class LinearContribution:
+class LinearContribution(PairContribution):
     """v = (svec(x x'), scale y x) for |x| <= 1 and y in [low, high], clipped so that the bound holds always.
 
     Sensitivity (replace one user by another, who has a ~). With s = |x|, s~ = |x~|, r = |cos| of their angle, Y = max
@@ -32,20 +31,6 @@ class LinearContribution:
     It is attained, and never less than twice the largest |v|^2 = 1 + b, so that a contribution that arrives in another
     step, or never, is covered too (see mechanisms.continual).
     """
-
-    dim: int
-    scale: float
-    low: float
-    high: float
-
-    def __post_init__(self) -> None:
-        checks.positive_int(dim=self.dim)
-        checks.positive(scale=self.scale)
-        checks.interval(rewards=(self.low, self.high))
-
-    @property
-    def size(self) -> int:
-        return packed_size(self.dim) + self.dim
 
     @property
     def largest_reward(self) -> float:

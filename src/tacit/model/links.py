@@ -98,8 +98,8 @@ def table_slope(table: LinkTable, z: float) -> float:
 
 @dataclass(frozen=True)
 class Link:
-    """mean(z) is the expected reward at z = <x, theta>, slope(z) its derivative, both increasing in usefulness only
-    through z: the best arm is the one with the largest z. `bounded`: means lie in [0, 1]; `steepest`: the largest
+    """mean(z) is the expected reward at z = <x, theta>, slope(z) its derivative. The mean grows with z, so
+    the best arm is the one with the largest z. `bounded`: means lie in [0, 1]; `steepest`: the largest
     slope; `reach`: the link is known for |z| up to this."""
 
     name: str

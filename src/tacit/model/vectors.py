@@ -6,11 +6,13 @@ and kernels compile (kernels.formulas)."""
 
 import functools
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from tacit import checks
 from tacit.data import Array
 
 ROOT2 = math.sqrt(2.0)
@@ -51,6 +53,26 @@ def add_pair(x: Array, weight: float, response: float, out: npt.NDArray[Any]) ->
     start = packed_size(x.size)
     for i in range(x.size):
         out[start + i] += response * x[i]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairContribution:
+    """What contributions of a packed matrix and a vector have in common: rewards in [low, high], and the scale that
+    balances the two parts."""
+
+    dim: int
+    scale: float
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        checks.positive_int(dim=self.dim)
+        checks.positive(scale=self.scale)
+        checks.interval(rewards=(self.low, self.high))
+
+    @property
+    def size(self) -> int:
+        return packed_size(self.dim) + self.dim
 
 
 # the same in numpy, for devices

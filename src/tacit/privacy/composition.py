@@ -7,17 +7,6 @@ import numpy as np
 from tacit import checks, extras, special
 
 
-def zcdp_epsilon(rho: float, delta: float) -> float:
-    """An epsilon that rho-zCDP gives at delta: Renyi orders optimised by dp-accounting.
-
-    For Gaussian noise alone `gaussian.epsilon(sqrt(2 rho), delta)` is exact and smaller."""
-    checks.non_negative(rho=rho)
-    checks.probability(delta=delta)
-    rdp = extras.load("dp_accounting.rdp", "Renyi orders")
-    orders = np.concatenate([1 + np.logspace(-3, 0, 60), np.linspace(2.1, 64, 400), np.logspace(1.9, 5, 120)])
-    return max(0.0, float(rdp.compute_epsilon(orders, rho * orders, delta)[0]))
-
-
 def repeated_epsilon(epsilon0: float, delta0: float, count: int, delta: float) -> float:
     """epsilon at delta of `count` adaptive (epsilon0, delta0)-private mechanisms, by dp-accounting.
 

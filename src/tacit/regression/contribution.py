@@ -18,6 +18,7 @@ from tacit.kernels.matrices import packed, root
 from tacit.model.links import Link
 from tacit.model.vectors import TINY
 
+OUTER_SHARE = 1 / 16  # of closing_sensitivity: b. No record of its choice
 RANGE, POINTS = 40.0, 8_001  # of log tan(psi / 2)
 
 
@@ -95,7 +96,7 @@ class ReweightedContribution:
     @property
     def outer_scale(self) -> float:
         """b: small, since u u' is needed roughly."""
-        return self.closing_sensitivity / 16
+        return self.closing_sensitivity * OUTER_SHARE
 
     @property
     def closing_sensitivity(self) -> float:

@@ -33,7 +33,8 @@ from tacit.privacy.noise import generator_of
 
 FARTHEST = 10**12  # choices that the schedule is planned for where there is no horizon
 
-# Chosen by regret on tuning seeds (docs/measurements/joint-glm.md has the regret); none of them touches privacy.
+# Chosen, with kernels.glm.Tuning, among some 100 settings by regret on tuning seeds (docs/measurements/joint-glm.md;
+# the single runs were not kept); none of them touches privacy.
 GROWTH = 1.03  # of steps
 DISCOUNT = 0.995  # of earlier steps, at each step
 FEWEST, PER_SIGMA = 8, 2  # the smallest step: so many users, and so many more for each unit of the noise's std

@@ -24,10 +24,10 @@ from tacit.bandits.joint.glm_rare_kernel import (
     exploit,
     explores,
     keep,
+    rare_rounds,
     redesign,
     uncertain,
 )
-from tacit.bandits.joint.glm_rare_rounds_kernel import rare_rounds
 from tacit.bandits.joint.glm_rare_theory import Theory, theory
 from tacit.data import Array, Raw, Released
 from tacit.errors import NotSecure
@@ -46,7 +46,8 @@ from tacit.privacy.noise import generator_of
 
 TIMINGS = ("strict", "published")
 
-# Practical constants, chosen by regret on tuning seeds (docs/joint-glm-rare.md); none of them touches privacy.
+# Practical constants (the paper's are in glm_rare_theory), chosen by regret on tuning seeds of which no record was
+# kept; none of them touches privacy.
 RIDGE, RIDGE_PER_NOISE = 5.0, 2.0  # lambda: so much, and so much more for each unit of the noise's std in V at the end
 EXPLORE = 2.0  # explore^2 over lambda: the first users explore, until V has about doubled in their directions
 SHRINK, SHRINK_PUBLISHED = 0.25, 2.0  # lambda of the loss, per unit of the noise's std in its gradient sums

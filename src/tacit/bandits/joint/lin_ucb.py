@@ -33,6 +33,7 @@ from tacit.privacy.ledger import Release, RepeatedRelease
 from tacit.privacy.noise import generator_of
 
 NOISES = ("gaussian", "wishart", "wishart-unshifted")
+FIRST, GROWTH = 15, 1.1  # choices in the shortest step, and the factor of later ones: no record of their choice
 RELEASES = ("batched", "tree", "consistent-tree", "toeplitz", "buffered")
 
 
@@ -74,8 +75,8 @@ class JointLinUCB(ContinualBandit):
     subgaussian: float | None = None
     failure: float | None = None
     width_scale: float = 1.0
-    first: int = 15
-    growth: float = 1.1
+    first: int = FIRST
+    growth: float = GROWTH
     _state: JointState = field(init=False, repr=False)
 
     def __post_init__(self) -> None:

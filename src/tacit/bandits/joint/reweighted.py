@@ -1,17 +1,14 @@
 """Generalised linear bandits by private reweighted regression and elimination, under joint privacy."""
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from tacit import checks
-from tacit.bandits import spanner
-from tacit.bandits.base import Index
+from tacit.bandits import elimination, spanner
 from tacit.bandits.epochs import EPOCH, EpochBandit
-from tacit.bandits.references import plain
 from tacit.data import Array, Raw
 from tacit.errors import NotSecure
 from tacit.kernels.batched import SEEN, BatchState, batch_learn
@@ -82,10 +79,8 @@ class JointReweighted(EpochBandit):
     # the algorithm
 
     def init(self) -> BatchState:
-        counts = np.array([0, self._ends[0], 0, 0])
-        size = len(self._ends)
-        rows, values = plain.room(self)
-        return BatchState(counts, rows, values, np.zeros((size, self.dim)), np.zeros((size, self.dim, self.dim)))
+        assert self.horizon is not None
+        return elimination.empty(self.dim, self.horizon, self._ends)
 
     def _close(self) -> None:
         counts, epoch, seen = self._state.counts, self.closed, int(self._state.counts[SEEN])
@@ -98,12 +93,8 @@ class JointReweighted(EpochBandit):
         counts[EPOCH] = epoch + 1
         counts[BOUNDARY] = self._ends[epoch + 1]
 
-    def _pick(self, features: Array) -> Index:
-        return spanner.choose_many(self.policy, features, self._state, factor=self.factor)
-
-    def _propensity(self, features: Array, index: int) -> Callable[[], float]:
-        chance = float(spanner.propensities(features, self._state, factor=self.factor)[index])
-        return lambda: chance
+    _pick = spanner.pick
+    _propensity = spanner.propensity
 
     def _learn(self, x: Array, reward: float) -> None:
         batch_learn(x, in_units(reward, self._link.code, *self.rewards), self._state)

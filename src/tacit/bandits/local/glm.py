@@ -12,7 +12,9 @@ from tacit.bandits.server import numbers
 from tacit.data import Array, Released
 from tacit.kernels.block import Block
 from tacit.mechanisms import local
+from tacit.mechanisms.shuffle.sums_kernel import OpenBatch
 
+CURVATURE = 0.02  # mu of the steps: no record of its choice
 RANDOMIZERS = ("hemisphere", "best", "cap", "gaussian")
 
 
@@ -28,7 +30,7 @@ class LocalGLM(LocalServer):
     (and fails at 0); steps 1 / (mu t + noise sqrt(t) / radius), which need no eigenvalue of the contexts."""
 
     randomizer: str = "hemisphere"
-    curvature: float = 0.02
+    curvature: float = CURVATURE
     _state: LocalGradientState = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -49,7 +51,7 @@ class LocalGLM(LocalServer):
     def version(self) -> int:
         return self.users
 
-    def _advance(self, transit: Any, users: int) -> bool:
+    def _advance(self, transit: OpenBatch, users: int) -> bool:
         return False
 
     def _document(self) -> dict[str, Any]:
@@ -63,7 +65,7 @@ class LocalGLM(LocalServer):
     def _absorb(self, vector: Released) -> None:
         gradient_step(vector, self._state, self._settings)
 
-    def _play(self, block: Block, transit: Any) -> None:
+    def _play(self, block: Block, transit: OpenBatch) -> None:
         noise = self._generators()[1]
         local_gradient_rounds(noise, block, self._state, self._law, self._settings, self._link.code)
 

@@ -30,13 +30,19 @@ from tacit.kernels.rounds import CHOICES, next_boundary
 from tacit.mechanisms import local
 from tacit.mechanisms.queries import nothing_released
 from tacit.mechanisms.randomizers import SHARE, SILENCE, Coin
+from tacit.mechanisms.shuffle.sums_kernel import OpenBatch
 from tacit.model.glm import glm_norm, glm_sensitivity, largest_weight
 from tacit.model.vectors import packed_size
 
 RANDOMIZERS = ("best", "cap", "gaussian")
-INTERCEPT = 0.3  # the constant feature that is added where rewards are linear and not symmetric around 0
 
-# chosen by regret on tuning seeds, as the Tuning is; none of them touches privacy
+# no record of how these were chosen
+INTERCEPT = 0.3  # the constant feature that is added where rewards are linear and not symmetric around 0
+GROWTH = 1.05  # of the number of users from one estimate to the next
+BLEND = 0.6  # of tangent and chord: model.glm.line
+
+# Chosen, as the Tuning is, by regret on tuning seeds of which no record was kept (docs/measurements/local.md has other
+# seeds); none of them touches privacy.
 FORCED, FORCED_BY_NOISE = 10, 20  # users who get exploring arms: so many, and so many per unit of noise
 FORCED_BY_STD = 3.0  # units of noise in a standard deviation of a report's numbers
 WITH_INTERCEPT = 3.0, 0.6  # times ridge and explore: the intercept's prior is wide, and exploring it is of no use
@@ -70,9 +76,9 @@ class LocalIRLS(LocalServer):
     scale: float | None = None
     first: int | None = None
     forced: int | None = None
-    growth: float = 1.05
+    growth: float = GROWTH
     discount: float = 1.0
-    blend: float = 0.6
+    blend: float = BLEND
     tuning: Tuning = field(default_factory=Tuning)
     _state: LocalState = field(init=False, repr=False)
 
@@ -149,7 +155,7 @@ class LocalIRLS(LocalServer):
     def version(self) -> int:
         return int(self._state.counts[VERSION])
 
-    def _advance(self, transit: Any, users: int) -> bool:
+    def _advance(self, transit: OpenBatch, users: int) -> bool:
         counts = self._state.counts
         if counts[CHOICES] >= counts[BOUNDARY]:
             local_publish(self._state, self.std, self._settings, self._tuning, self._schedule)
@@ -188,7 +194,7 @@ class LocalIRLS(LocalServer):
     def _absorb(self, vector: Released) -> None:
         local_absorb(vector, self._state)
 
-    def _play(self, block: Block, transit: Any) -> None:
+    def _play(self, block: Block, transit: OpenBatch) -> None:
         policy, noise = self._generators()
         law = SILENCE if isinstance(self._randomizer, Coin) else self._randomizer.law
         settings = self._schedule, self._settings, self._tuning, self._link.code
@@ -197,7 +203,7 @@ class LocalIRLS(LocalServer):
     @property
     def theta(self) -> Array:
         """The estimate on the billboard."""
-        self._advance((), self.users)
+        self._advance(self._transit(), self.users)
         out: Array = self._pad[0] * self._state.posterior.theta[: self.dim]
         return out
 

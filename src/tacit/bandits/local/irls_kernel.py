@@ -9,8 +9,8 @@ from numpy.random import Generator
 from tacit.data import Array, Integers, Raw, Released
 from tacit.kernels.block import Block
 from tacit.kernels.compile import inlined, kernel
-from tacit.kernels.glm import Posterior, update_inverse
-from tacit.kernels.linalg import copy, smat
+from tacit.kernels.glm import Posterior, from_axes
+from tacit.kernels.linalg import smat
 from tacit.kernels.rounds import CHOICES, next_boundary, outcome
 from tacit.mechanisms.randomize_kernel import empty_report, flip, randomize
 from tacit.mechanisms.randomizers import Law
@@ -34,9 +34,10 @@ class LocalState(NamedTuple):
 
 
 class Tuning(NamedTuple):
-    """Chosen by regret on tuning seeds; none of them touches privacy. ridge: times (variance / t^2 + noise / t), t the
-    prior's std; explore, share: how much, and in directions with less than which share of the mean curvature, to
-    explore; trust: how much of what could be noise in the curvature is taken for noise."""
+    """Chosen by regret on tuning seeds of which no record was kept; none of them touches privacy. ridge: times
+    (variance / t^2 + noise / t), t the prior's std; explore, share: how much, and in directions with less than which
+    share of the mean curvature, to explore; trust: how much of what could be noise in the curvature is taken for
+    noise."""
 
     variance: float = 2.0
     ridge: float = 6.0
@@ -126,11 +127,7 @@ def local_fit(
         posterior.centre[k] = informed * moment[k] / posterior.precision[k]
         posterior.theta[k] = moment[k] / (value + tuning.ridge * (c / (prior * prior) + noise / prior))
         total += posterior.theta[k] ** 2
-    inside = min(1.0, radius / math.sqrt(total)) if total > 0.0 else 1.0
-    copy(axes, posterior.axes)
-    copy(np.dot(axes, posterior.theta * inside), posterior.theta)
-    copy(np.dot(axes, posterior.centre), posterior.centre)
-    update_inverse(posterior)
+    from_axes(axes, min(1.0, radius / math.sqrt(total)) if total > 0.0 else 1.0, posterior)
 
 
 @kernel

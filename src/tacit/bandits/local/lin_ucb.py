@@ -26,7 +26,10 @@ from tacit.kernels.rounds import CHOICES
 from tacit.mechanisms import local
 from tacit.mechanisms.queries import nothing_released
 from tacit.mechanisms.randomizers import Lattice, Open, Randomizer
+from tacit.mechanisms.shuffle.sums_kernel import OpenBatch
 from tacit.model.linear import LinearContribution, balanced_scale
+
+GROWTH = 1.02  # of the number of reports from one estimate to the next: no record of its choice
 
 
 @dataclass(kw_only=True, eq=False)
@@ -44,7 +47,7 @@ class LocalLinUCB(LocalServer):
     failure: float | None = None
     width_scale: float = 1.0
     calibration: str = "exact"
-    growth: float = 1.02
+    growth: float = GROWTH
     _state: LocalLinearState = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -84,7 +87,7 @@ class LocalLinUCB(LocalServer):
     def version(self) -> int:
         return int(self._state.counts[VERSION])
 
-    def _advance(self, transit: Any, users: int) -> bool:
+    def _advance(self, transit: OpenBatch, users: int) -> bool:
         if self._state.counts[CHOICES] >= self._state.counts[BOUNDARY]:
             linear_publish(self._state, self.std, self._settings)
         return False
@@ -100,7 +103,7 @@ class LocalLinUCB(LocalServer):
     def _absorb(self, vector: Released) -> None:
         linear_absorb(vector, self._state)
 
-    def _play(self, block: Block, transit: Any) -> None:
+    def _play(self, block: Block, transit: OpenBatch) -> None:
         local_linear_rounds(self._generators()[1], block, self._state, self._law, self._settings)
 
     @property

@@ -10,7 +10,7 @@ import numpy as np
 
 from tacit.data import Array, Integers
 from tacit.kernels.compile import kernel
-from tacit.kernels.linalg import copy
+from tacit.kernels.linalg import HALVINGS, copy
 
 ALPHA = 0.5  # of the exp-concave expert: min(1, anything above 1) / 2 for every diameter
 
@@ -82,7 +82,7 @@ def into_ball_in_norm(theta: Array, sigma: Array, D: float) -> None:
     values, axes = np.linalg.eigh(sigma)
     along = np.dot(axes.T, theta)
     low, high = 0.0, values[d - 1] * np.sqrt(s) / D
-    for _ in range(60):
+    for _ in range(HALVINGS):
         lam = 0.5 * (low + high)
         s = 0.0
         for k in range(d):

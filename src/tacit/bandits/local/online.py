@@ -1,4 +1,5 @@
-"""What the bandits of the local online-to-confidence-set paper share: reports (x, y), and base bandits fed by them."""
+"""Linear UCB under local privacy from reports (x, y), with a confidence set from an online learner's predictions: what
+the bandits of that paper share, and the two that have one learner."""
 
 import math
 from abc import abstractmethod
@@ -29,8 +30,10 @@ from tacit.data import Array, Released
 from tacit.kernels.block import Block
 from tacit.mechanisms import local
 from tacit.mechanisms.randomizers import Lattice, Open, Randomizer
+from tacit.mechanisms.shuffle.sums_kernel import OpenBatch
 
 LEARNERS = ("maler", "ogd")
+CLIP = 4  # typical lengths of a gradient: longer ones are cut. No record of its choice
 LEAST_STRENGTH = 1e-6  # mu of the learner, at least: it divides by it
 CALIBRATIONS = ("exact", "paper")
 
@@ -85,7 +88,7 @@ class LocalPairs(LocalServer):
         shake = math.sqrt(threshold) if eigenvalue <= threshold else 0.0
         noise = self.std**2 + shake**2
         size = math.sqrt(1 + self.dim * noise)
-        clip = 4 * size * math.sqrt(1 + self.std**2 + self.radius**2 * (1 + noise))  # gradients are rarely larger
+        clip = CLIP * size * math.sqrt(1 + self.std**2 + self.radius**2 * (1 + noise))  # gradients are rarely larger
         strength = max(2 * (eigenvalue + shake**2), LEAST_STRENGTH)
         d = self.dim
         learner = Learner(
@@ -116,7 +119,7 @@ class LocalPairs(LocalServer):
     def version(self) -> int:
         return self.users
 
-    def _advance(self, transit: Any, users: int) -> bool:
+    def _advance(self, transit: OpenBatch, users: int) -> bool:
         base_ready(self._state.bases[self._chosen()])
         return False
 
@@ -141,7 +144,7 @@ class LocalPairs(LocalServer):
         if len(self._state.bases) > 1:
             base_review(self._state.bases, self._state.rates, index)
 
-    def _play(self, block: Block, transit: Any) -> None:
+    def _play(self, block: Block, transit: OpenBatch) -> None:
         online_rounds(self._generators()[1], block, self._state, self._law, 1.0)
 
     @property
@@ -157,3 +160,55 @@ class LocalPairs(LocalServer):
         if self.calibration == "paper" and self.epsilon > self.budget.epsilon:
             return (f"The paper's noise gives epsilon {self.epsilon:.3g}, not {self.budget.epsilon:g}.",)
         return ()
+
+
+@dataclass(kw_only=True, eq=False)
+class LocalOnlineUCB(LocalPairs):
+    """Each device sends (x, y) with Gaussian noise; an online learner predicts theta_t on the loss
+    (<x, theta> - y)^2 - sigma^2 |theta|^2, whose expectation theta* minimises; optimism over the ellipsoid of
+    V = I + sum x x' around V^-1 sum <theta_t, x> x.
+
+    Guarantee: each report is (epsilon, delta)-private by itself, for replacing one user (calibration="exact").
+    Reference: "Improved rate for Locally Differentially Private Linear Bandits" (anonymous, under review), Algorithms 1
+    and 5 to 8; Maler: Wang, Lu & Zhang 2020.
+    Departure: the gradient is taken at theta in the loss (the paper writes theta_t there); the confidence width has
+    hidden constants in the paper, and V contains t sigma^2 I, so that the bonus is nearly the same for all arms of one
+    norm: width_scale times the lemmas' expression with all constants 1, and 0 by default.
+
+    eigenvalue: lambda_min of E[x x']; at or below threshold (default T^(-1/4)) devices add N(0, threshold) to x.
+    learner: "maler" or "ogd" (projected gradient descent with steps 1 / (mu t + G sqrt t / 2 D)).
+    """
+
+    eigenvalue: float = 0.1
+    threshold: float | None = None
+
+    def __post_init__(self) -> None:
+        checks.non_negative(eigenvalue=self.eigenvalue)
+        if self.threshold is None:
+            self.threshold = 0.0 if self.eigenvalue > 0 else (self.horizon or 10_000) ** -0.25
+        checks.non_negative(threshold=self.threshold)
+        super().__post_init__()
+
+    def _bases(self) -> tuple[Base, ...]:
+        assert self.threshold is not None
+        return (self._base(eigenvalue=self.eigenvalue, threshold=self.threshold),)
+
+
+@dataclass(kw_only=True, eq=False)
+class LocalAnytimeUCB(LocalPairs):
+    """LocalOnlineUCB started afresh in rounds 1, 2, 4, 8, ..., with the threshold 2^(-m power) from round 2^m on.
+
+    Guarantee: that of LocalOnlineUCB: each report is private by itself.
+    Reference: "Improved rate for Locally Differentially Private Linear Bandits" (anonymous, under review), Algorithm 9.
+    Departure: as LocalOnlineUCB."""
+
+    eigenvalue: float = 0.0
+    power: float = 0.25
+
+    def __post_init__(self) -> None:
+        checks.non_negative(eigenvalue=self.eigenvalue)
+        checks.positive(power=self.power)
+        super().__post_init__()
+
+    def _bases(self) -> tuple[Base, ...]:
+        return (self._base(eigenvalue=self.eigenvalue, threshold=1.0, power=self.power),)

@@ -15,7 +15,7 @@ from tacit.kernels.spanner import span_weights
 from tacit.mechanisms.noisy_kernel import add_noisy
 from tacit.model.glm import in_units
 from tacit.model.links import Code
-from tacit.model.vectors import ROOT2, TINY
+from tacit.model.vectors import TINY, add_outer
 
 GRAM, GRADIENT, CLOSING = 0, 1, 2
 KIND, SIZE, SIGMA, TIGHTNESS, SCALE, OUTER_SCALE = 0, 1, 2, 3, 4, 5  # of ReportState.stage
@@ -61,11 +61,8 @@ def statement(x: Array, r: float, link: Code, radius: float, state: ReportState,
         return
     kind = int(state.stage[KIND])
     if kind == GRAM:
-        k = 0
-        for i in range(d):
-            for j in range(i, d):
-                out[k] = (1.0 if i == j else ROOT2) * side[i] * side[j] / length
-                k += 1
+        out[:] = 0.0
+        add_outer(side, 1.0 / length, out)
         return
     z = 0.0
     for i in range(d):
@@ -87,10 +84,8 @@ def statement(x: Array, r: float, link: Code, radius: float, state: ReportState,
     for i in range(d):
         out[k] = tightness * residual * u[i]
         k += 1
-    for i in range(d):
-        for j in range(i, d):
-            out[k] = (1.0 if i == j else ROOT2) * second * u[i] * u[j]
-            k += 1
+    out[k:] = 0.0
+    add_outer(u, second, out[k:])
 
 
 @kernel

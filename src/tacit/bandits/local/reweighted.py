@@ -1,6 +1,5 @@
 """Generalised linear bandits by reweighted regression and elimination, under local privacy."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -8,7 +7,6 @@ import numpy as np
 
 from tacit import checks
 from tacit.bandits import spanner
-from tacit.bandits.base import Index
 from tacit.bandits.epochs import EPOCH, STEP, EpochBandit
 from tacit.bandits.local.reports_kernel import (
     CLOSING,
@@ -152,12 +150,8 @@ class LocalReweighted(EpochBandit):
         state.thetas[epoch] = fit.theta
         state.inverses[epoch] = fit.shape(self.width)
 
-    def _pick(self, features: Array) -> Index:
-        return spanner.choose_many(self.policy, features, self._state, factor=self.factor)
-
-    def _propensity(self, features: Array, index: int) -> Callable[[], float]:
-        chance = float(spanner.propensities(features, self._state, factor=self.factor)[index])
-        return lambda: chance
+    _pick = spanner.pick
+    _propensity = spanner.propensity
 
     def _learn(self, x: Array, reward: float) -> None:
         r = in_units(reward, self._link.code, *self.rewards)

@@ -63,7 +63,7 @@ class LocalServer(Server):
         return self._randomizer.law
 
     def billboard(self) -> bytes:
-        self._advance((), self.users)
+        self._advance(self._transit(), self.users)
         document = {"format": boards.LOCAL, "version": self.version} | self._fixed() | self._document()
         made = json.dumps(document).encode()
         boards.local(made)  # raises here rather than at every device

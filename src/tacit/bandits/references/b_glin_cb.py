@@ -1,13 +1,13 @@
 """B-GLinCB (Sawarni et al. 2024): generalised linear bandits in a few batches."""
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.random import Generator, default_rng
 
 from tacit import checks
+from tacit.bandits import elimination
 from tacit.bandits.base import Index
 from tacit.bandits.references import plain
 from tacit.data import Array
@@ -18,8 +18,6 @@ from tacit.kernels.batched import (
     batch_close,
     batch_learn,
     batch_rounds,
-    batch_rows,
-    batch_weights,
 )
 from tacit.kernels.block import Block
 from tacit.kernels.rounds import BOUNDARY, CHOICES
@@ -57,9 +55,9 @@ class BGLinCB(plain.Reference):
         checks.positive_int(batches=self.batches)
         bound = plain.largest(self._link, self.rewards)
         logs = math.log(self.horizon / self.failure)
-        if self.constants == "code":
+        if self.constants == "code":  # of the authors' implementation of RS-GLinUCB
             self._ridge, gamma = 0.5, math.sqrt(self.dim * logs)
-        else:
+        else:  # of the paper's theorem
             self._ridge, gamma = 20 * bound * self.dim * logs, 30 * bound * self.radius * math.sqrt(self.dim + logs)
         gamma *= self.width_scale
         self._widths = Widths(first=gamma * math.sqrt(self.kappa), later=gamma, radius=float(self.radius))
@@ -67,24 +65,16 @@ class BGLinCB(plain.Reference):
         super().__post_init__()
 
     def init(self) -> BatchState:
-        counts = np.array([0, self._ends[0], 0, 0])
-        size = len(self._ends)
-        rows, values = plain.room(self)
-        return BatchState(counts, rows, values, np.zeros((size, self.dim)), np.zeros((size, self.dim, self.dim)))
+        assert self.horizon is not None
+        return elimination.empty(self.dim, self.horizon, self._ends)
 
     def _advance(self) -> None:
         counts = self._state.counts
         if counts[CHOICES] >= counts[BOUNDARY]:
             batch_close(self._state, self._link.code, self._ridge, self._widths, self._ends)
 
-    def _pick(self, features: Array) -> Index:
-        settings = self._link.code, self._widths
-        return plain.choose_rows(batch_rows, features, self.policy, features, self._state, *settings)
-
-    def _propensity(self, features: Array, index: int) -> Callable[[], float]:
-        weights = np.empty(len(features))
-        batch_weights(features, self._state, self._link.code, self._widths, weights)
-        return lambda: float(weights[index])
+    _pick = elimination.pick
+    _propensity = elimination.propensity
 
     def _learn(self, x: Array, reward: float) -> None:
         batch_learn(x, self._in_units(reward), self._state)

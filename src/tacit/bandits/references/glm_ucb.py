@@ -11,8 +11,6 @@ from tacit.bandits.references.glm_ucb_kernel import MeanState, mean_learn, mean_
 from tacit.data import Array
 from tacit.kernels.block import Block
 
-GROWTH = 1.05  # of the data between two fits, to save time: the paper fits in every round
-
 
 @dataclass(kw_only=True, eq=False)
 class GLMUCB(plain.Reference):
@@ -49,8 +47,8 @@ class GLMUCB(plain.Reference):
         return plain.choose_rows(mean_rows, features, features, self._state, self._link.code, self.width)
 
     def _learn(self, x: Array, reward: float) -> None:
-        mean_learn(x, self._in_units(reward), self._link.code, self._ridge, GROWTH, self._state)
+        mean_learn(x, self._in_units(reward), self._link.code, self._ridge, self._state)
 
     def _play(self, block: Block) -> None:
-        settings = self._link.code, self._ridge, GROWTH, self.width
+        settings = self._link.code, self._ridge, self.width
         mean_rounds(block, self._state, self._range, *settings)

@@ -55,20 +55,18 @@ def mean_rows(arms: Array, state: MeanState, link: Code, width: float, out: Inte
 
 
 @kernel
-def mean_learn(x: Array, r: float, link: Code, ridge: float, growth: float, state: MeanState) -> None:
+def mean_learn(x: Array, r: float, link: Code, ridge: float, state: MeanState) -> None:
     """Keep one observation, r in units of the link."""
-    record(x, r, link, ridge, growth, False, MLEState(state.counts, state.rows, state.values, state.estimate))
+    record(x, r, link, ridge, False, MLEState(state.counts, state.rows, state.values, state.estimate))
     grow(x, 1.0, state.design)
 
 
 @kernel
-def mean_rounds(
-    block: Block, state: MeanState, rewards: Range, link: Code, ridge: float, growth: float, width: float
-) -> None:
+def mean_rounds(block: Block, state: MeanState, rewards: Range, link: Code, ridge: float, width: float) -> None:
     """GLMUCB. Changes state and the block's out arrays."""
     for t in range(block.noise.size):
         index = mean_choose(block.arms[t], state, link, width)
         if outcome(block, t, index):
             state.counts[CHOICES] += 1
             r = unit_reward(block.reward[t], rewards.low, rewards.high, link)
-            mean_learn(block.arms[t, index], r, link, ridge, growth, state)
+            mean_learn(block.arms[t, index], r, link, ridge, state)

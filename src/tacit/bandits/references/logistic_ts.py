@@ -1,7 +1,6 @@
 """Thompson sampling with the Laplace approximation of the posterior."""
 
 import functools
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -25,18 +24,15 @@ class LogisticTS(plain.Reference):
     Guarantee: none, of privacy or of regret. Memory grows with the horizon: all data is kept.
     Reference: Chapelle & Li 2011, Algorithm 3; Russo et al. 2018, section 5.2.
     Departure: the posterior is that of all data, not of one pass; the covariance is full; the mode is refitted when the
-    data has grown by the factor `growth`. Probit and identity links work alike.
+    data has grown by 5 %. Probit and identity links work alike.
     """
 
-    growth: float = 1.05
     policy: Generator = field(default_factory=default_rng, repr=False)
     _state: MLEState = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         self._link = plain.check(self)
         self._ridge = self.dim / self.radius**2
-        if not 1 <= self.growth < math.inf:
-            raise ValueError(f"Expected growth of at least 1, got {self.growth!r}.")
         super().__post_init__()
 
     def init(self) -> MLEState:
@@ -52,10 +48,10 @@ class LogisticTS(plain.Reference):
         )
 
     def _learn(self, x: Array, reward: float) -> None:
-        record(x, self._in_units(reward), self._link.code, self._ridge, self.growth, True, self._state)
+        record(x, self._in_units(reward), self._link.code, self._ridge, True, self._state)
 
     def _play(self, block: Block) -> None:
-        settings = self._link.code, self._ridge, self.growth, self.width_scale
+        settings = self._link.code, self._ridge, self.width_scale
         laplace_rounds(self.policy, block, self._state, self._range, *settings)
 
 

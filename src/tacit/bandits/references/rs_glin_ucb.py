@@ -51,11 +51,11 @@ class RSGLinUCB(plain.Reference):
         assert self.horizon is not None and self.failure is not None
         bound = plain.largest(self._link, self.rewards)
         root = math.sqrt(self.dim * math.log(self.horizon / self.failure))
-        if self.constants == "code":
+        if self.constants == "code":  # of the authors' implementation
             ridge, growth, damping = 0.5, 1.5, 1.0
             threshold = 100 / (self.kappa * bound**4 * self.radius**2 * self.dim)
             gamma, width = bound * self.radius * root, 4 * root
-        else:
+        else:  # of the paper's Algorithm 2
             ridge, growth, damping = 20 * bound * root**2, 2.0, math.exp(-1)
             gamma, width = 25 * bound * self.radius * root, 150 * root
             threshold = 1 / (gamma**2 * self.kappa * bound**2)

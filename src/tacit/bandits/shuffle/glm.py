@@ -1,7 +1,6 @@
 """Algorithm 1 of Sarmasarkar 2026: generalised linear bandits under shuffle privacy, with a private optimiser."""
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,12 +8,12 @@ import numpy as np
 from numpy.random import Generator, default_rng
 
 from tacit import checks
-from tacit.bandits import epochs
+from tacit.bandits import elimination, epochs
 from tacit.bandits.base import Bandit, Index
 from tacit.bandits.references import plain
 from tacit.bandits.shuffle.glm_kernel import BatchPlan, shuffle_glm_close, shuffle_glm_rounds
 from tacit.data import Array
-from tacit.kernels.batched import CLOSED, BatchState, Widths, batch_learn, batch_rows, batch_weights
+from tacit.kernels.batched import CLOSED, BatchState, Widths, batch_learn
 from tacit.kernels.block import Block
 from tacit.kernels.rounds import BOUNDARY, CHOICES
 from tacit.mechanisms.shuffle.calibration import Plan
@@ -26,6 +25,12 @@ from tacit.privacy.budget import Budget
 from tacit.privacy.certificate import SIMULATED_DEVICES, Certificate, certify
 from tacit.privacy.ledger import ShuffledRelease
 
+# Practical constants. The first makes the paper's algorithm usable at all (docs/measurements/shuffle.md); there is no
+# record of how the others were chosen.
+WIDTH_SCALE = 0.01
+ITERATIONS = 30  # of the descent; None: the paper's
+STEP_SCALE = 2.0  # of its steps
+RIDGE, RIDGE_PER_STD = 0.5, 2.0  # lambda: so much, and so many times sqrt d more per unit of the noise's std
 NO_NOISE = 2.0**20  # grid cells per unit where no noise is asked for
 
 
@@ -56,13 +61,13 @@ class ShuffleGLM(Bandit):
     radius: float = 1.0
     rewards: tuple[float, float] = (0.0, 1.0)
     failure: float | None = None
-    width_scale: float = 0.01
+    width_scale: float = WIDTH_SCALE
     oracle_kappa: float | None = None
     oracle_kappa_star: float | None = None
     calibration: str = "exact"
     constants: str = "practical"
-    iterations: int | None = 30
-    step_scale: float = 2.0
+    iterations: int | None = ITERATIONS
+    step_scale: float = STEP_SCALE
     batches: int | None = None
     source: Any = None
     policy: Generator = field(default_factory=default_rng, repr=False)
@@ -137,7 +142,7 @@ class ShuffleGLM(Bandit):
         return calibrate_sums(self.budget, users=users, sums=parts)
 
     def _ridge(self, std: float) -> float:
-        return self.theory["lambda"] if self.constants == "paper" else 0.5 + 2 * math.sqrt(self.dim) * std
+        return self.theory["lambda"] if self.constants == "paper" else RIDGE + RIDGE_PER_STD * math.sqrt(self.dim) * std
 
     def formula_iterations(self, users: int) -> int:
         """epsilon^2 n^2 / (d ln^3(n d / delta)): Algorithm 7."""
@@ -166,10 +171,8 @@ class ShuffleGLM(Bandit):
     # the algorithm
 
     def init(self) -> BatchState:
-        counts = np.array([0, self._ends[0], 0, 0])
-        size = len(self._ends)
-        rows, values = plain.room(self)
-        return BatchState(counts, rows, values, np.zeros((size, self.dim)), np.zeros((size, self.dim, self.dim)))
+        assert self.horizon is not None
+        return elimination.empty(self.dim, self.horizon, self._ends)
 
     def _advance(self) -> None:
         counts = self._state.counts
@@ -178,14 +181,8 @@ class ShuffleGLM(Bandit):
             settings = self._link.code, self._widths, self._plans[closing], int(self._ends[closing + 1])
             shuffle_glm_close(self.source.generator, self._state, *settings)
 
-    def _pick(self, features: Array) -> Index:
-        settings = self._link.code, self._widths
-        return plain.choose_rows(batch_rows, features, self.policy, features, self._state, *settings)
-
-    def _propensity(self, features: Array, index: int) -> Callable[[], float]:
-        weights = np.empty(len(features))
-        batch_weights(features, self._state, self._link.code, self._widths, weights)
-        return lambda: float(weights[index])
+    _pick = elimination.pick
+    _propensity = elimination.propensity
 
     def _learn(self, x: Array, reward: float) -> None:
         batch_learn(x, plain.unit(self._link, self.rewards, reward), self._state)

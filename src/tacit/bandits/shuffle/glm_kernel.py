@@ -18,7 +18,7 @@ from tacit.kernels.rounds import BOUNDARY, CHOICES, draw_arm, outcome
 from tacit.mechanisms.shuffle.sums_kernel import with_coins
 from tacit.model.glm import unit_reward
 from tacit.model.links import Code
-from tacit.model.vectors import ROOT2
+from tacit.model.vectors import add_outer, packed_size
 
 
 class BatchPlan(NamedTuple):
@@ -41,16 +41,14 @@ def shuffled_information(rng: Generator, state: BatchState, link: Code, widths: 
     """The svec of the sum of weight x x' over the open batch (weight 1 in batch 1, then the scaled slope, clipped),
     each user's rounded to the grid, with the coins of all."""
     n, k, d = state.counts[SEEN], state.counts[CLOSED], state.rows.shape[1]
-    total = Raw(np.zeros(d * (d + 1) // 2))
+    total, exact = Raw(np.zeros(packed_size(d))), np.empty(packed_size(d))
     for t in range(n):
         weight = 1.0 if k == 0 else scaling(state.rows[t], link, state, widths)
         weight = min(weight, plan.largest)
-        at = 0
-        for i in range(d):
-            for j in range(i, d):
-                value = weight * state.rows[t, i] * state.rows[t, j] * (1.0 if i == j else ROOT2)
-                total[at] += math.floor(value * plan.matrix_scale + rng.random())
-                at += 1
+        exact[:] = 0.0
+        add_outer(state.rows[t], weight, exact)
+        for i in range(exact.size):
+            total[i] += math.floor(exact[i] * plan.matrix_scale + rng.random())
     return with_coins(rng, total, plan.matrix_scale, plan.matrix_trials, plan.chance)
 
 

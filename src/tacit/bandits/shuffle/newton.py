@@ -29,8 +29,11 @@ from tacit.model.glm import GLMContribution, balanced_curvature
 from tacit.privacy import gaussian
 
 POLICIES = {"thompson": THOMPSON, "ucb": UCB, "greedy": GREEDY, "elimination": ELIMINATION}
+
+# no record of how these were chosen; those in newton_kernel have one
 WIDTHS = {"thompson": 4.0, "ucb": 0.9, "greedy": 0.0, "elimination": 0.9}
-FIRST = 32.0  # users of the first batch per unit of noise
+FEWEST, FIRST = 20, 32.0  # users of the first batch: so many, and so many more per unit of noise
+GROWTH = 1.5  # of the batches
 
 
 @dataclass(kw_only=True, eq=False)
@@ -53,7 +56,7 @@ class ShuffleNewton(Shuffled):
     dropout, malicious: shares of users who may send nothing, or no noise."""
 
     first: int | None = None
-    growth: float = 1.5
+    growth: float = GROWTH
     explore: str = "thompson"
     width: float | None = None
     _state: ShuffleState = field(init=False, repr=False)
@@ -71,7 +74,7 @@ class ShuffleNewton(Shuffled):
         size, sensitivity = self.contribution.size, self.contribution.sensitivity
         if self.first is None:
             sigma = 0.0 if self.budget.epsilon == math.inf else sensitivity / gaussian.mu(self.budget)
-            self.first = 20 + math.ceil(FIRST * sigma)
+            self.first = FEWEST + math.ceil(FIRST * sigma)
         self.analyzer = self._analyzer(
             size=size, sensitivity=sensitivity, norm=self.contribution.norm, first=self.first
         )

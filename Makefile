@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: env demo serve serve-postgres test test-full check bench dist lock clean
+.PHONY: env demo serve serve-postgres browser test test-full check bench dist lock clean
 
 env: .venv/.ready
 
@@ -25,6 +25,11 @@ serve: .venv/.ready       ## a server with made-up people, on SQLite in this fol
 
 serve-postgres: .venv/.ready  ## two servers with made-up people on one PostgreSQL, which comes with the tools
 	$(BIN)/python examples/serve_postgres.py
+
+browser: .venv/.ready     ## a browser for the dashboard's tests: Debian's chromium, if none is found
+	$(BIN)/python -m tests.service.browsers || { \
+	  if [ "$$(id -u)" = 0 ]; then as=; else as=sudo; fi; \
+	  $$as apt-get update -q && $$as apt-get install -q -y --no-install-recommends chromium; }
 
 test: .venv/.ready        ## everything from nothing to green, in minutes
 	$(BIN)/python -m pytest -n 2 --dist loadfile

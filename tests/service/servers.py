@@ -1,6 +1,7 @@
 """Servers for tests: real ones in a process of their own, and the application called in this one."""
 
 import asyncio
+import hashlib
 import http.client
 import json
 import os
@@ -75,10 +76,10 @@ class Running:
         return self.process.wait(30)
 
 
-def application(folder, *, server=None, askers=(), **options):
+def application(folder, *, server=None, askers=(), clock=time.time, **options):
     """One bandit, "messages", in this process: open until `close`."""
     document = {"bandits": {"messages": LINEAR | options}, "server": server or {}, "keys": list(askers)}
-    app = Application(configs.placed(configs.convert(document), folder))
+    app = Application(configs.placed(configs.convert(document), folder), clock)
     app.open()
     return app
 
@@ -108,6 +109,14 @@ def call(app, *requests):
         return await asyncio.gather(*(one(*(*request, ())[:3]) for request in requests))
 
     return asyncio.run(together())
+
+
+def askers(**options):
+    """A key of each role, as a configuration has them."""
+    return [
+        {"name": role, "role": role, "hash": hashlib.sha256(key.encode()).hexdigest()} | options
+        for role, key in KEYS.items()
+    ]
 
 
 def lines(*rows):

@@ -200,6 +200,19 @@ def test_limits_ask_to_come_again(tmp_path):
         app.close()
 
 
+def test_without_keys_a_web_page_of_another_name_is_not_let_in(app):
+    """Its name may point to this machine: then the browser of whoever looks at it would ask for it."""
+    body = {"arms": EYE}
+    for host, allowed in (
+        *((name, True) for name in (b"localhost", b"127.0.0.1:8321", b"[::1]:8321", b"LOCALHOST:1")),
+        *((name, False) for name in (b"evil.example:8321", b"127.0.0.1.evil.example", b"", b"10.0.0.1", b"[::1")),
+    ):
+        for ask in (("choose", body), ("/v1/bandits/messages/status", None), ("/metrics", None)):
+            ((status, _, _),) = call(app, (*ask, ((b"host", host),)))
+            assert (status == 200) == allowed and status < 500, (host, ask)
+    assert stored(app).head.choices == 4
+
+
 def test_bandits_of_one_population_cost_together(tmp_path):
     bandits = {name: LINEAR | {"durable": f"{name}.db", "population": name[0]} for name in ("a1", "a2", "b")}
     app = Application(configs.placed(configs.convert({"bandits": bandits}), tmp_path))

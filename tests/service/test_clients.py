@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import hashlib
+import json
 import re
 import socket
 import threading
@@ -39,8 +40,17 @@ class Waiting:
         self.close()
         self._loop.close()
 
+    def rest(self):
+        """As in an application, whose loop runs between requests."""
+        self._loop.run_until_complete(asyncio.sleep(0.01))
 
-both = pytest.mark.parametrize("kind", [Client, Waiting])
+
+class Plain(Client):
+    def rest(self):
+        pass
+
+
+both = pytest.mark.parametrize("kind", [Plain, Waiting])
 
 
 def message(sock):
@@ -111,7 +121,7 @@ def test_a_reply_that_was_lost_is_asked_for_again(kind, server, wire):
         before = other.status()["choices"]
         wire.lose = 2
         choice = client.choose({"a": EYE[0], "b": EYE[1]}, available=["b"], person=f"p {kind}", propensity=True)
-        assert (choice.index, choice.name, choice.propensity) == (1, "b", None)  # null: it was given before
+        assert (choice.index, choice.name) == (1, "b") and choice.propensity in (None, 1.0)
         assert wire.seen == 3 and other.status()["choices"] == before + 1
         wire.lose = 1
         client.reward(choice, 1.0)
@@ -153,6 +163,54 @@ def test_both_clients_outlive_a_server_that_is_killed(tmp_path):
         assert two.status()["choices"] == 2
     wire.close()
     assert again.stop() == 0
+
+
+BODY = b'{"choices": 7}'
+REPLIES = [
+    b"HTTP/1.1 200 OK\r\ncontent-length: 14\r\n\r\n" + BODY,  # and then it ends without a word
+    b"HTTP/1.1 200 OK\r\ncontent-length: 14\r\nconnection: close\r\n\r\n" + BODY,
+    b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n4;x=y\r\n"
+    + BODY[:4]
+    + b"\r\nA\r\n"
+    + BODY[4:]
+    + b"\r\n0\r\n\r\n",
+    b"HTTP/1.0 200 OK\r\n\r\n" + BODY,
+]
+
+
+@both
+def test_replies_of_what_stands_before_a_server_are_read_and_bad_ones_are_none(kind):
+    """One connection for each reply; each is asked once, also where the last connection has ended meanwhile."""
+    bad = [b"HTTP/1.1 200 OK\r\ncontent-length: 14\r\n\r\n{", b"HTTP", b"no reply\r\n\r\n", b""]
+    replies, stop, ended = [*REPLIES, *REPLIES, *bad], threading.Event(), threading.Semaphore(0)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve():
+            for reply in replies:
+                with listener.accept()[0] as near:
+                    message(near)
+                    near.sendall(reply)
+                ended.release()
+            with listener.accept()[0]:
+                stop.wait(30)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        address = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        with kind(address, "messages", tries=1) as client:
+            for _ in range(2 * len(REPLIES)):
+                assert client.status() == {"choices": 7}
+                assert ended.acquire(timeout=30)
+                client.rest()
+            for _ in bad:
+                with pytest.raises(Unavailable):
+                    client.status()
+        start = time.monotonic()
+        with pytest.raises(Unavailable), kind(address, "messages", tries=1, timeout=0.3) as impatient:
+            impatient.status()
+        assert time.monotonic() - start >= 0.29  # as long as it may take, and not for ever
+        stop.set()
+        thread.join()
 
 
 def test_one_asynchronous_client_asks_for_many_at_the_same_time(server):
@@ -197,6 +255,15 @@ def test_tls_and_a_server_that_asks_to_wait(tls, tmp_path, monkeypatch):
     assert time.monotonic() - start > 0.99  # one a second
     with pytest.raises(Unavailable), Client(tls.address.replace("https", "http"), "messages", tries=1) as plain:
         plain.status()
+
+
+def test_a_deferred_choice_is_asked_for_and_activated_by_its_id():
+    caller = Caller("https://host/behind", "mes/sages", key="k", tries=1)
+    asked = caller.choose(EYE, "r", None, None, False, True)
+    assert json.loads(asked.body) == {"arms": EYE.tolist(), "request": "r", "deferred": True}
+    shown = caller.activate("the id")
+    assert shown.path == "/behind/v1/bandits/mes%2Fsages/activate" and json.loads(shown.body) == {"id": "the id"}
+    assert shown.headers == {"authorization": "Bearer k", "content-type": "application/json"}
 
 
 def test_a_call_waits_as_long_as_the_server_asks_and_longer_each_time():

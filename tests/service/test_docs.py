@@ -29,11 +29,12 @@ def test_the_page_runs(tmp_path, monkeypatch):
             here = command.replace("http://127.0.0.1:8321", server.address).replace('"ID"', f'"{found}"')
             done = subprocess.run(["bash", "-c", here], capture_output=True, text=True, check=True)
             replies.append(done.stdout)
-    chosen, rewarded, activated, batch, certificate, status, estimate, metrics, health, ready = replies
+    chosen, rewarded, activated, batch, certificate, status, estimate, history, metrics, health, ready = replies
     assert json.loads(chosen)["name"] in ("hello", "welcome")
     assert json.loads(rewarded) == json.loads(activated) == {"acknowledged": True}
     assert [json.loads(line)["name"] for line in batch.splitlines()] == [None, None]
     assert json.loads(certificate)["private"] and json.loads(status)["choices"] == 3
+    assert [one["name"] for one in json.loads(history)["features"]] == ["short", "friendly", "with a picture"]
     assert json.loads(status)["population"]["name"] == "visitors" and len(json.loads(estimate)["theta"]) == 3
     assert 'tacit_choices{bandit="messages"} 3.0' in metrics and (health, ready) == ("alive\n", "ready\n")
     (code,) = blocks("py")
@@ -61,6 +62,6 @@ def test_what_to_serve_has_to_be_said(arguments, capsys, monkeypatch, tmp_path):
 
 
 def test_every_setting_and_route_is_on_the_page(tmp_path):
-    for kind in (configs.BanditSetting, configs.ServerSetting):
+    for kind in (configs.BanditSetting, configs.ProfileSetting, configs.ServerSetting):
         assert [name for name in kind.__struct_fields__ if f"`{name}`" not in PAGE] == []
     assert demo.config(tmp_path).bandits["messages"].durable == str(tmp_path / "tacit-demo.db")

@@ -7,6 +7,7 @@ import functools
 import itertools
 import json
 import logging
+import re
 
 import numpy as np
 import pytest
@@ -15,16 +16,19 @@ from tacit import Stored
 from tacit.bandits.stored.asks import Answer
 from tacit.bandits.stored.rounds import Rounds
 from tacit.service import metrics, served
+from tacit.service.app import SHOWN
+from tacit.service.dashboard import Dashboard
 from tacit.service.served import Served
 from tacit.store import rows
 from tests.service.servers import application, call, lines
-from tests.store.conftest import folder, of_postgres, postgres  # noqa: F401
+from tests.store.conftest import of_postgres
 from tests.store.places import Clock, Place, table
 from tests.whole.tape import Tape
 
 ARMS = np.eye(3).tolist()
 PEOPLE, AT_ONCE = 40, 4
-REPLACED, CROWD, SILENT = {7}, {i for i in range(PEOPLE) if i % 5}, 5  # who is replaced; who never answers
+REPLACED, CROWD = {7}, {i for i in range(PEOPLE) if i % 5}  # who is replaced
+SILENT, UNSHOWN = 5, 10  # who never answers, and whose choice is never shown
 OTHERS = {
     "as it was": ({"arms": ARMS}, [1.0]),
     "other arms": ({"arms": {"long name": [0.1, 0.2, 0.3], "b": [0, 0, -1]}, "available": ["b"]}, [1.0]),
@@ -34,13 +38,16 @@ OTHERS = {
     "reported three times": ({"arms": ARMS}, [1.0, 0.0, 1.0]),
     "bad rewards": ({"arms": ARMS}, [7.0, 1e300]),
     "never shown": ({"arms": ARMS, "deferred": True, "propensity": True}, [1.0]),
+    "shown late": ({"arms": ARMS, "deferred": True}, [1.0, "shown", 0.5, "shown"]),
 }
-SHOWN = ("status", "certificate", "estimate", "/metrics", "/readyz", "/healthz")
-TABLES = ("bandit", "choice", "open_sum", "due", "leaf", "person", "event")  # and waiting: how many wait is raw
+READ = (*SHOWN, "/dashboard/messages", "/metrics", "/readyz", "/healthz")
+PROFILES = {"somebody": {"arms": {"a": ARMS[0], "b": ARMS[1]}}}
+TABLES = ("bandit", "choice", "open_sum", "due", "leaf", "person", "event", "member")
+WAITING = ("waiting", "deferred")  # how many there are is raw
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-def fresh(request, folder):  # noqa: F811
+def fresh(request, folder):
     """Makes places of databases, another one each time."""
     address = request.getfixturevalue("postgres") if request.param == "postgres" else None
 
@@ -48,11 +55,11 @@ def fresh(request, folder):  # noqa: F811
 
 
 @pytest.fixture
-def on_sqlite(folder):  # noqa: F811
+def on_sqlite(folder):
     return functools.partial(new, folder, None)
 
 
-def new(folder, address):  # noqa: F811
+def new(folder, address):
     inside = folder / str(len(list(folder.iterdir())))
     inside.mkdir()
     return Place(str(inside / "bandit.db"), inside / "keys") if address is None else of_postgres(address, inside)
@@ -64,14 +71,15 @@ def seen(place, other, monkeypatch, caplog, *, replaced=REPLACED, more=0):
     caplog.set_level(logging.INFO)
     told = {"clock": clock, "background": False}
     monkeypatch.setattr(served, "Stored", lambda *given, **options: Stored(*given, **options | told))
-    app = application(place.keys.parent, durable=place.where, keys=str(place.keys), delay=250.0)
+    options = {"durable": place.where, "keys": str(place.keys), "delay": 250.0, "profiles": PROFILES}
+    app = application(place.keys.parent, clock=clock, **options)
     stored = app.served["messages"].stored
     caplog.clear()  # how long compiling took
     try:
         for start in range(0, PEOPLE + more, AT_ONCE):
             here = range(start, min(start + AT_ONCE, PEOPLE + more))
             ((status, headers, body),) = call(
-                app, ("choose:batch", lines(*(person if i in replaced else {"arms": ARMS} for i in here)))
+                app, ("choose:batch", lines(*(person if i in replaced else usual(i) for i in here)))
             )
             choices = dict(zip(here, map(json.loads, body.splitlines()), strict=True))
             rest = [choice | {"id": len(choice["id"])} for i, choice in choices.items() if i not in replaced]
@@ -80,9 +88,10 @@ def seen(place, other, monkeypatch, caplog, *, replaced=REPLACED, more=0):
             stored.tend()
             for i, choice in choices.items():
                 for reward in rewards if i in replaced else [] if i == SILENT else [0.5]:
-                    reply = call(app, ("reward", {"id": choice["id"], "reward": reward}))
+                    reply = call(app, report(choice["id"], reward))
                     out += [] if i in replaced else reply
-            out += call(app, *((route, None) for route in SHOWN))
+            out += call(app, *((route, None) for route in READ))
+            assert {status for status, _, _ in out[-len(READ) :]} == {200}
         assert stored.version >= 1 and stored.head.step >= 2
         out += [stored.head, stored._versions.next_at, caplog.messages, *row_sizes(stored)]
     finally:
@@ -90,16 +99,23 @@ def seen(place, other, monkeypatch, caplog, *, replaced=REPLACED, more=0):
     return out
 
 
+def usual(i):
+    return {"arms": ARMS, "deferred": i == UNSHOWN}
+
+
+def report(choice, reward):
+    """A reward, or that the choice was shown."""
+    return ("activate", {"id": choice}) if reward == "shown" else ("reward", {"id": choice, "reward": reward})
+
+
 def row_sizes(stored):
     """Of all tables: bytes and texts by their lengths, times and numbers as they are. Of those who wait, whose number
     is raw, the sizes that occur."""
     out = []
-    for name in ("waiting", *TABLES):
-        found = table(
-            stored, f"SELECT * FROM {name}" if name != "waiting" else "SELECT bandit, ticket, sealed FROM waiting"
-        )
+    for name in (*WAITING, *TABLES):
+        found = table(stored, f"SELECT {'bandit, ticket, sealed' if name in WAITING else '*'} FROM {name}")
         sizes = [tuple(len(v) if isinstance(v, bytes | str) else v for v in row) for row in found]
-        out.append((name, sorted(set(sizes) if name == "waiting" else sizes, key=repr)))
+        out.append((name, sorted(set(sizes) if name in WAITING else sizes, key=repr)))
         if stored._database.several_hosts:
             out.append((name, sorted(table(stored, f"SELECT DISTINCT pg_column_size(t.*) FROM {name} t"))))
     return out
@@ -157,7 +173,18 @@ def count_in_the_metrics(patch):
 def count_in_the_status(patch):
     counting(patch)
     status = Served.status
-    patch.setattr(Served, "status", lambda self, everyone: status(self, everyone) | {"rewards": self.came})
+    patch.setattr(Served, "status", lambda self: status(self) | {"rewards": self.came})
+
+
+def count_on_the_dashboard(patch):
+    counting(patch)
+    look = Dashboard._look
+
+    def told(self, one, asker):
+        found = look(self, one, asker)
+        return found._replace(learnt=found.learnt._replace(clear=one.came))
+
+    patch.setattr(Dashboard, "_look", told)
 
 
 def counting(patch):
@@ -174,9 +201,9 @@ def counting(patch):
 def waiting_in_the_status(patch):
     status = Served.status
 
-    def told(self, everyone):
+    def told(self):
         ((waiting,),) = table(self.stored, "SELECT count(*) FROM waiting")
-        return status(self, everyone) | {"waiting": waiting}
+        return status(self) | {"waiting": waiting}
 
     patch.setattr(Served, "status", told)
 
@@ -215,12 +242,13 @@ def rewards_in_an_event(patch):
 
 def answers_of_their_own_length(patch):
     packed = Answer.packed
-    patch.setattr(Answer, "packed", lambda self: packed(self).rstrip(b"\0"))
+    patch.setattr(Answer, "packed", lambda self: re.sub(b"\0+", b"\0", packed(self)))
 
 
 PLANTED = {
     count_in_the_metrics: "no reward",
     count_in_the_status: "cancelled",
+    count_on_the_dashboard: "no reward",
     waiting_in_the_status: "no reward",
     rewards_in_the_log: "no reward",
     rewards_in_the_time: "no reward",

@@ -85,7 +85,8 @@ def test_postgres_is_stopped_and_comes_back(folder):  # noqa: F811
             assert np.array_equal(total(stored), expected(learnt))
 
 
-@pytest.mark.parametrize("room", [True, pytest.param(False, marks=pytest.mark.full)])
+@pytest.mark.full
+@pytest.mark.parametrize("room", [True, False])
 def test_a_disk_that_is_full_or_cannot_be_written_at_all(folder, room):  # noqa: F811
     """By a limit of the operating system on the server's files, which fails as a disk does."""
     server, place = Running(folder, SERVED), Place(str(folder / "bandit.db"), None)

@@ -37,11 +37,12 @@ def test_each_role_may_do_its_own(server):
         "certificate": ("GET", BANDIT + "certificate", None),
         "status": ("GET", BANDIT + "status", None),
         "estimate": ("GET", BANDIT + "estimate", None),
+        "history": ("GET", BANDIT + "history", None),
         "metrics": ("GET", "/metrics", None),
     }
     allowed = {
         "app": {"choose", "reward"},
-        "operator": {"certificate", "status", "estimate", "metrics"},
+        "operator": {"certificate", "status", "estimate", "history", "metrics"},
         "auditor": {"certificate", "status"},
     }
     for name, ask in asks.items():
@@ -157,9 +158,13 @@ def test_canaries_are_nowhere(server):
         server.ask("POST", "/v1/bandits/canary-field/choose", body, key="app"),
         server.ask("POST", "/canary-field", body, key="app"),
         server.ask("GET", "/metrics", key="operator"),
-        *(server.ask("GET", BANDIT + what, key="operator") for what in ("status", "certificate", "estimate")),
+        *(
+            server.ask("GET", BANDIT + what, key="operator")
+            for what in ("status", "certificate", "estimate", "history")
+        ),
+        server.ask("GET", "/dashboard/messages", key="operator"),
     ]
-    assert [reply[0] for reply in replies] == [200, *[422] * 5, 404, 404, *[200] * 4]
+    assert [reply[0] for reply in replies] == [200, *[422] * 5, 404, 404, *[200] * 6]
     shown = repr(replies) + server.log.read_text()
     assert not [canary for canary in CANARIES if canary in shown]
     files = b"".join(path.read_bytes() for path in server.log.parent.glob("bandit.db*") if path.is_file())

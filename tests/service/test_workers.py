@@ -6,11 +6,10 @@ import json
 import numpy as np
 
 from tests.service.servers import application, call
-from tests.store.conftest import folder, on_postgres, postgres  # noqa: F401
 from tests.store.places import contribution, linear, total
 
 
-def test_two_servers_give_one_answer_and_count_once(on_postgres, tmp_path):  # noqa: F811
+def test_two_servers_give_one_answer_and_count_once(on_postgres, tmp_path):
     one, two = (application(tmp_path, durable=on_postgres.where, keys=str(on_postgres.keys)) for _ in range(2))
     try:
         same = [("choose", {"arms": np.eye(3).tolist(), "request": "same"})] * 16

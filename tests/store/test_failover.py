@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tacit import recover
-from tacit.errors import RolledBack
+from tacit.errors import BadState, RolledBack
 from tests.store.places import arms, glm, play, table
 
 
@@ -92,3 +92,17 @@ def test_a_database_that_goes_back_behind_a_connection_that_stays_is_refused(pla
         for call in (lambda: stored.choose(arms(rng)), lambda: stored.observe(choice, 1.0), stored.tend):
             with pytest.raises(RolledBack):
                 call()
+
+
+def test_a_database_of_which_rows_are_missing_is_an_error_and_no_endless_wait(place):
+    """As where some tables were restored and others not."""
+    rng = np.random.default_rng(4)
+    with place.open(glm()) as stored:
+        play(stored, rng, 10)
+        stored.choose(arms(rng))
+        for statement in ("DELETE FROM due", "DELETE FROM open_sum"):
+            table(stored, statement)
+            with pytest.raises(BadState):
+                stored.tend()
+        with pytest.raises(BadState):
+            stored.observe(stored.choose(arms(rng)), 1.0)

@@ -23,15 +23,22 @@ def user(i):
     return arms(np.random.default_rng(i)), (i % 7) / 7
 
 
+ENOUGH = 150  # users for some steps, where a busy machine lets few live long
+
+
 def operation(stored, k, ids, say):
     """The k-th thing that clients do: a choice, then the reward of an earlier one. It is said once acknowledged."""
     i, rewarding = divmod(k, 2)
     if not rewarding:
-        choice = stored.choose(user(i)[0], request=f"{i}")
+        choice = stored.choose(user(i)[0], request=f"{i}", deferred=i % 3 == 0)
         say("choice", k, i, choice.id, choice.index)
         ids[i] = choice.id
     elif i >= LATE:
+        if i % 2:
+            stored.activate(ids[i - LATE])  # before the reward or after it; a third were deferred
         stored.observe(ids[i - LATE], user(i - LATE)[1])
+        if not i % 2:
+            stored.activate(ids[i - LATE])
         say("reward", k, i - LATE, "-", 0)
 
 
@@ -60,7 +67,7 @@ def lives(place, kills, seed):
     moments, at, ids, answers, versions = random.Random(seed), 0, {}, {}, {}
     for n in range(kills + 1):
         reading, writing = os.pipe()
-        end = 10**9 if n < kills else (at // 2 + 10) * 2
+        end = 10**9 if n < kills else 2 * max(at // 2 + 10, ENOUGH)
         child = os.fork()
         if child == 0:
             status = 1

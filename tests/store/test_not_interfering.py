@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from tacit.bandits.stored import tending
 from tacit.errors import PersonLimit
 from tacit.mechanisms import leaves
 from tests.store.places import Clock, arms, glm, linear, sums, table
@@ -61,8 +62,8 @@ def test_that_a_leak_is_noticed(on_sqlite, monkeypatch):
 def silent(place, answers, name):
     """Exact sums of the steps: the second user reports what silence would mean for them, or is silent."""
     rng, clock, options = np.random.default_rng(3), Clock(), {"missing_as": 0.5, "after": 60.0, "rate": 100.0}
-    with place.open(linear(first=700), name=name, clock=clock, **options) as stored:
-        choices = stored.choose_group([stored.ask(arms(rng, count=1)) for _ in range(690)])
+    with place.open(linear(first=50), name=name, clock=clock, **options) as stored:
+        choices = stored.choose_group([stored.ask(arms(rng, count=1)) for _ in range(45)])
         if answers:
             stored.observe(choices[1], 0.5)
         clock.now += 60.0
@@ -73,9 +74,10 @@ def silent(place, answers, name):
         return {step: found.tolist() for step, found in sums(stored).items()}
 
 
-def test_who_reports_moves_no_silent_person_to_another_step(place):
+def test_who_reports_moves_no_silent_person_to_another_step(place, monkeypatch):
     """Silence is answered in parts of fixed ranges of choices, all of them at once: else one who reports would let
     another in, and no sensitivity bounds that."""
+    monkeypatch.setattr(tending, "SILENT_AT_ONCE", 8)
     assert silent(place, True, "first") == silent(place, False, "second")
 
 

@@ -3,6 +3,7 @@
 import os
 import resource
 import time
+import traceback
 
 import numpy as np
 import psycopg
@@ -10,6 +11,9 @@ import pytest
 
 from tacit.errors import RolledBack, Unavailable
 from tests.store.places import arms, contribution, glm, linear, play, table, total
+from tests.whole.tape import Tape
+
+NOBODY = 65534
 
 
 @pytest.fixture
@@ -122,6 +126,72 @@ def test_keys_that_cannot_be_written(on_sqlite, full):
         stored.tend()
         assert not stored.choose(arms(rng)).degraded
         assert set(files) <= set(os.listdir(on_sqlite.keys)) and not list(on_sqlite.keys.glob(".*"))
+
+
+def as_an_ordinary_user(folder, work):
+    """In a process of its own, which for root is another user's: root may write what is read-only."""
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            if os.getuid() == 0:
+                os.chown(folder, NOBODY, NOBODY)
+                os.setgid(NOBODY)
+                os.setuid(NOBODY)
+            work()
+            status = 0
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(status)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def test_a_read_only_disk(on_sqlite, folder):
+    """The file, its folder and that of keys."""
+    linear().warm_up()
+
+    def work():
+        rng, modes = np.random.default_rng(4), {on_sqlite.where: 0o400, folder: 0o500, on_sqlite.keys: 0o500}
+        with on_sqlite.open(linear(), degraded="serve") as stored:
+            first, waiting = play(stored, rng, 12)[3], stored.choose(np.eye(3))
+            before = total(stored)
+            stored._database._drop()  # who had it open could go on
+            for path, mode in modes.items():
+                os.chmod(path, mode)
+            choice = stored.choose(arms(rng), request="new")
+            assert choice.degraded and choice.version == 1
+            for call in (lambda: stored.observe(waiting, 1.0), stored.tend):
+                with pytest.raises(Unavailable):
+                    call()
+            for path in modes:
+                os.chmod(path, 0o700)
+            stored.tend()
+            assert not stored.degraded and stored.choices == 13 and np.array_equal(total(stored), before)
+            assert stored.choose(arms(rng), request="r3").id == first.id
+            stored.observe(waiting, 1.0)
+            assert np.array_equal(total(stored), before + contribution(linear(), np.eye(3)[waiting.index], 1.0))
+
+    as_an_ordinary_user(folder, work)
+
+
+def test_answers_in_an_outage_are_by_what_was_released(on_postgres, monkeypatch):
+    """Other people, and the same releases: the same answers, whatever waits and whoever was rewarded."""
+    tape, seen = Tape(), []
+    for people, playing in ((1, tape.recording), (2, tape.playing)):
+        rng = np.random.default_rng(people)
+        with playing(), on_postgres.open(linear(), name=f"of{people}", degraded="serve") as stored:
+            for i in range(40):
+                choice = stored.choose(arms(rng))
+                stored.tend()
+                if i % (1 + people) == 0:
+                    stored.observe(choice, float(rng.random()))
+            cut(stored, monkeypatch)
+            same = np.random.default_rng(0)
+            found = [stored.choose(arms(same), propensity=i % 2 == 0) for i in range(20)]
+            seen.append([(one.index, one.version, one.propensity, one.degraded) for one in found])
+            monkeypatch.undo()
+    assert seen[0] == seen[1] and len({index for index, *_ in seen[0]}) > 1 and seen[0][0][1] == 3
 
 
 def test_the_thread_ends_an_outage(on_postgres, monkeypatch):

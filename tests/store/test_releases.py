@@ -1,6 +1,7 @@
 """Releases: by the number of choices alone, one noise for each step, served from committed rows, at a public time."""
 
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from tacit.errors import Unavailable
 from tacit.mechanisms import leaves
 from tacit.store import rows
 from tests.store.places import Clock, arms, glm, linear, play, sums, table
+from tests.store.test_together import at_once
 
 
 def noisy(stored):
@@ -64,6 +66,22 @@ def test_a_release_that_comes_late_is_visible_at_the_next_multiple_of_the_delay(
         stored.tend()
         assert table(stored, "SELECT visible_at FROM leaf") == [(1180.0,)]
         assert [what for _, what in stored.events] == ["release late: visible at a later multiple of the delay"]
+
+
+def test_a_release_that_has_to_wait_for_others_is_late_too(place, monkeypatch):
+    """It may not become visible in the moment of its commit, which depends on what others do."""
+    rng, clock, finish = np.random.default_rng(1), Clock(), rows.finish_step
+    with place.open(glm(), delay=60.0, clock=clock) as stored:
+        for _ in range(11):
+            stored.choose(arms(rng))
+
+        def waits(*given):
+            clock.now += 130.0
+            return finish(*given)
+
+        monkeypatch.setattr(rows, "finish_step", waits)
+        stored.tend()
+        assert table(stored, "SELECT visible_at FROM leaf") == [(1180.0,)] and stored.version == 0
 
 
 def test_a_release_whose_commit_takes_too_long_is_visible_at_the_next_multiple_of_the_delay(place, monkeypatch):
@@ -194,6 +212,26 @@ def test_of_eight_releasers_at_one_boundary_one_releases(on_postgres):
             one.close()
         assert done == [1] * 8 and len(noisy(stored)) == 1
         assert np.array_equal(sums(stored)[0], exact)
+
+
+def test_one_thread_of_a_worker_releases_at_a_time(place, monkeypatch):
+    """They share exact sums: of two, one would measure the step of the other."""
+    rng, measure, inside, most = np.random.default_rng(4), leaves.measure, [], []
+
+    def slowly(*given):
+        inside.append(given)
+        most.append(len(inside))
+        time.sleep(0.05)
+        try:
+            return measure(*given)
+        finally:
+            inside.pop()
+
+    monkeypatch.setattr(leaves, "measure", slowly)
+    with place.open(glm()) as stored:
+        stored.choose_group([stored.ask(arms(rng)) for _ in range(35)])
+        at_once(*[stored.tend] * 4)
+        assert most == [1] * 3 and [step for step, _ in noisy(stored)] == [0, 1, 2]
 
 
 def test_a_second_leaf_for_a_step_is_refused_by_the_database(place):

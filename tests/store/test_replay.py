@@ -60,7 +60,7 @@ def refusals(stored, choice):
 
 def run(place, kind, people, name):
     """The users who are in all runs see everything; the others differ by `people`, in number of arms and names, and in
-    whether, when and how often they answer: never in the last run."""
+    whether, when and how often they answer, and whether their choices are shown: nobody answers in the last run."""
     same, others, clock, out = np.random.default_rng(0), np.random.default_rng(people), Clock(), []
     options, held, late = {"policy": np.random.default_rng(7)} if kind is glm else {}, replay.Held(), []
     with place.open(kind(first=6, **options), name=name, population=name, delay=3.0, clock=clock) as stored:
@@ -77,8 +77,11 @@ def run(place, kind, people, name):
                         seen |= shown(stored, given) | {"refused": refusals(stored, choice)}
                     out.append(seen | {"log": lines, "next": stored._versions.next_at})
                     continue
-                choice = stored.choose(arms(others, count=int(others.integers(1, 9))), request=f"{i}")
+                given, deferred = arms(others, count=int(others.integers(1, 9))), bool(others.integers(4) < people)
+                choice = stored.choose(given, request=f"{i}", deferred=deferred)
                 stored.tend()
+                if others.random() < 0.5:
+                    stored.activate(choice)
                 fate = (1, int(others.integers(4)), 0)[people - 1]
                 for _ in range(fate):
                     stored.observe(choice, float(others.random()))
@@ -114,9 +117,9 @@ def waiting(run, uid):
 
 
 def in_the_time(patch):
-    """A release is visible later, the more people have not answered."""
+    """A release is visible earlier, the more people have not answered."""
     close = rows.close_step
-    patch.setattr(rows, "close_step", lambda run, uid, step, at: close(run, uid, step, at + 1e-6 * waiting(run, uid)))
+    patch.setattr(rows, "close_step", lambda run, uid, step, at: close(run, uid, step, at - 1e-6 * waiting(run, uid)))
 
 
 def in_the_schedule(patch):

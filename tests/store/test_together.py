@@ -205,3 +205,29 @@ def test_a_worker_that_stops_within_a_transaction_holds_nobody_up_for_long(on_po
             stops(other)
         other.choose(np.eye(3))
         assert stored.choices == 2
+
+
+def test_rewards_of_expired_choices_and_their_removal_do_not_wait_for_each_other(on_postgres):
+    """Both take rows in the order of tickets, whatever the order of choices was."""
+    with on_postgres.open(linear(pending=8)) as stored, on_postgres.open(linear(pending=8)) as other:
+        for _ in range(40):
+            stored.choose(np.eye(3))
+        uid = stored._line.uid
+        early = [bytes(t) for (t,) in table(stored, "SELECT ticket FROM waiting WHERE number < 30 ORDER BY number")]
+        first, last = min(early[10:]), max(early[:10])  # in this order, but for one in twenty million runs
+
+        def removes():
+            with other._other.transaction() as run:
+                rows.purge(run, uid, 30, " FOR UPDATE")
+
+        thread = threading.Thread(target=removes)
+        waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query ~ '^DELETE'"
+        with stored._database.transaction() as run:
+            assert rows.take(run, uid, first) is not None
+            thread.start()
+            while table(other, waiting) == [(0,)]:
+                time.sleep(0.01)
+            assert rows.take(run, uid, last) is not None
+        thread.join()
+        assert stored._database.generation == other._other.generation == 0
+        assert table(stored, "SELECT min(number) FROM waiting") == [(30,)]

@@ -144,7 +144,7 @@ async def _visitor(port: int, kind: str, until: float, seed: int) -> list[float]
 
 async def _post(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, route: str, body: str) -> bytes:
     media = "application/x-ndjson" if "batch" in route else "application/json"
-    head = f"POST /v1/bandits/bench/{route} HTTP/1.1\r\nhost: bench\r\ncontent-type: {media}\r\n"
+    head = f"POST /v1/bandits/bench/{route} HTTP/1.1\r\nhost: localhost\r\ncontent-type: {media}\r\n"
     writer.write(f"{head}content-length: {len(body)}\r\n\r\n{body}".encode())
     found = await reader.readuntil(b"\r\n\r\n")
     length = re.search(rb"content-length: (\d+)", found)

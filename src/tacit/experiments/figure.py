@@ -13,7 +13,7 @@ from tacit.experiments.result import Run
 # Okabe & Ito's palette: told apart by people who see colours differently, and in grey
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#7F7F7F")
 DASHES = ("-", "--", "-.", ":")
-LINE = 0.06  # height of a line of text, as a share of an axis'
+NAME, LINE = 9.5, 11.5  # points: the size of names at lines' ends, and from one to the next
 STYLE = {
     "figure.facecolor": "white",
     "axes.facecolor": "white",
@@ -116,13 +116,16 @@ def at_ends(axis: Any) -> None:
     lines.sort(key=lambda line: float(line.get_ydata()[-1]))
     ends = np.array([line.get_ydata()[-1] for line in lines])
     shares = (scale(ends) - scale(low)) / (scale(high) - scale(low))  # of the axis' height
-    for i in range(1, len(lines)):
-        shares[i] = max(shares[i], shares[i - 1] + LINE)
-    shares[-1] = min(shares[-1], 1.0)
-    for i in range(len(lines) - 2, -1, -1):
-        shares[i] = min(shares[i], shares[i + 1] - LINE)
+    line_height = LINE / (axis.get_window_extent().height / axis.figure.dpi * 72)
+    groups: list[list[float]] = []  # names that touch: they stand together, around the mean of their places
+    for i, share in enumerate(shares):
+        groups.append([share - i * line_height])
+        while len(groups) > 1 and np.mean(groups[-2]) >= np.mean(groups[-1]):
+            groups[-2:] = [groups[-2] + groups[-1]]
+    places = np.repeat([np.mean(group) for group in groups], [len(group) for group in groups])
+    shares = places + np.arange(len(lines)) * line_height
     for line, share in zip(lines, shares, strict=True):
-        look = {"color": line.get_color(), "fontsize": 9.5, "va": "center"}
+        look = {"color": line.get_color(), "fontsize": NAME, "va": "center"}
         axis.text(1.015, share, line.get_label(), transform=axis.transAxes, **look)
 
 

@@ -44,18 +44,18 @@ class Application:
         self._config, self._keys, self._clock = config, Keys(config.keys, time.monotonic), clock
         self.served: dict[str, Served] = {}
         self._sessions = Sessions(self._keys, self._secret, clock)
-        pages = Dashboard(self.served, self._keys, self._sessions, clock, config.server.patience)
+        self.pages = Dashboard(self.served, self._keys, self._sessions, clock, config.server.patience)
         self._look_again = 0.0
         self._unready: Exception | None = None
         routes = [
             Route("/healthz", self._healthz),
             Route("/readyz", self._guarded(self._readyz)),
             Route("/metrics", self._guarded(self._metrics)),
-            *docs.routes(START),
             Route(START + "{bandit}/{what}", self._guarded(self._show)),
-            *(Route(path, self._guarded(pages.guarded(see)), methods=[verb]) for path, verb, see in pages.routes),
+            *(Route(path, self._guarded(see), methods=[verb]) for path, verb, see in self.pages.routes),
         ]
-        self._slow = Starlette(routes=routes, lifespan=self._lifespan)
+        described = [route for route in routes if "{what}" not in route.path]
+        self._slow = Starlette(routes=[*routes, *docs.routes(START, described, SHOWN)], lifespan=self._lifespan)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -65,6 +65,7 @@ class Application:
 
     async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
+            self._keys.check_host(scope["headers"])
             path: str = scope["path"]
             name, _, route = path.removeprefix(START).partition("/")
             if route not in hot.ROUTES or not path.startswith(START):

@@ -36,13 +36,20 @@ class AsyncClient:
         available: Sequence[bool] | Sequence[str] | None = None,
         person: str | int | None = None,
         propensity: bool = False,
+        deferred: bool = False,
     ) -> Choice:
-        """The arm for one person. request: by default an id of its own."""
-        return Choice.of(await self._send(self._caller.choose(arms, request, available, person, propensity)))
+        """The arm for one person. request: by default an id of its own. deferred: nothing is learnt unless `activate`
+        says that it was shown."""
+        call = self._caller.choose(arms, request, available, person, propensity, deferred)
+        return Choice.of(await self._send(call))
 
     async def reward(self, choice: Choice | str, reward: float | None) -> None:
         """On the server's disk when this returns. None cancels."""
         await self._send(self._caller.reward(choice, reward))
+
+    async def activate(self, choice: Choice | str) -> None:
+        """A deferred choice was shown: it is learnt from."""
+        await self._send(self._caller.activate(choice))
 
     async def certificate(self) -> dict[str, Any]:
         return await self._send(self._caller.get("certificate"))

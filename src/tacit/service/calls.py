@@ -93,16 +93,20 @@ class Caller:
         available: Sequence[bool] | Sequence[str] | None,
         person: str | int | None,
         propensity: bool,
+        deferred: bool,
     ) -> Call:
         given = {"arms": _plain(arms), "request": request or uuid.uuid4().hex}
         given |= {} if available is None else {"available": np.asarray(available).tolist()}
         given |= {} if person is None else {"person": person}
         given |= {"propensity": True} if propensity else {}
+        given |= {"deferred": True} if deferred else {}
         return self._post("choose", given)
 
     def reward(self, choice: Choice | str, reward: float | None) -> Call:
-        given = {"id": choice if isinstance(choice, str) else choice.id}
-        return self._post("reward", given | {"reward": None if reward is None else float(reward)})
+        return self._post("reward", {"id": _id(choice), "reward": None if reward is None else float(reward)})
+
+    def activate(self, choice: Choice | str) -> Call:
+        return self._post("activate", {"id": _id(choice)})
 
     def get(self, what: str) -> Call:
         return Call("GET", self._path + what, self._headers, None, self._tries)
@@ -114,6 +118,10 @@ class Caller:
             raise ValueError("Expected finite numbers, got NaN or infinity.") from None
         headers = self._headers | {"content-type": "application/json"}
         return Call("POST", self._path + route, headers, body, self._tries)
+
+
+def _id(choice: Choice | str) -> str:
+    return choice if isinstance(choice, str) else choice.id
 
 
 def _plain(arms: Arms) -> Any:

@@ -1,6 +1,7 @@
 """Asks a server: one connection, and the same request id again where a reply was lost."""
 
 import http.client
+import select
 import time
 from collections.abc import Sequence
 from types import TracebackType
@@ -32,13 +33,20 @@ class Client:
         available: Sequence[bool] | Sequence[str] | None = None,
         person: str | int | None = None,
         propensity: bool = False,
+        deferred: bool = False,
     ) -> Choice:
-        """The arm for one person. request: by default an id of its own."""
-        return Choice.of(self._send(self._caller.choose(arms, request, available, person, propensity)))
+        """The arm for one person. request: by default an id of its own. deferred: nothing is learnt unless `activate`
+        says that it was shown."""
+        call = self._caller.choose(arms, request, available, person, propensity, deferred)
+        return Choice.of(self._send(call))
 
     def reward(self, choice: Choice | str, reward: float | None) -> None:
         """On the server's disk when this returns. None cancels."""
         self._send(self._caller.reward(choice, reward))
+
+    def activate(self, choice: Choice | str) -> None:
+        """A deferred choice was shown: it is learnt from."""
+        self._send(self._caller.activate(choice))
 
     def certificate(self) -> dict[str, Any]:
         return self._send(self._caller.get("certificate"))
@@ -67,9 +75,11 @@ class Client:
 
     def _reply(self, call: Call) -> Reply | None:
         try:
+            if (sock := self._connection.sock) is not None and select.select([sock], [], [], 0)[0]:
+                self._connection.close()  # nothing was asked, so what comes is its end: a new one
             self._connection.request(call.method, call.path, call.body, call.headers)
             response = self._connection.getresponse()
             return Reply(response.status, response.headers.get("retry-after"), response.read())
-        except (OSError, http.client.HTTPException):
+        except (OSError, ValueError, http.client.HTTPException):
             self._connection.close()
             return None

@@ -2,6 +2,7 @@
 
 import ipaddress
 import tomllib
+import urllib.parse
 from pathlib import Path
 from typing import Any
 
@@ -186,3 +187,8 @@ def _is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
+
+
+def is_here(host: str) -> bool:
+    """Whether the host that a request was sent to, with or without a port, is this machine by its own name."""
+    return _is_loopback(urllib.parse.urlsplit(f"//{host}").hostname or "")

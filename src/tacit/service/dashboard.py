@@ -4,6 +4,7 @@ A page is made here, whole; its script asks for the same page every other second
 shows are functions of released and public quantities (tacit.service.page)."""
 
 import hashlib
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from importlib import resources
 from typing import NamedTuple
@@ -51,8 +52,8 @@ class Dashboard:
         patience: float,
     ) -> None:
         self._served, self._keys, self._sessions, self._clock = served, keys, sessions, clock
-        self._patience, self._logins, self._assets = patience, Bucket(LOGINS, clock), assets()
-        self.routes: tuple[tuple[str, str, Handler], ...] = (
+        self._patience, self._logins, self._assets = patience, Bucket(LOGINS, time.monotonic), assets()
+        listed: tuple[tuple[str, str, Handler], ...] = (
             ("/dashboard", "GET", self._all),
             ("/dashboard/{bandit}", "GET", self._one),
             ("/assets/{file}", "GET", self._asset),
@@ -60,8 +61,9 @@ class Dashboard:
             ("/login", "POST", self._login),
             ("/logout", "POST", self._logout),
         )
+        self.routes = [(path, verb, self._guarded(handler)) for path, verb, handler in listed]
 
-    def guarded(self, handler: Handler) -> Handler:
+    def _guarded(self, handler: Handler) -> Handler:
         """With the headers that every page has, and a page for what is refused."""
 
         async def call(request: Request) -> Response:
@@ -105,17 +107,14 @@ class Dashboard:
         return HTMLResponse(page.bandit(look, len(self._served) > 1, self._keys.needed))
 
     def _look(self, one: Served, asker: Asker) -> page.Look:
-        """What this asker may see. Where the database is away: that, and nothing else."""
+        """What this asker may see. Where the database cannot be read: that, and nothing else."""
+        look = page.Look(one.name, one.setting, self._clock(), problem=page.DEGRADED if one.stored.degraded else None)
         try:
-            status, certificate = one.status(), one.certificate()
-            learnt = one.past.summary() if "history" in asker.may else None
-        except TacitError as error:
-            return page.Look(one.name, one.setting, self._clock(), problem=_text(error))
-        look = page.Look(one.name, one.setting, self._clock(), status, certificate, learnt)
-        try:
+            look = look._replace(status=one.status(), certificate=one.certificate())
+            look = look._replace(learnt=one.past.summary() if "history" in asker.may else None)
             one.ready()
         except TacitError as error:
-            look = look._replace(problem=_text(error))
+            look = look._replace(problem=look.problem or _text(error))
         return look
 
     async def _asset(self, request: Request) -> Response:

@@ -3,7 +3,7 @@ nothing from elsewhere."""
 
 import html
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Iterable
 from importlib import resources
 from typing import Any
 
@@ -19,22 +19,20 @@ HEADERS = {
 }
 
 
-def routes(start: str) -> list[Route]:
-    """What describes the others, made once. It holds nothing of this server's own, so it needs no key."""
-    document = openapi.document(start)
-    style = resources.files("tacit.service").joinpath("static", "docs.css").read_text()
-    return [
-        Route("/openapi.json", _fixed(json.dumps(document), openapi.JSON)),
-        Route("/docs", _fixed(page(document), openapi.HTML)),
-        Route("/docs.css", _fixed(style, "text/css")),
-    ]
+def routes(start: str, others: Iterable[Route], shown: Iterable[str]) -> list[Route]:
+    """What describes all routes, itself too, made once. It holds nothing of this server's own, so it needs no key."""
+    texts: dict[str, tuple[str, str]] = {}
 
-
-def _fixed(text: str, media: str) -> Callable[[Request], Awaitable[Response]]:
-    async def answer(_: Request) -> Response:
+    async def answer(request: Request) -> Response:
+        text, media = texts[request.scope["path"]]
         return Response(text, headers=HEADERS, media_type=media)
 
-    return answer
+    own = [Route(path, answer) for path in ("/docs", "/docs.css", "/openapi.json")]
+    document = openapi.document(start, [*others, *own], shown)
+    texts["/docs"] = page(document), openapi.HTML
+    texts["/docs.css"] = resources.files("tacit.service").joinpath("static", "docs.css").read_text(), "text/css"
+    texts["/openapi.json"] = json.dumps(document), openapi.JSON
+    return own
 
 
 def page(document: dict[str, Any]) -> str:
@@ -56,13 +54,14 @@ def _route(path: str, method: str, route: dict[str, Any]) -> str:
     roles = f'<p class="roles">Roles: {text(", ".join(route["x-roles"]))}</p>' if "x-roles" in route else ""
     given = route.get("requestBody", {}).get("content", {})
     bodies = "".join(
-        f"<p>Body: {text(media)} {_link(about.get('x-line', about['schema']))}</p>"
-        + _code(about["example"] if isinstance(about["example"], str) else json.dumps(about["example"]))
+        f"<p>Body: {text(media)} {_link(about.get('x-line', about['schema']))}</p>{_example(about)}"
         for media, about in given.items()
     )
     rows = "".join(
         f"<tr><th>{status}</th><td>{text(reply['description'])}</td><td>"
-        + " ".join(_link(kind.get("x-line", kind["schema"])) or text(media) for media, kind in reply["content"].items())
+        + " ".join(
+            _link(kind.get("x-line", kind["schema"])) or text(media) for media, kind in reply.get("content", {}).items()
+        )
         + "</td></tr>"
         for status, reply in route["responses"].items()
     )
@@ -78,10 +77,19 @@ def _schema(name: str, schema: dict[str, Any]) -> str:
     return f'<section id="{html.escape(name)}">{about}{_code(json.dumps(rest, indent=2))}</section>'
 
 
+def _content(content: dict[str, Any]) -> str:
+    return " ".join(_link(kind.get("x-line", kind["schema"])) or html.escape(media) for media, kind in content.items())
+
+
 def _link(schema: dict[str, Any]) -> str:
     """To the schemas that it names."""
     names = [part["$ref"].rpartition("/")[2] for part in schema.get("anyOf", [schema]) if "$ref" in part]
     return " or ".join(f'<a href="#{html.escape(name)}">{html.escape(name)}</a>' for name in names)
+
+
+def _example(about: dict[str, Any]) -> str:
+    given = about.get("example", "")
+    return _code(given if isinstance(given, str) else json.dumps(given)) if given else ""
 
 
 def _code(text: str) -> str:

@@ -4,10 +4,10 @@ import hashlib
 import hmac
 import math
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from tacit.service.config import KeySetting
+from tacit.service.config import KeySetting, is_here
 from tacit.service.errors import Reply
 
 READS = 20.0  # a second, of status and the like
@@ -66,6 +66,13 @@ class Keys:
 
         self._known = [(bytes.fromhex(key.hash), asker(key.name, MAY[key.role], key.rate)) for key in settings]
         self._anyone = None if settings else asker("", everything, math.inf)
+
+    def check_host(self, headers: Iterable[tuple[bytes, bytes]]) -> None:
+        """Where there are no keys: Reply 403 to a request for another name than this machine's own. A web page whose
+        name points here would otherwise be let in by whoever looks at it."""
+        host = next((value for name, value in headers if name == b"host"), b"localhost")
+        if self._anyone is not None and not is_here(host.decode("latin-1")):
+            raise Reply(403, "Expected [[keys]] for a server that is asked by another name than localhost.")
 
     def find(self, authorization: bytes) -> Asker | None:
         """Whose key that is (the header's text, "Bearer KEY"). All hashes are compared, each in constant time."""

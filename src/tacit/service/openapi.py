@@ -2,10 +2,12 @@
 
 import importlib.metadata
 import inspect
+import re
 from collections.abc import Iterable
 from typing import Any
 
 import msgspec
+from starlette.routing import Route
 
 from tacit.privacy.certificate import Certificate
 from tacit.service import bodies, hot
@@ -14,6 +16,8 @@ from tacit.service.keys import MAY
 
 JSON, LINES, TEXT, HTML = hot.JSON.decode(), hot.LINES.decode(), "text/plain", "text/html"
 STATUSES = {
+    303: "Elsewhere: the login, or the only bandit.",
+    304: "The same as before.",
     400: "A body that ends too early.",
     401: "No key, or one that nobody knows.",
     403: "A key of another role.",
@@ -29,24 +33,20 @@ STATUSES = {
     500: "An error that nobody expected. Nothing was acknowledged.",
     503: "Too many wait, or no database: come again after Retry-After seconds. Nothing was acknowledged.",
 }
+POSTING = tuple(status for status in STATUSES if status >= 400)
 READING = (401, 403, 404, 409, 429, 500, 503)
-ASKED: dict[str, tuple[str, type[Any], type[Any], Any]] = {  # what is posted: summary, request, reply, example
+PAGE = (401, 403, 404, 422, 429, 500)
+ASKED: dict[str, tuple[str, Any]] = {  # what is posted: summary, example
     "choose": (
         "An arm for one person; on disk when it is answered.",
-        bodies.ChooseBody,
-        bodies.Chosen,
         {"request": "visit-17", "arms": {"hello": [1.0, 0.0, 0.0], "welcome": [0.0, 1.0, 0.0]}, "propensity": True},
     ),
     "reward": (
         "What came of a choice; on disk when it is acknowledged, and counted once.",
-        bodies.RewardBody,
-        bodies.Acknowledged,
         {"id": "the id of a choice", "reward": 1.0},
     ),
     "activate": (
         "A choice that was asked for as deferred has been shown; from now on it is learnt from.",
-        bodies.ActivateBody,
-        bodies.Acknowledged,
         {"id": "the id of a choice"},
     ),
 }
@@ -56,51 +56,63 @@ SHOWN: dict[str, tuple[str, type[Any]]] = {  # what is shown of a bandit: summar
     "estimate": ("What choices are made by: functions of what was released.", dict[str, Any]),
     "history": ("The estimate and its intervals, release by release.", dict[str, Any]),
 }
-PAGES = {  # path: summary, media type, statuses other than 200, what a key must allow
-    "/healthz": ("The process is alive.", TEXT, (), None),
-    "/readyz": ("Every bandit serves by its last release.", TEXT, (503,), None),
-    "/metrics": ("For Prometheus: public counts and releases.", TEXT, (401, 403, 429, 500), "metrics"),
-    "/openapi.json": ("This description.", JSON, (), None),
-    "/docs": ("This description, to read.", HTML, (), None),
-    "/docs.css": ("What /docs looks like.", "text/css", (), None),
+PAGES: dict[str, tuple[str, int, str | None, tuple[int, ...], str | None]] = {
+    # summary, status and media type where all is well, other statuses, what a key must allow
+    "GET /healthz": ("The process is alive.", 200, TEXT, (), None),
+    "GET /readyz": ("Every bandit serves by its last release.", 200, TEXT, (503,), None),
+    "GET /metrics": ("For Prometheus: public counts and releases.", 200, TEXT, (401, 403, 429, 500), "metrics"),
+    "GET /openapi.json": ("This description.", 200, JSON, (), None),
+    "GET /docs": ("This description, to read.", 200, HTML, (), None),
+    "GET /docs.css": ("What /docs looks like.", 200, "text/css", (), None),
+    "GET /dashboard": ("All bandits; where there is one, that one.", 200, HTML, (303, *PAGE), "dashboard"),
+    "GET /dashboard/{bandit}": ("Is it learning, and what is promised.", 200, HTML, (303, *PAGE), "dashboard"),
+    "GET /assets/{file}": ("What the dashboard's pages load.", 200, "*/*", (304, 404), None),
+    "GET /login": ("Where a reader of the dashboard gives a key.", 200, HTML, (), None),
+    "POST /login": ("A key for a cookie, for the dashboard.", 204, None, (400, 408, 413, 415, *PAGE), None),
+    "POST /logout": ("The cookie is taken back.", 204, None, (400, 408, 413, 415), None),
 }
+BODIES = {"/login": {"key": {"type": "string"}}, "/logout": {}}  # of what pages post
 
 
-def document(start: str) -> dict[str, Any]:
-    """start: of the paths of bandits."""
-    kinds = [kind for _, *both, _ in ASKED.values() for kind in both] + [kind for _, kind in SHOWN.values()]
-    listed, components = msgspec.json.schema_components(
-        [*kinds, bodies.Refused], ref_template="#/components/schemas/{name}"
-    )
+def document(start: str, served: Iterable[Route], shown: Iterable[str]) -> dict[str, Any]:
+    """served: the routes that there are, each of which needs its line in the tables above. start: of the paths of
+    bandits. shown: what GET shows of them."""
+    listed: dict[str, Any] = {what: getattr(bodies, f"{what.split(':')[0].capitalize()}Body") for what in hot.ROUTES}
+    listed |= {what: SHOWN[what][1] for what in shown}
+    kinds = [*listed.values(), bodies.Chosen, bodies.Acknowledged, bodies.Refused]
+    found, components = msgspec.json.schema_components(kinds, ref_template="#/components/schemas/{name}")
     for schema in components.values():
         schema["description"] = inspect.cleandoc(schema.get("description", ""))
-    schemas = dict(zip(map(str, [*kinds, bodies.Refused]), listed, strict=True))
-    refused = schemas[str(bodies.Refused)]
+    *given, chosen, acknowledged, refused = found
+    schemas = dict(zip(listed, given, strict=True))
     paths: dict[str, Any] = {}
     for route in hot.ROUTES:
         what, _, batch = route.partition(":")
-        summary, given, reply, example = ASKED[what]
+        summary, example = ASKED[what]
+        reply = chosen if what == "choose" else acknowledged
         paths[f"{start}{{bandit}}/{route}"] = {
             "post": {
                 "operationId": route.replace(":", "_"),
                 "summary": summary + (" One line each, in order; a bad line is refused alone." if batch else ""),
                 **_allowed(what),
-                "parameters": [BANDIT],
-                "requestBody": {"required": True, "content": _content(schemas[str(given)], batch, example)},
-                "responses": _responses(_content(schemas[str(reply)], batch, None, refused), STATUSES, refused),
+                "parameters": _parameters("{bandit}"),
+                "requestBody": {"required": True, "content": _content(schemas[route], batch, example)},
+                "responses": _responses(200, _content(reply, batch, None, refused), POSTING, refused),
             }
         }
-    for what, (summary, kind) in SHOWN.items():
+    for what in shown:
         paths[f"{start}{{bandit}}/{what}"] = {
             "get": {
                 "operationId": what,
-                "summary": summary,
+                "summary": SHOWN[what][0],
                 **_allowed(what),
-                "parameters": [BANDIT],
-                "responses": _responses({JSON: {"schema": schemas[str(kind)]}}, READING, refused),
+                "parameters": _parameters("{bandit}"),
+                "responses": _responses(200, {JSON: {"schema": schemas[what]}}, READING, refused),
             }
         }
-    paths |= {path: {"get": _page(refused, *about)} for path, about in PAGES.items()}
+    for one in served:
+        for method in sorted((one.methods or set()) - {"HEAD"}):
+            paths.setdefault(one.path, {})[method.lower()] = _page(one.path, refused, *PAGES[f"{method} {one.path}"])
     return {
         "openapi": "3.1.0",
         "info": {
@@ -115,7 +127,6 @@ def document(start: str) -> dict[str, Any]:
 
 
 ABOUT = "Private contextual bandits. A server whose configuration has no keys asks for none."
-BANDIT = {"name": "bandit", "in": "path", "required": True, "schema": {"type": "string"}}
 ROWS = f"One JSON document a line, at most {hot.MOST_ROWS} lines."
 
 
@@ -129,10 +140,23 @@ def _content(schema: Any, batch: str, example: Any, refused: Any = None) -> dict
     return {LINES: found | ({"example": text} if text else {})}
 
 
-def _page(refused: Any, summary: str, media: str, statuses: Iterable[int], what: str | None) -> dict[str, Any]:
+def _page(
+    path: str, refused: Any, summary: str, done: int, media: str | None, statuses: Iterable[int], what: str | None
+) -> dict[str, Any]:
     kind = "object" if media == JSON else "string"
-    content = {media: {"schema": {"type": kind}}}
-    return {"summary": summary, **_allowed(what), "responses": _responses(content, statuses, refused)}
+    content = {} if media is None else {media: {"schema": {"type": kind}}}
+    out = {"summary": summary, **_allowed(what), "responses": _responses(done, content, statuses, refused)}
+    if parameters := _parameters(path):
+        out["parameters"] = parameters
+    if path in BODIES and media is None:
+        schema = {"type": "object", "properties": BODIES[path], "required": list(BODIES[path])}
+        out["requestBody"] = {"required": True, "content": {JSON: {"schema": schema}}}
+    return out
+
+
+def _parameters(path: str) -> list[dict[str, Any]]:
+    names = re.findall(r"\{(\w+)\}", path)
+    return [{"name": name, "in": "path", "required": True, "schema": {"type": "string"}} for name in names]
 
 
 def _allowed(what: str | None) -> dict[str, Any]:
@@ -142,10 +166,11 @@ def _allowed(what: str | None) -> dict[str, Any]:
     return {"security": [{"key": []}], "x-roles": [role for role, may in MAY.items() if what in may]}
 
 
-def _responses(content: dict[str, Any], statuses: Iterable[int], refused: Any) -> dict[str, Any]:
-    out: dict[str, Any] = {"200": {"description": "Done.", "content": content}}
+def _responses(done: int, content: dict[str, Any], statuses: Iterable[int], refused: Any) -> dict[str, Any]:
+    out: dict[str, Any] = {str(done): {"description": "Done.", **({"content": content} if content else {})}}
     for status in statuses:
-        out[str(status)] = {"description": STATUSES[status], "content": {JSON: {"schema": refused}}}
+        said = {"content": {JSON: {"schema": refused}}} if status >= 400 else {}
+        out[str(status)] = {"description": STATUSES[status], **said}
         if status in AGAIN:
             out[str(status)]["headers"] = {"Retry-After": {"schema": {"type": "integer", "minimum": 1}}}
     return out

@@ -18,7 +18,12 @@ NOT_SHOWN = (
     "How often each arm was offered, how many rewards came and how many choices still wait for one are not shown here: "
     "they follow from single people's data, and have not been released."
 )
+CAPTION = "Weights after each release. Shaded: their intervals, once they are narrower than at first."
 PLOT = "Weights after each release; the table below has the latest."
+DEGRADED = (
+    "The database is away or cannot be written: choices go on by the last release, nothing is learnt from them, and "
+    "rewards are refused."
+)
 LOST = "The server does not answer. What you see is old; trying again."
 
 
@@ -119,7 +124,12 @@ def _trouble(look: Look) -> Markup:
 def _in_short(look: Look) -> str:
     if look.status is None:
         return "Nothing can be read at the moment."
-    return f"{counted(look.status['choices'], 'choice')}, {counted(look.status['version'], 'release')}"
+    released = f"{counted(look.status['choices'], 'choice')}, {counted(look.status['version'], 'release')}"
+    return released if look.status["version"] == 0 else f"{released}, {_last(look.status, look.now)}"
+
+
+def _last(status: dict[str, Any], now: float) -> str:
+    return "none yet" if status["released_at"] is None else f"the last one {ago(now - status['released_at'])}"
 
 
 def _tiles(status: dict[str, Any], now: float) -> Markup:
@@ -127,16 +137,14 @@ def _tiles(status: dict[str, Any], now: float) -> Markup:
     start, left = status["last_release_after"], status["next_release_after"] + 1 - choices
     length = status["next_release_after"] + 1 - start
     spent, epsilon = privacy["spent"] or 0.0, privacy["epsilon"]
-    last = "none yet" if status["released_at"] is None else f"the last one {ago(now - status['released_at'])}"
+    most = f"of at most {epsilon or 0.0:.2g}, however long it runs"
     due = f"in {counted(left, 'choice')}" if left > 0 else "now"
     return tag(
         "div",
         _tile("Choices so far", count(choices), "people who were offered something"),
-        _tile("Releases", count(version), last, id_="releases"),
+        _tile("Releases", count(version), _last(status, now), id_="releases"),
         _tile("Next release", due, "depends on choices alone", min(choices - start, length), length),
-        _tile("Privacy spent", f"ε {spent:.2g}", f"of at most {epsilon:.2g}, however long it runs", spent, epsilon)
-        if epsilon
-        else None,
+        _tile("Privacy spent", f"ε {spent:.2g}", most, spent, epsilon) if epsilon else None,
         class_="tiles",
         id="tiles",
         data_live=True,
@@ -175,7 +183,7 @@ def _learning(learnt: Summary, status: dict[str, Any]) -> Markup:
         tag("h2", "Is it learning?"),
         tag("div", tag("p", _verdict(learnt, status), class_="verdict"), id="verdict", data_live=True),
         tag("div", id="plot", data_history=f"/v1/bandits/{status['bandit']}/history", role="img", aria_label=PLOT),
-        tag("p", "Weights after each release. The shaded bands are their intervals.", id="point", class_="note"),
+        tag("p", CAPTION, id="point", class_="note"),
         tag("div", table, tag("p", more, class_="note") if more else None, id="weights", data_live=True),
         tag("details", tag("summary", "How to read this"), tag("p", _reading(learnt, status["kind"]))),
     )
@@ -186,7 +194,7 @@ def _verdict(learnt: Summary, status: dict[str, Any]) -> str:
     if learnt.version == 0:
         left = status["next_release_after"] + 1 - status["choices"]
         return f"Not yet: nothing has been released so far. The first release is due in {counted(left, 'choice')}."
-    narrower = f"Its intervals are {learnt.precision:.1f} times as narrow as before the first release"
+    narrower = f"Its intervals are {learnt.precision:.1f} times narrower than before the first release"
     if learnt.precision < 1.05:
         narrower = "Its intervals are still about as wide as before the first release"
     if learnt.clear == 0:
@@ -227,8 +235,8 @@ def _profiles(look: Look) -> Markup | None:
         tag("h2", "What it would offer now"),
         tag(
             "p",
-            "To made-up people that the operator described in the configuration. Nobody real is asked, and nothing is "
-            "counted.",
+            "To made-up people that the operator described in the configuration: nobody real is asked, and nothing is "
+            "counted. While it still has to try things out, an offer is drawn at random with these probabilities.",
             class_="note",
         ),
         tag("div", cards, class_="cards", id="profiles", data_live=True),

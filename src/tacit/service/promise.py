@@ -62,6 +62,8 @@ def words(certificate: Certificate, status: dict[str, Any]) -> list[Child]:
     out.append(
         "This rests on who is trusted: those with access to the machine, its database and its keys, and the "
         "application that asks on people's behalf. It holds whatever else becomes known, now or later."
+        + " The certificate below says what else has to be known about it."
+        * bool(certificate.caveats)
     )
     return [tag("p", text) for text in out]
 

@@ -26,7 +26,7 @@ def percent(share: float) -> str:
 
 def signed(number: float) -> str:
     """Two digits after the point, with a true minus."""
-    return f"{number:.2f}".replace("-", "\u2212")
+    return f"{round(number, 2) + 0.0:.2f}".replace("-", "\u2212")  # + 0.0: no minus before 0
 
 
 def between(low: float, high: float) -> str:

@@ -216,13 +216,14 @@ def round_of(run: Run, name: str, digest: bytes, most: int) -> bool:
     return bool(found)
 
 
-def purge(run: Run, uid: str, before: int) -> bool:
-    """Removes choices below that number, some at a time; whether there may be more."""
+def purge(run: Run, uid: str, before: int, locking: str) -> bool:
+    """Removes choices below that number, some at a time; whether there may be more. In the order of tickets, as rewards
+    take them: else the two would wait for each other."""
     more = False
     for table, key in (("waiting", "ticket"), ("deferred", "ticket"), ("choice", "request")):
         gone = run(
             f"DELETE FROM {table} WHERE bandit = ? AND {key} IN (SELECT {key} FROM {table} WHERE bandit = ?"
-            f" AND number < ? LIMIT {MOST_AT_ONCE}) RETURNING number",
+            f" AND number < ? ORDER BY {key} LIMIT {MOST_AT_ONCE}{locking}) RETURNING number",
             uid,
             uid,
             before,

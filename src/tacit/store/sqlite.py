@@ -9,6 +9,8 @@ from tacit import extras
 from tacit.errors import BadState, Unavailable
 from tacit.store.database import Identity, InTurn, Rows, Run
 
+PAGES = 256  # of a copy at a time: a megabyte
+
 
 class SQLite:
     """The file is locked as long as it is open: nobody else can read or write it, so copies come from `backup`."""
@@ -75,14 +77,21 @@ class SQLite:
                 connection.close(True)
 
     def backup(self, path: Path) -> None:
-        """A copy of the whole database as it is now, while it is in use."""
-        with self._turn():
-            path.touch(mode=0o600)
-            copy = self._apsw.Connection(str(path))
-            with copy.backup("main", self._connection, "main") as work:
+        """A copy of the whole database as it is at the end, while it is in use: some pages at a time, so that nobody
+        waits for it."""
+        path.touch(mode=0o600)
+        copy = self._apsw.Connection(str(path))
+        try:
+            with self._turn():
+                work = copy.backup("main", self._connection, "main")
+            with work:
                 while not work.done:
-                    work.step(-1)
-            copy.close()
+                    with self._turn():
+                        work.step(PAGES)
+        except (self._apsw.Error, TypeError) as error:  # TypeError: there is no connection now
+            raise Unavailable(f"Expected a copy of {self.path.name}, got {type(error).__name__}.") from None
+        finally:
+            copy.close(True)
 
     def identity(self) -> Identity:
         return Identity("sqlite", 0)

@@ -24,7 +24,7 @@ SHARE = 0.02
 FEWEST = 40  # runs that a bug is found with
 RESTARTS = 16
 AGAIN = 4  # times that a reward is sent
-VIEW = "the estimate over HTTP"
+VIEW = "estimate over HTTP"
 CLICK = Pair(([1.0], 0.0), ([1.0], 1.0))
 OPPOSITE = Pair(([1.0], -1.0), ([1.0], 1.0))
 
@@ -119,7 +119,7 @@ def timing(name: str, *, bug: Plant | None = None) -> Attack:
             return float((await ask("status"))["next_release_after"])
 
     how = "an arm of 0 and answers or not, where the others answer; score: when the open step is to close"
-    return attack("joint-glm", 1, name, run, how, view="the status over HTTP", bug=bug)
+    return attack("joint-glm", 1, name, run, how, view="status over HTTP", bug=bug)
 
 
 async def estimate(

@@ -6,6 +6,7 @@ served from here: who serves reads the committed row."""
 
 import contextlib
 import math
+import threading
 from collections.abc import Callable
 
 import numpy as np
@@ -39,6 +40,7 @@ class Releases:
         assert isinstance(bandit.mechanism, Grid)
         self._grid, self._source, self._line = bandit.mechanism, bandit.source, line
         self._database, self._agreed, self._clock = database, agreed, clock
+        self._turn = threading.Lock()
         self._start()
 
     def _start(self) -> None:
@@ -49,10 +51,12 @@ class Releases:
         self._generation = generation
 
     def run(self) -> int:
-        """Releases every step that is closed and has no leaf. Returns how many steps have one."""
-        while not self._next():
-            pass
-        return self._known
+        """Releases every step that is closed and has no leaf. Returns how many steps have one. One thread at a time:
+        of two, one would measure the step of the other."""
+        with self._turn:
+            while not self._next():
+                pass
+            return self._known
 
     @property
     def _known(self) -> int:
@@ -81,24 +85,27 @@ class Releases:
         with self._database.transaction() as run:
             parts = rows.closed_sums(run, uid, step)
             due = rows.due_at(run, uid, step)
-        if not parts or due is None:
+            found = rows.leaf_sums(run, uid, step)
+        if found:
             return False  # another has released it meanwhile
+        if due is None:
+            raise BadState("Expected a closed step with its time, got a database without it: recover.")
         if len(parts) != self._database.shards:
             raise BadState("Expected all shards of a closed step, got fewer.")
         total = Raw(np.sum([self._opened(step, shard, sealed) for shard, sealed in parts], axis=0))
         key = number_of(parts[0][1])
         noisy = leaves.measure(self._grid, self._prefix, total, self._source)
         sums = self._line.seal.seal("sums", key, place(uid, step, "leaf"), total.tobytes())
-        now = self._clock()
-        visible, made, late = self.visible_at(due, now), False, False
+        made, late, visible = False, False, 0.0
         with contextlib.suppress(_OvertakenError), self._database.transaction() as run:
             gone = rows.finish_step(run, uid, step)
             if self._generation != self._database.generation:  # another connection since: what was read is void
                 raise _OvertakenError
             if not gone or any(number_of(sealed) != key for sealed in gone):
                 raise _OvertakenError
-            made = rows.release(run, uid, step, sums, leaves.written(noisy), visible)
-            late = visible > due + self._delay
+            now = self._clock()  # after all waiting for others: what is left is the commit itself
+            visible = self.visible_at(due, now)
+            made, late = rows.release(run, uid, step, sums, leaves.written(noisy), visible), visible > due + self._delay
             if made and late:
                 rows.event(run, uid, now, LATE)
         if made and not late and self._clock() > visible and self._delay > 0:  # the commit took so long
@@ -107,7 +114,9 @@ class Releases:
         return False  # what was committed is read with the next
 
     def visible_at(self, due: float, now: float) -> float:
-        """due + delay; where the commit could come after that, the next multiple of the delay."""
+        """due + delay; where the commit could come after that, the next multiple of the delay. A clock that was set
+        back since the step ended holds nothing up."""
+        due = min(due, now)
         if self._delay == 0:
             return due
         return due + self._delay * max(1, math.ceil((now - due) / self._delay + 0.5))

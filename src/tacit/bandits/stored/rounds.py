@@ -68,7 +68,7 @@ class Rounds:
         """The answers that requests already have, from a database that may be full. Nothing is written."""
         self._versions.check()
         with self._database.transaction() as run:
-            rows.head(run, self._line.uid)  # still the incarnation at work
+            self._head(run)  # still the incarnation at work
             found = {ask.request: self._answer(run, ask) for ask in asks}
         return {request: answer for request, answer in found.items() if answer is not None}
 
@@ -238,12 +238,15 @@ class Rounds:
     def _add(self, run: Run, total: Any) -> None:
         """To the step that is open when this transaction ends: until then its shard is ours, and who closes it waits.
         Done for nothing as well: a reward that does not count is the same work."""
-        uid, shard = self._line.uid, secrets.randbelow(self._database.shards)
+        uid, shard, tried = self._line.uid, secrets.randbelow(self._database.shards), -1
         while True:
             head = rows.head(run, uid)
             sealed = rows.open_sum(run, uid, head.step, shard, self._database.locking)
             if sealed is not None:
                 break
+            if head.step == tried:
+                raise BadState("Expected the sums of the open step, got a database without them: recover.")
+            tried = head.step  # it was closed meanwhile
         where = lines.place(uid, head.step, shard)
         opened = self._line.seal.open("sums", where, sealed)
         if opened is None:

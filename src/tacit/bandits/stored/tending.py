@@ -103,7 +103,7 @@ def purge(line: Line, database: Database, agreed: Agreed) -> None:
     more = True
     while more:
         with database.transaction() as run:
-            more = rows.purge(run, line.uid, oldest * epoch)
+            more = rows.purge(run, line.uid, oldest * epoch, database.locking)
         time.sleep(0)  # requests first
     for label in dead:
         line.seal.keys.destroy(label)

@@ -1,6 +1,7 @@
 """What is served: versions of the estimate, each computed from leaves that were read from committed rows and that are
 visible by now, and shown only once the witness has them on disk."""
 
+import itertools
 import math
 from collections import deque
 from collections.abc import Callable
@@ -15,6 +16,8 @@ from tacit.store.database import Database
 from tacit.store.rows import Leaf
 from tacit.store.witness import Shown
 
+BACK = 1.0  # seconds: a clock that goes back further was set
+
 
 class Versions:
     """Keeps the bandit's estimate at the latest visible version. While the database is away it stays where it is.
@@ -23,7 +26,8 @@ class Versions:
     next multiple of the delay: at no time that tells how long something took."""
 
     def __init__(self, bandit: ContinualBandit, line: Line, agreed: Agreed, clock: Callable[[], float]) -> None:
-        self._bandit, self._line, self._agreed, self._clock = bandit, line, agreed, clock
+        self._bandit, self._line, self._agreed = bandit, line, agreed
+        self._clock, self._latest = clock, clock()
         prior = line.bandit.prior
         self._prior = None if prior is None else leaves.read(bytes(prior), bandit.mechanism.size)
         self.expected = 0  # steps that are known to be closed
@@ -71,7 +75,8 @@ class Versions:
             self._start()
 
     def refresh(self) -> None:
-        """The latest version that is visible."""
+        """The latest version that is visible. When the clock was set back, what waits is shown at once, rather than
+        when it says the same time again: that is public, too."""
         self.check()
         if self.released < self.expected:
             head, found = self._found(self.released)
@@ -79,10 +84,12 @@ class Versions:
             _add(self._digests, found)
             self._waiting += self._timed(found)
         now = self._clock()
-        while self._waiting and self._waiting[0][0] <= now:
-            leaf = self._waiting[0][1]
-            shown = self._digests[: leaf.step + 2]
+        set_back, self._latest = now < self._latest - BACK, now
+        visible = [leaf for _, leaf in itertools.takewhile(lambda one: set_back or one[0] <= now, self._waiting)]
+        if visible:
+            shown = self._digests[: visible[-1].step + 2]
             self._line.witness.record(Shown(self._line.bandit.incarnation, shown, *self._identity))
+        for leaf in visible:
             self._waiting.popleft()
             self._show(leaf)
 

@@ -21,8 +21,10 @@ EPSILONS = (1.0, 2.0, 4.0, 8.0)
 
 
 def specs(link: str) -> list[Spec]:
-    plain = [Spec(GLOC, failure=DELTA), Spec(RSGLinUCB, failure=DELTA), Spec(LinUCB), Spec(MLEUCB)]
-    plain.insert(0, Spec(ECOLog, failure=DELTA) if link == "logistic" else Spec(GLMUCB, failure=DELTA))
+    glm = (ECOLog, "ecolog") if link == "logistic" else (GLMUCB, "glm-ucb")
+    references = (glm, (GLOC, "gloc"), (RSGLinUCB, "rs-glin-ucb"))
+    plain = [Spec(kind, failure=DELTA, label=label) for kind, label in references]
+    plain += [Spec(LinUCB), Spec(MLEUCB)]
     rare = [Spec(JointGLMRare, budget=Budget(e, DELTA)) for e in (2.0, 4.0, 8.0)]
     return [*plain, *rare, *(Spec(JointGLM, budget=Budget(e, DELTA)) for e in EPSILONS)]
 
@@ -50,14 +52,14 @@ def _reproduce(
     result = simulate(
         specs(link), world, horizon=rounds, runs=runs or (10 if quick else 100), seed=2026, out=out, progress=progress
     )
-    canvas, axes = figure.subplots(1, 1, width=7.0, height=4.6)
+    canvas, axes = figure.subplots(1, 1, width=8.0, height=5.0)
     figure.draw_panel(axes[0, 0], result.groups())
     budget = Budget(1.0, DELTA)
     at = np.geomspace(rounds / 100, rounds, 50).astype(int)
     lower = [glm_lower(named(link), dim=5, horizon=int(t), radius=radius, budget=budget) for t in at]
     axes[0, 0].plot(at, lower, color="black", linewidth=1, linestyle=":", label="lower bound, worst world, ε=1")
-    axes[0, 0].set(yscale="log", ylim=(1, None))
-    figure.below(axes[0, 0])
+    axes[0, 0].set(yscale="log", ylim=(2, None))
+    figure.at_ends(axes[0, 0])
     axes[0, 0].set_title(f"{link}, d = 5, K = 20, S = {radius:g}, δ = {DELTA}", loc="left")
     figure.save(canvas, out / "figure.png")
     title = f"Figure 1 ({link}): regret over {rounds:,} rounds, d = 5, K = 20, S = {radius:g}, δ = {DELTA}"

@@ -59,8 +59,11 @@ function show() {
   plot.dataset.drawn = past.version;
 }
 
+// Intervals that are still as wide as before the first release are left out: they would cover all else.
 function columns() {
-  return [past.releases, ...past.features.flatMap((one) => [one.estimate, one.low, one.high])];
+  const known = (one, i) => one.high[i] - one.low[i] < 0.999 * (one.high[0] - one.low[0]);
+  const end = (one, part) => one[part].map((value, i) => (known(one, i) ? value : null));
+  return [past.releases, ...past.features.flatMap((one) => [one.estimate, end(one, "low"), end(one, "high")])];
 }
 
 function options() {
@@ -70,8 +73,9 @@ function options() {
   const curves = past.features.map((one, i) => colour(`--c${i}`));
   const strength = (i, usual, chosen, other) => (marked === null ? usual : marked === i ? chosen : other);
   const edge = { width: 0, points: { show: false }, stroke: "transparent" };
-  const seen = past.features.flatMap((one) => [...one.estimate, one.low.at(-1), one.high.at(-1)]);
-  const large = Math.max(...seen.map(Math.abs), 0.1); // early bands go beyond
+  const most = (parts) => Math.max(...past.features.flatMap(parts).map(Math.abs), 0.05);
+  const weights = most((one) => one.estimate), ends = most((one) => [one.low.at(-1), one.high.at(-1)]);
+  const large = Math.max(weights, Math.min(ends, 3 * weights)); // wide bands go beyond
   return {
     width: plot.clientWidth,
     height: Math.max(220, Math.min(360, plot.clientWidth * 0.45)),
@@ -80,7 +84,7 @@ function options() {
     scales: { x: { time: false }, y: { range: [-1.1 * large, 1.1 * large] } },
     axes: [
       { ...axis, label: "release", labelSize: 20, size: 30, labelFont: "13px system-ui", incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500] },
-      { ...axis, label: "weight", labelSize: 22, labelFont: "13px system-ui", size: 44 },
+      { ...axis, size: 40 },
     ],
     series: [
       {},
@@ -97,10 +101,16 @@ function options() {
     ],
     bands: past.features.map((one, i) => ({
       series: [3 * i + 3, 3 * i + 2],
-      fill: () => alpha(curves[i], strength(i, 0.08, 0.25, 0.0)),
+      fill: () => alpha(curves[i], strength(i, 0.06, 0.25, 0.0)),
     })),
-    hooks: { setCursor: [say] },
+    hooks: { drawAxes: [(u) => zero(u, colour("--dim"))], setCursor: [say] },
   };
+}
+
+function zero(u, colour) {
+  const { left, width } = u.bbox, at = Math.round(u.valToPos(0, "y", true));
+  u.ctx.fillStyle = colour;
+  u.ctx.fillRect(left, at, width, 1);
 }
 
 function alpha(colour, share) {
@@ -115,7 +125,7 @@ function say(u) {
     point.textContent = resting;
     return;
   }
-  const number = (value) => value.toFixed(2).replace("-", "\u2212");
+  const number = (value) => value.toFixed(2).replace(/^-0.00$/, "0.00").replace("-", "\u2212");
   const weights = past.features.map((one) => `${one.name} ${number(one.estimate[at])}`).join(", ");
   const choices = past.choices[at].toLocaleString("en").replaceAll(",", "\u202f");
   const when = past.visible_at[at] && new Date(1000 * past.visible_at[at]).toLocaleTimeString();

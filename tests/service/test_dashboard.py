@@ -1,0 +1,256 @@
+"""The dashboard's routes: who may see what, and the headers and texts of pages. A browser looks at them elsewhere."""
+
+import json
+import re
+import time
+
+import numpy as np
+import pytest
+
+from tacit.errors import Unavailable
+from tacit.service import config as configs
+from tacit.service import dashboard, page, promise, words
+from tacit.service import history as histories
+from tacit.service.app import Application
+from tests.service.servers import KEYS, LINEAR, application, askers, call, lines
+from tests.store.places import Place, glm, play
+
+EYE = np.eye(3).tolist()
+
+
+class Now:
+    def __init__(self):
+        self.at = 1e9
+
+    def __call__(self):
+        return self.at
+
+
+@pytest.fixture
+def now():
+    return Now()
+
+
+@pytest.fixture
+def keyed(tmp_path, now):
+    app = application(tmp_path, askers=askers(), clock=now)
+    yield app
+    app.close()
+
+
+def log_in(app, key, *headers):
+    ((status, found, _),) = call(app, ("/login", {"key": key}, headers))
+    return status, found.get(b"set-cookie", b"")
+
+
+def cookie(app, role):
+    status, given = log_in(app, KEYS[role])
+    assert status == 204
+    return ((b"cookie", given.partition(b";")[0]),)
+
+
+def test_pages_have_headers_that_keep_others_out(keyed):
+    may = cookie(keyed, "operator")
+    paths = ("/dashboard", "/dashboard/messages", "/dashboard/other", "/assets/dashboard.js", "/assets/none", "/login")
+    for status, headers, body in call(keyed, *((path, None, may) for path in paths)):
+        assert status in (200, 303, 404)
+        assert headers[b"content-security-policy"].startswith(b"default-src 'self';")
+        assert b"frame-ancestors 'none'" in headers[b"content-security-policy"]
+        assert headers[b"x-content-type-options"] == b"nosniff" and headers[b"referrer-policy"] == b"no-referrer"
+        assert not re.search(rb"<script>|<style|\sstyle=|\son[a-z]+=", body)  # nothing that this policy would stop
+
+
+def test_without_a_key_there_is_a_page_to_log_in(keyed):
+    for path in ("/dashboard", "/dashboard/messages"):
+        ((status, headers, _),) = call(keyed, (path, None))
+        assert status == 303 and headers[b"location"] == b"/login"
+    for key in ("", "wrong", KEYS["app"]):
+        assert log_in(keyed, key) == (401, b"")
+    assert call(keyed, ("/login", b"key=x"))[0][0] == 422
+    assert call(keyed, ("/login", b"x" * 5000))[0][0] == 413
+
+
+def test_whoever_tries_many_keys_has_to_wait(keyed):
+    replies = [log_in(keyed, "wrong")[0] for _ in range(10)]
+    assert replies[0] == 401 and replies[-1] == 429
+
+
+def test_a_cookie_is_for_this_site_alone_and_holds_no_key(keyed):
+    _, given = log_in(keyed, KEYS["operator"])
+    assert b"; HttpOnly; SameSite=Strict" in given and b"Secure" not in given
+    assert KEYS["operator"].encode() not in given
+    _, given = log_in(keyed, KEYS["operator"], (b"x-forwarded-proto", b"https"))
+    assert given.endswith(b"; Secure")
+    ((status, headers, _),) = call(keyed, ("/logout", {}))
+    assert status == 204 and headers[b"set-cookie"].startswith(b"tacit=; Path=/; Max-Age=0;")
+
+
+def test_a_cookie_ends_by_time_and_cannot_be_made_up(tmp_path, keyed, now):
+    ((name, value),) = may = cookie(keyed, "auditor")
+    who, until, code = value.removeprefix(b"tacit=").split(b".")
+    operator = b"b3BlcmF0b3I="  # "operator"
+    later = str(int(until) + 1).encode()
+    forged = [(operator, until, code), (who, later, code), (who, until, b"0" * 64), (who, until), (b"", until, code)]
+    for parts in forged:
+        given = ((name, b"tacit=" + b".".join(parts)),)
+        assert call(keyed, ("/dashboard/messages", None, given))[0][0] == 303
+    assert call(keyed, ("/dashboard/messages", None, may))[0][0] == 200
+    keyed.close()
+    again = application(tmp_path, askers=askers(), clock=now)  # after a restart, or at another worker
+    assert call(again, ("/dashboard/messages", None, may))[0][0] == 200
+    now.at += 13 * 3600
+    assert call(again, ("/dashboard/messages", None, may))[0][0] == 303
+    now.at -= 13 * 3600
+    again.close()
+    gone = application(tmp_path, askers=[one for one in askers() if one["name"] != "auditor"], clock=now)
+    assert call(gone, ("/dashboard/messages", None, may))[0][0] == 303
+    gone.close()
+
+
+def test_an_auditor_sees_certificate_and_status_alone(keyed):
+    seen = {}
+    for role in ("operator", "auditor"):
+        ((_, _, body),) = call(keyed, ("/dashboard/messages", None, cookie(keyed, role)))
+        seen[role] = body.decode()
+    assert "Is it learning?" in seen["operator"] and "Is it learning?" not in seen["auditor"]
+    for text in ("What is promised", "Choices so far", "Events", "Privacy certificate"):
+        assert text in seen["operator"] and text in seen["auditor"]
+    for role, status in (("operator", 200), ("auditor", 403)):
+        assert call(keyed, ("history", None, cookie(keyed, role)))[0][0] == status
+    assert call(keyed, ("choose", {"arms": EYE}, cookie(keyed, "operator")))[0][0] == 403
+
+
+def test_names_are_escaped(tmp_path):
+    bad = "<script>alert(1)</script>\"'&"
+    profiles = {bad: {"arms": {f"a{bad}": EYE[0], f"b{bad}": EYE[1]}}}
+    app = application(tmp_path, population=bad, features=[f"{i}{bad}" for i in range(3)], profiles=profiles)
+    ((status, _, body),) = call(app, ("/dashboard/messages", None))
+    app.close()
+    assert status == 200 and body.count(b"<script") == 2 and body.count(b"&lt;script&gt;") >= 6
+
+
+def test_several_bandits_have_a_list(tmp_path):
+    bandits = {name: LINEAR | {"durable": f"{name}.db"} for name in ("first", "second")}
+    app = Application(configs.placed(configs.convert({"bandits": bandits}), tmp_path))
+    app.open()
+    try:
+        ((status, _, body),) = call(app, ("/dashboard", None))
+        assert status == 200 and b'href="/dashboard/first"' in body and b'href="/dashboard/second"' in body
+        ((_, _, body),) = call(app, ("/dashboard/first", None))
+        assert b"for all of these together it is at most" in body
+    finally:
+        app.close()
+
+
+def test_one_bandit_is_shown_at_once(tmp_path):
+    app = application(tmp_path)
+    ((status, headers, _),) = call(app, ("/dashboard", None))
+    app.close()
+    assert status == 303 and headers[b"location"] == b"/dashboard/messages"
+
+
+def test_a_database_that_is_away_is_said(tmp_path, monkeypatch):
+    app = application(tmp_path)
+
+    def away(*_):
+        raise Unavailable("canary")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(app.served["messages"], "status", away)
+        ((status, _, body),) = call(app, ("/dashboard/messages", None))
+    app.close()
+    assert status == 200 and b"Needs attention" in body and b"Expected a database that can be written" in body
+    assert b"canary" not in body and b"tiles" not in body
+
+
+def test_an_outage_is_said(tmp_path):
+    app = application(tmp_path, degraded="serve")
+    app.served["messages"].stored._outage.begins(0.0)  # a disk that is full: what is there can be read
+    ((status, _, body),) = call(app, ("/dashboard/messages", None))
+    app.close()
+    assert status == 200 and b"Needs attention" in body and b"nothing is learnt from them" in body and b"tiles" in body
+
+
+def test_assets_are_sent_once_and_nothing_else_is(tmp_path):
+    app = application(tmp_path)
+    ((status, headers, body),) = call(app, ("/assets/uPlot.iife.min.js", None))
+    assert status == 200 and b"1.6.32" in body[:100] and headers[b"content-type"].startswith(b"text/javascript")
+    again = ((b"if-none-match", headers[b"etag"]),)
+    assert call(app, ("/assets/uPlot.iife.min.js", None, again))[0][::2] == (304, b"")
+    for path in ("/assets/../app.py", "/assets/%2e%2e/app.py", "/assets/app.py", "/assets/"):
+        assert call(app, (path, None))[0][0] == 404
+    app.close()
+    assert {"dashboard.js", "dashboard.css", "icon.svg", "uPlot.min.css", "uPlot.LICENSE"} <= set(dashboard.assets())
+
+
+def served_setting(**options):
+    return configs.convert({"bandits": {"a": LINEAR | options}}).bandits["a"]
+
+
+def test_history_is_thinned_and_keeps_the_largest_weights(tmp_path, monkeypatch):
+    monkeypatch.setattr(histories, "MOST_POINTS", 10)
+    with Place(str(tmp_path / "bandit.db"), None).open(glm(dim=10, first=1)) as stored:
+        for i in range(30):
+            stored.choose(np.eye(10)[:4], request=f"{i}")
+            stored.tend()
+        history = histories.History(stored, served_setting(dim=10))
+        found, summary, past = history.shown(), history.summary(), stored.history
+    assert len(past) > 20 and len(found["releases"]) == len(found["choices"]) == len(found["features"][0]["low"]) == 10
+    assert found["releases"][0] == 0 and found["releases"][-1] == len(past) - 1 == summary.version
+    kept = [int(one["name"].removeprefix("feature ")) - 1 for one in found["features"]]
+    assert kept == sorted(np.argsort(-np.abs(past[-1].estimate))[:8]) and found["left_out"] == 2
+
+
+def test_history_is_computed_once_for_each_release(tmp_path, monkeypatch):
+    with Place(str(tmp_path / "bandit.db"), None).open(glm()) as stored:
+        setting = served_setting(profiles={"p": {"arms": {"x": EYE[0]}}})
+        history, calls, offers = histories.History(stored, setting), [], stored.offers
+        monkeypatch.setattr(stored, "offers", lambda arms: calls.append(1) or offers(arms))
+        for _ in range(5):
+            history.shown(), history.summary()
+        assert len(calls) == 1
+        play(stored, np.random.default_rng(0), 12)
+        assert history.shown()["version"] == 1 and len(calls) == 2
+
+
+def test_what_a_page_says_is_what_the_status_says(tmp_path, now):
+    app = application(tmp_path, clock=now)
+    try:
+        call(app, ("choose:batch", lines(*[{"arms": EYE}] * 12)))
+        ((_, _, body),) = call(app, ("/dashboard/messages", None))
+        assert b"in 4 choices" in body  # the 16th closes the step of 15
+        ((_, _, batch),) = call(app, ("choose:batch", lines(*[{"arms": EYE}] * 4)))
+        stored = app.served["messages"].stored
+        until = time.monotonic() + 10
+        while stored.version < 1 and time.monotonic() < until:
+            time.sleep(0.005)
+        now.at += 30
+        ((_, _, body), (_, _, status)) = call(app, ("/dashboard/messages", None), ("status", None))
+        found = json.loads(status)
+        assert len(batch.splitlines()) == 4 and found["released_at"] == 1e9 and found["last_release_after"] == 15
+        assert f"the last one {words.ago(30)}" in body.decode() and "30\u202fs ago" in body.decode()
+    finally:
+        app.close()
+
+
+def test_words_for_a_lawyer_follow_from_the_numbers():
+    """The randomiser that attains (epsilon, delta) is guessed with exactly the rate that is stated."""
+    for epsilon, delta in ((0.0, 0.0), (1.0, 1e-6), (0.5, 0.1)):
+        p = np.array([delta, (1 - delta) * np.e**epsilon / (1 + np.e**epsilon), (1 - delta) / (1 + np.e**epsilon), 0.0])
+        rate = 0.5 * np.maximum(p, p[::-1]).sum()
+        assert promise.guess(epsilon, delta) == pytest.approx(rate, rel=1e-12)
+
+
+def test_numbers_as_people_read_them():
+    assert [words.ago(s) for s in (0.5, 12, 300, 7200, 1e6)] == [
+        "just now",
+        *(text.replace(" ", words.SPACE, 1) for text in ("12 s ago", "5 min ago", "2 h ago", "12 days ago")),
+    ]
+    assert words.count(1234567) == "1\u202f234\u202f567" and words.counted(1, "choice") == "1 choice"
+    assert [words.percent(p)[:-2] for p in (0, 1e-4, 0.42, 0.9999, 1)] == ["0", "under 1", "42", "over 99", "100"]
+    assert words.signed(-0.5) == "\u22120.50" and words.signed(-0.001) == "0.00"
+
+
+def test_the_same_event_again_and_again_is_one_line():
+    events = [{"at": 0.0, "what": "a"}, *[{"at": float(i), "what": "b"} for i in range(3)], {"at": 9.0, "what": "a"}]
+    assert re.findall("<span>(.*?)</span>", page._events(events)) == ["a", "b (3 times)", "a"]

@@ -1,0 +1,186 @@
+"""The dashboard in a real browser: it appears, so does a release, nothing comes from elsewhere, nothing is wrong."""
+
+import json
+import time
+
+import numpy as np
+import pytest
+
+from tests.service import browsers
+from tests.service.servers import KEYS, TOML, Running, askers
+
+BAD = "<img src=x onerror=alert(1)><script>alert(1)</script>"
+PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "color_scheme": "dark"}
+OPEN = f"""
+[bandits.messages]
+kind = "joint-glm"
+dim = 3
+budget = {{epsilon = 20.0, delta = 1e-5}}
+durable = "bandit.db"
+delay = 0.1
+population = "{BAD}"
+features = ["{BAD}", "a feature with a rather long name", "x"]
+[bandits.messages.profiles."{BAD}".arms]
+"{BAD}" = [1.0, 0.0, 0.0]
+"an arm whose name is somewhat longer than others" = [0.0, 1.0, 0.0]
+"""
+KEYED = TOML + "".join(
+    "[[keys]]\n" + "".join(f"{name} = {json.dumps(value)}\n" for name, value in asker.items()) for asker in askers()
+)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    running = Running(tmp_path_factory.mktemp("open"), OPEN)
+    yield running
+    assert running.stop() == 0
+
+
+@pytest.fixture(scope="module")
+def keyed(tmp_path_factory):
+    running = Running(tmp_path_factory.mktemp("keyed"), KEYED)
+    yield running
+    assert running.stop() == 0
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with browsers.launched() as found:
+        yield found
+
+
+@pytest.fixture
+def visit(browser):
+    """Opens a page; at the end, nothing came from elsewhere and nothing went wrong."""
+    contexts, asked, wrong = [], [], []
+
+    def go(address, **options):
+        contexts.append(browser.new_context(**options))
+        page = contexts[-1].new_page()
+        page.on("request", lambda request: asked.append(request.url))
+        page.on("console", lambda message: wrong.append(message.text) if message.type in ("error", "warning") else None)
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("dialog", lambda dialog: wrong.append(dialog.message) or dialog.dismiss())
+        page.goto(address)
+        return page
+
+    go.asked, go.wrong = asked, wrong
+    yield go
+    for context in contexts:
+        context.close()
+    assert wrong == []
+
+
+def play(server, count):
+    rows = "\n".join(json.dumps({"arms": np.eye(3).tolist()}) for _ in range(count))
+    _, _, text = server.ask("POST", "/v1/bandits/messages/choose:batch", rows)
+    rewards = [json.dumps({"id": json.loads(line)["id"], "reward": 1}) for line in text.splitlines()]
+    server.ask("POST", "/v1/bandits/messages/reward:batch", "\n".join(rewards))
+
+
+def released(server):
+    return json.loads(server.ask("GET", "/v1/bandits/messages/status")[2])["version"]
+
+
+def next_release(server):
+    """Until one more is visible; its number."""
+    before, until = released(server), time.monotonic() + 20
+    while released(server) == before and time.monotonic() < until:
+        play(server, 10)
+        time.sleep(0.05)
+    return released(server)
+
+
+def test_it_appears_in_two_seconds_and_shows_a_release_within_five(server, visit):
+    next_release(server)
+    seconds = []
+    for _ in range(3):  # the machine may be busy with other things
+        began = time.monotonic()
+        page = visit(server.address + "/dashboard")
+        page.wait_for_selector("#plot[data-drawn] canvas", timeout=10_000)
+        seconds.append(time.monotonic() - began)
+    assert min(seconds) < 2.0, seconds
+    assert page.inner_text("h1") == "messages" and page.url.endswith("/dashboard/messages")
+    version = next_release(server)
+    until, drawn = time.monotonic() + 5, 0
+    while drawn < version and time.monotonic() < until:
+        page.wait_for_timeout(50)
+        drawn = int(page.get_attribute("#plot", "data-drawn"))
+    assert drawn >= version and int(page.inner_text("#releases")) >= version
+    assert "in " in page.inner_text("#tiles") and "choice" in page.inner_text("#tiles")
+    assert visit.asked and all(url.startswith(server.address + "/") for url in visit.asked)
+
+
+def test_pointing_at_the_plot_says_what_is_there(server, visit):
+    next_release(server)
+    page = visit(server.address + "/dashboard/messages")
+    page.wait_for_selector("#plot canvas")
+    box = page.locator("#plot .u-over").bounding_box()
+    page.mouse.move(box["x"] + box["width"] - 2, box["y"] + 40)
+    page.wait_for_selector("#point >> text=/^Release \\d/")
+    picture = "document.querySelector('#plot canvas').toDataURL()"
+    before = page.evaluate(picture)
+    page.hover("#weights tbody tr:first-child")
+    page.wait_for_timeout(100)
+    assert page.evaluate(picture) != before  # its curve and band stand out
+
+
+def test_names_are_text_whatever_they_are(server, visit):
+    page = visit(server.address + "/dashboard/messages")
+    page.wait_for_load_state("networkidle")
+    for place in (".about", "#weights", "#profiles"):
+        assert BAD in page.inner_text(place)
+    assert page.locator("script").count() == 2 and page.locator("img").count() == 0
+
+
+def test_a_phone_in_the_dark_needs_no_scrolling_to_the_side(server, visit):
+    next_release(server)
+    page = visit(server.address + "/dashboard/messages", **PHONE)
+    page.wait_for_selector("#plot canvas")
+    for opened in page.locator("summary").all():
+        opened.click()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert page.evaluate("document.querySelector('#plot .uplot').getBoundingClientRect().right") <= 390
+    back = "getComputedStyle(document.body).backgroundColor"
+    dark = page.evaluate(back)
+    page.emulate_media(color_scheme="light")
+    assert page.evaluate(back) != dark
+
+
+def test_a_server_that_does_not_answer_is_said(server, visit):
+    page = visit(server.address + "/dashboard/messages")
+    page.wait_for_load_state("networkidle")
+    assert not page.is_visible("#lost")
+    page.context.set_offline(True)
+    page.wait_for_selector("#lost", state="visible", timeout=5000)
+    page.context.set_offline(False)
+    page.wait_for_selector("#lost", state="hidden", timeout=5000)
+    assert all("ERR_INTERNET_DISCONNECTED" in text for text in visit.wrong)
+    visit.wrong.clear()
+
+
+def test_logging_in_and_out(keyed, visit):
+    page = visit(keyed.address + "/dashboard")
+    assert page.url.endswith("/login")
+    page.fill("input", "wrong")
+    page.click("button")
+    page.wait_for_selector("#wrong:has-text('no operator')")
+    assert all("401" in text for text in visit.wrong)
+    visit.wrong.clear()
+    page.fill("input", KEYS["auditor"])
+    page.click("button")
+    page.wait_for_url("**/dashboard/messages")
+    assert "What is promised" in page.inner_text("main") and page.locator("#plot").count() == 0
+    (cookie,) = page.context.cookies()
+    assert (cookie["httpOnly"], cookie["sameSite"]) == (True, "Strict") and KEYS["auditor"] not in cookie["value"]
+    page.click("#logout")
+    page.wait_for_url("**/login")
+    page.fill("input", KEYS["operator"])
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/dashboard/messages")
+    assert page.locator("#plot").count() == 1 and "Is it learning?" in page.inner_text("main")
+    page.context.clear_cookies()
+    page.wait_for_url("**/login", timeout=5000)  # it asks again by itself
+    assert not [url for url in visit.asked if "tacit_" in url]
+    form = {"content-type": "application/x-www-form-urlencoded"}
+    assert keyed.ask("POST", "/login", "key=x", headers=form)[0] == 415

@@ -1,0 +1,90 @@
+"""Real failovers of PostgreSQL: a base backup that is restored, a replica that lags, one that does not."""
+
+import contextlib
+import shutil
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tacit import recover
+from tacit.errors import RolledBack, UnknownChoice
+from tests.store.clusters import Cluster
+from tests.store.conftest import MEMORY
+from tests.store.places import Place, arms, glm, play, table
+
+
+@pytest.fixture
+def primary():
+    """A server of the test's own, beside which others may be made."""
+    top = Path(tempfile.mkdtemp(prefix="tacit-cluster-", dir=MEMORY))
+    top.chmod(0o755)
+    yield Cluster(top / "primary").make()
+    for folder in top.iterdir():
+        if (folder / "postmaster.pid").exists():
+            with contextlib.suppress(OSError):
+                Cluster(folder).stop()
+    shutil.rmtree(top)
+
+
+def beside(primary, name):
+    return Cluster(primary.folder.parent / name)
+
+
+def refused_and_recovered(place, old):
+    with pytest.raises(RolledBack):
+        place.open(glm())
+    assert recover(glm(), place.where, keys=place.keys) == 2
+    with place.open(glm()) as stored:
+        with pytest.raises(UnknownChoice):
+            stored.observe(old.id, 1.0)
+        assert any("Recovered 1 times" in caveat for caveat in stored.privacy.caveats)
+        play(stored, np.random.default_rng(9), 12)
+        assert stored.version == 1
+
+
+def test_a_base_backup_that_is_restored_is_refused_and_recovered(primary, folder):
+    rng, place = np.random.default_rng(0), Place(primary.address, folder / "keys")
+    with place.open(glm()) as stored:
+        play(stored, rng, 12)
+        backup = beside(primary, "backup").copy(primary)
+        old = play(stored, rng, 12, prefix="s")[-1]
+        assert stored.version == 2
+    primary.stop()
+    backup.start()
+    refused_and_recovered(place._replace(where=backup.address), old)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("lags", [True, False])
+def test_workers_go_on_after_a_failover_unless_the_replica_lags(primary, folder, lags):
+    """The worker finds the new primary by itself, with the answers and the version that it had, or refuses it; and it
+    draws no noise for a step that was shown."""
+    rng, replica = np.random.default_rng(1), beside(primary, "replica").copy(primary, "--write-recovery-conf").start()
+    hosts = f"postgresql://postgres@/postgres?host={primary.sockets},{replica.sockets}&target_session_attrs=read-write"
+    place = Place(hosts, folder / "keys")
+    with place.open(glm()) as stored:
+        play(stored, rng, 12)
+        replica.wait_for(primary)
+        if lags:
+            replica.stop("fast")
+        old = play(stored, rng, 12, prefix="s")[-1]
+        assert stored.version == 2
+        if not lags:
+            replica.wait_for(primary)
+        primary.stop()
+        if lags:
+            replica.start()
+        replica.promote()
+        if lags:
+            for call in (stored.tend, lambda: stored.choose(arms(rng)), lambda: stored.observe(old, 1.0)) * 2:
+                with pytest.raises(RolledBack):
+                    call()
+            assert table(stored, "SELECT step FROM leaf") == [(0,)]
+        else:
+            assert stored.choose(arms(rng), request="s11").id == old.id and stored.version == 2
+            play(stored, rng, 12, prefix="t")
+            assert stored.version == 3 and stored._line.witness.read().timeline == 2
+    if lags:
+        refused_and_recovered(place, old)

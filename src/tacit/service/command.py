@@ -45,8 +45,8 @@ def retire(path: Path, name: str) -> str:
     checks.name("a bandit of this configuration", name, bandits)
     setting = bandits[name]
     retirement.retire(setting.durable, name=name, keys=setting.keys)
-    given = {"name": name, "keys": setting.keys, "population": setting.population}
-    Stored(configs.build(setting), setting.durable, background=False, **given).close()
+    where, bandit = setting.durable, configs.build(setting)
+    Stored(bandit, where, name=name, keys=setting.keys, population=setting.population, background=False).close()
     return f"{name}: retired. Leave it in the configuration as long as its certificate is to be shown."
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
+from tacit.privacy import words
 from tacit.privacy.budget import Budget
 from tacit.privacy.ledger import GaussianRelease, LocalRelease, Release, ShuffledRelease, epsilon_of, grid_delta
 
@@ -41,10 +42,11 @@ SIMULATED_DEVICES = Devices(False, "simulated: for experiments, not for people's
 
 class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     """What is guaranteed. `epsilon` is recomputed from the noise in use (None: no privacy); `spent` is what the
-    releases so far have cost the user they cost most; `private` is false where the claim does not hold for a
-    person's data, and `caveats` say why. `group`: epsilon at the same delta for a person with so many rounds, where one
-    round is the unit. `distance`: total variation between the noise drawn and the law that is accounted for (None:
-    floats, unknown); `grid_delta`: the part of delta that the grid costs."""
+    releases so far have cost the user they cost most: it never exceeds epsilon, and there is no need to stop when it
+    comes near; `private` is false where the claim does not hold for a person's data, and `caveats` say why. `group`:
+    epsilon at the same delta for a person with so many rounds, where one round is the unit; `person`: the most rounds
+    of one person, where a person is. `distance`: total variation between the noise drawn and the law that is accounted
+    for (None: floats, unknown); `grid_delta`: the part of delta that the grid costs."""
 
     bandit: str
     model: str
@@ -59,6 +61,7 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     distance: float | None = None
     grid_delta: float = 0.0
     group: dict[int, float] = {}
+    person: int | None = None
     releases: tuple[Release, ...] = ()
     caveats: tuple[str, ...] = ()
 
@@ -66,7 +69,7 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.json.encode(self)
 
     def __str__(self) -> str:
-        lines = [f"Privacy certificate: {self.bandit}", ""]
+        lines = [f"Privacy certificate: {self.bandit}", "", _wrapped("  ", " ".join(words.promise(self))), ""]
         if self.epsilon is None:
             claim = "none: no privacy is claimed"
         else:
@@ -75,7 +78,7 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
         if self.epsilon is not None:
             rows += [
                 ("budget", f"epsilon {self.budget:g} at delta {self.delta:g}"),
-                ("spent so far", f"epsilon {self.spent:.4g}"),
+                ("spent", f"epsilon {self.spent:.4g} {words.spent(self)}"),
             ]
         rows += [("holds for", _holds(self.private, bool(self.caveats)))]
         if self.epsilon is not None:
@@ -164,6 +167,7 @@ def certify(
         distance=getattr(source, "distance", None),
         grid_delta=grid_delta(releases, epsilon),
         group=group,
+        person=person,
         releases=tuple(releases),
         caveats=tuple(listed),
     )

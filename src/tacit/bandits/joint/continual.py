@@ -90,7 +90,9 @@ class ContinualBandit(Bandit):
     def _request(self, arms: Any, available: Any, actions: Any = None) -> tuple[Array, tuple[str, ...] | None, Any]:
         if self.features is None:
             return super()._request(arms, available, actions)
-        return super()._request(self.features.vectors(arms, actions), available)
+        names, rows = self.features.rows(arms, actions)
+        features, _, index = super()._request(rows, available)
+        return features, names, index
 
     # settings and noise
 

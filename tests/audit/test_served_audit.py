@@ -23,10 +23,10 @@ def bound(attack, runs):
 
 
 def test_the_claim_stands_and_a_good_part_of_it_is_used():
-    """250 runs a side: .54 of the claim on average. Of 10 000 simulated with a normal law none was below .16 of it or
+    """200 runs a side: .5 of the claim on average. Of 10 000 simulated with a normal law none was below .11 of it or
     above it."""
     attack = ATTACKS["joint-lin-ucb-served"]
-    assert attack.epsilon / 8 < bound(attack, 250) <= attack.epsilon
+    assert attack.epsilon / 12 < bound(attack, 200) <= attack.epsilon
 
 
 @pytest.mark.full

@@ -1,62 +1,11 @@
-"""Replace other people, keep what was released: all that is shown, and the size and time of all rows, is the same."""
+"""One person's silence or limit moves nobody else to another step (tests/store/test_replay.py: what is shown)."""
 
 import numpy as np
 import pytest
 
 from tacit.bandits.stored import tending
 from tacit.errors import PersonLimit
-from tacit.mechanisms import leaves
 from tests.store.places import Clock, arms, glm, linear, sums, table
-from tests.whole.tape import Tape, frozen
-
-
-def run(place, kind, people, name):
-    """Every fifth user is the same in all runs; the others differ by `people`, and in whether they answer."""
-    same, others, clock, seen = np.random.default_rng(0), np.random.default_rng(people), Clock(), []
-    options = {"policy": np.random.default_rng(7)} if kind is glm else {}
-    with place.open(kind(first=6, **options), name=name, population=name, delay=3.0, clock=clock) as stored:
-        for i in range(60):
-            clock.now += 1.0
-            mine = i % 5 == 0
-            given = arms(same if mine else others)
-            choice = stored.choose(given, request=f"{i}")
-            stored.tend()
-            if mine:
-                seen.append((choice.index, choice.version, frozen(estimate(stored)), stored.privacy.json()))
-            if mine or others.random() < 0.2 + 0.3 * people:
-                stored.observe(choice, 0.5 if mine else float(others.random()))
-        uid = stored._line.uid
-        seen.append(stored.events)
-        for statement in (
-            "SELECT step, length(sums), noisy, visible_at FROM leaf WHERE bandit = ? ORDER BY step",
-            "SELECT step, choices, boundary FROM bandit WHERE uid = ?",
-            "SELECT number, length(sealed) FROM choice WHERE bandit = ? ORDER BY number",
-            "SELECT step, shard, closed, length(sums) FROM open_sum WHERE bandit = ? ORDER BY step, shard",
-        ):
-            seen.append(table(stored, statement, uid))
-    return seen
-
-
-def estimate(stored):
-    _ = stored.version
-    state = stored._bandit._state
-    return tuple(state.posterior if hasattr(state, "posterior") else state.estimate)
-
-
-@pytest.mark.parametrize("kind", [glm, linear])
-def test_other_people_change_nothing_that_is_shown(place, kind):
-    tape = Tape()
-    with tape.recording():
-        first = run(place, kind, 1, "first")
-    with tape.playing():
-        assert run(place, kind, 2, "second") == first
-    assert len(tape.kept) >= 6
-
-
-def test_that_a_leak_is_noticed(on_sqlite, monkeypatch):
-    """A release that serves exact sums: the test above can fail."""
-    monkeypatch.setattr(leaves, "measure", lambda grid, state, sums, source: sums * grid.cell)
-    assert run(on_sqlite, linear, 1, "first") != run(on_sqlite, linear, 2, "second")
 
 
 def silent(place, answers, name):

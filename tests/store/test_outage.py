@@ -194,6 +194,26 @@ def test_answers_in_an_outage_are_by_what_was_released(on_postgres, monkeypatch)
     assert seen[0] == seen[1] and len({index for index, *_ in seen[0]}) > 1 and seen[0][0][1] == 3
 
 
+def test_the_thread_looks_now_and_then_and_not_all_the_time(on_sqlite, full):
+    """A release waits to be shown, and the witness cannot be written: the thread neither ends nor hurries."""
+    looks = []
+    with on_sqlite.open(glm(), degraded="serve", background=True, delay=0.3, clock=time.time) as stored:
+        tend = stored.tend
+        stored.tend = lambda: looks.append(time.monotonic()) or tend()
+        while stored.head.step < 1:
+            stored.choose(np.eye(3))
+        until = time.monotonic() + 20
+        while not table(stored, "SELECT step FROM leaf") and time.monotonic() < until:
+            time.sleep(0.002)
+        full(0)
+        time.sleep(1.5)
+        assert 1 <= sum(at > time.monotonic() - 1.0 for at in looks) <= 4
+        full(resource.RLIM_INFINITY)
+        while stored.version < 1 and time.monotonic() < until:
+            time.sleep(0.02)
+        assert stored.version >= 1
+
+
 def test_the_thread_ends_an_outage(on_postgres, monkeypatch):
     with on_postgres.open(linear(), degraded="serve", background=True, clock=time.time) as stored:
         stored.choose(np.eye(3))

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from tacit.bandits.stored.asks import StoredChoice as StoredChoice
     from tacit.bandits.stored.face import Stored as Stored
     from tacit.bandits.stored.recovery import recover as recover
+    from tacit.bandits.stored.retirement import retire as retire
 
 
 def __getattr__(name: str) -> Any:

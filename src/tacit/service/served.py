@@ -4,6 +4,7 @@ Status and metrics are functions of public numbers (choices so far, the schedule
 waiting choices and offers of an arm there were is raw: it is counted nowhere here."""
 
 import asyncio
+import functools
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -72,14 +73,12 @@ class Served:
         return self.stored.ticket(body.id)
 
     async def with_propensities(self, asks: Sequence[Ask], asked: Sequence[bool]) -> list[Ask]:
-        """With propensities where they are asked for: computed before the commit, so that nobody else waits for it."""
-        if not any(asked):
-            return list(asks)
-        both = list(zip(asks, asked, strict=True))
-        found: list[Ask] = await self.show(
-            lambda: [self.stored.with_propensity(ask) if wanted else ask for ask, wanted in both]
-        )
-        return found
+        """With propensities where they are asked for: computed before the commit, so that nobody else waits for it, and
+        one at a time, so that others get their turn."""
+        return [
+            await self.show(functools.partial(self.stored.with_propensity, ask)) if wanted else ask
+            for ask, wanted in zip(asks, asked, strict=True)
+        ]
 
     def chosen(self, choice: StoredChoice, propensity: bool) -> bodies.Chosen:
         out = bodies.Chosen(choice.index, choice.name, choice.id, degraded=choice.degraded)

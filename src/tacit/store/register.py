@@ -16,7 +16,7 @@ from tacit.errors import BadState
 from tacit.privacy.ledger import Release
 from tacit.store import rows
 from tacit.store.database import Database
-from tacit.store.seal import sync, writing
+from tacit.store.seal import sync, using
 
 FILE = "tacit-populations.jsonl"
 
@@ -59,7 +59,7 @@ class Register:
             for key, member in wanted.items():
                 if key not in known:
                     rows.join(run, *key, msgspec.json.encode(member).decode())
-        with writing():
+        with using():
             self._append(wanted)
 
     def _append(self, wanted: dict[tuple[str, str, int], Member]) -> None:

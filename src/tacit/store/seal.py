@@ -42,7 +42,7 @@ class Keys:
         with contextlib.suppress(KeyError):
             return self._known[label]
         new = self.folder / f".{secrets.token_hex(8)}.new"
-        with self._turn, writing():
+        with self._turn, using():
             try:
                 descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
                 with os.fdopen(descriptor, "wb") as file:
@@ -63,10 +63,11 @@ class Keys:
         """The key of that label, None if it was never made or has been destroyed."""
         found = self._known.get(label)
         if found is None:
-            try:
-                found = self._path(label).read_bytes()
-            except FileNotFoundError:
-                return None
+            with using():
+                try:
+                    found = self._path(label).read_bytes()
+                except FileNotFoundError:
+                    return None
             if found == bytes(KEY):
                 return None  # it is being destroyed
             if len(found) != KEY:
@@ -76,7 +77,7 @@ class Keys:
 
     def destroy(self, label: str) -> None:
         self._known.pop(label, None)
-        with writing():
+        with using():
             with contextlib.suppress(FileNotFoundError), open(self._path(label), "r+b") as file:
                 file.write(bytes(KEY))
                 file.flush()
@@ -144,12 +145,13 @@ def number_of(sealed: bytes) -> int:
 
 
 @contextlib.contextmanager
-def writing() -> Iterator[None]:
-    """A folder of keys that cannot be written (a full disk, one that is read-only) is a database that is away."""
+def using() -> Iterator[None]:
+    """A folder of keys that cannot be read or written (a full disk, one that is read-only) is a database that is
+    away."""
     try:
         yield
     except OSError as error:
-        raise Unavailable(f"Expected a folder of keys that can be written, got {type(error).__name__}.") from None
+        raise Unavailable(f"Expected a folder of keys that can be used, got {type(error).__name__}.") from None
 
 
 def sync(folder: Path) -> None:

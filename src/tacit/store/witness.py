@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from tacit.errors import BadState, RolledBack
 from tacit.store.database import Identity
-from tacit.store.seal import sync, writing
+from tacit.store.seal import sync, using
 
 UNKNOWN = ""
 
@@ -42,6 +42,10 @@ class Witness:
 
     def read(self) -> Shown | None:
         """None if nothing was shown yet."""
+        with using():
+            return self._read()
+
+    def _read(self) -> Shown | None:
         try:
             found = json.loads(self._path.read_text())
             digests = self._digests(found["steps"], found["digest"])
@@ -58,7 +62,7 @@ class Witness:
 
     def record(self, shown: Shown) -> None:
         """On disk when this returns, unless a later one is; RolledBack if another history was shown."""
-        with writing():
+        with using():
             self._record(shown)
 
     def _record(self, shown: Shown) -> None:

@@ -1,4 +1,5 @@
-"""How long a release takes, measured before anything is served, so that no one's data and no one's requests are in it.
+"""How long a release takes, measured before a worker serves, so that nobody's data and none of its requests are in it
+(other workers of PostgreSQL may be at work meanwhile).
 
 A release of nothing at the last step of the plan, which takes longest: zeros in as many shards as ever, opened and
 summed, with noise that is drawn and thrown away. Its rows belong to no bandit; there is no leaf among them. It has two

@@ -1,6 +1,5 @@
 """What goes on in the background: releases, the end of what has expired, and of its keys."""
 
-import contextlib
 import time
 import weakref
 from threading import Event
@@ -11,7 +10,7 @@ from tacit.bandits.joint.continual import ContinualBandit
 from tacit.bandits.stored.asks import Report
 from tacit.bandits.stored.line import Line, place
 from tacit.bandits.stored.terms import Agreed
-from tacit.errors import BadState, TacitError
+from tacit.errors import BadState
 from tacit.store import rows
 from tacit.store.database import Database
 
@@ -24,7 +23,7 @@ PATIENCE = 0.5  # seconds between looks at what other workers have closed
 
 
 def work(stored: "weakref.ref[Stored]", closing: Event, wake: Event) -> None:
-    """Until the bandit is closed or gone. An error ends nothing: the next look may succeed."""
+    """Until the bandit is closed or gone. An error ends nothing: a later look may succeed."""
     wait = 0.0
     while not closing.is_set():
         wake.wait(wait)
@@ -32,9 +31,11 @@ def work(stored: "weakref.ref[Stored]", closing: Event, wake: Event) -> None:
         one = stored()
         if one is None or closing.is_set():
             return
-        with contextlib.suppress(TacitError):
+        try:
             one.tend()
-        at = one._versions.next_at
+            at = one._versions.next_at
+        except Exception:
+            at = None
         wait = PATIENCE if at is None else min(PATIENCE, max(0.001, at - one._clock()))
         del one
 

@@ -19,6 +19,7 @@ from tacit.reproductions.outcome import Finding, Outcome, part
 from tacit.reproductions.reweighted import dimensions, errors, regret
 
 Rows = list[dict[str, Any]]
+DOTS: dict[str, Any] = {"marker": "o", "markersize": 4, "clip_on": False}
 
 
 def reproduce(*, quick: bool, runs: int | None, out: Path, progress: Progress | None = None) -> Outcome:
@@ -176,9 +177,7 @@ def _draw(found: Rows, wide: Rows, path: Path) -> None:
                 pairs = [(n, errors.find(found, name, rows=n, epsilon=epsilon, **cell)) for n in counts]
                 points = [(n, row["error"]) for n, row in pairs if row]
                 style = figure.style(i) | {"linestyle": "-" if epsilon >= 1 else "--"}
-                axis.plot(
-                    *zip(*points, strict=True), marker="o", markersize=4, label=f"{label}, ε={epsilon:g}", **style
-                )
+                axis.plot(*zip(*points, strict=True), label=f"{label}, ε={epsilon:g}", **style, **DOTS)
         rows = [errors.find(found, "no noise", rows=n, **cell) for n in counts]
         axis.plot(counts, [row["error"] for row in rows if row], ":", color="black", label="no noise")
         axis.set(xscale="log", yscale="log", xlabel="rows N", ylabel="L1 error")
@@ -187,7 +186,7 @@ def _draw(found: Rows, wide: Rows, path: Path) -> None:
     axis = axes[1, 1]
     for i, name in enumerate(dict.fromkeys(row["estimator"] for row in wide)):
         points = [(row["dim"], row["error"]) for row in wide if row["estimator"] == name]
-        axis.plot(*zip(*points, strict=True), marker="o", markersize=4, label=name, **figure.style(i))
+        axis.plot(*zip(*points, strict=True), label=name, **figure.style(i), **DOTS)
     axis.set(xscale="log", yscale="log", xlabel="dimension d", ylabel="L1 error", ylim=(0.02, 0.5))
     axis.set_yticks((0.03, 0.1, 0.3), ("0.03", "0.1", "0.3"))
     axis.minorticks_off()

@@ -47,8 +47,8 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     comes near; `private` is false where the claim does not hold for a person's data, and `caveats` say why. `group`:
     epsilon at the same delta for a person with so many rounds, where one round is the unit; `person`: the most rounds
     of one person, where a person is. `distance`: total variation between the noise drawn and the law that is accounted
-    for (None: floats, unknown); `grid_delta`: the part of delta that the grid costs. `features`: what the bandit makes of people's
-    fields, if it is given fields; its bounds are public."""
+    for (None: floats, unknown); `grid_delta`: the part of delta that the grid costs. `features`: what the bandit makes
+    of people's fields, if it is given fields; its bounds are public."""
 
     bandit: str
     model: str

@@ -20,6 +20,7 @@ from tacit.service.dashboard import Dashboard
 from tacit.service.errors import Reply
 from tacit.service.hot import JSON, Receive, Scope, Send
 from tacit.service.keys import Asker, Keys
+from tacit.service.room import Room
 from tacit.service.served import Served
 from tacit.service.sessions import Sessions
 
@@ -45,6 +46,7 @@ class Application:
         self.served: dict[str, Served] = {}
         self._sessions = Sessions(self._keys, self._secret, clock)
         self.pages = Dashboard(self.served, self._keys, self._sessions, clock, config.server.patience)
+        self._room = Room(config.server.bodies)
         self._look_again = 0.0
         self._unready: Exception | None = None
         routes = [
@@ -75,8 +77,10 @@ class Application:
                 raise Reply(405, "Expected POST.")
             asker = self._asker(scope, route.partition(":")[0])
             one = self._bandit(name)
-            body = await hot.whole(scope, receive, self._config.server.body, self._config.server.patience)
-            out, media = await hot.answer(one, route, asker, body)
+            server = self._config.server
+            with self._room.held() as hold:
+                body = await hot.whole(scope, receive, server.body, server.patience, hold)
+                out, media = await hot.answer(one, route, asker, body)
             await respond(send, 200, out, media)
         except Exception as error:
             found = refusal(error)

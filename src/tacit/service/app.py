@@ -29,6 +29,7 @@ LOGGED: set[str] = set()
 START = "/v1/bandits/"
 LATELY = 0.5  # seconds
 UNREAD = (400, 401, 403, 405, 408, 413, 415)  # the rest of the body is not read: the connection ends
+HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff"}  # of what is asked for seldom
 Handler = Callable[[Request], Awaitable[Response]]
 SHOWN: dict[str, Callable[["Application", Served], Any]] = {  # what GET shows of a bandit
     "certificate": lambda app, one: one.certificate(),
@@ -110,11 +111,14 @@ class Application:
     def _guarded(self, handler: Handler) -> Handler:
         async def call(request: Request) -> Response:
             try:
-                return await handler(request)
+                response = await handler(request)
             except Exception as error:
                 found = refusal(error)
                 headers = {name.decode(): value.decode() for name, value in found.headers}
-                return Response(found.body, found.status, headers, media_type=JSON.decode())
+                response = Response(found.body, found.status, headers, media_type=JSON.decode())
+            for name, value in HEADERS.items():
+                response.headers.setdefault(name, value)
+            return response
 
         return call
 

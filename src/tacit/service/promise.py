@@ -55,9 +55,11 @@ def words(certificate: Certificate, status: dict[str, Any]) -> list[Child]:
     if most is None:
         out.append("A person who comes often is protected less for all visits together: see “rounds of one person”.")
     if len(population["bandits"]) > 1:
+        once = ", ".join(population["unlimited"])
         out.append(
             f"People of the population {population['name']} may be in {', '.join(population['bandits'])}; for all of "
-            f"these together it is at most {_rate(population['epsilon'], population['delta'])}."
+            f"these together it is at most {_rate(population['epsilon'], population['delta'])}"
+            + (f", for somebody with one visit in each of {once}." if once else ".")
         )
     out.append(
         "This rests on who is trusted: those with access to the machine, its database and its keys, and the "
@@ -91,8 +93,9 @@ def numbers(certificate: Certificate, status: dict[str, Any]) -> list[tuple[str,
     )
     population = status["population"]
     if len(population["bandits"]) > 1:
-        together = f"ε = {population['epsilon']:.4g}, δ = {population['delta']:g}"
-        rows.append((f"Population {population['name']}", f"{together}: {', '.join(population['bandits'])}"))
+        together = f"ε = {population['epsilon']:.4g}, δ = {population['delta']:g}: {', '.join(population['bandits'])}"
+        once = f"; one round in each of {', '.join(population['unlimited'])}" if population["unlimited"] else ""
+        rows.append((f"Population {population['name']}", together + once))
     return rows
 
 

@@ -123,7 +123,7 @@ def test_an_auditor_sees_certificate_and_status_alone(keyed):
 def test_names_are_escaped(tmp_path):
     bad = "<script>alert(1)</script>\"'&"
     profiles = {bad: {"arms": {f"a{bad}": EYE[0], f"b{bad}": EYE[1]}}}
-    app = application(tmp_path, population=bad, features=[f"{i}{bad}" for i in range(3)], profiles=profiles)
+    app = application(tmp_path, population=bad, coordinates=[f"{i}{bad}" for i in range(3)], profiles=profiles)
     ((status, _, body),) = call(app, ("/dashboard/messages", None))
     app.close()
     assert status == 200 and body.count(b"<script") == 2 and body.count(b"&lt;script&gt;") >= 6

@@ -12,14 +12,19 @@ STRING = re.compile(rb'"(?:[^"\\]|\\.)*"([ \t\r\n]*:)?', re.DOTALL)
 
 
 Text = Annotated[str, msgspec.Meta(min_length=1, max_length=255)]
+Value = str | int | float | list[str] | None  # of a field
 Whole = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 
 
 class ChooseBody(msgspec.Struct, forbid_unknown_fields=True):
-    """arms: rows of features, or names with features. available: a mask, or names. propensity: whether it is asked
-    for. deferred: nothing is learnt unless `activate` says that it was shown."""
+    """arms: rows of features, or names with features. context, actions: instead of arms, where the bandit has features:
+    the person's fields, and the fields of what may be offered; names are enough where actions have no fields, and all
+    actions are meant without. available: a mask, or names. propensity: whether it is asked for. deferred: nothing is
+    learnt unless `activate` says that it was shown."""
 
-    arms: list[list[float]] | dict[str, list[float]]
+    arms: list[list[float]] | dict[str, list[float]] | msgspec.UnsetType = UNSET
+    context: dict[str, Value] | msgspec.UnsetType = UNSET
+    actions: dict[str, dict[str, Value]] | list[str] | msgspec.UnsetType = UNSET
     request: Text | msgspec.UnsetType = UNSET
     available: list[bool | str] | msgspec.UnsetType = UNSET
     person: Text | Whole | msgspec.UnsetType | None = UNSET
@@ -79,16 +84,21 @@ class Reader:
 
     def _keys(self, found: Any) -> int:
         """How many keys it would have with each of them once."""
-        arms = getattr(found, "arms", None)
-        inner = len(arms) if isinstance(arms, dict) else 0
-        return inner + sum(getattr(found, field) is not UNSET for field in self._fields)
+        given = [value for field in self._fields if (value := getattr(found, field)) is not UNSET]
+        return len(given) + sum(map(_keys_within, given))
+
+
+def _keys_within(value: Any) -> int:
+    return len(value) + sum(map(_keys_within, value.values())) if isinstance(value, dict) else 0
 
 
 choose = Reader(
     ChooseBody,
     'the form {"request": text, "arms": [[number, ...], ...] or {name: [number, ...]}, "available": [true or false, '
     '...] or [name, ...], "person": text or whole number, "propensity": true or false, "deferred": true or '
-    "false}, of which arms alone is required, with texts of 1 to 255 characters",
+    'false}, of which arms alone is required, with texts of 1 to 255 characters; or, in place of arms, "context": '
+    '{field: value} and "actions": {name: {field: value}} or [name, ...], where a value is a number, a text, a list of '
+    "texts or null",
 )
 reward = Reader(RewardBody, 'the form {"id": text, "reward": number or null}')
 activate = Reader(ActivateBody, 'the form {"id": text}')

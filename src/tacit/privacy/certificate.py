@@ -9,6 +9,7 @@ from typing import NamedTuple, Protocol
 import msgspec
 
 from tacit.features.schema import Schema
+from tacit.privacy import words
 from tacit.privacy.budget import Budget
 from tacit.privacy.ledger import GaussianRelease, LocalRelease, Release, ShuffledRelease, epsilon_of, grid_delta
 
@@ -42,11 +43,12 @@ SIMULATED_DEVICES = Devices(False, "simulated: for experiments, not for people's
 
 class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     """What is guaranteed. `epsilon` is recomputed from the noise in use (None: no privacy); `spent` is what the
-    releases so far have cost the user they cost most; `private` is false where the claim does not hold for a
-    person's data, and `caveats` say why. `group`: epsilon at the same delta for a person with so many rounds, where one
-    round is the unit. `distance`: total variation between the noise drawn and the law that is accounted for (None:
-    floats, unknown); `grid_delta`: the part of delta that the grid costs. `features`: what the bandit makes of people's
-    fields, if it is given fields; its bounds are public."""
+    releases so far have cost the user they cost most: it never exceeds epsilon, and there is no need to stop when it
+    comes near; `private` is false where the claim does not hold for a person's data, and `caveats` say why. `group`:
+    epsilon at the same delta for a person with so many rounds, where one round is the unit; `person`: the most rounds
+    of one person, where a person is. `distance`: total variation between the noise drawn and the law that is accounted
+    for (None: floats, unknown); `grid_delta`: the part of delta that the grid costs. `features`: what the bandit makes
+    of people's fields, if it is given fields; its bounds are public."""
 
     bandit: str
     model: str
@@ -61,6 +63,7 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     distance: float | None = None
     grid_delta: float = 0.0
     group: dict[int, float] = {}
+    person: int | None = None
     releases: tuple[Release, ...] = ()
     caveats: tuple[str, ...] = ()
     features: str = ""
@@ -69,7 +72,7 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.json.encode(self)
 
     def __str__(self) -> str:
-        lines = [f"Privacy certificate: {self.bandit}", ""]
+        lines = [f"Privacy certificate: {self.bandit}", "", _wrapped("  ", " ".join(words.promise(self))), ""]
         if self.epsilon is None:
             claim = "none: no privacy is claimed"
         else:
@@ -78,13 +81,11 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
         if self.epsilon is not None:
             rows += [
                 ("budget", f"epsilon {self.budget:g} at delta {self.delta:g}"),
-                ("spent so far", f"epsilon {self.spent:.4g}"),
+                ("spent", f"epsilon {self.spent:.4g} {words.spent(self)}"),
             ]
         rows += [("holds for", _holds(self.private, bool(self.caveats)))]
         if self.epsilon is not None:
             rows += [("unit", self.unit), ("neighbours", self.relation), ("noise", self.source)]
-        rows += [("features", self.features)] * bool(self.features)
-        if self.epsilon is not None:
             if self.distance is not None:
                 law = "none: exact" if self.distance == 0 else f"{self.distance:.3g}"
                 cost = f"{self.grid_delta:.2g}" if self.grid_delta > 1e-15 else "less than 1e-15"
@@ -92,6 +93,7 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
             rows += [("a person's", ", ".join(f"{k} rounds: epsilon {e:.4g}" for k, e in self.group.items()))] * bool(
                 self.group
             )
+        rows += [("features", self.features)] * bool(self.features)
         lines += [_wrapped(f"  {name:<14}", text) for name, text in rows]
         for (statistic, details), group in itertools.groupby(self.releases, lambda r: (r.statistic, _details(r))):
             names = [release.name for release in group]
@@ -173,6 +175,7 @@ def certify(
         distance=getattr(source, "distance", None),
         grid_delta=grid_delta(releases, epsilon),
         group=group,
+        person=person,
         releases=tuple(releases),
         caveats=tuple(listed),
         features=described,

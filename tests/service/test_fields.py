@@ -182,12 +182,14 @@ def test_both_clients_send_fields(tmp_path):
         async with AsyncClient(server.address, "messages") as client:
             choice = await client.choose(context=person, actions=("sleep",), request="one")
             await client.reward(choice, 1.0)
+            assert "cannot be undone" in await client.erase("ada")
             return choice
 
     with Client(server.address, "messages") as client:
         first = client.choose(context=person, actions=["sleep"], request="one")
         assert first.name == "sleep" and asyncio.run(ask()).id == first.id
         assert client.choose(context={}, available=["walk"]).name == "walk"
+        assert client.erase(17) == client.erase("ada")
         assert client.status()["choices"] == 2 and "disjoint arms (2 actions)" in client.certificate()["features"]
     assert server.stop() == 0
 

@@ -54,6 +54,10 @@ class AsyncClient:
         """A deferred choice was shown: it is learnt from."""
         await self._send(self._caller.activate(choice))
 
+    async def erase(self, person: str | int) -> str:
+        """What is still waiting of that person is deleted. Says what cannot be undone, in words."""
+        return str((await self._send(self._caller.erase(person)))["remains"])
+
     async def certificate(self) -> dict[str, Any]:
         return await self._send(self._caller.get("certificate"))
 

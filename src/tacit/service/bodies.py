@@ -43,6 +43,12 @@ class ActivateBody(msgspec.Struct, forbid_unknown_fields=True):
     id: str
 
 
+class EraseBody(msgspec.Struct, forbid_unknown_fields=True):
+    """person: as it was given to `choose`; the text "17" is another person than the number 17."""
+
+    person: Text | Whole
+
+
 class Chosen(msgspec.Struct, omit_defaults=True):
     """propensity: where it was asked for; null with an answer that was given before without. degraded: the database is
     away, so that nothing is learnt from this choice."""
@@ -57,6 +63,13 @@ class Chosen(msgspec.Struct, omit_defaults=True):
 class Acknowledged(msgspec.Struct):
     """It is on disk. Nothing tells whether it was the first time."""
 
+    acknowledged: bool = True
+
+
+class Erased(msgspec.Struct):
+    """It is on disk. Nothing tells whether there was anything. remains: what cannot be undone."""
+
+    remains: str
     acknowledged: bool = True
 
 
@@ -102,6 +115,7 @@ choose = Reader(
 )
 reward = Reader(RewardBody, 'the form {"id": text, "reward": number or null}')
 activate = Reader(ActivateBody, 'the form {"id": text}')
+erase = Reader(EraseBody, 'the form {"person": text of 1 to 255 characters or whole number}')
 encode = msgspec.json.Encoder().encode
 
 

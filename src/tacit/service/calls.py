@@ -116,6 +116,9 @@ class Caller:
     def activate(self, choice: Choice | str) -> Call:
         return self._post("activate", {"id": _id(choice)})
 
+    def erase(self, person: str | int) -> Call:
+        return self._post("erase", {"person": person})
+
     def get(self, what: str) -> Call:
         return Call("GET", self._path + what, self._headers, None, self._tries)
 

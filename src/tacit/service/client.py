@@ -51,6 +51,10 @@ class Client:
         """A deferred choice was shown: it is learnt from."""
         self._send(self._caller.activate(choice))
 
+    def erase(self, person: str | int) -> str:
+        """What is still waiting of that person is deleted. Says what cannot be undone, in words."""
+        return str((self._send(self._caller.erase(person)))["remains"])
+
     def certificate(self) -> dict[str, Any]:
         return self._send(self._caller.get("certificate"))
 

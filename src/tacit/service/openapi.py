@@ -60,6 +60,10 @@ ASKED: dict[str, tuple[str, dict[str, Any]]] = {  # what is posted: summary, exa
         "A choice that was asked for as deferred has been shown; from now on it is learnt from.",
         {"an id": {"id": "the id of a choice"}},
     ),
+    "erase": (
+        "What is still waiting of a person is deleted; the same answer whether or not there was anything.",
+        {"a person": {"person": "ada"}},
+    ),
 }
 SHOWN: dict[str, tuple[str, type[Any]]] = {  # what is shown of a bandit: summary, reply
     "certificate": ("What is guaranteed, recomputed from the noise in use.", Certificate),
@@ -90,17 +94,18 @@ def document(start: str, served: Iterable[Route], shown: Iterable[str]) -> dict[
     bandits. shown: what GET shows of them."""
     listed: dict[str, Any] = {what: getattr(bodies, f"{what.split(':')[0].capitalize()}Body") for what in hot.ROUTES}
     listed |= {what: SHOWN[what][1] for what in shown}
-    kinds = [*listed.values(), bodies.Chosen, bodies.Acknowledged, bodies.Refused]
+    kinds = [*listed.values(), bodies.Chosen, bodies.Erased, bodies.Acknowledged, bodies.Refused]
     found, components = msgspec.json.schema_components(kinds, ref_template="#/components/schemas/{name}")
     for schema in components.values():
         schema["description"] = inspect.cleandoc(schema.get("description", ""))
-    *given, chosen, acknowledged, refused = found
+    *given, chosen, erased, acknowledged, refused = found
+    replies = {"choose": chosen, "erase": erased}
     schemas = dict(zip(listed, given, strict=True))
     paths: dict[str, Any] = {}
     for route in hot.ROUTES:
         what, _, batch = route.partition(":")
         summary, examples = ASKED[what]
-        reply = chosen if what == "choose" else acknowledged
+        reply = replies.get(what, acknowledged)
         paths[f"{start}{{bandit}}/{route}"] = {
             "post": {
                 "operationId": route.replace(":", "_"),

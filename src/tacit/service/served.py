@@ -23,6 +23,7 @@ from tacit.service import bodies, config, history
 from tacit.service.groups import Group
 
 LATE = 5.0  # seconds after its delay
+SLOT = 0.25  # seconds
 
 
 class Served:
@@ -71,6 +72,13 @@ class Served:
 
     def ticket(self, body: bodies.ActivateBody) -> bytes:
         return self.stored.ticket(body.id)
+
+    async def erase(self, body: bodies.EraseBody) -> bodies.Erased:
+        """Answered at multiples of SLOT after the request: the rows that were deleted take less."""
+        began = time.monotonic()
+        remains = await asyncio.to_thread(self.stored.erase, body.person)
+        await asyncio.sleep((began - time.monotonic()) % SLOT)
+        return bodies.Erased(remains)
 
     async def with_propensities(self, asks: Sequence[Ask], asked: Sequence[bool]) -> list[Ask]:
         """With propensities where they are asked for: computed before the commit, so that nobody else waits for it, and

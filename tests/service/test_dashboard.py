@@ -131,7 +131,7 @@ def test_an_auditor_sees_certificate_and_status_alone(keyed):
 def test_names_are_escaped(tmp_path):
     bad = "<script>alert(1)</script>\"'&"
     profiles = {bad: {"arms": {f"a{bad}": EYE[0], f"b{bad}": EYE[1]}}}
-    app = application(tmp_path, population=bad, features=[f"{i}{bad}" for i in range(3)], profiles=profiles)
+    app = application(tmp_path, population=bad, coordinates=[f"{i}{bad}" for i in range(3)], profiles=profiles)
     ((status, _, body),) = call(app, ("/dashboard/messages", None))
     app.close()
     assert status == 200 and body.count(b"<script") == 2 and body.count(b"&lt;script&gt;") >= 6
@@ -213,7 +213,7 @@ def test_history_is_computed_once_for_each_release(tmp_path, monkeypatch):
     with Place(str(tmp_path / "bandit.db"), None).open(glm()) as stored:
         setting = served_setting(profiles={"p": {"arms": {"x": EYE[0]}}})
         history, calls, offers = histories.History(stored, setting), [], stored.offers
-        monkeypatch.setattr(stored, "offers", lambda arms: calls.append(1) or offers(arms))
+        monkeypatch.setattr(stored, "offers", lambda arms, **more: calls.append(1) or offers(arms, **more))
         for _ in range(5):
             history.shown(), history.summary()
         assert len(calls) == 1

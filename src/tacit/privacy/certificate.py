@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
+from tacit.features.schema import Schema
 from tacit.privacy import words
 from tacit.privacy.budget import Budget
 from tacit.privacy.ledger import GaussianRelease, LocalRelease, Release, ShuffledRelease, epsilon_of, grid_delta
@@ -46,7 +47,8 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     comes near; `private` is false where the claim does not hold for a person's data, and `caveats` say why. `group`:
     epsilon at the same delta for a person with so many rounds, where one round is the unit; `person`: the most rounds
     of one person, where a person is. `distance`: total variation between the noise drawn and the law that is accounted
-    for (None: floats, unknown); `grid_delta`: the part of delta that the grid costs."""
+    for (None: floats, unknown); `grid_delta`: the part of delta that the grid costs. `features`: what the bandit makes
+    of people's fields, if it is given fields; its bounds are public."""
 
     bandit: str
     model: str
@@ -64,6 +66,7 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     person: int | None = None
     releases: tuple[Release, ...] = ()
     caveats: tuple[str, ...] = ()
+    features: str = ""
 
     def json(self) -> bytes:
         return msgspec.json.encode(self)
@@ -83,6 +86,8 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
         rows += [("holds for", _holds(self.private, bool(self.caveats)))]
         if self.epsilon is not None:
             rows += [("unit", self.unit), ("neighbours", self.relation), ("noise", self.source)]
+        rows += [("features", self.features)] * bool(self.features)
+        if self.epsilon is not None:
             if self.distance is not None:
                 law = "none: exact" if self.distance == 0 else f"{self.distance:.3g}"
                 cost = f"{self.grid_delta:.2g}" if self.grid_delta > 1e-15 else "less than 1e-15"
@@ -118,20 +123,24 @@ def certify(
     unnamed: int = 0,
     policy_given: bool = False,
     caveats: Sequence[str] = (),
+    features: Schema | None = None,
 ) -> Certificate:
     """The certificate of all that is released, in any model: the ledger computes its epsilon.
 
     releases: what happens to the data. costliest: those that the user whom they cost most is in, all by default; spent:
     those of them so far. rounds: the horizon, or the number of choices so far. delta: of the claim, the budget's by
     default. person: the most rounds of one person, `unnamed`: choices made without an id. policy_given: whether the
-    policy's draws come from the caller's generator."""
+    policy's draws come from the caller's generator. features: how people's fields become vectors."""
+    described = "" if features is None else str(features)
     if budget.epsilon == math.inf:
-        return plain_certificate(bandit, "No noise is added: epsilon is infinite.")
+        return plain_certificate(bandit, "No noise is added: epsilon is infinite.", described)
     delta = budget.delta if delta is None else delta
     epsilon = epsilon_of(releases if costliest is None else costliest, delta)
     if epsilon == math.inf:
-        return plain_certificate(bandit, f"The noise in use gives no finite epsilon at delta {delta:g}.")
+        return plain_certificate(bandit, f"The noise in use gives no finite epsilon at delta {delta:g}.", described)
     listed = [*caveats, *CAVEATS.get(model, ())]
+    if features is not None and features.public:
+        listed.append(features.public)
     if not source.private:
         listed.append(f"The noise is {source.description}.")
     elif policy_given:
@@ -170,10 +179,11 @@ def certify(
         person=person,
         releases=tuple(releases),
         caveats=tuple(listed),
+        features=described,
     )
 
 
-def plain_certificate(bandit: str, caveat: str) -> Certificate:
+def plain_certificate(bandit: str, caveat: str, features: str = "") -> Certificate:
     """No privacy, and why."""
     return Certificate(
         bandit=bandit,
@@ -184,6 +194,7 @@ def plain_certificate(bandit: str, caveat: str) -> Certificate:
         budget=None,
         spent=None,
         caveats=(caveat,),
+        features=features,
     )
 
 

@@ -5,6 +5,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.random import Generator
 
+from tacit.bandits import chances
+from tacit.bandits.chances import Chance, Values
 from tacit.data import Array, Released
 from tacit.kernels.glm import Posterior, Tuning, fit, thompson_rows
 
@@ -52,26 +54,21 @@ def choose_many(
     return out
 
 
-def propensity(arms: Array, posterior: Posterior, index: int, *, random: bool, draws: int = 4096) -> float:
-    """The probability of arm `index` of (K, d): exact where nothing is drawn, else by simulation (and never 0)."""
+def propensity(arms: Array, posterior: Posterior, index: int, *, random: bool) -> Chance:
+    """The probability of arm `index` of (K, d), which was chosen, with its error."""
     if random:
-        return 1 / len(arms)
-    if not posterior.spread.any():
-        return 1.0
-    return float((_hits(arms, posterior, np.random.default_rng(), draws)[index] + 1) / (draws + 1))
+        return Chance(1 / len(arms), 0.0)
+    return chances.of_chosen(_values(arms, posterior), index)
 
 
-def offers(arms: Array, posterior: Posterior, *, random: bool, draws: int = 4096) -> Array:
-    """The probability of each arm of (K, d): exact where nothing is drawn, else by simulation, the same each time."""
+def offers(arms: Array, posterior: Posterior, *, random: bool) -> Array:
+    """The probability of each arm of (K, d)."""
     if random:
         return np.full(len(arms), 1 / len(arms))
-    draws = draws if posterior.spread.any() else 1
-    return _hits(arms, posterior, np.random.default_rng(0), draws) / draws
+    values = _values(arms, posterior)
+    return np.array([chances.chance(values, index).value for index in range(len(arms))])
 
 
-def _hits(arms: Array, posterior: Posterior, rng: Generator, draws: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """How often each arm is the choice, among so many draws."""
-    target = (
-        posterior.theta + (rng.standard_normal((draws, len(posterior.spread))) * posterior.spread) @ posterior.axes.T
-    )
-    return np.bincount(np.argmax(target @ arms.T, axis=1), minlength=len(arms))
+def _values(arms: Array, posterior: Posterior) -> Values:
+    drawn = posterior.spread > 0
+    return chances.values(arms, posterior.theta, posterior.axes[:, drawn] * posterior.spread[drawn])

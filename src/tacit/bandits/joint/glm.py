@@ -12,6 +12,7 @@ from numpy.random import Generator, default_rng
 from tacit import checks, special
 from tacit.bandits import irls
 from tacit.bandits.base import Index
+from tacit.bandits.chances import Later
 from tacit.bandits.joint.continual import ContinualBandit, steps_before
 from tacit.bandits.joint.glm_kernel import GLMState, glm_rounds
 from tacit.data import Array, Released
@@ -138,7 +139,7 @@ class JointGLM(ContinualBandit):
     def _propensity(self, features: Array, index: int) -> Callable[[], float]:
         if self._frozen is None or self._frozen[0] != self._steps:  # once a release, not once a choice
             self._frozen = self._steps, Posterior(*(part.copy() for part in self._state.posterior))
-        return functools.partial(irls.propensity, features, self._frozen[1], index, random=self._steps == 0)
+        return Later(functools.partial(irls.propensity, features, self._frozen[1], index, random=self._steps == 0))
 
     def _offers(self, features: Array) -> Callable[[], Array]:
         now = Posterior(*(part.copy() for part in self._state.posterior))

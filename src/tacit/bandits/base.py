@@ -93,6 +93,7 @@ class Bandit(ABC):
     _persons: Persons = field(init=False, repr=False)  # RAW
     _file: storage.File = field(init=False, repr=False)
     _policy_given = False  # whether the caller brought the generator of the policy's draws
+    _blocks = 1  # of coordinates, of which each arm has one to itself: then arms are rows (z, a), as in model.arms
 
     def __post_init__(self) -> None:
         checks.positive_int(dim=self.dim, pending=self.pending)
@@ -101,7 +102,7 @@ class Bandit(ABC):
             raise TypeError(  # else a file could not tell that more has been released since
                 f"Expected {type(self).__name__}, which draws noise for people's data, to define _due and _steps."
             )
-        self._tickets = Tickets(np.zeros(self.pending, np.int64), np.zeros((self.pending, self.dim)))
+        self._tickets = Tickets(np.zeros(self.pending, np.int64), np.zeros((self.pending, self._width)))
         self._persons = Persons(getattr(self, "max_rounds_per_person", None))
         self._state = self.init()
         self._process = forks.process()
@@ -195,7 +196,7 @@ class Bandit(ABC):
         """The arms for n users at one state, from (n, K, d) numbers or n times (K, d) where K may differ: a
         micro-batch, one step of the release. A bad row is refused alone, for what is in it; it counts as a choice all
         the same, and the policy draws for it."""
-        rows, problems = arm_sets.rows(arms, self.dim)
+        rows, problems = arm_sets.rows(arms, self.dim, self._blocks)
         count = len(rows)
         people = self._persons.check_batch(persons, count)
         index, ids = np.full(count, -1), np.zeros(count, np.int64)
@@ -254,8 +255,8 @@ class Bandit(ABC):
     @locked
     def play(self, block: Block) -> None:
         """Choose and observe for a whole block of simulated rounds: the same kernels, in one loop."""
-        if block.arms.shape[2] != self.dim:
-            raise ValueError(f"Expected a block with arms of {self.dim} dimensions, got {block.arms.shape[2]}.")
+        if block.arms.shape[2] != self._width:
+            raise ValueError(f"Expected a block with arms of {self._width} dimensions, got {block.arms.shape[2]}.")
         self._room(len(block.noise))
         self._play(block)
         self._keep()
@@ -292,6 +293,11 @@ class Bandit(ABC):
         raise TypeError("Expected save and load for a bandit, got pickle or copy: its state is raw data.")
 
     # helpers
+
+    @property
+    def _width(self) -> int:
+        """Numbers of an arm."""
+        return arm_sets.width(self.dim, self._blocks)
 
     @property
     def _steps(self) -> int:
@@ -332,7 +338,7 @@ class Bandit(ABC):
         """One user's features, names and available arms, or ValueError."""
         if actions is not None:
             raise ValueError("Expected actions= with a bandit that has features=Schema(...), got one without.")
-        features, names = arm_sets.check(arms, self.dim)
+        features, names = arm_sets.check(arms, self.dim, self._blocks)
         return features, names, arm_sets.check_mask(available, len(features))
 
     def _own(self) -> None:

@@ -1,4 +1,6 @@
-"""One-pass iteratively reweighted least squares from released sums."""
+"""One-pass iteratively reweighted least squares from released sums.
+
+A posterior of blocks has one more axis, the first; arms then are rows (z, a), as in model.arms."""
 
 from typing import Any, TypeVar
 
@@ -6,6 +8,7 @@ import numpy as np
 from numpy.random import Generator
 
 from tacit.data import Array, Released
+from tacit.kernels.blocks import fit_blocks, thompson_block_rows
 from tacit.kernels.glm import Posterior, Tuning, fit, thompson_rows
 
 T = TypeVar("T", bound=tuple[Any, ...])
@@ -25,15 +28,26 @@ def prior(dim: int, radius: float) -> Posterior:
     return Posterior(np.zeros(dim), np.zeros(dim), np.eye(dim), precision, np.zeros(dim), np.eye(dim) * radius**2 / dim)
 
 
+def prior_of_blocks(dim: int, radius: float, blocks: int) -> Posterior:
+    """The same, block by block."""
+    one = prior(dim // blocks, radius / blocks**0.5)
+    return Posterior(*(np.repeat(part[None], blocks, axis=0) for part in one))
+
+
 def update(
     released: Released, *, scale: float, unit: float, std: float, radius: float, tuning: Tuning, posterior: Posterior
 ) -> None:
     """posterior <- the estimate from released = (scale svec(curvature), moment / unit), noise of std `std`."""
-    fit(released, scale, unit, std, radius, tuning, posterior)
+    made = fit if posterior.theta.ndim == 1 else fit_blocks
+    made(released, scale, unit, std, radius, tuning, posterior)
 
 
 def beliefs(features: Array, posterior: Posterior, widths: float) -> tuple[Array, Array]:
     """For each row x: the estimate of <x, theta*>, and `widths` standard deviations of it."""
+    if posterior.theta.ndim == 2:
+        z, a = features[:, :-1], features[:, -1].astype(np.int64)
+        variance = np.einsum("ni,nij,nj->n", z, posterior.inverse[a], z)
+        return np.einsum("ni,ni->n", z, posterior.centre[a]), widths * np.sqrt(variance)
     return features @ posterior.centre, widths * np.sqrt(
         np.einsum("ni,ij,nj->n", features, posterior.inverse, features)
     )
@@ -48,7 +62,8 @@ def choose_many(
         return np.asarray(rng.random(len(arms)) * arms.shape[1]).astype(np.int64)
     out = np.empty(len(arms), np.int64)
     draws = rng.standard_normal((len(arms), np.count_nonzero(posterior.spread)))  # in the order of fused loops
-    thompson_rows(arms, posterior.theta, posterior.axes, posterior.spread, draws, out)
+    rows = thompson_rows if posterior.theta.ndim == 1 else thompson_block_rows
+    rows(arms, posterior.theta, posterior.axes, posterior.spread, draws, out)
     return out
 
 
@@ -71,7 +86,11 @@ def offers(arms: Array, posterior: Posterior, *, random: bool, draws: int = 4096
 
 def _hits(arms: Array, posterior: Posterior, rng: Generator, draws: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     """How often each arm is the choice, among so many draws."""
-    target = (
-        posterior.theta + (rng.standard_normal((draws, len(posterior.spread))) * posterior.spread) @ posterior.axes.T
-    )
-    return np.bincount(np.argmax(target @ arms.T, axis=1), minlength=len(arms))
+    normal = rng.standard_normal((draws, *posterior.spread.shape)) * posterior.spread
+    if posterior.theta.ndim == 2:
+        z, a = arms[:, :-1], arms[:, -1].astype(np.int64)
+        target = posterior.theta + np.einsum("nak,aik->nai", normal, posterior.axes)
+        scores = np.einsum("ki,nki->nk", z, target[:, a])
+    else:
+        scores = (posterior.theta + normal @ posterior.axes.T) @ arms.T
+    return np.bincount(np.argmax(scores, axis=1), minlength=len(arms))

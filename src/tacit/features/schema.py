@@ -102,6 +102,15 @@ class Schema:
             raise ValueError("Expected at least one action, got none.")
         return {name: self._vector(person | self._entries(each, self.action), name) for name, each in offered.items()}
 
+    def placed(
+        self, context: Mapping[str, Any], actions: Mapping[str, Mapping[str, Any]] | Sequence[str] | None = None
+    ) -> dict[str, Array]:
+        """The same for arms='disjoint', without the zeros: name -> (z, a), the numbers of the part that the action has
+        for itself, which are the same for all, and the number of that part."""
+        offered = self._offered(actions)
+        own = next(iter(self.vectors(context, self.actions[:1]).values()))[: self.dim // self.blocks]
+        return {name: np.append(own, self.actions.index(name)) for name in offered}
+
     def encode(self, frame: Any) -> Array:
         """(n, dim): for each row of a table (polars, pandas, or a mapping of columns) the vector of its fields; the
         column "action" names the action where actions have names."""

@@ -90,7 +90,8 @@ class ContinualBandit(Bandit):
     def _request(self, arms: Any, available: Any, actions: Any = None) -> tuple[Array, tuple[str, ...] | None, Any]:
         if self.features is None:
             return super()._request(arms, available, actions)
-        return super()._request(self.features.vectors(arms, actions), available)
+        encode = self.features.vectors if self._blocks == 1 else self.features.placed
+        return super()._request(encode(arms, actions), available)
 
     # settings and noise
 

@@ -264,7 +264,7 @@ class Stored:
     def offers(self, arms: Arms) -> Offers:
         """What somebody with these arms would be offered now. Nobody asks, so nobody is counted and nothing is drawn
         that a choice or a release needs."""
-        features = check_arms(arms, self._bandit.dim).features
+        features = check_arms(arms, self._bandit.dim, self._bandit._blocks).features
         with self._lock:
             bandit = self._at_present()
             middle, half = bandit._beliefs(features, LEVEL)

@@ -208,9 +208,13 @@ def test_a_schema_of_disjoint_arms_makes_blocks():
 
 
 def test_rows_without_zeros_are_the_vectors():
-    rows, vectors = SCHEMA.placed({"age": 5, "sex": "M"}), SCHEMA.vectors({"age": 5, "sex": "M"})
-    assert list(rows) == list(vectors) == list(ACTIONS)
-    assert np.array_equal(dense(np.stack(list(rows.values())), 3), np.stack(list(vectors.values())))
+    names, rows = SCHEMA.placed({"age": 5, "sex": "M"})
+    assert names == ACTIONS and np.array_equal(dense(rows, 3), SCHEMA.rows({"age": 5, "sex": "M"})[1])
+    names, rows = SCHEMA.placed({"age": 5}, ["read"])
+    assert names == ("read",) and rows[0, -1] == 2
+    shared = Schema(action={"price": Number(0, 1)})
+    with pytest.raises(ValueError, match="disjoint"):
+        shared.placed({}, {"x": {}})
 
 
 @pytest.mark.parametrize("place", [-1, 3, 0.5, math.nan, math.inf])

@@ -9,7 +9,7 @@ import pytest
 
 from tacit.errors import Unavailable
 from tacit.service import config as configs
-from tacit.service import dashboard, page, promise, words
+from tacit.service import dashboard, page, words
 from tacit.service import history as histories
 from tacit.service.app import Application
 from tests.service.servers import KEYS, LINEAR, application, askers, call, lines
@@ -231,14 +231,6 @@ def test_what_a_page_says_is_what_the_status_says(tmp_path, now):
         assert f"the last one {words.ago(30)}" in body.decode() and "30\u202fs ago" in body.decode()
     finally:
         app.close()
-
-
-def test_words_for_a_lawyer_follow_from_the_numbers():
-    """The randomiser that attains (epsilon, delta) is guessed with exactly the rate that is stated."""
-    for epsilon, delta in ((0.0, 0.0), (1.0, 1e-6), (0.5, 0.1)):
-        p = np.array([delta, (1 - delta) * np.e**epsilon / (1 + np.e**epsilon), (1 - delta) / (1 + np.e**epsilon), 0.0])
-        rate = 0.5 * np.maximum(p, p[::-1]).sum()
-        assert promise.guess(epsilon, delta) == pytest.approx(rate, rel=1e-12)
 
 
 def test_numbers_as_people_read_them():

@@ -6,6 +6,7 @@ import shutil
 import sys
 import time
 
+import apsw
 import numpy as np
 import pytest
 
@@ -69,10 +70,14 @@ def test_an_older_database_is_refused_until_it_is_recovered(tmp_path, monkeypatc
 def test_a_retired_bandit_answers_nobody_and_stays_on_record(tmp_path, monkeypatch, capsys):
     first = visit(tmp_path)
     (tmp_path / "serve.toml").write_text(TOML)
+    record = (tmp_path / "tacit-populations.jsonl").read_text()
+    (tmp_path / "tacit-populations.jsonl").unlink()  # as of a bandit that was not opened since there are records
+    apsw.Connection(str(tmp_path / "bandit.db")).execute("DELETE FROM member").fetchall()
     monkeypatch.setattr(sys, "argv", ["tacit", "retire", str(tmp_path / "serve.toml"), "messages"])
     with pytest.raises(SystemExit) as stop:
         cli.main()
     assert stop.value.code == 0 and capsys.readouterr().out.startswith("messages: retired.")
+    assert (tmp_path / "tacit-populations.jsonl").read_text() == record
     app = application(tmp_path)
     refused = call(
         app, ("choose", {"arms": np.eye(3).tolist()}), ("reward", {"id": first, "reward": 1}), ("reward", {"id": "00"})

@@ -123,10 +123,10 @@ def at_ends(axis: Any) -> None:
         while len(groups) > 1 and np.mean(groups[-2]) >= np.mean(groups[-1]):
             groups[-2:] = [groups[-2] + groups[-1]]
     places = np.repeat([np.mean(group) for group in groups], [len(group) for group in groups])
-    shares = places + np.arange(len(lines)) * line_height
+    shares = np.maximum(places, line_height / 2) + np.arange(len(lines)) * line_height
     for line, share in zip(lines, shares, strict=True):
         look = {"color": line.get_color(), "fontsize": NAME, "va": "center"}
-        axis.text(1.015, share, line.get_label(), transform=axis.transAxes, **look)
+        axis.text(1.02, share, line.get_label(), transform=axis.transAxes, **look)
 
 
 def _thousands(value: float, _position: int) -> str:

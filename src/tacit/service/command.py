@@ -8,6 +8,7 @@ import msgspec
 
 from tacit import checks
 from tacit.bandits.stored import line, recovery, retirement
+from tacit.bandits.stored.face import Stored
 from tacit.service import config as configs
 from tacit.service import demo, keys
 from tacit.service.server import serve
@@ -39,9 +40,13 @@ def recover(path: Path, name: str) -> str:
 
 
 def retire(path: Path, name: str) -> str:
+    """Ends that bandit; it is on record in its population then, even if it was never opened since there are records."""
     bandits = configs.read(path).bandits
     checks.name("a bandit of this configuration", name, bandits)
-    retirement.retire(bandits[name].durable, name=name, keys=bandits[name].keys)
+    setting = bandits[name]
+    retirement.retire(setting.durable, name=name, keys=setting.keys)
+    where, bandit = setting.durable, configs.build(setting)
+    Stored(bandit, where, name=name, keys=setting.keys, population=setting.population, background=False).close()
     return f"{name}: retired. Leave it in the configuration as long as its certificate is to be shown."
 
 

@@ -2,8 +2,9 @@
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator, default_rng
@@ -23,7 +24,6 @@ from tacit.lock import requires_durable
 from tacit.mechanisms.continual import Continual
 from tacit.mechanisms.discounted import Discounted
 from tacit.mechanisms.leaves import gains_after
-from tacit.model import arms as arm_sets
 from tacit.model import links
 from tacit.model.arms import Arms
 from tacit.model.glm import GLMContribution, balanced_curvature
@@ -211,13 +211,16 @@ class JointGLM(ContinualBandit):
     # what may be shown
 
     @requires_durable
-    def interval(self, arms: Arms, *, level: float = 0.9) -> list[tuple[float, float]]:
-        """For each arm, an interval that holds its mean reward with at least that probability, from released sums only.
+    def interval(
+        self, arms: Arms | Mapping[str, Any], *, actions: Any = None, level: float = 0.9
+    ) -> list[tuple[float, float]]:
+        """For each arm, given as in `choose`, an interval that holds its mean reward with at least that probability,
+        from released sums only.
 
         Coverage is measured, not proven: the standard deviations are widened by the factor WIDENING because early
         contributions were linearised far from theta*."""
         checks.probability(level=level)
-        middle, half = self._beliefs(arm_sets.check(arms, self.dim, self._blocks).features, level)
+        middle, half = self._beliefs(self._request(arms, None, actions)[0], level)
         return list(zip(self._mean(middle - half).tolist(), self._mean(middle + half).tolist(), strict=True))
 
     @property

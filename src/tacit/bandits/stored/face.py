@@ -4,7 +4,7 @@ import contextlib
 import threading
 import time
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn, Self, TypeVar
 
@@ -28,7 +28,6 @@ from tacit.errors import BadState, RolledBack, TacitError, Unavailable
 from tacit.kernels.rounds import CHOICES
 from tacit.lock import Lock, locked
 from tacit.model.arms import Arms
-from tacit.model.arms import check as check_arms
 from tacit.privacy.certificate import Certificate
 from tacit.store import rows
 from tacit.store.sqlite import SQLite
@@ -113,8 +112,9 @@ class Stored:
 
     def choose(
         self,
-        arms: Arms,
+        arms: Arms | Mapping[str, Any],
         *,
+        actions: Any = None,
         request: str | bytes | None = None,
         available: npt.ArrayLike | None = None,
         person: Person | None = None,
@@ -126,7 +126,8 @@ class Stored:
         same answer, until it expires; give one if you may have to ask again. deferred: nothing is learnt from it unless
         `activate` says that it was shown. propensity: it is stored with the answer. Otherwise as a bandit's
         `choose`."""
-        ask = self.ask(arms, request=request, available=available, person=person, asker=asker, deferred=deferred)
+        given: dict[str, Any] = {"actions": actions, "request": request, "available": available, "person": person}
+        ask = self.ask(arms, asker=asker, deferred=deferred, **given)
         answer = self.choose_group([self.with_propensity(ask) if propensity else ask])[0]
         if isinstance(answer, TacitError):
             raise answer
@@ -145,8 +146,9 @@ class Stored:
 
     def ask(
         self,
-        arms: Arms,
+        arms: Arms | Mapping[str, Any],
         *,
+        actions: Any = None,
         request: str | bytes | None = None,
         available: npt.ArrayLike | None = None,
         person: Person | None = None,
@@ -155,7 +157,7 @@ class Stored:
     ) -> Ask:
         """A request, checked: ValueError for a bad one, which then is no user and delays nobody."""
         self._agreed.at_work()
-        features, names, index = self._bandit._request(arms, available)
+        features, names, index = self._bandit._request(arms, available, actions)
         packed.check_names(names)
         digest = self._persons.admit(person)
         hashed = packed.request_hash(request, asker, self._line.requests)
@@ -249,9 +251,11 @@ class Stored:
         return theta
 
     @locked
-    def interval(self, arms: Arms, *, level: float = 0.9) -> list[tuple[float, float]]:
+    def interval(
+        self, arms: Arms | Mapping[str, Any], *, actions: Any = None, level: float = 0.9
+    ) -> list[tuple[float, float]]:
         """The bandit's, at the version that is served."""
-        out: list[tuple[float, float]] = self._at_present().interval(arms, level=level)
+        out: list[tuple[float, float]] = self._at_present().interval(arms, actions=actions, level=level)
         return out
 
     @property
@@ -261,10 +265,10 @@ class Stored:
         self._at_present()
         return tuple(self._versions.history)
 
-    def offers(self, arms: Arms) -> Offers:
-        """What somebody with these arms would be offered now. Nobody asks, so nobody is counted and nothing is drawn
-        that a choice or a release needs."""
-        features = check_arms(arms, self._bandit.dim, self._bandit._blocks).features
+    def offers(self, arms: Arms | Mapping[str, Any], *, actions: Any = None) -> Offers:
+        """What somebody with these arms, given as in `choose`, would be offered now. Nobody asks, so nobody is counted
+        and nothing is drawn that a choice or a release needs."""
+        features = self._bandit._request(arms, None, actions)[0]
         with self._lock:
             bandit = self._at_present()
             middle, half = bandit._beliefs(features, LEVEL)

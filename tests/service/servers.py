@@ -24,6 +24,13 @@ LINEAR = {
     "durable": "bandit.db",
     "delay": 0.0,
 }
+FIELDS = {key: value for key, value in LINEAR.items() if key != "dim"} | {  # with a schema, of 6 numbers
+    "features": {
+        "context": {"age": {"kind": "Number", "low": 0, "high": 100}},
+        "arms": "disjoint",
+        "actions": ["walk", "sleep"],
+    }
+}
 TOML = """
 [server]
 patience = 0.5

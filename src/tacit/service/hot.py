@@ -1,4 +1,4 @@
-"""The routes that every visitor costs: choose, reward and activate, alone and in batches, as plain ASGI."""
+"""The routes that every visitor costs: choose, reward and activate, alone and in batches, as plain ASGI; and erase."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping
@@ -22,7 +22,7 @@ JSON, LINES = b"application/json", b"application/x-ndjson"
 MOST_ROWS = 1000  # of a batch
 AT_A_TIME = 16  # rows that are read before others get their turn
 ACKNOWLEDGED = bodies.encode(bodies.Acknowledged())
-ROUTES = tuple(kind + end for kind in ("choose", "reward", "activate") for end in ("", ":batch"))
+ROUTES = (*(kind + end for kind in ("choose", "reward", "activate") for end in ("", ":batch")), "erase")
 
 
 async def answer(one: Served, route: str, asker: Asker, body: bytes) -> tuple[bytes, bytes]:
@@ -31,6 +31,8 @@ async def answer(one: Served, route: str, asker: Asker, body: bytes) -> tuple[by
     if batch:
         return await _batch(one, kind, asker, body), LINES
     asker.take(kind, 1)
+    if kind == "erase":
+        return bodies.encode(await one.erase(bodies.erase(body))), JSON
     item, wanted = _read(one, kind, asker, body)
     return _written(one, await (await _submitted(one, kind, [item], [wanted]))[0], wanted), JSON
 

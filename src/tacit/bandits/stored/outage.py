@@ -6,12 +6,16 @@ same request again may have another answer, unless its first one is in the datab
 
 import time
 from collections.abc import Callable
+from typing import TypeVar
 
 from tacit.bandits.stored.line import Line
-from tacit.errors import Unavailable
+from tacit.errors import RolledBack, Unavailable
 from tacit.store import rows
 
+T = TypeVar("T")
+
 MODES = ("refuse", "serve")
+TRIES = 3  # of a transaction whose end was not seen
 QUICK = 1.0  # seconds: an error that came sooner is worth another try at once
 EVENT = "choices were answered without learning: the database was away, or could not be written"
 UNSAID = "an outage that no event tells of"
@@ -29,6 +33,22 @@ class Outage:
         self.readable = False  # as where the disk is full
         self.refused = False  # what is in memory may not be served: the database was taken back in time
         self._began, self._said = 0.0, -SELDOM
+
+    def again(self, work: Callable[[], T]) -> T:
+        """Once more after an error of the database, from what it holds then: what was committed is found there. Not
+        after one that took long, as in a broken network: others wait."""
+        began = time.monotonic()
+        try:
+            for _ in range(TRIES - 1):
+                try:
+                    return work()
+                except Unavailable:
+                    if time.monotonic() - began > QUICK:
+                        raise
+            return work()
+        except RolledBack:
+            self.refuse()
+            raise
 
     def begins(self, took: float) -> bool:
         """After an error of the database that took so many seconds: whether choices go on."""

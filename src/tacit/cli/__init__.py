@@ -25,7 +25,12 @@ if TYPE_CHECKING:
 
 ABOUT = "Contextual bandits under differential privacy: what is shown reveals almost nothing about any one person."
 
-app = typer.Typer(add_completion=False, no_args_is_help=True, help=ABOUT)
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    help=ABOUT,
+    pretty_exceptions_show_locals=False,  # some versions print them: people's data, and keys
+)
 
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output, nothing else there.")]
 Epsilon = Annotated[list[str], typer.Option(help="Privacy budget; give it several times for several. inf: no noise.")]

@@ -130,6 +130,23 @@ class Schema:
                 row[start : start + own.size] = own
         return tuple(offered), out
 
+    def batch(self, people: Any, actions: Any = None) -> tuple[list[Array], list[str | None]]:
+        """The (K, dim) features of each person, all with the same actions, and what is wrong with each, None if
+        nothing; of those who are refused they are zeros."""
+        if isinstance(people, Mapping | str) or not isinstance(people, Iterable):
+            raise ValueError("Expected the fields of each person, in a list, got something else.")
+        zeros = 0.0 * self.rows({}, actions)[1]  # ValueError for actions that are wrong, whoever asks
+        rows: list[Array] = []
+        problems: list[str | None] = []
+        for person in people:
+            try:
+                rows.append(self.rows(person, actions)[1])
+                problems.append(None)
+            except ValueError as error:
+                rows.append(zeros)
+                problems.append(str(error))
+        return rows, problems
+
     def encode(self, frame: Any) -> Array:
         """(n, dim): for each row of a table (polars, pandas, or a mapping of columns) the vector of its fields; the
         column "action" names the action where actions have names."""

@@ -73,6 +73,14 @@ def test_without_a_key_there_is_a_page_to_log_in(keyed):
 def test_whoever_tries_many_keys_has_to_wait(keyed):
     replies = [log_in(keyed, "wrong")[0] for _ in range(10)]
     assert replies[0] == 401 and replies[-1] == 429
+    assert log_in(keyed, KEYS["operator"])[0] == 204  # nobody is locked out by them
+
+
+def test_nothing_that_needs_a_key_is_kept_on_the_way_or_taken_for_another_kind(keyed):
+    for may in (cookie(keyed, "operator"), ()):
+        routes = ("status", "certificate", "estimate", "history", "none", "/metrics", "/readyz", "/dashboard/messages")
+        for _, headers, _ in call(keyed, *((route, None, may) for route in routes)):
+            assert headers[b"cache-control"] == b"no-store" and headers[b"x-content-type-options"] == b"nosniff"
 
 
 def test_a_cookie_is_for_this_site_alone_and_holds_no_key(keyed):

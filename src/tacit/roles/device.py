@@ -103,13 +103,14 @@ class Device(ABC):
         return CODES[self.link]
 
 
-def arms_of(schema: Schema | None, dim: int, arms: Any, actions: Any) -> ArmSet:
-    """One user's arms, or ValueError: vectors, or what a schema makes of fields."""
+def arms_of(schema: Schema | None, dim: int, arms: Any, actions: Any, blocks: int = 1) -> ArmSet:
+    """One user's arms, or ValueError: vectors, or what a schema makes of fields; in the form that model.arms has for so
+    many blocks."""
     if schema is not None:
-        names, features = schema.rows(arms, actions)
+        names, features = (schema.rows if blocks == 1 else schema.placed)(arms, actions)
         return ArmSet(features, names)
     without_actions(actions)
-    return arm_sets.check(arms, dim)
+    return arm_sets.check(arms, dim, blocks)
 
 
 def without_actions(actions: Any) -> None:

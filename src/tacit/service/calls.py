@@ -78,11 +78,14 @@ class Caller:
         parsed = urllib.parse.urlsplit(address)
         if parsed.scheme not in ("http", "https") or not parsed.hostname:
             raise ValueError("Expected an address http://HOST:PORT or https://HOST:PORT, got another.")
+        if key is not None and not (key and key.isascii() and key.isprintable() and " " not in key):
+            raise ValueError("Expected a key as `tacit key` prints it, got another text.")
         if tries < 1:
             raise ValueError(f"Expected at least one try, got {tries}.")
         self.tls, self.host = parsed.scheme == "https", parsed.hostname
         self.port = parsed.port or (443 if self.tls else 80)
-        self._path = f"{parsed.path.rstrip('/')}/v1/bandits/{urllib.parse.quote(bandit, safe='')}/"
+        quote = urllib.parse.quote
+        self._path = f"{quote(parsed.path.rstrip('/'), safe='/%')}/v1/bandits/{quote(bandit, safe='')}/"
         self._headers = {} if key is None else {"authorization": f"Bearer {key}"}
         self._tries = tries
 

@@ -104,13 +104,14 @@ class KeySetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
 
 
 class ServerSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """body: bytes of a request at most. waiting: rows that wait for a commit at most. patience: seconds for the head of
-    a request to come, and for its body. connections: at the same time. drain: seconds that requests at work have after
-    SIGTERM."""
+    """body: bytes of a request at most. bodies: of all requests at the same time. waiting: rows that wait for a commit
+    at most. patience: seconds for the head of a request to come, and for its body. connections: at the same time.
+    drain: seconds that requests at work have after SIGTERM."""
 
     host: str = "127.0.0.1"
     port: int = 8321
     body: int = 1_000_000
+    bodies: int = 64_000_000
     waiting: int = 4096
     patience: float = 10.0
     connections: int = 1000
@@ -139,9 +140,11 @@ class Config(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=Tr
         if len({key.hash for key in self.keys}) < len(self.keys):
             raise ValueError("Expected keys of different hashes, got one twice.")
         server = self.server
-        for field in ("body", "waiting", "connections", "drain"):
+        for field in ("body", "bodies", "waiting", "connections", "drain"):
             checks.positive_int(**{field: getattr(server, field)})
         checks.positive(patience=server.patience)
+        if server.bodies < server.body:
+            raise ValueError("Expected bodies to be at least body, got less: no request of that size could come.")
         if (server.tls_certificate is None) != (server.tls_key is None):
             raise ValueError("Expected tls_certificate and tls_key, got one of them.")
         if not self.keys and not _is_loopback(server.host):

@@ -366,3 +366,7 @@ def event(run: Run, uid: str, at: float, what: str) -> None:
 
 def events(run: Run, uid: str) -> list[tuple[float, str]]:
     return [(float(at), str(what)) for at, what in run("SELECT at, what FROM event WHERE bandit = ? ORDER BY at", uid)]
+
+
+def forget_events(run: Run, uid: str, what: str) -> None:
+    run("DELETE FROM event WHERE bandit = ? AND what = ?", uid, what)

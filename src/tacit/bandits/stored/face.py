@@ -92,7 +92,8 @@ class Stored:
             self._releases = Releases(bandit, self._line, self._other, self._agreed, clock)
             self._agreed.decide(self._database, self._line.uid, clock())
             rehearsal.check(bandit, self._line, self._agreed, clock())
-            self.membership = Membership(population, self._line, register, certificate.of(bandit, self._line.bandit, 0))
+            claim, rounds = certificate.of(bandit, self._line.bandit, 0), bandit.max_rounds_per_person
+            self.membership = Membership(population, self._line, register, claim, rounds)
             line.destroy_keys(self._database, self._line.seal.keys, register, self._line.bandit, ended=self.retired)
             self._count()
         except BaseException:

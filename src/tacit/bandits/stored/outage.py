@@ -18,6 +18,7 @@ MODES = ("refuse", "serve")
 TRIES = 3  # of a transaction whose end was not seen
 QUICK = 1.0  # seconds: an error that came sooner is worth another try at once
 EVENT = "choices were answered without learning: the database was away, or could not be written"
+UNSAID = "an outage that no event tells of"
 SELDOM = 3600.0  # seconds between two such events: a disk that is nearly full comes and goes
 
 
@@ -60,12 +61,12 @@ class Outage:
         self.on, self.refused = False, True
 
     def end(self) -> None:
-        """If a row can be written. An event tells when it began."""
+        """If a row can be written: a new one, since SQLite writes none that stays as it is. An event tells when it
+        began."""
         say = time.monotonic() - self._said >= SELDOM
         with self._line.database.transaction() as run:
-            rows.advance(run, self._line.uid, rows.head(run, self._line.uid, self._line.database.locking))
-            if say:
-                rows.event(run, self._line.uid, self._began, EVENT)
+            rows.event(run, self._line.uid, self._began, EVENT if say else UNSAID)
+            rows.forget_events(run, self._line.uid, UNSAID)
         self._said = time.monotonic() if say else self._said
         self.on = False
 

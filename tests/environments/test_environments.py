@@ -64,6 +64,39 @@ def test_shift_changes_subspace_half_way():
     assert np.abs(before @ after.T).max() < 1e-12
 
 
+def parameters(change, count=600, size=None, **options):
+    """theta* of each round of drift, by least squares from the round's means, with blocks of `size` rounds."""
+    world = environments.drift(dim=3, arms=8, radius=2.0, change=change, **options)
+    started, out = world.start(np.random.default_rng(4), count), []
+    for _ in range(0, count, size or count):
+        block = world.block(size or count)
+        started.fill(block)
+        out += [np.linalg.lstsq(x, y)[0] for x, y in zip(block.arms, block.means, strict=True)]
+    assert started.theta is None and np.allclose(np.linalg.norm(out, axis=1), 2.0)
+    return np.array(out)
+
+
+@pytest.mark.parametrize("change", ["flip", "redraw", "turn"])
+def test_drift_changes_as_it_says_however_rounds_are_cut_into_blocks(change):
+    theta = parameters(change, every=150)
+    assert np.allclose(theta, parameters(change, every=150, size=50), atol=1e-9)
+    moved = np.linalg.norm(np.diff(theta, axis=0), axis=1) > 1e-6
+    if change == "flip":
+        assert np.flatnonzero(moved).tolist() == [149, 299, 449] and np.allclose(theta[150], -theta[0])
+        assert np.allclose(parameters("flip")[[299, 300]], [theta[0], -theta[0]])  # half-way by default
+    elif change == "turn":
+        cosines = theta @ theta[0] / 4
+        assert moved.all() and np.allclose(cosines, np.cos(np.arange(600) * np.pi / 300))
+    else:
+        assert 1 <= moved.sum() <= 12  # 4 are expected; a Poisson number is beyond 12 once in 4000 seeds
+
+
+@pytest.mark.parametrize("wrong", [{"change": "jump"}, {"every": 0}, {"dim": 1}])
+def test_drift_is_one_of_three(wrong):
+    with pytest.raises(ValueError, match="Expected"):
+        environments.drift(**wrong)
+
+
 @pytest.mark.parametrize("gap", [0.0, 0.1, 0.5])
 def test_gap(gap):
     block, theta = rounds(environments.gap(dim=4, arms=6, gap=gap))

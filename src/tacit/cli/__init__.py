@@ -235,6 +235,18 @@ def retire_command(
     sys.stdout.write(command.retire(config, bandit) + "\n")
 
 
+@app.command("erase")
+def erase_command(
+    config: Annotated[Path, typer.Argument(help="What is served: a TOML file.")],
+    bandit: Annotated[str, typer.Argument(help="Its name there.")],
+) -> None:
+    """Delete what is still waiting of a person, whose id is read from standard input: a command line would be kept and
+    seen. Says what cannot be undone; the same whether or not anything was found."""
+    from tacit.service import command
+
+    sys.stdout.write(command.erase(config, bandit, sys.stdin.readline()) + "\n")
+
+
 @app.command("migrate")
 def migrate_command(
     what: Annotated[str, typer.Argument(help="What is served: a TOML file; or one database.")],

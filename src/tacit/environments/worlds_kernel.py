@@ -12,6 +12,8 @@ from tacit.kernels.formulas import link_mean
 from tacit.kernels.linalg import copy
 from tacit.model.links import Code
 
+FLIP, REDRAW, TURN = 0, 1, 2
+
 
 @inlined
 def finish_round(rng: Generator, block: Block, t: int, theta: Array, link: Code) -> None:
@@ -65,6 +67,35 @@ def span_points(rng: Generator, basis: Array, point: Array, arms: Array) -> None
 @kernel
 def fill_ball(rng: Generator, block: Block, theta: Array, link: Code) -> None:
     for t in range(block.noise.size):
+        for a in range(block.arms.shape[1]):
+            ball_point(rng, block.arms[t, a])
+        finish_round(rng, block, t, theta, link)
+
+
+@kernel
+def fill_drift(
+    rng: Generator,
+    block: Block,
+    clock: Integers,
+    change: int,
+    every: int,
+    plane: Array,
+    theta: Array,
+    link: Code,
+) -> None:
+    """fill_ball with a theta that changes (FLIP, REDRAW, TURN: see `drift`); clock and theta are changed. `plane` has
+    two orthonormal rows, the first along the first theta."""
+    radius = np.sqrt(np.sum(theta * theta))
+    for t in range(block.noise.size):
+        if change == FLIP and clock[0] > 0 and clock[0] % every == 0:
+            theta *= -1.0
+        elif change == REDRAW and rng.random() * every < 1.0 and clock[0] > 0:
+            direction(rng, theta)
+            theta *= radius
+        elif change == TURN:
+            angle = 0.5 * np.pi * clock[0] / every
+            theta[:] = radius * (np.cos(angle) * plane[0] + np.sin(angle) * plane[1])
+        clock[0] += 1
         for a in range(block.arms.shape[1]):
             ball_point(rng, block.arms[t, a])
         finish_round(rng, block, t, theta, link)
@@ -162,16 +193,41 @@ def fill_tail(rng: Generator, block: Block, theta: Array, link: Code) -> None:
         finish_round(rng, block, t, theta, link)
 
 
+@inlined
+def place(z: Array, apart: bool, arms: Array) -> None:
+    """arms[a] = the row (z, a), or the vector with z in block a and zeros elsewhere."""
+    for a in range(arms.shape[0]):
+        start = 0 if apart else a * z.size
+        for i in range(arms.shape[1]):
+            arms[a, i] = 0.0
+        for i in range(z.size):
+            arms[a, start + i] = z[i]
+        if apart:
+            arms[a, z.size] = a
+
+
 @kernel
-def fill_rows(rng: Generator, block: Block, contexts: Array, classes: Integers) -> None:
-    """Arm a of a random row has the row's context in its own block of coordinates; it is worth 1 if a is its class."""
-    rows, width = contexts.shape
+def fill_disjoint(rng: Generator, block: Block, theta: Array, apart: bool, link: Code) -> None:
+    """A person's features z, uniform in the unit ball, are worth mu(<z, theta[a]>) with arm a."""
+    z = np.empty(theta.shape[1])
     for t in range(block.noise.size):
-        row = int(rng.random() * rows)
-        block.arms[t] = 0.0
+        ball_point(rng, z)
+        place(z, apart, block.arms[t])
+        for a in range(theta.shape[0]):
+            value = 0.0
+            for i in range(z.size):
+                value += z[i] * theta[a, i]
+            block.means[t, a] = link_mean(link, value)
+        block.noise[t] = rng.standard_normal() if block.kind[0] == GAUSSIAN_REWARD else rng.random()
+
+
+@kernel
+def fill_rows(rng: Generator, block: Block, contexts: Array, classes: Integers, apart: bool) -> None:
+    """Each arm has a random row's context in its own block of coordinates; arm a is worth 1 if a is the row's class."""
+    for t in range(block.noise.size):
+        row = int(rng.random() * contexts.shape[0])
+        place(contexts[row], apart, block.arms[t])
         for a in range(block.arms.shape[1]):
-            for i in range(width):
-                block.arms[t, a, a * width + i] = contexts[row, i]
             block.means[t, a] = 1.0 if a == classes[row] else 0.0
         block.noise[t] = rng.random()
 

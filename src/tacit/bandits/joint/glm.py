@@ -12,13 +12,16 @@ from numpy.random import Generator, default_rng
 from tacit import checks, special
 from tacit.bandits import irls
 from tacit.bandits.base import Index
+from tacit.bandits.chances import Later
+from tacit.bandits.joint import forgetting
 from tacit.bandits.joint.continual import ContinualBandit, steps_before
 from tacit.bandits.joint.glm_kernel import GLMState, glm_rounds
-from tacit.data import Array, Released
+from tacit.data import Array, Raw, Released
 from tacit.kernels.block import Block
+from tacit.kernels.blocks import block_of
 from tacit.kernels.formulas import add_glm
 from tacit.kernels.glm import Posterior, Tuning
-from tacit.kernels.rounds import Range, Schedule
+from tacit.kernels.rounds import Range
 from tacit.lock import requires_durable
 from tacit.mechanisms.continual import Continual
 from tacit.mechanisms.discounted import Discounted
@@ -56,6 +59,11 @@ class JointGLM(ContinualBandit):
 
     first: the smallest step, and how many users get random arms; by default 8 + 2 sigma, long enough for a step to say
     more than its noise.
+    blocks: into how many parts of equal length arms are divided, if each arm has zeros in all but one; with features of
+    disjoint arms, as many as there are actions. An arm then is a row (z, a): the dim / blocks numbers of its part, and
+    the number of the part. Sums, noise and work are those of the parts alone (GLMContribution).
+    forget: after so many rounds what was learnt counts 1 / e, for ever (docs/change.md). Without it the past fades ever
+    more slowly, in proportion to its length: for preferences that do not change.
     max_rounds_per_person: the noise is made for replacing a person in so many rounds; the shifts of k rounds add up to
     at most k D times the column norm, which k equal changes in one step attain.
     source: of noise. Secure by default; Simulated(seed) for experiments.
@@ -66,9 +74,11 @@ class JointGLM(ContinualBandit):
 
     link: str | Link = "logistic"
     rewards: tuple[float, float] = (0.0, 1.0)
+    blocks: int | None = None
     first: int | None = None
     growth: float = GROWTH
     discount: float = DISCOUNT
+    forget: float | None = None
     tuning: Tuning = field(default_factory=Tuning)
     policy: Generator | None = field(default=None, repr=False)
     _state: GLMState = field(init=False, repr=False)
@@ -78,6 +88,8 @@ class JointGLM(ContinualBandit):
         self._check()
         if self.first is not None:
             checks.positive_int(first=self.first)
+        forgetting.check(self.forget)
+        self._check_blocks()
         self.tuning = irls.as_tuning(Tuning, self.tuning)
         if not 1 < self.growth < math.inf:
             raise ValueError(f"Expected growth above 1, got {self.growth!r}.")
@@ -87,25 +99,46 @@ class JointGLM(ContinualBandit):
         low, high = self.rewards
         self._unit = 1.0 if self._link.bounded else max(abs(low), abs(high))
         scale = balanced_curvature(self._link, self.radius / self._unit)
-        self.contribution = GLMContribution(dim=self.dim, link=self._link, scale=scale, low=low, high=high)
+        self.contribution = GLMContribution(
+            dim=self.dim, link=self._link, scale=scale, low=low, high=high, blocks=self._blocks
+        )
         if self.first is None:
             self.first = FEWEST + math.floor(PER_SIGMA * self._mechanism(FEWEST).sigma)
-        self._schedule = Schedule(float(self.first), float(self.growth))
+        self._schedule = forgetting.schedule(self.first, self.growth, self.forget)
         self.mechanism = self._mechanism(self.first)
-        self._gains = self.mechanism.gain(np.arange(self.mechanism.leaves + 1.0))
+        self._gains = self.mechanism.gain(np.arange(self.mechanism.window + 1.0))  # and as the last one for ever
         self.epsilon = ledger.check(self._planned(), self.budget)
         self._policy_given = self.policy is not None
         self.policy = self.policy or default_rng()
         super().__post_init__()
 
+    def _check_blocks(self) -> None:
+        """Of the schema, if it has any; ValueError if they are not of equal length."""
+        if self.features is not None and self.features.blocks > 1:
+            if self.blocks not in (None, self.features.blocks):
+                raise ValueError(f"Expected blocks={self.features.blocks}, as the schema has it, got {self.blocks!r}.")
+            self.blocks = self.features.blocks
+        if self.blocks is not None:
+            checks.positive_int(blocks=self.blocks)
+            if self.dim % self.blocks:
+                raise ValueError(f"Expected dim to be a multiple of blocks={self.blocks}, got {self.dim}.")
+            self._blocks = int(self.blocks)
+
     def _mechanism(self, first: int) -> Continual:
         """The mechanism for steps of at least `first` choices, with the noise that the budget asks for."""
-        leaves = 1 + steps_before(self.horizon or FARTHEST, Schedule(float(first), float(self.growth)))
-        noiseless = Discounted(leaves=leaves, size=self.contribution.size, discount=self.discount, sigma=0.0)
+        steps = forgetting.schedule(first, self.growth, self.forget)
+        leaves = 1 + steps_before(self.horizon or FARTHEST, steps)
+        fading = forgetting.discount(steps, self.forget, self.discount)
+        noiseless = Discounted(leaves=leaves, size=self.contribution.size, discount=fading, sigma=0.0)
         return self._with_noise(noiseless, self.contribution.sensitivity, self._mu)
 
     def _releases(self, steps: int) -> tuple[GaussianRelease, ...]:
-        statistic = f"discounted sums of weighted x x' and x, {self.contribution.size} numbers, each user once"
+        of = f"{self.contribution.size} numbers"
+        if self._blocks > 1:
+            of += f" ({self._blocks} blocks of {self.contribution.size // self._blocks}, each user in one of them)"
+        statistic = f"discounted sums of weighted x x' and x, {of}, each user once"
+        if self.forget is not None:
+            statistic += f", forgotten in {self.forget:g} rounds"
         return (
             self.mechanism.entry(
                 "gaussian", statistic, self.contribution.sensitivity, steps, self.max_rounds_per_person or 1
@@ -115,14 +148,15 @@ class JointGLM(ContinualBandit):
     # the algorithm
 
     def init(self) -> GLMState:
-        return GLMState(self._opened(2), self.mechanism.init(self.source), irls.prior(self.dim, self.radius))
+        prior = irls.prior if self._blocks == 1 else functools.partial(irls.prior_of_blocks, blocks=self._blocks)
+        return GLMState(self._opened(2), self.mechanism.init(self.source), prior(self.dim, self.radius))
 
     def _update(self, released: Released) -> None:
         irls.update(
             released,
             scale=self.contribution.scale,
             unit=self._unit,
-            std=self.mechanism.sigma * self._gains[self._steps],
+            std=self.mechanism.sigma * self._gains[min(self._steps, len(self._gains) - 1)],
             radius=self.radius,
             tuning=self.tuning,
             posterior=self._state.posterior,
@@ -138,7 +172,7 @@ class JointGLM(ContinualBandit):
     def _propensity(self, features: Array, index: int) -> Callable[[], float]:
         if self._frozen is None or self._frozen[0] != self._steps:  # once a release, not once a choice
             self._frozen = self._steps, Posterior(*(part.copy() for part in self._state.posterior))
-        return functools.partial(irls.propensity, features, self._frozen[1], index, random=self._steps == 0)
+        return Later(functools.partial(irls.propensity, features, self._frozen[1], index, random=self._steps == 0))
 
     def _offers(self, features: Array) -> Callable[[], Array]:
         now = Posterior(*(part.copy() for part in self._state.posterior))
@@ -153,12 +187,18 @@ class JointGLM(ContinualBandit):
         return np.asarray(low + (high - low) * self._link.mean(z))
 
     def _learn(self, x: Array, reward: float) -> None:
-        c, at = self.contribution, self._state.posterior
+        c, at, part = self.contribution, self._state.posterior, slice(None)
+        if c.blocks > 1:
+            a = int(x[-1])
+            x, at, part = x[:-1], block_of(at, a), c.part(a)
         add = functools.partial(add_glm, x, reward, at.theta, at.inverse, c.link.code, c.scale, c.low, c.high)
-        self.mechanism.absorb(self._state.prefix, add)
+        self.mechanism.absorb(self._state.prefix, lambda out: add(Raw(out[part])))
 
     def _play(self, block: Block) -> None:
         assert self.policy is not None
+        if self._blocks > 1:
+            super()._play(block)
+            return
         glm_rounds(
             self.policy,
             generator_of(self.source),
@@ -176,7 +216,7 @@ class JointGLM(ContinualBandit):
         )
 
     def _plan_numbers(self) -> list[float]:
-        return [*super()._plan_numbers(), self.contribution.scale, self.discount]
+        return [*super()._plan_numbers(), self.contribution.scale, self.mechanism.fading]
 
     # what may be shown
 
@@ -197,5 +237,5 @@ class JointGLM(ContinualBandit):
     @requires_durable
     def theta(self) -> Array:
         """The estimate that choices are made by: a function of released sums."""
-        out: Array = self._state.posterior.theta.copy()
+        out: Array = self._state.posterior.theta.flatten()
         return out

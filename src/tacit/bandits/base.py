@@ -29,6 +29,7 @@ from tacit.model import arms as arm_sets
 from tacit.model.arms import Arms
 from tacit.privacy.certificate import Certificate
 
+NO_SCHEMA = "Expected actions= with a bandit that has features=Schema(...), got one without."
 Index = np.ndarray[tuple[int], np.dtype[np.int64]]
 
 
@@ -196,11 +197,12 @@ class Bandit(ABC):
         return Choice(chosen, names[chosen] if names else None, self._ticket(features[chosen]), propensity)
 
     @locked
-    def choose_many(self, arms: npt.ArrayLike, *, persons: Sequence[Person | None] | None = None) -> Choices:
-        """The arms for n users at one state, from (n, K, d) numbers or n times (K, d) where K may differ: a
-        micro-batch, one step of the release. A bad row is refused alone, for what is in it; it counts as a choice all
-        the same, and the policy draws for it."""
-        rows, problems = arm_sets.rows(arms, self.dim)
+    def choose_many(self, arms: Any, *, actions: Any = None, persons: Sequence[Person | None] | None = None) -> Choices:
+        """The arms for n users at one state, from (n, K, d) numbers or n times (K, d) where K may differ, or, where the
+        bandit has a Schema, from the fields of n people and `actions` for all of them: a micro-batch, one step of the
+        release. A bad row is refused alone, for what is in it; it counts as a choice all the same, and the policy draws
+        for it."""
+        rows, problems = self._batch(arms, actions)
         count = len(rows)
         people = self._persons.check_batch(persons, count)
         index, ids = np.full(count, -1), np.zeros(count, np.int64)
@@ -336,9 +338,15 @@ class Bandit(ABC):
     ) -> tuple[Array, tuple[str, ...] | None, Any]:
         """One user's features, names and available arms, or ValueError."""
         if actions is not None:
-            raise ValueError("Expected actions= with a bandit that has features=Schema(...), got one without.")
+            raise ValueError(NO_SCHEMA)
         features, names = arm_sets.check(arms, self.dim)
         return features, names, arm_sets.check_mask(available, len(features))
+
+    def _batch(self, arms: Any, actions: Any) -> tuple[list[Array], list[str | None]]:
+        """Each user's features, and what is wrong with them."""
+        if actions is not None:
+            raise ValueError(NO_SCHEMA)
+        return arm_sets.rows(arms, self.dim)
 
     def _own(self) -> None:
         """BadState for a forked copy, and for one of two bandits from the same file: it would answer from noise that

@@ -3,7 +3,7 @@
 from tacit.environments.base import Environment, World
 from tacit.environments.classification import breast_cancer, digits
 from tacit.environments.replay import replay
-from tacit.environments.synthetic import ball, basis, fixed, gap, rare, shift, skewed, sphere, tail
+from tacit.environments.synthetic import ball, basis, drift, fixed, gap, rare, shift, skewed, sphere, tail
 
 __all__ = [
     "Environment",
@@ -12,6 +12,7 @@ __all__ = [
     "basis",
     "breast_cancer",
     "digits",
+    "drift",
     "fixed",
     "gap",
     "rare",

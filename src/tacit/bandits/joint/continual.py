@@ -4,7 +4,7 @@ import dataclasses
 import functools
 import math
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -90,7 +90,26 @@ class ContinualBandit(Bandit):
     def _request(self, arms: Any, available: Any, actions: Any = None) -> tuple[Array, tuple[str, ...] | None, Any]:
         if self.features is None:
             return super()._request(arms, available, actions)
-        return super()._request(self.features.vectors(arms, actions), available)
+        names, rows = self.features.rows(arms, actions)
+        features, _, index = super()._request(rows, available)
+        return features, names, index
+
+    def _batch(self, arms: Any, actions: Any) -> tuple[list[Array], list[str | None]]:
+        """A row that is refused is one of zeros, as in model.arms."""
+        if self.features is None:
+            return super()._batch(arms, actions)
+        if isinstance(arms, Mapping | str) or not isinstance(arms, Iterable):
+            raise ValueError("Expected the fields of each person, in a list, got something else.")
+        zeros = self.features.rows({}, actions)[1] * 0.0  # ValueError for actions that are wrong, whoever asks
+        rows, problems = [], []
+        for person in arms:
+            try:
+                made, problem = self.features.rows(person, actions)[1], None
+            except ValueError as error:
+                made, problem = zeros, str(error)
+            rows.append(made)
+            problems.append(problem)
+        return rows, problems
 
     # settings and noise
 
@@ -167,7 +186,7 @@ class ContinualBandit(Bandit):
             person=self.max_rounds_per_person,
             unnamed=self._persons.unnamed,
             policy_given=self._policy_given,
-            caveats=(self.features.public,) if self.features and self.features.public else (),
+            features=self.features,
         )
 
 
@@ -175,7 +194,9 @@ def steps_before(horizon: int, schedule: Schedule) -> int:
     """How many steps the schedule closes before the horizon."""
     if schedule.growth == 1.0:
         return (horizon - 1) // int(schedule.first)
-    count, boundary = 0, next_boundary(0, *schedule)
-    while boundary < horizon:
-        count, boundary = count + 1, next_boundary(boundary, *schedule)
+    count, before, boundary = 0, 0, next_boundary(0, *schedule)
+    while boundary < horizon and boundary - before < schedule.longest:
+        count, before, boundary = count + 1, boundary, next_boundary(boundary, *schedule)
+    if boundary < horizon:  # from here on all steps are as long as this one
+        count += 1 + (horizon - 1 - boundary) // (boundary - before)
     return count

@@ -2,8 +2,9 @@
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator, default_rng
@@ -12,18 +13,18 @@ from tacit import checks, special
 from tacit.bandits import irls
 from tacit.bandits.base import Index
 from tacit.bandits.chances import Later
+from tacit.bandits.joint import forgetting
 from tacit.bandits.joint.continual import ContinualBandit, steps_before
 from tacit.bandits.joint.glm_kernel import GLMState, glm_rounds
 from tacit.data import Array, Released
 from tacit.kernels.block import Block
 from tacit.kernels.formulas import add_glm
 from tacit.kernels.glm import Posterior, Tuning
-from tacit.kernels.rounds import Range, Schedule
+from tacit.kernels.rounds import Range
 from tacit.lock import requires_durable
 from tacit.mechanisms.continual import Continual
 from tacit.mechanisms.discounted import Discounted
 from tacit.mechanisms.leaves import gains_after
-from tacit.model import arms as arm_sets
 from tacit.model import links
 from tacit.model.arms import Arms
 from tacit.model.glm import GLMContribution, balanced_curvature
@@ -57,6 +58,8 @@ class JointGLM(ContinualBandit):
 
     first: the smallest step, and how many users get random arms; by default 8 + 2 sigma, long enough for a step to say
     more than its noise.
+    forget: after so many rounds what was learnt counts 1 / e, for ever (docs/change.md). Without it the past fades ever
+    more slowly, in proportion to its length: for preferences that do not change.
     max_rounds_per_person: the noise is made for replacing a person in so many rounds; the shifts of k rounds add up to
     at most k D times the column norm, which k equal changes in one step attain.
     source: of noise. Secure by default; Simulated(seed) for experiments.
@@ -70,6 +73,7 @@ class JointGLM(ContinualBandit):
     first: int | None = None
     growth: float = GROWTH
     discount: float = DISCOUNT
+    forget: float | None = None
     tuning: Tuning = field(default_factory=Tuning)
     policy: Generator | None = field(default=None, repr=False)
     _state: GLMState = field(init=False, repr=False)
@@ -79,6 +83,7 @@ class JointGLM(ContinualBandit):
         self._check()
         if self.first is not None:
             checks.positive_int(first=self.first)
+        forgetting.check(self.forget)
         self.tuning = irls.as_tuning(Tuning, self.tuning)
         if not 1 < self.growth < math.inf:
             raise ValueError(f"Expected growth above 1, got {self.growth!r}.")
@@ -91,9 +96,9 @@ class JointGLM(ContinualBandit):
         self.contribution = GLMContribution(dim=self.dim, link=self._link, scale=scale, low=low, high=high)
         if self.first is None:
             self.first = FEWEST + math.floor(PER_SIGMA * self._mechanism(FEWEST).sigma)
-        self._schedule = Schedule(float(self.first), float(self.growth))
+        self._schedule = forgetting.schedule(self.first, self.growth, self.forget)
         self.mechanism = self._mechanism(self.first)
-        self._gains = self.mechanism.gain(np.arange(self.mechanism.leaves + 1.0))
+        self._gains = self.mechanism.gain(np.arange(self.mechanism.window + 1.0))  # and as the last one for ever
         self.epsilon = ledger.check(self._planned(), self.budget)
         self._policy_given = self.policy is not None
         self.policy = self.policy or default_rng()
@@ -101,12 +106,16 @@ class JointGLM(ContinualBandit):
 
     def _mechanism(self, first: int) -> Continual:
         """The mechanism for steps of at least `first` choices, with the noise that the budget asks for."""
-        leaves = 1 + steps_before(self.horizon or FARTHEST, Schedule(float(first), float(self.growth)))
-        noiseless = Discounted(leaves=leaves, size=self.contribution.size, discount=self.discount, sigma=0.0)
+        steps = forgetting.schedule(first, self.growth, self.forget)
+        leaves = 1 + steps_before(self.horizon or FARTHEST, steps)
+        fading = forgetting.discount(steps, self.forget, self.discount)
+        noiseless = Discounted(leaves=leaves, size=self.contribution.size, discount=fading, sigma=0.0)
         return self._with_noise(noiseless, self.contribution.sensitivity, self._mu)
 
     def _releases(self, steps: int) -> tuple[GaussianRelease, ...]:
         statistic = f"discounted sums of weighted x x' and x, {self.contribution.size} numbers, each user once"
+        if self.forget is not None:
+            statistic += f", forgotten in {self.forget:g} rounds"
         return (
             self.mechanism.entry(
                 "gaussian", statistic, self.contribution.sensitivity, steps, self.max_rounds_per_person or 1
@@ -123,7 +132,7 @@ class JointGLM(ContinualBandit):
             released,
             scale=self.contribution.scale,
             unit=self._unit,
-            std=self.mechanism.sigma * self._gains[self._steps],
+            std=self.mechanism.sigma * self._gains[min(self._steps, len(self._gains) - 1)],
             radius=self.radius,
             tuning=self.tuning,
             posterior=self._state.posterior,
@@ -177,18 +186,21 @@ class JointGLM(ContinualBandit):
         )
 
     def _plan_numbers(self) -> list[float]:
-        return [*super()._plan_numbers(), self.contribution.scale, self.discount]
+        return [*super()._plan_numbers(), self.contribution.scale, self.mechanism.fading]
 
     # what may be shown
 
     @requires_durable
-    def interval(self, arms: Arms, *, level: float = 0.9) -> list[tuple[float, float]]:
-        """For each arm, an interval that holds its mean reward with at least that probability, from released sums only.
+    def interval(
+        self, arms: Arms | Mapping[str, Any], *, actions: Any = None, level: float = 0.9
+    ) -> list[tuple[float, float]]:
+        """For each arm, given as in `choose`, an interval that holds its mean reward with at least that probability,
+        from released sums only.
 
         Coverage is measured, not proven: the standard deviations are widened by the factor WIDENING because early
         contributions were linearised far from theta*."""
         checks.probability(level=level)
-        middle, half = self._beliefs(arm_sets.check(arms, self.dim).features, level)
+        middle, half = self._beliefs(self._request(arms, None, actions)[0], level)
         return list(zip(self._mean(middle - half).tolist(), self._mean(middle + half).tolist(), strict=True))
 
     @property

@@ -44,7 +44,7 @@ def text(rows: Sequence[Mapping[str, Any]]) -> str:
         value, error = row["value"], row["error"]
         interval = f"{value - 1.96 * error:.4f} .. {value + 1.96 * error:.4f}"
         table.add_row(row["target"], row["name"], f"{value:.4f}", f"{error:.4f}", interval, f"{row['rounds']:,.0f}")
-    return f"{evaluation.RAW}\n\n{to_text(table, 100)}"
+    return f"{evaluation.RAW}\n\n{to_text(table)}"
 
 
 def _target(name: str, table: Any, rounds: Rounds) -> Any:

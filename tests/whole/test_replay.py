@@ -66,6 +66,7 @@ def leaking(leak, kind):
 JOINT = {
     "joint-glm": made(JointGLM, first=6),
     "joint-glm-probit": made(JointGLM, first=6, link="probit", radius=2.0),
+    "joint-glm-blocks": made(JointGLM, first=6, dim=4, blocks=2),
     "joint-lin-ucb": made(JointLinUCB, first=6),
     "joint-lin-ucb-tree": made(JointLinUCB, release="tree"),
     "joint-lin-ucb-consistent-tree": made(JointLinUCB, release="consistent-tree"),

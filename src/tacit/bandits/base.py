@@ -99,6 +99,7 @@ class Bandit(ABC):
     _persons: Persons = field(init=False, repr=False)  # RAW
     _file: storage.File = field(init=False, repr=False)
     _policy_given = False  # whether the caller brought the generator of the policy's draws
+    _blocks = 1  # of coordinates, of which each arm has one to itself: then arms are rows (z, a), as in model.arms
 
     def __post_init__(self) -> None:
         checks.positive_int(dim=self.dim, pending=self.pending)
@@ -107,7 +108,7 @@ class Bandit(ABC):
             raise TypeError(  # else a file could not tell that more has been released since
                 f"Expected {type(self).__name__}, which draws noise for people's data, to define _due and _steps."
             )
-        self._tickets = Tickets(np.zeros(self.pending, np.int64), np.zeros((self.pending, self.dim)))
+        self._tickets = Tickets(np.zeros(self.pending, np.int64), np.zeros((self.pending, self._width)))
         self._persons = Persons(getattr(self, "max_rounds_per_person", None))
         self._state = self.init()
         self._process = forks.process()
@@ -261,8 +262,8 @@ class Bandit(ABC):
     @locked
     def play(self, block: Block) -> None:
         """Choose and observe for a whole block of simulated rounds: the same kernels, in one loop."""
-        if block.arms.shape[2] != self.dim:
-            raise ValueError(f"Expected a block with arms of {self.dim} dimensions, got {block.arms.shape[2]}.")
+        if block.arms.shape[2] != self._width:
+            raise ValueError(f"Expected a block with arms of {self._width} dimensions, got {block.arms.shape[2]}.")
         self._room(len(block.noise))
         self._play(block)
         self._keep()
@@ -299,6 +300,11 @@ class Bandit(ABC):
         raise TypeError("Expected save and load for a bandit, got pickle or copy: its state is raw data.")
 
     # helpers
+
+    @property
+    def _width(self) -> int:
+        """Numbers of an arm."""
+        return arm_sets.width(self.dim, self._blocks)
 
     @property
     def _steps(self) -> int:
@@ -339,14 +345,14 @@ class Bandit(ABC):
         """One user's features, names and available arms, or ValueError."""
         if actions is not None:
             raise ValueError(NO_SCHEMA)
-        features, names = arm_sets.check(arms, self.dim)
+        features, names = arm_sets.check(arms, self.dim, self._blocks)
         return features, names, arm_sets.check_mask(available, len(features))
 
     def _batch(self, arms: Any, actions: Any) -> tuple[list[Array], list[str | None]]:
         """Each user's features, and what is wrong with them."""
         if actions is not None:
             raise ValueError(NO_SCHEMA)
-        return arm_sets.rows(arms, self.dim)
+        return arm_sets.rows(arms, self.dim, self._blocks)
 
     def _own(self) -> None:
         """BadState for a forked copy, and for one of two bandits from the same file: it would answer from noise that

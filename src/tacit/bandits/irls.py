@@ -1,4 +1,6 @@
-"""One-pass iteratively reweighted least squares from released sums."""
+"""One-pass iteratively reweighted least squares from released sums.
+
+A posterior of blocks has one more axis, the first; arms then are rows (z, a), as in model.arms."""
 
 from typing import Any, TypeVar
 
@@ -8,6 +10,7 @@ from numpy.random import Generator
 from tacit.bandits import chances
 from tacit.bandits.chances import Chance, Values
 from tacit.data import Array, Released
+from tacit.kernels.blocks import fit_blocks, thompson_block_rows
 from tacit.kernels.glm import Known, Posterior, Tuning, combine, fit, thompson_rows
 
 T = TypeVar("T", bound=tuple[Any, ...])
@@ -33,6 +36,12 @@ def prior(dim: int, radius: float, known: Known | None = None, explore: float = 
     return out
 
 
+def prior_of_blocks(dim: int, radius: float, blocks: int) -> Posterior:
+    """The same, block by block."""
+    one = prior(dim // blocks, radius / blocks**0.5)
+    return Posterior(*(np.repeat(part[None], blocks, axis=0) for part in one))
+
+
 def update(
     released: Released,
     *,
@@ -46,13 +55,18 @@ def update(
 ) -> None:
     """posterior <- the estimate from released = (scale svec(curvature), moment / unit), noise of std `std`, and from
     what is known."""
-    fit(released, scale, unit, std, radius, tuning, posterior)
+    made = fit if posterior.theta.ndim == 1 else fit_blocks
+    made(released, scale, unit, std, radius, tuning, posterior)
     if known.theta.size:
         combine(known, radius, posterior)
 
 
 def beliefs(features: Array, posterior: Posterior, widths: float) -> tuple[Array, Array]:
     """For each row x: the estimate of <x, theta*>, and `widths` standard deviations of it."""
+    if posterior.theta.ndim == 2:
+        z, a = features[:, :-1], features[:, -1].astype(np.int64)
+        variance = np.einsum("ni,nij,nj->n", z, posterior.inverse[a], z)
+        return np.einsum("ni,ni->n", z, posterior.centre[a]), widths * np.sqrt(variance)
     return features @ posterior.centre, widths * np.sqrt(
         np.einsum("ni,ij,nj->n", features, posterior.inverse, features)
     )
@@ -67,7 +81,8 @@ def choose_many(
         return np.asarray(rng.random(len(arms)) * arms.shape[1]).astype(np.int64)
     out = np.empty(len(arms), np.int64)
     draws = rng.standard_normal((len(arms), np.count_nonzero(posterior.spread)))  # in the order of fused loops
-    thompson_rows(arms, posterior.theta, posterior.axes, posterior.spread, draws, out)
+    rows = thompson_rows if posterior.theta.ndim == 1 else thompson_block_rows
+    rows(arms, posterior.theta, posterior.axes, posterior.spread, draws, out)
     return out
 
 
@@ -87,5 +102,19 @@ def offers(arms: Array, posterior: Posterior, *, random: bool) -> Array:
 
 
 def _values(arms: Array, posterior: Posterior) -> Values:
+    if posterior.theta.ndim == 2:
+        return _block_values(arms, posterior)
     drawn = posterior.spread > 0
     return chances.values(arms, posterior.theta, posterior.axes[:, drawn] * posterior.spread[drawn])
+
+
+def _block_values(arms: Array, posterior: Posterior) -> Values:
+    """Of rows (z, a): as vectors with z in part a, and zeros elsewhere."""
+    count, width = posterior.theta.shape
+    x, scaled = np.zeros((len(arms), count, width)), np.zeros((count, width, count, width))
+    x[np.arange(len(arms)), arms[:, -1].astype(np.int64)] = arms[:, :-1]
+    parts = np.arange(count)
+    scaled[parts, :, parts] = posterior.axes * posterior.spread[:, None]
+    drawn = posterior.spread.ravel() > 0
+    size = count * width
+    return chances.values(x.reshape(-1, size), posterior.theta.ravel(), scaled.reshape(size, size)[:, drawn])

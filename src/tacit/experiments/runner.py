@@ -111,7 +111,7 @@ def run_once(spec: Spec, world: Environment, horizon: int, seed: int, run: int, 
     world_seed, bandit_seed = SeedSequence([seed, run]).spawn(2)
     bandit = spec.build(world, rounds, bandit_seed)
     fill = world.start(default_rng(world_seed), rounds).fill
-    size = max(1, min(1024, rounds, BLOCK // (world.arms * world.dim)))
+    size = max(1, min(1024, rounds, BLOCK // (world.arms * world.width)))
     block = world.block(size)
     checkpoints = np.unique(np.linspace(0, rounds, min(rounds, CURVE) + 1).astype(np.int64)[1:])
     curve = np.empty(len(checkpoints))

@@ -130,6 +130,18 @@ class Schema:
                 row[start : start + own.size] = own
         return tuple(offered), out
 
+    def placed(
+        self, context: Mapping[str, Any], actions: Mapping[str, Mapping[str, Any]] | Sequence[str] | None = None
+    ) -> tuple[tuple[str, ...], Array]:
+        """The same for arms='disjoint' without the zeros: rows (z, a), the numbers of the part that an action has for
+        itself, which are those of the person, and the number of that part."""
+        if self.arms != "disjoint" or self._own is None:
+            raise ValueError(f"Expected arms='disjoint', got {self.arms!r}.")
+        offered = self._offered(actions)
+        own = self._own.of_person(self._entries(context, self.context))
+        places = [self._starts[name] // own.size for name in offered]
+        return tuple(offered), np.column_stack([np.tile(own, (len(places), 1)), places])
+
     def encode(self, frame: Any) -> Array:
         """(n, dim): for each row of a table (polars, pandas, or a mapping of columns) the vector of its fields; the
         column "action" names the action where actions have names."""

@@ -90,9 +90,14 @@ class ContinualBandit(Bandit):
     def _request(self, arms: Any, available: Any, actions: Any = None) -> tuple[Array, tuple[str, ...] | None, Any]:
         if self.features is None:
             return super()._request(arms, available, actions)
-        names, rows = self.features.rows(arms, actions)
+        names, rows = self._encoded(arms, actions)
         features, _, index = super()._request(rows, available)
         return features, names, index
+
+    def _encoded(self, context: Any, actions: Any) -> tuple[tuple[str, ...], Array]:
+        """The names and the rows of what may be offered to a person, by the schema."""
+        assert self.features is not None
+        return (self.features.rows if self._blocks == 1 else self.features.placed)(context, actions)
 
     def _batch(self, arms: Any, actions: Any) -> tuple[list[Array], list[str | None]]:
         """A row that is refused is one of zeros, as in model.arms."""
@@ -100,11 +105,11 @@ class ContinualBandit(Bandit):
             return super()._batch(arms, actions)
         if isinstance(arms, Mapping | str) or not isinstance(arms, Iterable):
             raise ValueError("Expected the fields of each person, in a list, got something else.")
-        zeros = self.features.rows({}, actions)[1] * 0.0  # ValueError for actions that are wrong, whoever asks
+        zeros = self._encoded({}, actions)[1] * 0.0  # ValueError for actions that are wrong, whoever asks
         rows, problems = [], []
         for person in arms:
             try:
-                made, problem = self.features.rows(person, actions)[1], None
+                made, problem = self._encoded(person, actions)[1], None
             except ValueError as error:
                 made, problem = zeros, str(error)
             rows.append(made)

@@ -16,8 +16,9 @@ from tacit.bandits.chances import Later
 from tacit.bandits.joint import forgetting
 from tacit.bandits.joint.continual import ContinualBandit, steps_before
 from tacit.bandits.joint.glm_kernel import GLMState, glm_rounds
-from tacit.data import Array, Released
+from tacit.data import Array, Raw, Released
 from tacit.kernels.block import Block
+from tacit.kernels.blocks import block_of
 from tacit.kernels.formulas import add_glm
 from tacit.kernels.glm import Posterior, Tuning
 from tacit.kernels.rounds import Range
@@ -58,6 +59,9 @@ class JointGLM(ContinualBandit):
 
     first: the smallest step, and how many users get random arms; by default 8 + 2 sigma, long enough for a step to say
     more than its noise.
+    blocks: into how many parts of equal length arms are divided, if each arm has zeros in all but one; with features of
+    disjoint arms, as many as there are actions. An arm then is a row (z, a): the dim / blocks numbers of its part, and
+    the number of the part. Sums, noise and work are those of the parts alone (GLMContribution).
     forget: after so many rounds what was learnt counts 1 / e, for ever (docs/change.md). Without it the past fades ever
     more slowly, in proportion to its length: for preferences that do not change.
     max_rounds_per_person: the noise is made for replacing a person in so many rounds; the shifts of k rounds add up to
@@ -72,6 +76,7 @@ class JointGLM(ContinualBandit):
 
     link: str | Link = "logistic"
     rewards: tuple[float, float] = (0.0, 1.0)
+    blocks: int | None = None
     first: int | None = None
     growth: float = GROWTH
     discount: float = DISCOUNT
@@ -88,6 +93,7 @@ class JointGLM(ContinualBandit):
         if self.first is not None:
             checks.positive_int(first=self.first)
         forgetting.check(self.forget)
+        self._check_blocks()
         self.tuning = irls.as_tuning(Tuning, self.tuning)
         if not 1 < self.growth < math.inf:
             raise ValueError(f"Expected growth above 1, got {self.growth!r}.")
@@ -97,7 +103,11 @@ class JointGLM(ContinualBandit):
         low, high = self.rewards
         self._unit = 1.0 if self._link.bounded else max(abs(low), abs(high))
         scale = balanced_curvature(self._link, self.radius / self._unit)
-        self.contribution = GLMContribution(dim=self.dim, link=self._link, scale=scale, low=low, high=high)
+        self.contribution = GLMContribution(
+            dim=self.dim, link=self._link, scale=scale, low=low, high=high, blocks=self._blocks
+        )
+        if self._blocks > 1 and not (self.prior is None and self.warm is None):
+            raise ValueError("Expected prior and warm without arms in blocks of their own, got both.")
         self._known = known.knowledge(
             self.prior,
             self.warm,
@@ -117,6 +127,18 @@ class JointGLM(ContinualBandit):
         self.policy = self.policy or default_rng()
         super().__post_init__()
 
+    def _check_blocks(self) -> None:
+        """Of the schema, if it has any; ValueError if they are not of equal length."""
+        if self.features is not None and self.features.blocks > 1:
+            if self.blocks not in (None, self.features.blocks):
+                raise ValueError(f"Expected blocks={self.features.blocks}, as the schema has it, got {self.blocks!r}.")
+            self.blocks = self.features.blocks
+        if self.blocks is not None:
+            checks.positive_int(blocks=self.blocks)
+            if self.dim % self.blocks:
+                raise ValueError(f"Expected dim to be a multiple of blocks={self.blocks}, got {self.dim}.")
+            self._blocks = int(self.blocks)
+
     def _mechanism(self, first: int) -> Continual:
         """The mechanism for steps of at least `first` choices, with the noise that the budget asks for."""
         steps = forgetting.schedule(first, self.growth, self.forget)
@@ -126,7 +148,10 @@ class JointGLM(ContinualBandit):
         return self._with_noise(noiseless, self.contribution.sensitivity, self._mu)
 
     def _releases(self, steps: int) -> tuple[GaussianRelease, ...]:
-        statistic = f"discounted sums of weighted x x' and x, {self.contribution.size} numbers, each user once"
+        of = f"{self.contribution.size} numbers"
+        if self._blocks > 1:
+            of += f" ({self._blocks} blocks of {self.contribution.size // self._blocks}, each user in one of them)"
+        statistic = f"discounted sums of weighted x x' and x, {of}, each user once"
         if self.forget is not None:
             statistic += f", forgotten in {self.forget:g} rounds"
         return (
@@ -138,7 +163,10 @@ class JointGLM(ContinualBandit):
     # the algorithm
 
     def init(self) -> GLMState:
-        before = irls.prior(self.dim, self.radius, self._known, self.tuning.explore)
+        if self._blocks > 1:
+            before = irls.prior_of_blocks(self.dim, self.radius, self._blocks)
+        else:
+            before = irls.prior(self.dim, self.radius, self._known, self.tuning.explore)
         return GLMState(self._opened(2), self.mechanism.init(self.source), before)
 
     @property
@@ -186,12 +214,18 @@ class JointGLM(ContinualBandit):
         return np.asarray(low + (high - low) * self._link.mean(z))
 
     def _learn(self, x: Array, reward: float) -> None:
-        c, at = self.contribution, self._state.posterior
+        c, at, part = self.contribution, self._state.posterior, slice(None)
+        if c.blocks > 1:
+            a = int(x[-1])
+            x, at, part = x[:-1], block_of(at, a), c.part(a)
         add = functools.partial(add_glm, x, reward, at.theta, at.inverse, c.link.code, c.scale, c.low, c.high)
-        self.mechanism.absorb(self._state.prefix, add)
+        self.mechanism.absorb(self._state.prefix, lambda out: add(Raw(out[part])))
 
     def _play(self, block: Block) -> None:
         assert self.policy is not None
+        if self._blocks > 1:
+            super()._play(block)
+            return
         glm_rounds(
             self.policy,
             generator_of(self.source),
@@ -231,5 +265,5 @@ class JointGLM(ContinualBandit):
     @requires_durable
     def theta(self) -> Array:
         """The estimate that choices are made by: a function of released sums."""
-        out: Array = self._state.posterior.theta.copy()
+        out: Array = self._state.posterior.theta.flatten()
         return out

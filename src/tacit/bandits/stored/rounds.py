@@ -190,7 +190,7 @@ class Rounds:
                     continue
                 x = self._line.seal.open("epoch", f"{uid} waiting {report.ticket.hex()}", found[1])
                 if x is not None:
-                    total += self._contribution(packed.features_of(x, self._bandit.dim), report.reward)
+                    total += self._contribution(packed.features_of(x, self._bandit._width), report.reward)
             self._add(run, total)
 
     def _hold(self, run: Run, report: Report) -> tuple[int, bytes] | None:
@@ -227,7 +227,7 @@ class Rounds:
                 if reward is None:
                     self._wait(run, ticket, found.number, found.made_at, x, False)
                 else:
-                    total += self._contribution(packed.features_of(x, self._bandit.dim), reward)
+                    total += self._contribution(packed.features_of(x, self._bandit._width), reward)
             self._add(run, total)
 
     def _contribution(self, x: Any, reward: float) -> Raw:

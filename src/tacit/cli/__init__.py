@@ -274,6 +274,27 @@ def key_command(
     sys.stdout.write(command.new_key(name, role))
 
 
+@app.command("evaluate")
+def evaluate_command(
+    log: Annotated[
+        Path, typer.Argument(help="Parquet or CSV with action, reward, propensity, and x0, x1, ... or arms.")
+    ],
+    target: Annotated[
+        list[str],
+        typer.Option(help="uniform, always:ACTION, columns:PREFIX (chances PREFIX0, PREFIX1, ...), or a saved bandit."),
+    ] = ["uniform"],  # noqa: B006
+    as_json: Json = False,
+) -> None:
+    """What other policies would have earned on the people of a log. RAW: for whoever holds the log, and nobody else."""
+    from tacit.cli import evaluating
+
+    rows = evaluating.rows(log, target)
+    if as_json:
+        write_json({"raw": True, "rows": rows})
+    else:
+        sys.stdout.write(evaluating.text(rows) + "\n")
+
+
 @app.command("shuffle-demo")
 def shuffle_demo_command(
     users: Annotated[int, typer.Option(help="Users of the batch.")] = 100_000,

@@ -158,7 +158,12 @@ class ContinualBandit(Bandit):
             unnamed=self._persons.unnamed,
             policy_given=self._policy_given,
             features=self.features,
+            caveats=self._told(),
         )
+
+    def _told(self) -> tuple[str, ...]:
+        """What the certificate has to say beside the claim."""
+        return ()
 
 
 def steps_before(horizon: int, schedule: Schedule) -> int:

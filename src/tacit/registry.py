@@ -81,7 +81,7 @@ BANDITS = {kebab(name): (home, name) for name, home in ALGORITHMS.items()}
 ENVIRONMENTS = {
     name.replace("_", "-"): (f"tacit.environments.{home}", name)
     for home, names in {
-        "synthetic": ("ball", "basis", "fixed", "gap", "rare", "shift", "skewed", "sphere", "tail"),
+        "synthetic": ("ball", "basis", "drift", "fixed", "gap", "rare", "shift", "skewed", "sphere", "tail"),
         "classification": ("breast_cancer", "digits"),
         "disjoint": ("disjoint",),
         "replay": ("replay",),

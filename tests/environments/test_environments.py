@@ -64,6 +64,39 @@ def test_shift_changes_subspace_half_way():
     assert np.abs(before @ after.T).max() < 1e-12
 
 
+def parameters(change, count=600, size=None, **options):
+    """theta* of each round of drift, by least squares from the round's means, with blocks of `size` rounds."""
+    world = environments.drift(dim=3, arms=8, radius=2.0, change=change, **options)
+    started, out = world.start(np.random.default_rng(4), count), []
+    for _ in range(0, count, size or count):
+        block = world.block(size or count)
+        started.fill(block)
+        out += [np.linalg.lstsq(x, y)[0] for x, y in zip(block.arms, block.means, strict=True)]
+    assert started.theta is None and np.allclose(np.linalg.norm(out, axis=1), 2.0)
+    return np.array(out)
+
+
+@pytest.mark.parametrize("change", ["flip", "redraw", "turn"])
+def test_drift_changes_as_it_says_however_rounds_are_cut_into_blocks(change):
+    theta = parameters(change, every=150)
+    assert np.allclose(theta, parameters(change, every=150, size=50), atol=1e-9)
+    moved = np.linalg.norm(np.diff(theta, axis=0), axis=1) > 1e-6
+    if change == "flip":
+        assert np.flatnonzero(moved).tolist() == [149, 299, 449] and np.allclose(theta[150], -theta[0])
+        assert np.allclose(parameters("flip")[[299, 300]], [theta[0], -theta[0]])  # half-way by default
+    elif change == "turn":
+        cosines = theta @ theta[0] / 4
+        assert moved.all() and np.allclose(cosines, np.cos(np.arange(600) * np.pi / 300))
+    else:
+        assert 1 <= moved.sum() <= 12  # 4 are expected; a Poisson number is beyond 12 once in 4000 seeds
+
+
+@pytest.mark.parametrize("wrong", [{"change": "jump"}, {"every": 0}, {"dim": 1}])
+def test_drift_is_one_of_three(wrong):
+    with pytest.raises(ValueError, match="Expected"):
+        environments.drift(**wrong)
+
+
 @pytest.mark.parametrize("gap", [0.0, 0.1, 0.5])
 def test_gap(gap):
     block, theta = rounds(environments.gap(dim=4, arms=6, gap=gap))
@@ -163,6 +196,8 @@ def test_replay_learns_from_a_log(tmp_path, suffix):
     # kept with probability 0.2 / p each: 0.6 of the rounds; a third of those agree, or any policy's share
     assert abs(used - 4000 * 0.6 / 3) < 6 * np.sqrt(800)
     assert row["reward_mean"] > 0.6  # uniform play has 0.37
+    assert abs(row["uniform"]["reward_mean"] - 0.1 - 0.8 / 3) < 0.05
+    assert f"{row['rounds_mean']:.0f} of 4000" in result.table() and "regret" not in result.table()
 
 
 def test_replay_of_uniform_play_is_unbiased(tmp_path):
@@ -185,14 +220,46 @@ def test_replay_with_an_arm_set_a_round(tmp_path):
     assert (world.arms, world.dim, world.rewards) == (4, 3, (2.0, 3.0))
 
 
+def test_actions_may_have_names(tmp_path):
+    """The same log with names in the order of the numbers is the same environment."""
+    numbered, named = log(tmp_path, ".csv"), tmp_path / "named.csv"
+    names = pl.Series(["coffee", "tea", "water"])
+    frame = pl.read_csv(numbered)
+    frame.with_columns(action=names.gather(frame["action"])).write_csv(named)
+    a, b = (rounds(environments.replay(file=str(file)))[0] for file in (numbered, named))
+    assert (a.logged == b.logged).all() and (a.arms == b.arms).all()
+
+
+def test_a_log_that_no_round_agrees_with_has_no_reward(tmp_path):
+    path = tmp_path / "one.parquet"
+    pl.DataFrame({"arms": [[[1.0], [-1.0]]], "action": [1], "reward": [1.0]}).write_parquet(path)
+    runs = simulate([Spec(LinUCB)], environments.replay(file=str(path)), horizon=1, runs=20, seed=0).runs
+    assert {(run.rounds, run.reward_mean) for run in runs} <= {(0, None), (1, 1.0)}
+    assert any(run.rounds == 0 for run in runs)
+
+
+def test_actions_outside_of_the_arms(tmp_path):
+    path = tmp_path / "arms.parquet"
+    for action in ([2], ["tea"]):
+        pl.DataFrame({"arms": [[[1.0], [-1.0]]], "action": action, "reward": [1.0]}).write_parquet(path)
+        with pytest.raises(ValueError, match=r"Expected actions in 0\.\.1 .* places in `arms`"):
+            environments.replay(file=str(path))
+
+
 def test_bad_logs(tmp_path):
     path = tmp_path / "bad.csv"
     with pytest.raises(ValueError, match="does not exist"):
         environments.replay(file=str(path))
+    (tmp_path / "no.parquet").write_text("no table")
+    with pytest.raises(ValueError, match="cannot be read as one"):
+        environments.replay(file=str(tmp_path / "no.parquet"))
     for frame, message in (
         ({"x0": [0.1]}, "columns action and reward"),
         ({"action": [0], "reward": [1.0]}, "feature columns"),
         ({"x0": [0.1], "action": [-1], "reward": [1.0]}, "a negative one or a fraction"),
+        ({"x0": [0.1] * 2, "action": [1, 2], "reward": [1.0] * 2}, r"each of the actions 0\.\.2 .* got gaps"),
+        ({"x0": [0.1] * 2, "action": [0, None], "reward": [1.0] * 2}, "an action each"),
+        ({"x0": [0.1], "action": [0], "reward": ["secret"]}, r"numbers in the column reward of \S+, got others"),
         ({"x0": [0.1], "action": [0], "reward": [1.0], "propensity": [0.0]}, r"propensities in \(0, 1\]"),
         ({"x0": [0.1, 4.0], "action": [0, 0], "reward": [1.0, 0.0]}, "norm at most 1 .* got row 1"),
     ):

@@ -48,6 +48,11 @@ class Choice:
         """The probability with which this user got this arm at that state; computed when asked for."""
         return self._propensity()
 
+    @property
+    def propensity_error(self) -> float:
+        """The standard error of `propensity`: 0 where it is exact (docs/evaluation.md)."""
+        return getattr(self._propensity, "error", 0.0)
+
     def __reduce__(self) -> NoReturn:
         raise TypeError("Expected the id of a choice, got pickle or copy: what computes its propensity is raw data.")
 

@@ -7,6 +7,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.random import Generator
 
+from tacit.bandits import chances
+from tacit.bandits.chances import Chance, Values
 from tacit.data import Array, Released
 from tacit.kernels.blocks import fit_blocks, thompson_block_rows
 from tacit.kernels.glm import Posterior, Tuning, fit, thompson_rows
@@ -67,30 +69,35 @@ def choose_many(
     return out
 
 
-def propensity(arms: Array, posterior: Posterior, index: int, *, random: bool, draws: int = 4096) -> float:
-    """The probability of arm `index` of (K, d): exact where nothing is drawn, else by simulation (and never 0)."""
+def propensity(arms: Array, posterior: Posterior, index: int, *, random: bool) -> Chance:
+    """The probability of arm `index` of (K, d), which was chosen, with its error."""
     if random:
-        return 1 / len(arms)
-    if not posterior.spread.any():
-        return 1.0
-    return float((_hits(arms, posterior, np.random.default_rng(), draws)[index] + 1) / (draws + 1))
+        return Chance(1 / len(arms), 0.0)
+    return chances.of_chosen(_values(arms, posterior), index)
 
 
-def offers(arms: Array, posterior: Posterior, *, random: bool, draws: int = 4096) -> Array:
-    """The probability of each arm of (K, d): exact where nothing is drawn, else by simulation, the same each time."""
+def offers(arms: Array, posterior: Posterior, *, random: bool) -> Array:
+    """The probability of each arm of (K, d)."""
     if random:
         return np.full(len(arms), 1 / len(arms))
-    draws = draws if posterior.spread.any() else 1
-    return _hits(arms, posterior, np.random.default_rng(0), draws) / draws
+    values = _values(arms, posterior)
+    return np.array([chances.chance(values, index).value for index in range(len(arms))])
 
 
-def _hits(arms: Array, posterior: Posterior, rng: Generator, draws: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """How often each arm is the choice, among so many draws."""
-    normal = rng.standard_normal((draws, *posterior.spread.shape)) * posterior.spread
+def _values(arms: Array, posterior: Posterior) -> Values:
     if posterior.theta.ndim == 2:
-        z, a = arms[:, :-1], arms[:, -1].astype(np.int64)
-        target = posterior.theta + np.einsum("nak,aik->nai", normal, posterior.axes)
-        scores = np.einsum("ki,nki->nk", z, target[:, a])
-    else:
-        scores = (posterior.theta + normal @ posterior.axes.T) @ arms.T
-    return np.bincount(np.argmax(scores, axis=1), minlength=len(arms))
+        return _block_values(arms, posterior)
+    drawn = posterior.spread > 0
+    return chances.values(arms, posterior.theta, posterior.axes[:, drawn] * posterior.spread[drawn])
+
+
+def _block_values(arms: Array, posterior: Posterior) -> Values:
+    """Of rows (z, a): as vectors with z in part a, and zeros elsewhere."""
+    count, width = posterior.theta.shape
+    x, scaled = np.zeros((len(arms), count, width)), np.zeros((count, width, count, width))
+    x[np.arange(len(arms)), arms[:, -1].astype(np.int64)] = arms[:, :-1]
+    parts = np.arange(count)
+    scaled[parts, :, parts] = posterior.axes * posterior.spread[:, None]
+    drawn = posterior.spread.ravel() > 0
+    size = count * width
+    return chances.values(x.reshape(-1, size), posterior.theta.ravel(), scaled.reshape(size, size)[:, drawn])

@@ -4,7 +4,7 @@ from tacit.environments.base import Environment, World
 from tacit.environments.classification import breast_cancer, digits
 from tacit.environments.disjoint import disjoint
 from tacit.environments.replay import replay
-from tacit.environments.synthetic import ball, basis, fixed, gap, rare, shift, skewed, sphere, tail
+from tacit.environments.synthetic import ball, basis, drift, fixed, gap, rare, shift, skewed, sphere, tail
 
 __all__ = [
     "Environment",
@@ -14,6 +14,7 @@ __all__ = [
     "breast_cancer",
     "digits",
     "disjoint",
+    "drift",
     "fixed",
     "gap",
     "rare",

@@ -5,11 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import Generator
 
+from tacit import checks
 from tacit.environments.base import Environment, World, orthonormal
 from tacit.environments.worlds_kernel import (
     ball_point,
     direction,
     fill_ball,
+    fill_drift,
     fill_fixed,
     fill_gap,
     fill_rare,
@@ -21,6 +23,7 @@ from tacit.environments.worlds_kernel import (
 from tacit.kernels.block import BERNOULLI
 
 TOP = 0.75  # gap: <x, theta*> / |theta*| of the best arm (Shariff & Sheffet 2018, appendix D)
+CHANGES = ("flip", "redraw", "turn")  # of drift: in the order of worlds_kernel's FLIP, REDRAW, TURN
 CONSTANT, DECAY = 0.5, 0.6  # skewed: the constant entry, and the ratio of one axis to the one before
 
 
@@ -31,6 +34,35 @@ class ball(Environment):
     def start(self, rng: Generator, horizon: int) -> World:
         theta = self.parameter(rng)
         return World(lambda block: fill_ball(rng, block, theta, self.code), theta)
+
+
+@dataclass(frozen=True, kw_only=True)
+class drift(Environment):
+    """Arms as in `ball`, and preferences that change: whoever does not forget is wrong for long.
+
+    change: "flip", theta* becomes its opposite after each `every` rounds; "redraw", it is drawn anew at random times,
+    `every` rounds apart on average; "turn", it turns steadily, by a right angle in `every` rounds.
+    every: half of the horizon by default."""
+
+    least_dim = 2
+    change: str = "flip"
+    every: int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checks.one_of(CHANGES, change=self.change)
+        if self.every is not None:
+            checks.positive_int(every=self.every)
+
+    def start(self, rng: Generator, horizon: int) -> World:
+        theta = self.parameter(rng)
+        every = max(1, horizon // 2) if self.every is None else self.every
+        change, clock = CHANGES.index(self.change), np.zeros(1, np.int64)
+        across = np.empty(self.dim)
+        direction(rng, across)
+        across -= (across @ theta) / self.radius**2 * theta
+        plane = np.stack([theta / self.radius, across / np.linalg.norm(across)])
+        return World(lambda block: fill_drift(rng, block, clock, change, every, plane, theta, self.code), None)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,6 +12,8 @@ from tacit.kernels.formulas import link_mean
 from tacit.kernels.linalg import copy
 from tacit.model.links import Code
 
+FLIP, REDRAW, TURN = 0, 1, 2
+
 
 @inlined
 def finish_round(rng: Generator, block: Block, t: int, theta: Array, link: Code) -> None:
@@ -65,6 +67,35 @@ def span_points(rng: Generator, basis: Array, point: Array, arms: Array) -> None
 @kernel
 def fill_ball(rng: Generator, block: Block, theta: Array, link: Code) -> None:
     for t in range(block.noise.size):
+        for a in range(block.arms.shape[1]):
+            ball_point(rng, block.arms[t, a])
+        finish_round(rng, block, t, theta, link)
+
+
+@kernel
+def fill_drift(
+    rng: Generator,
+    block: Block,
+    clock: Integers,
+    change: int,
+    every: int,
+    plane: Array,
+    theta: Array,
+    link: Code,
+) -> None:
+    """fill_ball with a theta that changes (FLIP, REDRAW, TURN: see `drift`); clock and theta are changed. `plane` has
+    two orthonormal rows, the first along the first theta."""
+    radius = np.sqrt(np.sum(theta * theta))
+    for t in range(block.noise.size):
+        if change == FLIP and clock[0] > 0 and clock[0] % every == 0:
+            theta *= -1.0
+        elif change == REDRAW and rng.random() * every < 1.0 and clock[0] > 0:
+            direction(rng, theta)
+            theta *= radius
+        elif change == TURN:
+            angle = 0.5 * np.pi * clock[0] / every
+            theta[:] = radius * (np.cos(angle) * plane[0] + np.sin(angle) * plane[1])
+        clock[0] += 1
         for a in range(block.arms.shape[1]):
             ball_point(rng, block.arms[t, a])
         finish_round(rng, block, t, theta, link)

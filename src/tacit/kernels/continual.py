@@ -7,7 +7,7 @@ Every mechanism here releases (exact prefix + noise_t) where noise_t is linear i
     CONSISTENT  the same, each node's estimate averaged with its children's by inverse variance (all nodes noised)
     TABLE       row t of a table of noise drawn in advance (square-root Toeplitz)
     BUFFERED    sum_i weight_i s_i with s_i <- decay_i s_i + z
-    HISTORY     sum_s weight_{t-s} z_s, all z kept in the table: for few leaves
+    HISTORY     sum_s weight_{t-s} z_s over the last leaves, as many as the table has rows: z_s is in row s modulo that
 With a discount below 1 the sum of the closed steps, too, fades by that factor at each step.
 """
 
@@ -33,7 +33,7 @@ class ContinualState(NamedTuple):
     pads: Array  # (levels, size): what a level that covers nothing holds (padded), or (0, size)
     weights: Array  # mixing weights (buffered), weight of a node's own noise (consistent), coefficients (history)
     decay: Array  # (levels,)
-    table: Array  # (leaves, size), or (0, size)
+    table: Array  # (leaves or last leaves, size), or (0, size)
 
 
 class PrefixState(NamedTuple):
@@ -78,11 +78,12 @@ def noise_step(state: ContinualState, z: Array, out: Array) -> None:
         copy(state.table[t - 1], out)
         return
     if kind == HISTORY:
-        copy(z[0], state.table[t - 1])
-        for s in range(t):
+        rows = state.table.shape[0]
+        copy(z[0], state.table[(t - 1) % rows])
+        for s in range(max(0, t - rows), t):
             w = state.weights[t - 1 - s]
             for j in range(size):
-                out[j] += w * state.table[s, j]
+                out[j] += w * state.table[s % rows, j]
         return
     if kind == BUFFERED:
         for i in range(levels.shape[0]):

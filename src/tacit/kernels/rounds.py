@@ -16,6 +16,7 @@ class Schedule(NamedTuple):
 
     first: float  # choices in the shortest step
     growth: float  # of the choice count within a long step, as a factor
+    longest: float = np.inf  # choices in the longest step
 
 
 EVERY_CHOICE = Schedule(1.0, 1.0)  # each choice is a step
@@ -29,10 +30,11 @@ class Range(NamedTuple):
 
 
 @kernel
-def next_boundary(choices: int, first: float, growth: float) -> int:
+def next_boundary(choices: int, first: float, growth: float, longest: float = np.inf) -> int:
     """The choice count at which a step that opens now will close: at least `first` choices long, and longer with
-    time by the factor `growth`. Public, a function of choices alone."""
-    return max(choices + int(first), int(np.floor(choices * growth)))
+    time by the factor `growth`, up to `longest`. Public, a function of choices alone."""
+    end = max(choices + int(first), int(np.floor(choices * growth)))
+    return choices + int(longest) if end - choices > longest else end
 
 
 @inlined

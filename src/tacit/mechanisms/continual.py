@@ -50,6 +50,11 @@ class Continual(ABC):
         return 1.0
 
     @property
+    def window(self) -> int:
+        """A release depends on so many of the last leaves, of those that are kept one by one."""
+        return self.leaves
+
+    @property
     def column_norm(self) -> float:
         """The largest l2 norm of a column of the encoder over all leaves."""
         return self.column_norm_after(self.leaves)
@@ -146,3 +151,10 @@ class Continual(ABC):
             zeros if decay is None else decay,
             none if table is None else table,
         )
+
+
+def row_norms(decoder: Array, steps: Array) -> Array:
+    """Of the rows of B at each of `steps`, B lower triangular Toeplitz with these coefficients and zeros after them."""
+    squares = np.concatenate([[0.0], np.cumsum(decoder**2)])
+    out: Array = np.sqrt(squares[np.minimum(steps, decoder.size).astype(np.int64)])
+    return out

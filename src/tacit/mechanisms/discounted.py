@@ -1,5 +1,6 @@
 """Discounted prefix sums: earlier steps fade, and the noise does not grow with the number of releases."""
 
+import functools
 import math
 from dataclasses import dataclass
 
@@ -7,20 +8,33 @@ import numpy as np
 
 from tacit.data import Array
 from tacit.kernels.continual import HISTORY, ContinualState
-from tacit.mechanisms.continual import Continual
+from tacit.mechanisms.continual import Continual, row_norms
+from tacit.mechanisms.grid import COEFFICIENT_BITS
 from tacit.mechanisms.toeplitz import coefficients
 from tacit.privacy.noise import Source
+
+FAINTEST = 2.0 ** -(COEFFICIENT_BITS + 1)  # smaller coefficients are 0 on the grid
 
 
 @dataclass(frozen=True, kw_only=True)
 class Discounted(Continual):
-    """Releases sum_{s <= t} discount^(t-s) x_s by the square root of that Toeplitz matrix.
+    """Releases sum_{s <= t} discount^(t-s) x_s by the square root of that Toeplitz matrix, for any number of leaves.
 
     With f_k = binom(2k, k) / 4^k the coefficients discount^k f_k convolved with themselves are discount^k, so encoder
     and decoder are both lower triangular Toeplitz with discount^k f_k, which is non-negative.
     Guarantee: mu-GDP, mu = column_norm sensitivity / sigma, column_norm^2 = sum_k (discount^k f_k)^2: bounded for every
-    number of leaves (1.462^2 at discount .99).
-    Memory: one vector a leaf, meant for steps that grow geometrically.
+    number of leaves (1.462^2 at discount .99), since f_k <= 1 makes it at most 1 / (1 - discount^2).
+
+    For ever. The infinite encoder C has the same column c_0, c_1, ... below each diagonal entry, so all its columns
+    have the norm above, and those of its first n rows no more. Nothing here depends on *when* steps close: the discount
+    is by the step, so the bound is that of every sequence of release times. A contribution, late or not, is in one
+    leaf; replaced, it moves C x by one column, or by two where it comes at another time (mechanisms.continual; the c_k
+    are non-negative). B is applied to the released C x + z, whatever B is.
+    Window: from the w-th on the c_k are below 2^-17, which the grid rounds to 0. There C has w coefficients, the norm
+    is recomputed from them, and leaf s is in no y_t from t = s + w on: its exact sum can be dropped. B, too, is cut to
+    w coefficients, which is post-processing: then B C has discount^k for k < w, less than discount^w for the w after
+    that, and zeros: what a user contributed is gone after 2 w steps. In floats (experiments) B alone is cut.
+    Memory: one vector for each leaf of the window; w is about 10 / (1 - discount), or all leaves where that is more.
     Reference: Fichtenberger, Henzinger & Upadhyay 2022, arXiv:2202.11205 (without discount).
     Departure: none.
     """
@@ -37,22 +51,30 @@ class Discounted(Continual):
         return self.discount
 
     @property
+    def window(self) -> int:
+        return self._coefficients.size
+
+    @property
     def memory(self) -> int:
-        return self.leaves
+        return self.window
 
     def column_norm_after(self, steps: int) -> float:
-        return math.sqrt(float(np.sum(self._coefficients()[:steps] ** 2)))
+        return math.sqrt(float(np.sum(self._coefficients[:steps] ** 2)))
 
     def gain(self, steps: Array) -> Array:
-        squares = np.concatenate([[0.0], np.cumsum(self._coefficients() ** 2)])
-        out: Array = np.sqrt(squares[steps.astype(np.int64)])
-        return out
+        return row_norms(self._coefficients, steps)
 
     def noise_state(self, source: Source) -> ContinualState:
-        return self._state(HISTORY, weights=self._coefficients(), table=np.zeros((self.leaves, self.size)))
+        return self._state(HISTORY, weights=self._coefficients.copy(), table=np.zeros((self.window, self.size)))
 
     def encoder(self) -> Array:
-        return self._coefficients()
+        return self._coefficients
 
+    @functools.cached_property
     def _coefficients(self) -> Array:
-        return coefficients(self.leaves) * self.discount ** np.arange(self.leaves)
+        """discount^k f_k within the window. They fall, so that those above the faintest come first."""
+        most = self.leaves
+        if self.discount < 1:
+            most = min(most, 1 + math.ceil(math.log(FAINTEST) / math.log(self.discount)))
+        out: Array = coefficients(most) * self.discount ** np.arange(most)
+        return out[: max(1, np.count_nonzero(out > FAINTEST))]

@@ -38,7 +38,7 @@ import numpy as np
 from tacit.data import Array, Integers, Raw, Released
 from tacit.errors import HorizonReached, NotSecure
 from tacit.kernels.continual import HISTORY, ContinualState, PrefixState, noise_step
-from tacit.mechanisms.continual import Continual
+from tacit.mechanisms.continual import Continual, row_norms
 from tacit.mechanisms.tree import Tree
 from tacit.privacy import discrete
 from tacit.privacy.noise import Source
@@ -67,10 +67,10 @@ class Grid(Continual):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not isinstance(self.real, Tree) and self.leaves > MOST_LEAVES:
+        if not isinstance(self.real, Tree) and self.window > MOST_LEAVES:
             raise NotSecure(
                 f"Expected at most {MOST_LEAVES} steps of a {type(self.real).__name__} mechanism with secure "
-                f"noise, got {self.leaves}: use release='batched' or 'tree', or source=Simulated(seed) in experiments."
+                f"noise, got {self.window}: use release='batched' or 'tree', or source=Simulated(seed) in experiments."
             )
 
     @property
@@ -93,6 +93,10 @@ class Grid(Continual):
         return self.real.fading
 
     @property
+    def window(self) -> int:
+        return self.real.window
+
+    @property
     def memory(self) -> int:
         return 2 * self.real.memory
 
@@ -111,18 +115,16 @@ class Grid(Continual):
     def gain(self, steps: Array) -> Array:
         if isinstance(self.real, Tree):
             return self.real.gain(steps)
-        squares = np.concatenate([[0.0], np.cumsum(self._decoder**2)])
-        out: Array = np.sqrt(squares[steps.astype(np.int64)])
-        return out
+        return row_norms(self._decoder, steps)
 
     def noise_state(self, source: Source) -> ContinualState:
         if isinstance(self.real, Tree):
             return self.real.noise_state(source)
-        return self._state(HISTORY, weights=self._decoder.copy(), table=np.zeros((self.leaves, self.size)))
+        return self._state(HISTORY, weights=self._decoder.copy(), table=np.zeros((self.window, self.size)))
 
     def init(self, source: Any) -> PrefixState:
         """The state before the first leaf; the first noise is drawn ahead from here on."""
-        rows = self.real.levels if isinstance(self.real, Tree) else self.leaves
+        rows = self.real.levels if isinstance(self.real, Tree) else self.window
         most = rows if isinstance(self.real, Tree) and self.real.consistent else 1
         source.expect(most * self.size, self.cells)
         opened, closed = Raw(np.zeros(self.size, np.int64)), Raw(np.zeros((rows, self.size), np.int64))
@@ -160,12 +162,13 @@ class Grid(Continual):
         return 1
 
     def _leaf(self, state: PrefixState, noise: Integers) -> Array:
-        """Y = sum_s m_{t-s} X_s + Z, the leaf kept."""
-        t = int(state.noise.step[0])
-        state.closed[t] = state.open
-        backwards = self._whole[t::-1]
-        low = backwards @ (state.closed[: t + 1] & ((1 << SPLIT) - 1)) + noise
-        high = backwards @ (state.closed[: t + 1] >> SPLIT) + (low >> SPLIT)
+        """Y = sum_s m_{t-s} X_s + Z over the leaves of the window, this one kept in the place of the oldest."""
+        t, window = int(state.noise.step[0]), self.window
+        state.closed[t % window] = state.open
+        kept = state.closed[: t + 1]
+        m = self._whole[(t - np.arange(len(kept))) % window]
+        low = m @ (kept & ((1 << SPLIT) - 1)) + noise
+        high = m @ (kept >> SPLIT) + (low >> SPLIT)
         values: Array = high * float(1 << SPLIT) + (low & ((1 << SPLIT) - 1))
         return values
 
@@ -194,11 +197,11 @@ class Grid(Continual):
 
     @functools.cached_property
     def _decoder(self) -> Array:
-        """B's coefficients: the series sum_k fading^k x^k divided by that of the rounded encoder."""
-        sums = self.fading ** np.arange(self.leaves)
+        """B's coefficients: the series sum_k fading^k x^k divided by that of the rounded encoder, within the window."""
+        sums = self.fading ** np.arange(self.window)
         encoder = np.ldexp(self._whole.astype(np.float64), -COEFFICIENT_BITS)
-        out = np.empty(self.leaves)
-        for k in range(self.leaves):  # encoder * out = sums, one coefficient after the other
+        out = np.empty(self.window)
+        for k in range(self.window):  # encoder * out = sums, one coefficient after the other
             out[k] = (sums[k] - encoder[k:0:-1] @ out[:k]) / encoder[0]
         return out
 

@@ -17,7 +17,7 @@ from tacit.privacy.noise import Secure
 def close(state: PrefixState, sums: Raw) -> None:
     """The exact sums of the next step, which has been released by whomever."""
     t = int(state.noise.step[0])
-    state.closed[t] = sums
+    state.closed[t % len(state.closed)] = sums
     state.noise.step[0] = t + 1
 
 
@@ -26,7 +26,7 @@ def measure(grid: Grid, state: PrefixState, sums: Raw, source: Secure) -> Releas
     t = int(state.noise.step[0])
     state.open[:] = sums
     grid.release(state, source)
-    noisy = Released(state.noise.table[t].copy())
+    noisy = Released(state.noise.table[t % grid.window].copy())
     state.noise.step[0] = t
     return noisy
 

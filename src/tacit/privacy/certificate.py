@@ -86,8 +86,6 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
         rows += [("holds for", _holds(self.private, bool(self.caveats)))]
         if self.epsilon is not None:
             rows += [("unit", self.unit), ("neighbours", self.relation), ("noise", self.source)]
-        rows += [("features", self.features)] * bool(self.features)
-        if self.epsilon is not None:
             if self.distance is not None:
                 law = "none: exact" if self.distance == 0 else f"{self.distance:.3g}"
                 cost = f"{self.grid_delta:.2g}" if self.grid_delta > 1e-15 else "less than 1e-15"
@@ -95,6 +93,7 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
             rows += [("a person's", ", ".join(f"{k} rounds: epsilon {e:.4g}" for k, e in self.group.items()))] * bool(
                 self.group
             )
+        rows += [("features", self.features)] * bool(self.features)
         lines += [_wrapped(f"  {name:<14}", text) for name, text in rows]
         for (statistic, details), group in itertools.groupby(self.releases, lambda r: (r.statistic, _details(r))):
             names = [release.name for release in group]

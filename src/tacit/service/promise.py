@@ -34,10 +34,12 @@ def text(certificate: Certificate, status: dict[str, Any]) -> list[Child]:
     if not certificate.private:
         return [tag("p", *out, class_="problem")]
     if len(population["bandits"]) > 1:
+        once = ", ".join(population["unlimited"])
         out.insert(
             -1,
             f"People of the population {population['name']} may be in {', '.join(population['bandits'])}; for all of "
-            f"these together it is at most {words.rate(population['epsilon'], population['delta'])}.",
+            f"these together it is at most {words.rate(population['epsilon'], population['delta'])}"
+            + (f", for somebody with one visit in each of {once}." if once else "."),
         )
     if certificate.caveats:
         out[-1] += " The certificate below says what else has to be known about it."
@@ -67,8 +69,9 @@ def numbers(certificate: Certificate, status: dict[str, Any]) -> list[tuple[str,
     )
     population = status["population"]
     if len(population["bandits"]) > 1:
-        together = f"ε = {population['epsilon']:.4g}, δ = {population['delta']:g}"
-        rows.append((f"Population {population['name']}", f"{together}: {', '.join(population['bandits'])}"))
+        together = f"ε = {population['epsilon']:.4g}, δ = {population['delta']:g}: {', '.join(population['bandits'])}"
+        once = f"; one round in each of {', '.join(population['unlimited'])}" if population["unlimited"] else ""
+        rows.append((f"Population {population['name']}", together + once))
     return rows
 
 

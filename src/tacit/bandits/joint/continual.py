@@ -199,7 +199,9 @@ def steps_before(horizon: int, schedule: Schedule) -> int:
     """How many steps the schedule closes before the horizon."""
     if schedule.growth == 1.0:
         return (horizon - 1) // int(schedule.first)
-    count, boundary = 0, next_boundary(0, *schedule)
-    while boundary < horizon:
-        count, boundary = count + 1, next_boundary(boundary, *schedule)
+    count, before, boundary = 0, 0, next_boundary(0, *schedule)
+    while boundary < horizon and boundary - before < schedule.longest:
+        count, before, boundary = count + 1, boundary, next_boundary(boundary, *schedule)
+    if boundary < horizon:  # from here on all steps are as long as this one
+        count += 1 + (horizon - 1 - boundary) // (boundary - before)
     return count

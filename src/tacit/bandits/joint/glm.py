@@ -12,13 +12,15 @@ from numpy.random import Generator, default_rng
 from tacit import checks, special
 from tacit.bandits import irls
 from tacit.bandits.base import Index
+from tacit.bandits.chances import Later
+from tacit.bandits.joint import forgetting
 from tacit.bandits.joint.continual import ContinualBandit, steps_before
 from tacit.bandits.joint.glm_kernel import GLMState, glm_rounds
 from tacit.data import Array, Raw, Released
 from tacit.kernels.block import Block
 from tacit.kernels.formulas import add_glm
 from tacit.kernels.glm import Posterior, Tuning
-from tacit.kernels.rounds import Range, Schedule
+from tacit.kernels.rounds import Range
 from tacit.lock import requires_durable
 from tacit.mechanisms.continual import Continual
 from tacit.mechanisms.discounted import Discounted
@@ -59,6 +61,8 @@ class JointGLM(ContinualBandit):
     blocks: into how many parts of equal length arms are divided, if each arm has zeros in all but one; with features of
     disjoint arms, as many as there are actions. An arm then is a row (z, a): the dim / blocks numbers of its part, and
     the number of the part. Sums, noise and work are those of the parts alone (GLMContribution).
+    forget: after so many rounds what was learnt counts 1 / e, for ever (docs/change.md). Without it the past fades ever
+    more slowly, in proportion to its length: for preferences that do not change.
     max_rounds_per_person: the noise is made for replacing a person in so many rounds; the shifts of k rounds add up to
     at most k D times the column norm, which k equal changes in one step attain.
     source: of noise. Secure by default; Simulated(seed) for experiments.
@@ -73,6 +77,7 @@ class JointGLM(ContinualBandit):
     first: int | None = None
     growth: float = GROWTH
     discount: float = DISCOUNT
+    forget: float | None = None
     tuning: Tuning = field(default_factory=Tuning)
     policy: Generator | None = field(default=None, repr=False)
     _state: GLMState = field(init=False, repr=False)
@@ -82,6 +87,7 @@ class JointGLM(ContinualBandit):
         self._check()
         if self.first is not None:
             checks.positive_int(first=self.first)
+        forgetting.check(self.forget)
         self._check_blocks()
         self.tuning = irls.as_tuning(Tuning, self.tuning)
         if not 1 < self.growth < math.inf:
@@ -97,9 +103,9 @@ class JointGLM(ContinualBandit):
         )
         if self.first is None:
             self.first = FEWEST + math.floor(PER_SIGMA * self._mechanism(FEWEST).sigma)
-        self._schedule = Schedule(float(self.first), float(self.growth))
+        self._schedule = forgetting.schedule(self.first, self.growth, self.forget)
         self.mechanism = self._mechanism(self.first)
-        self._gains = self.mechanism.gain(np.arange(self.mechanism.leaves + 1.0))
+        self._gains = self.mechanism.gain(np.arange(self.mechanism.window + 1.0))  # and as the last one for ever
         self.epsilon = ledger.check(self._planned(), self.budget)
         self._policy_given = self.policy is not None
         self.policy = self.policy or default_rng()
@@ -119,8 +125,10 @@ class JointGLM(ContinualBandit):
 
     def _mechanism(self, first: int) -> Continual:
         """The mechanism for steps of at least `first` choices, with the noise that the budget asks for."""
-        leaves = 1 + steps_before(self.horizon or FARTHEST, Schedule(float(first), float(self.growth)))
-        noiseless = Discounted(leaves=leaves, size=self.contribution.size, discount=self.discount, sigma=0.0)
+        steps = forgetting.schedule(first, self.growth, self.forget)
+        leaves = 1 + steps_before(self.horizon or FARTHEST, steps)
+        fading = forgetting.discount(steps, self.forget, self.discount)
+        noiseless = Discounted(leaves=leaves, size=self.contribution.size, discount=fading, sigma=0.0)
         return self._with_noise(noiseless, self.contribution.sensitivity, self._mu)
 
     def _releases(self, steps: int) -> tuple[GaussianRelease, ...]:
@@ -128,6 +136,8 @@ class JointGLM(ContinualBandit):
         if self._blocks > 1:
             of += f" ({self._blocks} blocks of {self.contribution.size // self._blocks}, each user in one of them)"
         statistic = f"discounted sums of weighted x x' and x, {of}, each user once"
+        if self.forget is not None:
+            statistic += f", forgotten in {self.forget:g} rounds"
         return (
             self.mechanism.entry(
                 "gaussian", statistic, self.contribution.sensitivity, steps, self.max_rounds_per_person or 1
@@ -145,7 +155,7 @@ class JointGLM(ContinualBandit):
             released,
             scale=self.contribution.scale,
             unit=self._unit,
-            std=self.mechanism.sigma * self._gains[self._steps],
+            std=self.mechanism.sigma * self._gains[min(self._steps, len(self._gains) - 1)],
             radius=self.radius,
             tuning=self.tuning,
             posterior=self._state.posterior,
@@ -161,7 +171,7 @@ class JointGLM(ContinualBandit):
     def _propensity(self, features: Array, index: int) -> Callable[[], float]:
         if self._frozen is None or self._frozen[0] != self._steps:  # once a release, not once a choice
             self._frozen = self._steps, Posterior(*(part.copy() for part in self._state.posterior))
-        return functools.partial(irls.propensity, features, self._frozen[1], index, random=self._steps == 0)
+        return Later(functools.partial(irls.propensity, features, self._frozen[1], index, random=self._steps == 0))
 
     def _offers(self, features: Array) -> Callable[[], Array]:
         now = Posterior(*(part.copy() for part in self._state.posterior))
@@ -206,7 +216,7 @@ class JointGLM(ContinualBandit):
         )
 
     def _plan_numbers(self) -> list[float]:
-        return [*super()._plan_numbers(), self.contribution.scale, self.discount]
+        return [*super()._plan_numbers(), self.contribution.scale, self.mechanism.fading]
 
     # what may be shown
 

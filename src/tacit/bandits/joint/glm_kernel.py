@@ -40,17 +40,17 @@ def glm_rounds(
     radius: float,
     tuning: Tuning,
 ) -> None:
-    """gains[k] = std of release k per unit of noise. The users of the first step get random arms. Changes
-    state and the block's out arrays."""
+    """gains[k] = std of release k per unit of noise, the last one also that of all later ones. The users of the first
+    step get random arms. Changes state and the block's out arrays."""
     counts, prefix, posterior = state
     collected = prefix.open
     target = np.empty(posterior.theta.size)
     for t in range(block.noise.size):
         if counts[CHOICES] >= counts[BOUNDARY]:
             simulate_step(rng, prefix, law)
-            steps = prefix.noise.step[0]
-            fit(prefix.released, scale, unit, law.scale * gains[steps], radius, tuning, posterior)
-            counts[BOUNDARY] = next_boundary(counts[CHOICES], schedule.first, schedule.growth)
+            gain = gains[min(prefix.noise.step[0], gains.size - 1)]
+            fit(prefix.released, scale, unit, law.scale * gain, radius, tuning, posterior)
+            counts[BOUNDARY] = next_boundary(counts[CHOICES], schedule.first, schedule.growth, schedule.longest)
         if prefix.noise.step[0] == 0:
             index = int(policy.random() * block.arms.shape[1])
         else:

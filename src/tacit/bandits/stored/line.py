@@ -196,6 +196,11 @@ def place(uid: str, step: int, shard: int | str) -> str:
     return f"{uid} sums {step} {shard}"
 
 
+def choice_place(uid: str, request: bytes) -> str:
+    """Where the answer to a request is: what it is sealed and marked for."""
+    return f"{uid} choice {request.hex()}"
+
+
 def plan(bandit: ContinualBandit) -> str:
     """Settings and the numbers that noise is drawn with, as text."""
     fields = [f.name for f in dataclasses.fields(bandit) if f.init and f.name not in FREE]

@@ -61,6 +61,7 @@ def worlds() -> list[Environment]:
         environments.tail(radius=3.0, link="logistic"),
         environments.digits(link="logistic"),
         environments.breast_cancer(link="logistic"),
+        environments.drift(radius=3.0, link="probit"),
     ]
 
 
@@ -74,7 +75,10 @@ def specs(world: Environment) -> list[Spec]:
     kinds: list[type[Bandit]] = [JointLinUCB, JointGLM]
     if world.dim <= 5:  # the optimiser's noise leaves nothing to learn from in more dimensions
         kinds.append(JointGLMRare)
-    return [Spec(kind) for kind in plain] + [Spec(kind, budget=Budget(e, DELTA)) for kind in kinds for e in EPSILONS]
+    listed = [Spec(kind) for kind in plain] + [Spec(kind, budget=Budget(e, DELTA)) for kind in kinds for e in EPSILONS]
+    if isinstance(world, environments.drift):
+        listed += [Spec(JointGLM, budget=Budget(e, DELTA), forget=ROUNDS / 10) for e in EPSILONS]
+    return listed
 
 
 def reproduce(*, quick: bool, runs: int | None, out: Path, progress: Progress | None = None) -> Outcome:

@@ -1,0 +1,44 @@
+"""When steps close and how fast they fade, where a bandit forgets for ever.
+
+Without `forget` steps grow with the number of choices, and so does the time that a discount by the step takes to
+forget. With `forget = n` rounds, steps stop growing at n SHARE choices (or at the shortest step that the noise allows,
+if that is longer), and each fades by what makes a round n choices old count 1 / e. All of it is public: it depends on
+settings and on the number of choices alone."""
+
+import math
+
+from tacit import checks
+from tacit.kernels.rounds import Schedule
+
+# Chosen among 6 settings by regret on tuning seeds (docs/change.md); neither touches privacy.
+SHARE = 0.05  # of `forget`: the longest step
+LEAST_GROWTH = (
+    1.1  # of steps that still grow: else the discount, which is larger than without `forget`, wastes the start
+)
+FEWEST_STEPS = 8  # in `forget`: with fewer, most of the past would be in one step
+
+
+def check(forget: float | None) -> None:
+    if forget is not None:
+        checks.positive(forget=forget)
+
+
+def schedule(first: int, growth: float, forget: float | None) -> Schedule:
+    """Steps of at least `first` choices that grow by `growth`, or LEAST_GROWTH, up to a length in proportion to
+    `forget`."""
+    if forget is None:
+        return Schedule(float(first), float(growth))
+    return Schedule(float(first), max(LEAST_GROWTH, float(growth)), float(max(first, math.floor(SHARE * forget))))
+
+
+def discount(steps: Schedule, forget: float | None, otherwise: float) -> float:
+    """The factor by which earlier steps fade at each step: e^-1 in `forget` choices, once steps have stopped growing.
+    ValueError where the shortest step is too long for that."""
+    if forget is None:
+        return otherwise
+    if steps.longest * FEWEST_STEPS > forget:
+        raise ValueError(
+            f"Expected forget of at least {FEWEST_STEPS} steps of {steps.first:g} choices, which is what the noise of "
+            f"this budget needs, got {forget:g}."
+        )
+    return math.exp(-steps.longest / forget)

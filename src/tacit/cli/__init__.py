@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tacit.experiments.result import Result
     from tacit.experiments.spec import Spec
 
-ABOUT = "Contextual bandits under differential privacy: what is shown reveals almost nothing about any one person."
+ABOUT = "Contextual bandits under differential privacy: what is shown hardly depends on any one person."
 
 app = typer.Typer(
     add_completion=False,
@@ -53,7 +53,7 @@ def options(
         bool, typer.Option("--version", callback=show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """Contextual bandits under differential privacy: what is shown reveals almost nothing about any one person."""
+    """Contextual bandits under differential privacy: what is shown hardly depends on any one person."""
 
 
 @app.command("simulate")

@@ -258,6 +258,10 @@ def test_bodies_at_the_same_time_have_so_much_memory_and_no_more(tmp_path):
             assert all(headers[b"retry-after"] == b"1" for status, headers, _ in replies if status == 503)
         for _ in range(5):
             assert [status for status, _, _ in call(app, ("choose", long), ("choose", small))] == [200, 200]
+        with app._rooms["reward"].held() as hold:
+            hold(3000)  # as many rewards keep out no choice
+            assert call(app, ("choose", long))[0][0] == 200
+            assert call(app, ("reward", {"id": "x", "reward": 1}))[0][0] == 503
         for _ in range(5):  # refused ones, too, make room again
             assert call(app, ("choose", {"arms": "x" * 1800}))[0][0] == 422
             assert call(app, ("choose", {"arms": "x" * 3800}))[0][0] == 413

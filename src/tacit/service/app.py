@@ -47,7 +47,7 @@ class Application:
         self.served: dict[str, Served] = {}
         self._sessions = Sessions(self._keys, self._secret, clock)
         self.pages = Dashboard(self.served, self._keys, self._sessions, clock, config.server.patience)
-        self._room = Room(config.server.bodies)
+        self._rooms = {kind: Room(config.server.bodies) for kind in hot.KINDS}
         self._look_again = 0.0
         self._unready: Exception | None = None
         routes = [
@@ -77,10 +77,11 @@ class Application:
                 return
             if scope["method"] != "POST":
                 raise Reply(405, "Expected POST.")
-            asker = self._asker(scope, route.partition(":")[0], session=False)
+            kind = route.partition(":")[0]
+            asker = self._asker(scope, kind, session=False)
             one = self._bandit(name)
             server = self._config.server
-            with self._room.held() as hold:
+            with self._rooms[kind].held() as hold:
                 body = await hot.whole(scope, receive, server.body, server.patience, hold)
                 out, media = await hot.answer(one, route, asker, body)
             await respond(send, 200, out, media)

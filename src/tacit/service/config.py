@@ -108,9 +108,9 @@ class KeySetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
 
 
 class ServerSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """body: bytes of a request at most. bodies: of all requests at the same time. waiting: rows that wait for a commit
-    at most. patience: seconds for the head of a request to come, and for its body. connections: at the same time.
-    drain: seconds that requests at work have after SIGTERM."""
+    """body: bytes of a request at most. bodies: of all choices at the same time, of all rewards, and so on. waiting:
+    rows that wait for a commit at most. patience: seconds for the head of a request to come, and for its body.
+    connections: at the same time. drain: seconds that requests at work have after SIGTERM."""
 
     host: str = "127.0.0.1"
     port: int = 8321

@@ -65,6 +65,7 @@ def leaking(leak, kind):
 
 JOINT = {
     "joint-glm": made(JointGLM, first=6),
+    "joint-glm-forget": made(JointGLM, first=3, forget=30),
     "joint-glm-probit": made(JointGLM, first=6, link="probit", radius=2.0),
     "joint-glm-blocks": made(JointGLM, first=6, dim=4, blocks=2),
     "joint-lin-ucb": made(JointLinUCB, first=6),

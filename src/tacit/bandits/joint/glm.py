@@ -18,7 +18,6 @@ from tacit.bandits.joint.continual import ContinualBandit, steps_before
 from tacit.bandits.joint.glm_kernel import GLMState, glm_rounds
 from tacit.data import Array, Raw, Released
 from tacit.kernels.block import Block
-from tacit.kernels.blocks import block_of
 from tacit.kernels.formulas import add_glm
 from tacit.kernels.glm import Posterior, Tuning
 from tacit.kernels.rounds import Range
@@ -214,11 +213,12 @@ class JointGLM(ContinualBandit):
         return np.asarray(low + (high - low) * self._link.mean(z))
 
     def _learn(self, x: Array, reward: float) -> None:
-        c, at, part = self.contribution, self._state.posterior, slice(None)
+        c, theta, inverse = self.contribution, self._state.posterior.theta, self._state.posterior.inverse
+        part = slice(None)
         if c.blocks > 1:
             a = int(x[-1])
-            x, at, part = x[:-1], block_of(at, a), c.part(a)
-        add = functools.partial(add_glm, x, reward, at.theta, at.inverse, c.link.code, c.scale, c.low, c.high)
+            x, theta, inverse, part = x[:-1], theta[a], inverse[a], c.part(a)
+        add = functools.partial(add_glm, x, reward, theta, inverse, c.link.code, c.scale, c.low, c.high)
         self.mechanism.absorb(self._state.prefix, lambda out: add(Raw(out[part])))
 
     def _play(self, block: Block) -> None:

@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: env demo serve serve-postgres browser test test-full check bench dist lock clean
+.PHONY: env demo serve serve-postgres browser test test-full check docs bench dist lock clean
 
 env: .venv/.ready
 
@@ -15,6 +15,10 @@ env: .venv/.ready
 
 .venv/.bench: .venv/.ready requirements-bench.lock
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements-bench.lock
+	touch $@
+
+.venv/.docs: .venv/.ready requirements-docs.lock
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements-docs.lock
 	touch $@
 
 demo: .venv/.ready        ## a private bandit beside a non-private one: a table, a picture and a certificate
@@ -38,12 +42,16 @@ test: .venv/.ready        ## everything from nothing to green, in minutes
 test-full: .venv/.ready   ## the heavier statistical runs as well
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "full or not full"
 
-check: .venv/.ready       ## style, types, and the import rules that carry the privacy argument
+check: docs               ## style, types, the import rules that carry the privacy argument, and the site
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python tests/version.py
+
+docs: .venv/.docs         ## the documentation as a site in site/, to be read without a network; warnings are errors
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict  # --quiet would hide warnings from --strict
+	$(BIN)/python tests/site.py site
 
 bench: .venv/.bench       ## noise of each mechanism, and microseconds a round beside other libraries
 	$(BIN)/tacit bench noise
@@ -63,6 +71,8 @@ lock: .venv/.ready        ## renew the locked versions
 	  --extra experiments --extra store --extra service --group dev pyproject.toml -o requirements.lock
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url \
 	  --extra experiments --extra store --extra service --group dev --group bench pyproject.toml -o requirements-bench.lock
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url \
+	  --constraint requirements.lock --group docs -o requirements-docs.lock
 
 clean:
-	rm -rf .venv .cache dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .cache dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -83,6 +83,7 @@ ENVIRONMENTS = {
     for home, names in {
         "synthetic": ("ball", "basis", "drift", "fixed", "gap", "rare", "shift", "skewed", "sphere", "tail"),
         "classification": ("breast_cancer", "digits"),
+        "disjoint": ("disjoint",),
         "replay": ("replay",),
     }.items()
     for name in names

@@ -66,6 +66,7 @@ def test_privacy():
             "Expected delta in [0, 1), got 1.0.",
         ),
         (["simulate", "lin-ucb", "--env", "ball", "--runs", "0"], "Expected runs"),
+        (["simulate", "lin-ucb", "--env", "ball", "--plot", "a.jpg"], "Expected a .png, .svg or .pdf file to plot to"),
         (["reproduce", "table99"], "Expected a reproduction, got 'table99'. Did you mean table2? There are"),
         (["bench", "weight"], "Expected a bench, got 'weight'. There are speed"),
         (["privacy", "joint-lin-ucb", "--horizon", "0"], "Expected horizon"),
@@ -79,6 +80,40 @@ def test_errors_say_what_was_expected(arguments, message, capsys, monkeypatch):
     captured = capsys.readouterr()
     assert message in " ".join(captured.err.split())
     assert captured.out == ""
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["simulate", "lin-ucb", "--env", "ball", "--plot", "{file}/a.png"],
+        ["simulate", "lin-ucb", "--env", "ball", "--plot", "{folder}/b.png"],
+        ["simulate", "lin-ucb", "--env", "ball", "--out", "{file}/rows"],
+        ["simulate", "lin-ucb", "--env", "ball", "--out", "/proc/rows"],
+        ["simulate", "lin-ucb", "--env", "replay:file={log}", "--plot", "a.png"],
+        ["reproduce", "table2", "--quick", "--out", "{file}"],
+        ["audit", "tree", "--plot", "/proc/a.png"],
+    ],
+)
+def test_where_nothing_can_be_written_is_said_before_the_run(arguments, tmp_path, capsys, monkeypatch):
+    """A folder in a file, a picture that is a folder, a file system that takes no files; and a picture of nothing."""
+    (tmp_path / "file").touch()
+    (tmp_path / "b.png").mkdir()
+    (tmp_path / "log.csv").write_text("x0,action,reward\n" + "0.5,0,1\n0.5,1,0\n" * 5)
+    places = {"file": tmp_path / "file", "folder": tmp_path, "log": tmp_path / "log.csv"}
+    monkeypatch.setattr("tacit.experiments.runner.run_once", lambda *_: pytest.fail("It ran."))
+    monkeypatch.setattr("tacit.audit.carry_out_all", lambda *_, **__: pytest.fail("It ran."))
+    monkeypatch.setattr(sys, "argv", ["tacit", *(argument.format(**places) for argument in arguments)])
+    with pytest.raises(SystemExit) as stop:
+        cli.main()
+    assert stop.value.code == 1
+    assert capsys.readouterr().err.startswith("Expected")
+
+
+def test_a_folder_that_fails_later_is_no_traceback(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["tacit", "serve", str(tmp_path)])
+    with pytest.raises(SystemExit) as stop:
+        cli.main()
+    assert stop.value.code == 1 and "Expected" in capsys.readouterr().err
 
 
 def test_usage_errors_and_help(capsys, monkeypatch):
@@ -101,6 +136,8 @@ def test_bench_noise(capsys, monkeypatch):
     rows = json.loads(capsys.readouterr().out)["rows"]
     buffered = next(r for r in rows if r["mechanism"] == "buffered" and r["horizon"] == 10_000)
     assert buffered["lower_bound"] < buffered["worst_std"] < 1.12 * buffered["lower_bound"]
+    longest = [row | {"horizon": 10**8, "releases": 10**8, "floats_per_coordinate": 10**8} for row in rows]
+    assert max(map(len, noise.render(longest).splitlines())) <= 100
 
 
 def test_every_name_on_the_command_line_is_documented():

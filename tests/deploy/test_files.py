@@ -56,6 +56,7 @@ def test_nginx_counts_no_rewards_and_keeps_no_bodies():
     size = served().server.body
     assert re.findall(r"client_(?:max_body|body_buffer)_size (\d+)m;", NGINX) == [str(round(size / 1e6))] * 2
     assert "\n        proxy_next_upstream error timeout;\n" in NGINX
+    assert "\n        proxy_set_header X-Forwarded-Proto $scheme;\n" in NGINX  # else cookies are not Secure
 
 
 def test_the_unit_starts_a_command_that_there_is(monkeypatch):

@@ -196,6 +196,8 @@ def test_replay_learns_from_a_log(tmp_path, suffix):
     # kept with probability 0.2 / p each: 0.6 of the rounds; a third of those agree, or any policy's share
     assert abs(used - 4000 * 0.6 / 3) < 6 * np.sqrt(800)
     assert row["reward_mean"] > 0.6  # uniform play has 0.37
+    assert abs(row["uniform"]["reward_mean"] - 0.1 - 0.8 / 3) < 0.05
+    assert f"{row['rounds_mean']:.0f} of 4000" in result.table() and "regret" not in result.table()
 
 
 def test_replay_of_uniform_play_is_unbiased(tmp_path):
@@ -218,14 +220,46 @@ def test_replay_with_an_arm_set_a_round(tmp_path):
     assert (world.arms, world.dim, world.rewards) == (4, 3, (2.0, 3.0))
 
 
+def test_actions_may_have_names(tmp_path):
+    """The same log with names in the order of the numbers is the same environment."""
+    numbered, named = log(tmp_path, ".csv"), tmp_path / "named.csv"
+    names = pl.Series(["coffee", "tea", "water"])
+    frame = pl.read_csv(numbered)
+    frame.with_columns(action=names.gather(frame["action"])).write_csv(named)
+    a, b = (rounds(environments.replay(file=str(file)))[0] for file in (numbered, named))
+    assert (a.logged == b.logged).all() and (a.arms == b.arms).all()
+
+
+def test_a_log_that_no_round_agrees_with_has_no_reward(tmp_path):
+    path = tmp_path / "one.parquet"
+    pl.DataFrame({"arms": [[[1.0], [-1.0]]], "action": [1], "reward": [1.0]}).write_parquet(path)
+    runs = simulate([Spec(LinUCB)], environments.replay(file=str(path)), horizon=1, runs=20, seed=0).runs
+    assert {(run.rounds, run.reward_mean) for run in runs} <= {(0, None), (1, 1.0)}
+    assert any(run.rounds == 0 for run in runs)
+
+
+def test_actions_outside_of_the_arms(tmp_path):
+    path = tmp_path / "arms.parquet"
+    for action in ([2], ["tea"]):
+        pl.DataFrame({"arms": [[[1.0], [-1.0]]], "action": action, "reward": [1.0]}).write_parquet(path)
+        with pytest.raises(ValueError, match=r"Expected actions in 0\.\.1 .* places in `arms`"):
+            environments.replay(file=str(path))
+
+
 def test_bad_logs(tmp_path):
     path = tmp_path / "bad.csv"
     with pytest.raises(ValueError, match="does not exist"):
         environments.replay(file=str(path))
+    (tmp_path / "no.parquet").write_text("no table")
+    with pytest.raises(ValueError, match="cannot be read as one"):
+        environments.replay(file=str(tmp_path / "no.parquet"))
     for frame, message in (
         ({"x0": [0.1]}, "columns action and reward"),
         ({"action": [0], "reward": [1.0]}, "feature columns"),
         ({"x0": [0.1], "action": [-1], "reward": [1.0]}, "a negative one or a fraction"),
+        ({"x0": [0.1] * 2, "action": [1, 2], "reward": [1.0] * 2}, r"each of the actions 0\.\.2 .* got gaps"),
+        ({"x0": [0.1] * 2, "action": [0, None], "reward": [1.0] * 2}, "an action each"),
+        ({"x0": [0.1], "action": [0], "reward": ["secret"]}, r"numbers in the column reward of \S+, got others"),
         ({"x0": [0.1], "action": [0], "reward": [1.0], "propensity": [0.0]}, r"propensities in \(0, 1\]"),
         ({"x0": [0.1, 4.0], "action": [0, 0], "reward": [1.0, 0.0]}, "norm at most 1 .* got row 1"),
     ):

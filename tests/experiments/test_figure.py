@@ -8,7 +8,9 @@ from tacit.experiments import figure
 
 
 @pytest.mark.parametrize("scale", ["linear", "log"])
-@pytest.mark.parametrize("ends", [(1.0, 1.0, 1.0, 900.0), (500.0, 501.0, 502.0, 503.0, 504.0), (3.0, 1000.0, 1000.0)])
+@pytest.mark.parametrize(
+    "ends", [(1.0, 1.0, 1.0, 900.0), (500.0, 501.0, 502.0, 503.0, 504.0), (3.0, 1000.0, 1000.0), (0.5, 0.5, 0.5, 100.0)]
+)
 def test_names_at_the_ends_of_lines_do_not_lie_on_each_other(ends, scale):
     canvas, axes = figure.subplots(1, 1)
     axis = axes[0, 0]
@@ -24,3 +26,4 @@ def test_names_at_the_ends_of_lines_do_not_lie_on_each_other(ends, scale):
     boxes = [text.get_window_extent() for text in texts]
     assert all(lower.y1 <= upper.y0 for lower, upper in pairwise(boxes))
     assert boxes[0].x0 > axis.get_window_extent().x1
+    assert boxes[0].y0 > axis.get_window_extent().y0 - 2  # not among the ticks

@@ -5,8 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from tacit import Budget, JointLinUCB, LinUCB, Spec, environments, simulate
+from tacit import Budget, JointLinUCB, LinUCB, Spec, Uniform, environments, simulate
 from tacit.errors import Interrupted
+from tacit.experiments import figure
 from tacit.experiments.runner import run_once
 
 WORLD = environments.ball(dim=3, arms=5)
@@ -38,6 +39,29 @@ def test_rows_sum_up_the_runs():
     assert (np.diff(run.curve) >= 0).all()
     assert result.frame.shape[0] == 8
     assert "joint-lin-ucb ε=1" in result.table()
+
+
+def test_the_table_says_what_was_run_and_what_uniform_play_costs():
+    other = environments.gap(dim=4, arms=7, gap=0.2)
+    label = "a bandit with a name of more words than a line has room for, which takes two lines, as names may"
+    specs = [Spec(LinUCB, label=label), *SPECS[1:]]
+    table = simulate(specs, [WORLD, other], horizon=300, runs=2, seed=9).table()
+    first, second = table.split("\n\n")
+    assert first.startswith("ball: d = 3, K = 5, T = 300, δ = 0.001, radius = 1, link = identity, seed 9, 2 runs\n")
+    assert second.startswith("gap: d = 4, K = 7, T = 300,") and "gap = 0.2" in second
+    assert max(map(len, table.splitlines())) <= 100 and "…" not in table
+    assert all(word in table for word in label.split())
+    assert all(part.splitlines()[-1].lstrip().startswith("uniform play, expected") for part in (first, second))
+
+
+def test_uniform_play_has_the_regret_that_is_expected_of_it():
+    """Five standard errors of what is played; and that of the worlds that were played, whichever bandit is asked."""
+    result = simulate([Spec(Uniform), Spec(LinUCB)], WORLD, horizon=4000, runs=8, seed=2)
+    played, learnt = result.rows
+    assert abs(played["regret_mean"] - played["uniform"]["regret_mean"]) < 5 * played["regret_se"]
+    assert played["uniform"] == learnt["uniform"] and learnt["regret_mean"] < played["uniform"]["regret_mean"] / 3
+    assert abs(played["reward_mean"] - played["uniform"]["reward_mean"]) < 5 / np.sqrt(8 * 4000)
+    assert "uniform play" not in result.table()  # it is there by itself
 
 
 def test_no_noise_is_null_in_rows():
@@ -138,3 +162,14 @@ def test_figures_are_drawn(tmp_path):
         result.plot(tmp_path / name)
         assert (tmp_path / name).stat().st_size > 5000
     result.plot(tmp_path / "log.png", title="On logarithmic axes", log=True)
+
+
+@pytest.mark.parametrize(("count", "named"), [(8, False), (9, True)])
+def test_more_curves_than_colours_have_their_names_at_their_ends(count, named):
+    specs = [Spec(LinUCB, label=f"number {i}") for i in range(count)]
+    groups = simulate(specs, WORLD, horizon=60, runs=1, seed=0).groups()
+    axis = figure.subplots(1, 1)[1][0, 0]
+    figure.draw_panel(axis, groups)
+    figure.at_ends(axis) if named else None  # as a reproduction may: they are there once
+    assert (axis.get_legend() is None) == named
+    assert sorted(text.get_text() for text in axis.texts) == [spec.label for spec in specs] * named

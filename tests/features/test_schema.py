@@ -21,6 +21,7 @@ HEALTH = Schema(
     action={"genre": Tags("drama", "comedy"), "price": Number(0, 50)},
     cross=[("genre", "age")],
 )
+HASHED = {"kind": "Hashed", "slots": 2}
 PERSON = {"age": 31, "sex": "F", "city": "Oslo"}
 FILMS = {"one": {"genre": ["drama"], "price": 12}, "two": {"genre": ["comedy", "noir"], "price": 80}}
 
@@ -145,6 +146,9 @@ def test_disjoint_and_hybrid_place_each_action_apart() -> None:
     assert np.allclose(vectors["walk"], [0.5**0.5, 0.5**0.5, 0, 0, 0, 0])
     assert np.allclose(vectors["sleep"], [0, 0, 0, 0.5**0.5, 0.5**0.5, 0])
     assert list(apart.vectors({}, ["sleep"])) == ["sleep"]
+    for actions in (["sleep", "sleep"], [["sleep"]], ["run"], "sleep", 3, [], {"sleep": {"secret": 1}}, {"run": {}}):
+        with pytest.raises(ValueError, match="^Expected "):
+            apart.vectors({}, actions)  # type: ignore[arg-type]
     both = Schema(
         context={"age": Number(0, 100)}, action={"cost": Number(0, 1)}, arms="hybrid", actions=("walk", "sleep")
     )
@@ -182,6 +186,8 @@ def test_wrong_values_are_refused_without_their_words() -> None:
         (PERSON, {"one": {"genre": "secret"}}),
         (PERSON, {"one": {"secret": 3}}),
         (PERSON, {}),
+        (PERSON, ["secret"]),
+        ({"age": np.zeros(3)}, FILMS),
         (PERSON, None),
         (["secret"], FILMS),
     ):
@@ -229,6 +235,42 @@ def test_a_schema_is_the_same_after_a_file() -> None:
     for broken in ({"more": 1}, {"context": {"a": {"kind": "Word"}}}, {"context": {"a": {"kind": "Number", "x": 1}}}):
         with pytest.raises(ValueError, match="^Expected "):
             Schema.from_dict(broken)
+
+
+def test_a_schema_is_the_same_in_whatever_order_its_fields_are_written() -> None:
+    other = Schema(
+        context=dict(reversed(HEALTH.context.items())), action=dict(reversed(HEALTH.action.items())), cross=HEALTH.cross
+    )
+    read = Schema.from_dict(json.loads(json.dumps(HEALTH.to_dict(), sort_keys=True)))
+    for same in (other, read):
+        assert same == HEALTH and same.digest == HEALTH.digest and same.labels == HEALTH.labels
+        assert (same.vectors(PERSON, FILMS)["one"] == HEALTH.vectors(PERSON, FILMS)["one"]).all()
+    assert Number(0, 1).low.is_integer() and Schema(action={"a": Number(0, np.int64(7), np.int64(2))}).digest
+    for change in ({"cross": []}, {"public": "x"}, {"context": {**HEALTH.context, "city": Hashed(32, "salt")}}):
+        assert dataclasses.replace(HEALTH, **change).digest != HEALTH.digest
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        *([], "x", {"context": []}, {"context": {"a": []}}, {"context": {"a": {"kind": ["Number"]}}}),
+        *({"arms": "disjoint", "actions": "ab"}, {"arms": ["shared"]}, {"arms": "disjoint", "actions": [1, 2]}),
+        *({"context": {"a": {"kind": "Category", "values": "FM"}}}, {"context": {"a": {"kind": "Number", "low": 0}}}),
+        *(
+            {"context": {"a": {"kind": "Number", "low": "0", "high": 1}}},
+            {"context": {1: {"kind": "Hashed", "slots": 2}}},
+        ),
+        *({"context": {"a": {"kind": "Hashed", "slots": 2.0}}}, {"context": {"a": {"kind": "Hashed", "slots": True}}}),
+        *(
+            {"action": {"a": {"kind": "Hashed", "slots": 2}}, "cross": cross}
+            for cross in ("aa", [["a"]], [["a", 1]], 3)
+        ),
+        {"action": {"a": {"kind": "Hashed", "slots": 2}}, "public": 1},
+    ],
+)
+def test_a_document_that_is_no_schema_is_refused(given: Any) -> None:
+    with pytest.raises(ValueError, match="^Expected "):
+        Schema.from_dict(given)
 
 
 def test_a_bandit_takes_fields_and_is_saved_with_its_schema(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tacit.reproductions import shariff_d1, shariff_d2, shariff_d3
+from tacit.reproductions import shariff_d1, shariff_d2, shariff_d3, table2
 
 
 @pytest.fixture(autouse=True)
@@ -24,6 +24,15 @@ def test_end_to_end(module, tmp_path):
     assert document["rows"]
     assert {f["seen"] for f in document["findings"]} <= {True, False}
     assert "What is expected" in outcome.text()
+    assert max(map(len, outcome.table.splitlines())) <= 100
+
+
+def test_table2_fits_a_terminal():
+    """With numbers of the largest size in every place."""
+    row = {"regret_mean": 2345.6, "regret_se": 17.7, "paper": 2323.0}
+    text = table2._table([row | {"label": spec.label} for spec, _ in table2.specs(2.0) for _ in table2.RADII])
+    assert "joint-glm-rare published ε=8" in text and text.count("2,346 ± 17.7") == 57
+    assert max(map(len, text.splitlines())) <= 100
 
 
 def test_slope_of_known_points():

@@ -1,6 +1,7 @@
 """Servers for tests: real ones in a process of their own, and the application called in this one."""
 
 import asyncio
+import contextlib
 import hashlib
 import http.client
 import json
@@ -22,6 +23,13 @@ LINEAR = {
     "budget": {"epsilon": 1.0, "delta": 1e-5},
     "durable": "bandit.db",
     "delay": 0.0,
+}
+FIELDS = {key: value for key, value in LINEAR.items() if key != "dim"} | {  # with a schema, of 6 numbers
+    "features": {
+        "context": {"age": {"kind": "Number", "low": 0, "high": 100}},
+        "arms": "disjoint",
+        "actions": ["walk", "sleep"],
+    }
 }
 TOML = """
 [server]
@@ -52,18 +60,17 @@ class Running:
             time.sleep(0.02)
         self.address, self.port = found[-1][0], int(found[-1][1])
 
-    def ask(self, method, path, body=None, *, key=None, headers=None):
+    def ask(self, method, path, body=None, *, key=None, headers=None, timeout=20):
         """Status, headers and text of the reply."""
         if isinstance(body, dict | list):
             body = json.dumps(body)
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
         given = {"content-type": "application/json"} | (headers or {})
         given |= {"authorization": f"Bearer {KEYS.get(key, key)}"} if key else {}
-        connection.request(method, path, body.encode() if isinstance(body, str) else body, given)
-        response = connection.getresponse()
-        out = response.status, dict(response.headers), response.read().decode()
-        connection.close()
-        return out
+        with contextlib.closing(connection):
+            connection.request(method, path, body.encode() if isinstance(body, str) else body, given)
+            response = connection.getresponse()
+            return response.status, dict(response.headers), response.read().decode()
 
     def kill(self):
         self.process.send_signal(signal.SIGKILL)

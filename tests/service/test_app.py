@@ -242,3 +242,30 @@ def test_beyond_the_rounds_of_a_person_choices_are_served_and_not_learnt_from(tm
     ((status, _, body),) = call(app, ("choose", {"arms": EYE, "person": "p"}))
     app.close()
     assert status == 409 and json.loads(body)["error"] == "Expected at most 2 rounds of one person."
+
+
+def test_bodies_at_the_same_time_have_so_much_memory_and_no_more(tmp_path):
+    """Also those that only come slowly; what is answered makes room again."""
+    app = application(tmp_path, server={"body": 2000, "bodies": 3000, "patience": 5.0})
+    small = {"arms": EYE, "request": "a"}
+    long = {"arms": {"x" * 200: EYE[0], "y" * 200: EYE[1]}, "available": ["x" * 200] * 6}  # about 1700 bytes
+    try:
+        for _ in range(5):
+            replies = call(app, *[("choose", long)] * 4)
+            assert sorted(status for status, _, _ in replies) == [200, 503, 503, 503]
+            assert all(headers[b"retry-after"] == b"1" for status, headers, _ in replies if status == 503)
+        for _ in range(5):
+            assert [status for status, _, _ in call(app, ("choose", long), ("choose", small))] == [200, 200]
+        for _ in range(5):  # refused ones, too, make room again
+            assert call(app, ("choose", {"arms": "x" * 1800}))[0][0] == 422
+            assert call(app, ("choose", {"arms": "x" * 3800}))[0][0] == 413
+    finally:
+        app.close()
+
+
+def test_a_long_batch_is_read_while_others_get_their_turn(app, monkeypatch):
+    one, came = app.served["messages"], []
+    monkeypatch.setattr(one, "ask", lambda body, asker, ask=one.ask: came.append(len(body.arms)) or ask(body, asker))
+    batch = lines(*[{"arms": EYE}] * 1000)
+    assert [status for status, _, _ in call(app, ("choose:batch", batch), ("choose", {"arms": EYE[:2]}))] == [200, 200]
+    assert len(came) == 1001 and came.index(2) < 100

@@ -257,6 +257,17 @@ def test_tls_and_a_server_that_asks_to_wait(tls, tmp_path, monkeypatch):
         plain.status()
 
 
+@pytest.mark.parametrize("key", ["k\r\nx-evil: 1", "k\nx", "two words", "", "schlüssel", "k\x00"])
+def test_a_key_cannot_add_to_a_request(key):
+    for kind in (Client, AsyncClient):
+        with pytest.raises(ValueError, match="Expected a key as `tacit key` prints it, got another text") as caught:
+            kind("http://127.0.0.1:1", "messages", key=key)
+        assert key == "" or key not in str(caught.value)
+    name = "a/../b?c#d e\r\nx-evil: 1"
+    call = Caller("http://127.0.0.1:1/be hind/", name, key="k", tries=1).get("status")
+    assert call.path == "/be%20hind/v1/bandits/a%2F..%2Fb%3Fc%23d%20e%0D%0Ax-evil%3A%201/status"
+
+
 def test_a_deferred_choice_is_asked_for_and_activated_by_its_id():
     caller = Caller("https://host/behind", "mes/sages", key="k", tries=1)
     asked = caller.choose(EYE, "r", None, None, False, True)

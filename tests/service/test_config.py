@@ -5,7 +5,7 @@ import pytest
 from tacit.errors import BadState
 from tacit.service import config as configs
 from tacit.service import keys
-from tests.service.servers import LINEAR, application
+from tests.service.servers import FIELDS, LINEAR, application
 
 HASH = "0" * 64
 GLM = {name: value for name, value in LINEAR.items() if name != "horizon"} | {"kind": "joint-glm"}
@@ -26,7 +26,16 @@ GLM = {name: value for name, value in LINEAR.items() if name != "horizon"} | {"k
         ({"bandits": {"a": LINEAR | {"epsilon": 1.0}}}, "epsilon"),
         ({"bandits": {"a": LINEAR | {"dim": "3"}}}, "dim"),
         ({"bandits": {"a": LINEAR | {"on_limit": "learn"}}}, "on_limit"),
-        ({"bandits": {"a": LINEAR | {"features": ["one"]}}}, "Expected 3 features"),
+        ({"bandits": {"a": LINEAR | {"coordinates": ["one"]}}}, "Expected 3 coordinates"),
+        ({"bandits": {"a": {key: LINEAR[key] for key in LINEAR if key != "dim"}}}, "Expected dim"),
+        ({"bandits": {"a": LINEAR | {"features": ["age"]}}}, "features"),
+        ({"bandits": {"a": LINEAR | {"features": {"arms": "many"}}}}, "one of shared, disjoint, hybrid"),
+        ({"bandits": {"a": FIELDS | {"dim": 3}}}, "Expected dim = 6, as the features have it"),
+        ({"bandits": {"a": FIELDS | {"coordinates": ["one"] * 6}}}, "Expected no coordinates"),
+        ({"bandits": {"a": FIELDS | {"profiles": {"p": {"arms": {"x": [1, 0, 0]}}}}}}, "profile p of a"),
+        ({"bandits": {"a": FIELDS | {"profiles": {"p": {"context": {"old": 1}}}}}}, "profile p of a.*schema"),
+        ({"bandits": {"a": FIELDS | {"profiles": {"p": {"context": {}, "actions": ["run"]}}}}}, "unknown one"),
+        ({"bandits": {"a": LINEAR | {"profiles": {"p": {"context": {"age": 1}}}}}}, "profile p of a"),
         ({"bandits": {"a": LINEAR | {"profiles": {"p": {"arms": {"x": [1, 0]}}}}}}, "profile p of a"),
         ({"bandits": {"a": LINEAR | {"profiles": {"p": {"arms": {"x": [1, 1, 0]}}}}}}, "norm at most 1"),
         ({"bandits": {"a": LINEAR | {"profiles": {"p": {"arms": {}}}}}}, "at least one arm"),

@@ -9,7 +9,7 @@ import pytest
 
 from tacit.errors import Unavailable
 from tacit.service import config as configs
-from tacit.service import dashboard, page, promise, words
+from tacit.service import dashboard, page, words
 from tacit.service import history as histories
 from tacit.service.app import Application
 from tests.service.servers import KEYS, LINEAR, application, askers, call, lines
@@ -73,6 +73,14 @@ def test_without_a_key_there_is_a_page_to_log_in(keyed):
 def test_whoever_tries_many_keys_has_to_wait(keyed):
     replies = [log_in(keyed, "wrong")[0] for _ in range(10)]
     assert replies[0] == 401 and replies[-1] == 429
+    assert log_in(keyed, KEYS["operator"])[0] == 204  # nobody is locked out by them
+
+
+def test_nothing_that_needs_a_key_is_kept_on_the_way_or_taken_for_another_kind(keyed):
+    for may in (cookie(keyed, "operator"), ()):
+        routes = ("status", "certificate", "estimate", "history", "none", "/metrics", "/readyz", "/dashboard/messages")
+        for _, headers, _ in call(keyed, *((route, None, may) for route in routes)):
+            assert headers[b"cache-control"] == b"no-store" and headers[b"x-content-type-options"] == b"nosniff"
 
 
 def test_a_cookie_is_for_this_site_alone_and_holds_no_key(keyed):
@@ -123,7 +131,7 @@ def test_an_auditor_sees_certificate_and_status_alone(keyed):
 def test_names_are_escaped(tmp_path):
     bad = "<script>alert(1)</script>\"'&"
     profiles = {bad: {"arms": {f"a{bad}": EYE[0], f"b{bad}": EYE[1]}}}
-    app = application(tmp_path, population=bad, features=[f"{i}{bad}" for i in range(3)], profiles=profiles)
+    app = application(tmp_path, population=bad, coordinates=[f"{i}{bad}" for i in range(3)], profiles=profiles)
     ((status, _, body),) = call(app, ("/dashboard/messages", None))
     app.close()
     assert status == 200 and body.count(b"<script") == 2 and body.count(b"&lt;script&gt;") >= 6
@@ -205,7 +213,7 @@ def test_history_is_computed_once_for_each_release(tmp_path, monkeypatch):
     with Place(str(tmp_path / "bandit.db"), None).open(glm()) as stored:
         setting = served_setting(profiles={"p": {"arms": {"x": EYE[0]}}})
         history, calls, offers = histories.History(stored, setting), [], stored.offers
-        monkeypatch.setattr(stored, "offers", lambda arms: calls.append(1) or offers(arms))
+        monkeypatch.setattr(stored, "offers", lambda arms, **more: calls.append(1) or offers(arms, **more))
         for _ in range(5):
             history.shown(), history.summary()
         assert len(calls) == 1
@@ -231,14 +239,6 @@ def test_what_a_page_says_is_what_the_status_says(tmp_path, now):
         assert f"the last one {words.ago(30)}" in body.decode() and "30\u202fs ago" in body.decode()
     finally:
         app.close()
-
-
-def test_words_for_a_lawyer_follow_from_the_numbers():
-    """The randomiser that attains (epsilon, delta) is guessed with exactly the rate that is stated."""
-    for epsilon, delta in ((0.0, 0.0), (1.0, 1e-6), (0.5, 0.1)):
-        p = np.array([delta, (1 - delta) * np.e**epsilon / (1 + np.e**epsilon), (1 - delta) / (1 + np.e**epsilon), 0.0])
-        rate = 0.5 * np.maximum(p, p[::-1]).sum()
-        assert promise.guess(epsilon, delta) == pytest.approx(rate, rel=1e-12)
 
 
 def test_numbers_as_people_read_them():

@@ -19,7 +19,7 @@ budget = {{epsilon = 20.0, delta = 1e-5}}
 durable = "bandit.db"
 delay = 0.1
 population = "{BAD}"
-features = ["{BAD}", "a feature with a rather long name", "x"]
+coordinates = ["{BAD}", "a feature with a rather long name", "x"]
 [bandits.messages.profiles."{BAD}".arms]
 "{BAD}" = [1.0, 0.0, 0.0]
 "an arm whose name is somewhat longer than others" = [0.0, 1.0, 0.0]

@@ -22,14 +22,16 @@ def blocks(language):
 
 
 def test_the_page_runs(tmp_path, monkeypatch):
-    server, replies = Running(tmp_path, blocks("toml")[0]), []
+    server, replies = Running(tmp_path, "\n".join(blocks("toml")[:2])), []
     for block in blocks("sh"):
         for command in re.split(r"\n(?=curl)", block.strip()):
             found = next((json.loads(text)["id"] for text in replies), "")
             here = command.replace("http://127.0.0.1:8321", server.address).replace('"ID"', f'"{found}"')
             done = subprocess.run(["bash", "-c", here], capture_output=True, text=True, check=True)
             replies.append(done.stdout)
-    chosen, rewarded, activated, batch, certificate, status, estimate, history, metrics, health, ready = replies
+    chosen, rewarded, activated, batch, *shown, erased = replies
+    certificate, status, estimate, history, metrics, health, ready = shown
+    assert "cannot be undone" in json.loads(erased)["remains"]
     assert json.loads(chosen)["name"] in ("hello", "welcome")
     assert json.loads(rewarded) == json.loads(activated) == {"acknowledged": True}
     assert [json.loads(line)["name"] for line in batch.splitlines()] == [None, None]
@@ -37,6 +39,10 @@ def test_the_page_runs(tmp_path, monkeypatch):
     assert [one["name"] for one in json.loads(history)["features"]] == ["short", "friendly", "with a picture"]
     assert json.loads(status)["population"]["name"] == "visitors" and len(json.loads(estimate)["theta"]) == 3
     assert 'tacit_choices{bandit="messages"} 3.0' in metrics and (health, ready) == ("alive\n", "ready\n")
+    for request in blocks("http"):
+        first, body = request.split("\n", 1)
+        status, _, text = server.ask(*first.split(), body)
+        assert status == 200 and json.loads(text)["name"] in ("walk", "sleep")
     (code,) = blocks("py")
     exec(code.replace("http://127.0.0.1:8321", server.address), {})
     assert server.stop() == 0

@@ -23,6 +23,16 @@ def app(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
+def with_fields(tmp_path_factory):
+    """A bandit that takes the fields of the examples."""
+    number, plan = {"kind": "Number", "low": 0, "high": 500}, {"kind": "Category", "values": ["free", "paid"]}
+    fields = {"context": {"age": number, "plan": plan}, "action": {"minutes": number}}
+    made = application(tmp_path_factory.mktemp("fields"), dim=0, features=fields)
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
 def document(app):
     ((status, headers, body),) = call(app, ("/openapi.json", None))
     assert status == 200 and headers[b"content-type"] == b"application/json"
@@ -119,7 +129,7 @@ def test_every_status_is_in_it(document):
             assert "Retry-After" in about["responses"][str(status)]["headers"]
 
 
-def test_examples_are_taken_and_replies_are_as_described(app, document):
+def test_examples_are_taken_and_replies_are_as_described(app, with_fields, document):
     chosen = None
     for path, method, about in operations(document):
         if method == "post" and not path.startswith(START):
@@ -128,13 +138,15 @@ def test_examples_are_taken_and_replies_are_as_described(app, document):
             ((status, headers, body),) = call(app, (here(path), None))
         else:
             ((_, given),) = about["requestBody"]["content"].items()
-            example = given["example"] if isinstance(given["example"], str) else json.dumps(given["example"])
-            assert fits(json.loads(example), given.get("x-line", given["schema"]), document)
-            ((status, headers, body),) = call(
-                app, (here(path), example.replace("the id of a choice", chosen or "").encode())
-            )
-            assert status == 200 and b"error" not in body, path
-            chosen = chosen or json.loads(body)["id"]
+            for example in (one["value"] for one in given["examples"].values()):
+                text = example if isinstance(example, str) else json.dumps(example)
+                assert fits(json.loads(text), given.get("x-line", given["schema"]), document)
+                where = with_fields if "context" in text else app
+                ((status, headers, body),) = call(
+                    where, (here(path), text.replace("the id of a choice", chosen or "").encode())
+                )
+                assert status == 200 and b"error" not in body, path
+                chosen = chosen or json.loads(body)["id"]
         if status != 200:
             continue
         ((media, reply),) = about["responses"]["200"]["content"].items()

@@ -98,3 +98,27 @@ def test_a_disk_that_is_full_or_cannot_be_written_at_all(folder, room):  # noqa:
     learnt = check(server, lambda: limit(room), lambda: limit(resource.RLIM_INFINITY), readable=True)
     with opened(place) as stored:
         assert np.array_equal(total(stored), expected(learnt))
+
+
+@pytest.mark.full
+def test_sigterm_does_not_wait_for_a_postgres_that_never_answers(folder):  # noqa: F811
+    """Stopped as a whole, with connections that stay: a server that waited for it would end by kill -9 alone."""
+    with postgres_of_its_own() as postgres:
+        place = of_postgres(postgres.get_uri(), folder)
+        text = SERVED.replace('"bandit.db"', f'"{place.where}"\nkeys = "{place.keys}"')
+        server = Running(folder, text.replace("patience = 0.5", "patience = 0.5\ndrain = 1"))
+        acknowledged = choose(server, request="r")
+        assert reward(server, acknowledged)[0] == 200
+        main = postgres.get_postmaster_info().process
+        everyone = [main, *main.children()]
+        try:
+            for process in everyone:
+                process.suspend()
+            with pytest.raises(TimeoutError):
+                server.ask("POST", BANDIT + "choose", {"arms": EYE}, timeout=1)
+            assert server.stop() == 1  # within 30 seconds
+        finally:
+            for process in everyone:
+                process.resume()
+        with opened(place) as stored:
+            assert np.array_equal(total(stored), expected([acknowledged]))

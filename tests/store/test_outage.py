@@ -113,6 +113,22 @@ def test_a_full_disk(on_sqlite, full, mode, room):
         assert not stored.choose(arms(rng)).degraded
 
 
+def test_a_disk_that_stays_full_is_an_outage_that_goes_on(on_sqlite, full):
+    """Also the second one within an hour, which no event tells of."""
+    with on_sqlite.open(linear(), degraded="serve") as stored:
+        for _ in range(2):
+            full(0)
+            assert stored.choose(np.eye(3)).degraded
+            for _ in range(3):
+                with pytest.raises(Unavailable):
+                    stored.tend()
+                assert stored.degraded
+            full(resource.RLIM_INFINITY)
+            stored.tend()
+            assert not stored.degraded and stored.choices == 0
+        assert len(stored.events) == 1
+
+
 def test_keys_that_cannot_be_written(on_sqlite, full):
     """A new epoch of choices needs a key: without one nothing is acknowledged, and no half key stays."""
     rng = np.random.default_rng(3)

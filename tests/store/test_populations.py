@@ -43,6 +43,21 @@ def test_bandits_of_a_population_cost_together(place):
         assert stored.population.bandits == ("one", "two")
 
 
+def test_of_a_bandit_without_a_limit_one_round_is_counted_and_that_is_said(place):
+    """Three rounds of one person cost three times as much there: nothing may claim them."""
+    place.open(glm(max_rounds_per_person=3), name="limited").close()
+    with place.open(glm(), name="free") as stored:
+        found = stored.population
+        assert found.epsilon == epsilon(MU, MU) and found.unlimited == ("free",)
+        (caveat,) = [caveat for caveat in stored.privacy.caveats if "population" in caveat]
+        assert "in all of them, with one round in each of free (which have no limit" in caveat
+    with place.open(glm(max_rounds_per_person=2), name="one", population="counted") as stored:
+        assert stored.population.unlimited == ()
+    with place.open(glm(max_rounds_per_person=5), name="two", population="counted") as stored:
+        (caveat,) = [caveat for caveat in stored.privacy.caveats if "population" in caveat]
+        assert "in all of them has epsilon" in caveat
+
+
 def test_a_deleted_file_that_is_made_anew_adds(folder):
     where = folder / "bandit.db"
 

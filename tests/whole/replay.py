@@ -114,8 +114,9 @@ class Held:
             yield
 
 
-def crowd(people, dim, low, high, *, wide=False):
+def crowd(people, bandit, *, wide=False):
     """(the same users in all runs, others): each yields arms and a reward."""
+    dim, (low, high) = bandit._width, bandit.rewards
 
     def some(seed, most):
         rng = np.random.default_rng(seed)
@@ -126,6 +127,8 @@ def crowd(people, dim, low, high, *, wide=False):
             )
             if not most and rng.integers(2):
                 arms = 1e-6 * arms[[0, 1, 0, 1]] * [[1], [1], [-1], [-1]]  # on which side of 0 the estimate lies
+            if bandit._blocks > 1:
+                arms[:, -1] = np.arange(len(arms)) % bandit._blocks
             if wide and not most and rng.integers(2):
                 mask = np.arange(len(arms)) % 3 < 2
             yield Asking(arms, float(rng.choice([low, high, rng.uniform(low, high)])), mask)
@@ -138,8 +141,8 @@ def rounds(bandit, people, *, tape, count=60, absent=True):
     some of the others answer late, never or badly, come in batches with bad rows, or make requests that are refused; in
     the third none of them ever answers."""
     inner = getattr(bandit, "_bandit", bandit)  # of Anytime
-    dim, (low, high) = inner.dim, inner.rewards
-    known, others = crowd(people, dim, low, high, wide=True)
+    dim, low = inner._width, inner.rewards[0]
+    known, others = crowd(people, inner, wide=True)
     rng, held, late, out = np.random.default_rng([8, people]), Held(), [], []
     worse = people > 0 and absent
     for t in range(count):
@@ -178,7 +181,7 @@ def rounds(bandit, people, *, tape, count=60, absent=True):
 
 def refusals(bandit, choice):
     """What is said to a user who is in all runs and does something wrong, or twice."""
-    dim, out = getattr(bandit, "_bandit", bandit).dim, []
+    dim, out = getattr(bandit, "_bandit", bandit)._width, []
     wrong = (
         lambda: bandit.observe(choice, 0.0),
         lambda: bandit.observe(choice, "much"),
@@ -235,10 +238,10 @@ def fits(regressor, people, *, tape, count=40):
 
 def blocks(bandit, people, *, tape, count=60, size=20):
     """The same in compiled loops: blocks of `size` rounds, all of whose users answer."""
-    (known, _), (others, _), out = crowd(0, bandit.dim, *bandit.rewards), crowd(0, bandit.dim, *bandit.rewards), []
+    (known, _), (others, _), out = crowd(0, bandit), crowd(0, bandit), []
     for _ in range(1 + 500 * people):
         next(others)  # so that they are somebody else
-    asking = next(crowd(0, bandit.dim, *bandit.rewards)[0]).arms
+    asking = next(crowd(0, bandit)[0]).arms
     for start in range(0, count, size):
         same = [t for t in range(size) if (start + t) % EVERY == 0]
         block = users([next(known if t in same else others) for t in range(size)])

@@ -67,6 +67,7 @@ JOINT = {
     "joint-glm": made(JointGLM, first=6),
     "joint-glm-forget": made(JointGLM, first=3, forget=30),
     "joint-glm-probit": made(JointGLM, first=6, link="probit", radius=2.0),
+    "joint-glm-blocks": made(JointGLM, first=6, dim=4, blocks=2),
     "joint-lin-ucb": made(JointLinUCB, first=6),
     "joint-lin-ucb-tree": made(JointLinUCB, release="tree"),
     "joint-lin-ucb-consistent-tree": made(JointLinUCB, release="consistent-tree"),

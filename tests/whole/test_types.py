@@ -10,7 +10,7 @@ from mypy import api
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "tacit"
 FILES = sorted(SOURCE.rglob("*.py"))
-PLANTED = SOURCE / "audit" / "mutants.py"  # bugs that the audit must find
+PLANTED = {SOURCE / "audit" / "mutants.py", SOURCE / "audit" / "stored_mutants.py"}  # bugs that the audit must find
 SAFE = ("Released", "Sent", "Coded")  # what only mechanisms make
 
 LEAK_IN_A_STEP = (
@@ -127,7 +127,7 @@ def conversions(tree: ast.AST) -> list[int]:
 def test_only_mechanisms_make_something_released(path):
     text = path.read_text()
     lines = text.splitlines()
-    inside = path.relative_to(SOURCE).parts[0] == "mechanisms" or path == PLANTED
+    inside = path.relative_to(SOURCE).parts[0] == "mechanisms" or path in PLANTED
     found = [] if inside else conversions(ast.parse(text))
     assert not found, f"lines {found} convert outside of mechanisms/"
     silenced = [

@@ -60,7 +60,7 @@ class Anytime:
 
     def choose_many(self, arms: npt.ArrayLike) -> Choices:
         with self._lock:
-            self._renew(len(arm_sets.rows(arms, self._bandit.dim)[0]))
+            self._renew(len(arm_sets.rows(arms, self._bandit.dim, self._bandit._blocks)[0]))
             choices = self._bandit.choose_many(arms)
             return Choices(choices.index, choices.id + self._before * (choices.id > 0), choices.refused)
 

@@ -29,6 +29,7 @@ from tacit.model import arms as arm_sets
 from tacit.model.arms import Arms
 from tacit.privacy.certificate import Certificate
 
+NO_SCHEMA = "Expected actions= with a bandit that has features=Schema(...), got one without."
 Index = np.ndarray[tuple[int], np.dtype[np.int64]]
 
 
@@ -46,6 +47,11 @@ class Choice:
     def propensity(self) -> float:
         """The probability with which this user got this arm at that state; computed when asked for."""
         return self._propensity()
+
+    @property
+    def propensity_error(self) -> float:
+        """The standard error of `propensity`: 0 where it is exact (docs/evaluation.md)."""
+        return getattr(self._propensity, "error", 0.0)
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("Expected the id of a choice, got pickle or copy: what computes its propensity is raw data.")
@@ -93,6 +99,7 @@ class Bandit(ABC):
     _persons: Persons = field(init=False, repr=False)  # RAW
     _file: storage.File = field(init=False, repr=False)
     _policy_given = False  # whether the caller brought the generator of the policy's draws
+    _blocks = 1  # of coordinates, of which each arm has one to itself: then arms are rows (z, a), as in model.arms
 
     def __post_init__(self) -> None:
         checks.positive_int(dim=self.dim, pending=self.pending)
@@ -101,7 +108,7 @@ class Bandit(ABC):
             raise TypeError(  # else a file could not tell that more has been released since
                 f"Expected {type(self).__name__}, which draws noise for people's data, to define _due and _steps."
             )
-        self._tickets = Tickets(np.zeros(self.pending, np.int64), np.zeros((self.pending, self.dim)))
+        self._tickets = Tickets(np.zeros(self.pending, np.int64), np.zeros((self.pending, self._width)))
         self._persons = Persons(getattr(self, "max_rounds_per_person", None))
         self._state = self.init()
         self._process = forks.process()
@@ -191,11 +198,12 @@ class Bandit(ABC):
         return Choice(chosen, names[chosen] if names else None, self._ticket(features[chosen]), propensity)
 
     @locked
-    def choose_many(self, arms: npt.ArrayLike, *, persons: Sequence[Person | None] | None = None) -> Choices:
-        """The arms for n users at one state, from (n, K, d) numbers or n times (K, d) where K may differ: a
-        micro-batch, one step of the release. A bad row is refused alone, for what is in it; it counts as a choice all
-        the same, and the policy draws for it."""
-        rows, problems = arm_sets.rows(arms, self.dim)
+    def choose_many(self, arms: Any, *, actions: Any = None, persons: Sequence[Person | None] | None = None) -> Choices:
+        """The arms for n users at one state, from (n, K, d) numbers or n times (K, d) where K may differ, or, where the
+        bandit has a Schema, from the fields of n people and `actions` for all of them: a micro-batch, one step of the
+        release. A bad row is refused alone, for what is in it; it counts as a choice all the same, and the policy draws
+        for it."""
+        rows, problems = self._batch(arms, actions)
         count = len(rows)
         people = self._persons.check_batch(persons, count)
         index, ids = np.full(count, -1), np.zeros(count, np.int64)
@@ -254,8 +262,8 @@ class Bandit(ABC):
     @locked
     def play(self, block: Block) -> None:
         """Choose and observe for a whole block of simulated rounds: the same kernels, in one loop."""
-        if block.arms.shape[2] != self.dim:
-            raise ValueError(f"Expected a block with arms of {self.dim} dimensions, got {block.arms.shape[2]}.")
+        if block.arms.shape[2] != self._width:
+            raise ValueError(f"Expected a block with arms of {self._width} dimensions, got {block.arms.shape[2]}.")
         self._room(len(block.noise))
         self._play(block)
         self._keep()
@@ -292,6 +300,11 @@ class Bandit(ABC):
         raise TypeError("Expected save and load for a bandit, got pickle or copy: its state is raw data.")
 
     # helpers
+
+    @property
+    def _width(self) -> int:
+        """Numbers of an arm."""
+        return arm_sets.width(self.dim, self._blocks)
 
     @property
     def _steps(self) -> int:
@@ -331,9 +344,15 @@ class Bandit(ABC):
     ) -> tuple[Array, tuple[str, ...] | None, Any]:
         """One user's features, names and available arms, or ValueError."""
         if actions is not None:
-            raise ValueError("Expected actions= with a bandit that has features=Schema(...), got one without.")
-        features, names = arm_sets.check(arms, self.dim)
+            raise ValueError(NO_SCHEMA)
+        features, names = arm_sets.check(arms, self.dim, self._blocks)
         return features, names, arm_sets.check_mask(available, len(features))
+
+    def _batch(self, arms: Any, actions: Any) -> tuple[list[Array], list[str | None]]:
+        """Each user's features, and what is wrong with them."""
+        if actions is not None:
+            raise ValueError(NO_SCHEMA)
+        return arm_sets.rows(arms, self.dim, self._blocks)
 
     def _own(self) -> None:
         """BadState for a forked copy, and for one of two bandits from the same file: it would answer from noise that

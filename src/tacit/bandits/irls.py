@@ -1,11 +1,16 @@
-"""One-pass iteratively reweighted least squares from released sums."""
+"""One-pass iteratively reweighted least squares from released sums.
+
+A posterior of blocks has one more axis, the first; arms then are rows (z, a), as in model.arms."""
 
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.random import Generator
 
+from tacit.bandits import chances
+from tacit.bandits.chances import Chance, Values
 from tacit.data import Array, Released
+from tacit.kernels.blocks import fit_blocks, thompson_block_rows
 from tacit.kernels.glm import Posterior, Tuning, fit, thompson_rows
 
 T = TypeVar("T", bound=tuple[Any, ...])
@@ -25,15 +30,26 @@ def prior(dim: int, radius: float) -> Posterior:
     return Posterior(np.zeros(dim), np.zeros(dim), np.eye(dim), precision, np.zeros(dim), np.eye(dim) * radius**2 / dim)
 
 
+def prior_of_blocks(dim: int, radius: float, blocks: int) -> Posterior:
+    """The same, block by block."""
+    one = prior(dim // blocks, radius / blocks**0.5)
+    return Posterior(*(np.repeat(part[None], blocks, axis=0) for part in one))
+
+
 def update(
     released: Released, *, scale: float, unit: float, std: float, radius: float, tuning: Tuning, posterior: Posterior
 ) -> None:
     """posterior <- the estimate from released = (scale svec(curvature), moment / unit), noise of std `std`."""
-    fit(released, scale, unit, std, radius, tuning, posterior)
+    made = fit if posterior.theta.ndim == 1 else fit_blocks
+    made(released, scale, unit, std, radius, tuning, posterior)
 
 
 def beliefs(features: Array, posterior: Posterior, widths: float) -> tuple[Array, Array]:
     """For each row x: the estimate of <x, theta*>, and `widths` standard deviations of it."""
+    if posterior.theta.ndim == 2:
+        z, a = features[:, :-1], features[:, -1].astype(np.int64)
+        variance = np.einsum("ni,nij,nj->n", z, posterior.inverse[a], z)
+        return np.einsum("ni,ni->n", z, posterior.centre[a]), widths * np.sqrt(variance)
     return features @ posterior.centre, widths * np.sqrt(
         np.einsum("ni,ij,nj->n", features, posterior.inverse, features)
     )
@@ -48,30 +64,40 @@ def choose_many(
         return np.asarray(rng.random(len(arms)) * arms.shape[1]).astype(np.int64)
     out = np.empty(len(arms), np.int64)
     draws = rng.standard_normal((len(arms), np.count_nonzero(posterior.spread)))  # in the order of fused loops
-    thompson_rows(arms, posterior.theta, posterior.axes, posterior.spread, draws, out)
+    rows = thompson_rows if posterior.theta.ndim == 1 else thompson_block_rows
+    rows(arms, posterior.theta, posterior.axes, posterior.spread, draws, out)
     return out
 
 
-def propensity(arms: Array, posterior: Posterior, index: int, *, random: bool, draws: int = 4096) -> float:
-    """The probability of arm `index` of (K, d): exact where nothing is drawn, else by simulation (and never 0)."""
+def propensity(arms: Array, posterior: Posterior, index: int, *, random: bool) -> Chance:
+    """The probability of arm `index` of (K, d), which was chosen, with its error."""
     if random:
-        return 1 / len(arms)
-    if not posterior.spread.any():
-        return 1.0
-    return float((_hits(arms, posterior, np.random.default_rng(), draws)[index] + 1) / (draws + 1))
+        return Chance(1 / len(arms), 0.0)
+    return chances.of_chosen(_values(arms, posterior), index)
 
 
-def offers(arms: Array, posterior: Posterior, *, random: bool, draws: int = 4096) -> Array:
-    """The probability of each arm of (K, d): exact where nothing is drawn, else by simulation, the same each time."""
+def offers(arms: Array, posterior: Posterior, *, random: bool) -> Array:
+    """The probability of each arm of (K, d)."""
     if random:
         return np.full(len(arms), 1 / len(arms))
-    draws = draws if posterior.spread.any() else 1
-    return _hits(arms, posterior, np.random.default_rng(0), draws) / draws
+    values = _values(arms, posterior)
+    return np.array([chances.chance(values, index).value for index in range(len(arms))])
 
 
-def _hits(arms: Array, posterior: Posterior, rng: Generator, draws: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """How often each arm is the choice, among so many draws."""
-    target = (
-        posterior.theta + (rng.standard_normal((draws, len(posterior.spread))) * posterior.spread) @ posterior.axes.T
-    )
-    return np.bincount(np.argmax(target @ arms.T, axis=1), minlength=len(arms))
+def _values(arms: Array, posterior: Posterior) -> Values:
+    if posterior.theta.ndim == 2:
+        return _block_values(arms, posterior)
+    drawn = posterior.spread > 0
+    return chances.values(arms, posterior.theta, posterior.axes[:, drawn] * posterior.spread[drawn])
+
+
+def _block_values(arms: Array, posterior: Posterior) -> Values:
+    """Of rows (z, a): as vectors with z in part a, and zeros elsewhere."""
+    count, width = posterior.theta.shape
+    x, scaled = np.zeros((len(arms), count, width)), np.zeros((count, width, count, width))
+    x[np.arange(len(arms)), arms[:, -1].astype(np.int64)] = arms[:, :-1]
+    parts = np.arange(count)
+    scaled[parts, :, parts] = posterior.axes * posterior.spread[:, None]
+    drawn = posterior.spread.ravel() > 0
+    size = count * width
+    return chances.values(x.reshape(-1, size), posterior.theta.ravel(), scaled.reshape(size, size)[:, drawn])

@@ -38,14 +38,19 @@ class Persons:
             return None
         if self.most is None:
             raise ValueError("Expected max_rounds_per_person for choices with person=, got a bandit without it.")
+        digest = self.hash(person, self.key)
+        if self.counts[digest] >= self.most:
+            raise PersonLimit(f"Expected at most {self.most} rounds of one person, got one more.")
+        return digest
+
+    @staticmethod
+    def hash(person: Person, key: bytes) -> bytes:
+        """What a person is known by; ValueError for what is no id."""
         if isinstance(person, bool) or not isinstance(person, str | bytes | int | np.integer) or person in ("", b""):
             raise ValueError(f"Expected person to be a string, bytes or a whole number, got {type(person).__name__}.")
         kind = b"b" if isinstance(person, bytes) else b"s" if isinstance(person, str) else b"i"
         text = person if isinstance(person, bytes) else str(person).encode("utf-8", "surrogatepass")
-        digest = hashlib.blake2b(kind + text, key=self.key, digest_size=16).digest()
-        if self.counts[digest] >= self.most:
-            raise PersonLimit(f"Expected at most {self.most} rounds of one person, got one more.")
-        return digest
+        return hashlib.blake2b(kind + text, key=key, digest_size=16).digest()
 
     def count(self, digest: bytes | None) -> None:
         """One round of that person."""

@@ -35,8 +35,8 @@ def warm_up(made: Bandit | Server) -> float:
 
 
 def twin_of(made: Any) -> Any:
-    """One of the same kind that shares nothing with `made`: no state, no generator, no file."""
-    names = [f.name for f in dataclasses.fields(made) if f.init and f.name != "durable"]
+    """One of the same kind that shares nothing with `made`: no state, no generator, no file. It takes vectors."""
+    names = [f.name for f in dataclasses.fields(made) if f.init and f.name not in ("durable", "features")]
     settings = {name: _fresh(getattr(made, name)) for name in names}
     small = {name: min(settings[name], most) for name, most in SMALL.items() if isinstance(settings.get(name), int)}
     try:
@@ -57,7 +57,10 @@ def rehearse(bandit: Bandit) -> None:
     low, high = (end if np.isfinite(end) else sign for end, sign in zip(bandit.rewards, (-1.0, 1.0), strict=True))
     rounds = min(getattr(bandit, "first", SMALL["first"]) + AFTER, MOST, bandit.horizon or MOST)
     for _, reward in zip(range(rounds), itertools.cycle((low, high)), strict=False):
-        arms = rng.standard_normal((3, bandit.dim))
-        choice = bandit.choose(arms / np.linalg.norm(arms, axis=1, keepdims=True))
+        arms = rng.standard_normal((3, bandit._width))
+        arms /= np.linalg.norm(arms, axis=1, keepdims=True)
+        if bandit._blocks > 1:
+            arms[:, -1] = rng.integers(bandit._blocks, size=3)
+        choice = bandit.choose(arms)
         bandit.observe(choice, reward)
     _ = choice.propensity, bandit.privacy

@@ -51,8 +51,8 @@ def render(rows: Sequence[dict[str, Any]]) -> str:
     table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold")
     table.add_column("rounds")
     table.add_column("mechanism")
-    for name in ("worst std", "mean std", "lower bound", "worst / bound", "releases", "floats kept"):
-        table.add_column(name, justify="right")
+    for name in ("worst\nstd", "mean\nstd", "lower\nbound", "worst /\nbound", "releases", "floats\nkept"):
+        table.add_column(name, justify="right", no_wrap=True)
     previous = None
     for row in rows:
         bound = row["lower_bound"]
@@ -69,9 +69,9 @@ def render(rows: Sequence[dict[str, Any]]) -> str:
         )
         previous = row["horizon"]
     head = (
-        "Standard deviation of a released prefix sum per unit of sensitivity at mu = 1 (noise std 1 for one release).\n"
-        "The lower bound holds for every mechanism that releases all prefixes; batched releases only at geometrically\n"
-        f"growing steps (first {FIRST}, factor {GROWTH}), its sums up to {GROWTH - 1:.0%} old: it may go below.\n"
+        "Standard deviation of a released prefix sum per unit of sensitivity at mu = 1 (one release: 1).\n"
+        "The lower bound holds for every mechanism that releases all prefixes; batched releases at steps\n"
+        f"that grow (first {FIRST}, factor {GROWTH}), so that sums are up to {GROWTH - 1:.0%} old: it may go below.\n"
     )
     return head + to_text(table)
 

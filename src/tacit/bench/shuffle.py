@@ -117,7 +117,7 @@ def render(rows: Sequence[dict[str, Any]]) -> str:
         "trusted curator's Gaussian noise at the same budget. Bits: one user's report, sent bit by bit.\n"
         "Published: the same with the constants of eq. 122 of Sarmasarkar 2026.\n\n"
     )
-    text += to_text(table, 100) + f"\n\nLargest ratio to a curator's noise: {worst:.3f}"
+    text += to_text(table) + f"\n\nLargest ratio to a curator's noise: {worst:.3f}"
     for row in rows:
         if "timed_users" in row:
             text += (

@@ -16,6 +16,7 @@ import typer
 
 from tacit import __version__, extras, registry
 from tacit.cli.parse import check_name, parse_bandit, parse_environment, parse_epsilon
+from tacit.cli.places import check_figure, check_folder
 from tacit.errors import Interrupted, NotSecure, TacitError
 
 if TYPE_CHECKING:
@@ -76,8 +77,11 @@ def simulate_command(
     check_figure(plot)
     if out is not None:
         extras.load("polars", "--out")
+        check_folder(out)
     given = {"link": link, "dim": dim, "arms": arms, "radius": radius}
     worlds = [parse_environment(text, given) for text in env]
+    if plot is not None and all(world.rounds is not None for world in worlds):
+        raise ValueError("Expected an environment with regret to --plot, got logs only: nobody knows what they missed.")
     specs = [spec for text in bandits for spec in parse_bandit(text, [parse_epsilon(e) for e in epsilon], delta)]
     from tacit.experiments.runner import simulate
 
@@ -136,6 +140,7 @@ def reproduce_command(
     from tacit import reproductions
 
     folder = out or Path("out") / (name + ("-quick" if quick else ""))
+    check_folder(folder)
     with progress(name) as report:
         outcome = reproductions.run(name, quick=quick, runs=runs, out=folder, progress=report)
     if as_json:
@@ -230,6 +235,18 @@ def retire_command(
     sys.stdout.write(command.retire(config, bandit) + "\n")
 
 
+@app.command("erase")
+def erase_command(
+    config: Annotated[Path, typer.Argument(help="What is served: a TOML file.")],
+    bandit: Annotated[str, typer.Argument(help="Its name there.")],
+) -> None:
+    """Delete what is still waiting of a person, whose id is read from standard input: a command line would be kept and
+    seen. Says what cannot be undone; the same whether or not anything was found."""
+    from tacit.service import command
+
+    sys.stdout.write(command.erase(config, bandit, sys.stdin.readline()) + "\n")
+
+
 @app.command("migrate")
 def migrate_command(
     what: Annotated[str, typer.Argument(help="What is served: a TOML file; or one database.")],
@@ -273,6 +290,8 @@ def main() -> None:
             app(standalone_mode=True)
     except (ValueError, TacitError) as error:
         fail(str(error), code=130 if isinstance(error, Interrupted) else 1)
+    except OSError as error:  # a disk that is full, a file that may not be read
+        fail(f"Expected to read and write {error.filename or 'what was asked for'}, got: {error.strerror or error}.")
     except KeyboardInterrupt:
         fail("Stopped.", code=130)
 
@@ -304,13 +323,6 @@ def build(spec: "Spec", **known: Any) -> Any:
         from tacit.privacy.noise import Simulated
 
         return spec.kind(**settings | {"source": Simulated()})
-
-
-def check_figure(path: Path | None) -> None:
-    if path is not None and path.suffix not in (".png", ".svg", ".pdf"):
-        raise ValueError(f"Expected a .png, .svg or .pdf file to plot to, got {path}.")
-    if path is not None:
-        extras.load("matplotlib", "--plot")
 
 
 def show(result: "Result", *, as_json: bool, plot: Path | None, out: Path | None) -> None:

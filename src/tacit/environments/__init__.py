@@ -2,6 +2,7 @@
 
 from tacit.environments.base import Environment, World
 from tacit.environments.classification import breast_cancer, digits
+from tacit.environments.disjoint import disjoint
 from tacit.environments.replay import replay
 from tacit.environments.synthetic import ball, basis, drift, fixed, gap, rare, shift, skewed, sphere, tail
 
@@ -12,6 +13,7 @@ __all__ = [
     "basis",
     "breast_cancer",
     "digits",
+    "disjoint",
     "drift",
     "fixed",
     "gap",

@@ -13,6 +13,7 @@ from tacit.data import Array
 from tacit.environments.worlds_kernel import direction
 from tacit.kernels.block import BERNOULLI, GAUSSIAN_REWARD, LOGGED, SIGN, Block
 from tacit.model import links
+from tacit.model.arms import width
 from tacit.model.links import Link, LinkTable
 
 NOISES = ("bounded", "gaussian")
@@ -80,6 +81,16 @@ class Environment(ABC):
         return 1.0 if high == np.inf else (high - low) / 2
 
     @property
+    def blocks(self) -> int | None:
+        """Of how many blocks each arm has one, where arms are rows (z, a) as in model.arms; None: they are vectors."""
+        return None
+
+    @property
+    def width(self) -> int:
+        """Numbers of an arm."""
+        return width(self.dim, self.blocks or 1)
+
+    @property
     def rounds(self) -> int | None:
         """How many rounds there are, if limited."""
         return None
@@ -93,7 +104,7 @@ class Environment(ABC):
         """Room for `size` rounds of this environment."""
         kind, scale = self.reward_kind
         return Block(
-            np.zeros((size, self.arms, self.dim)),
+            np.zeros((size, self.arms, self.width)),
             np.zeros((size, self.arms)),
             np.zeros(size),
             np.full(size, -1),

@@ -11,13 +11,14 @@ from numpy.random import Generator
 
 from tacit import checks, extras
 from tacit.data import Array
-from tacit.environments.base import Environment, World
+from tacit.environments.base import World
+from tacit.environments.disjoint import Disjoint
 from tacit.environments.worlds_kernel import fill_rows
 from tacit.kernels.block import BERNOULLI
 
 
 @dataclass(frozen=True, kw_only=True)
-class Classification(Environment):
+class Classification(Disjoint):
     """dim and arms follow from the data and `components`; the radius is a guess that a bandit is told."""
 
     dim: int = 0
@@ -44,7 +45,7 @@ class Classification(Environment):
 
     def start(self, rng: Generator, horizon: int) -> World:
         contexts, classes = _load(self.name, self.components)
-        return World(lambda block: fill_rows(rng, block, contexts, classes), None)
+        return World(lambda block: fill_rows(rng, block, contexts, classes, self.apart), None)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,8 +1,9 @@
 """Logged data as an environment, by rejection: only rounds where the bandit agrees with the log count.
 
-A Parquet or CSV file with the columns `action` (0 .. K-1), `reward`, optionally `propensity` (the probability with
-which the log's policy took that action; 1 / K if absent), and the features: either x0, x1, ... (one context a round,
-put into a block of its own for each arm: dim = K times their number) or, in Parquet, `arms` (K lists of dim numbers).
+A Parquet or CSV file with the columns `action` (0 .. K-1 or names), `reward`, optionally `propensity` (the probability
+with which the log's policy took that action; 1 / K if absent), and the features: either x0, x1, ... (one context a
+round, put into a block of its own for each arm: dim = K times their number, and every action occurs) or, in Parquet,
+`arms` (K lists of dim numbers; an action is a place in them).
 
 A round is kept with probability (smallest propensity) / propensity, which makes the log uniform; the rounds that are
 left are replayed in random order, and one in K of them agrees. The rewards so collected are those of a live run
@@ -13,15 +14,19 @@ import functools
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.random import Generator
 
 from tacit import extras
+from tacit.data import Array, Integers
 from tacit.environments.base import LOGGED, Environment, World
 from tacit.environments.worlds_kernel import fill_log
 from tacit.model import arms as arm_sets
+
+if TYPE_CHECKING:
+    import polars
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,38 +90,57 @@ class replay(Environment):
 def _read(file: str, _changed: int) -> dict[str, np.ndarray[Any, Any]]:
     pl = extras.load("polars", "logs")
     path = Path(file)
-    frame = pl.read_csv(path) if path.suffix == ".csv" else pl.read_parquet(path)
+    try:
+        frame = pl.read_csv(path) if path.suffix == ".csv" else pl.read_parquet(path)
+    except (pl.exceptions.PolarsError, OSError):
+        raise ValueError(f"Expected a Parquet or CSV file, got {file} which cannot be read as one.") from None
     missing = {"action", "reward"} - set(frame.columns)
     if missing:
         raise ValueError(
             f"Expected the columns action and reward in {file}, got none named {', '.join(sorted(missing))}."
         )
-    action = frame["action"].to_numpy().astype(np.int64)
-    reward = frame["reward"].to_numpy().astype(np.float64)
-    if not len(action) or action.min() < 0 or (action != frame["action"].to_numpy()).any():
-        raise ValueError(
-            f"Expected rounds with whole actions in 0.. in {file}, got none, a negative one or a fraction."
-        )
+    action, reward = _actions(frame, file), _column(frame, "reward", file)
     if "arms" in frame.columns:
         arms = arm_sets.as_array(frame["arms"].to_list())
+        if action.max() >= arms.shape[1] or not frame["action"].dtype.is_numeric():
+            raise ValueError(f"Expected actions in 0..{arms.shape[1] - 1} in {file}, places in `arms`, got others.")
     else:
         names = [f"x{i}" for i in range(len(frame.columns)) if f"x{i}" in frame.columns]
         if not names:
             raise ValueError(f"Expected feature columns x0, x1, ... or arms in {file}, got {', '.join(frame.columns)}.")
-        context = frame.select(names).to_numpy().astype(np.float64)
         count = int(action.max()) + 1
+        if len(np.unique(action)) < count:
+            raise ValueError(
+                f"Expected each of the actions 0..{count - 1} in {file}, got gaps: number them without, or name them."
+            )
+        context = np.stack([_column(frame, name, file) for name in names], axis=1)
         arms = np.einsum("ab,nj->nabj", np.eye(count), context).reshape(len(context), count, -1)
-    count = arms.shape[1]
-    propensity = (
-        frame["propensity"].to_numpy().astype(np.float64)
-        if "propensity" in frame.columns
-        else np.full(len(action), 1 / count)
-    )
-    if action.max() >= count:
-        raise ValueError(f"Expected actions in 0..{count - 1} in {file}, got one outside.")
+    propensity = np.full(len(action), 1 / arms.shape[1])
+    if "propensity" in frame.columns:
+        propensity = _column(frame, "propensity", file)
     if not (np.isfinite(reward).all() and ((propensity > 0) & (propensity <= 1)).all()):
         raise ValueError(f"Expected finite rewards and propensities in (0, 1] in {file}, got one outside.")
     bad = next((i for i, problem in enumerate(arm_sets.problems(arms)) if problem), None)
     if bad is not None:
         raise ValueError(f"Expected arms of norm at most 1 and finite features in {file}, got row {bad}.")
     return {"arms": np.ascontiguousarray(arms), "action": action, "reward": reward, "propensity": propensity}
+
+
+def _actions(frame: "polars.DataFrame", file: str) -> Integers:
+    """The actions' numbers; names are numbered in their order."""
+    column = frame["action"]
+    if not len(column) or column.null_count():
+        raise ValueError(f"Expected rounds with an action each in {file}, got none.")
+    if column.dtype == extras.load("polars", "logs").String:
+        return np.unique(column.to_numpy(), return_inverse=True)[1].astype(np.int64)
+    found = _column(frame, "action", file)
+    if not (found == np.floor(found)).all() or found.min() < 0:
+        raise ValueError(f"Expected names or whole actions in 0.. in {file}, got a negative one or a fraction.")
+    return found.astype(np.int64)
+
+
+def _column(frame: "polars.DataFrame", name: str, file: str) -> Array:
+    """A column of numbers; what is missing is NaN."""
+    if not frame[name].dtype.is_numeric():
+        raise ValueError(f"Expected numbers in the column {name} of {file}, got others.")
+    return frame[name].cast(float).to_numpy().astype(np.float64)

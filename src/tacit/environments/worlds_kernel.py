@@ -193,16 +193,41 @@ def fill_tail(rng: Generator, block: Block, theta: Array, link: Code) -> None:
         finish_round(rng, block, t, theta, link)
 
 
+@inlined
+def place(z: Array, apart: bool, arms: Array) -> None:
+    """arms[a] = the row (z, a), or the vector with z in block a and zeros elsewhere."""
+    for a in range(arms.shape[0]):
+        start = 0 if apart else a * z.size
+        for i in range(arms.shape[1]):
+            arms[a, i] = 0.0
+        for i in range(z.size):
+            arms[a, start + i] = z[i]
+        if apart:
+            arms[a, z.size] = a
+
+
 @kernel
-def fill_rows(rng: Generator, block: Block, contexts: Array, classes: Integers) -> None:
-    """Arm a of a random row has the row's context in its own block of coordinates; it is worth 1 if a is its class."""
-    rows, width = contexts.shape
+def fill_disjoint(rng: Generator, block: Block, theta: Array, apart: bool, link: Code) -> None:
+    """A person's features z, uniform in the unit ball, are worth mu(<z, theta[a]>) with arm a."""
+    z = np.empty(theta.shape[1])
     for t in range(block.noise.size):
-        row = int(rng.random() * rows)
-        block.arms[t] = 0.0
+        ball_point(rng, z)
+        place(z, apart, block.arms[t])
+        for a in range(theta.shape[0]):
+            value = 0.0
+            for i in range(z.size):
+                value += z[i] * theta[a, i]
+            block.means[t, a] = link_mean(link, value)
+        block.noise[t] = rng.standard_normal() if block.kind[0] == GAUSSIAN_REWARD else rng.random()
+
+
+@kernel
+def fill_rows(rng: Generator, block: Block, contexts: Array, classes: Integers, apart: bool) -> None:
+    """Each arm has a random row's context in its own block of coordinates; arm a is worth 1 if a is the row's class."""
+    for t in range(block.noise.size):
+        row = int(rng.random() * contexts.shape[0])
+        place(contexts[row], apart, block.arms[t])
         for a in range(block.arms.shape[1]):
-            for i in range(width):
-                block.arms[t, a, a * width + i] = contexts[row, i]
             block.means[t, a] = 1.0 if a == classes[row] else 0.0
         block.noise[t] = rng.random()
 

@@ -78,7 +78,7 @@ def regret_curves(groups: Sequence[Sequence[Run]], path: Path, *, title: str | N
 
 
 def draw_panel(axis: Any, groups: Sequence[Sequence[Run]], *, log: bool = False) -> None:
-    """Curves of one environment on one axis."""
+    """Curves of one environment on one axis, with a legend; more curves than colours have their names at their ends."""
     for index, group in enumerate(groups):
         at = np.array(group[0].at)
         curves = np.array([run.curve for run in group])
@@ -96,7 +96,7 @@ def draw_panel(axis: Any, groups: Sequence[Sequence[Run]], *, log: bool = False)
         axis.set_xlim(left=0)
         axis.set_ylim(bottom=0)
         axis.xaxis.set_major_formatter(_thousands)
-    below(axis)
+    (below if len(groups) <= len(COLOURS) else at_ends)(axis)
 
 
 def below(axis: Any) -> None:
@@ -107,8 +107,9 @@ def below(axis: Any) -> None:
 
 def at_ends(axis: Any) -> None:
     """Names at the lines' right ends instead of a legend, spread so that none lies on another."""
-    if axis.get_legend() is not None:
-        axis.get_legend().remove()
+    for old in [axis.get_legend(), *(text for text in axis.texts if text.get_gid() == "name")]:
+        if old is not None:
+            old.remove()
     lines = [line for line in axis.get_lines() if not line.get_label().startswith("_")]
     axis.set_xlim(right=max(line.get_xdata()[-1] for line in lines))
     low, high = axis.get_ylim()
@@ -123,10 +124,10 @@ def at_ends(axis: Any) -> None:
         while len(groups) > 1 and np.mean(groups[-2]) >= np.mean(groups[-1]):
             groups[-2:] = [groups[-2] + groups[-1]]
     places = np.repeat([np.mean(group) for group in groups], [len(group) for group in groups])
-    shares = places + np.arange(len(lines)) * line_height
+    shares = np.maximum(places, line_height / 2) + np.arange(len(lines)) * line_height
     for line, share in zip(lines, shares, strict=True):
-        look = {"color": line.get_color(), "fontsize": NAME, "va": "center"}
-        axis.text(1.015, share, line.get_label(), transform=axis.transAxes, **look)
+        look = {"color": line.get_color(), "fontsize": NAME, "va": "center", "gid": "name"}
+        axis.text(1.02, share, line.get_label(), transform=axis.transAxes, **look)
 
 
 def _thousands(value: float, _position: int) -> str:

@@ -31,7 +31,9 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     run: int
     rounds: int  # that counted: all, or those where a replayed log agreed
     regret: float | None  # None for replayed logs
-    reward_mean: float
+    reward_mean: float | None  # None if no round counted
+    uniform_regret: float | None  # to expect of uniform play in the same world
+    uniform_reward: float | None
     us_per_round: float
     at: list[int]
     curve: list[float]
@@ -74,7 +76,8 @@ class Result:
         data: dict[str, Any] = {name: [getattr(run, name) for run in self.runs] for name in columns}
         data["options"] = [json.dumps(run.options, sort_keys=True) for run in self.runs]
         data["setting"] = [json.dumps(run.setting, sort_keys=True) for run in self.runs]
-        schema = {"epsilon": pl.Float64, "delta": pl.Float64, "regret": pl.Float64}
+        numbers = ("epsilon", "delta", "regret", "reward_mean", "uniform_regret", "uniform_reward")
+        schema = dict.fromkeys(numbers, pl.Float64)
         frame: polars.DataFrame = pl.DataFrame(data, schema_overrides=schema)
         return frame
 
@@ -103,27 +106,32 @@ class Result:
 
 def _row(group: list[Run]) -> dict[str, Any]:
     first = group[0]
-    out: dict[str, Any] = {
+    return {
         "bandit": first.bandit,
         "label": first.label,
         "env": first.env,
         "epsilon": None if first.epsilon == math.inf else first.epsilon,
         "delta": first.delta,
         "horizon": first.horizon,
+        "seed": first.seed,
         "runs": len(group),
-        "regret_mean": None,
-        "regret_se": None,
-        "regret_p95": None,
-        "regret_max": None,
+        "rounds_mean": float(np.mean([run.rounds for run in group])),
+        **_summary([run.regret for run in group], [run.reward_mean for run in group]),
+        "uniform": _summary([run.uniform_regret for run in group], [run.uniform_reward for run in group]),
+        "us_per_round": float(np.median([run.us_per_round for run in group])),
+        "options": first.options,
+        "setting": first.setting,
     }
-    if first.regret is not None:
-        regret = np.array([run.regret for run in group], np.float64)
+
+
+def _summary(regrets: Sequence[float | None], rewards: Sequence[float | None]) -> dict[str, float | None]:
+    """Mean, standard error, 95th percentile and maximum of regret, and the mean reward; None where there is none."""
+    out: dict[str, float | None] = dict.fromkeys(f"regret_{part}" for part in ("mean", "se", "p95", "max"))
+    regret = np.array([value for value in regrets if value is not None])
+    if len(regret):
         out["regret_mean"] = float(regret.mean())
         out["regret_se"] = float(regret.std(ddof=1) / math.sqrt(len(regret))) if len(regret) > 1 else None
         out["regret_p95"] = float(np.quantile(regret, 0.95))
         out["regret_max"] = float(regret.max())
-    out["reward_mean"] = float(np.mean([run.reward_mean for run in group]))
-    out["us_per_round"] = float(np.median([run.us_per_round for run in group]))
-    out["options"] = first.options
-    out["setting"] = first.setting
-    return out
+    counted = [value for value in rewards if value is not None]
+    return out | {"reward_mean": float(np.mean(counted)) if counted else None}

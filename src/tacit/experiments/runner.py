@@ -22,6 +22,7 @@ from tacit.errors import Interrupted
 from tacit.experiments import kept
 from tacit.experiments.result import Result, Run
 from tacit.experiments.spec import Spec
+from tacit.kernels.block import Block
 from tacit.model.links import named
 
 CURVE = 200  # points of a regret curve
@@ -110,11 +111,12 @@ def run_once(spec: Spec, world: Environment, horizon: int, seed: int, run: int, 
     world_seed, bandit_seed = SeedSequence([seed, run]).spawn(2)
     bandit = spec.build(world, rounds, bandit_seed)
     fill = world.start(default_rng(world_seed), rounds).fill
-    size = max(1, min(1024, rounds, BLOCK // (world.arms * world.dim)))
+    size = max(1, min(1024, rounds, BLOCK // (world.arms * world.width)))
     block = world.block(size)
     checkpoints = np.unique(np.linspace(0, rounds, min(rounds, CURVE) + 1).astype(np.int64)[1:])
     curve = np.empty(len(checkpoints))
     regret = reward = 0.0
+    uniform = np.zeros(3)
     played = used = mark = 0
     started = time.thread_time()
     while played < rounds:
@@ -132,6 +134,9 @@ def run_once(spec: Spec, world: Environment, horizon: int, seed: int, run: int, 
         reward += float(block.reward.sum())
         used += int(np.count_nonzero(block.index >= 0))
         played += count
+        aside = time.thread_time()
+        uniform += _uniform(block)
+        started += time.thread_time() - aside  # no part of what a round takes
         report(played / rounds)
     seconds = time.thread_time() - started
     logged = world.rounds is not None
@@ -149,15 +154,24 @@ def run_once(spec: Spec, world: Environment, horizon: int, seed: int, run: int, 
         run=run,
         rounds=used,
         regret=None if logged else regret,
-        reward_mean=reward / max(used, 1),
+        reward_mean=reward / used if used else None,
+        uniform_regret=None if logged else float(uniform[0]),
+        uniform_reward=float(uniform[1] / uniform[2]) if uniform[2] else None,
         us_per_round=1e6 * seconds / rounds,
         at=checkpoints.tolist(),
         curve=[] if logged else curve.tolist(),
     )
 
 
+def _uniform(block: Block) -> tuple[float, float, int]:
+    """Regret and reward to expect of uniform play in these rounds, and how many of them tell: all, or those of a log,
+    which rejection has made uniform."""
+    mean, tells = block.means.mean(axis=1), block.logged < block.means.shape[1]
+    return float((block.means.max(axis=1) - mean).sum()), float(mean[tells].sum()), int(tells.sum())
+
+
 def _try_out(spec: Spec, world: Environment, rounds: int) -> None:
-    """Two rounds: a wrong setting fails before any work, and the kernels are compiled before any is timed."""
+    """Two rounds at most: a wrong setting fails before any work, and the kernels are compiled before any is timed."""
     bandit = spec.build(world, rounds, SeedSequence(0))
     low, high = world.rewards
     accepted_low, accepted_high = bandit.rewards
@@ -166,7 +180,7 @@ def _try_out(spec: Spec, world: Environment, rounds: int) -> None:
             f"Expected rewards in [{accepted_low:g}, {accepted_high:g}] for {spec.label}, "
             f"got an environment with rewards in [{low:g}, {high:g}]."
         )
-    block = world.block(2)
+    block = world.block(min(2, rounds))
     world.start(default_rng(0), rounds).fill(block)
     bandit.play(block)
 

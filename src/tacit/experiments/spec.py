@@ -42,6 +42,7 @@ class Spec:
         policy, privacy = seed.spawn(2)
         known: dict[str, Any] = {
             "dim": environment.dim,
+            "blocks": environment.blocks,
             "radius": environment.radius,
             "rewards": environment.rewards,
             "subgaussian": environment.subgaussian,

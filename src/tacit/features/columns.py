@@ -3,9 +3,10 @@
 Whatever is missing, unknown or beyond its bounds has its place (a slot of its own, or the nearest bound): what a person
 sends decides about that person's vector alone. A value of the wrong kind is the program's mistake and a ValueError."""
 
+import dataclasses
 import hashlib
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +16,8 @@ from tacit import checks
 
 Entries = list[tuple[int, float]]  # (place, number) of those that are not zero
 MOST = 100_000  # numbers of one field
+NUMBERS = (int, float, np.integer, np.floating)
+USUAL = (int, float)  # types that need no further look: that takes longer than all the rest
 
 
 @dataclass(frozen=True)
@@ -35,20 +38,22 @@ class Number:
         checks.positive_int(bins=self.bins)
         _check_size(self.bins + 1)
         checks.size(weight=self.weight)
+        _set(self, low=float(self.low), high=float(self.high), bins=int(self.bins), weight=float(self.weight))
 
     @property
     def size(self) -> int:
         return self.bins + 1
 
     def entries(self, value: Any) -> Entries:
+        low, high = self.low, self.high
         if value is None:
             return [(self.bins, 1.0)]
-        if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
+        if type(value) not in USUAL and (isinstance(value, bool | np.bool_) or not isinstance(value, NUMBERS)):
             raise ValueError(f"a number, got {type(value).__name__}.")
         if value != value:  # NaN
             return [(self.bins, 1.0)]
-        number = float(min(max(value, self.low), self.high))  # before it is a float: a long whole number has none
-        share = (number - self.low) / (self.high - self.low)
+        number = low if value < low else high if value > high else float(value)  # a long whole number is no float
+        share = (number - low) / (high - low)
         if self.bins == 1:
             return [(0, 2 * share - 1)]
         place = share * (self.bins - 1)
@@ -69,8 +74,8 @@ class Category:
     weight: float
 
     def __init__(self, *values: str, weight: float = 1.0) -> None:
-        _set(self, values=_texts("Category", values), weight=weight)
         checks.size(weight=weight)
+        _set(self, values=_texts("Category", values), weight=float(weight))
 
     @property
     def size(self) -> int:
@@ -95,8 +100,8 @@ class Tags:
     weight: float
 
     def __init__(self, *values: str, weight: float = 1.0) -> None:
-        _set(self, values=_texts("Tags", values), weight=weight)
         checks.size(weight=weight)
+        _set(self, values=_texts("Tags", values), weight=float(weight))
 
     @property
     def size(self) -> int:
@@ -134,6 +139,7 @@ class Hashed:
         checks.size(weight=self.weight)
         if not isinstance(self.salt, str):
             raise ValueError(f"Expected salt to be a text, got {type(self.salt).__name__}.")
+        _set(self, slots=int(self.slots), weight=float(self.weight))
 
     @property
     def size(self) -> int:
@@ -154,6 +160,25 @@ class Hashed:
 
 Column = Number | Category | Tags | Hashed
 KINDS = {kind.__name__: kind for kind in (Number, Category, Tags, Hashed)}
+
+
+def written(column: Column) -> dict[str, Any]:
+    """As plain values."""
+    return {"kind": type(column).__name__, **dataclasses.asdict(column)}
+
+
+def read(name: str, given: Any) -> Column:
+    """What `written` wrote; ValueError for anything else."""
+    fields = dict(given) if isinstance(given, Mapping) else {}
+    kind, values = fields.pop("kind", None), fields.pop("values", ())
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise ValueError(f"Expected {name} to be of the kind {', '.join(KINDS)}, got another.")
+    try:
+        if not isinstance(values, list | tuple):
+            raise TypeError
+        return KINDS[kind](*values, **fields)
+    except TypeError:
+        raise ValueError(f"Expected the settings of a {kind} for {name}, got others.") from None
 
 
 def _texts(what: str, values: tuple[Any, ...]) -> tuple[str, ...]:

@@ -1,7 +1,8 @@
 """A person and what could be offered to them, as vectors of norm at most 1: fields with public bounds, side by side."""
 
 import dataclasses
-import itertools
+import hashlib
+import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,9 +12,11 @@ import numpy as np
 
 from tacit import checks
 from tacit.data import Array
-from tacit.features.columns import KINDS, Category, Column, Entries, Hashed, Number, Tags, is_none
+from tacit.features.columns import Category, Column, Entries, Hashed, Number, Tags, is_none, read, written
+from tacit.features.parts import Parts
 
 ARMS = ("shared", "disjoint", "hybrid")
+EMPTY: Mapping[str, Any] = {}
 FEW = 20  # different texts of a public table that still are a Category
 
 
@@ -31,7 +34,8 @@ class Schema:
     of several places: the same norm. Hybrid is (shared, disjoint) / sqrt 2. Weights are public, 1 by default; a cross
     has the product of its two.
 
-    public: where bounds were learnt, in words; the certificate repeats it."""
+    public: where bounds were learnt, in words; the certificate repeats it. Fields are kept in the order of their names:
+    a schema is the same however it was written down."""
 
     context: Mapping[str, Column] = dataclasses.field(default_factory=dict)
     action: Mapping[str, Column] = dataclasses.field(default_factory=dict)
@@ -39,25 +43,25 @@ class Schema:
     actions: tuple[str, ...] = ()
     cross: Sequence[tuple[str, str]] = ()
     public: str = ""
+    dim: int = dataclasses.field(init=False, repr=False, compare=False)  # numbers of a vector
     _fields: Mapping[str, Column] = dataclasses.field(init=False, repr=False, compare=False)
-    _shared: "_Parts | None" = dataclasses.field(init=False, repr=False, compare=False)
-    _own: "_Parts | None" = dataclasses.field(init=False, repr=False, compare=False)
+    _shared: Parts | None = dataclasses.field(init=False, repr=False, compare=False)
+    _own: Parts | None = dataclasses.field(init=False, repr=False, compare=False)
+    _starts: Mapping[str, int] = dataclasses.field(init=False, repr=False, compare=False)  # of each action's own part
 
     def __post_init__(self) -> None:
         checks.one_of(ARMS, arms=self.arms)
-        for fields in (self.context, self.action):
-            for name, column in fields.items():
-                if not isinstance(name, str) or not isinstance(column, Column):
-                    raise ValueError("Expected fields by name, each Number, Category, Tags or Hashed, got another.")
+        for side in ("context", "action"):
+            object.__setattr__(self, side, _sorted(getattr(self, side)))
         twice = set(self.context) & set(self.action)
         if twice:
             raise ValueError(f"Expected different names in context and action, got {', '.join(sorted(twice))} twice.")
-        object.__setattr__(self, "actions", tuple(self.actions))
-        object.__setattr__(self, "cross", tuple((a, b) for a, b in self.cross))
+        object.__setattr__(self, "actions", _texts("actions", self.actions))
+        object.__setattr__(self, "cross", _pairs(self.cross))
+        if not isinstance(self.public, str):
+            raise ValueError(f"Expected public to be a text, got {type(self.public).__name__}.")
         if (self.arms == "shared") != (not self.actions):
             raise ValueError(f"Expected names of actions for arms='disjoint' and 'hybrid' alone, got {self.arms!r}.")
-        if len(set(self.actions)) < len(self.actions) or not all(isinstance(name, str) for name in self.actions):
-            raise ValueError("Expected actions to be different texts, got others.")
         if self.arms == "disjoint" and self.action:
             raise ValueError("Expected no fields of actions for arms='disjoint', got some: use 'hybrid'.")
         if self.arms == "shared" and not self.action:
@@ -66,18 +70,20 @@ class Schema:
         for pair in self.cross:
             for name in pair:
                 checks.name("a field of the schema in cross", name, known)
-        shared = [] if self.arms == "disjoint" else [(n,) for n in known] + [tuple(p) for p in self.cross]
-        own = [(n,) for n in self.context] + [tuple(p) for p in self.cross if set(p) <= set(self.context)]
+        shared = [(), *((name,) for name in known), *self.cross]
+        own = [(), *((name,) for name in self.context), *(p for p in self.cross if set(p) <= set(self.context))]
+        scale = 1 / math.sqrt(2) if self.arms == "hybrid" else 1.0
         object.__setattr__(self, "_fields", known)
-        object.__setattr__(self, "_shared", None if self.arms == "disjoint" else _Parts([(), *shared], known))
-        object.__setattr__(self, "_own", None if self.arms == "shared" else _Parts([(), *own], known))
+        object.__setattr__(
+            self, "_shared", None if self.arms == "disjoint" else Parts(shared, known, self.context, scale)
+        )
+        object.__setattr__(self, "_own", None if self.arms == "shared" else Parts(own, known, self.context, scale))
+        start, size = self._shared.size if self._shared else 0, self._own.size if self._own else 0
+        starts = {name: start + i * size for i, name in enumerate(self.actions)}
+        object.__setattr__(self, "_starts", starts)
+        object.__setattr__(self, "dim", start + len(starts) * size)
 
     # what it makes
-
-    @property
-    def dim(self) -> int:
-        """Numbers of a vector."""
-        return self._shared_size + len(self.actions) * (self._own.size if self._own else 0)
 
     @property
     def blocks(self) -> int:
@@ -91,16 +97,50 @@ class Schema:
         shared = self._shared.labels() if self._shared else []
         return shared + [f"{action}: {label}" for action in self.actions for label in own]
 
+    @property
+    def digest(self) -> str:
+        """The same for schemas that make the same vectors, and for no others."""
+        return hashlib.sha256(json.dumps(self.to_dict(), sort_keys=True).encode()).hexdigest()
+
     def vectors(
         self, context: Mapping[str, Any], actions: Mapping[str, Mapping[str, Any]] | Sequence[str] | None = None
     ) -> dict[str, Array]:
         """Name -> features, for `choose`. context: a person's fields; what is left out is none. actions: name ->
         fields of what may be offered; names are enough where actions have no fields, and None is all of them."""
+        names, rows = self.rows(context, actions)
+        return dict(zip(names, rows, strict=True))
+
+    def rows(
+        self, context: Mapping[str, Any], actions: Mapping[str, Mapping[str, Any]] | Sequence[str] | None = None
+    ) -> tuple[tuple[str, ...], Array]:
+        """The names and the (K, dim) features, as in `vectors`."""
         person = self._entries(context, self.context)
         offered = self._offered(actions)
-        if not offered:
-            raise ValueError("Expected at least one action, got none.")
-        return {name: self._vector(person | self._entries(each, self.action), name) for name, each in offered.items()}
+        fields = [EMPTY if each is EMPTY else self._entries(each, self.action) for each in offered.values()]
+        out = np.zeros((len(offered), self.dim))
+        if self._shared:
+            part = out[:, : self._shared.size]
+            part[:] = self._shared.of_person(person)
+            for row, entries in zip(part, fields, strict=True):
+                self._shared.put_action({**person, **entries}, row)
+        if self._own:
+            own = self._own.of_person(person)
+            for row, name in zip(out, offered, strict=True):
+                start = self._starts[name]
+                row[start : start + own.size] = own
+        return tuple(offered), out
+
+    def placed(
+        self, context: Mapping[str, Any], actions: Mapping[str, Mapping[str, Any]] | Sequence[str] | None = None
+    ) -> tuple[tuple[str, ...], Array]:
+        """The same for arms='disjoint' without the zeros: rows (z, a), the numbers of the part that an action has for
+        itself, which are those of the person, and the number of that part."""
+        if self.arms != "disjoint" or self._own is None:
+            raise ValueError(f"Expected arms='disjoint', got {self.arms!r}.")
+        offered = self._offered(actions)
+        own = self._own.of_person(self._entries(context, self.context))
+        places = [self._starts[name] // own.size for name in offered]
+        return tuple(offered), np.column_stack([np.tile(own, (len(places), 1)), places])
 
     def encode(self, frame: Any) -> Array:
         """(n, dim): for each row of a table (polars, pandas, or a mapping of columns) the vector of its fields; the
@@ -113,7 +153,8 @@ class Schema:
         own = list(frame["action"]) if self.actions else [""] * count
         out = np.zeros((count, self.dim))
         for i, (row, action) in enumerate(zip(_rows(frame, names, count), own, strict=True)):
-            out[i] = self._vector(self._entries(row, self._fields), action)
+            person, offered = ({n: row[n] for n in side if n in row} for side in (self.context, self.action))
+            out[i] = self.rows(person, {action: offered})[1][0]
         return out
 
     @classmethod
@@ -143,8 +184,8 @@ class Schema:
     def to_dict(self) -> dict[str, Any]:
         """As plain values, for a file: `Schema.from_dict` of it is the same schema."""
         return {
-            "context": {name: _written(column) for name, column in self.context.items()},
-            "action": {name: _written(column) for name, column in self.action.items()},
+            "context": {name: written(column) for name, column in self.context.items()},
+            "action": {name: written(column) for name, column in self.action.items()},
             "arms": self.arms,
             "actions": list(self.actions),
             "cross": [list(pair) for pair in self.cross],
@@ -153,32 +194,42 @@ class Schema:
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> "Schema":
-        fields = dict(given)
-        unknown = set(fields) - {field.name for field in dataclasses.fields(cls) if field.init}
-        if unknown:
+        """ValueError for what `to_dict` does not write."""
+        known = {field.name for field in dataclasses.fields(cls) if field.init}
+        if not isinstance(given, Mapping) or not given.keys() <= known:
             raise ValueError("Expected a schema's context, action, arms, actions, cross and public, got another name.")
+        fields = dict(given)
         for side in ("context", "action"):
-            fields[side] = {name: _read(name, column) for name, column in fields.get(side, {}).items()}
+            if not isinstance(fields.setdefault(side, {}), Mapping):
+                raise ValueError(f"Expected {side} to have fields by name, got another.")
+            fields[side] = {name: read(name, column) for name, column in fields[side].items()}
         return cls(**fields)
 
-    # helpers
+    def __str__(self) -> str:
+        """In words, for certificates."""
+        people, offers = (_counted(len(side)) for side in (self.context, self.action))
+        arms = f"{self.arms} arms" + (f" ({len(self.actions)} actions)" if self.actions else "")
+        bounds = "bounds were learnt from public data: see the caveats" if self.public else "bounds are public settings"
+        return f"{self.dim} numbers from {people} of a person and {offers} of an action, {arms}; {bounds}"
 
-    @property
-    def _shared_size(self) -> int:
-        return self._shared.size if self._shared else 0
+    # helpers
 
     def _offered(self, actions: Any) -> Mapping[str, Mapping[str, Any]]:
         if actions is None:
             if self.action or not self.actions:
                 raise ValueError("Expected actions= with the fields of each action, got none.")
-            return {name: {} for name in self.actions}
+            return dict.fromkeys(self.actions, EMPTY)
         if not isinstance(actions, Mapping):
-            if self.action or isinstance(actions, str):
+            if self.action or isinstance(actions, str) or not isinstance(actions, Iterable):
                 raise ValueError("Expected actions to be a mapping from names to fields, got names or a text.")
-            actions = {name: {} for name in actions}
-        for name in actions:
-            if self.actions and name not in self.actions:
-                raise ValueError("Expected names of the schema's actions, got an unknown one.")
+            names = list(actions)
+            actions = dict.fromkeys(names, EMPTY) if all(isinstance(name, str) for name in names) else {}
+            if len(actions) < len(names):
+                raise ValueError("Expected actions to be different texts, got others.")
+        if not actions:
+            raise ValueError("Expected at least one action, got none.")
+        if self.actions and not actions.keys() <= self._starts.keys():
+            raise ValueError("Expected names of the schema's actions, got an unknown one.")
         found: Mapping[str, Mapping[str, Any]] = actions
         return found
 
@@ -191,49 +242,6 @@ class Schema:
                 out[name] = column.entries(given.get(name))
             except ValueError as error:
                 raise ValueError(f"Expected {name} to be {error}") from None
-        return out
-
-    def _vector(self, entries: dict[str, Entries], action: str) -> Array:
-        out = np.zeros(self.dim)
-        scale = 1 / math.sqrt(2) if self.arms == "hybrid" else 1.0
-        if self._shared:
-            self._shared.put(entries, scale, out)
-        if self._own:
-            if action not in self.actions:
-                raise ValueError("Expected names of the schema's actions, got an unknown one.")
-            start = self._shared_size + self.actions.index(action) * self._own.size
-            self._own.put(entries, scale, out[start : start + self._own.size])
-        return out
-
-
-class _Parts:
-    """Parts of a vector side by side: a constant (), fields (name,) and crosses (one, other)."""
-
-    def __init__(self, parts: Sequence[tuple[str, ...]], fields: Mapping[str, Column]) -> None:
-        self._fields = fields
-        weights = [math.prod(fields[name].weight for name in part) for part in parts]
-        total = math.sqrt(sum(w * w for w in weights))
-        sizes = [math.prod(fields[name].size for name in part) for part in parts]
-        starts = [0, *itertools.accumulate(sizes)]
-        self._parts = list(zip(parts, starts, (w / total for w in weights), strict=False))
-        self.size = starts[-1]
-
-    def put(self, entries: Mapping[str, Entries], scale: float, out: Array) -> None:
-        for part, start, weight in self._parts:
-            if len(part) == 2:
-                width = self._fields[part[1]].size
-                for i, a in entries[part[0]]:
-                    for j, b in entries[part[1]]:
-                        out[start + i * width + j] = scale * weight * a * b
-            else:
-                for i, a in entries[part[0]] if part else [(0, 1.0)]:
-                    out[start + i] = scale * weight * a
-
-    def labels(self) -> list[str]:
-        out = []
-        for part, _, _ in self._parts:
-            sides = [[f"{name}={label}" for label in self._fields[name].labels()] for name in part]
-            out += [" x ".join(pair) or "constant" for pair in itertools.product(*sides)]
         return out
 
 
@@ -259,17 +267,26 @@ def _learnt(name: str, values: list[Any], bins: int, hashed: int) -> Column:
     raise ValueError(f"Expected two different numbers, texts or lists of texts in {name}, got others.")
 
 
-def _written(column: Column) -> dict[str, Any]:
-    return {"kind": type(column).__name__, **dataclasses.asdict(column)}
+def _sorted(fields: Any) -> dict[str, Column]:
+    named = isinstance(fields, Mapping) and all(isinstance(name, str) for name in fields)
+    if not named or not all(isinstance(column, Column) for column in fields.values()):
+        raise ValueError("Expected fields by name, each Number, Category, Tags or Hashed, got another.")
+    return dict(sorted(fields.items()))
 
 
-def _read(name: str, given: Any) -> Column:
-    fields = dict(given)
-    kind = KINDS.get(fields.pop("kind", None))
-    if kind is None:
-        raise ValueError(f"Expected {name} to be of the kind {', '.join(KINDS)}, got another.")
-    values = fields.pop("values", ())
-    try:
-        return kind(*values, **fields)
-    except TypeError:
-        raise ValueError(f"Expected the settings of a {kind.__name__} for {name}, got others.") from None
+def _texts(what: str, given: Any) -> tuple[str, ...]:
+    found = tuple(given) if isinstance(given, tuple | list) else (None,)
+    if not all(isinstance(one, str) for one in found) or len(set(found)) < len(found):
+        raise ValueError(f"Expected {what} to be different texts, got others.")
+    return tuple(map(str, found))
+
+
+def _pairs(given: Any) -> tuple[tuple[str, str], ...]:
+    listed = given if isinstance(given, tuple | list) else [()]
+    if not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in listed):
+        raise ValueError("Expected cross to be pairs of names of fields, got others.")
+    return tuple((_texts("cross", pair[:1])[0], _texts("cross", pair[1:])[0]) for pair in listed)
+
+
+def _counted(fields: int) -> str:
+    return "1 field" if fields == 1 else f"{fields or 'no'} fields"

@@ -15,6 +15,7 @@ for _function in (
     links.slope,
     links.softness,
     vectors.packed_size,
+    vectors.pair_size,
     vectors.norm,
     vectors.shortened,
     vectors.add_outer,

@@ -50,7 +50,6 @@ def fit(
         spread_k    = explore h_k / sqrt(precision_k)
     where c (variance), ridge, explore and share are in `tuning`."""
     d = posterior.theta.size
-    c, ridge, explore, share = tuning
     packed = d * (d + 1) // 2
     curvature = np.empty((d, d))
     smat(released[:packed], curvature)
@@ -62,8 +61,19 @@ def fit(
     for k in range(d):
         values[k] = max(values[k], 0.0)
         mean += values[k] / d
+    total = along_axes(values, moment, mean, noise, prior, tuning, posterior)
+    from_axes(axes, min(1.0, radius / math.sqrt(total)) if total > 0.0 else 1.0, posterior)
+
+
+@kernel
+def along_axes(
+    values: Array, moment: Array, mean: float, noise: float, prior: float, tuning: Tuning, posterior: Posterior
+) -> float:
+    """precision, spread, and theta (before its projection) and centre along the axes, as in `fit`, from eigenvalues and
+    the moment along them; mean: what eigenvalues are compared with. Returns |theta|^2."""
+    c, ridge, explore, share = tuning
     total = 0.0
-    for k in range(d):
+    for k in range(values.size):
         value = values[k]
         informed = value / (c * value + noise * noise) if value > 0.0 else 0.0
         posterior.precision[k] = value * informed + 1.0 / (prior * prior)
@@ -73,7 +83,7 @@ def fit(
         direct = moment[k] / (value + ridge * (c / (prior * prior) + noise / prior))
         posterior.theta[k] = direct + lacking * lacking * (posterior.centre[k] - direct)
         total += posterior.theta[k] ** 2
-    from_axes(axes, min(1.0, radius / math.sqrt(total)) if total > 0.0 else 1.0, posterior)
+    return total
 
 
 @kernel

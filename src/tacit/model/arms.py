@@ -1,4 +1,7 @@
-"""Arm sets, checked once, C-contiguous float64: by bandits and devices alike, so numpy alone is needed."""
+"""Arm sets, checked once, C-contiguous float64: by bandits and devices alike, so numpy alone is needed.
+
+Where each arm has one of several blocks of coordinates to itself (zeros elsewhere), it is a row (z, a) instead: the
+numbers within its block, and the number of the block."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -15,26 +18,39 @@ Arms = npt.ArrayLike | Mapping[str, npt.ArrayLike]
 
 
 class ArmSet(NamedTuple):
-    """One user's arms: (K, d) features, and their names if they came with names."""
+    """One user's arms: (K, d) features, or (K, d / blocks + 1) rows (z, a), and their names if they came with names."""
 
     features: Array
     names: tuple[str, ...] | None
 
 
-def check(arms: Arms, dim: int) -> ArmSet:
+def width(dim: int, blocks: int) -> int:
+    """Numbers of a row."""
+    return dim if blocks == 1 else dim // blocks + 1
+
+
+def coordinates(dim: int, blocks: int) -> Array:
+    """The rows that have 1 in one coordinate and 0 in the others."""
+    if blocks == 1:
+        return np.eye(dim)
+    own = dim // blocks
+    return np.column_stack([np.tile(np.eye(own), (blocks, 1)), np.repeat(np.arange(blocks), own)])
+
+
+def check(arms: Arms, dim: int, blocks: int = 1) -> ArmSet:
     """The arms as an ArmSet, or ValueError: never the value of a feature in the message."""
-    names = None
+    names, numbers = None, width(dim, blocks)
     if isinstance(arms, Mapping):
         names = tuple(arms)
-        arms = [arms[name] for name in names] if names else np.empty((0, dim))  # type: ignore[assignment]
+        arms = [arms[name] for name in names] if names else np.empty((0, numbers))  # type: ignore[assignment]
     features = as_array(arms)
-    if features.ndim != 2 or features.shape[1] != dim:
-        raise ValueError(f"Expected arms of shape (K, {dim}), got {features.shape}.")
-    if not fits(features):
-        problem = problems(features[None])[0]
+    if features.ndim != 2 or features.shape[1] != numbers:
+        raise ValueError(f"Expected arms of shape (K, {numbers}), got {features.shape}.")
+    if blocks > 1 or not fits(features):
+        problem = problems(features[None], blocks)[0]
         if problem:
             raise ValueError(problem)
-        features = shortened(features)
+        features = shortened(features, blocks)
     return ArmSet(features, names)
 
 
@@ -54,23 +70,25 @@ def as_array(arms: Any) -> Array:
         raise ValueError("Expected arms to be numbers in rows of equal length.") from None
 
 
-def rows(arms: Any, dim: int) -> tuple[list[Array], list[str | None]]:
-    """A batch: (K, dim) features of each user, K their own, and what is wrong with each, None if nothing; bad rows are
-    zeros. An array of numbers is (n, K, dim) or a ValueError; of anything else each row is judged by itself."""
+def rows(arms: Any, dim: int, blocks: int = 1) -> tuple[list[Array], list[str | None]]:
+    """A batch: (K, dim) features of each user (or rows (z, a)), K their own, and what is wrong with each, None if
+    nothing; bad rows are zeros. An array of numbers is (n, K, dim) or a ValueError; of anything else each row is judged
+    by itself."""
+    long = width(dim, blocks)
     numbers = isinstance(arms, np.ndarray) and arms.dtype.kind in "biuf"
     if isinstance(arms, np.ndarray) and arms.dtype.kind == "O":
         arms = arms.tolist()
     listed = isinstance(arms, Sequence) and not isinstance(arms, str | bytes)
     if not listed and not (isinstance(arms, np.ndarray) and arms.ndim):
-        raise ValueError(f"Expected arms of shape (n, K, {dim}), got {type(arms).__name__}.")
+        raise ValueError(f"Expected arms of shape (n, K, {long}), got {type(arms).__name__}.")
     try:
         features = as_array(arms)
-        if features.ndim == 3 and features.shape[2] == dim:
-            wrong = list(problems(features))
-            zeros = np.zeros((max(1, features.shape[1]), dim))
+        if features.ndim == 3 and features.shape[2] == long:
+            wrong = list(problems(features, blocks))
+            zeros = np.zeros((max(1, features.shape[1]), long))
             pairs = zip(features, wrong, strict=True)
-            return [shortened(row) if problem is None else zeros for row, problem in pairs], wrong
-        error = f"Expected arms of shape (n, K, {dim}), got {features.shape}."
+            return [shortened(row, blocks) if problem is None else zeros for row, problem in pairs], wrong
+        error = f"Expected arms of shape (n, K, {long}), got {features.shape}."
     except ValueError as caught:
         error = str(caught)
     if numbers:
@@ -79,22 +97,28 @@ def rows(arms: Any, dim: int) -> tuple[list[Array], list[str | None]]:
     reasons: list[str | None] = []
     for row in arms:
         try:
-            out.append(check(row, dim).features)
+            out.append(check(row, dim, blocks).features)
             reasons.append(None)
         except ValueError as caught:
-            out.append(np.zeros((1, dim)))
+            out.append(np.zeros((1, long)))
             reasons.append(str(caught))
     return out, reasons
 
 
-def shortened(features: Array) -> Array:
+def shortened(features: Array, blocks: int = 1) -> Array:
     """Checked (K, d) arms, those that are longer than 1 by more than LEFT cut to 1, each by its own norm."""
+    if blocks > 1:
+        return np.column_stack([shortened(features[:, :-1]), features[:, -1]])
     norms = np.sqrt(np.einsum("kd,kd->k", features, features))
     return features if norms.max() <= 1 + LEFT else features / np.maximum(1.0, norms)[:, None]
 
 
-def problems(features: Array) -> Sequence[str | None]:
-    """What is wrong with each row of (n, K, d): None if nothing."""
+def problems(features: Array, blocks: int = 1) -> Sequence[str | None]:
+    """What is wrong with each user of (n, K, d): None if nothing."""
+    if blocks > 1:
+        return [
+            one or other for one, other in zip(problems(features[..., :-1]), _misplaced(features, blocks), strict=True)
+        ]
     if features.shape[1] == 0:
         return ["Expected at least one arm, got none."] * len(features)
     finite = np.asarray(np.isfinite(features).all(axis=(1, 2)))
@@ -109,6 +133,13 @@ def problems(features: Array) -> Sequence[str | None]:
             else "Expected finite features, got NaN or infinity."
         )
     return out
+
+
+def _misplaced(features: Array, blocks: int) -> Sequence[str | None]:
+    """The same for the number of the block alone."""
+    known = np.asarray(np.isin(features[..., -1], np.arange(blocks)).all(axis=1))
+    error = f"Expected the last number of each arm to be that of its block, from 0 to {blocks - 1}, got another."
+    return [None if good else error for good in known]
 
 
 def check_mask(available: npt.ArrayLike | None, count: int) -> np.ndarray[tuple[int], np.dtype[np.int64]] | None:

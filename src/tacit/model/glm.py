@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from tacit.data import Array, Raw
 from tacit.model.links import IDENTITY, Code, Link, kind, mean, slope, softness
-from tacit.model.vectors import TINY, PairContribution, add_pair, norm, shortened
+from tacit.model.vectors import TINY, PairContribution, add_pair, norm, pair_size, shortened
 
 # How much the curvature's noise, seen through theta*, matters beside the moment's: chosen by regret on tuning seeds
 # of which no record was kept.
@@ -109,9 +109,27 @@ class GLMContribution(PairContribution):
     convex in each of s and s~, so largest at their ends: (W, 0) with c = 1 gives 4 + q, (W, W) with c = 1 / (2 q) gives
     2 + 2 q + 1 / (2 q) (q >= 1/2), which is more if q > 1 + 1 / sqrt 2; (0, 0) gives 4:
         D^2 = 4 + q  for q <= 1 + 1 / sqrt 2,  else  2 + 2 q + 1 / (2 q).
-    It is never less than twice the largest |v|^2 = 1 + q, so late rewards are covered."""
+    It is never less than twice the largest |v|^2 = 1 + q, so late rewards are covered.
+
+    Blocks. Where x lies in one of `blocks` parts of its coordinates, with zeros elsewhere, v has zeros outside of the
+    pair of that part, whoever the user is: what is summed is (scale svec(weight z z'), response z) in that part's place
+    among the pairs of all parts, blocks p (p + 3) / 2 numbers for p = dim / blocks. Numbers that are always 0 are left
+    out, so distances are what they were, and D is the same. Directly: two users in the same part are as above with z;
+    for two users in different parts v and v~ are at right angles, and
+        |v - v~|^2 = |v|^2 + |v~|^2 <= 2 (1 + q) <= D^2:   2 + 2 q <= 4 + q for q <= 1 + 1 / sqrt 2 < 2, and else
+        2 + 2 q <= 2 + 2 q + 1 / (2 q)."""
 
     link: Link
+    blocks: int = 1
+
+    @property
+    def size(self) -> int:
+        return self.blocks * pair_size(self.dim // self.blocks)
+
+    def part(self, block: int) -> slice:
+        """Where a block's pair lies in the whole."""
+        size = self.size // self.blocks
+        return slice(block * size, (block + 1) * size)
 
     @property
     def sensitivity(self) -> float:
@@ -122,7 +140,7 @@ class GLMContribution(PairContribution):
         return glm_norm(self.scale * largest_weight(self.link))
 
     def add(self, x: Array, y: float, theta: Array, inverse: Array, out: Raw) -> None:
-        """out += v, linearised at a public estimate."""
+        """out += v, linearised at a public estimate: x, theta, inverse and out of one block."""
         add_glm(x, y, theta, inverse, self.link.code, self.scale, self.low, self.high, out)
 
 

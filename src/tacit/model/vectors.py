@@ -24,6 +24,11 @@ def packed_size(dim: int) -> int:
     return dim * (dim + 1) // 2
 
 
+def pair_size(dim: int) -> int:
+    """Numbers in the svec of such a matrix and a vector."""
+    return packed_size(dim) + dim
+
+
 def norm(x: Array) -> float:
     s = 0.0
     for i in range(x.size):
@@ -72,7 +77,7 @@ class PairContribution:
 
     @property
     def size(self) -> int:
-        return packed_size(self.dim) + self.dim
+        return pair_size(self.dim)
 
 
 # the same in numpy, for devices

@@ -8,6 +8,8 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
+from tacit.features.schema import Schema
+from tacit.privacy import words
 from tacit.privacy.budget import Budget
 from tacit.privacy.ledger import GaussianRelease, LocalRelease, Release, ShuffledRelease, epsilon_of, grid_delta
 
@@ -41,10 +43,12 @@ SIMULATED_DEVICES = Devices(False, "simulated: for experiments, not for people's
 
 class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     """What is guaranteed. `epsilon` is recomputed from the noise in use (None: no privacy); `spent` is what the
-    releases so far have cost the user they cost most; `private` is false where the claim does not hold for a
-    person's data, and `caveats` say why. `group`: epsilon at the same delta for a person with so many rounds, where one
-    round is the unit. `distance`: total variation between the noise drawn and the law that is accounted for (None:
-    floats, unknown); `grid_delta`: the part of delta that the grid costs."""
+    releases so far have cost the user they cost most: it never exceeds epsilon, and there is no need to stop when it
+    comes near; `private` is false where the claim does not hold for a person's data, and `caveats` say why. `group`:
+    epsilon at the same delta for a person with so many rounds, where one round is the unit; `person`: the most rounds
+    of one person, where a person is. `distance`: total variation between the noise drawn and the law that is accounted
+    for (None: floats, unknown); `grid_delta`: the part of delta that the grid costs. `features`: what the bandit makes
+    of people's fields, if it is given fields; its bounds are public."""
 
     bandit: str
     model: str
@@ -59,14 +63,16 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     distance: float | None = None
     grid_delta: float = 0.0
     group: dict[int, float] = {}
+    person: int | None = None
     releases: tuple[Release, ...] = ()
     caveats: tuple[str, ...] = ()
+    features: str = ""
 
     def json(self) -> bytes:
         return msgspec.json.encode(self)
 
     def __str__(self) -> str:
-        lines = [f"Privacy certificate: {self.bandit}", ""]
+        lines = [f"Privacy certificate: {self.bandit}", "", _wrapped("  ", " ".join(words.promise(self))), ""]
         if self.epsilon is None:
             claim = "none: no privacy is claimed"
         else:
@@ -75,7 +81,7 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
         if self.epsilon is not None:
             rows += [
                 ("budget", f"epsilon {self.budget:g} at delta {self.delta:g}"),
-                ("spent so far", f"epsilon {self.spent:.4g}"),
+                ("spent", f"epsilon {self.spent:.4g} {words.spent(self)}"),
             ]
         rows += [("holds for", _holds(self.private, bool(self.caveats)))]
         if self.epsilon is not None:
@@ -87,6 +93,7 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
             rows += [("a person's", ", ".join(f"{k} rounds: epsilon {e:.4g}" for k, e in self.group.items()))] * bool(
                 self.group
             )
+        rows += [("features", self.features)] * bool(self.features)
         lines += [_wrapped(f"  {name:<14}", text) for name, text in rows]
         for (statistic, details), group in itertools.groupby(self.releases, lambda r: (r.statistic, _details(r))):
             names = [release.name for release in group]
@@ -115,20 +122,24 @@ def certify(
     unnamed: int = 0,
     policy_given: bool = False,
     caveats: Sequence[str] = (),
+    features: Schema | None = None,
 ) -> Certificate:
     """The certificate of all that is released, in any model: the ledger computes its epsilon.
 
     releases: what happens to the data. costliest: those that the user whom they cost most is in, all by default; spent:
     those of them so far. rounds: the horizon, or the number of choices so far. delta: of the claim, the budget's by
     default. person: the most rounds of one person, `unnamed`: choices made without an id. policy_given: whether the
-    policy's draws come from the caller's generator."""
+    policy's draws come from the caller's generator. features: how people's fields become vectors."""
+    described = "" if features is None else str(features)
     if budget.epsilon == math.inf:
-        return plain_certificate(bandit, "No noise is added: epsilon is infinite.")
+        return plain_certificate(bandit, "No noise is added: epsilon is infinite.", described)
     delta = budget.delta if delta is None else delta
     epsilon = epsilon_of(releases if costliest is None else costliest, delta)
     if epsilon == math.inf:
-        return plain_certificate(bandit, f"The noise in use gives no finite epsilon at delta {delta:g}.")
+        return plain_certificate(bandit, f"The noise in use gives no finite epsilon at delta {delta:g}.", described)
     listed = [*caveats, *CAVEATS.get(model, ())]
+    if features is not None and features.public:
+        listed.append(features.public)
     if not source.private:
         listed.append(f"The noise is {source.description}.")
     elif policy_given:
@@ -164,12 +175,14 @@ def certify(
         distance=getattr(source, "distance", None),
         grid_delta=grid_delta(releases, epsilon),
         group=group,
+        person=person,
         releases=tuple(releases),
         caveats=tuple(listed),
+        features=described,
     )
 
 
-def plain_certificate(bandit: str, caveat: str) -> Certificate:
+def plain_certificate(bandit: str, caveat: str, features: str = "") -> Certificate:
     """No privacy, and why."""
     return Certificate(
         bandit=bandit,
@@ -180,6 +193,7 @@ def plain_certificate(bandit: str, caveat: str) -> Certificate:
         budget=None,
         spent=None,
         caveats=(caveat,),
+        features=features,
     )
 
 

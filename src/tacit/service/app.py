@@ -20,6 +20,7 @@ from tacit.service.dashboard import Dashboard
 from tacit.service.errors import Reply
 from tacit.service.hot import JSON, Receive, Scope, Send
 from tacit.service.keys import Asker, Keys
+from tacit.service.room import Room
 from tacit.service.served import Served
 from tacit.service.sessions import Sessions
 
@@ -28,6 +29,7 @@ LOGGED: set[str] = set()
 START = "/v1/bandits/"
 LATELY = 0.5  # seconds
 UNREAD = (400, 401, 403, 405, 408, 413, 415)  # the rest of the body is not read: the connection ends
+HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff"}  # of what is asked for seldom
 Handler = Callable[[Request], Awaitable[Response]]
 SHOWN: dict[str, Callable[["Application", Served], Any]] = {  # what GET shows of a bandit
     "certificate": lambda app, one: one.certificate(),
@@ -45,6 +47,7 @@ class Application:
         self.served: dict[str, Served] = {}
         self._sessions = Sessions(self._keys, self._secret, clock)
         self.pages = Dashboard(self.served, self._keys, self._sessions, clock, config.server.patience)
+        self._room = Room(config.server.bodies)
         self._look_again = 0.0
         self._unready: Exception | None = None
         routes = [
@@ -75,8 +78,10 @@ class Application:
                 raise Reply(405, "Expected POST.")
             asker = self._asker(scope, route.partition(":")[0])
             one = self._bandit(name)
-            body = await hot.whole(scope, receive, self._config.server.body, self._config.server.patience)
-            out, media = await hot.answer(one, route, asker, body)
+            server = self._config.server
+            with self._room.held() as hold:
+                body = await hot.whole(scope, receive, server.body, server.patience, hold)
+                out, media = await hot.answer(one, route, asker, body)
             await respond(send, 200, out, media)
         except Exception as error:
             found = refusal(error)
@@ -106,11 +111,14 @@ class Application:
     def _guarded(self, handler: Handler) -> Handler:
         async def call(request: Request) -> Response:
             try:
-                return await handler(request)
+                response = await handler(request)
             except Exception as error:
                 found = refusal(error)
                 headers = {name.decode(): value.decode() for name, value in found.headers}
-                return Response(found.body, found.status, headers, media_type=JSON.decode())
+                response = Response(found.body, found.status, headers, media_type=JSON.decode())
+            for name, value in HEADERS.items():
+                response.headers.setdefault(name, value)
+            return response
 
         return call
 

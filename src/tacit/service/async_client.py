@@ -5,7 +5,7 @@ import contextlib
 import http.client
 import io
 import ssl
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
@@ -30,17 +30,20 @@ class AsyncClient:
 
     async def choose(
         self,
-        arms: Arms,
+        arms: Arms | None = None,
         *,
+        context: Mapping[str, Any] | None = None,
+        actions: Mapping[str, Mapping[str, Any]] | Sequence[str] | None = None,
         request: str | None = None,
         available: Sequence[bool] | Sequence[str] | None = None,
         person: str | int | None = None,
         propensity: bool = False,
         deferred: bool = False,
     ) -> Choice:
-        """The arm for one person. request: by default an id of its own. deferred: nothing is learnt unless `activate`
-        says that it was shown."""
-        call = self._caller.choose(arms, request, available, person, propensity, deferred)
+        """The arm for one person: among arms or, where the bandit has features, by the person's fields (context) among
+        actions, as in Schema.vectors. request: by default an id of its own. deferred: nothing is learnt unless
+        `activate` says that it was shown."""
+        call = self._caller.choose(arms, context, actions, request, available, person, propensity, deferred)
         return Choice.of(await self._send(call))
 
     async def reward(self, choice: Choice | str, reward: float | None) -> None:
@@ -50,6 +53,10 @@ class AsyncClient:
     async def activate(self, choice: Choice | str) -> None:
         """A deferred choice was shown: it is learnt from."""
         await self._send(self._caller.activate(choice))
+
+    async def erase(self, person: str | int) -> str:
+        """What is still waiting of that person is deleted. Says what cannot be undone, in words."""
+        return str((await self._send(self._caller.erase(person)))["remains"])
 
     async def certificate(self) -> dict[str, Any]:
         return await self._send(self._caller.get("certificate"))

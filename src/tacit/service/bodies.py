@@ -12,14 +12,19 @@ STRING = re.compile(rb'"(?:[^"\\]|\\.)*"([ \t\r\n]*:)?', re.DOTALL)
 
 
 Text = Annotated[str, msgspec.Meta(min_length=1, max_length=255)]
+Value = str | int | float | list[str] | None  # of a field
 Whole = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 
 
 class ChooseBody(msgspec.Struct, forbid_unknown_fields=True):
-    """arms: rows of features, or names with features. available: a mask, or names. propensity: whether it is asked
-    for. deferred: nothing is learnt unless `activate` says that it was shown."""
+    """arms: rows of features, or names with features. context, actions: instead of arms, where the bandit has features:
+    the person's fields, and the fields of what may be offered; names are enough where actions have no fields, and all
+    actions are meant without. available: a mask, or names. propensity: whether it is asked for. deferred: nothing is
+    learnt unless `activate` says that it was shown."""
 
-    arms: list[list[float]] | dict[str, list[float]]
+    arms: list[list[float]] | dict[str, list[float]] | msgspec.UnsetType = UNSET
+    context: dict[str, Value] | msgspec.UnsetType = UNSET
+    actions: dict[str, dict[str, Value]] | list[str] | msgspec.UnsetType = UNSET
     request: Text | msgspec.UnsetType = UNSET
     available: list[bool | str] | msgspec.UnsetType = UNSET
     person: Text | Whole | msgspec.UnsetType | None = UNSET
@@ -38,6 +43,12 @@ class ActivateBody(msgspec.Struct, forbid_unknown_fields=True):
     id: str
 
 
+class EraseBody(msgspec.Struct, forbid_unknown_fields=True):
+    """person: as it was given to `choose`; the text "17" is another person than the number 17."""
+
+    person: Text | Whole
+
+
 class Chosen(msgspec.Struct, omit_defaults=True):
     """propensity: where it was asked for; null with an answer that was given before without. degraded: the database is
     away, so that nothing is learnt from this choice."""
@@ -52,6 +63,13 @@ class Chosen(msgspec.Struct, omit_defaults=True):
 class Acknowledged(msgspec.Struct):
     """It is on disk. Nothing tells whether it was the first time."""
 
+    acknowledged: bool = True
+
+
+class Erased(msgspec.Struct):
+    """It is on disk. Nothing tells whether there was anything. remains: what cannot be undone."""
+
+    remains: str
     acknowledged: bool = True
 
 
@@ -79,19 +97,25 @@ class Reader:
 
     def _keys(self, found: Any) -> int:
         """How many keys it would have with each of them once."""
-        arms = getattr(found, "arms", None)
-        inner = len(arms) if isinstance(arms, dict) else 0
-        return inner + sum(getattr(found, field) is not UNSET for field in self._fields)
+        given = [value for field in self._fields if (value := getattr(found, field)) is not UNSET]
+        return len(given) + sum(map(_keys_within, given))
+
+
+def _keys_within(value: Any) -> int:
+    return len(value) + sum(map(_keys_within, value.values())) if isinstance(value, dict) else 0
 
 
 choose = Reader(
     ChooseBody,
     'the form {"request": text, "arms": [[number, ...], ...] or {name: [number, ...]}, "available": [true or false, '
     '...] or [name, ...], "person": text or whole number, "propensity": true or false, "deferred": true or '
-    "false}, of which arms alone is required, with texts of 1 to 255 characters",
+    'false}, of which arms alone is required, with texts of 1 to 255 characters; or, in place of arms, "context": '
+    '{field: value} and "actions": {name: {field: value}} or [name, ...], where a value is a number, a text, a list of '
+    "texts or null",
 )
 reward = Reader(RewardBody, 'the form {"id": text, "reward": number or null}')
 activate = Reader(ActivateBody, 'the form {"id": text}')
+erase = Reader(EraseBody, 'the form {"person": text of 1 to 255 characters or whole number}')
 encode = msgspec.json.Encoder().encode
 
 

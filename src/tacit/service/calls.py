@@ -4,7 +4,7 @@ this and a connection."""
 import json
 import urllib.parse
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple, Self
 
@@ -78,24 +78,35 @@ class Caller:
         parsed = urllib.parse.urlsplit(address)
         if parsed.scheme not in ("http", "https") or not parsed.hostname:
             raise ValueError("Expected an address http://HOST:PORT or https://HOST:PORT, got another.")
+        if key is not None and not (key and key.isascii() and key.isprintable() and " " not in key):
+            raise ValueError("Expected a key as `tacit key` prints it, got another text.")
         if tries < 1:
             raise ValueError(f"Expected at least one try, got {tries}.")
         self.tls, self.host = parsed.scheme == "https", parsed.hostname
         self.port = parsed.port or (443 if self.tls else 80)
-        self._path = f"{parsed.path.rstrip('/')}/v1/bandits/{urllib.parse.quote(bandit, safe='')}/"
+        quote = urllib.parse.quote
+        self._path = f"{quote(parsed.path.rstrip('/'), safe='/%')}/v1/bandits/{quote(bandit, safe='')}/"
         self._headers = {} if key is None else {"authorization": f"Bearer {key}"}
         self._tries = tries
 
     def choose(
         self,
-        arms: Arms,
+        arms: Arms | None,
+        context: Mapping[str, Any] | None,
+        actions: Any,
         request: str | None,
         available: Sequence[bool] | Sequence[str] | None,
         person: str | int | None,
         propensity: bool,
         deferred: bool,
     ) -> Call:
-        given = {"arms": _plain(arms), "request": request or uuid.uuid4().hex}
+        if (arms is None) == (context is None) or (arms is not None and actions is not None):
+            raise ValueError("Expected arms, or context= with actions=, got both or neither.")
+        given: dict[str, Any] = {"request": request or uuid.uuid4().hex}
+        given |= {"context": _fields(context)} if arms is None else {"arms": _plain(arms)}
+        if actions is not None:
+            named = isinstance(actions, Mapping)
+            given["actions"] = {n: _fields(each) for n, each in actions.items()} if named else list(actions)
         given |= {} if available is None else {"available": np.asarray(available).tolist()}
         given |= {} if person is None else {"person": person}
         given |= {"propensity": True} if propensity else {}
@@ -108,6 +119,9 @@ class Caller:
     def activate(self, choice: Choice | str) -> Call:
         return self._post("activate", {"id": _id(choice)})
 
+    def erase(self, person: str | int) -> Call:
+        return self._post("erase", {"person": person})
+
     def get(self, what: str) -> Call:
         return Call("GET", self._path + what, self._headers, None, self._tries)
 
@@ -116,6 +130,8 @@ class Caller:
             body = json.dumps(given, allow_nan=False).encode()
         except ValueError:
             raise ValueError("Expected finite numbers, got NaN or infinity.") from None
+        except TypeError:
+            raise ValueError("Expected numbers, texts and lists of texts, got something else.") from None
         headers = self._headers | {"content-type": "application/json"}
         return Call("POST", self._path + route, headers, body, self._tries)
 
@@ -129,6 +145,18 @@ def _plain(arms: Arms) -> Any:
     if isinstance(arms, dict):
         return {name: np.asarray(features, np.float64).tolist() for name, features in arms.items()}
     return np.asarray(arms, np.float64).tolist()
+
+
+def _fields(given: Any) -> Any:
+    """As JSON can have them; NaN is none, as in a table."""
+    return {name: _value(value) for name, value in given.items()} if isinstance(given, Mapping) else given
+
+
+def _value(value: Any) -> Any:
+    plain = value.tolist() if isinstance(value, np.generic | np.ndarray) else value
+    if isinstance(plain, float) and plain != plain:
+        return None
+    return sorted(plain) if isinstance(plain, set | frozenset) else plain
 
 
 def _object(text: bytes) -> dict[str, Any] | None:

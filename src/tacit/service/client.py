@@ -3,7 +3,7 @@
 import http.client
 import select
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
@@ -27,17 +27,20 @@ class Client:
 
     def choose(
         self,
-        arms: Arms,
+        arms: Arms | None = None,
         *,
+        context: Mapping[str, Any] | None = None,
+        actions: Mapping[str, Mapping[str, Any]] | Sequence[str] | None = None,
         request: str | None = None,
         available: Sequence[bool] | Sequence[str] | None = None,
         person: str | int | None = None,
         propensity: bool = False,
         deferred: bool = False,
     ) -> Choice:
-        """The arm for one person. request: by default an id of its own. deferred: nothing is learnt unless `activate`
-        says that it was shown."""
-        call = self._caller.choose(arms, request, available, person, propensity, deferred)
+        """The arm for one person: among arms or, where the bandit has features, by the person's fields (context) among
+        actions, as in Schema.vectors. request: by default an id of its own. deferred: nothing is learnt unless
+        `activate` says that it was shown."""
+        call = self._caller.choose(arms, context, actions, request, available, person, propensity, deferred)
         return Choice.of(self._send(call))
 
     def reward(self, choice: Choice | str, reward: float | None) -> None:
@@ -47,6 +50,10 @@ class Client:
     def activate(self, choice: Choice | str) -> None:
         """A deferred choice was shown: it is learnt from."""
         self._send(self._caller.activate(choice))
+
+    def erase(self, person: str | int) -> str:
+        """What is still waiting of that person is deleted. Says what cannot be undone, in words."""
+        return str((self._send(self._caller.erase(person)))["remains"])
 
     def certificate(self) -> dict[str, Any]:
         return self._send(self._caller.get("certificate"))

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from tacit import checks
-from tacit.bandits.stored import line, recovery, retirement
+from tacit.bandits.stored import erasure, line, recovery, retirement
 from tacit.bandits.stored.face import Stored
 from tacit.service import config as configs
 from tacit.service import demo, keys
@@ -45,9 +45,20 @@ def retire(path: Path, name: str) -> str:
     checks.name("a bandit of this configuration", name, bandits)
     setting = bandits[name]
     retirement.retire(setting.durable, name=name, keys=setting.keys)
-    given = {"name": name, "keys": setting.keys, "population": setting.population}
-    Stored(configs.build(setting), setting.durable, background=False, **given).close()
+    where, bandit = setting.durable, configs.build(setting)
+    Stored(bandit, where, name=name, keys=setting.keys, population=setting.population, background=False).close()
     return f"{name}: retired. Leave it in the configuration as long as its certificate is to be shown."
+
+
+def erase(path: Path, name: str, person: str) -> str:
+    """person: a line of text; one of digits is that number, too."""
+    bandits = configs.read(path).bandits
+    checks.name("a bandit of this configuration", name, bandits)
+    text, setting = person.strip(), bandits[name]
+    said = erasure.erase_at(setting.durable, text, name=name, keys=setting.keys)
+    if text.isdecimal():
+        erasure.erase_at(setting.durable, int(text), name=name, keys=setting.keys)
+    return said
 
 
 def migrate(what: str) -> str:

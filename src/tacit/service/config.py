@@ -1,5 +1,6 @@
 """What is served, as a TOML file says it: strictly, so that a word that is misspelt is an error and not a default."""
 
+import functools
 import ipaddress
 import tomllib
 import urllib.parse
@@ -12,6 +13,7 @@ from tacit import checks, registry
 from tacit.bandits.joint import forgetting
 from tacit.bandits.joint.continual import ContinualBandit
 from tacit.bandits.stored.outage import MODES
+from tacit.features.schema import Schema
 from tacit.model import arms
 from tacit.privacy.budget import Budget
 
@@ -26,23 +28,26 @@ class BudgetSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class ProfileSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """Somebody made up, whose offers the dashboard shows. Public, like all settings."""
+    """Somebody made up, whose offers the dashboard shows, with what a request would have. Public, like all settings."""
 
-    arms: dict[str, tuple[float, ...]]
+    arms: dict[str, tuple[float, ...]] | None = None
+    context: dict[str, Any] | None = None
+    actions: dict[str, dict[str, Any]] | tuple[str, ...] | None = None
 
 
-class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True, dict=True):
     """One bandit. A field that is not given is the library's default.
 
     durable: an SQLite file of its own, or "postgresql://...". keys: the folder of keys. pending: how many later choices
     a choice waits for its reward. missing_as, after, rate: silence for so many seconds is that reward, as in Stored;
     without them a choice that is not answered teaches nothing. degraded: what choices get while the database is away or
     cannot be written: "refuse", or "serve" without learning. population: whose data these are; one person is in all
-    bandits of a population. forget, per_day: rounds, or "30 days" of so many choices each. features, profiles: the
-    names of features, and reference profiles, for the dashboard."""
+    bandits of a population. forget, per_day: rounds, or "30 days" of so many choices each. features: a schema, as
+    Schema.to_dict writes it: requests have fields then, and dim follows. coordinates, profiles: names of what is in
+    vectors, and reference profiles, for the dashboard."""
 
     kind: str
-    dim: int
+    dim: int = 0
     budget: BudgetSetting
     durable: str
     keys: str | None = None
@@ -62,8 +67,34 @@ class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
     delay: float = 1.0
     most_arms: int = 1000
     population: str = "everyone"
-    features: tuple[str, ...] | None = None
+    features: dict[str, Any] | None = None
+    coordinates: tuple[str, ...] | None = None
     profiles: dict[str, ProfileSetting] = {}
+
+    def __post_init__(self) -> None:
+        if self.schema is not None:
+            if self.dim not in (0, self.schema.dim):
+                raise ValueError(f"Expected dim = {self.schema.dim}, as the features have it, got another.")
+            msgspec.structs.force_setattr(self, "dim", self.schema.dim)
+
+    @functools.cached_property
+    def schema(self) -> Schema | None:
+        return None if self.features is None else Schema.from_dict(self.features)
+
+    @functools.cached_property
+    def labels(self) -> list[str]:
+        """What each number of a vector stands for."""
+        if self.schema is not None:
+            return self.schema.labels
+        return list(self.coordinates or (f"feature {i + 1}" for i in range(self.dim)))
+
+    def offered(self, profile: ProfileSetting) -> tuple[str, ...]:
+        """The names of what may be offered to somebody; ValueError for what this bandit does not take."""
+        if self.schema is not None and profile.arms is None and profile.context is not None:
+            return self.schema.rows(profile.context, profile.actions)[0]
+        if self.schema is None and profile.arms is not None and profile.context is profile.actions is None:
+            return arms.check(profile.arms, self.dim).names or ()
+        raise ValueError("Expected context and actions where the bandit has features, else arms, got others.")
 
 
 class KeySetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -77,13 +108,14 @@ class KeySetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
 
 
 class ServerSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """body: bytes of a request at most. waiting: rows that wait for a commit at most. patience: seconds for the head of
-    a request to come, and for its body. connections: at the same time. drain: seconds that requests at work have after
-    SIGTERM."""
+    """body: bytes of a request at most. bodies: of all requests at the same time. waiting: rows that wait for a commit
+    at most. patience: seconds for the head of a request to come, and for its body. connections: at the same time.
+    drain: seconds that requests at work have after SIGTERM."""
 
     host: str = "127.0.0.1"
     port: int = 8321
     body: int = 1_000_000
+    bodies: int = 64_000_000
     waiting: int = 4096
     patience: float = 10.0
     connections: int = 1000
@@ -112,9 +144,11 @@ class Config(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=Tr
         if len({key.hash for key in self.keys}) < len(self.keys):
             raise ValueError("Expected keys of different hashes, got one twice.")
         server = self.server
-        for field in ("body", "waiting", "connections", "drain"):
+        for field in ("body", "bodies", "waiting", "connections", "drain"):
             checks.positive_int(**{field: getattr(server, field)})
         checks.positive(patience=server.patience)
+        if server.bodies < server.body:
+            raise ValueError("Expected bodies to be at least body, got less: no request of that size could come.")
         if (server.tls_certificate is None) != (server.tls_key is None):
             raise ValueError("Expected tls_certificate and tls_key, got one of them.")
         if not self.keys and not _is_loopback(server.host):
@@ -162,7 +196,7 @@ def build(setting: BanditSetting) -> ContinualBandit:
     if setting.forget is not None:
         given["forget"] = forgetting.rounds(setting.forget, setting.per_day)
     made: ContinualBandit = registry.load(*registry.BANDITS[setting.kind])(
-        dim=setting.dim, budget=Budget(setting.budget.epsilon, setting.budget.delta), **given
+        dim=setting.dim, features=setting.schema, budget=Budget(setting.budget.epsilon, setting.budget.delta), **given
     )
     return made
 
@@ -182,14 +216,16 @@ def _check_bandit(name: str, setting: BanditSetting) -> None:
         forgetting.check(forgetting.rounds(setting.forget, setting.per_day))
     checks.one_of(MODES, on_limit=setting.on_limit)
     checks.one_of(MODES, degraded=setting.degraded)
-    checks.positive_int(most_arms=setting.most_arms)
-    if setting.features is not None and len(setting.features) != setting.dim:
-        raise ValueError(f"Expected {setting.dim} features of {name}, one name for each, got {len(setting.features)}.")
+    checks.positive_int(dim=setting.dim, most_arms=setting.most_arms)
+    if setting.coordinates is not None and setting.schema is not None:
+        raise ValueError(f"Expected no coordinates of {name}, whose features say them, got some.")
+    if setting.coordinates is not None and len(setting.coordinates) != setting.dim:
+        raise ValueError(f"Expected {setting.dim} coordinates of {name}, got {len(setting.coordinates)}.")
     for who, profile in setting.profiles.items():
         try:
-            arms.check(profile.arms, setting.dim)
+            setting.offered(profile)
         except ValueError as error:
-            raise ValueError(f"Expected arms in the profile {who} of {name}, got a problem: {error}") from None
+            raise ValueError(f"Expected what a request has in the profile {who} of {name}, got: {error}") from None
 
 
 def _is_loopback(host: str) -> bool:

@@ -23,13 +23,11 @@ from tacit.service.sessions import Sessions
 Handler = Callable[[Request], Awaitable[Response]]
 HEADERS = {
     "content-security-policy": "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
-    "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
-    "cache-control": "no-store",
 }
 MEDIA = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 LONGEST_LOGIN = 4096  # bytes
-LOGINS = 5.0  # a second, of all who try
+LOGINS = 5.0  # a second, of all who try a wrong key
 
 
 class Login(msgspec.Struct, forbid_unknown_fields=True):
@@ -64,7 +62,7 @@ class Dashboard:
         self.routes = [(path, verb, self._guarded(handler)) for path, verb, handler in listed]
 
     def _guarded(self, handler: Handler) -> Handler:
-        """With the headers that every page has, and a page for what is refused."""
+        """With the headers that every page has beside those of the application, and a page for what is refused."""
 
         async def call(request: Request) -> Response:
             try:
@@ -132,10 +130,8 @@ class Dashboard:
         return HTMLResponse(page.login())
 
     async def _login(self, request: Request) -> Response:
-        """JSON, which no other site's form can send. The key goes nowhere but into a hash."""
-        wait = self._logins.take(1)
-        if wait > 0:
-            raise Reply(429, "Expected fewer who log in at the same time: come again.", wait)
+        """JSON, which no other site's form can send. The key goes nowhere but into a hash. Who has one gets in, however
+        many try others: a key of 256 bits is not guessed."""
         body = await hot.whole(request.scope, request.receive, LONGEST_LOGIN, self._patience)
         try:
             given = msgspec.json.decode(body, type=Login)
@@ -143,6 +139,8 @@ class Dashboard:
             raise Reply(422, "Expected a key.") from None
         asker = self._keys.find(b"Bearer " + given.key.strip().encode("utf-8", "surrogatepass"))
         if asker is None or "dashboard" not in asker.may:
+            if (wait := self._logins.take(1)) > 0:
+                raise Reply(429, "Expected fewer who try to log in: come again.", wait)
             raise Reply(401, "This is no operator's or auditor's key.")
         return Response(status_code=204, headers={"set-cookie": self._sessions.begin(request.scope, asker)})
 

@@ -44,7 +44,7 @@ def config(folder: Path) -> Config:
         "budget": {"epsilon": 1.0, "delta": 1e-6},
         "durable": FILE,
         "population": "made-up",
-        "features": list(TASTE),
+        "coordinates": list(TASTE),
         "profiles": {name: {"arms": arms} for name, arms in PROFILES.items()},
     }
     return configs.placed(configs.convert({"bandits": {NAME: bandit}}), folder)

@@ -88,8 +88,8 @@ def _link(schema: dict[str, Any]) -> str:
 
 
 def _example(about: dict[str, Any]) -> str:
-    given = about.get("example", "")
-    return _code(given if isinstance(given, str) else json.dumps(given)) if given else ""
+    given = [example["value"] for example in about.get("examples", {}).values()]
+    return "".join(_code(one if isinstance(one, str) else json.dumps(one)) for one in given)
 
 
 def _code(text: str) -> str:

@@ -58,7 +58,7 @@ class History:
 
     def _summary(self, past: tuple[Past, ...]) -> Summary:
         first, last, setting = past[0], past[-1], self._setting
-        names = setting.features or [f"feature {i + 1}" for i in range(setting.dim)]
+        names = setting.labels
         order = np.argsort(-np.abs(last.estimate), kind="stable")[:MOST_CURVES]
         beliefs = [
             Belief(names[i], i, float(last.estimate[i]), float(last.low[i]), float(last.high[i]))
@@ -72,7 +72,10 @@ class History:
             left_out=setting.dim - len(beliefs),
             precision=float(np.mean(first.high - first.low)) / width,
             clear=int(np.count_nonzero((last.low > 0) | (last.high < 0))),
-            offers={name: self._stored.offers(profile.arms) for name, profile in setting.profiles.items()},
+            offers={
+                who: self._stored.offers(one.arms or one.context or {}, actions=one.actions)
+                for who, one in setting.profiles.items()
+            },
         )
 
     def _curves(self, past: tuple[Past, ...], summary: Summary) -> dict[str, Any]:

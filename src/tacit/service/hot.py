@@ -1,4 +1,4 @@
-"""The routes that every visitor costs: choose, reward and activate, alone and in batches, as plain ASGI."""
+"""The routes that every visitor costs: choose, reward and activate, alone and in batches, as plain ASGI; and erase."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping
@@ -20,8 +20,9 @@ T = TypeVar("T")
 
 JSON, LINES = b"application/json", b"application/x-ndjson"
 MOST_ROWS = 1000  # of a batch
+AT_A_TIME = 16  # rows that are read before others get their turn
 ACKNOWLEDGED = bodies.encode(bodies.Acknowledged())
-ROUTES = tuple(kind + end for kind in ("choose", "reward", "activate") for end in ("", ":batch"))
+ROUTES = (*(kind + end for kind in ("choose", "reward", "activate") for end in ("", ":batch")), "erase")
 
 
 async def answer(one: Served, route: str, asker: Asker, body: bytes) -> tuple[bytes, bytes]:
@@ -30,6 +31,8 @@ async def answer(one: Served, route: str, asker: Asker, body: bytes) -> tuple[by
     if batch:
         return await _batch(one, kind, asker, body), LINES
     asker.take(kind, 1)
+    if kind == "erase":
+        return bodies.encode(await one.erase(bodies.erase(body))), JSON
     item, wanted = _read(one, kind, asker, body)
     return _written(one, await (await _submitted(one, kind, [item], [wanted]))[0], wanted), JSON
 
@@ -42,7 +45,11 @@ async def _batch(one: Served, kind: str, asker: Asker, body: bytes) -> bytes:
     if not 1 <= len(lines) <= MOST_ROWS:
         raise ValueError(f"Expected 1 to {MOST_ROWS} lines.")
     asker.take(kind, len(lines))
-    rows = [_or_reply(_read, one, kind, asker, line) for line in lines]
+    rows = []
+    for i, line in enumerate(lines):
+        if i % AT_A_TIME == 0:
+            await asyncio.sleep(0)  # others get their turn
+        rows.append(_or_reply(_read, one, kind, asker, line))
     good = [row for row in rows if not isinstance(row, Reply)]
     futures = iter(await _submitted(one, kind, [item for item, _ in good], [wanted for _, wanted in good]))
     out = [row if isinstance(row, Reply) else _or_reply(_written, one, await next(futures), row[1]) for row in rows]
@@ -86,8 +93,11 @@ def _or_reply(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | Re
         return refused
 
 
-async def whole(scope: Scope, receive: Receive, most: int, patience: float) -> bytes:
-    """The body, if it is not too long, comes in time and says that it is JSON, which no form of a web page does."""
+async def whole(
+    scope: Scope, receive: Receive, most: int, patience: float, hold: Callable[[int], None] = lambda size: None
+) -> bytes:
+    """The body, if it is not too long, comes in time and says that it is JSON, which no form of a web page does.
+    hold: asked before each part is kept (tacit.service.room)."""
     headers = scope["headers"]
     media = next((value for name, value in headers if name == b"content-type"), b"")
     if media.partition(b";")[0].strip().lower() not in (JSON, LINES):
@@ -102,9 +112,11 @@ async def whole(scope: Scope, receive: Receive, most: int, patience: float) -> b
             message = await receive()
             if message["type"] != "http.request":
                 raise Reply(400, "Expected the whole body.")
-            parts.append(message.get("body", b""))
-            size += len(parts[-1])
+            part = message.get("body", b"")
+            size += len(part)
             if size > most:
                 raise Reply(413, f"Expected a body of at most {most} bytes.")
+            hold(len(part))
+            parts.append(part)
             if not message.get("more_body"):
                 return b"".join(parts)

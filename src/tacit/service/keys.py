@@ -13,8 +13,8 @@ from tacit.service.errors import Reply
 READS = 20.0  # a second, of status and the like
 BURST = 1.0  # seconds of its rate that a key may use at once
 MAY = {  # role -> what it may ask for
-    "app": frozenset({"choose", "reward", "activate"}),
-    "operator": frozenset({"certificate", "status", "estimate", "history", "metrics", "dashboard"}),
+    "app": frozenset({"choose", "reward", "activate", "erase"}),
+    "operator": frozenset({"certificate", "status", "estimate", "history", "metrics", "dashboard", "erase"}),
     "auditor": frozenset({"certificate", "status", "dashboard"}),
 }
 

@@ -36,18 +36,33 @@ STATUSES = {
 POSTING = tuple(status for status in STATUSES if status >= 400)
 READING = (401, 403, 404, 409, 429, 500, 503)
 PAGE = (401, 403, 404, 422, 429, 500)
-ASKED: dict[str, tuple[str, Any]] = {  # what is posted: summary, example
+ASKED: dict[str, tuple[str, dict[str, Any]]] = {  # what is posted: summary, examples
     "choose": (
         "An arm for one person; on disk when it is answered.",
-        {"request": "visit-17", "arms": {"hello": [1.0, 0.0, 0.0], "welcome": [0.0, 1.0, 0.0]}, "propensity": True},
+        {
+            "vectors": {
+                "request": "visit-17",
+                "arms": {"hello": [1.0, 0.0, 0.0], "welcome": [0.0, 1.0, 0.0]},
+                "propensity": True,
+            },
+            "fields": {
+                "request": "visit-18",
+                "context": {"age": 71, "plan": "free"},
+                "actions": {"walk": {"minutes": 20}, "sleep": {"minutes": 480}},
+            },
+        },
     ),
     "reward": (
         "What came of a choice; on disk when it is acknowledged, and counted once.",
-        {"id": "the id of a choice", "reward": 1.0},
+        {"a reward": {"id": "the id of a choice", "reward": 1.0}},
     ),
     "activate": (
         "A choice that was asked for as deferred has been shown; from now on it is learnt from.",
-        {"id": "the id of a choice"},
+        {"an id": {"id": "the id of a choice"}},
+    ),
+    "erase": (
+        "What is still waiting of a person is deleted; the same answer whether or not there was anything.",
+        {"a person": {"person": "ada"}},
     ),
 }
 SHOWN: dict[str, tuple[str, type[Any]]] = {  # what is shown of a bandit: summary, reply
@@ -79,25 +94,26 @@ def document(start: str, served: Iterable[Route], shown: Iterable[str]) -> dict[
     bandits. shown: what GET shows of them."""
     listed: dict[str, Any] = {what: getattr(bodies, f"{what.split(':')[0].capitalize()}Body") for what in hot.ROUTES}
     listed |= {what: SHOWN[what][1] for what in shown}
-    kinds = [*listed.values(), bodies.Chosen, bodies.Acknowledged, bodies.Refused]
+    kinds = [*listed.values(), bodies.Chosen, bodies.Erased, bodies.Acknowledged, bodies.Refused]
     found, components = msgspec.json.schema_components(kinds, ref_template="#/components/schemas/{name}")
     for schema in components.values():
         schema["description"] = inspect.cleandoc(schema.get("description", ""))
-    *given, chosen, acknowledged, refused = found
+    *given, chosen, erased, acknowledged, refused = found
+    replies = {"choose": chosen, "erase": erased}
     schemas = dict(zip(listed, given, strict=True))
     paths: dict[str, Any] = {}
     for route in hot.ROUTES:
         what, _, batch = route.partition(":")
-        summary, example = ASKED[what]
-        reply = chosen if what == "choose" else acknowledged
+        summary, examples = ASKED[what]
+        reply = replies.get(what, acknowledged)
         paths[f"{start}{{bandit}}/{route}"] = {
             "post": {
                 "operationId": route.replace(":", "_"),
                 "summary": summary + (" One line each, in order; a bad line is refused alone." if batch else ""),
                 **_allowed(what),
                 "parameters": _parameters("{bandit}"),
-                "requestBody": {"required": True, "content": _content(schemas[route], batch, example)},
-                "responses": _responses(200, _content(reply, batch, None, refused), POSTING, refused),
+                "requestBody": {"required": True, "content": _content(schemas[route], batch, examples)},
+                "responses": _responses(200, _content(reply, batch, {}, refused), POSTING, refused),
             }
         }
     for what in shown:
@@ -130,14 +146,14 @@ ABOUT = "Private contextual bandits. A server whose configuration has no keys as
 ROWS = f"One JSON document a line, at most {hot.MOST_ROWS} lines."
 
 
-def _content(schema: Any, batch: str, example: Any, refused: Any = None) -> dict[str, Any]:
+def _content(schema: Any, batch: str, examples: dict[str, Any], refused: Any = None) -> dict[str, Any]:
     """A body, or for a batch a line of it; of a reply, a line may be a refusal."""
-    if not batch:
-        return {JSON: {"schema": schema} | ({} if example is None else {"example": example})}
     line = schema if refused is None else {"anyOf": [schema, refused]}
-    text = "" if example is None else bodies.encode(example).decode() + "\n"
-    found = {"schema": {"type": "string", "description": ROWS}, "x-line": line}
-    return {LINES: found | ({"example": text} if text else {})}
+    found = {"schema": {"type": "string", "description": ROWS}, "x-line": line} if batch else {"schema": schema}
+    written = {name: bodies.encode(one).decode() + "\n" if batch else one for name, one in examples.items()}
+    if written:
+        found["examples"] = {name: {"value": one} for name, one in written.items()}
+    return {LINES if batch else JSON: found}
 
 
 def _page(

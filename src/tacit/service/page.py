@@ -2,6 +2,7 @@
 
 import datetime
 import itertools
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from tacit.bandits.stored.history import Offers
@@ -228,7 +229,8 @@ def _profiles(look: Look) -> Markup | None:
     if not look.learnt.offers:
         return None
     cards = [
-        _profile(name, list(look.setting.profiles[name].arms), offers) for name, offers in look.learnt.offers.items()
+        _profile(name, look.setting.offered(look.setting.profiles[name]), offers)
+        for name, offers in look.learnt.offers.items()
     ]
     return tag(
         "section",
@@ -243,7 +245,7 @@ def _profiles(look: Look) -> Markup | None:
     )
 
 
-def _profile(name: str, arms: list[str], offers: Offers) -> Markup:
+def _profile(name: str, arms: Sequence[str], offers: Offers) -> Markup:
     best = max(range(len(arms)), key=lambda i: float(offers.probability[i]))
     rows = [
         tag(

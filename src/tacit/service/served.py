@@ -17,11 +17,13 @@ from tacit.bandits.stored.asks import Ask, Report, StoredChoice
 from tacit.bandits.stored.face import Stored
 from tacit.bandits.stored.history import LEVEL
 from tacit.errors import BadState, TacitError
+from tacit.features.schema import Schema
 from tacit.privacy.certificate import Certificate
 from tacit.service import bodies, config, history
 from tacit.service.groups import Group
 
 LATE = 5.0  # seconds after its delay
+SLOT = 0.25  # seconds
 
 
 class Served:
@@ -57,20 +59,26 @@ class Served:
 
     def ask(self, body: bodies.ChooseBody, asker: str) -> Ask:
         """ValueError says which rule is broken."""
-        if len(body.arms) > self.setting.most_arms:
+        arms, actions, names = _offered(body, self.setting.schema)
+        if len(arms if names is None else names) > self.setting.most_arms:
             raise ValueError(f"Expected at most {self.setting.most_arms} arms.")
-        given: dict[str, Any] = {
-            key: value
-            for key, value in (("request", body.request), ("person", body.person))
-            if value is not bodies.UNSET
-        }
-        return self.stored.ask(body.arms, available=_mask(body), asker=asker, deferred=body.deferred is True, **given)
+        optional = {"actions": actions, "request": body.request, "person": body.person}
+        given: dict[str, Any] = {key: value for key, value in optional.items() if value is not bodies.UNSET}
+        mask = _mask(body.available, names)
+        return self.stored.ask(arms, available=mask, asker=asker, deferred=body.deferred is True, **given)
 
     def report(self, body: bodies.RewardBody) -> Report:
         return self.stored.report(body.id, body.reward)
 
     def ticket(self, body: bodies.ActivateBody) -> bytes:
         return self.stored.ticket(body.id)
+
+    async def erase(self, body: bodies.EraseBody) -> bodies.Erased:
+        """Answered at multiples of SLOT after the request: the rows that were deleted take less."""
+        began = time.monotonic()
+        remains = await asyncio.to_thread(self.stored.erase, body.person)
+        await asyncio.sleep((began - time.monotonic()) % SLOT)
+        return bodies.Erased(remains)
 
     async def with_propensities(self, asks: Sequence[Ask], asked: Sequence[bool]) -> list[Ask]:
         """With propensities where they are asked for: computed before the commit, so that nobody else waits for it, and
@@ -148,16 +156,29 @@ class Served:
         self.stored.close()
 
 
-def _mask(body: bodies.ChooseBody) -> list[bool] | None:
-    given = body.available
-    if given is bodies.UNSET or isinstance(given, str):
+def _offered(body: bodies.ChooseBody, schema: Schema | None) -> tuple[Any, Any, Sequence[str] | None]:
+    """What is asked for: arms and nothing, or a person's fields and actions; and the names, where they have names."""
+    fields = body.context is not bodies.UNSET
+    if (
+        (body.arms is bodies.UNSET) != fields
+        or fields != (schema is not None)
+        or (body.actions is not bodies.UNSET and not fields)
+    ):
+        needed = "arms, and no context or actions" if schema is None else "context, and no arms"
+        raise ValueError(f"Expected {needed}, for this bandit.")
+    if schema is None:
+        return body.arms, bodies.UNSET, list(body.arms) if isinstance(body.arms, dict) else None
+    return body.context, body.actions, schema.actions if body.actions is bodies.UNSET else list(body.actions)
+
+
+def _mask(given: Any, names: Sequence[str] | None) -> list[bool] | None:
+    if given is bodies.UNSET:
         return None
     if all(isinstance(one, bool) for one in given):
-        return [bool(one) for one in given]
-    names = set(given)
-    if not isinstance(body.arms, dict) or not names <= set(body.arms):
+        return list(given)
+    if names is None or not set(given) <= set(names):
         raise ValueError("Expected available to be a mask, or names of arms that have names.")
-    return [name in names for name in body.arms]
+    return [name in given for name in names]
 
 
 def _propensity(choice: StoredChoice) -> float | None:

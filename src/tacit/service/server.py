@@ -2,18 +2,22 @@
 
 import contextlib
 import logging
+import os
 import ssl
 import sys
+import threading
 from collections.abc import Callable
 
 from tacit import extras
 from tacit.service.config import Config, ServerSetting
 
 KEEP = 30  # seconds that an idle connection stays
+LAST = 5.0  # seconds that letting go of databases may take
 
 
 def serve(config: Config, started: Callable[[str], None] = lambda address: None) -> None:
-    """Until SIGTERM or SIGINT: then nobody new is let in, those at work are answered, and databases are let go."""
+    """Until SIGTERM or SIGINT: then nobody new is let in, those at work are answered, and databases are let go. One
+    that does not answer is not waited for: what was acknowledged is on its disk."""
     for module in ("uvicorn", "httptools", "starlette", "prometheus_client"):
         extras.load(module, "tacit serve", extra="service")
     import uvicorn
@@ -25,6 +29,8 @@ def serve(config: Config, started: Callable[[str], None] = lambda address: None)
     app, setting = Application(config), config.server
     check_tls(setting)
     app.open()
+    end = threading.Timer(setting.drain + LAST, os._exit, (1,))
+    end.daemon = True
 
     class Server(uvicorn.Server):
         async def startup(self, sockets: list[object] | None = None) -> None:  # type: ignore[override]
@@ -32,6 +38,10 @@ def serve(config: Config, started: Callable[[str], None] = lambda address: None)
             if self.started:
                 port = self.servers[0].sockets[0].getsockname()[1]
                 started(f"{'https' if setting.tls_certificate else 'http'}://{setting.host}:{port}")
+
+        async def shutdown(self, sockets: list[object] | None = None) -> None:  # type: ignore[override]
+            end.start()
+            await super().shutdown(sockets)  # type: ignore[arg-type]
 
     settings = uvicorn.Config(
         app,
@@ -56,6 +66,7 @@ def serve(config: Config, started: Callable[[str], None] = lambda address: None)
             Server(settings).run()
     finally:
         app.close()
+        end.cancel()
 
 
 def check_tls(setting: ServerSetting) -> None:

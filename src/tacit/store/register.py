@@ -23,8 +23,9 @@ FILE = "tacit-populations.jsonl"
 
 class Member(msgspec.Struct, frozen=True, kw_only=True):
     """One bandit of a population up to an incarnation. line: the first incarnation's uid; a name that was deleted and
-    made anew is another line. releases: what all incarnations so far cost one person, at any delta; that of the claim
-    is `delta`."""
+    made anew is another line. releases: what all incarnations so far cost one person with so many `rounds` at most, at
+    any delta; that of the claim is `delta`. rounds: None where the bandit has no limit; then it is the cost of one
+    round."""
 
     population: str
     line: str
@@ -33,6 +34,7 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
     incarnation: int
     delta: float
     releases: tuple[Release, ...]
+    rounds: int | None = None
 
     @property
     def key(self) -> tuple[str, str, int]:

@@ -112,17 +112,32 @@ def incarnations(run: Run, name: str) -> list[tuple[int, str]]:
 # choices
 
 
-def choose(run: Run, uid: str, request: bytes, number: int, sealed: bytes) -> bool:
+def choose(run: Run, uid: str, request: bytes, number: int, sealed: bytes, mark: bytes) -> bool:
     """Whether this is the first choice for that request."""
     made = run(
-        "INSERT INTO choice (bandit, request, number, sealed) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
+        "INSERT INTO choice (bandit, request, number, sealed, mark) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
         " RETURNING number",
         uid,
         request,
         number,
         sealed,
+        mark,
     )
     return bool(made)
+
+
+def first_choice(run: Run, uid: str) -> int | None:
+    """The number of the oldest choice that has not been purged."""
+    ((number,),) = run("SELECT min(number) FROM choice WHERE bandit = ?", uid)
+    return None if number is None else int(number)
+
+
+def marks(run: Run, uid: str, start: int, stop: int) -> list[tuple[bytes, int, bytes | None]]:
+    """(request, number, mark) of choices start, ..., stop - 1; workers of the first version left no mark."""
+    found = run(
+        "SELECT request, number, mark FROM choice WHERE bandit = ? AND number >= ? AND number < ?", uid, start, stop
+    )
+    return [(bytes(request), int(number), None if mark is None else bytes(mark)) for request, number, mark in found]
 
 
 def answer(run: Run, uid: str, request: bytes) -> bytes | None:
@@ -352,3 +367,7 @@ def event(run: Run, uid: str, at: float, what: str) -> None:
 
 def events(run: Run, uid: str) -> list[tuple[float, str]]:
     return [(float(at), str(what)) for at, what in run("SELECT at, what FROM event WHERE bandit = ? ORDER BY at", uid)]
+
+
+def forget_events(run: Run, uid: str, what: str) -> None:
+    run("DELETE FROM event WHERE bandit = ? AND what = ?", uid, what)

@@ -52,6 +52,8 @@ SECOND = (
         bandit TEXT, ticket BLOB, number BIGINT, made_at DOUBLE PRECISION, sealed BLOB,
         PRIMARY KEY (bandit, ticket))""",
     "CREATE INDEX deferred_number ON deferred (bandit, number)",
+    # RAW: whose choice it is, for who has the epoch's key and the person's id; looks random to others, also for nobody
+    "ALTER TABLE choice ADD COLUMN mark BLOB",
 )
 VERSIONS = (FIRST, SECOND)
 VERSION = len(VERSIONS)

@@ -23,7 +23,7 @@ from typing import Any
 from tacit import extras
 from tacit.errors import BadState, Unavailable
 
-KEY, NONCE, TAG, NUMBER = 32, 12, 16, 8  # bytes
+KEY, NONCE, TAG, NUMBER, MARK = 32, 12, 16, 8, 16  # bytes
 
 
 class Keys:
@@ -127,6 +127,12 @@ class Seal:
         except Exception:
             raise BadState("Expected a sealed row as it was written there, got another.") from None
         return opened
+
+    def mark(self, kind: str, number: int, place: str, text: bytes) -> bytes | None:
+        """What shows to who has the key that `text` belongs to that place. It looks random to others, and the same text
+        has another one in each place. None if the key is destroyed."""
+        key, marked = self.keys.find(self.label(kind, number)), b"mark\0" + place.encode() + b"\0" + text
+        return None if key is None else hmac.digest(key, marked, hashlib.sha256)[:MARK]
 
     def _key(self, kind: str, number: int) -> bytes:
         key = self.keys.find(self.label(kind, number))

@@ -4,7 +4,7 @@ import dataclasses
 import functools
 import math
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -90,7 +90,31 @@ class ContinualBandit(Bandit):
     def _request(self, arms: Any, available: Any, actions: Any = None) -> tuple[Array, tuple[str, ...] | None, Any]:
         if self.features is None:
             return super()._request(arms, available, actions)
-        return super()._request(self.features.vectors(arms, actions), available)
+        names, rows = self._encoded(arms, actions)
+        features, _, index = super()._request(rows, available)
+        return features, names, index
+
+    def _encoded(self, context: Any, actions: Any) -> tuple[tuple[str, ...], Array]:
+        """The names and the rows of what may be offered to a person, by the schema."""
+        assert self.features is not None
+        return (self.features.rows if self._blocks == 1 else self.features.placed)(context, actions)
+
+    def _batch(self, arms: Any, actions: Any) -> tuple[list[Array], list[str | None]]:
+        """A row that is refused is one of zeros, as in model.arms."""
+        if self.features is None:
+            return super()._batch(arms, actions)
+        if isinstance(arms, Mapping | str) or not isinstance(arms, Iterable):
+            raise ValueError("Expected the fields of each person, in a list, got something else.")
+        zeros = self._encoded({}, actions)[1] * 0.0  # ValueError for actions that are wrong, whoever asks
+        rows, problems = [], []
+        for person in arms:
+            try:
+                made, problem = self._encoded(person, actions)[1], None
+            except ValueError as error:
+                made, problem = zeros, str(error)
+            rows.append(made)
+            problems.append(problem)
+        return rows, problems
 
     # settings and noise
 
@@ -167,7 +191,7 @@ class ContinualBandit(Bandit):
             person=self.max_rounds_per_person,
             unnamed=self._persons.unnamed,
             policy_given=self._policy_given,
-            caveats=(self.features.public,) if self.features and self.features.public else (),
+            features=self.features,
         )
 
 

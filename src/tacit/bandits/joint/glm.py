@@ -2,8 +2,9 @@
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator, default_rng
@@ -11,11 +12,13 @@ from numpy.random import Generator, default_rng
 from tacit import checks, special
 from tacit.bandits import irls
 from tacit.bandits.base import Index
+from tacit.bandits.chances import Later
 from tacit.bandits.joint import forgetting
 from tacit.bandits.joint.continual import ContinualBandit, steps_before
 from tacit.bandits.joint.glm_kernel import GLMState, glm_rounds
-from tacit.data import Array, Released
+from tacit.data import Array, Raw, Released
 from tacit.kernels.block import Block
+from tacit.kernels.blocks import block_of
 from tacit.kernels.formulas import add_glm
 from tacit.kernels.glm import Posterior, Tuning
 from tacit.kernels.rounds import Range
@@ -23,7 +26,6 @@ from tacit.lock import requires_durable
 from tacit.mechanisms.continual import Continual
 from tacit.mechanisms.discounted import Discounted
 from tacit.mechanisms.leaves import gains_after
-from tacit.model import arms as arm_sets
 from tacit.model import links
 from tacit.model.arms import Arms
 from tacit.model.glm import GLMContribution, balanced_curvature
@@ -57,6 +59,9 @@ class JointGLM(ContinualBandit):
 
     first: the smallest step, and how many users get random arms; by default 8 + 2 sigma, long enough for a step to say
     more than its noise.
+    blocks: into how many parts of equal length arms are divided, if each arm has zeros in all but one; with features of
+    disjoint arms, as many as there are actions. An arm then is a row (z, a): the dim / blocks numbers of its part, and
+    the number of the part. Sums, noise and work are those of the parts alone (GLMContribution).
     forget: after so many rounds what was learnt counts 1 / e, for ever (docs/change.md). Without it the past fades ever
     more slowly, in proportion to its length: for preferences that do not change.
     max_rounds_per_person: the noise is made for replacing a person in so many rounds; the shifts of k rounds add up to
@@ -69,6 +74,7 @@ class JointGLM(ContinualBandit):
 
     link: str | Link = "logistic"
     rewards: tuple[float, float] = (0.0, 1.0)
+    blocks: int | None = None
     first: int | None = None
     growth: float = GROWTH
     discount: float = DISCOUNT
@@ -83,6 +89,7 @@ class JointGLM(ContinualBandit):
         if self.first is not None:
             checks.positive_int(first=self.first)
         forgetting.check(self.forget)
+        self._check_blocks()
         self.tuning = irls.as_tuning(Tuning, self.tuning)
         if not 1 < self.growth < math.inf:
             raise ValueError(f"Expected growth above 1, got {self.growth!r}.")
@@ -92,7 +99,9 @@ class JointGLM(ContinualBandit):
         low, high = self.rewards
         self._unit = 1.0 if self._link.bounded else max(abs(low), abs(high))
         scale = balanced_curvature(self._link, self.radius / self._unit)
-        self.contribution = GLMContribution(dim=self.dim, link=self._link, scale=scale, low=low, high=high)
+        self.contribution = GLMContribution(
+            dim=self.dim, link=self._link, scale=scale, low=low, high=high, blocks=self._blocks
+        )
         if self.first is None:
             self.first = FEWEST + math.floor(PER_SIGMA * self._mechanism(FEWEST).sigma)
         self._schedule = forgetting.schedule(self.first, self.growth, self.forget)
@@ -103,6 +112,18 @@ class JointGLM(ContinualBandit):
         self.policy = self.policy or default_rng()
         super().__post_init__()
 
+    def _check_blocks(self) -> None:
+        """Of the schema, if it has any; ValueError if they are not of equal length."""
+        if self.features is not None and self.features.blocks > 1:
+            if self.blocks not in (None, self.features.blocks):
+                raise ValueError(f"Expected blocks={self.features.blocks}, as the schema has it, got {self.blocks!r}.")
+            self.blocks = self.features.blocks
+        if self.blocks is not None:
+            checks.positive_int(blocks=self.blocks)
+            if self.dim % self.blocks:
+                raise ValueError(f"Expected dim to be a multiple of blocks={self.blocks}, got {self.dim}.")
+            self._blocks = int(self.blocks)
+
     def _mechanism(self, first: int) -> Continual:
         """The mechanism for steps of at least `first` choices, with the noise that the budget asks for."""
         steps = forgetting.schedule(first, self.growth, self.forget)
@@ -112,7 +133,10 @@ class JointGLM(ContinualBandit):
         return self._with_noise(noiseless, self.contribution.sensitivity, self._mu)
 
     def _releases(self, steps: int) -> tuple[GaussianRelease, ...]:
-        statistic = f"discounted sums of weighted x x' and x, {self.contribution.size} numbers, each user once"
+        of = f"{self.contribution.size} numbers"
+        if self._blocks > 1:
+            of += f" ({self._blocks} blocks of {self.contribution.size // self._blocks}, each user in one of them)"
+        statistic = f"discounted sums of weighted x x' and x, {of}, each user once"
         if self.forget is not None:
             statistic += f", forgotten in {self.forget:g} rounds"
         return (
@@ -124,7 +148,8 @@ class JointGLM(ContinualBandit):
     # the algorithm
 
     def init(self) -> GLMState:
-        return GLMState(self._opened(2), self.mechanism.init(self.source), irls.prior(self.dim, self.radius))
+        prior = irls.prior if self._blocks == 1 else functools.partial(irls.prior_of_blocks, blocks=self._blocks)
+        return GLMState(self._opened(2), self.mechanism.init(self.source), prior(self.dim, self.radius))
 
     def _update(self, released: Released) -> None:
         irls.update(
@@ -147,7 +172,7 @@ class JointGLM(ContinualBandit):
     def _propensity(self, features: Array, index: int) -> Callable[[], float]:
         if self._frozen is None or self._frozen[0] != self._steps:  # once a release, not once a choice
             self._frozen = self._steps, Posterior(*(part.copy() for part in self._state.posterior))
-        return functools.partial(irls.propensity, features, self._frozen[1], index, random=self._steps == 0)
+        return Later(functools.partial(irls.propensity, features, self._frozen[1], index, random=self._steps == 0))
 
     def _offers(self, features: Array) -> Callable[[], Array]:
         now = Posterior(*(part.copy() for part in self._state.posterior))
@@ -162,12 +187,18 @@ class JointGLM(ContinualBandit):
         return np.asarray(low + (high - low) * self._link.mean(z))
 
     def _learn(self, x: Array, reward: float) -> None:
-        c, at = self.contribution, self._state.posterior
+        c, at, part = self.contribution, self._state.posterior, slice(None)
+        if c.blocks > 1:
+            a = int(x[-1])
+            x, at, part = x[:-1], block_of(at, a), c.part(a)
         add = functools.partial(add_glm, x, reward, at.theta, at.inverse, c.link.code, c.scale, c.low, c.high)
-        self.mechanism.absorb(self._state.prefix, add)
+        self.mechanism.absorb(self._state.prefix, lambda out: add(Raw(out[part])))
 
     def _play(self, block: Block) -> None:
         assert self.policy is not None
+        if self._blocks > 1:
+            super()._play(block)
+            return
         glm_rounds(
             self.policy,
             generator_of(self.source),
@@ -190,18 +221,21 @@ class JointGLM(ContinualBandit):
     # what may be shown
 
     @requires_durable
-    def interval(self, arms: Arms, *, level: float = 0.9) -> list[tuple[float, float]]:
-        """For each arm, an interval that holds its mean reward with at least that probability, from released sums only.
+    def interval(
+        self, arms: Arms | Mapping[str, Any], *, actions: Any = None, level: float = 0.9
+    ) -> list[tuple[float, float]]:
+        """For each arm, given as in `choose`, an interval that holds its mean reward with at least that probability,
+        from released sums only.
 
         Coverage is measured, not proven: the standard deviations are widened by the factor WIDENING because early
         contributions were linearised far from theta*."""
         checks.probability(level=level)
-        middle, half = self._beliefs(arm_sets.check(arms, self.dim).features, level)
+        middle, half = self._beliefs(self._request(arms, None, actions)[0], level)
         return list(zip(self._mean(middle - half).tolist(), self._mean(middle + half).tolist(), strict=True))
 
     @property
     @requires_durable
     def theta(self) -> Array:
         """The estimate that choices are made by: a function of released sums."""
-        out: Array = self._state.posterior.theta.copy()
+        out: Array = self._state.posterior.theta.flatten()
         return out

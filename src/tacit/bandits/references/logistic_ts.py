@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.random import Generator, default_rng
 
+from tacit.bandits import chances
 from tacit.bandits.base import Index
+from tacit.bandits.chances import Chance, Later
 from tacit.bandits.references import plain
 from tacit.data import Array
 from tacit.kernels.block import Block
 from tacit.kernels.mle import MLEState, laplace_rounds, laplace_rows, record
-
-DRAWS = 4096
 
 
 @dataclass(kw_only=True, eq=False)
@@ -43,9 +43,8 @@ class LogisticTS(plain.Reference):
 
     def _propensity(self, features: Array, index: int) -> Callable[[], float]:
         estimate = self._state.estimate
-        return functools.partial(
-            _propensity, features, estimate.theta.copy(), self.width_scale**2 * estimate.inverse, index
-        )
+        now = estimate.theta.copy(), self.width_scale**2 * estimate.inverse
+        return Later(functools.partial(_propensity, features, *now, index))
 
     def _learn(self, x: Array, reward: float) -> None:
         record(x, self._in_units(reward), self._link.code, self._ridge, True, self._state)
@@ -55,8 +54,7 @@ class LogisticTS(plain.Reference):
         laplace_rounds(self.policy, block, self._state, self._range, *settings)
 
 
-def _propensity(arms: Array, theta: Array, covariance: Array, index: int) -> float:
-    """The probability of arm `index` of (K, d), by simulation (and never 0)."""
-    draws = np.random.default_rng().multivariate_normal(theta, covariance, DRAWS, method="eigh")
-    hits = int(np.count_nonzero(np.argmax(draws @ arms.T, axis=1) == index))
-    return (hits + 1) / (DRAWS + 1)
+def _propensity(arms: Array, theta: Array, covariance: Array, index: int) -> Chance:
+    """The probability of arm `index` of (K, d), which was chosen, with its error."""
+    sizes, axes = np.linalg.eigh(covariance)
+    return chances.of_chosen(chances.values(arms, theta, axes * np.sqrt(np.maximum(sizes, 0.0))), index)

@@ -18,6 +18,7 @@ LONGEST_NAME = 255  # bytes
 ANSWER = struct.Struct(f">16sqqh{LONGEST_NAME}sd")
 REWARD = struct.Struct(">d")
 REFUSED = -1  # the index of no arm: a person beyond the limit
+PERSON = 16  # bytes of a person's hash
 TICKET, CHECK = 16, 8  # bytes: a random number, and what shows that we made it
 
 

@@ -4,9 +4,9 @@ import contextlib
 import threading
 import time
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NoReturn, Self, TypeVar
+from typing import Any, NoReturn, Self
 
 import numpy.typing as npt
 
@@ -14,28 +14,23 @@ from tacit import checks, forks
 from tacit.bandits.joint.continual import ContinualBandit
 from tacit.bandits.persons import Person, Persons
 from tacit.bandits.stored import asks as packed
-from tacit.bandits.stored import certificate, line, rehearsal, tending
+from tacit.bandits.stored import certificate, erasure, line, rehearsal, tending
 from tacit.bandits.stored.asks import Answer, Ask, Report, StoredChoice
 from tacit.bandits.stored.history import LEVEL, Offers, Past
-from tacit.bandits.stored.outage import MODES, QUICK, Outage
+from tacit.bandits.stored.outage import MODES, Outage
 from tacit.bandits.stored.population import Membership, Population
 from tacit.bandits.stored.releases import Releases
 from tacit.bandits.stored.rounds import Drawn, Rounds
 from tacit.bandits.stored.terms import Agreed, Terms
 from tacit.bandits.stored.versions import Versions
 from tacit.data import Array
-from tacit.errors import BadState, RolledBack, TacitError, Unavailable
+from tacit.errors import BadState, TacitError, Unavailable
 from tacit.kernels.rounds import CHOICES
 from tacit.lock import Lock, locked
 from tacit.model.arms import Arms
-from tacit.model.arms import check as check_arms
 from tacit.privacy.certificate import Certificate
 from tacit.store import rows
 from tacit.store.sqlite import SQLite
-
-TRIES = 3  # of a transaction whose end was not seen
-
-T = TypeVar("T")
 
 
 class Stored:
@@ -97,7 +92,8 @@ class Stored:
             self._releases = Releases(bandit, self._line, self._other, self._agreed, clock)
             self._agreed.decide(self._database, self._line.uid, clock())
             rehearsal.check(bandit, self._line, self._agreed, clock())
-            self.membership = Membership(population, self._line, register, certificate.of(bandit, self._line.bandit, 0))
+            claim, rounds = certificate.of(bandit, self._line.bandit, 0), bandit.max_rounds_per_person
+            self.membership = Membership(population, self._line, register, claim, rounds)
             line.destroy_keys(self._database, self._line.seal.keys, register, self._line.bandit, ended=self.retired)
             self._count()
         except BaseException:
@@ -113,8 +109,9 @@ class Stored:
 
     def choose(
         self,
-        arms: Arms,
+        arms: Arms | Mapping[str, Any],
         *,
+        actions: Any = None,
         request: str | bytes | None = None,
         available: npt.ArrayLike | None = None,
         person: Person | None = None,
@@ -126,7 +123,8 @@ class Stored:
         same answer, until it expires; give one if you may have to ask again. deferred: nothing is learnt from it unless
         `activate` says that it was shown. propensity: it is stored with the answer. Otherwise as a bandit's
         `choose`."""
-        ask = self.ask(arms, request=request, available=available, person=person, asker=asker, deferred=deferred)
+        given: dict[str, Any] = {"actions": actions, "request": request, "available": available, "person": person}
+        ask = self.ask(arms, asker=asker, deferred=deferred, **given)
         answer = self.choose_group([self.with_propensity(ask) if propensity else ask])[0]
         if isinstance(answer, TacitError):
             raise answer
@@ -145,8 +143,9 @@ class Stored:
 
     def ask(
         self,
-        arms: Arms,
+        arms: Arms | Mapping[str, Any],
         *,
+        actions: Any = None,
         request: str | bytes | None = None,
         available: npt.ArrayLike | None = None,
         person: Person | None = None,
@@ -155,7 +154,7 @@ class Stored:
     ) -> Ask:
         """A request, checked: ValueError for a bad one, which then is no user and delays nobody."""
         self._agreed.at_work()
-        features, names, index = self._bandit._request(arms, available)
+        features, names, index = self._bandit._request(arms, available, actions)
         packed.check_names(names)
         digest = self._persons.admit(person)
         hashed = packed.request_hash(request, asker, self._line.requests)
@@ -167,7 +166,7 @@ class Stored:
             self._own()
             if not self._outage.on:
                 with contextlib.suppress(Unavailable):
-                    self._again(self._versions.refresh)
+                    self._outage.again(self._versions.refresh)
             answer, propensity = self._rounds.draw(ask)
         return ask._replace(ahead=answer._replace(propensity=propensity()))
 
@@ -191,9 +190,9 @@ class Stored:
             return self._answer_without(asks, [self._rounds.draw(ask) for ask in asks])
         drawn, began = [], time.monotonic()
         try:
-            self._again(self._versions.refresh)
+            self._outage.again(self._versions.refresh)
             drawn = [self._rounds.draw(ask) for ask in asks]
-            out = self._again(lambda: self._rounds.choose(asks, drawn))
+            out = self._outage.again(lambda: self._rounds.choose(asks, drawn))
         except Unavailable:
             if not self._outage.begins(time.monotonic() - began):
                 raise
@@ -205,22 +204,26 @@ class Stored:
     @locked
     def observe_group(self, reports: Sequence[Report]) -> None:
         """Several rewards in one transaction."""
-        self._own()
-        self._outage.check()
-        self._again(lambda: self._rounds.observe(reports))
+        self._write(lambda: self._rounds.observe(reports))
 
     @locked
     def activate_group(self, tickets: Sequence[bytes]) -> None:
         """Several choices that were shown, in one transaction."""
-        self._own()
-        self._outage.check()
-        self._again(lambda: self._rounds.activate(tickets))
+        self._write(lambda: self._rounds.activate(tickets))
+
+    def erase(self, person: Person) -> str:
+        """Deletes what is still waiting of that person (tacit.bandits.stored.erasure), on disk when this returns. Their
+        count of rounds stays. Returns what cannot be undone, in words: the same whether or not anything was found."""
+        digest = self._persons.hash(person, self._line.persons)
+        if not self.retired:  # else nothing waits any more
+            self._write(lambda: erasure.erase(self._line, self._other, digest))
+        return erasure.ERASED
 
     @property
     @locked
     def choices(self) -> int:
         """Choices made so far, of this incarnation."""
-        self._again(self._count)
+        self._outage.again(self._count)
         return self._bandit.choices
 
     @property
@@ -249,9 +252,11 @@ class Stored:
         return theta
 
     @locked
-    def interval(self, arms: Arms, *, level: float = 0.9) -> list[tuple[float, float]]:
+    def interval(
+        self, arms: Arms | Mapping[str, Any], *, actions: Any = None, level: float = 0.9
+    ) -> list[tuple[float, float]]:
         """The bandit's, at the version that is served."""
-        out: list[tuple[float, float]] = self._at_present().interval(arms, level=level)
+        out: list[tuple[float, float]] = self._at_present().interval(arms, actions=actions, level=level)
         return out
 
     @property
@@ -261,10 +266,10 @@ class Stored:
         self._at_present()
         return tuple(self._versions.history)
 
-    def offers(self, arms: Arms) -> Offers:
-        """What somebody with these arms would be offered now. Nobody asks, so nobody is counted and nothing is drawn
-        that a choice or a release needs."""
-        features = check_arms(arms, self._bandit.dim).features
+    def offers(self, arms: Arms | Mapping[str, Any], *, actions: Any = None) -> Offers:
+        """What somebody with these arms, given as in `choose`, would be offered now. Nobody asks, so nobody is counted
+        and nothing is drawn that a choice or a release needs."""
+        features = self._bandit._request(arms, None, actions)[0]
         with self._lock:
             bandit = self._at_present()
             middle, half = bandit._beliefs(features, LEVEL)
@@ -303,15 +308,15 @@ class Stored:
     def tend(self) -> None:
         """Makes the releases that are due, and removes what has expired with its keys. A thread does this."""
         self._own()
-        self._again(self._releases.run)
+        self._outage.again(self._releases.run)
         with self._lock:
             self._versions.expected = max(self._versions.expected, self._versions.released + 1)
-            self._again(self._versions.refresh)
+            self._outage.again(self._versions.refresh)
             if self._outage.on:
-                self._again(self._outage.end)
+                self._outage.again(self._outage.end)
         if self._agreed.now.silence is not None:
             tending.answer_for_the_silent(self, *self._agreed.now.silence)
-        self._again(lambda: tending.purge(self._line, self._other, self._agreed))
+        self._outage.again(lambda: tending.purge(self._line, self._other, self._agreed))
 
     def backup(self, path: str | Path) -> None:
         """A copy of an SQLite database while it is in use. The folder of keys is not part of it, and should not be."""
@@ -323,7 +328,7 @@ class Stored:
     def rotate_keys(self) -> None:
         """Seals all sums with a new key, and destroys the old one."""
         self._own()
-        self._again(lambda: tending.rotate(self._line, self._database))
+        self._outage.again(lambda: tending.rotate(self._line, self._database))
 
     def secret(self, purpose: str) -> bytes:
         """32 random bytes that all workers share, from the folder of keys: made when first asked for."""
@@ -350,28 +355,17 @@ class Stored:
 
     # helpers
 
-    def _again(self, work: Callable[[], T]) -> T:
-        """Once more after an error of the database, from what it holds then: what was committed is found there. Not
-        after one that took long, as in a broken network: others wait."""
-        began = time.monotonic()
-        try:
-            for _ in range(TRIES - 1):
-                try:
-                    return work()
-                except Unavailable:
-                    if time.monotonic() - began > QUICK:
-                        raise
-            return work()
-        except RolledBack:
-            self._outage.refuse()
-            raise
+    def _write(self, work: Callable[[], None]) -> None:
+        self._own()
+        self._outage.check()
+        self._outage.again(work)
 
     def _answer_without(self, asks: Sequence[Ask], drawn: Sequence[Drawn]) -> list[StoredChoice | TacitError]:
         """In an outage: the answers that are in the database, where it can be read, and others by what was drawn."""
         known: dict[bytes, Answer] = {}
         if self._outage.readable:
             try:
-                known = self._again(lambda: self._rounds.known(asks))
+                known = self._outage.again(lambda: self._rounds.known(asks))
             except Unavailable:
                 self._outage.readable = False
         return self._rounds.without(asks, drawn, known)
@@ -380,8 +374,8 @@ class Stored:
         """The bandit at the version that is visible now; under the lock."""
         self._own()
         self._outage.check(reading=True)
-        self._again(self._count)
-        self._again(self._versions.refresh)
+        self._outage.again(self._count)
+        self._outage.again(self._versions.refresh)
         return self._bandit
 
     def _count(self) -> None:

@@ -7,6 +7,7 @@ import numpy as np
 from tacit.bandits.joint.continual import ContinualBandit
 from tacit.data import Array
 from tacit.kernels.rounds import next_boundary
+from tacit.model.arms import coordinates
 
 LEVEL = 0.9  # of intervals, where a bandit's have a level of choice
 
@@ -34,6 +35,6 @@ class Offers(NamedTuple):
 def past(bandit: ContinualBandit, before: Past | None, visible_at: float) -> Past:
     """The bandit as it is now, after that earlier version."""
     choices = 0 if before is None else int(next_boundary(before.choices, *bandit._schedule))
-    middle, half = bandit._beliefs(np.eye(bandit.dim), LEVEL)
+    middle, half = bandit._beliefs(coordinates(bandit.dim, bandit._blocks), LEVEL)
     cut = (np.clip(end, -bandit.radius, bandit.radius) for end in (middle, middle - half, middle + half))
     return Past(choices, visible_at, *cut)

@@ -24,6 +24,7 @@ from tacit.store.sqlite import SQLite
 from tacit.store.witness import Witness
 
 ROWS = 1  # the version of what is in sealed rows
+MADE = "the noise is made for them"
 EPOCHS = 8  # of choices, within as many as may wait: each has a key
 FREE = ("source", "policy", "durable", "pending")  # settings that may change: they touch neither noise nor estimate
 
@@ -141,12 +142,18 @@ def open_line(database: Database, keys: Keys, name: str, bandit: ContinualBandit
 def check_plan(bandit: ContinualBandit, found: Bandit) -> None:
     """BadState unless that incarnation was made with the bandit's settings."""
     given, kept = json.loads(plan(bandit)), json.loads(found.plan)
-    for setting in sorted(kept.keys() | given.keys(), key="plan".__eq__):  # what the numbers follow from, first
+    for setting in sorted(kept.keys() | given.keys(), key=_order):
         if given.get(setting) != kept.get(setting):
+            why = "what was learnt belongs to the numbers that its schema makes" if setting == "features" else MADE
             raise BadState(
-                f"Expected the settings that {found.name} was made with, got another {setting}: the noise is made for "
-                "them. Choose another name for a new bandit."
+                f"Expected the settings that {found.name} was made with, got another {setting}: {why}. Choose another "
+                "name for a new bandit."
             )
+
+
+def _order(setting: str) -> tuple[bool, bool, str]:
+    """What others follow from comes first."""
+    return setting == "plan", setting != "features", setting
 
 
 def as_line(database: Database, keys: Keys, found: Bandit, *, ended: bool) -> Line:
@@ -187,6 +194,11 @@ def zeros(seal: Seal, uid: str, key: int, step: int, size: int, shards: int) -> 
 def place(uid: str, step: int, shard: int | str) -> str:
     """Where sums are: what they are sealed for."""
     return f"{uid} sums {step} {shard}"
+
+
+def choice_place(uid: str, request: bytes) -> str:
+    """Where the answer to a request is: what it is sealed and marked for."""
+    return f"{uid} choice {request.hex()}"
 
 
 def plan(bandit: ContinualBandit) -> str:

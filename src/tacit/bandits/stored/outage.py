@@ -6,14 +6,19 @@ same request again may have another answer, unless its first one is in the datab
 
 import time
 from collections.abc import Callable
+from typing import TypeVar
 
 from tacit.bandits.stored.line import Line
-from tacit.errors import Unavailable
+from tacit.errors import RolledBack, Unavailable
 from tacit.store import rows
 
+T = TypeVar("T")
+
 MODES = ("refuse", "serve")
+TRIES = 3  # of a transaction whose end was not seen
 QUICK = 1.0  # seconds: an error that came sooner is worth another try at once
 EVENT = "choices were answered without learning: the database was away, or could not be written"
+UNSAID = "an outage that no event tells of"
 SELDOM = 3600.0  # seconds between two such events: a disk that is nearly full comes and goes
 
 
@@ -29,6 +34,22 @@ class Outage:
         self.refused = False  # what is in memory may not be served: the database was taken back in time
         self._began, self._said = 0.0, -SELDOM
 
+    def again(self, work: Callable[[], T]) -> T:
+        """Once more after an error of the database, from what it holds then: what was committed is found there. Not
+        after one that took long, as in a broken network: others wait."""
+        began = time.monotonic()
+        try:
+            for _ in range(TRIES - 1):
+                try:
+                    return work()
+                except Unavailable:
+                    if time.monotonic() - began > QUICK:
+                        raise
+            return work()
+        except RolledBack:
+            self.refuse()
+            raise
+
     def begins(self, took: float) -> bool:
         """After an error of the database that took so many seconds: whether choices go on."""
         if self._mode == "refuse" or self.refused:
@@ -40,12 +61,12 @@ class Outage:
         self.on, self.refused = False, True
 
     def end(self) -> None:
-        """If a row can be written. An event tells when it began."""
+        """If a row can be written: a new one, since SQLite writes none that stays as it is. An event tells when it
+        began."""
         say = time.monotonic() - self._said >= SELDOM
         with self._line.database.transaction() as run:
-            rows.advance(run, self._line.uid, rows.head(run, self._line.uid, self._line.database.locking))
-            if say:
-                rows.event(run, self._line.uid, self._began, EVENT)
+            rows.event(run, self._line.uid, self._began, EVENT if say else UNSAID)
+            rows.forget_events(run, self._line.uid, UNSAID)
         self._said = time.monotonic() if say else self._said
         self.on = False
 

@@ -1,4 +1,5 @@
-"""What all bandits of a population cost a person who is in all of them."""
+"""What all bandits of a population cost a person who is in all of them: with all rounds in those that limit a person's
+rounds, and with one round in each of the others."""
 
 from collections.abc import Sequence
 
@@ -13,13 +14,15 @@ from tacit.store.register import Member, Register
 
 class Population(msgspec.Struct, frozen=True, kw_only=True):
     """bandits: the names on record, the retired and deleted ones too; a name that was made anew is there twice.
-    epsilon: of all of them together, at the smallest delta that one of them claims. unrecorded: bandits of this
-    database that no population is known of, and that are not counted."""
+    epsilon: of all of them together, at the smallest delta that one of them claims. unlimited: those of them without
+    max_rounds_per_person; one round of a person is counted in each. unrecorded: bandits of this database that no
+    population is known of, and that are not counted."""
 
     name: str
     bandits: tuple[str, ...]
     epsilon: float
     delta: float
+    unlimited: tuple[str, ...]
     unrecorded: tuple[str, ...]
 
     @property
@@ -27,18 +30,20 @@ class Population(msgspec.Struct, frozen=True, kw_only=True):
         """What a certificate of one of its bandits says; None where it is the only one."""
         if len(self.bandits) < 2 and not self.unrecorded:
             return None
-        listed, others = ", ".join(self.bandits), ", ".join(self.unrecorded)
+        listed, once, others = map(", ".join, (self.bandits, self.unlimited, self.unrecorded))
+        rounds = f", with one round in each of {once} (which have no limit: more rounds cost more)," if once else ""
         return (
             f"The population {self.name} has {len(self.bandits)} bandits on record ({listed}): a person who is in all "
-            f"of them has epsilon {self.epsilon:.4g} at delta {self.delta:g}. Not counted: those that share neither a "
-            "database nor a folder with this one and were never served with it" + (f"; {others}." if others else ".")
+            f"of them{rounds} has epsilon {self.epsilon:.4g} at delta {self.delta:g}. Not counted: those that share "
+            "neither a database nor a folder with this one and were never served with it"
+            + (f"; {others}." if others else ".")
         )
 
 
 class Membership:
     """One bandit's place in its population: on record when this is made, and for ever."""
 
-    def __init__(self, population: str, line: Line, register: Register, claim: Certificate) -> None:
+    def __init__(self, population: str, line: Line, register: Register, claim: Certificate, rounds: int | None) -> None:
         self._population, self._database, self._register = population, line.database, register
         with self._database.transaction() as run:
             first = rows.incarnations(run, line.bandit.name)[0][1]
@@ -51,6 +56,7 @@ class Membership:
             incarnation=line.bandit.incarnation,
             delta=claim.delta,
             releases=claim.releases,
+            rounds=rounds,
         )
         self.learn([mine])
 
@@ -82,5 +88,6 @@ def compose(name: str, members: Sequence[Member], unrecorded: Sequence[str] = ()
         bandits=tuple(sorted(member.name for member in last.values())),
         epsilon=epsilon_of([release for member in last.values() for release in member.releases], delta),
         delta=delta,
+        unlimited=tuple(sorted(member.name for member in last.values() if member.rounds is None)),
         unrecorded=tuple(unrecorded),
     )

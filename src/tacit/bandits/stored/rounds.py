@@ -113,9 +113,8 @@ class Rounds:
     def _place(self, run: Run, head: Head, ask: Ask, answer: Answer) -> tuple[Head, Answer | TacitError]:
         """One choice: its rows and its count, or the answer that its request already has, or an error."""
         uid, number = self._line.uid, head.choices + 1
-        epoch = number // self._line.bandit.epoch
-        self._line.seal.keys.make(self._line.seal.label("epoch", epoch))
-        if not rows.choose(run, uid, ask.request, number, self._seal(epoch, self._place_of(ask), answer.packed())):
+        self._line.seal.keys.make(self._line.seal.label("epoch", number // self._line.bandit.epoch))
+        if not self._answered(run, ask, number, answer):
             found = self._answer(run, ask)
             if found is None:
                 return head, BadState("Expected a request whose answer can still be read, got an expired one.")
@@ -132,12 +131,20 @@ class Rounds:
             if not learns and self._agreed.now.on_limit == "refuse":
                 answer = answer._replace(arm=packed.REFUSED, name=None)
                 rows.unchoose(run, uid, ask.request)
-                rows.choose(run, uid, ask.request, number, self._seal(epoch, self._place_of(ask), answer.packed()))
+                self._answered(run, ask, number, answer)
         if head.choices >= head.boundary:
             head = self._close_step(run, head)
         if learns:
             self._wait(run, answer.ticket, number, self._clock(), ask.features[answer.arm].tobytes(), ask.deferred)
         return head._replace(choices=number, unnamed=head.unnamed + (ask.person is None)), self._limited(answer)
+
+    def _answered(self, run: Run, ask: Ask, number: int, answer: Answer) -> bool:
+        """Whether this is the first answer to its request; it is marked with its person, or with nobody."""
+        epoch, where = number // self._line.bandit.epoch, lines.choice_place(self._line.uid, ask.request)
+        mark = self._line.seal.mark("epoch", epoch, where, ask.person or secrets.token_bytes(packed.PERSON))
+        assert mark is not None  # its key was made just now
+        sealed = self._seal(epoch, where, answer.packed())
+        return rows.choose(run, self._line.uid, ask.request, number, sealed, mark)
 
     def _limited(self, answer: Answer) -> Answer | PersonLimit:
         """Or the refusal that is stored in its place: it counts as a choice, or the schedule would tell of it."""
@@ -154,14 +161,11 @@ class Rounds:
         else:
             rows.wait(run, uid, ticket, number, made_at, self._seal(epoch, f"{uid} waiting {ticket.hex()}", x))
 
-    def _place_of(self, ask: Ask) -> str:
-        """What its answer is sealed for."""
-        return f"{self._line.uid} choice {ask.request.hex()}"
-
     def _answer(self, run: Run, ask: Ask) -> Answer | None:
         """The answer that a request has; None if it has none, or one that has expired."""
         sealed = rows.answer(run, self._line.uid, ask.request)
-        opened = None if sealed is None else self._line.seal.open("epoch", self._place_of(ask), sealed)
+        where = lines.choice_place(self._line.uid, ask.request)
+        opened = None if sealed is None else self._line.seal.open("epoch", where, sealed)
         return None if opened is None else Answer.unpacked(opened)
 
     def _close_step(self, run: Run, head: Head) -> Head:
@@ -186,7 +190,7 @@ class Rounds:
                     continue
                 x = self._line.seal.open("epoch", f"{uid} waiting {report.ticket.hex()}", found[1])
                 if x is not None:
-                    total += self._contribution(packed.features_of(x, self._bandit.dim), report.reward)
+                    total += self._contribution(packed.features_of(x, self._bandit._width), report.reward)
             self._add(run, total)
 
     def _hold(self, run: Run, report: Report) -> tuple[int, bytes] | None:
@@ -223,7 +227,7 @@ class Rounds:
                 if reward is None:
                     self._wait(run, ticket, found.number, found.made_at, x, False)
                 else:
-                    total += self._contribution(packed.features_of(x, self._bandit.dim), reward)
+                    total += self._contribution(packed.features_of(x, self._bandit._width), reward)
             self._add(run, total)
 
     def _contribution(self, x: Any, reward: float) -> Raw:

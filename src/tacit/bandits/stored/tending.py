@@ -69,7 +69,7 @@ def answer_for_the_silent(stored: "Stored", reward: float, after: float) -> None
         tickets, start = found
         if tickets:
             stored.observe_group([Report(ticket, reward) for ticket in tickets])
-            stored._again(stored._releases.run)
+            stored._outage.again(stored._releases.run)
 
 
 def part(line: Line, database: Database, start: int, before: float) -> tuple[list[bytes], int] | None:

@@ -102,7 +102,7 @@ def render(epsilon: float, results: dict[str, Result]) -> str:
         cells = [number(means[env].get(label(name, epsilon, delta))) for env in means]
         table.add_row(name, f"{delta:g}", *cells)
     table.add_row("uniform", "", *(number(means[env]["uniform"]) for env in means))
-    return to_text(table, 130)
+    return to_text(table)
 
 
 def draw(results: dict[str, Result], path: Path) -> None:

@@ -117,7 +117,7 @@ def _errors(found: Rows) -> str:
             if any(cells):
                 shown = {"best": "best ridge or newton", "best radial": "best radial ridge"}.get(name, name)
                 table.add_row(*(f"{v:g}" if isinstance(v, float) else v for v in cell), shown, *cells)
-    return to_text(table, 200)
+    return to_text(table)
 
 
 def _slopes(found: Rows) -> str:

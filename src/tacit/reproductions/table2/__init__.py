@@ -79,7 +79,7 @@ def reproduce(*, quick: bool, runs: int | None, out: Path, progress: Progress | 
         findings.append(
             Finding(f"{name}: {printed}", f"{' / '.join(f'{v:.0f}' for v in ours)}, at most {off:.1%} off", off <= 0.05)
         )
-    title = f"Table 2: regret of probit bandits, d = 3, K = 20, T = {ROUNDS}, δ = {DELTA}"
+    title = f"Table 2: regret of probit bandits, d = 3, K = 20, T = {ROUNDS}, δ = {DELTA}, {rows[0]['runs']} runs"
     return Outcome(title, result, findings, _table(rows), {"rows": rows})
 
 
@@ -98,22 +98,22 @@ def _ours(rows: list[dict[str, Any]], epsilon: float) -> list[dict[str, Any]]:
 
 
 def _table(rows: list[dict[str, Any]]) -> str:
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
     table.add_column("bandit", no_wrap=True)
     for radius in RADII:
-        table.add_column(f"S={radius:g}: paper", justify="right")
-        table.add_column("ours ± s.e.", justify="right", no_wrap=True)
-    table.add_column("runs", justify="right")
+        table.add_column(f"S={radius:g}\npaper", justify="right", no_wrap=True)
+        table.add_column("ours ± s.e.", justify="right", no_wrap=True, vertical="bottom")
     for label in dict.fromkeys(row["label"] for row in rows):
         cells = []
         for row in (r for r in rows if r["label"] == label):
-            cells += [number(row["paper"]), f"{number(row['regret_mean'])} ± {number(row['regret_se'])}"]
-        table.add_row(label, *cells, str(row["runs"]))
+            spread = "–" if row["regret_se"] is None else f"{row['regret_se']:.1f}"
+            cells += [number(row["paper"]), f"{number(row['regret_mean'])} ± {spread}"]
+        table.add_row(label, *cells)
     return to_text(table)
 
 
 def _draw(rows: list[dict[str, Any]], paper: dict[str, list[float]], path: Path) -> None:
-    canvas, axes = figure.subplots(1, 1, width=8.0, height=4.6)
+    canvas, axes = figure.subplots(1, 1, width=8.0, height=6.0)
     axis = axes[0, 0]
     for i, label in enumerate(dict.fromkeys(row["label"] for row in rows)):
         means = [row["regret_mean"] for row in rows if row["label"] == label]
@@ -122,5 +122,5 @@ def _draw(rows: list[dict[str, Any]], paper: dict[str, list[float]], path: Path)
         line = figure.style(i) | {"linestyle": ":"}
         axis.plot(RADII, values, marker="x", markersize=5, label=f"paper: {label}", **line)
     axis.set(yscale="log", xlabel="radius S of θ*", ylabel="regret at the end", xticks=RADII)
-    figure.below(axis)
+    figure.at_ends(axis)
     figure.save(canvas, path)

@@ -1,0 +1,75 @@
+"""Erasing a person: what is still waiting of them is deleted, wherever it is.
+
+Nothing that a copy of the database shows links rows to people. Each choice has a mark, an HMAC of its place and its
+person under the key of its epoch: who has that key and knows the person can tell whose choice it is. It looks random to
+all others, and to everyone once the key is destroyed. So all choices are looked at, whose number is public: the work is
+the same whether or not the person was here, but for the rows that are deleted."""
+
+import hmac
+import time
+from pathlib import Path
+
+from tacit.bandits.persons import Person, Persons
+from tacit.bandits.stored import line as lines
+from tacit.bandits.stored.asks import Answer
+from tacit.bandits.stored.line import Line
+from tacit.errors import BadState
+from tacit.store import rows
+from tacit.store.database import Database, Run
+
+AT_ONCE = 1024  # choices that one transaction looks at
+ERASED = (
+    "Whatever was still waiting of this person is deleted: features, answers, and rewards that were not counted yet. "
+    "What cannot be undone: rewards that were counted are in sums, which have been or will be released with noise; no "
+    "release can be taken back. How many rounds this person has had stays known, by a keyed hash, or the limit would "
+    "not hold. Copies in backups and in the database's log are sealed, and can be read with the folder of keys until "
+    "they expire. Choices that were made without person= cannot be found, and expire by themselves."
+)
+
+
+def erase(line: Line, database: Database, person: bytes) -> None:
+    """person: their hash. What is chosen for them meanwhile may stay. If this is killed, do it again."""
+    with database.transaction() as run:
+        last = rows.head(run, line.uid).choices
+        start = rows.first_choice(run, line.uid)
+    while start is not None and start <= last:
+        with database.transaction() as run:
+            found = rows.marks(run, line.uid, start, start + AT_ONCE)
+        for request, number, mark in found:
+            where = lines.choice_place(line.uid, request)
+            own = line.seal.mark("epoch", number // line.bandit.epoch, where, person)
+            if own is not None and hmac.compare_digest(own, mark or b""):
+                with database.transaction() as run:
+                    _erase(line, run, request, where)
+        start += AT_ONCE
+        time.sleep(0)  # requests first
+
+
+def _erase(line: Line, run: Run, request: bytes, where: str) -> None:
+    """One choice. `waiting` is looked at twice: a choice that is activated meanwhile moves there from `deferred`."""
+    sealed = rows.answer(run, line.uid, request)
+    opened = None if sealed is None else line.seal.open("epoch", where, sealed)
+    if opened is not None:
+        ticket = Answer.unpacked(opened).ticket
+        rows.take(run, line.uid, ticket)
+        rows.undefer(run, line.uid, ticket)
+        rows.take(run, line.uid, ticket)
+    rows.unchoose(run, line.uid, request)
+
+
+def erase_at(where: str | Path, person: Person, *, name: str = "bandit", keys: str | Path | None = None) -> str:
+    """Without a worker, as `Stored.erase`: on PostgreSQL workers may go on meanwhile, an SQLite file must be free."""
+    database = lines.connect(where)
+    try:
+        folder = lines.keys_of(where, database, keys)
+        with database.transaction() as run:
+            found = rows.last(run, name)
+            if found is None:
+                raise BadState(f"Expected a bandit of the name {name} in this database, got none.")
+            ended = rows.head(run, found.uid).ended
+        if not ended:
+            line = lines.as_line(database, folder, found, ended=False)
+            erase(line, database, Persons.hash(person, line.persons))
+    finally:
+        database.close()
+    return ERASED

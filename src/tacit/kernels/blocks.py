@@ -1,0 +1,109 @@
+"""Generalised linear bandits whose arms lie in one block of coordinates each: a row (z, a) has z in block a, and zeros
+elsewhere. A Posterior has one more axis here, the first: of blocks."""
+
+import math
+
+import numpy as np
+
+from tacit.data import Array, Integers, Released
+from tacit.kernels.compile import kernel
+from tacit.kernels.glm import Posterior, Tuning, along_axes, from_axes
+from tacit.kernels.linalg import copy, smat
+from tacit.model.vectors import packed_size, pair_size
+
+
+@kernel
+def block_of(posterior: Posterior, a: int) -> Posterior:
+    """Block a alone: views, so that what changes there changes here."""
+    return Posterior(
+        posterior.theta[a],
+        posterior.centre[a],
+        posterior.axes[a],
+        posterior.precision[a],
+        posterior.spread[a],
+        posterior.inverse[a],
+    )
+
+
+@kernel
+def fit_blocks(
+    released: Released, scale: float, unit: float, std: float, radius: float, tuning: Tuning, posterior: Posterior
+) -> None:
+    """`fit` of the curvature that has A_a on its diagonal and zeros elsewhere; released is a pair (scale svec(A_a),
+    b_a) for each block a. The mean eigenvalue, the prior's variance and the projection on |theta| <= radius are of all
+    blocks together: without noise the estimate is that of `fit`.
+
+    What knowing the blocks adds: noise stands in the blocks alone; A_a is drawn towards what blocks have in common
+    (`pool`), which leaves keep_a of its own noise; and theta* has radius^2 / blocks in a block, on average:
+        e_a^2 = std^2 (unit^2 + keep_a^2 radius^2 / (blocks scale^2))."""
+    blocks, p = posterior.theta.shape
+    size, packed = pair_size(p), packed_size(p)
+    curvature, keep = np.empty((blocks, p, p)), np.ones(blocks)
+    for a in range(blocks):
+        smat(released[a * size : a * size + packed] / scale, curvature[a])
+    pool(curvature, std / scale, keep)
+    values, axes, moments = np.empty((blocks, p)), np.empty((blocks, p, p)), np.empty((blocks, p))
+    mean = 0.0
+    for a in range(blocks):
+        found, vectors = np.linalg.eigh(curvature[a])
+        copy(vectors, axes[a])
+        copy(np.dot(vectors.T, released[a * size + packed : (a + 1) * size] * unit), moments[a])
+        for k in range(p):
+            values[a, k] = max(found[k], 0.0)
+            mean += values[a, k] / (blocks * p)
+    prior = radius / math.sqrt(blocks * p)
+    total = 0.0
+    for a in range(blocks):
+        noise = unit * std * math.sqrt(1.0 + (keep[a] * radius / (unit * scale)) ** 2 / blocks)
+        total += along_axes(values[a], moments[a], mean, noise, prior, tuning, block_of(posterior, a))
+    inside = min(1.0, radius / math.sqrt(total)) if total > 0.0 else 1.0
+    for a in range(blocks):
+        from_axes(axes[a], inside, block_of(posterior, a))
+
+
+@kernel
+def pool(curvature: Array, std: float, keep: Array) -> None:
+    """Draw each A_a towards its trace times the shape that all blocks have together, since people are alike in all of
+    them: with S = sum A / trace(sum A), n = p (p + 1) / 2 - 1 and noise of that std in A's coordinates,
+        A_a <- T + keep_a (A_a - T),   T = trace(A_a) S,   keep_a = max(0, 1 - n std^2 / |A_a - T|^2).
+    Changes curvature and keep."""
+    blocks, p, _ = curvature.shape
+    together = np.zeros((p, p))
+    for a in range(blocks):
+        together += curvature[a]
+    trace = np.trace(together)
+    if trace <= 0.0:  # nothing but noise
+        return
+    expected = (p * (p + 1) // 2 - 1) * std * std
+    for a in range(blocks):
+        target = together * (max(np.trace(curvature[a]), 0.0) / trace)
+        apart = curvature[a] - target
+        square = np.sum(apart**2)
+        keep[a] = 1.0 - expected / square if square > expected else 0.0
+        copy(target + keep[a] * apart, curvature[a])
+
+
+@kernel
+def thompson_block_rows(arms: Array, theta: Array, axes: Array, spread: Array, draws: Array, out: Integers) -> None:
+    """out[i] = argmax over rows (z, a) of user i of <z, theta_a + sum_k spread_ak N_ak axis_ak>, the first one of
+    equals, with the normal numbers draws[i], one for each positive spread: of all blocks, whatever is offered."""
+    blocks, p = theta.shape
+    target = np.empty((blocks, p))
+    for i in range(arms.shape[0]):
+        n = 0
+        for a in range(blocks):
+            for j in range(p):
+                target[a, j] = theta[a, j]
+            for k in range(p):
+                if spread[a, k] > 0.0:
+                    draw = spread[a, k] * draws[i, n]
+                    n += 1
+                    for j in range(p):
+                        target[a, j] += draw * axes[a, j, k]
+        best, out[i] = -np.inf, 0
+        for row in range(arms.shape[1]):
+            a, value = int(arms[i, row, p]), 0.0
+            for j in range(p):
+                value += arms[i, row, j] * target[a, j]
+            if value > best:
+                best, out[i] = value, row

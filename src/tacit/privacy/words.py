@@ -1,0 +1,61 @@
+"""A claim in plain words, for people and for those who answer to them: on certificates and on the dashboard."""
+
+import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tacit.privacy.certificate import Certificate
+
+NO_PROMISE = "No promise is made for people's data: the caveats say why."
+SEEN = {
+    "joint": "all that others ever see, pages and certificates included,",
+    "shuffle": "all that others and the server ever see",
+    "local": "all that others and the server ever see",
+}
+TRUST = {
+    "joint": (
+        "This rests on who is trusted: those with access to the machine, its database and its keys hold people's data "
+        "as they are, and so does the application that asks on people's behalf."
+    ),
+    "shuffle": "This rests on who is trusted: the shuffler, and that enough others send their reports as they should.",
+    "local": "Nobody is trusted but the person's own device.",
+}
+
+
+def guess(epsilon: float, delta: float) -> float:
+    """How often somebody who sees everything can be right about which of two people was there, each as likely before:
+    at most (e^epsilon + delta) / (e^epsilon + 1), for whatever is (epsilon, delta)-private."""
+    return (math.exp(min(epsilon, 700.0)) + delta) / (math.exp(min(epsilon, 700.0)) + 1)
+
+
+def rate(epsilon: float, delta: float) -> str:
+    """That, in per cent."""
+    return f"{100 * guess(epsilon, delta):.1f}\u00a0%"
+
+
+def spent(certificate: "Certificate") -> str:
+    """What goes with the number `spent`, which looks like something that runs out and is not."""
+    bound = "budget" if certificate.private else "claim"
+    return f"so far; it never exceeds the {bound}, and there is no need to stop"
+
+
+def promise(certificate: "Certificate") -> list[str]:
+    """What is promised to people, sentence by sentence: it follows from the certificate's numbers alone."""
+    epsilon, delta = certificate.epsilon, certificate.delta
+    if not certificate.private or epsilon is None or delta is None:
+        return [NO_PROMISE]
+    visit = certificate.unit.startswith("one user")
+    if certificate.person is not None:
+        whose, it = f"all visits of one person, up to {certificate.person} of them,", "those visits"
+    else:
+        whose, it = ("one visit", "that visit") if visit else ("what one person gave", "it")
+    out = [
+        f"Had {whose} been entirely different, {SEEN[certificate.model]} would be almost the same.",
+        "How close is almost? Take somebody who sees all of that, for ever, and knows everything about everyone else. "
+        f"Asked which of two versions of {it}, equally likely before, is the true one, they are right at most "
+        f"{rate(epsilon, delta)} of the time. Whoever tosses a coin is right 50\u00a0% of the time. "
+        f"With what has been released so far it is at most {rate(certificate.spent or 0.0, delta)}.",
+    ]
+    if visit and certificate.person is None:
+        out.append("A person who comes often is protected less for all visits together.")
+    return [*out, f"{TRUST[certificate.model]} It holds whatever else becomes known, now or later."]

@@ -1,0 +1,296 @@
+"""Disjoint arms: each user in one block. The same as the dense bandit without noise, with fewer numbers and the same
+sensitivity."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+
+from tacit import Budget, JointGLM, Simulated, Spec, Stored, environments, simulate
+from tacit.bandits import irls
+from tacit.errors import PersonLimit
+from tacit.features import Category, Number, Schema
+from tacit.kernels.glm import Tuning
+from tacit.model import links
+from tacit.model.glm import GLMContribution, largest_weight
+from tests.reference import linear as reference
+
+NO_NOISE = Budget(math.inf, 0.0)
+BUDGET = Budget(1.0, 1e-6)
+BLOCKS, OWN = 3, 4
+ACTIONS = ("walk", "sleep", "read")
+SCHEMA = Schema(context={"age": Number(0, 100), "sex": Category("F", "M")}, arms="disjoint", actions=ACTIONS)
+
+
+def vector(contribution, x, y, theta, inverse):
+    """What a user adds, by the bandit's own place for it."""
+    out, a = np.zeros(contribution.size), int(x[-1])
+    contribution.add(np.asarray(x[:-1], np.float64), float(y), theta, inverse, out[contribution.part(a)])
+    return out
+
+
+def dense(rows, blocks):
+    """Rows (z, a) with their zeros."""
+    own = rows.shape[-1] - 1
+    out = np.zeros((*rows.shape[:-1], blocks, own))
+    for place in np.ndindex(rows.shape[:-1]):
+        out[(*place, int(rows[(*place, -1)]))] = rows[place][:-1]
+    return out.reshape(*rows.shape[:-1], blocks * own)
+
+
+# sensitivity
+
+
+@given(
+    st.sampled_from([links.identity, links.logistic, links.probit]),
+    st.sampled_from([0.3, 1.0, 1.5, 2.2, 4.0]),
+    st.integers(1, 4),
+    st.integers(2, 4),
+    st.integers(0, 10**6),
+)
+@settings(max_examples=300)
+def test_two_users_are_never_farther_apart_than_the_sensitivity(link, scale, own, blocks, seed):
+    """In whatever blocks they are, at any public iterate, for input far outside the bounds: and what is left out of the
+    dense contribution is zeros, so that no distance changes."""
+    rng = np.random.default_rng(seed)
+    c = GLMContribution(dim=own * blocks, link=link, scale=scale, low=-1.0, high=1.0, blocks=blocks)
+    whole = GLMContribution(dim=own * blocks, link=link, scale=scale, low=-1.0, high=1.0)
+    assert c.sensitivity == whole.sensitivity and c.size == blocks * own * (own + 3) // 2
+    theta, root = 10 ** rng.uniform(-2, 2) * rng.standard_normal((blocks, own)), rng.standard_normal((blocks, own, own))
+    inverse = root @ root.transpose(0, 2, 1)
+    inflated = np.zeros((blocks, own, blocks, own))
+    for a in range(blocks):
+        inflated[a, :, a] = inverse[a]
+    inflated = inflated.reshape(own * blocks, own * blocks)
+    pairs, wholes = [], []
+    for _ in range(2):
+        x = np.append(rng.standard_normal(own) * 10 ** rng.uniform(-6, 3), rng.integers(blocks))
+        y, a = rng.choice([-1.0, 1.0, 1e9, rng.uniform(-1, 1)]), int(x[-1])
+        pairs.append(vector(c, x, y, theta[a], inverse[a]))
+        out = np.zeros(whole.size)
+        whole.add(dense(x[None], blocks)[0], y, theta.ravel(), inflated, out)
+        wholes.append(out)
+    apart = np.linalg.norm(pairs[0] - pairs[1])
+    assert apart <= c.sensitivity * (1 + 1e-9)
+    assert math.hypot(*map(np.linalg.norm, pairs)) <= c.sensitivity * (1 + 1e-9)
+    assert apart == pytest.approx(np.linalg.norm(wholes[0] - wholes[1]), rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("scale", [0.5, 1.5, 4.0])
+def test_a_search_over_blocks_finds_the_sensitivity_and_no_more(scale):
+    """The farthest pair of one block attains D; that of two blocks sqrt(2 (1 + q)), which is less."""
+    c = GLMContribution(dim=4, link=links.probit, scale=scale, low=0.0, high=1.0, blocks=2)
+    at = irls.prior(2, 1e-6)  # theta = 0 and no spread: the steepest point of the link
+    rng, found = np.random.default_rng(0), []
+    for other in (0, 1):
+
+        def distance(p, other=other):
+            one = vector(c, [p[0], 0.0, 0], p[3], at.theta, at.inverse)
+            two = vector(c, [p[1] * math.cos(p[2]), p[1] * math.sin(p[2]), other], p[4], at.theta, at.inverse)
+            return -np.linalg.norm(one - two)
+
+        ends = [(1e-6, 1), (1e-6, 1), (0, math.pi), (0, 1), (0, 1)]
+        starts = [[rng.uniform(*e) for e in ends] for _ in range(20)]
+        found.append(max(-minimize(distance, s, bounds=ends, method="Nelder-Mead").fun for s in starts))
+    q = (scale * largest_weight(links.probit)) ** 2
+    assert 0.995 * c.sensitivity <= found[0] <= c.sensitivity * (1 + 1e-9)
+    assert found[1] == pytest.approx(math.sqrt(2 * (1 + q)), rel=0.005) and found[1] <= c.sensitivity
+
+
+# the estimate
+
+
+def pair_of_bandits(**options):
+    """The dense bandit and the one with blocks, with the same draws."""
+    common = {"dim": BLOCKS * OWN, "radius": 3.0, "budget": NO_NOISE, "first": 20} | options
+    return [
+        JointGLM(source=Simulated(0), policy=np.random.default_rng(5), **common, **more)
+        for more in ({}, {"blocks": BLOCKS})
+    ]
+
+
+@pytest.mark.parametrize("link", ["logistic", "identity"])
+def test_without_noise_it_is_the_dense_bandit(link):
+    """Choice by choice where nothing is drawn but the first arms."""
+    whole, parts = pair_of_bandits(link=link, tuning=Tuning(explore=0.0), rewards=(-1.0, 1.0))
+    rng, theta = np.random.default_rng(1), np.random.default_rng(2).standard_normal((BLOCKS, OWN))
+    for _ in range(300):
+        rows = np.column_stack([rng.uniform(-0.5, 0.5, (BLOCKS, OWN)), rng.permutation(BLOCKS)])
+        choices = whole.choose(dense(rows, BLOCKS)), parts.choose(rows)
+        assert choices[0].index == choices[1].index and choices[0].propensity == choices[1].propensity
+        z, a = rows[choices[0].index, :-1], int(rows[choices[0].index, -1])
+        reward = float(np.tanh(z @ theta[a]))
+        whole.observe(choices[0], reward)
+        parts.observe(choices[1], reward)
+        assert np.abs(whole.theta - parts.theta).max() < 1e-9
+    asked = np.column_stack([rng.uniform(-0.5, 0.5, (5, OWN)), [0, 1, 2, 0, 1]])
+    assert np.allclose(whole.interval(dense(asked, BLOCKS)), parts.interval(asked), atol=1e-9)
+    assert whole._steps > 5 and np.abs(whole.theta).max() > 0.1
+
+
+def test_without_noise_what_is_drawn_has_the_law_of_the_dense_bandit():
+    """Draws are numbered along the axes, whose order differs; their covariance does not."""
+    whole, parts = pair_of_bandits()
+    rng = np.random.default_rng(3)
+    for x in np.column_stack([rng.uniform(-0.5, 0.5, (400, OWN)) * [1, 1, 0.1, 0], rng.integers(BLOCKS, size=400)]):
+        reward = float(rng.integers(2))
+        whole.observe(whole.choose(dense(x[None], BLOCKS)), reward)
+        parts.observe(parts.choose(x[None]), reward)
+    one, other = whole._state.posterior, parts._state.posterior
+    drawn = (one.axes * one.spread**2) @ one.axes.T
+    found = np.zeros_like(drawn).reshape(BLOCKS, OWN, BLOCKS, OWN)
+    for a in range(BLOCKS):
+        found[a, :, a] = (other.axes[a] * other.spread[a] ** 2) @ other.axes[a].T
+    assert np.abs(drawn).max() > 0.1 and np.allclose(found.reshape(drawn.shape), drawn, atol=1e-9)
+    offered = np.column_stack([np.full((BLOCKS, OWN), 0.3), np.arange(BLOCKS)])
+    chances = parts._offers(offered)()
+    assert np.allclose(chances, whole._offers(dense(offered, BLOCKS))(), atol=0.05)  # 4096 draws: 6 standard errors
+    drawn = irls.choose_many(np.random.default_rng(0), np.repeat(offered[None], 4096, 0), other, random=False)
+    assert np.allclose(np.bincount(drawn, minlength=BLOCKS) / 4096, chances, atol=0.05)
+    assert chances.min() > 0.02
+
+
+def test_blocks_are_drawn_towards_their_common_shape_as_far_as_noise_goes():
+    """By the formula, in numpy."""
+    rng = np.random.default_rng(4)
+    scale, std, radius = 1.3, 2.0, 3.0
+    roots = rng.standard_normal((BLOCKS, OWN, OWN)) * np.array([3.0, 2.0, 1.0, 0.3])[:, None]
+    curvature = 5 * roots @ roots.transpose(0, 2, 1) * np.array([4.0, 1.0, 0.005])[:, None, None]
+    moments = 10 * rng.standard_normal((BLOCKS, OWN))
+    released = np.concatenate(
+        [np.append(scale * reference.svec(c), b) for c, b in zip(curvature, moments, strict=True)]
+    )
+    posterior = irls.prior_of_blocks(BLOCKS * OWN, radius, BLOCKS)
+    options = {"scale": scale, "unit": 1.0, "std": std, "radius": radius, "tuning": Tuning()}
+    irls.update(released, **options, posterior=posterior)
+    shape = curvature.sum(axis=0) / np.trace(curvature.sum(axis=0))
+    seen = []
+    for a in range(BLOCKS):
+        target = np.trace(curvature[a]) * shape
+        square = np.sum((curvature[a] - target) ** 2)
+        keep = max(0.0, 1 - (OWN * (OWN + 1) / 2 - 1) * (std / scale) ** 2 / square)
+        seen.append(keep)
+        values, axes = np.linalg.eigh(target + keep * (curvature[a] - target))
+        noise = std**2 * (1 + keep**2 * radius**2 / scale**2 / BLOCKS)
+        precision = values**2 / (2 * values + noise) + BLOCKS * OWN / radius**2
+        assert np.allclose(posterior.inverse[a], (axes / precision) @ axes.T)
+        assert np.allclose(
+            posterior.centre[a], axes @ (values / (2 * values + noise) * (axes.T @ moments[a]) / precision)
+        )
+    assert min(seen) == 0.0 < 0.9 < max(seen) < 1.0  # both ends are met
+
+
+# as it is used
+
+
+def test_a_schema_of_disjoint_arms_makes_blocks():
+    bandit = JointGLM(features=SCHEMA, radius=3.0, budget=BUDGET)
+    own = SCHEMA.dim // 3
+    assert bandit.blocks == 3 and bandit.mechanism.size == 3 * own * (own + 3) // 2 < SCHEMA.dim * (SCHEMA.dim + 3) // 2
+    choice = bandit.choose({"age": 31, "sex": "F"}, actions=["sleep", "read"])
+    assert choice.name in ("sleep", "read") and choice.propensity == 0.5
+    bandit.observe(choice, 1.0)
+    part = bandit.contribution.part(ACTIONS.index(choice.name))
+    moved = np.flatnonzero(bandit._state.prefix.open)
+    assert len(moved) and part.start <= moved.min() <= moved.max() < part.stop
+    text = " ".join(str(bandit.privacy).split())
+    assert f"(3 blocks of {own * (own + 3) // 2}, each user in one of them)" in text and bandit.privacy.private
+    assert bandit.theta.shape == (SCHEMA.dim,) == (len(SCHEMA.labels),)
+    for wrong in (["run"], [], "walk"):
+        with pytest.raises(ValueError, match="Expected"):
+            bandit.choose({"age": 31}, actions=wrong)
+    with pytest.raises(ValueError, match="blocks=3"):
+        JointGLM(features=SCHEMA, blocks=2, budget=BUDGET)
+    assert JointGLM(features=SCHEMA, budget=BUDGET).warm_up() > 0
+
+
+def test_rows_without_zeros_are_the_vectors():
+    names, rows = SCHEMA.placed({"age": 5, "sex": "M"})
+    assert names == ACTIONS and np.array_equal(dense(rows, 3), SCHEMA.rows({"age": 5, "sex": "M"})[1])
+    names, rows = SCHEMA.placed({"age": 5}, ["read"])
+    assert names == ("read",) and rows[0, -1] == 2
+    shared = Schema(action={"price": Number(0, 1)})
+    with pytest.raises(ValueError, match="disjoint"):
+        shared.placed({}, {"x": {}})
+
+
+@pytest.mark.parametrize("place", [-1, 3, 0.5, math.nan, math.inf])
+def test_a_row_without_its_block_is_refused_alone(place):
+    bandit = JointGLM(dim=6, blocks=3, budget=BUDGET, source=Simulated(0), first=5)
+    bad, good = [[0.1, 0.2, place]], [[0.1, 0.2, 1.0], [0.3, 0.1, 2.0]]
+    with pytest.raises(ValueError, match="its block, from 0 to 2"):
+        bandit.choose(bad)
+    assert bandit.choices == 0
+    choices = bandit.choose_many([good, bad, good])
+    assert list(choices.refused) == [1] and bandit.choices == 3 and choices.index.tolist()[1] == -1
+    for _ in range(9):
+        bandit.observe(bandit.choose(good), 1.0)
+    assert bandit._steps >= 1 and bandit.choose_many(np.array([good, good])).refused == {}
+    for wrong in ([[0.1, 0.2]], [[0.9, 0.9, 1.0]], [[math.nan, 0.2, 1.0]]):
+        with pytest.raises(ValueError, match="Expected"):
+            bandit.choose(wrong)
+    with pytest.raises(ValueError, match="multiple of blocks"):
+        JointGLM(dim=7, blocks=3, budget=BUDGET)
+
+
+def test_it_is_saved_with_secure_noise_and_counts_persons(tmp_path):
+    bandit = JointGLM(features=SCHEMA, radius=2.0, budget=BUDGET, first=4, max_rounds_per_person=2)
+    for i in range(10):
+        bandit.observe(bandit.choose({"age": 9 * i}, person=f"p{i // 2}"), float(i % 2))
+    with pytest.raises(PersonLimit):
+        bandit.choose({"age": 1}, person="p1")
+    waiting = bandit.choose({"age": 1}, person="new")
+    bandit.save(tmp_path / "b.json")
+    again = JointGLM.load(tmp_path / "b.json")
+    assert np.array_equal(again.theta, bandit.theta) and np.abs(again.theta).max() > 0 and again.blocks == 3
+    again.observe(waiting.id, 1.0)
+    assert np.array_equal(again.privacy.releases, bandit.privacy.releases)
+
+
+def test_it_lives_in_a_database(tmp_path):
+    def opened():
+        return Stored(
+            JointGLM(features=SCHEMA, radius=2.0, budget=BUDGET, first=4),
+            tmp_path / "b.db",
+            background=False,
+            delay=0.0,
+        )
+
+    with opened() as stored:
+        for i in range(12):
+            stored.observe(stored.choose({"age": 7 * i, "sex": "M"}), float(i % 2))
+            stored.tend()
+        theta, version = stored.theta, stored.version
+        assert version >= 2 and theta.shape == (SCHEMA.dim,) and len(stored.history[-1].estimate) == SCHEMA.dim
+    with opened() as stored:
+        assert np.array_equal(stored.theta, theta) and stored.version == version
+
+
+def test_worlds_are_the_same_apart():
+    for kind, options in (
+        (environments.disjoint, {"dim": 12, "arms": 3, "link": "logistic"}),
+        (environments.digits, {}),
+    ):
+        worlds = [kind(apart=apart, **options) for apart in (False, True)]
+        filled = []
+        for world in worlds:
+            block = world.block(50)
+            world.start(np.random.default_rng(0), 50).fill(block)
+            filled.append(block)
+        assert np.array_equal(dense(filled[1].arms, worlds[1].arms), filled[0].arms)
+        assert np.array_equal(filled[0].means, filled[1].means) and np.array_equal(filled[0].noise, filled[1].noise)
+    with pytest.raises(ValueError, match="multiple of arms"):
+        environments.disjoint(dim=7, arms=3)
+
+
+def test_blocks_have_less_regret_than_their_zeros():
+    """Held-out seeds; the means differ by more than ten standard errors of the difference on tuning seeds."""
+    spec = Spec(JointGLM, budget=Budget(8.0, 1e-6), radius=3.0)
+    regret = []
+    for apart in (False, True):
+        world = environments.disjoint(dim=40, arms=8, radius=3.0, link="logistic", apart=apart)
+        regret.append(simulate([spec], world, horizon=2000, runs=2, seed=3, workers=1).rows[0]["regret_mean"])
+    assert regret[1] < 0.9 * regret[0]

@@ -1,0 +1,94 @@
+"""Bandits that take fields: alone, in batches and on a database; and what their certificates say of it."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+
+from tacit import Budget, JointGLM, JointLinUCB, Simulated, Stored
+from tacit.errors import BadState
+from tacit.features import Category, Number, Schema
+from tests.features.test_schema import FILMS, HEALTH, PERSON
+
+BUDGET = Budget(1.0, 1e-6)
+APART = Schema(
+    context={"age": Number(0, 100, bins=3), "sex": Category("F", "M")}, arms="disjoint", actions=("walk", "sleep")
+)
+
+
+def glm(schema=APART, **options):
+    return JointGLM(features=schema, budget=BUDGET, **options)
+
+
+def test_a_batch_of_fields_is_chosen_for_as_one_of_vectors():
+    same = [{"source": Simulated(1), "policy": np.random.default_rng(1)} for _ in range(2)]
+    fields, vectors = glm(**same[0]), JointGLM(dim=APART.dim, blocks=2, budget=BUDGET, **same[1])
+    people = [{"age": 3 * i, "sex": "FM"[i % 2]} for i in range(30)]
+    for _ in range(5):
+        one = fields.choose_many(people, actions=["sleep", "walk"])
+        other = vectors.choose_many([APART.placed(person, ["sleep", "walk"])[1] for person in people])
+        assert (one.index == other.index).all() and not one.refused
+        for bandit, choices in ((fields, one), (vectors, other)):
+            assert bandit.observe_many(choices, [float(i % 2) for i in range(30)]) == {}
+    assert (fields.theta == vectors.theta).all() and fields.theta.any()
+    assert fields.interval(people[1]) == vectors.interval(APART.placed(people[1])[1])
+
+
+def test_a_bad_row_of_a_batch_is_refused_alone():
+    bandit = glm()
+    people = [{"age": 3}, {"age": "secret"}, {}, ["secret"], {"secret": 1}]
+    found = bandit.choose_many(people)
+    assert list(found.refused) == [1, 3, 4] and (found.index[[1, 3, 4]] == -1).all() and bandit.choices == 5
+    assert "secret" not in str(found.refused)
+    for wrong in ({"age": 3}, "age", 3):
+        with pytest.raises(ValueError, match="^Expected "):
+            bandit.choose_many(wrong)
+    with pytest.raises(ValueError, match="unknown one"):
+        bandit.choose_many(people, actions=["run"])
+    with pytest.raises(ValueError, match="features=Schema"):
+        JointGLM(dim=2, budget=BUDGET).choose_many([[[1.0, 0.0]]], actions=["a"])
+    assert bandit.choices == 5
+
+
+@pytest.mark.parametrize("kind", [JointGLM, JointLinUCB])
+def test_a_certificate_names_the_schema(kind):
+    options = {"budget": BUDGET, "horizon": 1000}
+    text = "16 numbers from 2 fields of a person and no fields of an action, disjoint arms (2 actions); bounds are"
+    assert APART.dim == 16
+    shown = kind(features=APART, **options).privacy
+    assert shown.features == text + " public settings"
+    assert json.loads(shown.json())["features"] == shown.features
+    assert "\n  features      16 numbers from 2 fields" in str(shown)
+    assert "features" not in str(kind(dim=3, **options).privacy)
+    learnt = dataclasses.replace(APART, public="Learnt from the census.")
+    shown = kind(features=learnt, **options).privacy
+    assert "learnt from public data" in shown.features and "Learnt from the census." in shown.caveats
+    assert kind(features=APART, budget=Budget(float("inf"), 0.0), horizon=10).privacy.features
+
+
+def test_a_store_takes_fields_and_keeps_its_schema(tmp_path):
+    where = tmp_path / "bandit.db"
+    with Stored(glm(HEALTH), where, background=False) as stored:
+        choice = stored.choose(PERSON, actions=FILMS, request="a", propensity=True)
+        assert choice.name in FILMS and 0 < choice.propensity < 1
+        assert stored.choose({}, actions=FILMS, request="a").id == choice.id
+        masked = stored.choose(PERSON, actions=FILMS, available=[False, True])
+        assert masked.name == "two"
+        stored.observe(choice, 1.0)
+        offers = stored.offers(PERSON, actions=FILMS)
+        assert offers.probability.shape == (2,) and len(stored.interval(PERSON, actions=FILMS)) == 2
+        for wrong in ((PERSON, None), ({"age": "secret"}, FILMS), (PERSON, {"one": {"secret": 1}}), (np.eye(3), None)):
+            with pytest.raises(ValueError, match="^Expected ") as refused:
+                stored.choose(wrong[0], actions=wrong[1])
+            assert "secret" not in str(refused.value)
+        assert stored.choices == 2 and stored.privacy.features == str(HEALTH)
+    reordered = Schema.from_dict(json.loads(json.dumps(HEALTH.to_dict(), sort_keys=True)))
+    with Stored(glm(reordered), where, background=False) as stored:
+        assert stored.choices == 2
+    wider = {**HEALTH.context, "age": Number(0, 120, bins=8)}
+    for change in ({"context": wider}, {"cross": []}, {"action": {**HEALTH.action, "year": Number(1900, 2100)}}):
+        with pytest.raises(BadState, match="got another features: what was learnt belongs to the numbers"):
+            Stored(glm(dataclasses.replace(HEALTH, **change)), where)
+    with pytest.raises(BadState, match="got another features"):
+        Stored(JointGLM(dim=HEALTH.dim, budget=BUDGET), where)

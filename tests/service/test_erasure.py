@@ -1,0 +1,63 @@
+"""Erasing a person over HTTP and by the command: the same words whoever it was, and their rewards count no more."""
+
+import hashlib
+import io
+import json
+import sys
+
+import numpy as np
+import pytest
+
+from tacit import cli
+from tacit.bandits.stored.erasure import ERASED
+from tests.service.servers import KEYS, TOML, application, call
+from tests.service.test_app import stored
+from tests.store.places import table, total
+
+EYE = np.eye(3).tolist()
+
+
+def test_the_reply_is_the_same_and_a_reward_counts_no_more(tmp_path):
+    app = application(tmp_path, max_rounds_per_person=3)
+    try:
+        asks = [("choose", {"arms": EYE, "person": person}) for person in ("ada", "ada", 17, "17")]
+        ids = [json.loads(body)["id"] for _, _, body in call(app, *asks)]
+        replies = call(app, *(("erase", {"person": person}) for person in ("ada", "nobody", 17)))
+        (reply,) = {body for _, _, body in replies}
+        assert json.loads(reply) == {"remains": ERASED, "acknowledged": True}
+        for choice in ids[:3]:
+            assert call(app, ("reward", {"id": choice, "reward": 1.0}))[0][2] == b'{"acknowledged":true}'
+        assert not total(stored(app)).any()
+        call(app, ("reward", {"id": ids[3], "reward": 1.0}))  # the text is another person
+        assert total(stored(app)).any()
+        assert sorted(table(stored(app), "SELECT rounds FROM person")) == [(1,), (1,), (2,)]
+        for wrong in ({}, {"person": None}, {"person": ""}, {"person": True}, {"person": 1.5}, {"person": "a", "x": 1}):
+            assert call(app, ("erase", wrong))[0][0] == 422
+        assert call(app, ("erase", b'{"person":"a","person":"b"}'))[0][0] == 422
+    finally:
+        app.close()
+
+
+def test_the_command_and_the_roles(tmp_path, monkeypatch, capsys):
+    (tmp_path / "serve.toml").write_text(TOML)
+    hashes = {role: hashlib.sha256(key.encode()).hexdigest() for role, key in KEYS.items()}
+    keys = [{"name": role, "role": role, "hash": one} for role, one in hashes.items()]
+    app = application(tmp_path, max_rounds_per_person=2, askers=keys)
+    headers = {role: ((b"authorization", b"Bearer " + key.encode()),) for role, key in KEYS.items()}
+    found = {role: call(app, ("erase", {"person": "x"}, headers[role]))[0][0] for role in KEYS}
+    assert found == {"app": 200, "operator": 200, "auditor": 403}
+    ((_, _, chosen),) = call(app, ("choose", {"arms": EYE, "person": 17}, headers["app"]))
+    app.close()
+
+    def run(text):
+        monkeypatch.setattr(sys, "argv", ["tacit", "erase", str(tmp_path / "serve.toml"), "messages"])
+        monkeypatch.setattr(sys, "stdin", io.StringIO(text))
+        with pytest.raises(SystemExit) as stop:
+            cli.main()
+        return stop.value.code, capsys.readouterr().out
+
+    assert run("17\n") == run("nobody") == (0, ERASED + "\n") and run("")[0] == 1
+    app = application(tmp_path, max_rounds_per_person=2)
+    call(app, ("reward", {"id": json.loads(chosen)["id"], "reward": 1.0}))
+    assert not total(stored(app)).any() and table(stored(app), "SELECT count(*) FROM choice") == [(0,)]
+    app.close()

@@ -1,0 +1,213 @@
+"""Requests with people's fields: the same choices as with vectors, poison, canaries, both clients, the dashboard."""
+
+import asyncio
+import itertools
+import json
+import logging
+import math
+
+import numpy as np
+import pytest
+
+from tacit.errors import BadState
+from tacit.features import Schema
+from tacit.service import AsyncClient, Client
+from tacit.service.calls import Caller
+from tests.canaries import Canaries
+from tests.service.servers import Running, application, call, lines
+from tests.service.test_app import state, stored
+from tests.store.places import contribution, linear, total
+
+FEATURES = {
+    "context": {
+        "age": {"kind": "Number", "low": 0, "high": 100, "bins": 3},
+        "sex": {"kind": "Category", "values": ["F", "M"]},
+        "city": {"kind": "Hashed", "slots": 4},
+    },
+    "action": {"tags": {"kind": "Tags", "values": ["short", "loud"]}},
+    "arms": "hybrid",
+    "actions": ["walk", "sleep", "ü"],
+    "cross": [["tags", "age"]],
+}
+SCHEMA = Schema.from_dict(FEATURES)
+PERSON = {"age": 31, "sex": "F", "city": "Oslo"}
+ACTIONS = {"walk": {"tags": ["short"]}, "ü": {}}
+PROFILES = {"somebody": {"context": PERSON, "actions": ACTIONS}}
+TOML = """
+[bandits.messages]
+kind = "joint-lin-ucb"
+horizon = 5000
+budget = {epsilon = 1.0, delta = 1e-5}
+durable = "bandit.db"
+delay = 0.0
+[bandits.messages.features]
+arms = "disjoint"
+actions = ["walk", "sleep"]
+context.age = {kind = "Number", low = 0, high = 100}
+context.likes = {kind = "Tags", values = ["music"]}
+"""
+
+
+@pytest.fixture
+def app(tmp_path):
+    app = application(tmp_path, dim=0, features=FEATURES, profiles=PROFILES, max_rounds_per_person=9)
+    yield app
+    app.close()
+
+
+def test_fields_are_learnt_from_as_their_vectors(app):
+    asks = [{"context": {"age": 9 * i, "sex": "FMX"[i % 3]}, "actions": ACTIONS, "request": f"{i}"} for i in range(6)]
+    ((_, _, batch),) = call(app, ("choose:batch", lines(*asks)))
+    found = [json.loads(line) for line in batch.splitlines()]
+    assert [each["name"] in ACTIONS for each in found] == [True] * 6
+    assert [json.loads(call(app, ("choose", ask))[0][2]) for ask in asks] == found
+    call(app, *(("reward", {"id": each["id"], "reward": 0.5}) for each in found))
+    bandit = linear(dim=SCHEMA.dim, horizon=5000, max_rounds_per_person=9)
+    vectors = [SCHEMA.vectors(ask["context"], ACTIONS)[each["name"]] for ask, each in zip(asks, found, strict=True)]
+    assert np.array_equal(total(stored(app)), sum(contribution(bandit, x, 0.5) for x in vectors))
+    ((_, _, masked),) = call(app, ("choose", asks[0] | {"available": ["ü"], "request": "x", "propensity": True}))
+    assert json.loads(masked)["name"] == "ü" and json.loads(masked)["index"] == 1 and stored(app).head.choices == 7
+
+
+GOOD = '{"context":{"age":3},"actions":{"walk":{}}%s}'
+POISON = [
+    *(b'{"context":{}}', b'{"actions":{"walk":{}}}', b'{"arms":[[1]]}', b'{"context":[],"actions":{"walk":{}}}'),
+    b'{"context":{},"actions":{}}',
+    *(
+        b'{"context":{"age":3,"age":3},"actions":{"walk":{}}}',
+        b'{"context":{"age":3,"\\u0061ge":3},"actions":{"walk":{}}}',
+    ),
+    *(b'{"context":{},"actions":{"walk":{},"walk":{}}}', b'{"context":{},"actions":{"walk":{"tags":[],"tags":[]}}}'),
+    b'{"context":{},"context":{},"actions":{"walk":{}}}',
+    *(
+        b'{"context":{"age":%s},"actions":{"walk":{}}}' % age
+        for age in (b"NaN", b"Infinity", b"1e999", b'"31"', b"true", b"[31]", b'["x"]', b"{}", b"-", b"9" * 5000)
+    ),
+    *(b'{"context":{"sex":%s},"actions":{"walk":{}}}' % sex for sex in (b"1", b"true", b'["F"]', b"1.5", b'"\\ud800')),
+    *(b'{"context":{"city":%s},"actions":{"walk":{}}}' % city for city in (b"1.5", b"false", b"[]", b'"\xff"')),
+    *(
+        b'{"context":{},"actions":{"walk":{"tags":%s}}}' % tags
+        for tags in (b'"short"', b"1", b"[1]", b"[null]", b"[[]]")
+    ),
+    *(b'{"context":{"old":1},"actions":{"walk":{}}}', b'{"context":{},"actions":{"walk":{"old":1}}}'),
+    *(b'{"context":{"tags":[]},"actions":{"walk":{}}}', b'{"context":{},"actions":{"walk":{"age":3}}}'),
+    *(b'{"context":{},"actions":{"run":{}}}', b'{"context":{},"actions":["walk"]}', b'{"context":{},"actions":"walk"}'),
+    *(
+        b'{"context":{},"actions":{"walk":null}}',
+        b'{"context":{},"actions":null}',
+        b'{"context":null,"actions":["walk"]}',
+    ),
+    *((GOOD % more).encode() for more in (',"arms":[[1]]', ',"available":["sleep"]', ',"available":[]', ',"x":1')),
+    b'{"context":%s1%s,"actions":{"walk":{}}}' % (b'{"a":' * 100_000, b"}" * 100_000),
+    b'{"context":{"city":"%s"},"actions":{"walk":{}}}' % (b"x" * 2_000_000),
+]
+
+
+def test_poison_in_fields_is_refused_and_changes_nothing(app):
+    call(app, ("choose", (GOOD % ',"request":"first"').encode()))
+    before = state(app)
+    for body, route in itertools.product(POISON, ("choose", "choose:batch")):
+        ((status, _, text),) = call(app, (route, body))
+        refused = [json.loads(line) for line in text.splitlines()]
+        assert 400 <= status < 500 or (":" in route and status == 200), (body[:80], status)
+        assert all(set(each) == {"error"} for each in refused), body[:80]
+    assert state(app) == before
+    odd = {"age": 10**400, "sex": None, "city": -(2**70)}  # no poison: cut, none, any whole number
+    ((status, _, _),) = call(app, ("choose", json.dumps({"context": odd, "actions": ACTIONS}).encode()))
+    assert status == 200 and stored(app).head.choices == 2
+
+
+def test_a_bandit_without_a_schema_takes_no_fields(tmp_path):
+    app = application(tmp_path)
+    arms = np.eye(3).tolist()
+    for body in ({"context": {}}, {"arms": arms, "context": {}}, {"arms": arms, "actions": ["a"]}, {"actions": ["a"]}):
+        ((status, _, text),) = call(app, ("choose", body))
+        assert (
+            status == 422 and json.loads(text)["error"] == "Expected arms, and no context or actions, for this bandit."
+        )
+    app.close()
+
+
+def test_canaries_in_fields_are_in_no_reply_log_or_row(app, caplog):
+    caplog.set_level(logging.DEBUG)
+    canaries = Canaries(5)
+    text, number, replies = canaries.texts, canaries.reward, []
+    good = {"context": {"city": text["arm"], "age": number}, "actions": {"walk": {"tags": [text["field"]]}}}
+    replies += call(app, ("choose", good | {"person": text["person"], "request": text["request"]}))
+    for change in (
+        *({"context": {text["field"]: number}}, {"context": {"age": text["arm"]}}, {"context": {"sex": number}}),
+        *(
+            {"context": {"city": [text["arm"]]}},
+            {"actions": {text["arm"]: {}}},
+            {"actions": {"walk": {text["field"]: 1}}},
+        ),
+        *({"actions": {"walk": {"tags": text["arm"]}}}, {"actions": [text["arm"]]}, {"available": [text["available"]]}),
+    ):
+        found = call(app, ("choose", good | change), ("choose:batch", lines(good | change)))
+        assert all(status == 422 or b"error" in body for status, _, body in found)
+        replies += found
+    replies += call(app, *((route, None) for route in ("status", "certificate", "history", "estimate", "/metrics")))
+    with stored(app)._database.transaction() as run:
+        found = [run(f"SELECT * FROM {name}") for name in ("choice", "waiting", "person", "event", "bandit")]
+    values = [value for rows in found for row in rows for value in row]
+    kept = [value if isinstance(value, bytes) else repr(value).encode() for value in values]
+    log = [logging.Formatter().format(record).encode() for record in caplog.records]
+    seen = [repr(headers).encode() + body for _, headers, body in replies]
+    assert len(kept) > 20 and canaries.found_in([("all", b"\n".join([*kept, *log, *seen]))]) == []
+
+
+def test_a_schema_that_changed_is_refused_when_the_server_starts(tmp_path):
+    application(tmp_path, dim=0, features=FEATURES).close()
+    other = FEATURES | {"context": FEATURES["context"] | {"age": {"kind": "Number", "low": 0, "high": 99, "bins": 3}}}
+    for change in ({"dim": 0, "features": other}, {"dim": SCHEMA.dim}):
+        with pytest.raises(BadState, match="got another features: what was learnt belongs to the numbers"):
+            application(tmp_path, **change)
+
+
+def test_the_dashboard_has_the_names_of_the_schema_and_offers_by_fields(app):
+    (_, _, page), (_, _, history), (_, _, certificate) = call(
+        app, ("/dashboard/messages", None), ("history", None), ("certificate", None)
+    )
+    named = [one["name"] for one in json.loads(history)["features"]]
+    assert len(named) == 8 and set(named) <= set(SCHEMA.labels)
+    assert "somebody" in page.decode() and "walk" in page.decode() and "ü" in page.decode()
+    assert json.loads(certificate)["features"] == str(SCHEMA)
+
+
+def test_both_clients_send_fields(tmp_path):
+    server = Running(tmp_path, TOML)
+    person = {"age": np.float64(31), "likes": {"music"}}
+
+    async def ask():
+        async with AsyncClient(server.address, "messages") as client:
+            choice = await client.choose(context=person, actions=("sleep",), request="one")
+            await client.reward(choice, 1.0)
+            assert "cannot be undone" in await client.erase("ada")
+            return choice
+
+    with Client(server.address, "messages") as client:
+        first = client.choose(context=person, actions=["sleep"], request="one")
+        assert first.name == "sleep" and asyncio.run(ask()).id == first.id
+        assert client.choose(context={}, available=["walk"]).name == "walk"
+        assert client.erase(17) == client.erase("ada")
+        assert client.status()["choices"] == 2 and "disjoint arms (2 actions)" in client.certificate()["features"]
+    assert server.stop() == 0
+
+
+def test_what_a_client_sends_is_what_the_schema_would_take():
+    caller = Caller("http://localhost", "messages", key=None, tries=1)
+
+    def sent(*given):
+        return json.loads(caller.choose(*given, "r", None, None, False, False).body)
+
+    odd = {"a": np.int32(3), "b": math.nan, "c": np.array(["x", "y"]), "d": ("x",), "e": None}
+    assert sent(None, odd, {"f": {"g": {"x"}}}) == {
+        "request": "r",
+        "context": {"a": 3, "b": None, "c": ["x", "y"], "d": ["x"], "e": None},
+        "actions": {"f": {"g": ["x"]}},
+    }
+    for wrong in ((None, None, None), (np.eye(2), {}, None), (np.eye(2), None, ["a"]), (None, {"a": object()}, None)):
+        with pytest.raises(ValueError, match="^Expected "):
+            sent(*wrong)
+    with pytest.raises(ValueError, match="finite"):
+        sent(None, {"a": math.inf}, None)

@@ -40,6 +40,8 @@ GLM = {name: value for name, value in LINEAR.items() if name != "horizon"} | {"k
         ({"bandits": {"a": LINEAR | {"profiles": {"p": {"arms": {"x": [1, 1, 0]}}}}}}, "norm at most 1"),
         ({"bandits": {"a": LINEAR | {"profiles": {"p": {"arms": {}}}}}}, "at least one arm"),
         ({"bandits": {"a": LINEAR}, "server": {"host": "0.0.0.0"}}, "Expected \\[\\[keys\\]\\]"),
+        ({"bandits": {"a": LINEAR}, "server": {"port": 99999}}, "Expected port to be 0 to 65535, got 99999"),
+        ({"bandits": {"a": LINEAR}, "server": {"body": 10, "bodies": 9}}, "Expected bodies to be at least body"),
         ({"bandits": {"a": LINEAR}, "keys": [{"name": "x", "role": "root", "hash": HASH}]}, "role"),
         ({"bandits": {"a": LINEAR}, "keys": [{"name": "x", "role": "app", "hash": "plain"}]}, "64 hexadecimal"),
         ({"bandits": {"a": LINEAR}, "keys": [{"name": "x", "role": "app", "hash": HASH}] * 2}, "different names"),

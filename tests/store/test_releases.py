@@ -130,6 +130,8 @@ def test_a_delay_that_is_too_short_is_an_event_once(place):
             assert {uid for (uid,) in table(stored, "SELECT bandit FROM open_sum")} == {stored._line.uid}
     with place.open(glm(), name="patient", delay=1e6) as stored:
         assert stored.events == []
+    with pytest.raises(ValueError, match="Expected delay to be 0 or at least 1e-06 seconds"):
+        place.open(glm(), name="hasty", delay=1e-320)  # of which no second is a finite multiple
 
 
 def test_what_is_measured_does_not_depend_on_people(place, monkeypatch):

@@ -72,6 +72,7 @@ JOINT = {
     "joint-lin-ucb-tree": made(JointLinUCB, release="tree"),
     "joint-lin-ucb-consistent-tree": made(JointLinUCB, release="consistent-tree"),
     "joint-lin-ucb-buffered": made(JointLinUCB, release="buffered"),
+    "joint-glm-warm": made(JointGLM, first=6, prior=([0.3, 0.2], 1.0), warm=([[0.6, 0.1], [0.2, 0.7]], [1.0, 0.0])),
     "joint-glm-rare": made(JointGLMRare, ridge=3.0, iterations=3),
     "joint-reweighted": made(JointReweighted, first=11),
     "joint-reweighted-linear": made(JointReweighted, first=11, link="identity"),

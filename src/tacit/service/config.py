@@ -147,6 +147,8 @@ class Config(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=Tr
         for field in ("body", "bodies", "waiting", "connections", "drain"):
             checks.positive_int(**{field: getattr(server, field)})
         checks.positive(patience=server.patience)
+        if not 0 <= server.port <= 65535:
+            raise ValueError(f"Expected port to be 0 to 65535, got {server.port}.")
         if server.bodies < server.body:
             raise ValueError("Expected bodies to be at least body, got less: no request of that size could come.")
         if (server.tls_certificate is None) != (server.tls_key is None):

@@ -34,6 +34,7 @@ SPECS = [
     Spec(JointLinUCB, budget=BUDGET, calibration="paper"),
     Spec(JointLinUCB, budget=Budget(float("inf"), 0.1)),
     Spec(JointGLM, budget=BUDGET),
+    Spec(JointGLM, budget=Budget(8.0, 0.1), first=2, forget=20),  # more steps than its window
     Spec(Uniform),
     Spec(MLEUCB),
     Spec(GLMUCB, width_scale=0.01),

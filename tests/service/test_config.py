@@ -8,6 +8,7 @@ from tacit.service import keys
 from tests.service.servers import FIELDS, LINEAR, application
 
 HASH = "0" * 64
+GLM = {name: value for name, value in LINEAR.items() if name != "horizon"} | {"kind": "joint-glm"}
 
 
 @pytest.mark.parametrize(
@@ -18,6 +19,10 @@ HASH = "0" * 64
         ({"bandits": {"a": LINEAR | {"kind": "local-irls"}}}, "whose state is sums.*joint-glm or joint-lin-ucb"),
         ({"bandits": {"a": LINEAR | {"kind": "glm"}}}, "Expected a bandit"),
         ({"bandits": {"a": LINEAR | {"link": "logistic"}}}, "linear"),
+        ({"bandits": {"a": LINEAR | {"forget": 5000}}}, "Expected no forget for a"),
+        ({"bandits": {"a": GLM | {"forget": "30 days"}}}, "with per_day"),
+        ({"bandits": {"a": GLM | {"forget": "a month", "per_day": 100}}}, "number of rounds"),
+        ({"bandits": {"a": GLM | {"forget": -1}}}, "forget"),
         ({"bandits": {"a": LINEAR | {"epsilon": 1.0}}}, "epsilon"),
         ({"bandits": {"a": LINEAR | {"dim": "3"}}}, "dim"),
         ({"bandits": {"a": LINEAR | {"on_limit": "learn"}}}, "on_limit"),
@@ -35,6 +40,8 @@ HASH = "0" * 64
         ({"bandits": {"a": LINEAR | {"profiles": {"p": {"arms": {"x": [1, 1, 0]}}}}}}, "norm at most 1"),
         ({"bandits": {"a": LINEAR | {"profiles": {"p": {"arms": {}}}}}}, "at least one arm"),
         ({"bandits": {"a": LINEAR}, "server": {"host": "0.0.0.0"}}, "Expected \\[\\[keys\\]\\]"),
+        ({"bandits": {"a": LINEAR}, "server": {"port": 99999}}, "Expected port to be 0 to 65535, got 99999"),
+        ({"bandits": {"a": LINEAR}, "server": {"body": 10, "bodies": 9}}, "Expected bodies to be at least body"),
         ({"bandits": {"a": LINEAR}, "keys": [{"name": "x", "role": "root", "hash": HASH}]}, "role"),
         ({"bandits": {"a": LINEAR}, "keys": [{"name": "x", "role": "app", "hash": "plain"}]}, "64 hexadecimal"),
         ({"bandits": {"a": LINEAR}, "keys": [{"name": "x", "role": "app", "hash": HASH}] * 2}, "different names"),
@@ -43,6 +50,12 @@ HASH = "0" * 64
 def test_what_is_refused(document, message):
     with pytest.raises(ValueError, match=message):
         configs.convert(document)
+
+
+@pytest.mark.parametrize("given", [{"forget": 6000}, {"forget": "30 days", "per_day": 200}])
+def test_rounds_or_days_to_forget_in(given):
+    setting = configs.convert({"bandits": {"a": GLM | given}}).bandits["a"]
+    assert configs.build(setting).forget == 6000.0
 
 
 def test_keys_open_the_network():

@@ -59,6 +59,7 @@ class Application:
         ]
         described = [route for route in routes if "{what}" not in route.path]
         self._slow = Starlette(routes=[*routes, *docs.routes(START, described, SHOWN)], lifespan=self._lifespan)
+        self._slow.router.redirect_slashes = False  # to http, by whatever host a request names
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -76,7 +77,7 @@ class Application:
                 return
             if scope["method"] != "POST":
                 raise Reply(405, "Expected POST.")
-            asker = self._asker(scope, route.partition(":")[0])
+            asker = self._asker(scope, route.partition(":")[0], session=False)
             one = self._bandit(name)
             server = self._config.server
             with self._room.held() as hold:
@@ -87,9 +88,10 @@ class Application:
             found = refusal(error)
             await respond(send, found.status, found.body, JSON, found.headers, close=found.status in UNREAD)
 
-    def _asker(self, scope: Scope, what: str) -> Asker:
+    def _asker(self, scope: Scope, what: str, *, session: bool = True) -> Asker:
+        """session: whether the dashboard's cookie does: for what is only looked at."""
         authorization = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
-        asker = self._keys.find(authorization) or self._sessions.find(scope)
+        asker = self._keys.find(authorization) or (self._sessions.find(scope) if session else None)
         if asker is None:
             raise Reply(401, "Expected a key: authorization: Bearer KEY.")
         if what not in asker.may:

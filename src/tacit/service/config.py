@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from tacit import checks, registry
+from tacit.bandits.joint import forgetting
 from tacit.bandits.joint.continual import ContinualBandit
 from tacit.bandits.stored.outage import MODES
 from tacit.features.schema import Schema
@@ -41,8 +42,9 @@ class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
     a choice waits for its reward. missing_as, after, rate: silence for so many seconds is that reward, as in Stored;
     without them a choice that is not answered teaches nothing. degraded: what choices get while the database is away or
     cannot be written: "refuse", or "serve" without learning. population: whose data these are; one person is in all
-    bandits of a population. features: a schema, as Schema.to_dict writes it: requests have fields then, and dim
-    follows. coordinates, profiles: names of what is in vectors, and reference profiles, for the dashboard."""
+    bandits of a population. forget, per_day: rounds, or "30 days" of so many choices each. features: a schema, as
+    Schema.to_dict writes it: requests have fields then, and dim follows. coordinates, profiles: names of what is in
+    vectors, and reference profiles, for the dashboard."""
 
     kind: str
     dim: int = 0
@@ -55,6 +57,8 @@ class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
     horizon: int | None = None
     pending: int | None = None
     max_rounds_per_person: int | None = None
+    forget: float | str | None = None
+    per_day: float | None = None
     on_limit: str = "serve"
     degraded: str = "refuse"
     missing_as: float | None = None
@@ -143,6 +147,8 @@ class Config(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=Tr
         for field in ("body", "bodies", "waiting", "connections", "drain"):
             checks.positive_int(**{field: getattr(server, field)})
         checks.positive(patience=server.patience)
+        if not 0 <= server.port <= 65535:
+            raise ValueError(f"Expected port to be 0 to 65535, got {server.port}.")
         if server.bodies < server.body:
             raise ValueError("Expected bodies to be at least body, got less: no request of that size could come.")
         if (server.tls_certificate is None) != (server.tls_key is None):
@@ -189,6 +195,8 @@ def build(setting: BanditSetting) -> ContinualBandit:
     """The bandit itself, new; Stored then finds its rows, and refuses settings that the noise was not made for."""
     names = ("link", "radius", "rewards", "horizon", "pending", "max_rounds_per_person")
     given = {name: getattr(setting, name) for name in names if getattr(setting, name) is not None}
+    if setting.forget is not None:
+        given["forget"] = forgetting.rounds(setting.forget, setting.per_day)
     made: ContinualBandit = registry.load(*registry.BANDITS[setting.kind])(
         dim=setting.dim, features=setting.schema, budget=Budget(setting.budget.epsilon, setting.budget.delta), **given
     )
@@ -204,6 +212,10 @@ def _check_bandit(name: str, setting: BanditSetting) -> None:
         )
     if setting.kind == "joint-lin-ucb" and setting.link is not None:
         raise ValueError(f"Expected no link for {name}: joint-lin-ucb is linear, got one.")
+    if setting.kind == "joint-lin-ucb" and setting.forget is not None:
+        raise ValueError(f"Expected no forget for {name}: joint-lin-ucb does not, got one.")
+    if setting.forget is not None:
+        forgetting.check(forgetting.rounds(setting.forget, setting.per_day))
     checks.one_of(MODES, on_limit=setting.on_limit)
     checks.one_of(MODES, degraded=setting.degraded)
     checks.positive_int(dim=setting.dim, most_arms=setting.most_arms)

@@ -42,6 +42,7 @@ class Served:
         self.past = history.History(self.stored, setting, LEVEL if failure is None else 1 - failure)
         self._writer = ThreadPoolExecutor(1, thread_name_prefix=f"tacit {name}")
         self._other = ThreadPoolExecutor(1, thread_name_prefix=f"tacit {name} shows")
+        self._erasures = ThreadPoolExecutor(1, thread_name_prefix=f"tacit {name} erases")
         self.chooses: Group[Ask, StoredChoice | TacitError] = Group(self.stored.choose_group, self._writer, waiting)
         self.rewards: Group[Report, None] = Group(self._observe, self._writer, waiting)
         self.activations: Group[bytes, None] = Group(self._activate, self._writer, waiting)
@@ -74,9 +75,11 @@ class Served:
         return self.stored.ticket(body.id)
 
     async def erase(self, body: bodies.EraseBody) -> bodies.Erased:
-        """Answered at multiples of SLOT after the request: the rows that were deleted take less."""
+        """Answered at multiples of SLOT after the request: the rows that were deleted take less. One after the other:
+        each looks at all choices, and several at once would hold up everyone."""
         began = time.monotonic()
-        remains = await asyncio.to_thread(self.stored.erase, body.person)
+        turn = asyncio.get_running_loop().run_in_executor(self._erasures, self.stored.erase, body.person)
+        remains = await turn
         await asyncio.sleep((began - time.monotonic()) % SLOT)
         return bodies.Erased(remains)
 
@@ -152,6 +155,7 @@ class Served:
     def close(self) -> None:
         """After all that waits is committed."""
         self._writer.shutdown(wait=True)
+        self._erasures.shutdown(wait=True)
         self._other.shutdown(wait=True)
         self.stored.close()
 

@@ -4,7 +4,7 @@ import dataclasses
 import functools
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -87,46 +87,12 @@ class ContinualBandit(Bandit):
         """What will have happened at the end of the schedule."""
         return self._releases(self.mechanism.leaves)
 
-    def _request(self, arms: Any, available: Any, actions: Any = None) -> tuple[Array, tuple[str, ...] | None, Any]:
-        if self.features is None:
-            return super()._request(arms, available, actions)
-        names, rows = self._encoded(arms, actions)
-        features, _, index = super()._request(rows, available)
-        return features, names, index
-
-    def _encoded(self, context: Any, actions: Any) -> tuple[tuple[str, ...], Array]:
-        """The names and the rows of what may be offered to a person, by the schema."""
-        assert self.features is not None
-        return (self.features.rows if self._blocks == 1 else self.features.placed)(context, actions)
-
-    def _batch(self, arms: Any, actions: Any) -> tuple[list[Array], list[str | None]]:
-        """A row that is refused is one of zeros, as in model.arms."""
-        if self.features is None:
-            return super()._batch(arms, actions)
-        if isinstance(arms, Mapping | str) or not isinstance(arms, Iterable):
-            raise ValueError("Expected the fields of each person, in a list, got something else.")
-        zeros = self._encoded({}, actions)[1] * 0.0  # ValueError for actions that are wrong, whoever asks
-        rows, problems = [], []
-        for person in arms:
-            try:
-                made, problem = self._encoded(person, actions)[1], None
-            except ValueError as error:
-                made, problem = zeros, str(error)
-            rows.append(made)
-            problems.append(problem)
-        return rows, problems
-
     # settings and noise
 
     def _check(self) -> None:
         """The settings that all have: ValueError if one is wrong."""
         settings.check(self)
-        if self.features is not None:
-            if self.dim not in (0, self.features.dim):
-                raise ValueError(f"Expected dim={self.features.dim}, as the schema has it, got {self.dim!r}.")
-            self.dim = self.features.dim
-        checks.positive_int(dim=self.dim)
-        self.dim = int(self.dim)
+        settings.dimension(self)
         if self.horizon is not None:
             checks.positive_int(horizon=self.horizon)
             self.horizon = int(self.horizon)
@@ -192,7 +158,12 @@ class ContinualBandit(Bandit):
             unnamed=self._persons.unnamed,
             policy_given=self._policy_given,
             features=self.features,
+            caveats=self._told(),
         )
+
+    def _told(self) -> tuple[str, ...]:
+        """What the certificate has to say beside the claim."""
+        return ()
 
 
 def steps_before(horizon: int, schedule: Schedule) -> int:

@@ -11,7 +11,7 @@ from tacit.kernels.blocks import fit_blocks, thompson_blocks
 from tacit.kernels.compile import kernel
 from tacit.kernels.continual import PrefixState, simulate_step
 from tacit.kernels.formulas import add_glm
-from tacit.kernels.glm import Posterior, Tuning, fit, thompson
+from tacit.kernels.glm import Known, Posterior, Tuning, combine, fit, thompson
 from tacit.kernels.noise import NoiseLaw
 from tacit.kernels.rounds import BOUNDARY, CHOICES, Range, Schedule, next_boundary, outcome
 from tacit.model.links import Code
@@ -41,9 +41,10 @@ def glm_rounds(
     unit: float,
     radius: float,
     tuning: Tuning,
+    known: Known,
 ) -> None:
     """gains[k] = std of release k per unit of noise, the last one also that of all later ones. The users of the first
-    step get random arms. Changes state and the block's out arrays."""
+    step get random arms, unless something is known. Changes state and the block's out arrays."""
     counts, prefix, posterior = state
     collected = prefix.open
     target = np.empty(posterior.theta.size)
@@ -52,8 +53,10 @@ def glm_rounds(
             simulate_step(rng, prefix, law)
             gain = gains[min(prefix.noise.step[0], gains.size - 1)]
             fit(prefix.released, scale, unit, law.scale * gain, radius, tuning, posterior)
+            if known.theta.size > 0:
+                combine(known, radius, posterior)
             counts[BOUNDARY] = next_boundary(counts[CHOICES], schedule.first, schedule.growth, schedule.longest)
-        if prefix.noise.step[0] == 0:
+        if prefix.noise.step[0] == 0 and known.theta.size == 0:
             index = int(policy.random() * block.arms.shape[1])
         else:
             index = thompson(policy, block.arms[t], posterior, target)

@@ -1,4 +1,4 @@
-"""tacit learns what to offer to whom, while what it shows reveals almost nothing about any one person.
+"""tacit learns what to offer to whom, while what it shows would be nearly the same whatever any one person's data were.
 
 The path of one datum, along which the package is laid out:
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from tacit.privacy.noise import Simulated as Simulated
     from tacit.roles.shuffler import Shuffler as Shuffler
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 __all__ = sorted([*registry.HOMES, "environments"])
 
 

@@ -34,6 +34,7 @@ SPECS = [
     Spec(JointLinUCB, budget=BUDGET, calibration="paper"),
     Spec(JointLinUCB, budget=Budget(float("inf"), 0.1)),
     Spec(JointGLM, budget=BUDGET),
+    Spec(JointGLM, budget=Budget(8.0, 0.1), first=2, forget=20),  # more steps than its window
     Spec(Uniform),
     Spec(MLEUCB),
     Spec(GLMUCB, width_scale=0.01),
@@ -70,6 +71,12 @@ def stepwise(bandit, block):
 @pytest.mark.parametrize("spec", SPECS, ids=lambda s: s.label)
 def test_identical_arms_rewards_regret_and_state(spec, world):
     compare(spec, world)
+
+
+def test_identical_for_blocks():
+    world = environments.disjoint(dim=12, arms=4, radius=3.0, link="logistic", apart=True)
+    for budget in (BUDGET, Budget(8.0, 1e-2)):
+        compare(Spec(JointGLM, budget=budget), world)
 
 
 @pytest.mark.parametrize("world", [environments.skewed(), environments.ball(link="logistic", radius=5.0)])

@@ -25,7 +25,7 @@ def served():
 def test_the_configuration_is_taken_with_keys_and_refused_without():
     found = served().bandits["messages"]
     assert found.durable.startswith("postgresql://") and found.after < found.pending / found.rate
-    assert configs.build(found).privacy.private
+    assert configs.build(found, "messages").privacy.private
     with pytest.raises(ValueError, match="Expected \\[\\[keys\\]\\]"):
         configs.convert(tomllib.loads((DEPLOY / "serve.toml").read_text()))
 

@@ -94,13 +94,13 @@ def check(folder, seen):
     setting = configs.convert(tomllib.loads(TOML)).bandits["shop"]
     silence = {name: getattr(setting, name) for name in configs.SILENCE}
     names = ["Delivered free this week", "An evening of poems", "Join the reading circle", "A book chosen for you"]
-    bandit = configs.build(setting)
+    bandit = configs.build(setting, "shop")
     clicked = contribution(bandit, np.eye(8)[2 * names.index(seen[0])], 1.0)
     silent = contribution(bandit, np.eye(8)[2 * names.index(seen[1]) + 1], 0.0)
     with Place(str(folder / "shop.db"), None).open(bandit, name="shop", clock=time.time, **silence) as stored:
         assert stored.choices == 3 and np.array_equal(total(stored), clicked)
     with Place(str(folder / "shop.db"), None).open(
-        configs.build(setting), name="shop", clock=lambda: time.time() + 3700, **silence
+        configs.build(setting, "shop"), name="shop", clock=lambda: time.time() + 3700, **silence
     ) as stored:
         stored.tend()
         others = [contribution(bandit, np.eye(8)[2 * arm], 0.0) for arm in range(4)]

@@ -91,13 +91,17 @@ def test_leaf_by_leaf_as_a_store_does_it():
     count = 3 * grid.window
     sums, noise = rng.integers(-(10**6), 10**6, (count, 2)), rng.integers(-(10**9), 10**9, (count, 2))
     whole, releasing, serving = (grid.init(Given()) for _ in range(3))
-    for x, z in zip(sums, noise, strict=True):
+    for t, (x, z) in enumerate(zip(sums, noise, strict=True)):
         source = Given(lambda draws, size, z=z: z[None])
         whole.open[:] = x
         expected = grid.release(whole, source).copy()
         for _ in range(2):  # a leaf that was not committed is measured anew
             noisy = one_by_one.measure(grid, releasing, x, source)
-        one_by_one.close(releasing, x)
+        one_by_one.close(releasing, t, x)
+        gone = one_by_one.left(grid, t)
+        assert gone == (t + 1 - grid.window if t + 1 >= grid.window else None)
+        if gone is not None:
+            releasing.closed[gone % grid.window] = 10**9  # nobody looks at it any more
         assert np.array_equal(one_by_one.show(serving, noisy), expected)
 
 

@@ -21,9 +21,11 @@ from tacit import (
     ShuffleNewton,
     Shuffler,
 )
+from tacit.features import Number, Schema
 from tacit.roles import local, shuffle
 
 BUDGET, COARSE = Budget(1.0, 1e-6), Budget(1.0, 1e-2)
+FIELDS = Schema(context={"age": Number(0, 100)}, arms="disjoint", actions=("walk",))
 SERVERS = {
     "irls": lambda: LocalIRLS(dim=2, radius=3.0, budget=BUDGET),
     "irls-rare-cap": lambda: LocalIRLS(dim=3, radius=3.0, budget=Budget(8.0, 0.0)),
@@ -34,6 +36,7 @@ SERVERS = {
     "irls-public-padded": lambda: LocalIRLS(
         dim=2, link="identity", rewards=(2.0, 5.0), budget=BUDGET, public_arms=True
     ),
+    "irls-fields": lambda: LocalIRLS(features=FIELDS, budget=BUDGET),
     "lin-ucb": lambda: LocalLinUCB(dim=2, budget=BUDGET),
     "online-ucb": lambda: LocalOnlineUCB(dim=2, budget=BUDGET, rewards=(5.0, 6.0), eigenvalue=0.0, width_scale=1.0),
     "anytime-ucb": lambda: LocalAnytimeUCB(dim=2, budget=BUDGET),
@@ -41,6 +44,7 @@ SERVERS = {
     "glm": lambda: LocalGLM(dim=3, budget=BUDGET),
     "glm-linear": lambda: LocalGLM(dim=1, link="identity", budget=BUDGET, randomizer="gaussian", radius=2.0),
     "newton": lambda: ShuffleNewton(dim=2, budget=COARSE, first=60),
+    "newton-fields": lambda: ShuffleNewton(features=FIELDS, budget=COARSE, first=60),
     "newton-ucb": lambda: ShuffleNewton(dim=3, budget=COARSE, first=60, explore="ucb", link="probit"),
     "newton-greedy": lambda: ShuffleNewton(dim=2, budget=COARSE, first=60, explore="greedy", malicious=0.1),
     "newton-elimination": lambda: ShuffleNewton(dim=2, budget=COARSE, first=60, explore="elimination", dropout=0.1),

@@ -8,6 +8,7 @@ from tacit.service import keys
 from tests.service.servers import FIELDS, LINEAR, application
 
 HASH = "0" * 64
+GLM = {name: value for name, value in LINEAR.items() if name != "horizon"} | {"kind": "joint-glm"}
 
 
 @pytest.mark.parametrize(
@@ -16,16 +17,26 @@ HASH = "0" * 64
         ({"bandits": {}}, "Expected \\[bandits.NAME\\]"),
         ({"bandits": {"a": LINEAR | {"kind": "joint-glm-rare"}}}, "whose state is sums"),
         ({"bandits": {"a": LINEAR | {"kind": "local-irls"}}}, "whose state is sums.*joint-glm or joint-lin-ucb"),
-        ({"bandits": {"a": LINEAR | {"kind": "glm"}}}, "Expected a bandit"),
+        (
+            {"bandits": {"a": LINEAR | {"kind": "glm"}}},
+            r"\[bandits.a\]: .*that can be served.*There are joint-glm, joint-lin-ucb",
+        ),
         ({"bandits": {"a": LINEAR | {"link": "logistic"}}}, "linear"),
-        ({"bandits": {"a": LINEAR | {"epsilon": 1.0}}}, "epsilon"),
-        ({"bandits": {"a": LINEAR | {"dim": "3"}}}, "dim"),
+        ({"bandits": {"a": LINEAR | {"forget": 5000}}}, "Expected no forget for a"),
+        ({"bandits": {"a": GLM | {"forget": "30 days"}}}, "with per_day"),
+        ({"bandits": {"a": GLM | {"forget": "a month", "per_day": 100}}}, "number of rounds"),
+        ({"bandits": {"a": GLM | {"forget": -1}}}, "forget"),
+        ({"bandits": {"a": LINEAR | {"epsilon": 1.0}}}, r"a setting of \[bandits.a\], got 'epsilon'"),
+        ({"bandits": {"a": LINEAR | {"horizn": 1.0}}}, "Did you mean horizon"),
+        ({"bandits": {"a": LINEAR, "b": LINEAR}}, "an SQLite file for each bandit, got one for a and b"),
+        ({"bandits": {"a": LINEAR}, "server": {"prot": 1}}, r"a setting of \[server\], got 'prot'. Did you mean port"),
+        ({"bandits": {"a": LINEAR | {"dim": "3"}}}, r"^\[bandits.a\]: Expected `int`, got `str` in dim\.$"),
         ({"bandits": {"a": LINEAR | {"on_limit": "learn"}}}, "on_limit"),
         ({"bandits": {"a": LINEAR | {"coordinates": ["one"]}}}, "Expected 3 coordinates"),
         ({"bandits": {"a": {key: LINEAR[key] for key in LINEAR if key != "dim"}}}, "Expected dim"),
         ({"bandits": {"a": LINEAR | {"features": ["age"]}}}, "features"),
         ({"bandits": {"a": LINEAR | {"features": {"arms": "many"}}}}, "one of shared, disjoint, hybrid"),
-        ({"bandits": {"a": FIELDS | {"dim": 3}}}, "Expected dim = 6, as the features have it"),
+        ({"bandits": {"a": FIELDS | {"dim": 3}}}, r"^\[bandits.a\]: Expected dim = 6, .*[^.]\.$"),
         ({"bandits": {"a": FIELDS | {"coordinates": ["one"] * 6}}}, "Expected no coordinates"),
         ({"bandits": {"a": FIELDS | {"profiles": {"p": {"arms": {"x": [1, 0, 0]}}}}}}, "profile p of a"),
         ({"bandits": {"a": FIELDS | {"profiles": {"p": {"context": {"old": 1}}}}}}, "profile p of a.*schema"),
@@ -35,6 +46,8 @@ HASH = "0" * 64
         ({"bandits": {"a": LINEAR | {"profiles": {"p": {"arms": {"x": [1, 1, 0]}}}}}}, "norm at most 1"),
         ({"bandits": {"a": LINEAR | {"profiles": {"p": {"arms": {}}}}}}, "at least one arm"),
         ({"bandits": {"a": LINEAR}, "server": {"host": "0.0.0.0"}}, "Expected \\[\\[keys\\]\\]"),
+        ({"bandits": {"a": LINEAR}, "server": {"port": 99999}}, "Expected port to be 0 to 65535, got 99999"),
+        ({"bandits": {"a": LINEAR}, "server": {"body": 10, "bodies": 9}}, "Expected bodies to be at least body"),
         ({"bandits": {"a": LINEAR}, "keys": [{"name": "x", "role": "root", "hash": HASH}]}, "role"),
         ({"bandits": {"a": LINEAR}, "keys": [{"name": "x", "role": "app", "hash": "plain"}]}, "64 hexadecimal"),
         ({"bandits": {"a": LINEAR}, "keys": [{"name": "x", "role": "app", "hash": HASH}] * 2}, "different names"),
@@ -43,6 +56,24 @@ HASH = "0" * 64
 def test_what_is_refused(document, message):
     with pytest.raises(ValueError, match=message):
         configs.convert(document)
+
+
+@pytest.mark.parametrize("given", [{"forget": 6000}, {"forget": "30 days", "per_day": 200}])
+def test_rounds_or_days_to_forget_in(given):
+    setting = configs.convert({"bandits": {"a": GLM | given}}).bandits["a"]
+    assert configs.build(setting, "a").forget == 6000.0
+
+
+def test_errors_name_the_file_and_the_bandit(tmp_path):
+    with pytest.raises(ValueError, match="missing.toml, got: No such file or directory"):
+        configs.read(tmp_path / "missing.toml")
+    (tmp_path / "serve.toml").write_text("[bandits.a]\nkind = 'joint-glm'\nprior = 1\n")
+    with pytest.raises(ValueError, match=r"serve.toml: Expected a setting of \[bandits.a\], got 'prior'"):
+        configs.read(tmp_path / "serve.toml")
+    for change in ({"link": "cubic"}, {"budget": {"epsilon": -1.0, "delta": 1e-5}}):
+        setting = configs.convert({"bandits": {"a": GLM | change}}).bandits["a"]
+        with pytest.raises(ValueError, match=r"^\[bandits.a\]: Expected "):
+            configs.build(setting, "a")
 
 
 def test_keys_open_the_network():
@@ -57,11 +88,12 @@ def test_keys_open_the_network():
         ({"budget": {"epsilon": 2.0, "delta": 1e-5}}, "budget"),
         ({"max_rounds_per_person": 3}, "max_rounds"),
         ({"dim": 4}, "dim"),
+        ({"horizon": 6000, "dim": 4}, "another dim, horizon"),  # those of the configuration come first
     ],
 )
 def test_a_setting_that_the_noise_was_made_for_cannot_change(tmp_path, change, setting):
     application(tmp_path).close()
-    with pytest.raises(BadState, match=f"got another .*{setting}.*: the noise is made for them"):
+    with pytest.raises(BadState, match=f"got .*{setting}.*: the noise is made for them"):
         application(tmp_path, **change)
     application(tmp_path, pending=1000, on_limit="refuse", delay=0.5).close()  # these may
 

@@ -62,6 +62,13 @@ def test_pages_have_headers_that_keep_others_out(keyed):
         assert not re.search(rb"<script>|<style|\sstyle=|\son[a-z]+=", body)  # nothing that this policy would stop
 
 
+def test_nobody_is_sent_to_another_host(keyed):
+    """A path with one slash too many is unknown: a redirect would name the host that the request names, over http."""
+    for path in ("/dashboard/", "/metrics/", "/login/", "/v1/bandits/messages/status/", "/docs/"):
+        ((status, headers, _),) = call(keyed, (path, None, ((b"host", b"elsewhere"),)))
+        assert status == 404 and b"location" not in headers
+
+
 def test_without_a_key_there_is_a_page_to_log_in(keyed):
     for path in ("/dashboard", "/dashboard/messages"):
         ((status, headers, _),) = call(keyed, (path, None))
@@ -127,7 +134,8 @@ def test_an_auditor_sees_certificate_and_status_alone(keyed):
         assert text in seen["operator"] and text in seen["auditor"]
     for role, status in (("operator", 200), ("auditor", 403)):
         assert call(keyed, ("history", None, cookie(keyed, role)))[0][0] == status
-    assert call(keyed, ("choose", {"arms": EYE}, cookie(keyed, "operator")))[0][0] == 403
+    for route, body in (("choose", {"arms": EYE}), ("erase", {"person": "ada"})):  # a cookie is for looking
+        assert call(keyed, (route, body, cookie(keyed, "operator")))[0][0] == 401
 
 
 def test_names_are_escaped(tmp_path):
@@ -296,7 +304,7 @@ def test_what_is_counted_since_a_recovery_is_said_to_be(tmp_path):
     call(app, ("choose:batch", lines(*[{"arms": EYE}] * 20)))
     assert "since the recovery" not in page_of(app)
     app.close()
-    recover(configs.build(served_setting()), tmp_path / "bandit.db", name="messages")
+    recover(configs.build(served_setting(), "messages"), tmp_path / "bandit.db", name="messages")
     app = application(tmp_path)
     body = page_of(app)
     app.close()

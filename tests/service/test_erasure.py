@@ -4,13 +4,14 @@ import hashlib
 import io
 import json
 import sys
+import time
 
 import numpy as np
 import pytest
 
 from tacit import cli
 from tacit.bandits.stored.erasure import ERASED
-from tests.service.servers import KEYS, TOML, application, call
+from tests.service.servers import KEYS, TOML, application, askers, call
 from tests.service.test_app import stored
 from tests.store.places import table, total
 
@@ -61,3 +62,24 @@ def test_the_command_and_the_roles(tmp_path, monkeypatch, capsys):
     call(app, ("reward", {"id": json.loads(chosen)["id"], "reward": 1.0}))
     assert not total(stored(app)).any() and table(stored(app), "SELECT count(*) FROM choice") == [(0,)]
     app.close()
+
+
+def test_erasures_take_turns_and_leave_threads_to_others(tmp_path, monkeypatch):
+    """Each looks at all choices: several at once, in the threads that others need, would hold up everyone."""
+    app = application(tmp_path, max_rounds_per_person=1, askers=askers(rate=100.0))
+    key = ((b"authorization", f"Bearer {KEYS['app']}".encode()),)
+    one, busy, most = stored(app), [], []
+
+    def erase(person, usual=one.erase):
+        busy.append(person)
+        most.append(len(busy))
+        time.sleep(0.02)
+        busy.remove(person)
+        return usual(person)
+
+    monkeypatch.setattr(one, "erase", erase)
+    try:
+        replies = [status for status, _, _ in call(app, *(("erase", {"person": i}, key) for i in range(30)))]
+        assert set(replies) == {200, 429} and replies.count(200) >= 20 and max(most) == 1
+    finally:
+        app.close()

@@ -8,6 +8,7 @@ import itertools
 import json
 import logging
 import re
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ from tacit.service.app import SHOWN
 from tacit.service.dashboard import Dashboard
 from tacit.service.served import Served
 from tacit.store import rows
-from tests.service.servers import application, call, lines
+from tests.service.servers import FIELDS, application, call, lines
 from tests.store.conftest import of_postgres
 from tests.store.places import Clock, Place, table
 from tests.whole.tape import Tape
@@ -40,6 +41,9 @@ OTHERS = {
     "never shown": ({"arms": ARMS, "deferred": True, "propensity": True}, [1.0]),
     "shown late": ({"arms": ARMS, "deferred": True}, [1.0, "shown", 0.5, "shown"]),
 }
+ERASE = "erased"
+HERE = {"context": {"age": 7}, "person": "x"}
+LIKES = {"kind": "Tags", "values": ["music"]}
 READ = (*SHOWN, "/dashboard/messages", "/metrics", "/readyz", "/healthz")
 PROFILES = {"somebody": {"arms": {"a": ARMS[0], "b": ARMS[1]}}}
 TABLES = ("bandit", "choice", "open_sum", "due", "leaf", "person", "event", "member")
@@ -65,21 +69,22 @@ def new(folder, address):
     return Place(str(inside / "bandit.db"), inside / "keys") if address is None else of_postgres(address, inside)
 
 
-def seen(place, other, monkeypatch, caplog, *, replaced=REPLACED, more=0):
+def seen(place, other, monkeypatch, caplog, *, replaced=REPLACED, more=0, world=None):
     """PEOPLE people, one of them the other; all that the rest of them and readers see, in order, and sizes of rows."""
-    clock, out, (person, rewards) = Clock(), [], OTHERS[other]
+    world = world or VECTORS
+    clock, out, (person, rewards) = Clock(), [], world.others[other]
     caplog.set_level(logging.INFO)
     told = {"clock": clock, "background": False}
     monkeypatch.setattr(served, "Stored", lambda *given, **options: Stored(*given, **options | told))
-    options = {"durable": place.where, "keys": str(place.keys), "delay": 250.0, "profiles": PROFILES}
-    app = application(place.keys.parent, clock=clock, **options)
+    options = {"durable": place.where, "keys": str(place.keys), "delay": 250.0}
+    app = application(place.keys.parent, clock=clock, **options, **world.options)
     stored = app.served["messages"].stored
     caplog.clear()  # how long compiling took
     try:
         for start in range(0, PEOPLE + more, AT_ONCE):
             here = range(start, min(start + AT_ONCE, PEOPLE + more))
             ((status, headers, body),) = call(
-                app, ("choose:batch", lines(*(person if i in replaced else usual(i) for i in here)))
+                app, ("choose:batch", lines(*(person if i in replaced else world.usual(i) for i in here)))
             )
             choices = dict(zip(here, map(json.loads, body.splitlines()), strict=True))
             rest = [choice | {"id": len(choice["id"])} for i, choice in choices.items() if i not in replaced]
@@ -93,7 +98,8 @@ def seen(place, other, monkeypatch, caplog, *, replaced=REPLACED, more=0):
             out += call(app, *((route, None) for route in READ))
             assert {status for status, _, _ in out[-len(READ) :]} == {200}
         assert stored.version >= 1 and stored.head.step >= 2
-        out += [stored.head, stored._versions.next_at, caplog.messages, *row_sizes(stored)]
+        out += [stored.head, stored._versions.next_at, caplog.messages]
+        out += [] if ERASE in rewards else row_sizes(stored)
     finally:
         app.close()
     return out
@@ -103,8 +109,37 @@ def usual(i):
     return {"arms": ARMS, "deferred": i == UNSHOWN}
 
 
+class World(NamedTuple):
+    """Who may be replaced by whom, whoever else there is, and the settings."""
+
+    others: dict
+    usual: object
+    options: dict
+
+
+VECTORS = World(OTHERS, usual, {"profiles": PROFILES})
+WITH_FIELDS = World(
+    {
+        "as it was": (HERE, [1.0]),
+        "other fields": ({"context": {"age": 99, "likes": ["x" * 99]}, "actions": ["sleep"], "person": 17}, [0.0]),
+        "no fields": ({"context": {}, "person": "x", "deferred": True}, [1.0]),
+        "erased": (HERE, [ERASE]),
+        "erased after a reward": (HERE, [0.25, ERASE, ERASE, 0.5]),
+    },
+    lambda i: {"context": {"age": i, "likes": ["music"] * (i % 2)}, "person": f"p{i}", "deferred": i == UNSHOWN},
+    {
+        "dim": 0,
+        "features": FIELDS["features"] | {"context": FIELDS["features"]["context"] | {"likes": LIKES}},
+        "profiles": {"somebody": {"context": {"age": 31}}},
+        "max_rounds_per_person": 3,
+    },
+)
+
+
 def report(choice, reward):
-    """A reward, or that the choice was shown."""
+    """A reward, that the choice was shown, or that its person is erased."""
+    if reward == ERASE:
+        return ("erase", {"person": HERE["person"]})
     return ("activate", {"id": choice}) if reward == "shown" else ("reward", {"id": choice, "reward": reward})
 
 
@@ -121,21 +156,27 @@ def row_sizes(stored):
     return out
 
 
-def differences(fresh, monkeypatch, caplog, others=tuple(OTHERS), *, replaced=REPLACED, more=0):
+def differences(fresh, monkeypatch, caplog, others=tuple(OTHERS), *, replaced=REPLACED, more=0, world=None):
     """What is seen of each of them, where it is not as it was."""
     tape = Tape()
     with tape.recording():
-        usual = seen(fresh(), "as it was", monkeypatch, caplog, replaced=replaced)
+        usual = seen(fresh(), "as it was", monkeypatch, caplog, replaced=replaced, world=world)
     out = []
     for other in others:
         with tape.playing():
-            found = seen(fresh(), other, monkeypatch, caplog, replaced=replaced, more=more)
-        out += [(other, now) for now, before in itertools.zip_longest(found, usual) if now != before]
+            found = seen(fresh(), other, monkeypatch, caplog, replaced=replaced, more=more, world=world)
+        before = usual[: len(found)] if other.startswith(ERASE) else usual  # without rows
+        out += [(other, now) for now, then in itertools.zip_longest(found, before) if now != then]
     return out
 
 
 def test_one_person_replaced_changes_nothing_that_is_seen(fresh, monkeypatch, caplog):
     assert differences(fresh, monkeypatch, caplog) == []
+
+
+def test_one_person_with_fields_replaced_or_erased_changes_nothing_that_is_seen(on_sqlite, monkeypatch, caplog):
+    """Of one who is erased, rows are gone: that is seen in the database alone."""
+    assert differences(on_sqlite, monkeypatch, caplog, list(WITH_FIELDS.others), world=WITH_FIELDS) == []
 
 
 def test_quite_other_people_change_nothing_that_readers_see(fresh, monkeypatch, caplog):

@@ -144,6 +144,19 @@ def test_heads_that_come_slowly_end_their_connection(server):
             time.sleep(0.6)  # an idle connection stays
 
 
+def test_a_head_without_end_ends_its_connection(tmp_path):
+    """Long before patience does: whoever sends one needs no key, and it would fill the memory."""
+    server = Running(tmp_path, TOML.replace("patience = 0.5", "patience = 60"))
+    first, long = b"GET /healthz HTTP/1.1\r\n", b"a" * 8000
+    for start, more in ((first + b"x: ", long), (first, b"x: " + long + b"\r\n"), (b"GET /", long)):
+        with socket.create_connection(("127.0.0.1", server.port), timeout=10) as one:
+            one.sendall(start)
+            with pytest.raises(ConnectionError):
+                one.sendall(more * 3000)  # 24 MB, of which some wait in the buffers of sockets
+    assert server.ask("GET", "/healthz", headers={"x": "a" * 30_000})[0] == 200
+    assert server.stop() == 0
+
+
 def test_canaries_are_nowhere(server):
     arms = {"canary-name": [0.31622776601, 0.77459666924, 0.0]}
     body = {"arms": arms, "person": "canary-person", "request": "canary-request"}

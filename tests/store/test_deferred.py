@@ -61,6 +61,18 @@ def test_what_is_never_shown_or_cancelled_teaches_nothing(place):
         assert table(stored, "SELECT count(*) FROM deferred WHERE number < 30") == [(0,)]
 
 
+def test_what_was_answered_is_not_cancelled_later(place):
+    """As with a choice that is not deferred: the first that is said counts, and nothing tells which it was."""
+    with place.open(linear()) as stored:
+        for deferred in (False, True):
+            before, choice = total(stored), stored.choose(np.eye(3), deferred=deferred)
+            for reward in (1.0, None, 0.5):
+                stored.observe(choice, reward)
+            stored.activate(choice)
+            expected = before + contribution(linear(), np.eye(3)[choice.index], 1.0)
+            assert np.array_equal(total(stored), expected), deferred
+
+
 def test_silence_is_of_those_who_saw_it(place):
     rng, clock, bandit = np.random.default_rng(2), Clock(), linear()
     with place.open(linear(), missing_as=0.25, after=60.0, rate=100.0, clock=clock) as stored:

@@ -10,6 +10,7 @@ import psycopg
 import pytest
 
 from tacit.errors import RolledBack, Unavailable
+from tacit.store.postgres import Postgres
 from tests.store.places import arms, contribution, glm, linear, play, table, total
 from tests.whole.tape import Tape
 
@@ -240,3 +241,15 @@ def test_the_thread_ends_an_outage(on_postgres, monkeypatch):
         while stored.degraded and time.monotonic() < until:
             time.sleep(0.02)
         assert not stored.choose(np.eye(3)).degraded and table(stored, "SELECT count(*) FROM choice") == [(2,)]
+
+
+def test_a_postgresql_that_is_away_is_named_without_its_password():
+    for address in ("postgresql://user:canary@127.0.0.1:1/db", "postgresql://user:p@canary@127.0.0.1:1/db"):
+        with (
+            pytest.raises(Unavailable, match="Expected a connection to PostgreSQL") as caught,
+            Postgres(address).transaction(),
+        ):
+            pass
+        assert "canary" not in str(caught.value)
+        if "p@" not in address:
+            assert "at 127.0.0.1, port 1, got none: Connection refused" in str(caught.value)

@@ -8,7 +8,7 @@ import pytest
 
 from tacit.bandits.stored import rehearsal
 from tacit.bandits.stored.releases import Releases
-from tacit.errors import Unavailable
+from tacit.errors import BadState, Unavailable
 from tacit.mechanisms import leaves
 from tacit.store import rows
 from tests.store.places import Clock, arms, glm, linear, play, sums, table
@@ -130,6 +130,8 @@ def test_a_delay_that_is_too_short_is_an_event_once(place):
             assert {uid for (uid,) in table(stored, "SELECT bandit FROM open_sum")} == {stored._line.uid}
     with place.open(glm(), name="patient", delay=1e6) as stored:
         assert stored.events == []
+    with pytest.raises(ValueError, match="Expected delay to be 0 or at least 1e-06 seconds"):
+        place.open(glm(), name="hasty", delay=1e-320)  # of which no second is a finite multiple
 
 
 def test_what_is_measured_does_not_depend_on_people(place, monkeypatch):
@@ -255,3 +257,25 @@ def test_the_thread_releases_while_requests_go_on(place):
         assert stored.version >= 3
         steps = [step for step, _ in noisy(stored)]
         assert steps == list(range(len(steps)))
+
+
+def test_a_bandit_that_forgets_drops_sums_that_have_left_the_window_and_goes_on_after_a_restart(place):
+    """The steps that a worker has forgotten, one that starts later never reads: both then release the same."""
+    rng = np.random.default_rng(3)
+    with place.open(glm(first=2, forget=16)) as stored:
+        window = stored._bandit.mechanism.window
+        play(stored, rng, 2 * window + 9)
+        steps = len(noisy(stored))
+        assert steps > window and sorted(sums(stored))[:1] == [steps - window + 1]
+        assert "forgotten in 16 rounds" in str(stored.privacy.releases)
+        theta, before = stored.theta, stored._releases._prefix
+    with place.open(glm(first=2, forget=16)) as again:
+        assert np.array_equal(again.theta, theta)
+        again._releases.run()
+        rows_kept = [s % window for s in range(steps - window + 1, steps)]
+        assert np.array_equal(again._releases._prefix.closed[rows_kept], before.closed[rows_kept])
+        again.rotate_keys()
+        play(again, rng, 20, prefix="later")
+        assert again.version > steps and sorted(sums(again))[0] > steps - window + 1
+    with pytest.raises(BadState, match="got another forget"):
+        place.open(glm(first=2))

@@ -65,12 +65,14 @@ def leaking(leak, kind):
 
 JOINT = {
     "joint-glm": made(JointGLM, first=6),
+    "joint-glm-forget": made(JointGLM, first=3, forget=30),
     "joint-glm-probit": made(JointGLM, first=6, link="probit", radius=2.0),
     "joint-glm-blocks": made(JointGLM, first=6, dim=4, blocks=2),
     "joint-lin-ucb": made(JointLinUCB, first=6),
     "joint-lin-ucb-tree": made(JointLinUCB, release="tree"),
     "joint-lin-ucb-consistent-tree": made(JointLinUCB, release="consistent-tree"),
     "joint-lin-ucb-buffered": made(JointLinUCB, release="buffered"),
+    "joint-glm-warm": made(JointGLM, first=6, prior=([0.3, 0.2], 1.0), warm=([[0.6, 0.1], [0.2, 0.7]], [1.0, 0.0])),
     "joint-glm-rare": made(JointGLMRare, ridge=3.0, iterations=3),
     "joint-reweighted": made(JointReweighted, first=11),
     "joint-reweighted-linear": made(JointReweighted, first=11, link="identity"),

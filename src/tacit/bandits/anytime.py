@@ -12,7 +12,6 @@ from tacit.data import Array
 from tacit.errors import UnknownChoice
 from tacit.kernels.block import Block
 from tacit.lock import Lock
-from tacit.model import arms as arm_sets
 from tacit.model.arms import Arms
 from tacit.privacy.certificate import Certificate
 
@@ -51,17 +50,19 @@ class Anytime:
         """As the bandit's at work: later ones run the same code."""
         return self._bandit.warm_up()
 
-    def choose(self, arms: Arms, *, available: npt.ArrayLike | None = None) -> Choice:
+    def choose(
+        self, arms: Arms | Mapping[str, Any], *, actions: Any = None, available: npt.ArrayLike | None = None
+    ) -> Choice:
         with self._lock:
-            self._bandit._request(arms, available)  # a request that is refused replaces no bandit
+            self._bandit._request(arms, available, actions)  # a request that is refused replaces no bandit
             self._renew(1)
-            choice = self._bandit.choose(arms, available=available)
+            choice = self._bandit.choose(arms, actions=actions, available=available)
             return Choice(choice.index, choice.name, choice.id + self._before, choice._propensity)
 
-    def choose_many(self, arms: npt.ArrayLike) -> Choices:
+    def choose_many(self, arms: Any, *, actions: Any = None) -> Choices:
         with self._lock:
-            self._renew(len(arm_sets.rows(arms, self._bandit.dim, self._bandit._blocks)[0]))
-            choices = self._bandit.choose_many(arms)
+            self._renew(len(self._bandit._batch(arms, actions)[0]))
+            choices = self._bandit.choose_many(arms, actions=actions)
             return Choices(choices.index, choices.id + self._before * (choices.id > 0), choices.refused)
 
     def observe(self, choice: Choice | int, reward: float) -> None:

@@ -22,14 +22,15 @@ from tacit.bandits import storage
 from tacit.bandits.persons import Person, Persons
 from tacit.data import Array, Integers
 from tacit.errors import BadState, HorizonReached, PersonLimit, UnknownChoice
+from tacit.features.schema import Schema
 from tacit.kernels.block import Block
 from tacit.kernels.rounds import CHOICES, outcome
 from tacit.lock import Lock, locked
 from tacit.model import arms as arm_sets
 from tacit.model.arms import Arms
 from tacit.privacy.certificate import Certificate
+from tacit.roles.device import arms_of, without_actions
 
-NO_SCHEMA = "Expected actions= with a bandit that has features=Schema(...), got one without."
 Index = np.ndarray[tuple[int], np.dtype[np.int64]]
 
 
@@ -343,15 +344,15 @@ class Bandit(ABC):
         self, arms: Any, available: npt.ArrayLike | None, actions: Any = None
     ) -> tuple[Array, tuple[str, ...] | None, Any]:
         """One user's features, names and available arms, or ValueError."""
-        if actions is not None:
-            raise ValueError(NO_SCHEMA)
-        features, names = arm_sets.check(arms, self.dim, self._blocks)
+        features, names = arms_of(getattr(self, "features", None), self.dim, arms, actions, self._blocks)
         return features, names, arm_sets.check_mask(available, len(features))
 
     def _batch(self, arms: Any, actions: Any) -> tuple[list[Array], list[str | None]]:
         """Each user's features, and what is wrong with them."""
-        if actions is not None:
-            raise ValueError(NO_SCHEMA)
+        schema: Schema | None = getattr(self, "features", None)
+        if schema is not None:
+            return schema.batch(arms, actions, placed=self._blocks > 1)
+        without_actions(actions)
         return arm_sets.rows(arms, self.dim, self._blocks)
 
     def _own(self) -> None:

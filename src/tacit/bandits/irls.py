@@ -11,7 +11,7 @@ from tacit.bandits import chances
 from tacit.bandits.chances import Chance, Values
 from tacit.data import Array, Released
 from tacit.kernels.blocks import fit_blocks, thompson_block_rows
-from tacit.kernels.glm import Posterior, Tuning, fit, thompson_rows
+from tacit.kernels.glm import Known, Posterior, Tuning, combine, fit, thompson_rows
 
 T = TypeVar("T", bound=tuple[Any, ...])
 
@@ -24,10 +24,16 @@ def as_tuning(kind: type[T], given: Any) -> T:
     return out
 
 
-def prior(dim: int, radius: float) -> Posterior:
-    """Before anything was released: theta* of mean 0 and variance radius^2 / d a coordinate."""
-    precision = np.full(dim, dim / radius**2)
-    return Posterior(np.zeros(dim), np.zeros(dim), np.eye(dim), precision, np.zeros(dim), np.eye(dim) * radius**2 / dim)
+def prior(dim: int, radius: float, known: Known | None = None, explore: float = 0.0) -> Posterior:
+    """Before anything was released: theta* of mean 0 and variance radius^2 / d a coordinate; together with what is
+    known, if anything is, and then with that share of its standard deviation to explore."""
+    precision, spread = np.full(dim, dim / radius**2), np.full(dim, explore * radius / dim**0.5)
+    out = Posterior(np.zeros(dim), np.zeros(dim), np.eye(dim), precision, spread, np.eye(dim) * radius**2 / dim)
+    if known is not None and known.theta.size:
+        combine(known, radius, out)
+    else:
+        out.spread[:] = 0.0
+    return out
 
 
 def prior_of_blocks(dim: int, radius: float, blocks: int) -> Posterior:
@@ -37,11 +43,22 @@ def prior_of_blocks(dim: int, radius: float, blocks: int) -> Posterior:
 
 
 def update(
-    released: Released, *, scale: float, unit: float, std: float, radius: float, tuning: Tuning, posterior: Posterior
+    released: Released,
+    *,
+    scale: float,
+    unit: float,
+    std: float,
+    radius: float,
+    tuning: Tuning,
+    known: Known,
+    posterior: Posterior,
 ) -> None:
-    """posterior <- the estimate from released = (scale svec(curvature), moment / unit), noise of std `std`."""
+    """posterior <- the estimate from released = (scale svec(curvature), moment / unit), noise of std `std`, and from
+    what is known."""
     made = fit if posterior.theta.ndim == 1 else fit_blocks
     made(released, scale, unit, std, radius, tuning, posterior)
+    if known.theta.size:
+        combine(known, radius, posterior)
 
 
 def beliefs(features: Array, posterior: Posterior, widths: float) -> tuple[Array, Array]:

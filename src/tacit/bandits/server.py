@@ -15,6 +15,7 @@ from numpy.random import Generator
 from tacit import checks
 from tacit.bandits import server_file
 from tacit.bandits.base import State
+from tacit.features.schema import Schema
 from tacit.kernels.block import Block
 from tacit.mechanisms.shuffle.encoding import nothing_coded
 from tacit.mechanisms.shuffle.sums_kernel import OpenBatch
@@ -31,10 +32,12 @@ USERS = 0
 
 @dataclass(kw_only=True, eq=False)
 class Server(ABC):
-    """Settings, never data. The state is a NamedTuple of arrays whose `counts` starts with the users heard of so far;
-    all of it is public or already randomized."""
+    """Settings, never data. features: the schema by which devices make vectors of people's fields, if they do; `dim`
+    follows from it, and the billboard has its digest. The state is a NamedTuple of arrays whose `counts` starts with
+    the users heard of so far; all of it is public or already randomized."""
 
-    dim: int
+    dim: int = 0
+    features: Schema | None = None
     budget: Budget
     link: str = "logistic"
     radius: float = 1.0
@@ -47,8 +50,7 @@ class Server(ABC):
     def __post_init__(self) -> None:
         """A subclass calls this first, and `self._state = self.init()` when its plan is made."""
         settings.check_server(self)
-        checks.positive_int(dim=self.dim)
-        self.dim = int(self.dim)
+        settings.dimension(self)
         if self.horizon is not None:
             checks.positive_int(horizon=self.horizon)
         self._link = links.named(self.link)
@@ -118,6 +120,11 @@ class Server(ABC):
     def _origin(self) -> Devices:
         """Of the noise, as certificates name it."""
         return SIMULATED_DEVICES if self.simulated else DEVICES
+
+    @property
+    def _schema(self) -> str | None:
+        """What the billboard says of the features."""
+        return None if self.features is None else self.features.digest
 
     @property
     def users(self) -> int:

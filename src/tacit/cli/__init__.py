@@ -23,9 +23,14 @@ if TYPE_CHECKING:
     from tacit.experiments.result import Result
     from tacit.experiments.spec import Spec
 
-ABOUT = "Contextual bandits under differential privacy: what is shown reveals almost nothing about any one person."
+ABOUT = "Contextual bandits under differential privacy: what is shown hardly depends on any one person."
 
-app = typer.Typer(add_completion=False, no_args_is_help=True, help=ABOUT)
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    help=ABOUT,
+    pretty_exceptions_show_locals=False,  # some versions print them: people's data, and keys
+)
 
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output, nothing else there.")]
@@ -49,7 +54,7 @@ def options(
         bool, typer.Option("--version", callback=show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """Contextual bandits under differential privacy: what is shown reveals almost nothing about any one person."""
+    """Contextual bandits under differential privacy: what is shown hardly depends on any one person."""
 
 
 @app.command("simulate")
@@ -275,6 +280,27 @@ def key_command(
     key, lines = command.new_key(name, role)
     tell(f"The key, shown only here: {key}")
     sys.stdout.write(lines)
+
+
+@app.command("evaluate")
+def evaluate_command(
+    log: Annotated[
+        Path, typer.Argument(help="Parquet or CSV with action, reward, propensity, and x0, x1, ... or arms.")
+    ],
+    target: Annotated[
+        list[str],
+        typer.Option(help="uniform, always:ACTION, columns:PREFIX (chances PREFIX0, PREFIX1, ...), or a saved bandit."),
+    ] = ["uniform"],  # noqa: B006
+    as_json: Json = False,
+) -> None:
+    """What other policies would have earned on the people of a log. RAW: for whoever holds the log, and nobody else."""
+    from tacit.cli import evaluating
+
+    rows = evaluating.rows(log, target)
+    if as_json:
+        write_json({"raw": True, "rows": rows})
+    else:
+        sys.stdout.write(evaluating.text(rows) + "\n")
 
 
 @app.command("shuffle-demo")

@@ -143,4 +143,4 @@ def _column(frame: "polars.DataFrame", name: str, file: str) -> Array:
     """A column of numbers; what is missing is NaN."""
     if not frame[name].dtype.is_numeric():
         raise ValueError(f"Expected numbers in the column {name} of {file}, got others.")
-    return frame[name].cast(float).to_numpy().astype(np.float64)
+    return frame[name].to_numpy().astype(np.float64)

@@ -60,8 +60,10 @@ class Schema:
         object.__setattr__(self, "cross", _pairs(self.cross))
         if not isinstance(self.public, str):
             raise ValueError(f"Expected public to be a text, got {type(self.public).__name__}.")
-        if (self.arms == "shared") != (not self.actions):
-            raise ValueError(f"Expected names of actions for arms='disjoint' and 'hybrid' alone, got {self.arms!r}.")
+        if self.arms != "shared" and not self.actions:
+            raise ValueError(f"Expected names of actions (actions=) for arms={self.arms!r}, got none.")
+        if self.arms == "shared" and self.actions:
+            raise ValueError("Expected no names of actions for arms='shared', got some: use 'disjoint' or 'hybrid'.")
         if self.arms == "disjoint" and self.action:
             raise ValueError("Expected no fields of actions for arms='disjoint', got some: use 'hybrid'.")
         if self.arms == "shared" and not self.action:
@@ -116,12 +118,11 @@ class Schema:
         """The names and the (K, dim) features, as in `vectors`."""
         person = self._entries(context, self.context)
         offered = self._offered(actions)
-        fields = [EMPTY if each is EMPTY else self._entries(each, self.action) for each in offered.values()]
         out = np.zeros((len(offered), self.dim))
         if self._shared:
             part = out[:, : self._shared.size]
             part[:] = self._shared.of_person(person)
-            for row, entries in zip(part, fields, strict=True):
+            for row, entries in zip(part, offered.values(), strict=True):
                 self._shared.put_action({**person, **entries}, row)
         if self._own:
             own = self._own.of_person(person)
@@ -137,10 +138,30 @@ class Schema:
         itself, which are those of the person, and the number of that part."""
         if self.arms != "disjoint" or self._own is None:
             raise ValueError(f"Expected arms='disjoint', got {self.arms!r}.")
-        offered = self._offered(actions)
         own = self._own.of_person(self._entries(context, self.context))
-        places = [self._starts[name] // own.size for name in offered]
-        return tuple(offered), np.column_stack([np.tile(own, (len(places), 1)), places])
+        offered = self._offered(actions)
+        out = np.empty((len(offered), own.size + 1))
+        out[:, :-1] = own
+        out[:, -1] = [self._starts[name] // own.size for name in offered]
+        return tuple(offered), out
+
+    def batch(self, people: Any, actions: Any = None, *, placed: bool = False) -> tuple[list[Array], list[str | None]]:
+        """The rows of each person, as in `rows` or `placed`, all with the same actions, and what is wrong with each,
+        None if nothing; of those who are refused they are zeros."""
+        if isinstance(people, Mapping | str) or not isinstance(people, Iterable):
+            raise ValueError("Expected the fields of each person, in a list, got something else.")
+        made = self.placed if placed else self.rows
+        zeros = 0.0 * made({}, actions)[1]  # ValueError for actions that are wrong, whoever asks
+        rows: list[Array] = []
+        problems: list[str | None] = []
+        for person in people:
+            try:
+                rows.append(made(person, actions)[1])
+                problems.append(None)
+            except ValueError as error:
+                rows.append(zeros)
+                problems.append(str(error))
+        return rows, problems
 
     def encode(self, frame: Any) -> Array:
         """(n, dim): for each row of a table (polars, pandas, or a mapping of columns) the vector of its fields; the
@@ -214,7 +235,8 @@ class Schema:
 
     # helpers
 
-    def _offered(self, actions: Any) -> Mapping[str, Mapping[str, Any]]:
+    def _offered(self, actions: Any) -> Mapping[str, Mapping[str, Entries]]:
+        """Each action's name and its part of what a vector is made of."""
         if actions is None:
             if self.action or not self.actions:
                 raise ValueError("Expected actions= with the fields of each action, got none.")
@@ -230,8 +252,7 @@ class Schema:
             raise ValueError("Expected at least one action, got none.")
         if self.actions and not actions.keys() <= self._starts.keys():
             raise ValueError("Expected names of the schema's actions, got an unknown one.")
-        found: Mapping[str, Mapping[str, Any]] = actions
-        return found
+        return {name: EMPTY if each is EMPTY else self._entries(each, self.action) for name, each in actions.items()}
 
     def _entries(self, given: Mapping[str, Any], fields: Mapping[str, Column]) -> dict[str, Entries]:
         if not isinstance(given, Mapping) or not given.keys() <= fields.keys():

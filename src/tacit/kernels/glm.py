@@ -22,6 +22,13 @@ class Posterior(NamedTuple):
     inverse: Array  # (d, d): axes diag(1 / precision) axes'
 
 
+class Known(NamedTuple):
+    """What is known about theta* from elsewhere; of size 0 if nothing is. PUBLIC."""
+
+    theta: Array  # (d,)
+    precision: Array  # (d, d)
+
+
 class Tuning(NamedTuple):
     """Of JointGLM: see there how it was chosen. None of the numbers touches privacy.
 
@@ -84,6 +91,28 @@ def along_axes(
         posterior.theta[k] = direct + lacking * lacking * (posterior.centre[k] - direct)
         total += posterior.theta[k] ** 2
     return total
+
+
+@kernel
+def combine(known: Known, radius: float, posterior: Posterior) -> None:
+    """posterior <- together with what is known from elsewhere, P the precision that the posterior has and Q the known
+    one: precision P + Q, theta = (P + Q)^-1 (P theta + Q known), projected on |theta| <= radius, and the same for the
+    centre. Along each axis there is less to explore by the share P / (P + Q)."""
+    axes = posterior.axes
+    had = np.dot(axes * posterior.precision, axes.T)
+    both = np.linalg.inv(had + known.precision)
+    extra = np.dot(known.precision, known.theta)
+    copy(np.dot(both, np.dot(had, posterior.theta) + extra), posterior.theta)
+    copy(np.dot(both, np.dot(had, posterior.centre) + extra), posterior.centre)
+    length = math.sqrt(np.sum(posterior.theta**2))
+    if length > radius:
+        copy(posterior.theta * (radius / length), posterior.theta)
+    copy((both + both.T) / 2.0, posterior.inverse)
+    along = np.sum(axes * np.dot(known.precision, axes), axis=0)
+    for k in range(along.size):
+        more = posterior.precision[k] + along[k]
+        posterior.spread[k] *= posterior.precision[k] / more
+        posterior.precision[k] = more
 
 
 @kernel

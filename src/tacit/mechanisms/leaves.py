@@ -14,11 +14,17 @@ from tacit.mechanisms.grid import Grid
 from tacit.privacy.noise import Secure
 
 
-def close(state: PrefixState, sums: Raw) -> None:
-    """The exact sums of the next step, which has been released by whomever."""
-    t = int(state.noise.step[0])
-    state.closed[t % len(state.closed)] = sums
-    state.noise.step[0] = t + 1
+def close(state: PrefixState, step: int, sums: Raw) -> None:
+    """The exact sums of the next step, which has been released by whomever. Steps between may be missing: those that
+    have left the window (`left`)."""
+    state.closed[step % len(state.closed)] = sums
+    state.noise.step[0] = step + 1
+
+
+def left(grid: Grid, step: int) -> int | None:
+    """The step whose exact sums no release needs after that of `step`, if there is one."""
+    gone = step + 1 - grid.window
+    return gone if gone >= 0 else None
 
 
 def measure(grid: Grid, state: PrefixState, sums: Raw, source: Secure) -> Released:

@@ -46,7 +46,7 @@ def check(arms: Arms, dim: int, blocks: int = 1) -> ArmSet:
     features = as_array(arms)
     if features.ndim != 2 or features.shape[1] != numbers:
         raise ValueError(f"Expected arms of shape (K, {numbers}), got {features.shape}.")
-    if blocks > 1 or not fits(features):
+    if not (fits(features) if blocks == 1 else fits(features[:, :-1]) and _placed(features, blocks)):
         problem = problems(features[None], blocks)[0]
         if problem:
             raise ValueError(problem)
@@ -116,9 +116,9 @@ def shortened(features: Array, blocks: int = 1) -> Array:
 def problems(features: Array, blocks: int = 1) -> Sequence[str | None]:
     """What is wrong with each user of (n, K, d): None if nothing."""
     if blocks > 1:
-        return [
-            one or other for one, other in zip(problems(features[..., :-1]), _misplaced(features, blocks), strict=True)
-        ]
+        error = f"Expected the last number of each arm to be that of its block, from 0 to {blocks - 1}, got another."
+        own = problems(features[..., :-1])
+        return [why or (None if _placed(row, blocks) else error) for row, why in zip(features, own, strict=True)]
     if features.shape[1] == 0:
         return ["Expected at least one arm, got none."] * len(features)
     finite = np.asarray(np.isfinite(features).all(axis=(1, 2)))
@@ -135,11 +135,9 @@ def problems(features: Array, blocks: int = 1) -> Sequence[str | None]:
     return out
 
 
-def _misplaced(features: Array, blocks: int) -> Sequence[str | None]:
-    """The same for the number of the block alone."""
-    known = np.asarray(np.isin(features[..., -1], np.arange(blocks)).all(axis=1))
-    error = f"Expected the last number of each arm to be that of its block, from 0 to {blocks - 1}, got another."
-    return [None if good else error for good in known]
+def _placed(features: Array, blocks: int) -> bool:
+    """Whether the last numbers of (K, d) rows (z, a) are those of blocks."""
+    return set(features[:, -1].tolist()) <= set(range(blocks))
 
 
 def check_mask(available: npt.ArrayLike | None, count: int) -> np.ndarray[tuple[int], np.dtype[np.int64]] | None:

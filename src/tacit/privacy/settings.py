@@ -6,6 +6,7 @@ from typing import Any
 from numpy.random import Generator
 
 from tacit import checks
+from tacit.features.schema import Schema
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Simulated
 
@@ -31,6 +32,19 @@ def check_server(owner: Any) -> None:
         )
     _policy(owner.policy)
     _sizes(owner)
+
+
+def dimension(owner: Any) -> None:
+    """Sets `dim`, which follows from `features` where they are given, or ValueError."""
+    given = owner.features
+    if given is not None:
+        if not isinstance(given, Schema):
+            raise ValueError(f"Expected features to be a Schema, got {type(given).__name__}.")
+        if owner.dim not in (0, given.dim):
+            raise ValueError(f"Expected dim={given.dim}, as the schema has it, got {owner.dim!r}.")
+        owner.dim = given.dim
+    checks.positive_int(dim=owner.dim)
+    owner.dim = int(owner.dim)
 
 
 def check_budget(given: object) -> None:

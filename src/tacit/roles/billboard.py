@@ -5,7 +5,8 @@ that datum without any noise, so a document is checked whole before a datum meet
 types, shapes and ranges. After that no arithmetic of a device can fail: features are at most 1 and all public numbers
 between 1 / LARGE and LARGE in size, so that no product of theirs overflows, and what is divided by is not 0. Negative
 squares by a matrix that is not positive are taken for 0 where they occur. What a device is asked to compute is bounded
-here and, for caps, in roles.limits."""
+here and, for caps, in roles.limits. How a person's fields become features is not in it, only the digest of a schema
+that the application has: with a schema of its own choosing a server would decide whose fields are an error."""
 
 import functools
 import hashlib
@@ -21,6 +22,7 @@ from tacit.roles.schema import (
     Field,
     Wrong,
     flag,
+    hexadecimal,
     matrix,
     numbers,
     one_of,
@@ -77,6 +79,7 @@ LOCAL_FIELDS: dict[str, Field] = {
     "version": whole(0, 2**63 - 1),
     "bandit": word,
     "dim": whole(1, WIDEST),
+    "features": or_null(hexadecimal),
     "link": one_of(*LINKS),
     "rewards": ROW,
     "randomizer": variant("kind", RANDOMIZERS),
@@ -115,6 +118,7 @@ SHUFFLE_FIELDS: dict[str, Field] = {
     "bandit": word,
     "batch": whole(0, 2**63 - 1),
     "dim": whole(1, WIDEST),
+    "features": or_null(hexadecimal),
     "link": one_of(*LINKS),
     "rewards": ROW,
     "plan": record(PLAN),
@@ -150,7 +154,7 @@ def protected(plan: dict[str, Any]) -> None:
 def tag(document: dict[str, Any]) -> bytes:
     """Of a local billboard as JSON gives it: what does not change from one version to the next, so that no server reads
     a report that was made for another's."""
-    fixed = [document[name] for name in ("bandit", "dim", "link", "rewards", "randomizer", "claim")]
+    fixed = [document[name] for name in ("bandit", "dim", "features", "link", "rewards", "randomizer", "claim")]
     return hashlib.sha256(json.dumps(fixed, sort_keys=True).encode()).digest()[:TAG]
 
 

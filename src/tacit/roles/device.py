@@ -7,16 +7,18 @@ Once an arm was chosen there is a report, whatever the reward: a report that fai
 import functools
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tacit.data import Array, Sent
 from tacit.errors import BadBillboard
+from tacit.features.schema import Schema
 from tacit.model import arms as arm_sets
-from tacit.model.arms import Arms
+from tacit.model.arms import Arms, ArmSet
 from tacit.model.links import CODES
 
 NUMBERS = int | float | np.bool_ | np.integer | np.floating
@@ -42,11 +44,13 @@ class DeviceChoice:
 
 @dataclass(kw_only=True, eq=False)
 class Device(ABC):
-    """One user's device, at one billboard. `rewards`: the range that rewards are clipped to."""
+    """One user's device, at one billboard. `rewards`: the range that rewards are clipped to. `features`: the
+    application's schema; what is made of fields is never the server's to say."""
 
     dim: int
     link: str
     rewards: tuple[float, float]
+    features: Schema | None = None
 
     @abstractmethod
     def pick(self, features: Array) -> int:
@@ -61,9 +65,12 @@ class Device(ABC):
     def chance(self, features: Array, index: int) -> float:
         """The probability with which `pick` returns `index` among (K, d) arms."""
 
-    def choose(self, arms: Arms, *, available: npt.ArrayLike | None = None) -> DeviceChoice:
-        """The arm for this user. `arms`: (K, d) numbers of norm at most 1, or a mapping name -> features."""
-        features, names = arm_sets.check(arms, self.dim)
+    def choose(
+        self, arms: Arms | Mapping[str, Any], *, actions: Any = None, available: npt.ArrayLike | None = None
+    ) -> DeviceChoice:
+        """The arm for this user. `arms`: (K, d) numbers of norm at most 1, or a mapping name -> features; where the
+        application gave its schema, the user's fields, and `actions` as in Schema.vectors."""
+        features, names = arms_of(self.features, self.dim, arms, actions)
         index = arm_sets.check_mask(available, len(features))
         offered = features if index is None else features[index]
         with np.errstate(all="ignore"):  # the square of a tiny feature may vanish
@@ -94,6 +101,30 @@ class Device(ABC):
     def code(self) -> int:
         """Of the link, for the formulas of model.links."""
         return CODES[self.link]
+
+
+def arms_of(schema: Schema | None, dim: int, arms: Any, actions: Any, blocks: int = 1) -> ArmSet:
+    """One user's arms, or ValueError: vectors, or what a schema makes of fields; in the form that model.arms has for so
+    many blocks."""
+    if schema is not None:
+        names, features = (schema.rows if blocks == 1 else schema.placed)(arms, actions)
+        return ArmSet(features, names)
+    without_actions(actions)
+    return arm_sets.check(arms, dim, blocks)
+
+
+def without_actions(actions: Any) -> None:
+    if actions is not None:
+        raise ValueError("Expected actions= where there is features=Schema(...), got it without.")
+
+
+def agreed_schema(own: Schema | None, given: str | None) -> Schema | None:
+    """The application's `own`, if it has one; then the billboard must be for the same, of which it has the digest."""
+    if own is not None and not isinstance(own, Schema):
+        raise ValueError(f"Expected features to be None or a Schema, got {type(own).__name__}.")
+    if own is not None and own.digest != given:
+        raise BadBillboard("Expected a billboard for the application's features, got one for others or for vectors.")
+    return own
 
 
 def agreed(own: tuple[float, float] | None, given: tuple[float, float]) -> tuple[float, float]:

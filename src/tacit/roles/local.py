@@ -15,6 +15,7 @@ import numpy as np
 
 from tacit.data import Array, Raw, Sent
 from tacit.errors import BadBillboard
+from tacit.features.schema import Schema
 from tacit.mechanisms import randomizers
 from tacit.mechanisms.local import MARGIN
 from tacit.mechanisms.randomizers import Coin
@@ -26,7 +27,7 @@ from tacit.privacy import entropy
 from tacit.privacy.randomness import Randomness, Seeded, System
 from tacit.roles import billboard as boards
 from tacit.roles import limits
-from tacit.roles.device import NUMBERS, Device, agreed
+from tacit.roles.device import NUMBERS, Device, agreed, agreed_schema
 
 SENT, SIMULATED = b"L", b"S"  # the first byte of a report: integers of a device, or floats of a simulation
 ID_BYTES = 8  # random bytes after SENT, by which a server knows a retry; after them the billboard's tag
@@ -40,7 +41,8 @@ class Client(Device):
     out itself what the billboard's randomizer gives (roles.limits), and refuses a billboard that claims more
     protection than that, or less than the caller's `epsilon` and `delta` ask for (None: any claim; with an epsilon
     alone, delta 0).
-    rewards: the application's own range (low, high); a billboard with another one is refused.
+    rewards: the application's own range (low, high); a billboard with another one is refused. features: the
+    application's own schema, with which `choose` takes fields; a billboard for another one is refused.
     public_arms: whether the arm played may be sent as it is, which is refused otherwise; the guarantee is then for the
     reward alone.
     The randomness is the operating system's. `noise` and `draws` are given in simulation: with `noise` from a seed
@@ -54,6 +56,7 @@ class Client(Device):
         delta: float | None = None,
         rewards: tuple[float, float] | None = None,
         public_arms: bool = False,
+        features: Schema | None = None,
         noise: Randomness | None = None,
         draws: Randomness | None = None,
     ) -> None:
@@ -62,7 +65,12 @@ class Client(Device):
         if delta is not None and not (isinstance(delta, NUMBERS) and 0 <= delta < 1):
             raise ValueError("Expected delta to be None or in [0, 1), got another.")
         document, self._tag = boards.local(billboard)
-        super().__init__(dim=document["dim"], link=document["link"], rewards=agreed(rewards, document["rewards"]))
+        super().__init__(
+            dim=document["dim"],
+            link=document["link"],
+            rewards=agreed(rewards, document["rewards"]),
+            features=agreed_schema(features, document["features"]),
+        )
         self._noise = noise or System()
         self._draws = draws or System()
         self.version: int = document["version"]

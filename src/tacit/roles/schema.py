@@ -90,6 +90,13 @@ def word(value: Any) -> str:
     return value
 
 
+def hexadecimal(value: Any) -> str:
+    """A SHA-256 digest."""
+    if type(value) is not str or not re.fullmatch("[0-9a-f]{64}", value):
+        raise Wrong("a digest of 64 hexadecimal digits")
+    return value
+
+
 def one_of(*values: str | int) -> Field:
     """One of `values`; its type counts."""
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from tacit.data import Array, Coded, Raw, Sent
+from tacit.features.schema import Schema
 from tacit.mechanisms.shuffle.encoding import coded
 from tacit.model.glm import in_units, line, softened
 from tacit.model.vectors import pair
@@ -13,7 +14,7 @@ from tacit.privacy import entropy
 from tacit.privacy.randomness import Randomness, System
 from tacit.roles import billboard as boards
 from tacit.roles import designs, wire
-from tacit.roles.device import Device, agreed
+from tacit.roles.device import Device, agreed, agreed_schema
 
 
 class Client(Device):
@@ -22,7 +23,8 @@ class Client(Device):
     Guarantee: as long as the batch has the honest users that the billboard plans for, what the shuffler hands on is
     (epsilon, delta)-private for replacing this user. The report alone is not: it is for the shuffler only. A billboard
     without coins is refused; whether they are enough is for the shuffler to recompute (`Shuffler(budget=...)`).
-    rewards: the application's own range (low, high); a billboard with another one is refused.
+    rewards: the application's own range (low, high); a billboard with another one is refused. features: the
+    application's own schema, with which `choose` takes fields; a billboard for another one is refused.
     The randomness is the operating system's; `noise` and `draws` are given in simulation."""
 
     def __init__(
@@ -30,11 +32,17 @@ class Client(Device):
         billboard: bytes,
         *,
         rewards: tuple[float, float] | None = None,
+        features: Schema | None = None,
         noise: Randomness | None = None,
         draws: Randomness | None = None,
     ) -> None:
         self.parameters, document = boards.shuffle(billboard)
-        super().__init__(dim=document["dim"], link=document["link"], rewards=agreed(rewards, document["rewards"]))
+        super().__init__(
+            dim=document["dim"],
+            link=document["link"],
+            rewards=agreed(rewards, document["rewards"]),
+            features=agreed_schema(features, document["features"]),
+        )
         self._noise = noise or System()
         self._draws = draws or System()
         self._plan: dict[str, Any] = document["plan"]

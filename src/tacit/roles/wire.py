@@ -15,7 +15,7 @@ from tacit.data import Coded, Sent
 from tacit.errors import BadReport, LateReport, WrongBatch
 from tacit.mechanisms.shuffle import encoding
 
-VERSION = 3
+VERSION = 4
 DIGEST = 16  # bytes
 REPORT = struct.Struct("<2sBBQ16s8sHII")  # magic, version, bytes a number, batch, parameters, id, size, reach, trials
 ID_AT = 28  # where the 8 bytes of a report's id are

@@ -48,7 +48,7 @@ class Application:
         self.served: dict[str, Served] = {}
         self._sessions = Sessions(self._keys, self._secret, clock)
         self.pages = Dashboard(self.served, self._keys, self._sessions, clock, config.server.patience)
-        self._room = Room(config.server.bodies)
+        self._rooms = {kind: Room(config.server.bodies) for kind in hot.KINDS}
         self._look_again = 0.0
         self._unready: Exception | None = None
         routes = [
@@ -63,6 +63,7 @@ class Application:
         described = [route for route in routes if "{what}" not in route.path]
         self._slow = Starlette(routes=[*routes, *docs.routes(START, described, SHOWN)], lifespan=self._lifespan)
         self._slow.add_exception_handler(HTTPException, self._no_route)
+        self._slow.router.redirect_slashes = False  # to http, by whatever host a request names
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -80,10 +81,11 @@ class Application:
                 return
             if scope["method"] != "POST":
                 raise Reply(405, "Expected POST.")
-            asker = self._asker(scope, route.partition(":")[0])
+            kind = route.partition(":")[0]
+            asker = self._asker(scope, kind, session=False)
             one = self._bandit(name)
             server = self._config.server
-            with self._room.held() as hold:
+            with self._rooms[kind].held() as hold:
                 body = await hot.whole(scope, receive, server.body, server.patience, hold)
                 out, media = await hot.answer(one, route, asker, body)
             await respond(send, 200, out, media)
@@ -91,9 +93,10 @@ class Application:
             found = refusal(error)
             await respond(send, found.status, found.body, JSON, found.headers, close=found.status in UNREAD)
 
-    def _asker(self, scope: Scope, what: str) -> Asker:
+    def _asker(self, scope: Scope, what: str, *, session: bool = True) -> Asker:
+        """session: whether the dashboard's cookie does: for what is only looked at."""
         authorization = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
-        asker = self._keys.find(authorization) or self._sessions.find(scope)
+        asker = self._keys.find(authorization) or (self._sessions.find(scope) if session else None)
         if asker is None:
             known = "a known key, got another." if authorization else "a key: authorization: Bearer KEY."
             raise Reply(401, f"Expected {known}")

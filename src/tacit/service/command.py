@@ -35,7 +35,7 @@ def recover(path: Path, name: str) -> str:
     bandits = configs.read(path).bandits
     checks.name("a bandit of this configuration", name, bandits)
     setting = bandits[name]
-    incarnation = recovery.recover(configs.build(setting), setting.durable, name=name, keys=setting.keys)
+    incarnation = recovery.recover(configs.build(setting, name), setting.durable, name=name, keys=setting.keys)
     return f"{name}: incarnation {incarnation}. Its certificate says what that costs."
 
 
@@ -45,7 +45,7 @@ def retire(path: Path, name: str) -> str:
     checks.name("a bandit of this configuration", name, bandits)
     setting = bandits[name]
     retirement.retire(setting.durable, name=name, keys=setting.keys)
-    where, bandit = setting.durable, configs.build(setting)
+    where, bandit = setting.durable, configs.build(setting, name)
     Stored(bandit, where, name=name, keys=setting.keys, population=setting.population, background=False).close()
     return f"{name}: retired. Leave it in the configuration as long as its certificate is to be shown."
 

@@ -2,14 +2,16 @@
 
 import functools
 import ipaddress
+import re
 import tomllib
 import urllib.parse
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from tacit import checks, registry
+from tacit.bandits.joint import forgetting
 from tacit.bandits.joint.continual import ContinualBandit
 from tacit.bandits.stored.outage import MODES
 from tacit.features.schema import Schema
@@ -18,6 +20,7 @@ from tacit.privacy.budget import Budget
 
 KINDS = ("joint-glm", "joint-lin-ucb")
 SILENCE = ("missing_as", "after", "rate")
+Setting = TypeVar("Setting", bound=msgspec.Struct)
 ROLES = ("app", "operator", "auditor")
 
 
@@ -41,8 +44,9 @@ class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
     a choice waits for its reward. missing_as, after, rate: silence for so many seconds is that reward, as in Stored;
     without them a choice that is not answered teaches nothing. degraded: what choices get while the database is away or
     cannot be written: "refuse", or "serve" without learning. population: whose data these are; one person is in all
-    bandits of a population. features: a schema, as Schema.to_dict writes it: requests have fields then, and dim
-    follows. coordinates, profiles: names of what is in vectors, and reference profiles, for the dashboard."""
+    bandits of a population. forget, per_day: rounds, or "30 days" of so many choices each. features: a schema, as
+    Schema.to_dict writes it: requests have fields then, and dim follows. coordinates, profiles: names of what is in
+    vectors, and reference profiles, for the dashboard."""
 
     kind: str
     dim: int = 0
@@ -55,6 +59,8 @@ class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
     horizon: int | None = None
     pending: int | None = None
     max_rounds_per_person: int | None = None
+    forget: float | str | None = None
+    per_day: float | None = None
     on_limit: str = "serve"
     degraded: str = "refuse"
     missing_as: float | None = None
@@ -104,9 +110,9 @@ class KeySetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
 
 
 class ServerSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """body: bytes of a request at most. bodies: of all requests at the same time. waiting: rows that wait for a commit
-    at most. patience: seconds for the head of a request to come, and for its body. connections: at the same time.
-    drain: seconds that requests at work have after SIGTERM."""
+    """body: bytes of a request at most. bodies: of all choices at the same time, of all rewards, and so on. waiting:
+    rows that wait for a commit at most. patience: seconds for the head of a request to come, and for its body.
+    connections: at the same time. drain: seconds that requests at work have after SIGTERM."""
 
     host: str = "127.0.0.1"
     port: int = 8321
@@ -128,8 +134,16 @@ class Config(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=Tr
     def __post_init__(self) -> None:
         if not self.bandits:
             raise ValueError("Expected [bandits.NAME] in the configuration, got none.")
+        files: dict[str, str] = {}
         for name, setting in self.bandits.items():
-            _check_bandit(name, setting)
+            try:
+                _check_bandit(name, setting)
+            except ValueError as error:
+                raise ValueError(f"[bandits.{name}]: {error}") from None
+            if "://" not in setting.durable and files.setdefault(setting.durable, name) != name:
+                raise ValueError(
+                    f"Expected an SQLite file for each bandit, got one for {files[setting.durable]} and {name}."
+                )
         for key in self.keys:
             checks.one_of(ROLES, role=key.role)
             checks.positive(rate=key.rate)
@@ -143,6 +157,8 @@ class Config(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=Tr
         for field in ("body", "bodies", "waiting", "connections", "drain"):
             checks.positive_int(**{field: getattr(server, field)})
         checks.positive(patience=server.patience)
+        if not 0 <= server.port <= 65535:
+            raise ValueError(f"Expected port to be 0 to 65535, got {server.port}.")
         if server.bodies < server.body:
             raise ValueError("Expected bodies to be at least body, got less: no request of that size could come.")
         if (server.tls_certificate is None) != (server.tls_key is None):
@@ -157,17 +173,37 @@ def read(path: Path) -> Config:
     try:
         document = tomllib.loads(path.read_text())
     except OSError as error:
-        raise ValueError(f"Expected a configuration in {path}, got {type(error).__name__}.") from None
+        raise ValueError(f"Expected a configuration in {path}, got: {error.strerror}.") from None
     except ValueError as error:
         raise ValueError(f"Expected TOML in {path}, got a problem: {error}.") from None
-    return placed(convert(document), path.absolute().parent)
+    try:
+        return placed(convert(document), path.absolute().parent)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
 
 
 def convert(document: dict[str, Any]) -> Config:
+    """ValueError says in which part of the document a problem is."""
+    bandits = document.get("bandits")
+    for name, given in bandits.items() if isinstance(bandits, dict) else ():
+        _taken(given, BanditSetting, f"[bandits.{name}]")
+    _taken(document.get("server", {}), ServerSetting, "[server]")
+    for given in document.get("keys", ()):
+        _taken(given, KeySetting, "[[keys]]")
+    return _taken(document, Config, "the configuration")
+
+
+def _taken(given: Any, kind: type[Setting], where: str) -> Setting:
+    for field in given if isinstance(given, dict) else ():
+        checks.name(f"a setting of {where}", field, kind.__struct_fields__)
     try:
-        return msgspec.convert(document, Config)
+        return msgspec.convert(given, kind)
     except msgspec.ValidationError as error:
-        raise ValueError(f"Expected a configuration of known settings, got a problem: {error}.") from None
+        if isinstance(error.__cause__, ValueError):  # in our own words
+            text = str(error.__cause__)
+        else:
+            text = re.sub(r" - at `\$\.?(.*)`$", r" in \1", str(error)).removesuffix(" in ") + "."
+        raise ValueError(text if kind is Config else f"{where}: {text}") from None
 
 
 def placed(config: Config, folder: Path) -> Config:
@@ -185,18 +221,26 @@ def placed(config: Config, folder: Path) -> Config:
     return msgspec.structs.replace(config, bandits=bandits, server=msgspec.structs.replace(server, **files))
 
 
-def build(setting: BanditSetting) -> ContinualBandit:
-    """The bandit itself, new; Stored then finds its rows, and refuses settings that the noise was not made for."""
+def build(setting: BanditSetting, name: str) -> ContinualBandit:
+    """The bandit of that name itself, new; ValueError for settings that it does not take. Stored then finds its rows,
+    and refuses settings that the noise was not made for."""
     names = ("link", "radius", "rewards", "horizon", "pending", "max_rounds_per_person")
     given = {name: getattr(setting, name) for name in names if getattr(setting, name) is not None}
-    made: ContinualBandit = registry.load(*registry.BANDITS[setting.kind])(
-        dim=setting.dim, features=setting.schema, budget=Budget(setting.budget.epsilon, setting.budget.delta), **given
-    )
+    if setting.forget is not None:
+        given["forget"] = forgetting.rounds(setting.forget, setting.per_day)
+    kind, own = registry.load(*registry.BANDITS[setting.kind]), setting.budget
+    try:
+        made: ContinualBandit = kind(
+            dim=setting.dim, features=setting.schema, budget=Budget(own.epsilon, own.delta), **given
+        )
+    except ValueError as error:
+        raise ValueError(f"[bandits.{name}]: {error}") from None
     return made
 
 
 def _check_bandit(name: str, setting: BanditSetting) -> None:
-    checks.name("a bandit", setting.kind, registry.BANDITS)
+    if setting.kind not in registry.BANDITS:
+        checks.name("a kind that can be served", setting.kind, KINDS)
     if setting.kind not in KINDS:
         raise ValueError(
             f"Expected a bandit whose state is sums, which a database can hold ({' or '.join(KINDS)}), for {name}, "
@@ -204,6 +248,10 @@ def _check_bandit(name: str, setting: BanditSetting) -> None:
         )
     if setting.kind == "joint-lin-ucb" and setting.link is not None:
         raise ValueError(f"Expected no link for {name}: joint-lin-ucb is linear, got one.")
+    if setting.kind == "joint-lin-ucb" and setting.forget is not None:
+        raise ValueError(f"Expected no forget for {name}: joint-lin-ucb does not, got one.")
+    if setting.forget is not None:
+        forgetting.check(forgetting.rounds(setting.forget, setting.per_day))
     checks.one_of(MODES, on_limit=setting.on_limit)
     checks.one_of(MODES, degraded=setting.degraded)
     checks.positive_int(dim=setting.dim, most_arms=setting.most_arms)

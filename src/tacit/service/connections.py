@@ -1,8 +1,11 @@
-"""Clients that send the head of a request slowly, or nothing: their connection ends, since it keeps others out."""
+"""Clients that send the head of a request slowly, without end, or nothing: their connection ends, since it keeps others
+out or fills the memory."""
 
 import asyncio
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+LONGEST = 65536  # bytes of a head, beyond those that came with its first one
 
 
 def within(patience: float) -> type[HttpToolsProtocol]:
@@ -12,13 +15,17 @@ def within(patience: float) -> type[HttpToolsProtocol]:
 
     class Patient(HttpToolsProtocol):
         _timer: asyncio.TimerHandle | None = None
+        _head = 0  # bytes of a head that is not whole
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
             super().connection_made(transport)
             self._start()
 
         def data_received(self, data: bytes) -> None:
+            self._head += len(data) if self._timer is not None else 0
             super().data_received(data)
+            if self._timer is not None and self._head > LONGEST:
+                self.transport.abort()
             if self._timer is None and (self.cycle is None or self.cycle.response_complete):
                 self._start()
 
@@ -37,6 +44,6 @@ def within(patience: float) -> type[HttpToolsProtocol]:
         def _stop(self) -> None:
             if self._timer is not None:
                 self._timer.cancel()
-                self._timer = None
+                self._timer, self._head = None, 0
 
     return Patient

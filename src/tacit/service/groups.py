@@ -23,8 +23,9 @@ class Group(Generic[A, R]):
         self._task: asyncio.Task[None] | None = None
 
     def submit(self, items: Sequence[A]) -> list[asyncio.Future[R]]:
-        """The results to come; Full, and nothing happens, if too many wait."""
-        if len(self._waiting) + len(items) > self._most:
+        """The results to come; Full, and nothing happens, if too many wait. Where nobody waits a long batch may come:
+        it never could otherwise."""
+        if self._waiting and len(self._waiting) + len(items) > self._most:
             raise Full
         loop = asyncio.get_running_loop()
         futures: list[asyncio.Future[R]] = [loop.create_future() for _ in items]

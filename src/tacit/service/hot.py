@@ -22,7 +22,8 @@ JSON, LINES = b"application/json", b"application/x-ndjson"
 MOST_ROWS = 1000  # of a batch
 AT_A_TIME = 16  # rows that are read before others get their turn
 ACKNOWLEDGED = bodies.encode(bodies.Acknowledged())
-ROUTES = (*(kind + end for kind in ("choose", "reward", "activate") for end in ("", ":batch")), "erase")
+KINDS = ("choose", "reward", "activate", "erase")
+ROUTES = (*(kind + end for kind in KINDS[:3] for end in ("", ":batch")), "erase")
 
 
 async def answer(one: Served, route: str, asker: Asker, body: bytes) -> tuple[bytes, bytes]:

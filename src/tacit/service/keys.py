@@ -10,7 +10,8 @@ from typing import NamedTuple
 from tacit.service.config import KeySetting, is_here
 from tacit.service.errors import Reply
 
-READS = 20.0  # a second, of status and the like
+READS = 20.0  # a second, of status and the like, and of erasures
+OFTEN = ("choose", "reward", "activate")
 BURST = 1.0  # seconds of its rate that a key may use at once
 MAY = {  # role -> what it may ask for
     "app": frozenset({"bandits", "choose", "reward", "activate", "erase"}),
@@ -59,7 +60,7 @@ class Keys:
 
     def __init__(self, settings: Sequence[KeySetting], clock: Callable[[], float]) -> None:
         def asker(name: str, may: frozenset[str], rate: float) -> Asker:
-            rates = {what: rate if what in MAY["app"] else min(rate, READS) for what in may}
+            rates = {what: rate if what in OFTEN else min(rate, READS) for what in may}
             return Asker(name, may, {what: Bucket(rate, clock) for what, rate in rates.items()})
 
         everything: frozenset[str] = frozenset().union(*MAY.values())

@@ -272,7 +272,8 @@ def _profiles(look: Look) -> Markup | None:
         tag(
             "p",
             "To made-up people that the operator described in the configuration: nobody real is asked, and nothing is "
-            "counted. While it still has to try things out, an offer is drawn at random with these probabilities.",
+            "counted. While it still has to try things out, an offer is drawn at random with these probabilities. One "
+            "at 100 % is the best guess by now, which may come before any weight is clear.",
             class_="note",
         ),
         tag("div", cards, class_="cards", id="profiles", data_live=True),

@@ -1,4 +1,5 @@
-"""Memory that requests take: so many bytes of bodies at the same time, of all who ask, and no more."""
+"""Memory that requests take: so many bytes of bodies at the same time, of all who ask, and no more. Choices and rewards
+have rooms of their own: rewards, whose number is raw, keep out no choice."""
 
 import contextlib
 from collections.abc import Callable, Iterator

@@ -33,7 +33,7 @@ class Served:
         self, name: str, setting: config.BanditSetting, waiting: int, clock: Callable[[], float] = time.time
     ) -> None:
         self.name, self.setting = name, setting
-        bandit = config.build(setting)
+        bandit = config.build(setting, name)
         bandit.warm_up()
         fields = ("keys", "delay", "on_limit", "degraded", "population", *config.SILENCE)
         options = {field: getattr(setting, field) for field in fields}
@@ -42,6 +42,7 @@ class Served:
         self.past = history.History(self.stored, setting, LEVEL if failure is None else 1 - failure)
         self._writer = ThreadPoolExecutor(1, thread_name_prefix=f"tacit {name}")
         self._other = ThreadPoolExecutor(1, thread_name_prefix=f"tacit {name} shows")
+        self._erasures = ThreadPoolExecutor(1, thread_name_prefix=f"tacit {name} erases")
         self.chooses: Group[Ask, StoredChoice | TacitError] = Group(self.stored.choose_group, self._writer, waiting)
         self.rewards: Group[Report, None] = Group(self._observe, self._writer, waiting)
         self.activations: Group[bytes, None] = Group(self._activate, self._writer, waiting)
@@ -74,9 +75,11 @@ class Served:
         return self.stored.ticket(body.id)
 
     async def erase(self, body: bodies.EraseBody) -> bodies.Erased:
-        """Answered at multiples of SLOT after the request: the rows that were deleted take less."""
+        """Answered at multiples of SLOT after the request: the rows that were deleted take less. One after the other:
+        each looks at all choices, and several at once would hold up everyone."""
         began = time.monotonic()
-        remains = await asyncio.to_thread(self.stored.erase, body.person)
+        turn = asyncio.get_running_loop().run_in_executor(self._erasures, self.stored.erase, body.person)
+        remains = await turn
         await asyncio.sleep((began - time.monotonic()) % SLOT)
         return bodies.Erased(remains)
 
@@ -129,16 +132,18 @@ class Served:
         }
 
     def estimate(self) -> dict[str, Any]:
-        """What choices are made by: functions of what was released, all of one version."""
+        """What choices are made by, and `weights` as the dashboard shows them, the middles of intervals: functions of
+        what was released, all of one version."""
         while True:
             version = self.stored.version
+            weights = self.stored.history[-1].estimate.tolist()
             if self.setting.kind == "joint-glm":
                 found = {"theta": self.stored.theta.tolist()}
             else:
                 released = self.stored.statistics
                 found = {name: np.asarray(getattr(released, name)).tolist() for name in released._fields}
             if self.stored.version == version:  # none has become visible meanwhile
-                return {"bandit": self.name, "version": version, **found}
+                return {"bandit": self.name, "version": version, **found, "weights": weights}
 
     def ready(self) -> None:
         """TacitError if its database is away or was taken back in time, or if a release is late. In an outage that
@@ -154,6 +159,7 @@ class Served:
     def close(self) -> None:
         """After all that waits is committed."""
         self._writer.shutdown(wait=True)
+        self._erasures.shutdown(wait=True)
         self._other.shutdown(wait=True)
         self.stored.close()
 

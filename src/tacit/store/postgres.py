@@ -1,6 +1,7 @@
 """PostgreSQL through psycopg: as many workers as you like, none of them special."""
 
 import contextlib
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -30,12 +31,31 @@ class Postgres:
         self._turn = InTurn()
         self._connection: Any = None
 
+    @property
+    def _at(self) -> str:
+        """Where it is; nothing that may hold a part of a password."""
+        try:
+            found = self._psycopg.conninfo.conninfo_to_dict(self._address)
+        except self._psycopg.Error:
+            return ""
+        where = f"{found.get('host') or 'this machine'}, port {found.get('port') or 5432}"
+        return f" at {where}" if re.fullmatch(r"[\w./ ,-]+", where) else ""
+
+    def _connect(self) -> Any:
+        """Why there is no connection is said as far as the server's machine says it."""
+        try:
+            return self._psycopg.connect(self._address, autocommit=True, **GONE)
+        except self._psycopg.OperationalError as error:
+            said = re.search(r"connection to server .* failed: (.*)", str(error))
+            cause = f"none: {said[1]}" if said else f"none: {type(error).__name__}"
+            raise Unavailable(f"Expected a connection to PostgreSQL{self._at}, got {cause}.") from None
+
     @contextlib.contextmanager
     def transaction(self) -> Iterator[Run]:
         with self._turn():
             try:
                 if self._connection is None:
-                    self._connection = self._psycopg.connect(self._address, autocommit=True, **GONE)
+                    self._connection = self._connect()
                     self._connection.execute("SET synchronous_commit = on")
                     longest = f"{1000 * LONGEST:.0f}"
                     self._connection.execute(f"SET idle_in_transaction_session_timeout = {longest}")
@@ -44,7 +64,8 @@ class Postgres:
                 self._connection.execute("COMMIT")
             except self._psycopg.Error as error:
                 self._drop()
-                raise Unavailable(f"Expected PostgreSQL to take a transaction, got {type(error).__name__}.") from None
+                cause = type(error).__name__
+                raise Unavailable(f"Expected PostgreSQL{self._at} to take a transaction, got {cause}.") from None
             except BaseException:
                 try:
                     if self._connection is not None:

@@ -326,8 +326,9 @@ def leaves(run: Run, uid: str, start: int) -> list[Leaf]:
 
 
 def leaf_sums(run: Run, uid: str, start: int) -> list[tuple[int, bytes]]:
+    """(step, sums) from that step on, of those that are kept."""
     found = run("SELECT step, sums FROM leaf WHERE bandit = ? AND step >= ? ORDER BY step", uid, start)
-    return [(int(step), bytes(sums)) for step, sums in found]
+    return [(int(step), bytes(sums)) for step, sums in found if sums]
 
 
 def put_leaf_sum(run: Run, uid: str, step: int, sums: bytes) -> None:

@@ -47,6 +47,8 @@ def attacks() -> Sequence[Attack]:
         white_box("joint-lin-ucb-paper", lin_ucb(calibration="paper"), LINEAR_PAIR, epsilon=BUDGET.epsilon, share=0.1),
         white_box("joint-lin-ucb-wishart", lin_ucb(noise="wishart"), LINEAR_PAIR, family="general", share=0.1),
         white_box("joint-glm", glm(dim=2), GLM_PAIR),
+        white_box("joint-glm-blocks", glm(dim=4, blocks=2), BLOCK_PAIR),
+        white_box("joint-glm-other-block", glm(dim=4, blocks=2), TWO_BLOCKS, share=0.3),
         black_box("joint-glm-actions", glm(dim=1, first=4, horizon=20), one_dim, direction=[1.0], share=0.5),
     ]
 
@@ -71,6 +73,8 @@ def glm(kind: Any = JointGLM, **options: Any) -> Make:
 
 LINEAR_PAIR = Pair(([1.0, 0.0], 1.0), ([0.435, 0.9004], -1.0))  # attains the sensitivity at dim 2 and radius 1
 OPPOSITE = Pair(([1.0, 0.0], -1.0), ([1.0, 0.0], 1.0))
+BLOCK_PAIR = Pair(([1.0, 0.0, 1.0], 1.0), ([1e-9, 0.0, 1.0], 0.0))  # the same within a block
+TWO_BLOCKS = Pair(([1.0, 0.0, 0.0], 1.0), ([1.0, 0.0, 1.0], 1.0))  # the same person with another arm
 GLM_PAIR = Pair(([1.0, 0.0], 1.0), ([1e-9, 0.0], 0.0))  # nearly: full and no curvature, opposite responses
 
 
@@ -106,7 +110,7 @@ def white_box(
     often = f" is in {rounds} rounds and" if rounds > 1 else ""
 
     def scores(world: int, runs: int, rng: Generator) -> Array:
-        members = [nobody(bandit.dim)] * leaves
+        members = [nobody(bandit._width)] * leaves
         members[canary.leaf] = pair.user(world)
         blocks = [users([member] * rounds) for member in members]
         out = np.zeros(runs)

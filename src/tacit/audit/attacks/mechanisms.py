@@ -41,6 +41,7 @@ def attacks_at(budget: Budget, *, suffix: str = "", share: float = 1.0) -> Seque
         "toeplitz": lambda sigma: Toeplitz(leaves=LEAVES, size=1, sigma=sigma),
         "buffered": lambda sigma: Buffered(leaves=LEAVES, size=1, sigma=sigma),
         "discounted": lambda sigma: Discounted(leaves=LEAVES, size=1, sigma=sigma, discount=0.9),
+        "forgetting": lambda sigma: Discounted(leaves=3 * LEAVES, size=1, sigma=sigma, discount=0.4),  # three windows
     }
     kinds["batched-toeplitz"] = kinds["toeplitz"]
     return [

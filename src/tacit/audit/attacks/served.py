@@ -157,7 +157,7 @@ def planned(kind: str, dim: int) -> dict[str, Any]:
 
 def built(setting: dict[str, Any]) -> Any:
     document = {"bandits": {"one": setting | {"durable": "unused.db"}}}
-    return config.build(config.convert(document).bandits["one"])
+    return config.build(config.convert(document).bandits["one"], "one")
 
 
 def attack(kind: str, dim: int, name: str, run: Run, how: str, *, view: str = VIEW, bug: Plant | None = None) -> Attack:

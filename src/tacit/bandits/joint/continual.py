@@ -4,18 +4,20 @@ import dataclasses
 import functools
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
 
 from tacit import checks
+from tacit.bandits import learning
 from tacit.bandits.base import Bandit
 from tacit.data import Array, Integers, Released
 from tacit.features.schema import Schema
 from tacit.kernels.continual import PrefixState
 from tacit.kernels.rounds import BOUNDARY, CHOICES, Schedule, next_boundary
+from tacit.lock import locked
 from tacit.mechanisms.continual import Continual
 from tacit.mechanisms.grid import on_grid
 from tacit.privacy import gaussian, settings
@@ -23,6 +25,11 @@ from tacit.privacy.budget import Budget
 from tacit.privacy.certificate import Certificate, certify
 from tacit.privacy.ledger import Release
 from tacit.privacy.noise import Secure
+
+LOGGED = (
+    "{} of the choices are rows of a log (learn_log), protected like other rounds. If the log's policy learnt from "
+    "people, what one person was offered may tell of another; that happened before, and is not covered."
+)
 
 
 class ContinualState(Protocol):
@@ -51,6 +58,7 @@ class ContinualBandit(Bandit):
     source: Any = field(default_factory=Secure)
     mechanism: Continual = field(init=False, repr=False)
     _schedule: Schedule = field(init=False, repr=False)
+    _logged: int = field(default=0, init=False, repr=False)  # choices that were rows of a log
     _state: ContinualState = field(init=False, repr=False)
 
     @abstractmethod
@@ -87,46 +95,12 @@ class ContinualBandit(Bandit):
         """What will have happened at the end of the schedule."""
         return self._releases(self.mechanism.leaves)
 
-    def _request(self, arms: Any, available: Any, actions: Any = None) -> tuple[Array, tuple[str, ...] | None, Any]:
-        if self.features is None:
-            return super()._request(arms, available, actions)
-        names, rows = self._encoded(arms, actions)
-        features, _, index = super()._request(rows, available)
-        return features, names, index
-
-    def _encoded(self, context: Any, actions: Any) -> tuple[tuple[str, ...], Array]:
-        """The names and the rows of what may be offered to a person, by the schema."""
-        assert self.features is not None
-        return (self.features.rows if self._blocks == 1 else self.features.placed)(context, actions)
-
-    def _batch(self, arms: Any, actions: Any) -> tuple[list[Array], list[str | None]]:
-        """A row that is refused is one of zeros, as in model.arms."""
-        if self.features is None:
-            return super()._batch(arms, actions)
-        if isinstance(arms, Mapping | str) or not isinstance(arms, Iterable):
-            raise ValueError("Expected the fields of each person, in a list, got something else.")
-        zeros = self._encoded({}, actions)[1] * 0.0  # ValueError for actions that are wrong, whoever asks
-        rows, problems = [], []
-        for person in arms:
-            try:
-                made, problem = self._encoded(person, actions)[1], None
-            except ValueError as error:
-                made, problem = zeros, str(error)
-            rows.append(made)
-            problems.append(problem)
-        return rows, problems
-
     # settings and noise
 
     def _check(self) -> None:
         """The settings that all have: ValueError if one is wrong."""
         settings.check(self)
-        if self.features is not None:
-            if self.dim not in (0, self.features.dim):
-                raise ValueError(f"Expected dim={self.features.dim}, as the schema has it, got {self.dim!r}.")
-            self.dim = self.features.dim
-        checks.positive_int(dim=self.dim)
-        self.dim = int(self.dim)
+        settings.dimension(self)
         if self.horizon is not None:
             checks.positive_int(horizon=self.horizon)
             self.horizon = int(self.horizon)
@@ -192,7 +166,23 @@ class ContinualBandit(Bandit):
             unnamed=self._persons.unnamed,
             policy_given=self._policy_given,
             features=self.features,
+            caveats=self._told(),
         )
+
+    @locked
+    def learn_log(self, table: Any, *, actions: Any = None) -> Mapping[int, str]:
+        """Learn from logged rounds whose people are protected by the same budget, before or between live choices: each
+        row is a choice that was made elsewhere, and its reward. Returns row -> reason for those that were refused.
+
+        table: a frame or a mapping of columns: `reward` (none: it never came), `action`, `person` where
+        max_rounds_per_person is set, and the features, as fields of the schema, x0, x1, ... or `arms` (docs/
+        coming-from.md). actions: their names in the order of the blocks, or what the schema takes. A row must be
+        learnt once: after a crash a durable bandit's `choices` tells which rows it has."""
+        return learning.learn_log(self, table, actions)
+
+    def _told(self) -> tuple[str, ...]:
+        """What the certificate has to say beside the claim."""
+        return (LOGGED.format(self._logged),) if self._logged else ()
 
 
 def steps_before(horizon: int, schedule: Schedule) -> int:

@@ -6,6 +6,7 @@ if that is longer), and each fades by what makes a round n choices old count 1 /
 settings and on the number of choices alone."""
 
 import math
+import re
 
 from tacit import checks
 from tacit.kernels.rounds import Schedule
@@ -21,6 +22,18 @@ FEWEST_STEPS = 8  # in `forget`: with fewer, most of the past would be in one st
 def check(forget: float | None) -> None:
     if forget is not None:
         checks.positive(forget=forget)
+
+
+def rounds(forget: float | str, per_day: float | None) -> float:
+    """`forget` as a number of rounds, where it may be "30 days" of so many choices a day, which are expected: a
+    setting, since a real count would make the noise depend on it."""
+    if not isinstance(forget, str):
+        return forget
+    found = re.fullmatch(r"(\d+(?:\.\d+)?) days?", forget)
+    if found is None or per_day is None:
+        raise ValueError('Expected forget to be a number of rounds, or "30 days" with per_day, got another.')
+    checks.positive(per_day=per_day)
+    return float(found[1]) * per_day
 
 
 def schedule(first: int, growth: float, forget: float | None) -> Schedule:

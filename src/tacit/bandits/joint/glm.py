@@ -10,15 +10,14 @@ import numpy as np
 from numpy.random import Generator, default_rng
 
 from tacit import checks, special
-from tacit.bandits import irls
+from tacit.bandits import irls, known
 from tacit.bandits.base import Index
 from tacit.bandits.chances import Later
 from tacit.bandits.joint import forgetting
 from tacit.bandits.joint.continual import ContinualBandit, steps_before
-from tacit.bandits.joint.glm_kernel import GLMState, glm_rounds
+from tacit.bandits.joint.glm_kernel import GLMState, glm_block_rounds, glm_rounds
 from tacit.data import Array, Raw, Released
 from tacit.kernels.block import Block
-from tacit.kernels.blocks import block_of
 from tacit.kernels.formulas import add_glm
 from tacit.kernels.glm import Posterior, Tuning
 from tacit.kernels.rounds import Range
@@ -69,6 +68,8 @@ class JointGLM(ContinualBandit):
     source: of noise. Secure by default; Simulated(seed) for experiments.
     policy: what Thompson draws come from; by default fresh, seeded by the operating system.
     link: "logistic", "probit", "identity", or one of your own (`tacit.model.links.given`).
+    prior: (theta, precision), what is known about theta* from elsewhere; precision: a number or a (d, d) matrix.
+    warm: (features, rewards), (n, d) rows and rewards of people whose data is public. Neither is protected (`known`).
     rewards: their range; the mean is low + (high - low) mu(z), and z for identity.
     """
 
@@ -81,6 +82,8 @@ class JointGLM(ContinualBandit):
     forget: float | None = None
     tuning: Tuning = field(default_factory=Tuning)
     policy: Generator | None = field(default=None, repr=False)
+    prior: Any = field(default=None, repr=False)
+    warm: Any = field(default=None, repr=False)
     _state: GLMState = field(init=False, repr=False)
     _frozen: tuple[int, Posterior] | None = field(default=None, init=False, repr=False)
 
@@ -101,6 +104,17 @@ class JointGLM(ContinualBandit):
         scale = balanced_curvature(self._link, self.radius / self._unit)
         self.contribution = GLMContribution(
             dim=self.dim, link=self._link, scale=scale, low=low, high=high, blocks=self._blocks
+        )
+        if self._blocks > 1 and not (self.prior is None and self.warm is None):
+            raise ValueError("Expected prior and warm without arms in blocks of their own, got both.")
+        self._known = known.knowledge(
+            self.prior,
+            self.warm,
+            dim=self.dim,
+            link=self._link,
+            rewards=(low, high),
+            radius=self.radius,
+            unit=self._unit,
         )
         if self.first is None:
             self.first = FEWEST + math.floor(PER_SIGMA * self._mechanism(FEWEST).sigma)
@@ -148,8 +162,19 @@ class JointGLM(ContinualBandit):
     # the algorithm
 
     def init(self) -> GLMState:
-        prior = irls.prior if self._blocks == 1 else functools.partial(irls.prior_of_blocks, blocks=self._blocks)
-        return GLMState(self._opened(2), self.mechanism.init(self.source), prior(self.dim, self.radius))
+        if self._blocks > 1:
+            before = irls.prior_of_blocks(self.dim, self.radius, self._blocks)
+        else:
+            before = irls.prior(self.dim, self.radius, self._known, self.tuning.explore)
+        return GLMState(self._opened(2), self.mechanism.init(self.source), before)
+
+    @property
+    def _random(self) -> bool:
+        """Whether arms are random: nothing was released, and nothing is known from elsewhere."""
+        return self._steps == 0 and not self._known.theta.size
+
+    def _told(self) -> tuple[str, ...]:
+        return (*super()._told(), *known.sentences(self.prior, self.warm))
 
     def _update(self, released: Released) -> None:
         irls.update(
@@ -159,6 +184,7 @@ class JointGLM(ContinualBandit):
             std=self.mechanism.sigma * self._gains[min(self._steps, len(self._gains) - 1)],
             radius=self.radius,
             tuning=self.tuning,
+            known=self._known,
             posterior=self._state.posterior,
         )
 
@@ -167,16 +193,16 @@ class JointGLM(ContinualBandit):
 
     def _pick(self, features: Array) -> Index:
         assert self.policy is not None
-        return irls.choose_many(self.policy, features, self._state.posterior, random=self._steps == 0)
+        return irls.choose_many(self.policy, features, self._state.posterior, random=self._random)
 
     def _propensity(self, features: Array, index: int) -> Callable[[], float]:
         if self._frozen is None or self._frozen[0] != self._steps:  # once a release, not once a choice
             self._frozen = self._steps, Posterior(*(part.copy() for part in self._state.posterior))
-        return Later(functools.partial(irls.propensity, features, self._frozen[1], index, random=self._steps == 0))
+        return Later(functools.partial(irls.propensity, features, self._frozen[1], index, random=self._random))
 
     def _offers(self, features: Array) -> Callable[[], Array]:
         now = Posterior(*(part.copy() for part in self._state.posterior))
-        return functools.partial(irls.offers, features, now, random=self._steps == 0)
+        return functools.partial(irls.offers, features, now, random=self._random)
 
     def _beliefs(self, features: Array, level: float) -> tuple[Array, Array]:
         widths = WIDENING * float(special.ndtri((1 + level) / 2))
@@ -187,19 +213,18 @@ class JointGLM(ContinualBandit):
         return np.asarray(low + (high - low) * self._link.mean(z))
 
     def _learn(self, x: Array, reward: float) -> None:
-        c, at, part = self.contribution, self._state.posterior, slice(None)
+        c, theta, inverse = self.contribution, self._state.posterior.theta, self._state.posterior.inverse
+        part = slice(None)
         if c.blocks > 1:
             a = int(x[-1])
-            x, at, part = x[:-1], block_of(at, a), c.part(a)
-        add = functools.partial(add_glm, x, reward, at.theta, at.inverse, c.link.code, c.scale, c.low, c.high)
+            x, theta, inverse, part = x[:-1], theta[a], inverse[a], c.part(a)
+        add = functools.partial(add_glm, x, reward, theta, inverse, c.link.code, c.scale, c.low, c.high)
         self.mechanism.absorb(self._state.prefix, lambda out: add(Raw(out[part])))
 
     def _play(self, block: Block) -> None:
         assert self.policy is not None
-        if self._blocks > 1:
-            super()._play(block)
-            return
-        glm_rounds(
+        play = glm_rounds if self._blocks == 1 else glm_block_rounds
+        play(
             self.policy,
             generator_of(self.source),
             block,
@@ -213,6 +238,7 @@ class JointGLM(ContinualBandit):
             self._unit,
             self.radius,
             self.tuning,
+            self._known,
         )
 
     def _plan_numbers(self) -> list[float]:

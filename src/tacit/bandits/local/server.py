@@ -74,6 +74,7 @@ class LocalServer(Server):
         fixed = {
             "bandit": type(self).__name__,
             "dim": self.dim,
+            "features": self._schema,
             "link": self.link,
             "rewards": list(self.rewards),
             "randomizer": randomizers.document(self._randomizer),
@@ -83,8 +84,8 @@ class LocalServer(Server):
         return out
 
     def device(self) -> Client:
-        public = isinstance(self._randomizer, Coin)
-        return Client(self.billboard(), public_arms=public, noise=self._noise(), draws=self._draws())
+        public, schema = isinstance(self._randomizer, Coin), self.features
+        return Client(self.billboard(), public_arms=public, features=schema, noise=self._noise(), draws=self._draws())
 
     def observe(self, report: bytes) -> None:
         """Learn from one device's report. A retry raises DuplicateReport: ids of the last REMEMBERED reports are kept,
@@ -163,6 +164,7 @@ class LocalServer(Server):
             releases=releases,
             spent=releases if self.users else (),
             source=self._origin,
+            features=self.features,
             rounds=self.horizon or max(1, self.users),
             relation="replace one user",
             caveats=self._caveats(),

@@ -84,6 +84,7 @@ class Shuffled(Server):
                 "bandit": type(self).__name__,
                 "batch": self.version,
                 "dim": self.dim,
+                "features": self._schema,
                 "link": self.link,
                 "rewards": list(self.rewards),
                 "plan": {
@@ -107,7 +108,7 @@ class Shuffled(Server):
         return kept[1]
 
     def device(self) -> Client:
-        return Client(self.billboard(), noise=self._noise(), draws=self._draws())
+        return Client(self.billboard(), features=self.features, noise=self._noise(), draws=self._draws())
 
     def observe(self, report: bytes) -> None:
         """Take the shuffled batch that the shuffler hands over."""
@@ -190,5 +191,6 @@ class Shuffled(Server):
             releases=(release,),
             spent=(msgspec.structs.replace(release, epsilon=spent),) if self.version else (),
             source=self._origin,
+            features=self.features,
             rounds=self.horizon or self.users,
         )

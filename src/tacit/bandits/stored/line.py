@@ -26,6 +26,7 @@ from tacit.store.witness import Witness
 ROWS = 1  # the version of what is in sealed rows
 MADE = "the noise is made for them"
 EPOCHS = 8  # of choices, within as many as may wait: each has a key
+OWN = ("bandit", "features", "dim", "budget", "link", "radius", "rewards", "horizon", "max_rounds_per_person")
 FREE = ("source", "policy", "durable", "pending")  # settings that may change: they touch neither noise nor estimate
 
 
@@ -142,18 +143,19 @@ def open_line(database: Database, keys: Keys, name: str, bandit: ContinualBandit
 def check_plan(bandit: ContinualBandit, found: Bandit) -> None:
     """BadState unless that incarnation was made with the bandit's settings."""
     given, kept = json.loads(plan(bandit)), json.loads(found.plan)
-    for setting in sorted(kept.keys() | given.keys(), key=_order):
-        if given.get(setting) != kept.get(setting):
-            why = "what was learnt belongs to the numbers that its schema makes" if setting == "features" else MADE
-            raise BadState(
-                f"Expected the settings that {found.name} was made with, got another {setting}: {why}. Choose another "
-                "name for a new bandit."
-            )
+    others = [name for name in kept.keys() | given.keys() if name != "plan" and given.get(name) != kept.get(name)]
+    if others or given["plan"] != kept["plan"]:
+        names = ", ".join(sorted(others, key=_order)) or "plan"
+        why = "what was learnt belongs to the numbers that its schema makes" if "features" in others else MADE
+        raise BadState(
+            f"Expected the settings that {found.name} was made with, got another {names}: {why}. Choose another name "
+            "for a new bandit."
+        )
 
 
-def _order(setting: str) -> tuple[bool, bool, str]:
+def _order(setting: str) -> tuple[int, str]:
     """What others follow from comes first."""
-    return setting == "plan", setting != "features", setting
+    return OWN.index(setting) if setting in OWN else len(OWN), setting
 
 
 def as_line(database: Database, keys: Keys, found: Bandit, *, ended: bool) -> Line:

@@ -76,7 +76,7 @@ class Releases:
             done = rows.leaf_sums(run, uid, self._known)
         self._agreed.follow(head)
         for step, sealed in done:
-            leaves.close(self._prefix, self._opened(step, "leaf", sealed))
+            leaves.close(self._prefix, step, self._opened(step, "leaf", sealed))
         step = self._known
         if step > head.step:
             raise older()
@@ -106,6 +106,9 @@ class Releases:
             now = self._clock()  # after all waiting for others: what is left is the commit itself
             visible = self.visible_at(due, now)
             made, late = rows.release(run, uid, step, sums, leaves.written(noisy), visible), visible > due + self._delay
+            left = leaves.left(self._grid, step)
+            if made and left is not None:
+                rows.put_leaf_sum(run, uid, left, b"")  # raw, and of no use any more
             if made and late:
                 rows.event(run, uid, now, LATE)
         if made and not late and self._clock() > visible and self._delay > 0:  # the commit took so long

@@ -194,17 +194,19 @@ class Rounds:
             self._add(run, total)
 
     def _hold(self, run: Run, report: Report) -> tuple[int, bytes] | None:
-        """The first reward of a choice that is not known to be shown stays with it; None cancels it. The waiting row of
-        one that became known meanwhile."""
+        """The first reward of a choice that is not known to be shown stays with it; None instead of one cancels it. The
+        waiting row of one that became known meanwhile."""
         uid, where = self._line.uid, f"{self._line.uid} deferred {report.ticket.hex()}"
         found = rows.deferred(run, uid, report.ticket, self._database.locking)
         if found is None:
             return rows.take(run, uid, report.ticket)
         opened = self._line.seal.open("epoch", where, found.sealed)
-        if report.reward is None:
+        if opened is None:
+            return None
+        x, reward = packed.undeferred(opened)
+        if report.reward is None and reward is None:
             rows.undefer(run, uid, report.ticket)
-        elif opened is not None:
-            x, reward = packed.undeferred(opened)
+        else:
             held = packed.deferred(x, report.reward if reward is None else reward)
             rows.put_deferred(run, uid, report.ticket, self._seal(number_of(found.sealed), where, held))
         return None

@@ -10,6 +10,8 @@ from tacit.store import rows
 from tacit.store.database import Database
 from tacit.store.rows import Head
 
+SHORTEST = 1e-6  # seconds: a release is visible at a multiple of the delay, whose number has to be finite
+
 
 class Terms(NamedTuple):
     """All public."""
@@ -30,6 +32,8 @@ class Agreed:
     """The terms that one worker knows."""
 
     def __init__(self, given: Terms) -> None:
+        if 0 < given.delay < SHORTEST:
+            raise ValueError(f"Expected delay to be 0 or at least {SHORTEST:g} seconds, got {given.delay:g}.")
         self.now, self._text, self.ended = given, "", False
 
     def decide(self, database: Database, uid: str, at: float) -> None:

@@ -1,0 +1,118 @@
+"""Tables of logged rounds: polars and pandas frames, mappings of columns, Parquet and CSV files.
+
+Columns: `action` (0 .. K-1, or names), `reward`, `propensity` (optional: the probability with which the action was
+taken), and the features: x0, x1, ... (one context a round, put into a block of its own for each action, so that
+dim = K times their number) or `arms` (K lists of dim numbers). RAW: everything here is people's data."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tacit import extras
+from tacit.data import Array, Integers
+from tacit.model import arms as arm_sets
+
+
+class Rounds(NamedTuple):
+    """n logged rounds with K actions."""
+
+    action: Integers  # (n,)
+    reward: Array  # (n,)
+    propensity: Array | None  # (n,)
+    arms: Array | None  # (n, K, d)
+    names: tuple[Any, ...]  # of the actions
+
+
+def read(path: str | Path) -> Any:
+    """The frame in a Parquet or CSV file."""
+    path = Path(path)
+    if not path.is_file():
+        raise ValueError(f"Expected a Parquet or CSV file, got {path} which does not exist.")
+    pl = extras.load("polars", "logs")
+    try:
+        return pl.read_csv(path) if path.suffix == ".csv" else pl.read_parquet(path)
+    except (pl.exceptions.PolarsError, OSError):
+        raise ValueError(f"Expected a Parquet or CSV file, got {path} which is neither.") from None
+
+
+def rounds(table: Any, *, actions: Sequence[Any] | None = None) -> Rounds:
+    """The columns of a table, checked. actions: what 0 .. K-1 are called in it; by default, whole numbers are what they
+    are, and names are put in alphabetical order."""
+    missing = {"action", "reward"} - set(names(table))
+    if missing:
+        raise ValueError(f"Expected the columns action and reward, got none named {' or '.join(sorted(missing))}.")
+    arms = _arms(table)
+    action, called = _actions(list(table["action"]), actions, None if arms is None else arms.shape[1])
+    if not len(action):
+        raise ValueError("Expected at least one round, got none.")
+    context = contexts(table)
+    if arms is None and context is not None:
+        arms = blocks(context, len(called))
+    reward = numbers(table, "reward")
+    propensity = numbers(table, "propensity") if "propensity" in names(table) else None
+    if propensity is not None and not ((propensity > 0) & (propensity <= 1)).all():
+        raise ValueError("Expected propensities in (0, 1], got one outside.")
+    return Rounds(action, reward, propensity, arms, called)
+
+
+def names(table: Any) -> list[str]:
+    return [str(name) for name in getattr(table, "columns", table)]
+
+
+def numbers(table: Any, name: str) -> Array:
+    """A column of finite numbers."""
+    try:
+        out = np.asarray(table[name], dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"Expected numbers in the column {name}, got something else.") from None
+    if out.ndim != 1 or not np.isfinite(out).all():
+        raise ValueError(f"Expected finite numbers in the column {name}, got NaN, infinity or rows of them.")
+    return out
+
+
+def contexts(table: Any, prefix: str = "x") -> Array | None:
+    """(n, p) numbers from the columns x0, x1, ...; None if there is no x0."""
+    known = names(table)
+    found = [f"{prefix}{i}" for i in range(len(known)) if f"{prefix}{i}" in known]
+    if f"{prefix}0" not in found:
+        return None
+    return np.stack([numbers(table, name) for name in found], axis=1)
+
+
+def blocks(context: Array, count: int) -> Array:
+    """(n, K, K p) arms: each action has the context in a block of its own."""
+    out: Array = np.einsum("ab,nj->nabj", np.eye(count), context).reshape(len(context), count, -1)
+    return out
+
+
+def _arms(table: Any) -> Array | None:
+    if "arms" not in names(table):
+        return None
+    column = table["arms"]
+    arms = arm_sets.as_array(column.to_list() if hasattr(column, "to_list") else column)
+    if arms.ndim != 3:
+        raise ValueError(f"Expected K lists of numbers in each row of the column arms, got the shape {arms.shape}.")
+    return arms
+
+
+def _actions(given: list[Any], actions: Sequence[Any] | None, count: int | None) -> tuple[Integers, tuple[Any, ...]]:
+    """Each action as 0 .. K-1, and what these are called."""
+    if actions is None and all(isinstance(a, str) for a in given):
+        actions = sorted(set(given))
+    if actions is not None:
+        position = {name: i for i, name in enumerate(actions)}
+        if not set(given) <= set(position):
+            raise ValueError(f"Expected actions among the {len(position)} that are named, got another.")
+        return np.array([position[a] for a in given], np.int64), tuple(position)
+    try:
+        action = np.asarray(given).astype(np.int64)
+        whole = bool((action == np.asarray(given)).all())
+    except (TypeError, ValueError):
+        whole = False
+    if not whole or (given and action.min() < 0) or (count is not None and given and action.max() >= count):
+        raise ValueError("Expected actions that are names, or whole numbers from 0 below the number of arms.")
+    if count is None:
+        count = int(action.max()) + 1 if given else 0
+    return action, tuple(range(count))

@@ -270,7 +270,7 @@ def test_a_key_cannot_add_to_a_request(key):
 
 def test_a_deferred_choice_is_asked_for_and_activated_by_its_id():
     caller = Caller("https://host/behind", "mes/sages", key="k", tries=1)
-    asked = caller.choose(EYE, "r", None, None, False, True)
+    asked = caller.choose(EYE, None, None, "r", None, None, False, True)
     assert json.loads(asked.body) == {"arms": EYE.tolist(), "request": "r", "deferred": True}
     shown = caller.activate("the id")
     assert shown.path == "/behind/v1/bandits/mes%2Fsages/activate" and json.loads(shown.body) == {"id": "the id"}

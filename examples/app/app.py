@@ -29,7 +29,7 @@ MESSAGES = {  # name -> title, text, button
 THANKS = '<h1>Good choice.</h1><p>Noted, without your name.</p><p><a href="/">Back to the shop</a></p>'
 
 client = AsyncClient(
-    os.environ.get("TACIT", "http://127.0.0.1:8321"), "shop", key=os.environ.get("TACIT_KEY"), timeout=5, tries=2
+    os.environ.get("TACIT", "http://127.0.0.1:8321"), "shop", key=os.environ.get("TACIT_KEY"), timeout=5, patience=1
 )
 
 

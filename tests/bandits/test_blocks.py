@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from tacit import Budget, JointGLM, Simulated, Spec, Stored, environments, simulate
+from tacit import Budget, JointGLM, LinUCB, Simulated, Spec, Stored, environments, simulate
 from tacit.bandits import irls
 from tacit.errors import PersonLimit
 from tacit.features import Category, Number, Schema
@@ -207,6 +207,25 @@ def test_a_schema_of_disjoint_arms_makes_blocks():
     assert JointGLM(features=SCHEMA, budget=BUDGET).warm_up() > 0
 
 
+@pytest.mark.parametrize("secure", [True, False])
+def test_every_block_has_noise_at_every_release_offered_or_not(secure):
+    """Of the same size: the standard deviation over the blocks that nobody was offered is sigma's (5 standard errors of
+    it, false alarm 1e-6), and not two thirds or three halves of it."""
+    source = {} if secure else {"source": Simulated(7)}
+    bandit = JointGLM(dim=200, blocks=50, budget=BUDGET, first=5, **source)
+    size, before = bandit.mechanism.size // 50, np.zeros(bandit.mechanism.size)
+    for _ in range(4):
+        for _ in range(5 if bandit.choices else 6):
+            bandit.observe(bandit.choose([[0.5, 0.5, 0.5, 0.5, 0.0]]), 1.0)
+        released = bandit._state.prefix.released.copy()
+        assert (released != before).all()
+        before = released
+    own, others = released[:size], released[size:]
+    std = bandit.mechanism.sigma * bandit._gains[bandit._steps]
+    assert bandit._steps == 4 and np.abs(own).max() > 0
+    assert abs(others.std() / std - 1) < 5 / math.sqrt(2 * len(others)) < 1 / 4
+
+
 def test_rows_without_zeros_are_the_vectors():
     names, rows = SCHEMA.placed({"age": 5, "sex": "M"})
     assert names == ACTIONS and np.array_equal(dense(rows, 3), SCHEMA.rows({"age": 5, "sex": "M"})[1])
@@ -282,6 +301,8 @@ def test_worlds_are_the_same_apart():
             filled.append(block)
         assert np.array_equal(dense(filled[1].arms, worlds[1].arms), filled[0].arms)
         assert np.array_equal(filled[0].means, filled[1].means) and np.array_equal(filled[0].noise, filled[1].noise)
+    with pytest.raises(ValueError, match="takes blocks"):
+        simulate([Spec(LinUCB)], worlds[1], horizon=10, runs=1, seed=0)
     with pytest.raises(ValueError, match="multiple of arms"):
         environments.disjoint(dim=7, arms=3)
 

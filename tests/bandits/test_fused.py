@@ -73,6 +73,12 @@ def test_identical_arms_rewards_regret_and_state(spec, world):
     compare(spec, world)
 
 
+def test_identical_for_blocks():
+    world = environments.disjoint(dim=12, arms=4, radius=3.0, link="logistic", apart=True)
+    for budget in (BUDGET, Budget(8.0, 1e-2)):
+        compare(Spec(JointGLM, budget=budget), world)
+
+
 @pytest.mark.parametrize("world", [environments.skewed(), environments.ball(link="logistic", radius=5.0)])
 def test_identical_for_logistic_rewards_only(world):
     compare(Spec(ECOLog, width_scale=0.1), world)

@@ -57,6 +57,7 @@ def test_privacy():
         (["simulate", "nothing", "--env", "ball"], "Expected a bandit, got 'nothing'."),
         (["simulate", "lin-ucb", "--env", "nowhere"], "Expected an environment, got 'nowhere'."),
         (["simulate", "lin-ucb:width=1", "--env", "ball"], "Expected an option of lin-ucb"),
+        (["simulate", "joint-glm:features=x", "--env", "ball"], "Expected an option of joint-glm"),
         (["simulate", "lin-ucb:ridge=a", "--env", "ball"], "Expected ridge"),
         (["simulate", "lin-ucb:ridge", "--env", "ball"], "Expected NAME:key=value"),
         (["simulate", "joint-lin-ucb", "--env", "ball", "--epsilon", "0"], "Expected epsilon"),

@@ -84,7 +84,7 @@ def test_workers_behind_nginx_are_replaced_one_by_one(on_postgres, tmp_path, ngi
     ids, stop = [], threading.Event()
 
     def visit(who):
-        with Client(address, "messages", tries=8) as client:
+        with Client(address, "messages") as client:
             for i in range(100_000):
                 if stop.is_set():
                     return

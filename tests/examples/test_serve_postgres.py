@@ -36,5 +36,5 @@ def test_two_workers_share_one_bandit_until_ctrl_c(tmp_path):
         assert process.wait(60) == 0
     assert not list(tmp_path.glob("tacit-postgres-*"))
     for address in found:
-        with pytest.raises(Unavailable), Client(address, "messages", tries=1) as gone:
+        with pytest.raises(Unavailable), Client(address, "messages", patience=0) as gone:
             gone.status()

@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 import socket
+import ssl
 import threading
 import time
 
@@ -135,15 +136,15 @@ def test_a_reply_that_was_lost_is_asked_for_again(kind, server, wire):
             client.reward(choice, float("nan"))
         wire.lose = 100
         seen = wire.seen
-        with pytest.raises(Unavailable), kind(wire.address, "messages", tries=2) as impatient:
+        with pytest.raises(Unavailable) as gone, kind(wire.address, "messages", patience=0.0) as impatient:
             impatient.status()
-        assert wire.seen == seen + 2
+        assert wire.seen == seen + 1 and f"a reply of {wire.address} within 0 s, got none: " in str(gone.value)
 
 
 def test_both_clients_outlive_a_server_that_is_killed(tmp_path):
     server = Running(tmp_path, TOML)
     wire = Wire(server.port)
-    with Client(wire.address, "messages", tries=9) as one, Waiting(wire.address, "messages", tries=9) as two:
+    with Client(wire.address, "messages") as one, Waiting(wire.address, "messages") as two:
         before = [client.choose(EYE, request=f"{i}") for i, client in enumerate((one, two))]
         server.kill()
         found = {}
@@ -197,7 +198,7 @@ def test_replies_of_what_stands_before_a_server_are_read_and_bad_ones_are_none(k
         thread = threading.Thread(target=serve)
         thread.start()
         address = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        with kind(address, "messages", tries=1) as client:
+        with kind(address, "messages", patience=0) as client:
             for _ in range(2 * len(REPLIES)):
                 assert client.status() == {"choices": 7}
                 assert ended.acquire(timeout=30)
@@ -206,7 +207,7 @@ def test_replies_of_what_stands_before_a_server_are_read_and_bad_ones_are_none(k
                 with pytest.raises(Unavailable):
                     client.status()
         start = time.monotonic()
-        with pytest.raises(Unavailable), kind(address, "messages", tries=1, timeout=0.3) as impatient:
+        with pytest.raises(Unavailable), kind(address, "messages", patience=0, timeout=0.3) as impatient:
             impatient.status()
         assert time.monotonic() - start >= 0.29  # as long as it may take, and not for ever
         stop.set()
@@ -243,7 +244,7 @@ def tls(tmp_path):
 
 def test_tls_and_a_server_that_asks_to_wait(tls, tmp_path, monkeypatch):
     for kind in (Client, Waiting):
-        with pytest.raises(Unavailable), kind(tls.address, "messages", key=KEYS["app"], tries=1) as client:
+        with pytest.raises(Unavailable), kind(tls.address, "messages", key=KEYS["app"], patience=0) as client:
             client.choose(EYE)  # its certificate is by an authority that nobody knows
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "tls.pem"))
     start = time.monotonic()
@@ -253,7 +254,7 @@ def test_tls_and_a_server_that_asks_to_wait(tls, tmp_path, monkeypatch):
             with pytest.raises(Refused, match="may ask for status"):
                 client.status()
     assert time.monotonic() - start > 0.99  # one a second
-    with pytest.raises(Unavailable), Client(tls.address.replace("https", "http"), "messages", tries=1) as plain:
+    with pytest.raises(Unavailable), Client(tls.address.replace("https", "http"), "messages", patience=0) as plain:
         plain.status()
 
 
@@ -264,12 +265,12 @@ def test_a_key_cannot_add_to_a_request(key):
             kind("http://127.0.0.1:1", "messages", key=key)
         assert key == "" or key not in str(caught.value)
     name = "a/../b?c#d e\r\nx-evil: 1"
-    call = Caller("http://127.0.0.1:1/be hind/", name, key="k", tries=1).get("status")
+    call = Caller("http://127.0.0.1:1/be hind/", name, key="k", patience=0).get("status")
     assert call.path == "/be%20hind/v1/bandits/a%2F..%2Fb%3Fc%23d%20e%0D%0Ax-evil%3A%201/status"
 
 
 def test_a_deferred_choice_is_asked_for_and_activated_by_its_id():
-    caller = Caller("https://host/behind", "mes/sages", key="k", tries=1)
+    caller = Caller("https://host/behind", "mes/sages", key="k", patience=0)
     asked = caller.choose(EYE, None, None, "r", None, None, False, True)
     assert json.loads(asked.body) == {"arms": EYE.tolist(), "request": "r", "deferred": True}
     shown = caller.activate("the id")
@@ -277,15 +278,26 @@ def test_a_deferred_choice_is_asked_for_and_activated_by_its_id():
     assert shown.headers == {"authorization": "Bearer k", "content-type": "application/json"}
 
 
-def test_a_call_waits_as_long_as_the_server_asks_and_longer_each_time():
-    call = Caller("http://host", "messages", key=None, tries=6).get("status")
+def test_a_call_waits_as_long_as_the_server_asks_and_longer_each_time(monkeypatch):
+    now, gone = [0.0], ConnectionRefusedError()
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    call = Caller("http://host", "messages", key=None, patience=30.0).get("status")
     waits = []
-    for reply in (None, Reply(200, None, b'{"half'), Reply(429, "7", b"{}"), Reply(502, "never", b""), None):
+    for reply in (gone, Reply(200, None, b'{"half'), Reply(429, "7", b"{}"), Reply(502, "never", b""), *[gone] * 11):
         assert call.answer(reply) is None
         waits.append(call.wait)
-    assert waits == pytest.approx([0.1, 0.2, 7.0, 0.8, 1.6])
-    with pytest.raises(Unavailable, match="6 tries"):
-        call.answer(None)
+        now[0] += call.wait
+    assert waits == pytest.approx([0.1, 0.2, 7.0, 0.8, 1.6, *[2.0] * 10])
+    assert now[0] > 29  # longer than a restart takes
+    with pytest.raises(Unavailable, match="a reply of http://host:80 within 30 s, got none: ConnectionRefusedError."):
+        call.answer(gone)
+    with pytest.raises(Unavailable, match="got none: 503, Expected a database that can be written: come again."):
+        call.answer(Reply(503, "1", b'{"error": "Expected a database that can be written: come again."}'))
+
+
+def test_a_certificate_that_is_not_trusted_is_not_asked_for_again():
+    with pytest.raises(Unavailable, match="SSLCertVerificationError"):
+        Caller("https://host", "messages", key=None, patience=30.0).get("status").answer(ssl.SSLCertVerificationError())
 
 
 def test_tls_that_cannot_be_is_refused_at_once(tmp_path):

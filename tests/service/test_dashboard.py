@@ -7,6 +7,8 @@ import time
 import numpy as np
 import pytest
 
+from tacit import recover
+from tacit.bandits.stored.retirement import retire
 from tacit.errors import Unavailable
 from tacit.service import config as configs
 from tacit.service import dashboard, page, words
@@ -262,3 +264,49 @@ def test_numbers_as_people_read_them():
 def test_the_same_event_again_and_again_is_one_line():
     events = [{"at": 0.0, "what": "a"}, *[{"at": float(i), "what": "b"} for i in range(3)], {"at": 9.0, "what": "a"}]
     assert re.findall("<span>(.*?)</span>", page._events(events)) == ["a", "b (3 times)", "a"]
+
+
+def page_of(app):
+    ((status, _, body),) = call(app, ("/dashboard/messages", None))
+    assert status == 200
+    return body.decode()
+
+
+def test_a_bandit_that_is_used_up_is_said_to_be(tmp_path):
+    app = application(tmp_path, horizon=20)
+    try:
+        ((_, _, before),) = call(app, ("/metrics", None))
+        call(app, ("choose:batch", lines(*[{"arms": EYE}] * 21)))
+        (_, _, after), (_, _, status), (refused, _, _) = call(
+            app, ("/metrics", None), ("status", None), ("choose", {"arms": EYE})
+        )
+        body = page_of(app)
+    finally:
+        app.close()
+    assert b'tacit_choices_left{bandit="messages"} 20.0' in before and refused == 410
+    assert b'tacit_choices_left{bandit="messages"} 0.0' in after and json.loads(status)["choices_left"] == 0
+    assert ">Used up<" in body and "Learnt what to offer" in body and "another name" in body
+    assert "Healthy" not in body and "depends on choices alone" not in body and " due in " not in body
+
+
+def test_a_retired_bandit_is_said_to_be(tmp_path):
+    application(tmp_path).close()
+    retire(tmp_path / "bandit.db", name="messages")
+    app = application(tmp_path)
+    body = page_of(app)
+    app.close()
+    assert ">Retired<" in body and "No: nothing has been released so far." in body
+    assert "Healthy" not in body and "depends on choices alone" not in body and " due in " not in body
+
+
+def test_what_is_counted_since_a_recovery_is_said_to_be(tmp_path):
+    app = application(tmp_path)
+    call(app, ("choose:batch", lines(*[{"arms": EYE}] * 20)))
+    assert "since the recovery" not in page_of(app)
+    app.close()
+    recover(configs.build(served_setting()), tmp_path / "bandit.db", name="messages")
+    app = application(tmp_path)
+    body = page_of(app)
+    app.close()
+    assert "Choices so far since the recovery" in body and ">Healthy<" in body
+    assert "nothing has been released since the recovery, and it goes on from what was released before" in body

@@ -197,7 +197,7 @@ def test_metrics_know_nothing_of_rewards_arms_or_the_process(tmp_path):
     values = [line for line in body.decode().splitlines() if not line.startswith("#")]
     assert {line.split("{")[0] for line in values} == {
         *("tacit_choices", "tacit_version", "tacit_next_release_after", "tacit_ready", "tacit_degraded"),
-        *("tacit_epsilon", "tacit_epsilon_spent", "tacit_delta"),
+        *("tacit_epsilon", "tacit_epsilon_spent", "tacit_delta", "tacit_choices_left"),
     }
     assert all('{bandit="messages"}' in line for line in values)
 

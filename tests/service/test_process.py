@@ -76,7 +76,7 @@ def test_a_client_asks_again_with_the_same_request(server):
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         with pytest.raises(Unavailable):
-            Client(f"http://127.0.0.1:{unused.getsockname()[1]}", "messages", tries=2).status()
+            Client(f"http://127.0.0.1:{unused.getsockname()[1]}", "messages", patience=0.15).status()
 
 
 def test_slow_and_vanished_clients_hold_up_nobody(server):
@@ -191,7 +191,7 @@ def test_what_was_acknowledged_survives_kill_9(tmp_path):
     done, rng = {}, np.random.default_rng(0)
 
     def visit(address, start):
-        with Client(address, "messages", tries=1) as client:
+        with Client(address, "messages", patience=0) as client:
             for i in range(start, start + 1000):
                 try:
                     choice = client.choose(np.eye(3), request=f"{i}")
@@ -226,7 +226,7 @@ def test_sigterm_answers_those_at_work(tmp_path):
     server, replies = Running(tmp_path), []
 
     def visit():
-        with Client(server.address, "messages", tries=1) as client:
+        with Client(server.address, "messages", patience=0) as client:
             while True:
                 try:
                     replies.append(client.choose(np.eye(3)).id)

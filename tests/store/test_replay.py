@@ -16,6 +16,7 @@ from tests.whole import replay
 from tests.whole.tape import Tape, frozen
 
 ASKED = {
+    "erase": lambda stored, given: stored.erase("somebody"),
     "interval": lambda stored, given: (stored.interval(given), stored.interval(given, level=0.5)),
     "offers": lambda stored, given: stored.offers(given),
     "population": lambda stored, given: (stored.population.epsilon, stored.population.delta),
@@ -26,7 +27,7 @@ QUIET = {  # they show nothing, or to the trusted only
 }
 SIZES = {
     "leaves": "SELECT step, length(sums), noisy, visible_at FROM leaf WHERE bandit = ? ORDER BY step",
-    "choices": "SELECT number, length(sealed) FROM choice WHERE bandit = ? ORDER BY number",
+    "choices": "SELECT number, length(sealed), length(mark) FROM choice WHERE bandit = ? ORDER BY number",
     "open sums": "SELECT step, shard, closed, length(sums) FROM open_sum WHERE bandit = ? ORDER BY step, shard",
 }
 ROUNDS, EVERY = 60, 5  # one user in so many is in all runs

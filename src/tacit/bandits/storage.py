@@ -185,6 +185,8 @@ def load(cls: type[B], path: Path) -> B:
     bandit._tickets.ids[ids % bandit.pending] = ids
     bandit._tickets.features[ids % bandit.pending] = features
     bandit._persons.restore(body["persons"])
+    if body.get("logged"):
+        setattr(bandit, "_logged", body["logged"])  # noqa: B010  # of bandits that can learn from logs
     for name, value in body["settings"].items():  # drawing the initial state may have moved the generator
         if isinstance(value, dict) and ("simulated" in value or "generator" in value):
             setattr(bandit, name, _decode(value))
@@ -207,6 +209,7 @@ def _document(bandit: "Bandit", bandit_id: str, generation: int) -> dict[str, An
         "tickets": [_encode(_padded(part[waiting], rows)) for part in bandit._tickets],
         "policy given": bandit._policy_given,
         "persons": bandit._persons.document(),
+        "logged": getattr(bandit, "_logged", 0),
     }
     return document(body, format=FORMAT, version=VERSION, raw=True)
 

@@ -77,7 +77,7 @@ def convert(kind: type, key: str, value: str) -> Any:
     from tacit.experiments.spec import FROM_THE_RUN
 
     fields = {f.name: f for f in dataclasses.fields(kind) if f.init}
-    hidden = {"budget", "prior", "warm"} | FROM_THE_RUN  # what no word on a command line can say
+    hidden = {"budget", "features", "prior", "warm"} | FROM_THE_RUN  # what no word on a command line can say
     if key not in fields or key in hidden:
         usable = sorted(set(fields) - hidden)
         raise ValueError(f"Expected an option of {registry.kebab(kind.__name__)} ({', '.join(usable)}), got {key!r}.")

@@ -39,6 +39,8 @@ class Spec:
 
     def build(self, environment: Environment, horizon: int, seed: SeedSequence) -> Bandit:
         """A fresh bandit for one run, its policy's draws and its noise from `seed`."""
+        if environment.blocks and "blocks" not in self._names:
+            raise ValueError(f"Expected a bandit that takes blocks (joint-glm) where arms are apart, got {self.name}.")
         policy, privacy = seed.spawn(2)
         known: dict[str, Any] = {
             "dim": environment.dim,

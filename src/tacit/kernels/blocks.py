@@ -4,9 +4,10 @@ elsewhere. A Posterior has one more axis here, the first: of blocks."""
 import math
 
 import numpy as np
+from numpy.random import Generator
 
 from tacit.data import Array, Integers, Released
-from tacit.kernels.compile import kernel
+from tacit.kernels.compile import inlined, kernel
 from tacit.kernels.glm import Posterior, Tuning, along_axes, from_axes
 from tacit.kernels.linalg import copy, smat
 from tacit.model.vectors import packed_size, pair_size
@@ -83,27 +84,48 @@ def pool(curvature: Array, std: float, keep: Array) -> None:
         copy(target + keep[a] * apart, curvature[a])
 
 
+@inlined
+def thompson_blocks(rng: Generator, rows: Array, posterior: Posterior, target: Array) -> int:
+    """argmax over rows (z, a) of <z, theta_a + sum_k spread_ak N(0, 1) axis_ak>, drawn for all blocks, whatever is
+    offered; target is overwritten."""
+    for a in range(target.shape[0]):
+        for i in range(target.shape[1]):
+            target[a, i] = posterior.theta[a, i]
+        for k in range(target.shape[1]):
+            if posterior.spread[a, k] > 0.0:
+                draw = posterior.spread[a, k] * rng.standard_normal()
+                for i in range(target.shape[1]):
+                    target[a, i] += draw * posterior.axes[a, i, k]
+    return best_row(rows, target)
+
+
+@inlined
+def best_row(rows: Array, target: Array) -> int:
+    """argmax over rows (z, a) of <z, target_a>; the first one of equals."""
+    best, index = -np.inf, 0
+    for row in range(rows.shape[0]):
+        a, value = int(rows[row, target.shape[1]]), 0.0
+        for i in range(target.shape[1]):
+            value += rows[row, i] * target[a, i]
+        if value > best:
+            best, index = value, row
+    return index
+
+
 @kernel
 def thompson_block_rows(arms: Array, theta: Array, axes: Array, spread: Array, draws: Array, out: Integers) -> None:
-    """out[i] = argmax over rows (z, a) of user i of <z, theta_a + sum_k spread_ak N_ak axis_ak>, the first one of
-    equals, with the normal numbers draws[i], one for each positive spread: of all blocks, whatever is offered."""
-    blocks, p = theta.shape
-    target = np.empty((blocks, p))
+    """out[i] = the choice of `thompson_blocks` for user i with the normal numbers draws[i], one for each positive
+    spread."""
+    target = np.empty(theta.shape)
     for i in range(arms.shape[0]):
         n = 0
-        for a in range(blocks):
-            for j in range(p):
+        for a in range(theta.shape[0]):
+            for j in range(theta.shape[1]):
                 target[a, j] = theta[a, j]
-            for k in range(p):
+            for k in range(theta.shape[1]):
                 if spread[a, k] > 0.0:
                     draw = spread[a, k] * draws[i, n]
                     n += 1
-                    for j in range(p):
+                    for j in range(theta.shape[1]):
                         target[a, j] += draw * axes[a, j, k]
-        best, out[i] = -np.inf, 0
-        for row in range(arms.shape[1]):
-            a, value = int(arms[i, row, p]), 0.0
-            for j in range(p):
-                value += arms[i, row, j] * target[a, j]
-            if value > best:
-                best, out[i] = value, row
+        out[i] = best_row(arms[i], target)

@@ -21,9 +21,9 @@ class AsyncClient:
     timeout: seconds for one try, from connecting to the end of the reply."""
 
     def __init__(
-        self, address: str, bandit: str, *, key: str | None = None, timeout: float = 10.0, tries: int = 5
+        self, address: str, bandit: str, *, key: str | None = None, timeout: float = 10.0, patience: float = 30.0
     ) -> None:
-        self._caller = Caller(address, bandit, key=key, tries=tries)
+        self._caller = Caller(address, bandit, key=key, patience=patience)
         self._tls = ssl.create_default_context() if self._caller.tls else None
         self._timeout = timeout
         self._idle: list[Connection] = []
@@ -85,15 +85,16 @@ class AsyncClient:
             await asyncio.sleep(call.wait)
         return found
 
-    async def _reply(self, call: Call) -> Reply | None:
+    async def _reply(self, call: Call) -> Reply | Exception:
         writer = None
+        reply: Reply | Exception
         try:
             async with asyncio.timeout(self._timeout):
                 reader, writer = await self._connection()
                 writer.write(self._text(call))
                 reply, stays = await _read(reader)
-        except (OSError, EOFError, ValueError, http.client.HTTPException, asyncio.LimitOverrunError):
-            reply, stays = None, False  # TimeoutError is an OSError, IncompleteReadError an EOFError
+        except (OSError, EOFError, ValueError, http.client.HTTPException, asyncio.LimitOverrunError) as error:
+            reply, stays = error, False  # TimeoutError is an OSError, IncompleteReadError an EOFError
         except BaseException:
             if writer is not None:
                 writer.transport.abort()  # half a reply may still come

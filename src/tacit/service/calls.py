@@ -2,6 +2,8 @@
 this and a connection."""
 
 import json
+import ssl
+import time
 import urllib.parse
 import uuid
 from collections.abc import Mapping, Sequence
@@ -10,10 +12,11 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from tacit import checks
 from tacit.errors import TacitError, Unavailable
 from tacit.model.arms import Arms
 
-PAUSE = 0.1  # seconds before the second try, twice as long before each later one
+PAUSE, LONGEST = 0.1, 2.0  # seconds before the second try; twice as long before each later one, and at most so long
 AGAIN = (429, 502, 503, 504)  # the server asks to come again, or what stands before it had no reply
 
 
@@ -48,46 +51,50 @@ class Reply(NamedTuple):
 class Call:
     """One request, the same in all its tries. `wait`: seconds until the next."""
 
-    def __init__(self, method: str, path: str, headers: dict[str, str], body: bytes | None, tries: int) -> None:
+    def __init__(self, caller: "Caller", method: str, path: str, headers: dict[str, str], body: bytes | None) -> None:
         self.method, self.path, self.headers, self.body = method, path, headers, body
         self.wait = PAUSE
-        self._tries, self._tried = tries, 0
+        self._caller, self._tried, self._until = caller, 0, time.monotonic() + caller.patience
 
-    def answer(self, reply: Reply | None) -> dict[str, Any] | None:
+    def answer(self, reply: Reply | Exception) -> dict[str, Any] | None:
         """What the server says. None: send it again after `wait`; that is so where no reply came, and where the server
-        asks for it."""
+        asks for it, as long as there is patience."""
         self._tried += 1
-        self.wait = PAUSE * 2 ** (self._tried - 1)
-        if reply is not None:
+        self.wait = min(LONGEST, PAUSE * 2 ** (self._tried - 1))
+        cause, forever = type(reply).__name__, isinstance(reply, ssl.SSLCertVerificationError)
+        if isinstance(reply, Reply):
             found = _object(reply.body)
+            cause = f"{reply.status}, {(found or {}).get('error', 'not a reply of tacit')}".rstrip(".")
             if reply.status == 200 and found is not None:  # half a reply is none
                 return found
             if reply.status not in (200, *AGAIN):
                 raise Refused(reply.status, (found or {}).get("error", "Expected a reply of tacit, got another."))
             asked = reply.retry_after or ""
             self.wait = max(self.wait, float(asked) if asked.isdecimal() else 0.0)
-        if self._tried >= self._tries:
-            raise Unavailable(f"Expected a reply of the server within {self._tries} tries, got none.")
+        if forever or time.monotonic() + self.wait > self._until:
+            caller = self._caller
+            raise Unavailable(f"Expected a reply of {caller.address} within {caller.patience:g} s, got none: {cause}.")
         return None
 
 
 class Caller:
     """Where a bandit is asked, and by which key."""
 
-    def __init__(self, address: str, bandit: str, *, key: str | None, tries: int) -> None:
+    def __init__(self, address: str, bandit: str, *, key: str | None, patience: float) -> None:
         parsed = urllib.parse.urlsplit(address)
         if parsed.scheme not in ("http", "https") or not parsed.hostname:
             raise ValueError("Expected an address http://HOST:PORT or https://HOST:PORT, got another.")
         if key is not None and not (key and key.isascii() and key.isprintable() and " " not in key):
             raise ValueError("Expected a key as `tacit key` prints it, got another text.")
-        if tries < 1:
-            raise ValueError(f"Expected at least one try, got {tries}.")
+        checks.non_negative(patience=patience)
         self.tls, self.host = parsed.scheme == "https", parsed.hostname
         self.port = parsed.port or (443 if self.tls else 80)
         quote = urllib.parse.quote
         self._path = f"{quote(parsed.path.rstrip('/'), safe='/%')}/v1/bandits/{quote(bandit, safe='')}/"
         self._headers = {} if key is None else {"authorization": f"Bearer {key}"}
-        self._tries = tries
+        self.patience = patience
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        self.address = f"{parsed.scheme}://{host}:{self.port}"
 
     def choose(
         self,
@@ -123,7 +130,7 @@ class Caller:
         return self._post("erase", {"person": person})
 
     def get(self, what: str) -> Call:
-        return Call("GET", self._path + what, self._headers, None, self._tries)
+        return Call(self, "GET", self._path + what, self._headers, None)
 
     def _post(self, route: str, given: dict[str, Any]) -> Call:
         try:
@@ -133,7 +140,7 @@ class Caller:
         except TypeError:
             raise ValueError("Expected numbers, texts and lists of texts, got something else.") from None
         headers = self._headers | {"content-type": "application/json"}
-        return Call("POST", self._path + route, headers, body, self._tries)
+        return Call(self, "POST", self._path + route, headers, body)
 
 
 def _id(choice: Choice | str) -> str:

@@ -15,13 +15,14 @@ class Client:
     """`Client("http://127.0.0.1:8321", "messages", key="tacit_...")`: choose, then reward by the choice's id. Needs
     nothing but numpy. One thread at a time.
 
-    tries: how often a request is sent where no reply comes or the server asks to come again; a request has one id in
-    all of them, so that it has one answer and counts once."""
+    timeout: seconds for one try. patience: for so many seconds a request is sent again where no reply comes or the
+    server asks to come again, and then `Unavailable` is raised; 0 is one try. A request has one id in all its tries, so
+    that it has one answer and counts once. `Refused`: the server says no."""
 
     def __init__(
-        self, address: str, bandit: str, *, key: str | None = None, timeout: float = 10.0, tries: int = 5
+        self, address: str, bandit: str, *, key: str | None = None, timeout: float = 10.0, patience: float = 30.0
     ) -> None:
-        self._caller = Caller(address, bandit, key=key, tries=tries)
+        self._caller = Caller(address, bandit, key=key, patience=patience)
         kind = http.client.HTTPSConnection if self._caller.tls else http.client.HTTPConnection
         self._connection = kind(self._caller.host, self._caller.port, timeout=timeout)
 
@@ -80,13 +81,13 @@ class Client:
             time.sleep(call.wait)
         return found
 
-    def _reply(self, call: Call) -> Reply | None:
+    def _reply(self, call: Call) -> Reply | Exception:
         try:
             if (sock := self._connection.sock) is not None and select.select([sock], [], [], 0)[0]:
                 self._connection.close()  # nothing was asked, so what comes is its end: a new one
             self._connection.request(call.method, call.path, call.body, call.headers)
             response = self._connection.getresponse()
             return Reply(response.status, response.headers.get("retry-after"), response.read())
-        except (OSError, ValueError, http.client.HTTPException):
+        except (OSError, ValueError, http.client.HTTPException) as error:
             self._connection.close()
-            return None
+            return error

@@ -2,6 +2,7 @@
 how many arms a person has, and on how many rewards come), and no collectors of process and garbage (CPU seconds count
 rewards)."""
 
+import math
 from collections.abc import Iterable
 
 from prometheus_client import CollectorRegistry, Gauge, generate_latest
@@ -11,6 +12,7 @@ from tacit.service.served import Served
 
 LISTED = {
     "tacit_choices": "Choices made so far, of this incarnation.",
+    "tacit_choices_left": "Choices until its horizon, or whatever ends it, is used up; 0 if it was retired.",
     "tacit_version": "Releases that choices are made by.",
     "tacit_next_release_after": "The number of choices at which the open step closes.",
     "tacit_epsilon": "The claim at the end of the plan.",
@@ -36,9 +38,10 @@ def values(one: Served) -> dict[str, float]:
         return {"tacit_ready": 0, "tacit_degraded": 1}
     try:
         one.ready()
-        head, privacy = one.stored.head, one.certificate()
+        head, privacy, left = one.stored.head, one.certificate(), one.stored.left
         return {
             "tacit_choices": head.choices,
+            "tacit_choices_left": math.inf if left is None else left,
             "tacit_version": one.stored.version,
             "tacit_next_release_after": head.boundary,
             "tacit_epsilon": privacy.epsilon or 0.0,

@@ -25,6 +25,13 @@ DEGRADED = (
     "The database is away or cannot be written: choices go on by the last release, nothing is learnt from them, and "
     "rewards are refused."
 )
+ENDED = {  # pill -> what there is to know about it
+    "Retired": "This bandit was retired: it makes no more choices and learns nothing more. What it was stays here.",
+    "Used up": (
+        "All choices that its noise was made for have been made: requests are answered 410. Put a new bandit, under "
+        "another name, in its place."
+    ),
+}
 LOST = "The server does not answer. What you see is old; trying again."
 
 
@@ -40,16 +47,24 @@ class Look(NamedTuple):
     learnt: Summary | None = None
     problem: str | None = None
 
+    @property
+    def ended(self) -> str | None:
+        """The pill of a bandit that makes no more choices."""
+        if self.status is None:
+            return None
+        return "Retired" if self.status["retired"] else "Used up" if self.status["choices_left"] == 0 else None
+
 
 def bandit(look: Look, several: bool, logout: bool) -> str:
     parts: list[Child] = [_trouble(look)]
     if look.status is not None and look.certificate is not None:
-        parts.append(_tiles(look.status, look.now))
+        parts.append(_tiles(look, look.status))
         if look.learnt is not None:
-            parts += [_learning(look.learnt, look.status), _profiles(look)]
+            parts += [_learning(look, look.learnt, look.status), _profiles(look)]
         parts += [promise.section(look.certificate, look.status), _events(look.status["events"])]
     setting = look.setting
-    about = f"Learns what to offer, from {counted(setting.dim, 'feature')} of each offer · {KINDS[setting.kind]} · "
+    learns = "Learns" if look.ended is None else "Learnt"
+    about = f"{learns} what to offer, from {counted(setting.dim, 'feature')} of each offer · {KINDS[setting.kind]} · "
     about += f"population {setting.population}"
     return _page(look.name, _header(look.name, about, look, several, logout), parts)
 
@@ -113,13 +128,16 @@ def _header(title: str, about: str, look: Look | None, several: bool, logout: bo
 
 def _health(look: Look) -> Markup:
     """A word, not a colour alone."""
-    words, kind = ("Healthy", "good") if look.problem is None else ("Needs attention", "bad")
+    words, kind = ("Healthy", "good") if look.ended is None else (look.ended, "over")
+    if look.problem is not None:
+        words, kind = "Needs attention", "bad"
     return tag("span", words, class_=f"pill {kind}", id=f"health-{look.name}", data_live=True)
 
 
 def _trouble(look: Look) -> Markup:
     text = None if look.problem is None else tag("p", look.problem, class_="problem", role="alert")
-    return tag("div", text, id="trouble", data_live=True)
+    end = None if look.ended is None else tag("p", ENDED[look.ended], class_="over")
+    return tag("div", text, end, id="trouble", data_live=True)
 
 
 def _in_short(look: Look) -> str:
@@ -133,18 +151,24 @@ def _last(status: dict[str, Any], now: float) -> str:
     return "none yet" if status["released_at"] is None else f"the last one {ago(now - status['released_at'])}"
 
 
-def _tiles(status: dict[str, Any], now: float) -> Markup:
+def _tiles(look: Look, status: dict[str, Any]) -> Markup:
     choices, version, privacy = status["choices"], status["version"], status["privacy"]
     start, left = status["last_release_after"], status["next_release_after"] + 1 - choices
     length = status["next_release_after"] + 1 - start
     spent, epsilon = privacy["spent"] or 0.0, privacy["epsilon"]
     most = f"of at most {epsilon or 0.0:.2g}, however long it runs"
     due = f"in {counted(left, 'choice')}" if left > 0 else "now"
+    bar = min(choices - start, length), length
+    upcoming = _tile("Next release", due, "depends on choices alone", *bar)
+    if look.ended is not None:
+        upcoming = _tile("Next release", "none", look.ended.lower())
+    last = status["choices_left"]
+    room = "offers to people" if last is None else f"{count(last)} more until it is used up"
     return tag(
         "div",
-        _tile("Choices so far", count(choices), "people who were offered something"),
-        _tile("Releases", count(version), _last(status, now), id_="releases"),
-        _tile("Next release", due, "depends on choices alone", min(choices - start, length), length),
+        _tile("Choices so far" + since(status), count(choices), room),
+        _tile("Releases" + since(status), count(version), _last(status, look.now), id_="releases"),
+        upcoming,
         _tile("Privacy spent", f"ε {spent:.2g}", most, spent, epsilon) if epsilon else None,
         class_="tiles",
         id="tiles",
@@ -160,7 +184,12 @@ def _tile(
     return tag("div", tag("h2", title), tag("p", value, class_="value", id=id_), bar, tag("p", below), class_="tile")
 
 
-def _learning(learnt: Summary, status: dict[str, Any]) -> Markup:
+def since(status: dict[str, Any]) -> str:
+    """Counts begin anew with a recovery."""
+    return " since the recovery" if status["incarnation"] > 1 else ""
+
+
+def _learning(look: Look, learnt: Summary, status: dict[str, Any]) -> Markup:
     rows = [
         tag(
             "tr",
@@ -182,7 +211,7 @@ def _learning(learnt: Summary, status: dict[str, Any]) -> Markup:
     return tag(
         "section",
         tag("h2", "Is it learning?"),
-        tag("div", tag("p", _verdict(learnt, status), class_="verdict"), id="verdict", data_live=True),
+        tag("div", tag("p", _verdict(look, learnt, status), class_="verdict"), id="verdict", data_live=True),
         tag("div", id="plot", data_history=f"/v1/bandits/{status['bandit']}/history", role="img", aria_label=PLOT),
         tag("p", CAPTION, id="point", class_="note"),
         tag("div", table, tag("p", more, class_="note") if more else None, id="weights", data_live=True),
@@ -190,11 +219,16 @@ def _learning(learnt: Summary, status: dict[str, Any]) -> Markup:
     )
 
 
-def _verdict(learnt: Summary, status: dict[str, Any]) -> str:
+def _verdict(look: Look, learnt: Summary, status: dict[str, Any]) -> str:
     features = len(learnt.beliefs) + learnt.left_out
     if learnt.version == 0:
         left = status["next_release_after"] + 1 - status["choices"]
-        return f"Not yet: nothing has been released so far. The first release is due in {counted(left, 'choice')}."
+        nothing = "nothing has been released" + (since(status) or " so far")
+        if look.ended is not None:
+            return f"No: {nothing}."
+        if since(status):
+            nothing += ", and it goes on from what was released before"
+        return f"Not yet: {nothing}. The first release is due in {counted(left, 'choice')}."
     narrower = f"Its intervals are {learnt.precision:.1f} times narrower than before the first release"
     if learnt.precision < 1.05:
         narrower = "Its intervals are still about as wide as before the first release"

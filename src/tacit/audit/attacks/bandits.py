@@ -47,7 +47,7 @@ def attacks() -> Sequence[Attack]:
         white_box("joint-lin-ucb-paper", lin_ucb(calibration="paper"), LINEAR_PAIR, epsilon=BUDGET.epsilon, share=0.1),
         white_box("joint-lin-ucb-wishart", lin_ucb(noise="wishart"), LINEAR_PAIR, family="general", share=0.1),
         white_box("joint-glm", glm(dim=2), GLM_PAIR),
-        white_box("joint-glm-blocks", glm(dim=4, blocks=2), BLOCK_PAIR, share=0.3),
+        white_box("joint-glm-blocks", glm(dim=4, blocks=2), BLOCK_PAIR),
         white_box("joint-glm-other-block", glm(dim=4, blocks=2), TWO_BLOCKS, share=0.3),
         black_box("joint-glm-actions", glm(dim=1, first=4, horizon=20), one_dim, direction=[1.0], share=0.5),
     ]

@@ -4,18 +4,20 @@ import dataclasses
 import functools
 import math
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
 
 from tacit import checks
+from tacit.bandits import learning
 from tacit.bandits.base import Bandit
 from tacit.data import Array, Integers, Released
 from tacit.features.schema import Schema
 from tacit.kernels.continual import PrefixState
 from tacit.kernels.rounds import BOUNDARY, CHOICES, Schedule, next_boundary
+from tacit.lock import locked
 from tacit.mechanisms.continual import Continual
 from tacit.mechanisms.grid import on_grid
 from tacit.privacy import gaussian, settings
@@ -23,6 +25,11 @@ from tacit.privacy.budget import Budget
 from tacit.privacy.certificate import Certificate, certify
 from tacit.privacy.ledger import Release
 from tacit.privacy.noise import Secure
+
+LOGGED = (
+    "{} of the choices are rows of a log (learn_log), protected like other rounds. If the log's policy learnt from "
+    "people, what one person was offered may tell of another; that happened before, and is not covered."
+)
 
 
 class ContinualState(Protocol):
@@ -51,6 +58,7 @@ class ContinualBandit(Bandit):
     source: Any = field(default_factory=Secure)
     mechanism: Continual = field(init=False, repr=False)
     _schedule: Schedule = field(init=False, repr=False)
+    _logged: int = field(default=0, init=False, repr=False)  # choices that were rows of a log
     _state: ContinualState = field(init=False, repr=False)
 
     @abstractmethod
@@ -161,9 +169,20 @@ class ContinualBandit(Bandit):
             caveats=self._told(),
         )
 
+    @locked
+    def learn_log(self, table: Any, *, actions: Any = None) -> Mapping[int, str]:
+        """Learn from logged rounds whose people are protected by the same budget, before or between live choices: each
+        row is a choice that was made elsewhere, and its reward. Returns row -> reason for those that were refused.
+
+        table: a frame or a mapping of columns: `reward` (none: it never came), `action`, `person` where
+        max_rounds_per_person is set, and the features, as fields of the schema, x0, x1, ... or `arms` (docs/
+        coming-from.md). actions: their names in the order of the blocks, or what the schema takes. A row must be
+        learnt once: after a crash a durable bandit's `choices` tells which rows it has."""
+        return learning.learn_log(self, table, actions)
+
     def _told(self) -> tuple[str, ...]:
         """What the certificate has to say beside the claim."""
-        return ()
+        return (LOGGED.format(self._logged),) if self._logged else ()
 
 
 def steps_before(horizon: int, schedule: Schedule) -> int:

@@ -15,7 +15,7 @@ from tacit.bandits.base import Index
 from tacit.bandits.chances import Later
 from tacit.bandits.joint import forgetting
 from tacit.bandits.joint.continual import ContinualBandit, steps_before
-from tacit.bandits.joint.glm_kernel import GLMState, glm_rounds
+from tacit.bandits.joint.glm_kernel import GLMState, glm_block_rounds, glm_rounds
 from tacit.data import Array, Raw, Released
 from tacit.kernels.block import Block
 from tacit.kernels.formulas import add_glm
@@ -223,10 +223,8 @@ class JointGLM(ContinualBandit):
 
     def _play(self, block: Block) -> None:
         assert self.policy is not None
-        if self._blocks > 1:
-            super()._play(block)
-            return
-        glm_rounds(
+        play = glm_rounds if self._blocks == 1 else glm_block_rounds
+        play(
             self.policy,
             generator_of(self.source),
             block,

@@ -5,8 +5,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from tacit.data import Array, Integers
+from tacit.data import Array, Integers, Raw
 from tacit.kernels.block import Block
+from tacit.kernels.blocks import fit_blocks, thompson_blocks
 from tacit.kernels.compile import kernel
 from tacit.kernels.continual import PrefixState, simulate_step
 from tacit.kernels.formulas import add_glm
@@ -14,6 +15,7 @@ from tacit.kernels.glm import Known, Posterior, Tuning, combine, fit, thompson
 from tacit.kernels.noise import NoiseLaw
 from tacit.kernels.rounds import BOUNDARY, CHOICES, Range, Schedule, next_boundary, outcome
 from tacit.model.links import Code
+from tacit.model.vectors import pair_size
 
 
 class GLMState(NamedTuple):
@@ -62,3 +64,40 @@ def glm_rounds(
             counts[CHOICES] += 1
             x, y = block.arms[t, index], block.reward[t]
             add_glm(x, y, posterior.theta, posterior.inverse, link, scale, rewards.low, rewards.high, collected)
+
+
+@kernel
+def glm_block_rounds(
+    policy: Generator,
+    rng: Generator,
+    block: Block,
+    state: GLMState,
+    law: NoiseLaw,
+    gains: Array,
+    schedule: Schedule,
+    rewards: Range,
+    link: Code,
+    scale: float,
+    unit: float,
+    radius: float,
+    tuning: Tuning,
+) -> None:
+    """`glm_rounds` where arms are rows (z, a) and sums and estimates are of blocks."""
+    counts, prefix, posterior = state
+    p = posterior.theta.shape[1]
+    target = np.empty(posterior.theta.shape)
+    for t in range(block.noise.size):
+        if counts[CHOICES] >= counts[BOUNDARY]:
+            simulate_step(rng, prefix, law)
+            gain = gains[min(prefix.noise.step[0], gains.size - 1)]
+            fit_blocks(prefix.released, scale, unit, law.scale * gain, radius, tuning, posterior)
+            counts[BOUNDARY] = next_boundary(counts[CHOICES], schedule.first, schedule.growth, schedule.longest)
+        if prefix.noise.step[0] == 0:
+            index = int(policy.random() * block.arms.shape[1])
+        else:
+            index = thompson_blocks(policy, block.arms[t], posterior, target)
+        if outcome(block, t, index):
+            counts[CHOICES] += 1
+            x, y, a = block.arms[t, index, :p], block.reward[t], int(block.arms[t, index, p])
+            own = Raw(prefix.open[a * pair_size(p) : (a + 1) * pair_size(p)])
+            add_glm(x, y, posterior.theta[a], posterior.inverse[a], link, scale, rewards.low, rewards.high, own)

@@ -81,6 +81,7 @@ class Stored:
         try:
             register = line.register_of(where, self._database, keys)
             self._line = line.open_line(self._database, line.keys_of(where, self._database, keys), name, bandit)
+            self.incarnation = self._line.bandit.incarnation  # 1, and one more for each recovery
             if self._line.bandit.prior is not None:
                 bandit._prior_noise(self._line.bandit.prior_std)
             self._persons = Persons(bandit.max_rounds_per_person)
@@ -225,6 +226,12 @@ class Stored:
         """Choices made so far, of this incarnation."""
         self._outage.again(self._count)
         return self._bandit.choices
+
+    @property
+    def left(self) -> int | None:
+        """Choices that this incarnation can still make; None: there is no end. Public."""
+        ends = [most for most in (self._bandit.horizon, self._bandit._capacity) if most is not None]
+        return 0 if self.retired else max(0, min(ends) - self.choices) if ends else None
 
     @property
     def degraded(self) -> bool:

@@ -22,7 +22,7 @@ from tacit.experiments import figure
 from tacit.experiments.result import Result
 from tacit.experiments.runner import Progress, simulate
 from tacit.experiments.spec import Spec
-from tacit.experiments.table import number, to_text
+from tacit.experiments.table import to_text
 from tacit.privacy.budget import Budget
 from tacit.reproductions.outcome import Finding, Outcome, part
 from tacit.reproductions.suite import probit_worlds
@@ -92,16 +92,16 @@ def reproduce(*, quick: bool, runs: int | None, out: Path, progress: Progress | 
 def render(epsilon: float, results: dict[str, Result]) -> str:
     """Bandits down, environments across."""
     means = {env: {row["label"]: row["regret_mean"] for row in result.rows} for env, result in results.items()}
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=0)
     table.add_column("", no_wrap=True)
     table.add_column("δ", no_wrap=True)
     for env in means:
-        table.add_column(env, justify="right")
+        table.add_column(env.replace("-", "-\n"), justify="right", no_wrap=True, vertical="bottom")
     lines = [(name, 0.0) for name in PURE] + [(name, delta) for delta in DELTAS for name in GAUSSIAN]
     for name, delta in lines:
-        cells = [number(means[env].get(label(name, epsilon, delta))) for env in means]
-        table.add_row(name, f"{delta:g}", *cells)
-    table.add_row("uniform", "", *(number(means[env]["uniform"]) for env in means))
+        found = [means[env].get(label(name, epsilon, delta)) for env in means]
+        table.add_row(name, f"{delta:g}", *("–" if mean is None else f"{mean:.0f}" for mean in found))
+    table.add_row("uniform", "", *(f"{means[env]['uniform']:.0f}" for env in means))
     return to_text(table)
 
 

@@ -1,0 +1,136 @@
+"""Learning from a log: each row is a round of one person, protected by the same budget as a live one.
+
+A row counts as a choice and adds its reward to the step that is open, so the schedule is that of the rows' positions.
+A row that is refused (bad features, a person with no rounds left) is refused alone and counts all the same."""
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tacit import logs
+from tacit.data import Array
+from tacit.errors import PersonLimit
+from tacit.kernels.rounds import CHOICES
+
+if TYPE_CHECKING:
+    from tacit.bandits.joint.continual import ContinualBandit
+
+ROW = "Expected an action of the bandit and finite features, got a row with others."
+
+
+def learn_log(bandit: "ContinualBandit", table: Any, actions: Any) -> dict[int, str]:
+    """Row -> reason for those that were refused."""
+    columns = logs.names(table)
+    if "reward" not in columns:
+        raise ValueError("Expected a column reward, got none.")
+    rewards = list(table["reward"])
+    people = list(table["person"]) if "person" in columns else [None] * len(rewards)
+    played = _played(bandit, table, actions)
+    bandit._room(len(rewards))
+    refused = {}
+    for row, (x, reward, person) in enumerate(zip(played, rewards, people, strict=True)):
+        bandit._step()
+        bandit._logged += 1
+        silent = reward is None or reward != reward
+        problem = ROW if x is None else None if silent else bandit._problem(reward)
+        if person is None:
+            bandit._persons.count(None)  # whatever is in its row
+        elif problem is None:
+            try:
+                bandit._persons.count(bandit._persons.admit(person))
+            except (ValueError, PersonLimit) as error:
+                problem = str(error)
+        if problem is not None or x is None:
+            bandit._state.counts[CHOICES] += 1
+            refused[row] = problem or ROW
+            continue
+        ticket = bandit._ticket(x)
+        if not silent:
+            bandit.observe(ticket, float(reward))
+    return refused
+
+
+def _played(bandit: "ContinualBandit", table: Any, actions: Any) -> Iterator[Array | None]:
+    """The features of the action that was taken, row by row; None where they are wrong. ValueError for a table that has
+    not the right columns."""
+    columns = logs.names(table)
+    named = list(table["action"]) if "action" in columns else None
+    if bandit.features is not None:
+        return _by_schema(bandit, table, named, actions)
+    if "arms" in columns:
+        column = table["arms"]
+        return map(_of_arms(bandit, actions), column.to_list() if hasattr(column, "to_list") else column, _need(named))
+    prefixed = [f"x{i}" for i in range(len(columns)) if f"x{i}" in columns]
+    if not prefixed:
+        raise ValueError("Expected the columns x0, x1, ... or arms, got neither.")
+    rows = zip(*(list(table[name]) for name in prefixed), strict=True)
+    if len(prefixed) == bandit.dim:  # of the action that was taken, already
+        return (_checked(bandit, [row]) for row in rows)
+    if bandit.dim % len(prefixed):
+        raise ValueError(f"Expected x0, x1, ... to be a part of {bandit.dim} features, got {len(prefixed)} columns.")
+    count = bandit.dim // len(prefixed)
+    if bandit._blocks not in (1, count):
+        raise ValueError(f"Expected {bandit.dim // bandit._blocks} features a block, got {len(prefixed)} columns.")
+    if actions is not None and len(actions) > count:
+        raise ValueError(f"Expected at most {count} actions, got {len(actions)}.")
+    place = _positions(actions)
+    return (_placed(bandit, row, place(action), count) for row, action in zip(rows, _need(named), strict=True))
+
+
+def _need(named: list[Any] | None) -> list[Any]:
+    if named is None:
+        raise ValueError("Expected a column action, got none.")
+    return named
+
+
+def _by_schema(bandit: "ContinualBandit", table: Any, named: list[Any] | None, actions: Any) -> Iterator[Array | None]:
+    assert bandit.features is not None
+    fields = [name for name in logs.names(table) if name in bandit.features.context]
+    rows = zip(*(list(table[name]) for name in fields), strict=True) if fields else iter([()] * len(_need(named)))
+    for row, action in zip(rows, _need(named), strict=True):
+        offered: Any = {action: actions[action]} if isinstance(actions, Mapping) and action in actions else [action]
+        yield _checked(bandit, dict(zip(fields, row, strict=True)), offered)
+
+
+def _of_arms(bandit: "ContinualBandit", actions: Any) -> Callable[[Any, Any], Array | None]:
+    position = _positions(actions)
+
+    def chosen(arms: Any, action: Any) -> Array | None:
+        place = position(action)
+        return None if place is None else _checked(bandit, arms, None, place)
+
+    return chosen
+
+
+def _positions(actions: Sequence[Any] | None) -> Callable[[Any], int | None]:
+    """What puts an action where it belongs: by its name in `actions`, or as a whole number; None for others."""
+    known = None if actions is None else {name: i for i, name in enumerate(actions)}
+
+    def position(action: Any) -> int | None:
+        if isinstance(action, bool) or not isinstance(action, str | int | np.integer):
+            return None
+        if known is not None:
+            return known.get(action)
+        return int(action) if not isinstance(action, str) and action >= 0 else None
+
+    return position
+
+
+def _placed(bandit: "ContinualBandit", row: Sequence[Any], place: int | None, count: int) -> Array | None:
+    if place is None or place >= count:
+        return None
+    if bandit._blocks > 1:
+        return _checked(bandit, [[*row, place]])
+    whole: list[Any] = [0.0] * (len(row) * count)
+    whole[place * len(row) : (place + 1) * len(row)] = row
+    return _checked(bandit, [whole])
+
+
+def _checked(bandit: "ContinualBandit", arms: Any, actions: Any = None, place: int = 0) -> Array | None:
+    try:
+        x: Array = bandit._request(arms, None, actions)[0][place]
+        return x if math.isfinite(float(x.sum())) else None
+    except (ValueError, TypeError, KeyError, IndexError, OverflowError):
+        return None

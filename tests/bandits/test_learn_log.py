@@ -1,0 +1,159 @@
+"""Learning from a log: the same sums, releases and counts as the same people would have left live."""
+
+import numpy as np
+import pytest
+from numpy.random import default_rng
+
+from tacit import Budget, JointGLM, JointLinUCB, Simulated
+from tacit.features import Category, Number, Schema
+from tacit.logs import mabwiser, vowpal
+
+BUDGET = Budget(1.0, 0.02)
+
+
+def make(kind=JointGLM, **options):
+    return kind(**{"dim": 4, "budget": BUDGET, "source": Simulated(2)} | options)
+
+
+def log(count=120, seed=0):
+    rng = default_rng(seed)
+    x = rng.uniform(-0.4, 0.4, (count, 4))
+    return {f"x{i}": x[:, i] for i in range(4)} | {"reward": rng.integers(2, size=count).astype(float)}
+
+
+def same(one, other):
+    assert one.choices == other.choices and one._steps == other._steps
+    assert np.array_equal(one._state.prefix.open, other._state.prefix.open)
+    assert np.array_equal(one._state.prefix.released, other._state.prefix.released)
+
+
+@pytest.mark.parametrize("kind", [JointGLM, JointLinUCB])
+def test_as_if_they_had_come_live(kind):
+    """Each row as a choice among one arm, answered at once; then both go on live."""
+    learnt, live, table = make(kind, horizon=400), make(kind, horizon=400), log()
+    assert learnt.learn_log(table) == {}
+    for row in range(120):
+        live.observe(live.choose([[table[f"x{i}"][row] for i in range(4)]]), table["reward"][row])
+    same(learnt, live)
+    assert learnt._steps > 0 and learnt.privacy.spent == live.privacy.spent
+    for bandit in (learnt, live):
+        bandit.observe(bandit.choose([[0.1, 0.2, 0.3, 0.4]]), 1.0)
+    learnt.learn_log({name: column[:60] for name, column in table.items()})  # and between live choices
+    assert learnt.choices == 181
+
+
+def test_a_bad_row_is_refused_alone_and_counts():
+    """Whatever is in it: the sums and the schedule are those of a round that nobody answered."""
+    table, silent = log(), log()
+    silent["reward"][7] = np.nan
+    expected = make()
+    assert expected.learn_log(silent) == {}
+    for column, value in (("x1", np.nan), ("x2", 3.0), ("reward", 7.0), ("reward", "much"), ("x0", "a")):
+        bad = {name: list(values) for name, values in table.items()}
+        bad[column][7] = value
+        bandit = make()
+        assert list(bandit.learn_log(bad)) == [7]
+        same(bandit, expected)
+
+
+def test_one_row_changes_the_sums_by_at_most_the_sensitivity():
+    rng = default_rng(5)
+    for trial in range(20):
+        sums = []
+        for _ in range(2):
+            table = log(10, seed=trial)
+            table |= {f"x{i}": np.where(np.arange(10) == 4, v, table[f"x{i}"]) for i, v in enumerate(unit(rng))}
+            table["reward"][4] = float(rng.integers(2))
+            bandit = make(first=50)
+            bandit.learn_log(table)
+            sums.append(bandit._state.prefix.open.copy())
+        assert np.linalg.norm(sums[0] - sums[1]) <= bandit.contribution.sensitivity
+
+
+def unit(rng):
+    x = rng.standard_normal(4)
+    return x / np.linalg.norm(x)
+
+
+def test_persons_are_counted_with_live_rounds():
+    bandit = make(max_rounds_per_person=2)
+    bandit.choose([[0.1] * 4], person="ada")
+    table = {name: column[:4] for name, column in log().items()} | {"person": ["ada", "ada", "bob", None]}
+    refused = bandit.learn_log(table)
+    assert list(refused) == [1] and "at most 2 rounds" in refused[1]
+    assert bandit.choices == 5 and bandit._persons.unnamed == 1
+    with pytest.raises(Exception, match="at most 2 rounds"):
+        bandit.choose([[0.1] * 4], person="ada")
+    bandit.choose([[0.1] * 4], person="bob")
+
+
+def test_the_certificate_counts_them_and_files_keep_that(tmp_path):
+    bandit = JointGLM(dim=4, budget=BUDGET)
+    assert "log" not in " ".join(bandit.privacy.caveats)
+    bandit.learn_log(log(30))
+    assert any(c.startswith("30 of the choices are rows of a log") for c in bandit.privacy.caveats)
+    bandit.save(tmp_path / "bandit.json")
+    assert JointGLM.load(tmp_path / "bandit.json").privacy.caveats == bandit.privacy.caveats
+
+
+def test_actions_have_blocks_of_their_own():
+    x = default_rng(3).uniform(-0.5, 0.5, (50, 2))
+    actions, rewards = ["tea", "coffee"] * 25, [1.0, 0.0] * 25
+    table = mabwiser.columns(actions, rewards, 8 * x, bound=8.0)
+    dense = make()
+    dense.learn_log(table, actions=("coffee", "tea"))
+    expected = make()
+    arms = np.zeros((50, 2, 4))
+    arms[:, 0, :2] = arms[:, 1, 2:] = x
+    expected.learn_log({"arms": arms.tolist(), "action": [1, 0] * 25, "reward": rewards})
+    same(dense, expected)
+    blocks = make(blocks=2)
+    blocks.learn_log(table, actions=("coffee", "tea"))
+    assert blocks.choices == 50 and list(blocks.learn_log(table, actions=("tea",))) == list(range(1, 50, 2))
+
+
+def test_fields_of_a_schema():
+    schema = Schema(context={"age": Number(0, 100), "sex": Category("F", "M")}, arms="disjoint", actions=("a", "b"))
+    table = {"age": [30, 60], "sex": ["F", "?"], "action": ["a", "c"], "reward": [1.0, 1.0]}
+    bandit, live = (JointGLM(features=schema, budget=BUDGET, source=Simulated(2)) for _ in range(2))
+    assert list(bandit.learn_log(table)) == [1]  # there is no action c; an unknown sex is no error
+    live.observe(live.choose({"age": 30, "sex": "F"}, actions=["a"]), 1.0)
+    assert np.array_equal(bandit._state.prefix.open, live._state.prefix.open)
+
+
+def test_tables_without_what_is_needed():
+    for table, message in (
+        ({"x0": [1.0]}, "column reward"),
+        ({"reward": [1.0]}, "x0, x1"),
+        ({"reward": [1.0], "x0": [0.5], "x1": [0.5]}, "column action"),
+        ({"reward": [1.0], "x0": [0.5], "x1": [0.5], "x2": [0.5]}, "a part of 4 features"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            make().learn_log(table)
+
+
+def test_vowpal_text_and_json_say_the_same():
+    text = ["shared |u ada", "|v one:0.5", "0:-1:0.7 |v two", "", "shared |u bob", "0:0:0.3 |v one:0.5", "|v two", ""]
+    lines = [
+        '{"_label_cost": -1, "_label_probability": 0.7, "_labelIndex": 1, '
+        '"c": {"u": {"ada": 1}, "_multi": [{"v": {"one": 0.5}}, {"v": {"two": true}}]}}',
+        '{"_label_cost": 0, "_label_probability": 0.3, "_labelIndex": 0, '
+        '"c": {"u": {"bob": 1}, "_multi": [{"v": {"one": 0.5}}, {"v": {"two": 1}}]}}',
+    ]
+    one, other = vowpal.text(text, dim=8), vowpal.dsjson(lines, dim=8)
+    assert one["action"] == [1, 0] and one["reward"] == [1.0, 0.0] and one["propensity"] == [0.7, 0.3]
+    assert np.array_equal(one["arms"], other["arms"])
+    assert (np.linalg.norm(one["arms"], axis=2) <= 1 + 1e-12).all()
+    assert make(dim=8).learn_log(one) == {}
+
+
+def test_vowpal_text_of_numbered_actions():
+    found = vowpal.text(["1:-0.5:0.4 | age:0.3 new", "3:2:0.2 tag|a x"], dim=4, scale=0.5)
+    assert found["action"] == [0, 2] and found["reward"] == [0.5, -2.0]
+    expected = vowpal.hashed({"constant": 1.0, "age": 0.3, "new": 1.0}, 4, 0.5)
+    assert np.array_equal([found[f"x{i}"][0] for i in range(4)], expected)
+    for bad in ("1:2 | a", "1:2:0.5 a", "1:2:0.5 | a:b"):
+        with pytest.raises(ValueError, match="line 1"):
+            vowpal.text([bad], dim=4)
+    with pytest.raises(ValueError, match="line 1"):
+        vowpal.dsjson(["[]"], dim=4)

@@ -223,7 +223,7 @@ class JointGLM(ContinualBandit):
 
     def _play(self, block: Block) -> None:
         assert self.policy is not None
-        given = (
+        settings = (
             self.policy,
             generator_of(self.source),
             block,
@@ -238,10 +238,10 @@ class JointGLM(ContinualBandit):
             self.radius,
             self.tuning,
         )
-        if self._blocks == 1:
-            glm_rounds(*given, self._known)
+        if self._blocks > 1:
+            glm_block_rounds(*settings)
         else:
-            glm_block_rounds(*given)
+            glm_rounds(*settings, self._known)
 
     def _plan_numbers(self) -> list[float]:
         return [*super()._plan_numbers(), self.contribution.scale, self.mechanism.fading]

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from numpy.random import SeedSequence, default_rng
 
-from tacit import Budget, JointGLM, Simulated, Spec, environments
+from tacit import Budget, JointGLM, Simulated, Spec, Stored, environments
 from tacit.bandits import known
 from tacit.bandits.base import Bandit
+from tacit.errors import BadState
 from tacit.model import links
 
 BUDGET = Budget(1.0, 0.02)
@@ -123,3 +124,13 @@ def test_the_certificate_names_it_and_files_keep_it(tmp_path):
 def test_bad_knowledge(given, message):
     with pytest.raises(ValueError, match=message):
         make(**given)
+
+
+def test_a_store_keeps_to_it(tmp_path):
+    """Workers with other knowledge are refused: it is a setting like others."""
+    arms = [[0.5, 0.0, 0.0], [-0.5, 0.0, 0.0]]
+    with Stored(JointGLM(dim=3, radius=3.0, budget=BUDGET, prior=(THETA, 50.0)), tmp_path / "a.db") as stored:
+        assert stored.choose(arms).index == 0 and stored.offers(arms).probability[0] > 0.99
+        assert any("not protected" in caveat for caveat in stored.privacy.caveats)
+    with pytest.raises(BadState, match="another prior"):
+        Stored(JointGLM(dim=3, radius=3.0, budget=BUDGET, prior=(-THETA, 50.0)), tmp_path / "a.db")

@@ -62,8 +62,8 @@ class Application:
         ]
         described = [route for route in routes if "{what}" not in route.path]
         self._slow = Starlette(routes=[*routes, *docs.routes(START, described, SHOWN)], lifespan=self._lifespan)
-        self._slow.add_exception_handler(HTTPException, self._no_route)
         self._slow.router.redirect_slashes = False  # to http, by whatever host a request names
+        self._slow.add_exception_handler(HTTPException, self._no_route)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":

@@ -223,8 +223,7 @@ class JointGLM(ContinualBandit):
 
     def _play(self, block: Block) -> None:
         assert self.policy is not None
-        play = glm_rounds if self._blocks == 1 else glm_block_rounds
-        play(
+        settings = (
             self.policy,
             generator_of(self.source),
             block,
@@ -238,8 +237,11 @@ class JointGLM(ContinualBandit):
             self._unit,
             self.radius,
             self.tuning,
-            self._known,
         )
+        if self._blocks > 1:
+            glm_block_rounds(*settings)
+        else:
+            glm_rounds(*settings, self._known)
 
     def _plan_numbers(self) -> list[float]:
         return [*super()._plan_numbers(), self.contribution.scale, self.mechanism.fading]

@@ -28,7 +28,8 @@ def main() -> None:
     picture = Path("out/demo.png")
     result.plot(picture, title="Regret of learning privately, δ = 10⁻⁶", log=True)
     bandit = JointGLM(dim=5, link="identity", rewards=(-1.0, 1.0), budget=budget)
-    print(f"\n{bandit.privacy}\n\nPicture: {picture}")
+    print("\nWhat a new bandit, JointGLM with secure noise, promises to people before its first choice:\n")
+    print(f"{bandit.privacy}\n\nPicture: {picture}")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """`make serve-postgres`: two workers on one PostgreSQL, with made-up people at both. PostgreSQL comes from a wheel of
 the development tools; all is in a folder that goes when this ends (Ctrl-C)."""
 
+import json
 import os
 import re
 import shutil
@@ -25,7 +26,9 @@ budget = {{epsilon = 1.0, delta = 1e-6}}
 durable = "{address}"
 keys = "keys"
 population = "made-up"
+coordinates = {names}
 """
+PROFILE = '[bandits.messages.profiles."{name}".arms]\n{arms}\n'
 
 
 def main() -> None:
@@ -35,12 +38,14 @@ def main() -> None:
     try:
         print("Starting PostgreSQL", flush=True)
         server = postgres(folder / "database")
-        (folder / "serve.toml").write_text(TOML.format(dim=demo.DIM, address=server.get_uri()))
+        (folder / "serve.toml").write_text(configuration(server.get_uri()))
         workers = [Worker(folder, number) for number in (1, 2)]
         for worker in workers:
             demo.populate(worker.address())
+        where = f"{workers[0].address()}/docs"
         print(
-            "Both have the same choices, releases and certificate: /docs says what to ask. Ctrl-C ends all.", flush=True
+            f"Both have the same choices, releases and certificate: {where} says what to ask. Ctrl-C ends all.",
+            flush=True,
         )
         while all(worker.process.poll() is None for worker in workers):
             time.sleep(0.2)
@@ -57,6 +62,15 @@ def main() -> None:
             os.kill(server.get_pid(), signal.SIGQUIT)  # at once: there is nothing to keep
             server.get_postmaster_info().process.wait(30)
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def configuration(address: str) -> str:
+    """That of the demonstration, on PostgreSQL."""
+    text = TOML.format(dim=demo.DIM, address=address, names=json.dumps(list(demo.TASTE)))
+    for name, arms in demo.PROFILES.items():
+        rows = "\n".join(f"{json.dumps(arm)} = {features}" for arm, features in arms.items())
+        text += PROFILE.format(name=name, arms=rows)
+    return text
 
 
 def postgres(folder: Path):

@@ -1,9 +1,11 @@
 """A shop's front page: each visitor is shown the message that tacit chooses, and may press its button much later.
 
-The page keeps nothing: the choice's id travels in the form, and silence is a 0 after an hour (serve.toml)."""
+The page keeps nothing: the choice's id travels in the form, and silence is a 0 after an hour (serve.toml). Who a
+visitor is comes from a cookie that is signed, so that nobody can use up another's rounds."""
 
 import contextlib
 import datetime
+import hmac
 import html
 import os
 import secrets
@@ -26,7 +28,8 @@ MESSAGES = {  # name -> title, text, button
     "circle": ("Join the reading circle", "One novel a month, and people who finished it.", "Show me this month's"),
     "surprise": ("A book chosen for you", "Tell us three you loved; we post the fourth.", "Surprise me"),
 }
-THANKS = '<h1>Good choice.</h1><p>Noted, without your name.</p><p><a href="/">Back to the shop</a></p>'
+THANKS = '<h1>Good choice.</h1><p>$noted</p><p><a href="/">Back to the shop</a></p>'
+SECRET = os.environ.get("SECRET", secrets.token_hex()).encode()  # set it, or every restart has new visitors
 
 client = AsyncClient(
     os.environ.get("TACIT", "http://127.0.0.1:8321"), "shop", key=os.environ.get("TACIT_KEY"), timeout=5, patience=1
@@ -38,8 +41,18 @@ def arms(phone):
     return dict(zip(MESSAGES, np.eye(2 * len(MESSAGES))[int(phone) :: 2], strict=True))
 
 
+def signed(visitor):
+    return f"{visitor}.{hmac.new(SECRET, visitor.encode(), 'sha256').hexdigest()}"
+
+
+def known(cookie):
+    """Who has that cookie; somebody new if it is not one of ours."""
+    visitor = cookie.partition(".")[0]
+    return visitor if hmac.compare_digest(signed(visitor).encode(), cookie.encode()) else secrets.token_urlsafe(16)
+
+
 async def front(request):
-    visitor = request.cookies.get("visitor", "")[:99] or secrets.token_urlsafe(16)
+    visitor = known(request.cookies.get("visitor", ""))
     features = arms("mobile" in request.headers.get("user-agent", "").lower())
     try:  # one choice for a visitor's day: a reload has the same answer, and counts once
         choice = await client.choose(features, request=f"{visitor} {datetime.date.today()}", person=visitor)
@@ -49,15 +62,18 @@ async def front(request):
     title, text, button = map(html.escape, MESSAGES[name])
     body = f'<h1>{title}</h1><p>{text}</p><form method="post" action="{form}"><button>{button}</button></form>'
     out = HTMLResponse(PAGE.substitute(body=body), headers={"cache-control": "no-store"})
-    out.set_cookie("visitor", visitor, max_age=365 * 86400, httponly=True, samesite="lax")
+    out.set_cookie("visitor", signed(visitor), max_age=365 * 86400, httponly=True, samesite="lax")
     return out
 
 
 async def go(request):
     """The button: a POST, which no browser sends ahead. Pressed twice, it counts once."""
-    with contextlib.suppress(TacitError):
+    noted = "Noted, without your name."
+    try:
         await client.reward(request.path_params.get("id", ""), 1.0)
-    return HTMLResponse(PAGE.substitute(body=THANKS))
+    except TacitError:  # tacit is away, or was when the page was made
+        noted = "We could not note it this time."
+    return HTMLResponse(PAGE.substitute(body=string.Template(THANKS).substitute(noted=noted)))
 
 
 @contextlib.asynccontextmanager

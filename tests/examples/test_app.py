@@ -3,6 +3,7 @@ browser."""
 
 import os
 import re
+import runpy
 import subprocess
 import sys
 import time
@@ -45,6 +46,14 @@ def test_it_is_short():
     assert len(lines) < 150 and max(map(len, lines)) <= 120
 
 
+def test_a_visitor_cannot_be_made_up():
+    shop = runpy.run_path(str(APP / "app.py"))
+    cookie = shop["signed"]("ada")
+    assert shop["known"](cookie) == "ada"
+    for other in ("ada", "ada.", f"{cookie}0", cookie.replace("ada", "bob"), "", "\u00fc.0"):
+        assert shop["known"](other) not in ("ada", "bob", "")
+
+
 def visit(chromium, shop, user_agent=None):
     """A new visitor, who sees the page: no error, nothing from elsewhere."""
     context = chromium.new_context(user_agent=user_agent, color_scheme="light")
@@ -76,10 +85,12 @@ def test_clicks_come_late_and_silence_counts(tmp_path):
             away.context.clear_cookies()
             away.goto(shop.address)
             assert title(away) == "Delivered free this week"  # the page is there without tacit
+            away.get_by_role("button").click()
+            assert "We could not note it" in away.inner_text("main")
             server = Running(tmp_path, TOML, port=server.port)
             for _ in range(2):
                 clicks.get_by_role("button").click()
-                assert title(clicks) == "Good choice."
+                assert title(clicks) == "Good choice." and "Noted" in clicks.inner_text("main")
                 clicks.get_by_role("link").click()
             assert title(clicks) == seen[0] and [page.problems for page in (clicks, stays, away)] == [[], [], []]
     finally:

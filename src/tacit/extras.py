@@ -18,4 +18,4 @@ def load(module: str, what: str, *, extra: str = "experiments") -> Any:
         if error.name is None or error.name.partition(".")[0] != package:
             raise  # it is there, and something that it needs is not
     name = DISTRIBUTIONS.get(package, package)
-    raise NotInstalled(f"Expected {name} for {what}, got none: pip install 'tacit[{extra}]'.")
+    raise NotInstalled(f"Expected {name} for {what}, got none: pip install '.[{extra}]' in a checkout of tacit.")

@@ -57,7 +57,7 @@ for name, ask in asked.items():
         ask()
     except NotInstalled as error:
         assert isinstance(error, TacitError) and isinstance(error, ImportError)
-        assert str(error) == f"Expected {name}, got none: pip install 'tacit[experiments]'.", error
+        assert str(error) == f"Expected {name}, got none: pip install '.[experiments]' in a checkout of tacit.", error
     else:
         raise AssertionError(name)
 """
@@ -78,7 +78,10 @@ def test_a_core_installation_serves_and_says_what_else_is_missing(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([*SIMULATE, "--out", "rows"], "Expected polars for --out, got none: pip install 'tacit[experiments]'."),
+        (
+            [*SIMULATE, "--out", "rows"],
+            "Expected polars for --out, got none: pip install '.[experiments]' in a checkout of tacit.",
+        ),
         ([*SIMULATE, "--plot", "a.png"], "Expected matplotlib for --plot, got none"),
         (["reproduce", "table2"], "Expected matplotlib for reproductions, got none"),
     ],

@@ -30,6 +30,13 @@ def test_the_configuration_is_taken_with_keys_and_refused_without():
         configs.convert(tomllib.loads((DEPLOY / "serve.toml").read_text()))
 
 
+def test_the_configuration_on_sqlite_keeps_keys_apart_from_the_database():
+    found = configs.convert(tomllib.loads((DEPLOY / "serve-sqlite.toml").read_text())).bandits["messages"]
+    (folders,) = re.findall(r"^StateDirectory=(.*)$", UNIT, re.MULTILINE)
+    assert [str(Path(found.durable).parent), found.keys] == [f"/var/lib/{name}" for name in folders.split()]
+    assert configs.build(found, "messages").privacy.private and found.after < found.pending / found.rate
+
+
 def test_compose_mounts_what_there_is():
     mounted = dict(re.findall(r"- \./([\w.]+):(/[\w./]+):ro", COMPOSE))
     there = {name for name in mounted if (DEPLOY / name).exists()}

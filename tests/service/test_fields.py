@@ -195,7 +195,7 @@ def test_both_clients_send_fields(tmp_path):
 
 
 def test_what_a_client_sends_is_what_the_schema_would_take():
-    caller = Caller("http://localhost", "messages", key=None, tries=1)
+    caller = Caller("http://localhost", "messages", key=None, patience=0.0)
 
     def sent(*given):
         return json.loads(caller.choose(*given, "r", None, None, False, False).body)

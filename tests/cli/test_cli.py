@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from tacit import cli, registry
+from tacit.cli.parse import parse_bandit
 
 
 def tacit(*arguments, code=0):
@@ -150,3 +151,9 @@ def test_every_name_on_the_command_line_is_documented():
         assert f"`{name}" in text, name
     for command in cli.app.registered_commands:
         assert f"tacit {command.name}" in text
+
+
+def test_a_bad_value_is_answered_in_words():
+    for text, kind in (("radius=x", "a number"), ("max_rounds_per_person=x", "a whole number or none")):
+        with pytest.raises(ValueError, match=f"^Expected {text[:-2]} to be {kind}, got 'x'.$"):
+            parse_bandit(f"joint-glm:{text}", [1.0], 1e-6)

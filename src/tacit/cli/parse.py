@@ -105,5 +105,6 @@ def convert(kind: type, key: str, value: str) -> Any:
             return choice(value)
         except (ValueError, KeyError):
             continue
-    named = " or ".join("two numbers as low/high" if typing.get_origin(c) is tuple else KINDS[c] for c in choices)
+    pair = "two numbers as low/high"
+    named = " or ".join(pair if typing.get_origin(c) is tuple else KINDS.get(c, str(c)) for c in choices)
     raise ValueError(f"Expected {key} to be {named}, got {value!r}.")

@@ -26,7 +26,7 @@ from tacit.store.witness import Witness
 ROWS = 1  # the version of what is in sealed rows
 MADE = "the noise is made for them"
 EPOCHS = 8  # of choices, within as many as may wait: each has a key
-OWN = ("bandit", "features", "dim", "budget", "link", "radius", "rewards", "horizon", "max_rounds_per_person")
+OWN = ("bandit", "features", "dim", "budget", "link", "radius", "rewards", "horizon", "max_rounds_per_person", "forget")
 FREE = ("source", "policy", "durable", "pending")  # settings that may change: they touch neither noise nor estimate
 
 

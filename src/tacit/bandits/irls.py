@@ -50,14 +50,14 @@ def update(
     std: float,
     radius: float,
     tuning: Tuning,
-    known: Known,
     posterior: Posterior,
+    known: Known | None = None,
 ) -> None:
     """posterior <- the estimate from released = (scale svec(curvature), moment / unit), noise of std `std`, and from
     what is known."""
     made = fit if posterior.theta.ndim == 1 else fit_blocks
     made(released, scale, unit, std, radius, tuning, posterior)
-    if known.theta.size:
+    if known is not None and known.theta.size:
         combine(known, radius, posterior)
 
 

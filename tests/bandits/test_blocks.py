@@ -11,6 +11,7 @@ from scipy.optimize import minimize
 
 from tacit import Budget, JointGLM, LinUCB, Simulated, Spec, Stored, environments, simulate
 from tacit.bandits import irls
+from tacit.bandits.known import nothing
 from tacit.errors import PersonLimit
 from tacit.features import Category, Number, Schema
 from tacit.kernels.glm import Tuning
@@ -165,7 +166,7 @@ def test_blocks_are_drawn_towards_their_common_shape_as_far_as_noise_goes():
     )
     posterior = irls.prior_of_blocks(BLOCKS * OWN, radius, BLOCKS)
     options = {"scale": scale, "unit": 1.0, "std": std, "radius": radius, "tuning": Tuning()}
-    irls.update(released, **options, posterior=posterior)
+    irls.update(released, **options, known=nothing(), posterior=posterior)
     shape = curvature.sum(axis=0) / np.trace(curvature.sum(axis=0))
     seen = []
     for a in range(BLOCKS):

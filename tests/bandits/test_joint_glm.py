@@ -13,6 +13,7 @@ from scipy.stats import norm
 
 from tacit import Budget, JointGLM, Simulated, Spec, environments
 from tacit.bandits import irls
+from tacit.bandits.known import nothing
 from tacit.kernels.glm import Posterior, Tuning
 from tacit.model import links
 from tacit.model.glm import GLMContribution, balanced_curvature, largest_weight, linearize
@@ -109,7 +110,9 @@ def test_estimate_against_its_formula():
     released = np.concatenate([scale * reference.svec(curvature), moment / unit])
     posterior = irls.prior(d, radius)
     tuning = Tuning(variance=1.5, ridge=2.0, explore=0.5, share=0.8)
-    irls.update(released, scale=scale, unit=unit, std=std, radius=radius, tuning=tuning, posterior=posterior)
+    irls.update(
+        released, scale=scale, unit=unit, std=std, radius=radius, tuning=tuning, known=nothing(), posterior=posterior
+    )
     values, axes = np.linalg.eigh(curvature)
     values = np.maximum(values, 0)
     b = axes.T @ moment
@@ -125,7 +128,9 @@ def test_estimate_against_its_formula():
     assert np.allclose(posterior.inverse, axes @ np.diag(1 / precision) @ axes.T)
     assert np.allclose(posterior.spread, 0.5 * lacking / np.sqrt(precision))
     assert lacking.max() > 0 and lacking.min() == 0
-    irls.update(0 * released, scale=1.0, unit=1.0, std=0.0, radius=radius, tuning=tuning, posterior=posterior)
+    irls.update(
+        0 * released, scale=1.0, unit=1.0, std=0.0, radius=radius, tuning=tuning, known=nothing(), posterior=posterior
+    )
     assert np.allclose(posterior.spread, 0.5 * radius / 2)  # nothing known yet: explore everywhere
 
 

@@ -145,7 +145,7 @@ def test_without_ids_the_cap_is_a_stated_assumption():
     bandit.choose(ARMS, person="ada@lovelace")
     assert not any("assumed" in c for c in bandit.privacy.caveats)
     bandit.choose(ARMS)
-    assert any("assumed for the 1 choices made without person=" in c for c in bandit.privacy.caveats)
+    assert any("assumed for the one choice made without person=" in c for c in bandit.privacy.caveats)
 
 
 def test_misuse():

@@ -19,7 +19,7 @@ UNIT = (DEPLOY / "tacit@.service").read_text()
 
 def served():
     """As docs/deploy.md says: the file, and keys from `tacit key`."""
-    return configs.convert(tomllib.loads((DEPLOY / "serve.toml").read_text() + new_key("shop", "app")))
+    return configs.convert(tomllib.loads((DEPLOY / "serve.toml").read_text() + new_key("shop", "app")[1]))
 
 
 def test_the_configuration_is_taken_with_keys_and_refused_without():

@@ -11,7 +11,7 @@ from tacit import Stored
 from tacit.service import bodies, hot
 from tacit.service import config as configs
 from tacit.service.app import Application
-from tests.service.servers import KEYS, LINEAR, application, call, lines
+from tests.service.servers import KEYS, LINEAR, application, askers, call, lines
 from tests.store.places import contribution, linear, total
 
 EYE = np.eye(3).tolist()
@@ -275,3 +275,17 @@ def test_a_long_batch_is_read_while_others_get_their_turn(app, monkeypatch):
     batch = lines(*[{"arms": EYE}] * 1000)
     assert [status for status, _, _ in call(app, ("choose:batch", batch), ("choose", {"arms": EYE[:2]}))] == [200, 200]
     assert len(came) == 1001 and came.index(2) < 100
+
+
+def test_the_first_address_and_the_names_of_bandits(tmp_path):
+    app = application(tmp_path, askers=askers())
+    key = ((b"authorization", f"Bearer {KEYS['auditor']}".encode()),)
+    start, names, none, wrong, nowhere, method = call(
+        app, ("/", None), ("/v1/bandits", None, key), ("/v1/bandits", None),
+        ("/v1/bandits", None, ((b"authorization", b"Bearer canary"),)), ("/v2", None), ("/healthz", {}),
+    )  # fmt: skip
+    app.close()
+    assert start[0] == 303 and start[1][b"location"] == b"/dashboard"
+    assert names[0] == 200 and json.loads(names[2]) == {"bandits": ["messages"]}
+    assert none[0] == wrong[0] == 401 and b"Bearer KEY" in none[2] and b"a known key" in wrong[2]
+    assert nowhere[0] == 404 and b"/docs" in nowhere[2] and method[0] == 405 and b"another method" in method[2]

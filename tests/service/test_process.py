@@ -3,12 +3,14 @@
 import hashlib
 import json
 import socket
+import sys
 import threading
 import time
 
 import numpy as np
 import pytest
 
+from tacit import cli
 from tacit.errors import Unavailable
 from tacit.service import Client, Refused
 from tests.service.servers import KEYS, TOML, Running
@@ -243,3 +245,22 @@ def test_sigterm_answers_those_at_work(tmp_path):
     bandit = linear(horizon=5000, first=15, max_rounds_per_person=2)
     with Place(str(tmp_path / "bandit.db"), None).open(bandit, name="messages") as stored:
         assert stored.choices == len(set(replies)) > 10  # nobody's choice was made and not answered
+
+
+def test_what_keeps_a_server_from_starting_is_one_line(tmp_path, monkeypatch, capsys):
+    """A port that is taken, before anything is made; a folder that is not there."""
+    (tmp_path / "serve.toml").write_text(TOML)
+    (tmp_path / "missing.toml").write_text(TOML.replace("bandit.db", "missing/bandit.db"))
+    said = []
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        for name, given in (("serve.toml", port), ("missing.toml", "0")):
+            monkeypatch.setattr(sys, "argv", ["tacit", "serve", str(tmp_path / name), "--port", given])
+            with pytest.raises(SystemExit) as stop:
+                cli.main()
+            assert stop.value.code == 1
+            said.append(capsys.readouterr().err.splitlines()[1:])
+    assert said[0] == [f"Expected port {port} to be free, got one in use (--port)."]
+    (line,) = said[1]  # not wrapped
+    assert "missing/bandit.db, got: No such file or directory." in line
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["missing.toml", "serve.toml"]

@@ -55,15 +55,15 @@ def test_an_older_database_is_refused_until_it_is_recovered(tmp_path, monkeypatc
     with pytest.raises(RolledBack):
         application(tmp_path)
     code, said = run("serve", str(tmp_path / "serve.toml"), "--port", "0")
-    assert code == 1 and "Recover." in said.err and "Traceback" not in said.err
-    code, said = run("recover", str(tmp_path / "serve.toml"), "messages")
+    assert code == 1 and "tacit recover CONFIG NAME" in said.err and "Traceback" not in said.err
+    code, said = run("recover", str(tmp_path / "serve.toml"), "messages", "--yes")
     assert code == 0 and said.out == "messages: incarnation 2. Its certificate says what that costs.\n"
     app = application(tmp_path)
     reward, certificate, status = call(
         app, ("reward", {"id": first, "reward": 1}), ("certificate", None), ("status", None)
     )
     app.close()
-    assert reward[0] == 404 and "Recovered 1 times" in certificate[2].decode()
+    assert reward[0] == 404 and "Recovered once" in certificate[2].decode()
     assert json.loads(status[2])["choices"] == 0 and "recovered" in json.loads(status[2])["events"][0]["what"]
 
 
@@ -73,7 +73,12 @@ def test_a_retired_bandit_answers_nobody_and_stays_on_record(tmp_path, monkeypat
     record = (tmp_path / "tacit-populations.jsonl").read_text()
     (tmp_path / "tacit-populations.jsonl").unlink()  # as of a bandit that was not opened since there are records
     apsw.Connection(str(tmp_path / "bandit.db")).execute("DELETE FROM member").fetchall()
-    monkeypatch.setattr(sys, "argv", ["tacit", "retire", str(tmp_path / "serve.toml"), "messages"])
+    for command in ("retire", "recover"):  # nobody is there to say yes
+        monkeypatch.setattr(sys, "argv", ["tacit", command, str(tmp_path / "serve.toml"), "messages"])
+        with pytest.raises(SystemExit) as stop:
+            cli.main()
+        assert stop.value.code == 1 and "Expected --yes to" in capsys.readouterr().err
+    monkeypatch.setattr(sys, "argv", ["tacit", "retire", str(tmp_path / "serve.toml"), "messages", "--yes"])
     with pytest.raises(SystemExit) as stop:
         cli.main()
     assert stop.value.code == 0 and capsys.readouterr().out.startswith("messages: retired.")

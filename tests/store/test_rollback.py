@@ -168,7 +168,7 @@ def test_the_certificate_says_what_a_recovery_costs(place):
     with place.open(glm()) as stored:
         after = stored.privacy
         assert after.epsilon == before.epsilon and after.private
-        assert any("Recovered 1 times" in caveat for caveat in after.caveats)
+        assert any("Recovered once" in caveat for caveat in after.caveats)
         assert after.spent == after.epsilon  # what those of before have spent is not known: all of it
 
 

@@ -39,7 +39,7 @@ def refused_and_recovered(place, old):
     with place.open(glm()) as stored:
         with pytest.raises(UnknownChoice):
             stored.observe(old.id, 1.0)
-        assert any("Recovered 1 times" in caveat for caveat in stored.privacy.caveats)
+        assert any("Recovered once" in caveat for caveat in stored.privacy.caveats)
         play(stored, np.random.default_rng(9), 12)
         assert stored.version == 1
 

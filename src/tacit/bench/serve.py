@@ -73,7 +73,7 @@ def measure(progress: Callable[[float], None]) -> list[dict[str, Any]]:
 def render(rows: Sequence[dict[str, Any]]) -> str:
     table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold")
     table.add_column(f"{CONNECTIONS} connections, d={DIM} K={ARMS}")
-    table.add_column("")
+    table.add_column("", no_wrap=True)
     for name in ("rows / s", "p50, ms", "p99, ms", "server's CPU, µs a row"):
         table.add_column(name, justify="right")
     for row in rows:

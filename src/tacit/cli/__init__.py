@@ -32,6 +32,7 @@ app = typer.Typer(
     pretty_exceptions_show_locals=False,  # some versions print them: people's data, and keys
 )
 
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output, nothing else there.")]
 Epsilon = Annotated[list[str], typer.Option(help="Privacy budget; give it several times for several. inf: no noise.")]
 Delta = Annotated[float, typer.Option(help="Privacy budget: how far an event may be above the bound e^epsilon.")]
@@ -152,7 +153,7 @@ def reproduce_command(
         write_json(outcome.json())
         return
     sys.stdout.write(outcome.text() + "\n")
-    stderr().print(f"Figure and rows: {folder}", highlight=False)
+    tell(f"Figure and rows: {folder}")
 
 
 @app.command("bench")
@@ -194,7 +195,7 @@ def audit_command(
         rows = audit.carry_out_all(attacks, runs=runs, seed=seed, progress=bar)
     if plot is not None:
         report.plot(rows, plot)
-        stderr().print(f"Figure: {plot}", highlight=False)
+        tell(f"Figure: {plot}")
     if as_json:
         write_json({"rows": [row.json() for row in rows]})
     else:
@@ -214,17 +215,19 @@ def serve_command(
         raise ValueError("Expected either CONFIG.toml or --demo.")
     from tacit.service import command
 
-    command.run(config, port=port, say=lambda text: stderr().print(text, highlight=False, markup=False))
+    command.run(config, port=port, say=tell)
 
 
 @app.command("recover")
 def recover_command(
     config: Annotated[Path, typer.Argument(help="What is served: a TOML file.")],
     bandit: Annotated[str, typer.Argument(help="Its name there.")],
+    yes: Yes = False,
 ) -> None:
     """After a restore, with all servers stopped: start anew from what was released. Choices that wait are void."""
     from tacit.service import command
 
+    confirm(f"drop what waits and is not released of {bandit}, and destroy its keys", yes)
     sys.stdout.write(command.recover(config, bandit) + "\n")
 
 
@@ -232,11 +235,13 @@ def recover_command(
 def retire_command(
     config: Annotated[Path, typer.Argument(help="What is served: a TOML file.")],
     bandit: Annotated[str, typer.Argument(help="Its name there.")],
+    yes: Yes = False,
 ) -> None:
     """End a bandit for good: no more choices and rewards, what is raw and its keys are destroyed. Its certificate
     stays, and what it has cost its population."""
     from tacit.service import command
 
+    confirm(f"end {bandit} for good, and destroy its keys", yes)
     sys.stdout.write(command.retire(config, bandit) + "\n")
 
 
@@ -268,10 +273,13 @@ def key_command(
     name: Annotated[str, typer.Argument(help="Whose key it is.")],
     role: Annotated[str, typer.Option(help="app (choose, reward), operator or auditor.")] = "app",
 ) -> None:
-    """A new key for `tacit serve`: its hash for the configuration, and the key itself, which is shown only here."""
+    """A new key for `tacit serve`: lines with its hash on standard output, for the configuration, and on standard error
+    the key itself, which is shown only here."""
     from tacit.service import command
 
-    sys.stdout.write(command.new_key(name, role))
+    key, lines = command.new_key(name, role)
+    tell(f"The key, shown only here: {key}")
+    sys.stdout.write(lines)
 
 
 @app.command("evaluate")
@@ -307,6 +315,10 @@ def shuffle_demo_command(
     sys.stdout.write(demonstrate(users) + "\n")
 
 
+for each in app.registered_commands:  # sentences, not the lines that they are written in
+    each.help = " ".join((each.callback.__doc__ or "").split())
+
+
 def main() -> None:
     """Exit code 0 only if what was asked for was done."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -330,13 +342,27 @@ def stderr() -> Any:
     return Console(stderr=True)
 
 
+def tell(text: str, style: str | None = None) -> None:
+    """On standard error; lines end where they end, unless a person looks at a terminal."""
+    console = stderr()
+    console.print(text, style=style, highlight=False, markup=False, soft_wrap=not console.is_terminal)
+
+
 def show_warning(message: Warning | str, *_: Any) -> None:
-    stderr().print(str(message), style="yellow", highlight=False, markup=False)
+    tell(str(message), "yellow")
 
 
 def fail(message: str, code: int = 1) -> NoReturn:
-    stderr().print(message, style="red", highlight=False, markup=False)
+    tell(message, "red")
     raise SystemExit(code)
+
+
+def confirm(what: str, yes: bool) -> None:
+    """Before something that cannot be undone."""
+    if not yes and not sys.stdin.isatty():
+        raise ValueError(f"Expected --yes to {what}, got no terminal to ask on.")
+    if not yes and not typer.confirm(f"This will {what}. Go on?", err=True):
+        fail("Nothing was done.")
 
 
 def build(spec: "Spec", **known: Any) -> Any:
@@ -354,9 +380,9 @@ def build(spec: "Spec", **known: Any) -> Any:
 def show(result: "Result", *, as_json: bool, plot: Path | None, out: Path | None) -> None:
     if plot is not None:
         result.plot(plot)
-        stderr().print(f"Figure: {plot}", highlight=False)
+        tell(f"Figure: {plot}")
     if out is not None:
-        stderr().print(f"Rows: {result.write(out)}", highlight=False)
+        tell(f"Rows: {result.write(out)}")
     if as_json:
         write_json(result.json())
     else:

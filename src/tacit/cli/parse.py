@@ -13,6 +13,15 @@ if TYPE_CHECKING:
     from tacit.experiments.spec import Spec
 
 
+KINDS: dict[Any, str] = {
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    str: "a text",
+    type(None): "none",
+}
+
+
 def check_name(what: str, given: str, known: Iterable[str]) -> None:
     from tacit import checks
 
@@ -96,5 +105,5 @@ def convert(kind: type, key: str, value: str) -> Any:
             return choice(value)
         except (ValueError, KeyError):
             continue
-    named = "two numbers as low/high" if typing.get_origin(hint) is tuple else hint
+    named = " or ".join("two numbers as low/high" if typing.get_origin(c) is tuple else KINDS[c] for c in choices)
     raise ValueError(f"Expected {key} to be {named}, got {value!r}.")

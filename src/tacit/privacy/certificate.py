@@ -157,7 +157,7 @@ def certify(
         relation = "replace one person in all rounds; the others may be chosen adaptively"
         if unnamed:
             listed.append(
-                f"That nobody has more than {person} rounds is assumed for the {unnamed} choices made without person=."
+                f"That nobody has more than {person} rounds is assumed for {_choices(unnamed)} made without person=."
             )
     elif model == "joint" and unit == UNIT and all(isinstance(release, GaussianRelease) for release in releases):
         group = {k: epsilon_of(releases, delta, rounds=k) for k in GROUPS}
@@ -233,3 +233,7 @@ def _details(release: Release) -> list[tuple[str, str]]:
         ("uses of one user", f"{release.count}"),
         ("degrees of freedom", f"{release.degrees_of_freedom}"),
     ]
+
+
+def _choices(number: int) -> str:
+    return "the one choice" if number == 1 else f"the {number} choices"

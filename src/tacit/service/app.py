@@ -10,8 +10,9 @@ from typing import Any
 
 import msgspec
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from tacit.service import docs, errors, hot, metrics
@@ -51,15 +52,18 @@ class Application:
         self._look_again = 0.0
         self._unready: Exception | None = None
         routes = [
+            Route("/", self._start),
             Route("/healthz", self._healthz),
             Route("/readyz", self._guarded(self._readyz)),
             Route("/metrics", self._guarded(self._metrics)),
+            Route(START.rstrip("/"), self._guarded(self._names)),
             Route(START + "{bandit}/{what}", self._guarded(self._show)),
             *(Route(path, self._guarded(see), methods=[verb]) for path, verb, see in self.pages.routes),
         ]
         described = [route for route in routes if "{what}" not in route.path]
         self._slow = Starlette(routes=[*routes, *docs.routes(START, described, SHOWN)], lifespan=self._lifespan)
         self._slow.router.redirect_slashes = False  # to http, by whatever host a request names
+        self._slow.add_exception_handler(HTTPException, self._no_route)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -94,7 +98,8 @@ class Application:
         authorization = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
         asker = self._keys.find(authorization) or (self._sessions.find(scope) if session else None)
         if asker is None:
-            raise Reply(401, "Expected a key: authorization: Bearer KEY.")
+            known = "a known key, got another." if authorization else "a key: authorization: Bearer KEY."
+            raise Reply(401, f"Expected {known}")
         if what not in asker.may:
             raise Reply(403, f"Expected a key that may ask for {what}.")
         return asker
@@ -125,6 +130,13 @@ class Application:
 
         return call
 
+    async def _no_route(self, _: Request, error: Exception) -> Response:
+        """What starlette refuses, in our words."""
+        status = error.status_code if isinstance(error, HTTPException) else 404
+        text = "Expected another method for this route." if status == 405 else "Expected a route of this server: /docs."
+        headers = HEADERS | dict((error.headers or {}) if isinstance(error, HTTPException) else {})
+        return Response(Reply(status, text).body, status, headers, media_type=JSON.decode())
+
     @contextlib.asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
         try:
@@ -147,6 +159,13 @@ class Application:
     def close(self) -> None:
         while self.served:
             self.served.popitem()[1].close()
+
+    async def _start(self, _: Request) -> Response:
+        return RedirectResponse("/dashboard", 303)
+
+    async def _names(self, request: Request) -> Response:
+        self._asker(request.scope, "bandits").take("bandits", 1)
+        return Response(msgspec.json.encode({"bandits": list(self.served)}), media_type=JSON.decode())
 
     async def _healthz(self, _: Request) -> Response:
         return PlainTextResponse("alive\n")

@@ -70,8 +70,9 @@ def migrate(what: str) -> str:
     return "\n".join(f"{name}: {line.migrate(database)}." for database, name in reversed(where.items()))
 
 
-def new_key(name: str, role: str) -> str:
+def new_key(name: str, role: str) -> tuple[str, str]:
+    """A key, and the lines for the configuration, which do not hold it."""
     checks.one_of(configs.ROLES, role=role)
     key, digest = keys.make()
     quoted = json.dumps(name)
-    return f'# {key}\n[[keys]]\nname = {quoted}\nrole = "{role}"\nhash = "{digest}"\n'
+    return key, f'\n[[keys]]\nname = {quoted}\nrole = "{role}"\nhash = "{digest}"\n'

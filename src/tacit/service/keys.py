@@ -14,9 +14,9 @@ READS = 20.0  # a second, of status and the like, and of erasures
 OFTEN = ("choose", "reward", "activate")
 BURST = 1.0  # seconds of its rate that a key may use at once
 MAY = {  # role -> what it may ask for
-    "app": frozenset({"choose", "reward", "activate", "erase"}),
-    "operator": frozenset({"certificate", "status", "estimate", "history", "metrics", "dashboard", "erase"}),
-    "auditor": frozenset({"certificate", "status", "dashboard"}),
+    "app": frozenset({"bandits", "choose", "reward", "activate", "erase"}),
+    "operator": frozenset({"bandits", "certificate", "status", "estimate", "history", "metrics", "dashboard", "erase"}),
+    "auditor": frozenset({"bandits", "certificate", "status", "dashboard"}),
 }
 
 

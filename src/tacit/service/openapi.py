@@ -22,7 +22,7 @@ STATUSES = {
     401: "No key, or one that nobody knows.",
     403: "A key of another role.",
     404: "An unknown bandit, or an id that this bandit never gave out.",
-    405: "Another method than POST.",
+    405: "Another method than the route takes.",
     408: "A body that comes too slowly.",
     409: "A request whose answer has expired, a person beyond the limit, or a state that does not allow it.",
     410: "A bandit whose rounds are used up.",
@@ -73,6 +73,8 @@ SHOWN: dict[str, tuple[str, type[Any]]] = {  # what is shown of a bandit: summar
 }
 PAGES: dict[str, tuple[str, int, str | None, tuple[int, ...], str | None]] = {
     # summary, status and media type where all is well, other statuses, what a key must allow
+    "GET /": ("To the dashboard.", 303, None, (), None),
+    "GET /v1/bandits": ("The names of this server's bandits.", 200, JSON, (401, 429, 500), "bandits"),
     "GET /healthz": ("The process is alive.", 200, TEXT, (), None),
     "GET /readyz": ("Every bandit serves by its last release.", 200, TEXT, (503,), None),
     "GET /metrics": ("For Prometheus: public counts and releases.", 200, TEXT, (401, 403, 429, 500), "metrics"),

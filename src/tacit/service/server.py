@@ -1,8 +1,10 @@
 """`tacit serve`: one process of uvicorn, without access logs (the number of rewards is raw)."""
 
 import contextlib
+import errno
 import logging
 import os
+import socket
 import ssl
 import sys
 import threading
@@ -28,7 +30,12 @@ def serve(config: Config, started: Callable[[str], None] = lambda address: None)
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(message)s")
     app, setting = Application(config), config.server
     check_tls(setting)
-    app.open()
+    place = bound(setting)
+    try:
+        app.open()
+    except BaseException:
+        place.close()
+        raise
     end = threading.Timer(setting.drain + LAST, os._exit, (1,))
     end.daemon = True
 
@@ -45,8 +52,6 @@ def serve(config: Config, started: Callable[[str], None] = lambda address: None)
 
     settings = uvicorn.Config(
         app,
-        host=setting.host,
-        port=setting.port,
         log_config=None,
         log_level="error",
         access_log=False,
@@ -63,10 +68,30 @@ def serve(config: Config, started: Callable[[str], None] = lambda address: None)
     )
     try:
         with contextlib.suppress(KeyboardInterrupt):  # uvicorn raises the signal again when all is done
-            Server(settings).run()
+            Server(settings).run([place])
     finally:
+        place.close()
         app.close()
         end.cancel()
+
+
+def bound(setting: ServerSetting) -> socket.socket:
+    """Where requests will come, taken before anything is compiled or opened; nobody is let in yet."""
+    place = None
+    try:
+        found = socket.getaddrinfo(setting.host, setting.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, kind, _, _, address = min(found, key=lambda one: one[0])  # IPv4 before IPv6
+        place = socket.socket(family, kind)
+        place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        place.bind(address)
+    except OSError as error:
+        if place is not None:
+            place.close()
+        if error.errno == errno.EADDRINUSE:
+            raise ValueError(f"Expected port {setting.port} to be free, got one in use (--port).") from None
+        where = f"{setting.host}, port {setting.port}"
+        raise ValueError(f"Expected to listen on {where}, got: {error.strerror or error}.") from None
+    return place
 
 
 def check_tls(setting: ServerSetting) -> None:

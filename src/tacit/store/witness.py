@@ -100,7 +100,10 @@ def check(last: Shown | None, *, incarnation: int, digests: list[str], identity:
     if last.incarnation > incarnation or last.steps >= len(digests) or last.digests[-1] != digests[last.steps]:
         raise older()
     if last.system != identity.system:
-        raise RolledBack("Expected the database that was served from, got a copy of it in another place: recover.")
+        raise RolledBack(
+            "Expected the database that was served from, got a copy of it in another place: `tacit recover CONFIG "
+            "NAME`."
+        )
     if last.timeline > identity.timeline:
         raise older()
 
@@ -132,7 +135,7 @@ def digests(uid: str, noisy: list[bytes]) -> list[str]:
 def older() -> RolledBack:
     return RolledBack(
         "Expected a database with all that was shown from it, got an older one or one of another history: going on "
-        "from it would release the same people's data again. Recover."
+        "from it would release the same people's data again. Stop all servers, then `tacit recover CONFIG NAME`."
     )
 
 

@@ -34,9 +34,10 @@ def of(
         caveats.append(population.caveat)
     if n > 1:
         spent = found.releases  # by those of an earlier incarnation, at most
+        times = "once" if n == 2 else f"{n - 1} times"
         caveats.append(
-            f"Recovered {n - 1} times: what was raw before was dropped, so that no round is in two incarnations; going "
-            "on from a restored database would have cost up to sqrt 2 times mu. A request that is sent again after a "
+            f"Recovered {times}: what was raw before was dropped, so that no round is in two incarnations; going on "
+            "from a restored database would have cost up to sqrt 2 times mu. A request that is sent again after a "
             "recovery is another round."
         )
     if n > 1 and bandit.max_rounds_per_person is not None:

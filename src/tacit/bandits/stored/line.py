@@ -161,7 +161,10 @@ def as_line(database: Database, keys: Keys, found: Bandit, *, ended: bool) -> Li
     needed = (f"{found.name}.persons", f"{found.uid}.requests", f"{found.uid}.tickets")
     persons, requests, tickets = (b"", b"", b"") if ended else map(keys.find, needed)
     if persons is None or requests is None or tickets is None:
-        raise BadState("Expected the keys that this database was sealed with, got a folder without them: recover.")
+        raise BadState(
+            "Expected the keys that this database was sealed with, got a folder without them: `tacit recover CONFIG "
+            "NAME`."
+        )
     seal, witness = Seal(keys, found.uid), Witness(keys.folder, found.name)
     return Line(database, found, seal, witness, persons, requests, tickets)
 

@@ -309,7 +309,7 @@ def test_worlds_are_the_same_apart():
 
 
 def test_blocks_have_less_regret_than_their_zeros():
-    """Held-out seeds; the means differ by more than ten standard errors of the difference on tuning seeds."""
+    """All seeds are fixed: nothing here is by chance."""
     spec = Spec(JointGLM, budget=Budget(8.0, 1e-6), radius=3.0)
     regret = []
     for apart in (False, True):

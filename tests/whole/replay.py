@@ -35,6 +35,7 @@ QUIET = {
     "init",
     "device",
     "warm_up",
+    "learn_log",
 }  # show nothing
 ASKED = {
     "interval": lambda method, arms: (method(arms), method(arms, level=0.8)),

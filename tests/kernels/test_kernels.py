@@ -257,9 +257,12 @@ def test_worlds_fill_every_round_of_a_block():
         assert np.linalg.norm(b.arms, axis=2).max() <= 1 + 1e-12
         assert ((b.means > 0) & (b.means < 1)).all()
         assert ((b.noise >= 0) & (b.noise < 1)).all()
-    rows = block(d=K)
-    worlds.fill_rows(rng, rows, np.full((3, 1), 0.5), np.array([0, 2, 3]))
-    assert (rows.means.sum(axis=1) == 1).all()
+    for apart, width in ((False, K), (True, 2)):
+        rows = block(d=width)
+        worlds.fill_rows(rng, rows, np.full((3, 1), 0.5), np.array([0, 2, 3]), apart)
+        assert (rows.means.sum(axis=1) == 1).all()
+        worlds.fill_disjoint(rng, rows, np.full((K, 1), 0.5), apart, 1)
+        assert np.isfinite(rows.arms).all() and (rows.arms[:, :, -1] == np.arange(K)).all() == apart
 
 
 def test_fused_rounds_run_under_bounds_checks():

@@ -144,7 +144,7 @@ def test_the_limit_of_a_person_is_in_the_database(place):
         stored.observe(choice, 1.0)
         assert stored.choices == 5 and not total(stored).any()  # counted, and not learnt from
         stored.choose(np.eye(3))
-        assert any("1 choices made without person" in caveat for caveat in stored.privacy.caveats)
+        assert any("one choice made without person" in caveat for caveat in stored.privacy.caveats)
 
 
 def test_the_horizon_ends_choices_and_nothing_else(on_sqlite):

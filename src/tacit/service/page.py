@@ -13,6 +13,7 @@ from tacit.service.history import Summary
 from tacit.service.markup import Child, Markup, document, tag
 from tacit.service.words import ago, between, count, counted, percent, signed
 
+FAR = 10**9  # choices: an end that is further away is not worth a word
 KINDS = {"joint-glm": "JointGLM", "joint-lin-ucb": "JointLinUCB"}
 MOST_EVENTS = 20
 NOT_SHOWN = (
@@ -163,7 +164,7 @@ def _tiles(look: Look, status: dict[str, Any]) -> Markup:
     if look.ended is not None:
         upcoming = _tile("Next release", "none", look.ended.lower())
     last = status["choices_left"]
-    room = "offers to people" if last is None else f"{count(last)} more until it is used up"
+    room = "offers to people" if last is None or last > FAR else f"{count(last)} more until it is used up"
     return tag(
         "div",
         _tile("Choices so far" + since(status), count(choices), room),

@@ -15,7 +15,7 @@ LATE = 2  # a reward comes so many users later
 
 
 def bandit():
-    return linear(horizon=20_000, first=5)
+    return linear(horizon=200_000, first=5)
 
 
 def user(i):

@@ -1,29 +1,42 @@
-"""A real browser, driven by Playwright: the one of TACIT_BROWSER, or the first of Chromium and Chrome on the path."""
+"""The browser that tests of the dashboard drive: whichever is found. `python -m tests.service.browsers` says which."""
 
 import contextlib
 import os
 import shutil
+import sys
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import sync_playwright
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+NONE = "Expected a browser (TACIT_BROWSER, chromium or Chrome on the path, or Playwright's own), got none: make browser"
 
 
-def find():
-    found = os.environ.get("TACIT_BROWSER") or next(filter(None, map(shutil.which, NAMES)), None)
-    if found is None:
-        pytest.fail("Expected a browser (TACIT_BROWSER, or chromium on the path), got none: `make browser`.", False)
-    return found
+def find(playwright):
+    """Its path; None if there is none."""
+    given = os.environ.get("TACIT_BROWSER")
+    if given:
+        return given
+    on_path = next(filter(None, map(shutil.which, NAMES)), None)
+    own = playwright.chromium.executable_path
+    return on_path or (own if Path(own).exists() else None)
 
 
 @contextlib.contextmanager
-def opened():
-    """As root, Chromium works without its sandbox alone."""
+def launched():
+    """A real one, without a window."""
     with sync_playwright() as playwright:
-        options = ["--no-sandbox"] if os.geteuid() == 0 else []
-        browser = playwright.chromium.launch(executable_path=find(), args=options)
-        try:
-            yield browser
-        finally:
-            browser.close()
+        path = find(playwright)
+        if path is None:
+            pytest.fail(NONE, pytrace=False)
+        arguments = ["--no-sandbox"] if os.getuid() == 0 else []  # Chromium has no sandbox for root
+        browser = playwright.chromium.launch(executable_path=path, args=arguments)
+        yield browser
+        browser.close()
+
+
+if __name__ == "__main__":
+    with sync_playwright() as one:
+        found = find(one)
+    sys.exit(print(found) if found else NONE)

@@ -157,3 +157,12 @@ def test_vowpal_text_of_numbered_actions():
             vowpal.text([bad], dim=4)
     with pytest.raises(ValueError, match="line 1"):
         vowpal.dsjson(["[]"], dim=4)
+
+
+def test_a_row_of_any_kind_is_refused_alone():
+    """Whatever is in one row, the others are learnt from."""
+    schema = Schema(context={"age": Number(0, 100)}, arms="disjoint", actions=("walk", "sleep"))
+    bandit = JointGLM(features=schema, budget=Budget(1, 1e-6))
+    table = {"age": [1, 2, 3, 4], "action": ["walk", ["sleep"], "sleep", "walk"], "reward": [1, 1, np.ones(2), 0]}
+    assert set(bandit.learn_log(table, actions={"walk": {}, "sleep": {}})) == {1, 2}
+    assert bandit.choices == 4

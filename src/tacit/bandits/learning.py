@@ -33,7 +33,7 @@ def learn_log(bandit: "ContinualBandit", table: Any, actions: Any) -> dict[int, 
     for row, (x, reward, person) in enumerate(zip(played, rewards, people, strict=True)):
         bandit._step()
         bandit._logged += 1
-        silent = reward is None or reward != reward
+        silent = reward is None or (isinstance(reward, float | np.floating) and math.isnan(reward))
         problem = ROW if x is None else None if silent else bandit._problem(reward)
         if person is None:
             bandit._persons.count(None)  # whatever is in its row
@@ -90,7 +90,8 @@ def _by_schema(bandit: "ContinualBandit", table: Any, named: list[Any] | None, a
     fields = [name for name in logs.names(table) if name in bandit.features.context]
     rows = zip(*(list(table[name]) for name in fields), strict=True) if fields else iter([()] * len(_need(named)))
     for row, action in zip(rows, _need(named), strict=True):
-        offered: Any = {action: actions[action]} if isinstance(actions, Mapping) and action in actions else [action]
+        known = isinstance(actions, Mapping) and isinstance(action, str) and action in actions
+        offered: Any = {action: actions[action]} if known else [action]
         yield _checked(bandit, dict(zip(fields, row, strict=True)), offered)
 
 

@@ -31,7 +31,7 @@ serve-postgres: .venv/.ready  ## two servers with made-up people on one PostgreS
 	$(BIN)/python examples/serve_postgres.py
 
 browser: .venv/.ready     ## a browser for the dashboard's tests: Debian's chromium, if none is found
-	$(BIN)/python -m tests.service.browsers || { \
+	$(BIN)/python -m tests.browser || { \
 	  if [ "$$(id -u)" = 0 ]; then as=; else as=sudo; fi; \
 	  $$as apt-get update -q && $$as apt-get install -q -y --no-install-recommends chromium; }
 

@@ -1,4 +1,4 @@
-"""The browser that tests of the dashboard drive: whichever is found. `python -m tests.service.browsers` says which."""
+"""A real browser, driven by Playwright: whichever is found. `python -m tests.browser` says which."""
 
 import contextlib
 import os

@@ -75,7 +75,7 @@ def test_clicks_come_late_and_silence_counts(tmp_path):
     server = Running(tmp_path, TOML)
     shop = Shop(tmp_path, server.address)
     try:
-        with browser.opened() as chromium:
+        with browser.launched() as chromium:
             clicks, stays, away = (visit(chromium, shop, agent) for agent in (None, PHONE, None))
             seen = [title(page) for page in (clicks, stays)]
             clicks.reload()
@@ -121,5 +121,5 @@ def check(folder, seen):
 def test_without_a_browser_one_line_says_what_to_do(monkeypatch):
     monkeypatch.delenv("TACIT_BROWSER", raising=False)
     monkeypatch.setenv("PATH", "")
-    with pytest.raises(pytest.fail.Exception, match="`make browser`"):
-        browser.find()
+    with pytest.raises(pytest.fail.Exception, match="make browser"), browser.launched():
+        pass

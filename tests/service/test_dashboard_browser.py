@@ -6,7 +6,7 @@ import time
 import numpy as np
 import pytest
 
-from tests.service import browsers
+from tests import browser as browsers
 from tests.service.servers import KEYS, TOML, Running, askers
 
 BAD = "<img src=x onerror=alert(1)><script>alert(1)</script>"

@@ -12,7 +12,7 @@ import msgspec
 
 from tacit import checks, registry
 from tacit.bandits.joint import forgetting
-from tacit.bandits.joint.continual import ContinualBandit
+from tacit.bandits.joint.continual import SummedBandit
 from tacit.bandits.stored.outage import MODES
 from tacit.features.schema import Schema
 from tacit.model import arms
@@ -221,7 +221,7 @@ def placed(config: Config, folder: Path) -> Config:
     return msgspec.structs.replace(config, bandits=bandits, server=msgspec.structs.replace(server, **files))
 
 
-def build(setting: BanditSetting, name: str) -> ContinualBandit:
+def build(setting: BanditSetting, name: str) -> SummedBandit:
     """The bandit of that name itself, new; ValueError for settings that it does not take. Stored then finds its rows,
     and refuses settings that the noise was not made for."""
     names = ("link", "radius", "rewards", "horizon", "pending", "max_rounds_per_person")
@@ -230,7 +230,7 @@ def build(setting: BanditSetting, name: str) -> ContinualBandit:
         given["forget"] = forgetting.rounds(setting.forget, setting.per_day)
     kind, own = registry.load(*registry.BANDITS[setting.kind]), setting.budget
     try:
-        made: ContinualBandit = kind(
+        made: SummedBandit = kind(
             dim=setting.dim, features=setting.schema, budget=Budget(own.epsilon, own.delta), **given
         )
     except ValueError as error:

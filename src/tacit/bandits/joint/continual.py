@@ -72,25 +72,6 @@ class ContinualBandit(Bandit):
     @abstractmethod
     def init(self) -> ContinualState: ...
 
-    def _prior_noise(self, std: float) -> None:
-        """From now on what is released is used together with a prior whose noise has that std: what a store needs, and
-        only bandits whose whole state is these sums can do."""
-        raise ValueError(f"Expected a bandit whose state is sums (JointGLM, JointLinUCB), got {type(self).__name__}.")
-
-    def _beliefs(self, features: Array, level: float) -> tuple[Array, Array]:
-        """For each row x of (n, d), from released sums alone: the estimate of <x, theta*>, and half the width of its
-        interval. For bandits in a store."""
-        raise NotImplementedError
-
-    def _offers(self, features: Array) -> Callable[[], Array]:
-        """What computes, for (K, d) arms, the probability of each at the present state: a function of released sums
-        alone, which draws nothing from `source` or `policy` and counts nobody. For bandits in a store."""
-        raise NotImplementedError
-
-    def _mean(self, z: Array) -> Array:
-        """The mean reward where <x, theta*> is z, for bandits in a store."""
-        raise NotImplementedError
-
     def _planned(self) -> tuple[Release, ...]:
         """What will have happened at the end of the schedule."""
         return self._releases(self.mechanism.leaves)
@@ -183,6 +164,28 @@ class ContinualBandit(Bandit):
     def _told(self) -> tuple[str, ...]:
         """What the certificate has to say beside the claim."""
         return (LOGGED.format(self._logged),) if self._logged else ()
+
+
+class SummedBandit(ContinualBandit):
+    """One whose whole state is the released sums: what a store can hold, and show."""
+
+    @abstractmethod
+    def _prior_noise(self, std: float) -> None:
+        """From now on what is released is used together with a prior whose noise has that std."""
+
+    @abstractmethod
+    def _beliefs(self, features: Array, level: float) -> tuple[Array, Array]:
+        """For each row x of (n, d), from released sums alone: the estimate of <x, theta*>, and half the width of its
+        interval."""
+
+    @abstractmethod
+    def _offers(self, features: Array) -> Callable[[], Array]:
+        """What computes, for (K, d) arms, the probability of each at the present state: a function of released sums
+        alone, which draws nothing from `source` or `policy` and counts nobody."""
+
+    @abstractmethod
+    def _mean(self, z: Array) -> Array:
+        """The mean reward where <x, theta*> is z."""
 
 
 def steps_before(horizon: int, schedule: Schedule) -> int:

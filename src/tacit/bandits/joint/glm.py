@@ -14,7 +14,7 @@ from tacit.bandits import irls, known
 from tacit.bandits.base import Index
 from tacit.bandits.chances import Later
 from tacit.bandits.joint import forgetting
-from tacit.bandits.joint.continual import ContinualBandit, steps_before
+from tacit.bandits.joint.continual import SummedBandit, steps_before
 from tacit.bandits.joint.glm_kernel import GLMState, glm_block_rounds, glm_rounds
 from tacit.data import Array, Raw, Released
 from tacit.kernels.block import Block
@@ -44,7 +44,7 @@ WIDENING = 2.2  # of intervals: they cover at least 92 % at level .9 in six envi
 
 
 @dataclass(kw_only=True, eq=False)
-class JointGLM(ContinualBandit):
+class JointGLM(SummedBandit):
     """Rewards with mean mu(<x, theta*>): each user's datum is used once, linearised at the public estimate, summed
     within steps that grow geometrically, and released with noise that does not grow; exploration is a Thompson draw in
     directions that were sampled too little.

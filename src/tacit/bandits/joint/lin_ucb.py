@@ -12,7 +12,7 @@ from tacit import checks
 from tacit.bandits import ridge
 from tacit.bandits.base import Index, certain
 from tacit.bandits.joint import lin_ucb_published as published
-from tacit.bandits.joint.continual import ContinualBandit, steps_before
+from tacit.bandits.joint.continual import SummedBandit, steps_before
 from tacit.bandits.joint.lin_ucb_kernel import JointState, joint_rounds
 from tacit.data import Array, Released
 from tacit.errors import NotSecure
@@ -47,7 +47,7 @@ class Statistics(NamedTuple):
 
 
 @dataclass(kw_only=True, eq=False)
-class JointLinUCB(ContinualBandit):
+class JointLinUCB(SummedBandit):
     """Optimism with ridge regression on noisy sums of x x' and y x, released as the public schedule says.
 
     Guarantee: (epsilon, delta)-joint differential privacy for replacing one user, whatever later users do: all that

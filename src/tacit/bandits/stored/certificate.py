@@ -2,7 +2,7 @@
 
 import msgspec
 
-from tacit.bandits.joint.continual import ContinualBandit
+from tacit.bandits.joint.continual import SummedBandit
 from tacit.bandits.stored.population import Population
 from tacit.privacy.certificate import ROUNDING, Certificate
 from tacit.privacy.ledger import epsilon_of, grid_delta
@@ -15,7 +15,7 @@ RAW_ROWS = (
 
 
 def of(
-    bandit: ContinualBandit, row: Bandit, released: int, *, ended: bool = False, population: Population | None = None
+    bandit: SummedBandit, row: Bandit, released: int, *, ended: bool = False, population: Population | None = None
 ) -> Certificate:
     """`released`: leaves that are committed, whether or not they are visible.
 

@@ -13,7 +13,6 @@ from tacit.bandits.persons import Person, Persons
 from tacit.bandits.stored import line as lines
 from tacit.bandits.stored.asks import Answer
 from tacit.bandits.stored.line import Line
-from tacit.errors import BadState
 from tacit.store import rows
 from tacit.store.database import Database, Run
 
@@ -63,9 +62,7 @@ def erase_at(where: str | Path, person: Person, *, name: str = "bandit", keys: s
     try:
         folder = lines.keys_of(where, database, keys)
         with database.transaction() as run:
-            found = rows.last(run, name)
-            if found is None:
-                raise BadState(f"Expected a bandit of the name {name} in this database, got none.")
+            found = lines.last(run, name)
             ended = rows.head(run, found.uid).ended
         if not ended:
             line = lines.as_line(database, folder, found, ended=False)

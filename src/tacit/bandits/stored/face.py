@@ -11,7 +11,7 @@ from typing import Any, NoReturn, Self
 import numpy.typing as npt
 
 from tacit import checks, forks
-from tacit.bandits.joint.continual import ContinualBandit
+from tacit.bandits.joint.continual import SummedBandit
 from tacit.bandits.persons import Person, Persons
 from tacit.bandits.stored import asks as packed
 from tacit.bandits.stored import certificate, erasure, line, rehearsal, tending
@@ -53,7 +53,7 @@ class Stored:
 
     def __init__(
         self,
-        bandit: ContinualBandit,
+        bandit: SummedBandit,
         where: str | Path,
         *,
         name: str = "bandit",

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tacit.bandits.joint.continual import ContinualBandit
+from tacit.bandits.joint.continual import SummedBandit
 from tacit.data import Array
 from tacit.kernels.rounds import next_boundary
 from tacit.model.arms import coordinates
@@ -32,7 +32,7 @@ class Offers(NamedTuple):
     high: Array
 
 
-def past(bandit: ContinualBandit, before: Past | None, visible_at: float) -> Past:
+def past(bandit: SummedBandit, before: Past | None, visible_at: float) -> Past:
     """The bandit as it is now, after that earlier version."""
     choices = 0 if before is None else int(next_boundary(before.choices, *bandit._schedule))
     middle, half = bandit._beliefs(coordinates(bandit.dim, bandit._blocks), LEVEL)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from tacit.bandits import storage
-from tacit.bandits.joint.continual import ContinualBandit
+from tacit.bandits.joint.continual import SummedBandit
 from tacit.errors import BadState
 from tacit.kernels.rounds import next_boundary
 from tacit.mechanisms.grid import Grid
@@ -104,11 +104,19 @@ def destroy_keys(database: Database, keys: Keys, register: Register, present: Ba
         keys.destroy(f"{present.name}.persons")
 
 
-def check(bandit: ContinualBandit, name: str, population: str = "everyone") -> Grid:
+def last(run: Run, name: str) -> Bandit:
+    """The last incarnation of that name; BadState if there is none."""
+    found = rows.last(run, name)
+    if found is None:
+        raise BadState(f"Expected a bandit of the name {name} in this database, got none.")
+    return found
+
+
+def check(bandit: SummedBandit, name: str, population: str = "everyone") -> Grid:
     """The mechanism of a bandit that a store can hold; ValueError for others."""
     if not isinstance(population, str) or not population:
         raise ValueError("Expected population to be a name, got none.")
-    if not isinstance(bandit, ContinualBandit) or type(bandit)._prior_noise is ContinualBandit._prior_noise:
+    if not isinstance(bandit, SummedBandit):
         raise ValueError(f"Expected a bandit whose state is sums (JointGLM, JointLinUCB), got {type(bandit).__name__}.")
     if not isinstance(bandit.mechanism, Grid) or isinstance(bandit.mechanism.real, Tree):
         raise ValueError(
@@ -122,7 +130,7 @@ def check(bandit: ContinualBandit, name: str, population: str = "everyone") -> G
     return bandit.mechanism
 
 
-def open_line(database: Database, keys: Keys, name: str, bandit: ContinualBandit) -> Line:
+def open_line(database: Database, keys: Keys, name: str, bandit: SummedBandit) -> Line:
     """The last incarnation of that name; the first, if there is none. BadState if it has other settings or its keys are
     gone."""
     with database.transaction() as run:
@@ -140,7 +148,7 @@ def open_line(database: Database, keys: Keys, name: str, bandit: ContinualBandit
     return as_line(database, keys, found, ended=ended)
 
 
-def check_plan(bandit: ContinualBandit, found: Bandit) -> None:
+def check_plan(bandit: SummedBandit, found: Bandit) -> None:
     """BadState unless that incarnation was made with the bandit's settings."""
     given, kept = json.loads(plan(bandit)), json.loads(found.plan)
     others = [name for name in kept.keys() | given.keys() if name != "plan" and given.get(name) != kept.get(name)]
@@ -171,13 +179,13 @@ def as_line(database: Database, keys: Keys, found: Bandit, *, ended: bool) -> Li
     return Line(database, found, seal, witness, persons, requests, tickets)
 
 
-def new_row(bandit: ContinualBandit, name: str, incarnation: int, prior: bytes | None, prior_std: float) -> Bandit:
+def new_row(bandit: SummedBandit, name: str, incarnation: int, prior: bytes | None, prior_std: float) -> Bandit:
     """An incarnation that is not made yet. Its epochs stay as long as they are now, whatever `pending` will be."""
     epoch = max(1, bandit.pending // EPOCHS)
     return Bandit(secrets.token_hex(16), name, incarnation, ROWS, plan(bandit), epoch, prior, prior_std)
 
 
-def make(run: Run, database: Database, keys: Keys, new: Bandit, bandit: ContinualBandit) -> None:
+def make(run: Run, database: Database, keys: Keys, new: Bandit, bandit: SummedBandit) -> None:
     """Its keys, then its rows. If another worker makes the same at once, one of them does."""
     labels = (f"{new.name}.persons", f"{new.uid}.requests", f"{new.uid}.tickets", f"{new.uid}.sums.0")
     for label in labels:
@@ -206,7 +214,7 @@ def choice_place(uid: str, request: bytes) -> str:
     return f"{uid} choice {request.hex()}"
 
 
-def plan(bandit: ContinualBandit) -> str:
+def plan(bandit: SummedBandit) -> str:
     """Settings and the numbers that noise is drawn with, as text."""
     fields = [f.name for f in dataclasses.fields(bandit) if f.init and f.name not in FREE]
     given = {name: storage._encode(getattr(bandit, name)) for name in fields}

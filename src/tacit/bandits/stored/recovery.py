@@ -11,10 +11,10 @@ from pathlib import Path
 
 import numpy as np
 
-from tacit.bandits.joint.continual import ContinualBandit
+from tacit.bandits.joint.continual import SummedBandit
 from tacit.bandits.stored import line
 from tacit.data import Released
-from tacit.errors import BadState, Retired
+from tacit.errors import Retired
 from tacit.mechanisms import leaves
 from tacit.store import rows
 from tacit.store.database import Database
@@ -24,7 +24,7 @@ from tacit.store.seal import Keys
 from tacit.store.witness import Shown, Witness, alike, digests, start_digest
 
 
-def recover(bandit: ContinualBandit, where: str | Path, *, name: str = "bandit", keys: str | Path | None = None) -> int:
+def recover(bandit: SummedBandit, where: str | Path, *, name: str = "bandit", keys: str | Path | None = None) -> int:
     """Makes that incarnation, with the same settings, and returns its number; open it with `Stored` afterwards. Stop
     all workers first. Choices that wait are void: their ids are unknown from now on. Old keys are destroyed. If this is
     killed, do it again: at most one more incarnation, and keys that were left go then, or when the bandit is opened."""
@@ -37,13 +37,11 @@ def recover(bandit: ContinualBandit, where: str | Path, *, name: str = "bandit",
         database.close()
 
 
-def _recover(bandit: ContinualBandit, database: Database, keys: Keys, register: Register, name: str) -> int:
+def _recover(bandit: SummedBandit, database: Database, keys: Keys, register: Register, name: str) -> int:
     witness = Witness(keys.folder, name)
     last = witness.read()
     with database.transaction() as run:
-        old = rows.last(run, name)
-        if old is None:
-            raise BadState(f"Expected a bandit of the name {name} in this database, got none.")
+        old = line.last(run, name)
         if rows.head(run, old.uid, database.locking).ended:
             raise Retired("Expected a bandit that is at work, got one that was retired.")
         line.check_plan(bandit, old)  # the certificate counts the same noise for each incarnation
@@ -67,7 +65,7 @@ def _undisputed(old: Bandit, found: list[rows.Leaf], last: Shown | None) -> list
     return found if same == min(last.steps, len(found)) else found[: max(0, same)]
 
 
-def _prior(bandit: ContinualBandit, old: Bandit, found: list[rows.Leaf]) -> tuple[Released, float]:
+def _prior(bandit: SummedBandit, old: Bandit, found: list[rows.Leaf]) -> tuple[Released, float]:
     """The last prefix that was released, with the prior that it was used with, and the std of its noise."""
     grid, state = bandit.mechanism, bandit.init().prefix
     for leaf in found:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tacit.bandits.joint.continual import ContinualBandit
+from tacit.bandits.joint.continual import SummedBandit
 from tacit.bandits.stored.line import Line, place, zeros
 from tacit.bandits.stored.terms import Agreed
 from tacit.data import Raw
@@ -25,7 +25,7 @@ TIMES = 3
 SHORT = f"delay short: less than {MARGIN} times as long as a release takes"
 
 
-def check(bandit: ContinualBandit, line: Line, agreed: Agreed, at: float) -> None:
+def check(bandit: SummedBandit, line: Line, agreed: Agreed, at: float) -> None:
     """An event, once for a bandit, if its delay is too short. 0 is for tests."""
     if not agreed.ended and agreed.now.delay > 0 and MARGIN * measured(bandit, line) > agreed.now.delay:
         with line.database.transaction() as run:
@@ -33,7 +33,7 @@ def check(bandit: ContinualBandit, line: Line, agreed: Agreed, at: float) -> Non
                 rows.event(run, line.uid, at, SHORT)
 
 
-def measured(bandit: ContinualBandit, line: Line) -> float:
+def measured(bandit: SummedBandit, line: Line) -> float:
     """Seconds: the median of a few."""
     once = _release(bandit, line)
     once()  # compiled, and in memory
@@ -45,7 +45,7 @@ def measured(bandit: ContinualBandit, line: Line) -> float:
     return statistics.median(took)
 
 
-def _release(bandit: ContinualBandit, line: Line) -> Callable[[], None]:
+def _release(bandit: SummedBandit, line: Line) -> Callable[[], None]:
     grid, database, uid = bandit.mechanism, line.database, f"rehearsal {secrets.token_hex(8)}"
     assert isinstance(grid, Grid)
     state = grid.init(bandit.source)

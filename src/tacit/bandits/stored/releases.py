@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tacit.bandits.joint.continual import ContinualBandit
+from tacit.bandits.joint.continual import SummedBandit
 from tacit.bandits.stored.line import Line, place
 from tacit.bandits.stored.terms import Agreed
 from tacit.bandits.stored.versions import verify
@@ -35,7 +35,7 @@ class Releases:
     """Its own connection and its own copy of the exact sums. RAW."""
 
     def __init__(
-        self, bandit: ContinualBandit, line: Line, database: Database, agreed: Agreed, clock: Callable[[], float]
+        self, bandit: SummedBandit, line: Line, database: Database, agreed: Agreed, clock: Callable[[], float]
     ) -> None:
         assert isinstance(bandit.mechanism, Grid)
         self._grid, self._source, self._line = bandit.mechanism, bandit.source, line

@@ -5,7 +5,6 @@ import time
 from pathlib import Path
 
 from tacit.bandits.stored import line
-from tacit.errors import BadState
 from tacit.store import rows
 
 
@@ -16,9 +15,7 @@ def retire(where: str | Path, *, name: str = "bandit", keys: str | Path | None =
     try:
         folder = line.keys_of(where, database, keys)
         with database.transaction() as run:
-            found = rows.last(run, name)
-            if found is None:
-                raise BadState(f"Expected a bandit of the name {name} in this database, got none.")
+            found = line.last(run, name)
             if not rows.head(run, found.uid, database.locking).ended:
                 rows.retire(run, found.uid, rows.ENDED)
                 rows.forget_persons(run, name)

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from tacit.bandits.joint.continual import ContinualBandit
+from tacit.bandits.joint.continual import SummedBandit
 from tacit.bandits.stored import asks as packed
 from tacit.bandits.stored import line as lines
 from tacit.bandits.stored.asks import Answer, Ask, Report, StoredChoice
@@ -33,7 +33,7 @@ class Rounds:
 
     def __init__(
         self,
-        bandit: ContinualBandit,
+        bandit: SummedBandit,
         line: Line,
         versions: Versions,
         agreed: Agreed,

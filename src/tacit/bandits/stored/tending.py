@@ -6,7 +6,7 @@ from threading import Event
 from typing import TYPE_CHECKING
 
 from tacit import checks
-from tacit.bandits.joint.continual import ContinualBandit
+from tacit.bandits.joint.continual import SummedBandit
 from tacit.bandits.stored.asks import Report
 from tacit.bandits.stored.line import Line, place
 from tacit.bandits.stored.terms import Agreed
@@ -41,7 +41,7 @@ def work(stored: "weakref.ref[Stored]", closing: Event, wake: Event) -> None:
 
 
 def silence(
-    bandit: ContinualBandit, missing_as: float | None, after: float | None, rate: float | None
+    bandit: SummedBandit, missing_as: float | None, after: float | None, rate: float | None
 ) -> tuple[float, float] | None:
     """(the reward that silence means, after how many seconds), or ValueError. At `rate` choices a second a choice
     expires after pending / rate seconds."""

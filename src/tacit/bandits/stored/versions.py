@@ -6,7 +6,7 @@ import math
 from collections import deque
 from collections.abc import Callable
 
-from tacit.bandits.joint.continual import ContinualBandit
+from tacit.bandits.joint.continual import SummedBandit
 from tacit.bandits.stored.history import Past, past
 from tacit.bandits.stored.line import Line
 from tacit.bandits.stored.terms import Agreed
@@ -25,7 +25,7 @@ class Versions:
     A leaf that was not there at its time, because it was committed or could be read too late, becomes visible at the
     next multiple of the delay: at no time that tells how long something took."""
 
-    def __init__(self, bandit: ContinualBandit, line: Line, agreed: Agreed, clock: Callable[[], float]) -> None:
+    def __init__(self, bandit: SummedBandit, line: Line, agreed: Agreed, clock: Callable[[], float]) -> None:
         self._bandit, self._line, self._agreed = bandit, line, agreed
         self._clock, self._latest = clock, clock()
         prior = line.bandit.prior

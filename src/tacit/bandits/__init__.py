@@ -7,8 +7,8 @@ from tacit import registry
 if TYPE_CHECKING:
     from tacit.bandits.anytime import Anytime as Anytime
     from tacit.bandits.base import Bandit as Bandit
-    from tacit.bandits.base import Choice as Choice
-    from tacit.bandits.base import Choices as Choices
+    from tacit.bandits.choices import Choice as Choice
+    from tacit.bandits.choices import Choices as Choices
     from tacit.bandits.embedded import Embedded as Embedded
     from tacit.bandits.joint.glm import JointGLM as JointGLM
     from tacit.bandits.joint.glm_rare import JointGLMRare as JointGLMRare

@@ -7,7 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit import checks
-from tacit.bandits.base import Bandit, Choice, Choices, Index
+from tacit.bandits.base import Bandit
+from tacit.bandits.choices import Choice, Choices, Index
 from tacit.data import Array
 from tacit.errors import UnknownChoice
 from tacit.kernels.block import Block

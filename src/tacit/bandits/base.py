@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn, Protocol, Self
+from typing import Any, NoReturn, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ from numpy.random import default_rng
 
 from tacit import checks, forks
 from tacit.bandits import storage
+from tacit.bandits.choices import Choice, Choices, Index, Tickets
 from tacit.bandits.persons import Person, Persons
 from tacit.data import Array, Integers
 from tacit.errors import BadState, HorizonReached, PersonLimit, UnknownChoice
@@ -30,49 +31,6 @@ from tacit.model import arms as arm_sets
 from tacit.model.arms import Arms
 from tacit.privacy.certificate import Certificate
 from tacit.roles.device import arms_of, without_actions
-
-Index = np.ndarray[tuple[int], np.dtype[np.int64]]
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """The arm for one user: its index, its name if the arms had names, and the ticket with which its reward is
-    reported."""
-
-    index: int
-    name: str | None
-    id: int
-    _propensity: Callable[[], float] = field(repr=False, compare=False)
-
-    @property
-    def propensity(self) -> float:
-        """The probability with which this user got this arm at that state; computed when asked for."""
-        return self._propensity()
-
-    @property
-    def propensity_error(self) -> float:
-        """The standard error of `propensity`: 0 where it is exact (docs/evaluation.md)."""
-        return getattr(self._propensity, "error", 0.0)
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("Expected the id of a choice, got pickle or copy: what computes its propensity is raw data.")
-
-
-@dataclass(frozen=True, slots=True)
-class Choices:
-    """The arms for a batch. Rows in `refused` (index -> reason) have index -1 and id 0; they count as choices that
-    nobody will answer, so that the schedule does not depend on what is in a row."""
-
-    index: Index
-    id: Index
-    refused: Mapping[int, str]
-
-
-class Tickets(NamedTuple):
-    """Choices that wait for their reward: a ring, slot = id modulo its length. RAW: it holds features."""
-
-    ids: Index
-    features: Array
 
 
 class State(Protocol):

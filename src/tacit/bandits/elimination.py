@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.bandits.base import Index
+from tacit.bandits.choices import Index
 from tacit.data import Array, Raw
 from tacit.kernels.batched import BatchState, batch_rows, batch_weights
 

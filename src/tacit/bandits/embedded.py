@@ -8,8 +8,9 @@ from typing import NamedTuple, NoReturn, Self
 
 import numpy as np
 
-from tacit.bandits.base import Bandit, Index, State
+from tacit.bandits.base import Bandit, State
 from tacit.bandits.chances import Chance, Later
+from tacit.bandits.choices import Index
 from tacit.bandits.server import Server
 from tacit.data import Array, Integers
 from tacit.kernels.block import Block

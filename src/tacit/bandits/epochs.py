@@ -9,7 +9,8 @@ import numpy as np
 from numpy.random import default_rng
 
 from tacit import checks
-from tacit.bandits.base import Bandit, Index
+from tacit.bandits.base import Bandit
+from tacit.bandits.choices import Index
 from tacit.errors import NotSecure
 from tacit.kernels.block import Block
 from tacit.kernels.rounds import BOUNDARY, CHOICES

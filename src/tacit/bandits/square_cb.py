@@ -8,7 +8,7 @@ import numpy as np
 from numpy.random import Generator
 
 from tacit import checks
-from tacit.bandits.base import Index
+from tacit.bandits.choices import Index
 from tacit.bandits.epochs import EpochBandit
 from tacit.data import Array, Raw, Released
 from tacit.kernels.squarecb import SquareState, gap_rows, gap_weights

@@ -11,8 +11,8 @@ from numpy.random import Generator, default_rng
 
 from tacit import checks, special
 from tacit.bandits import irls, known
-from tacit.bandits.base import Index
 from tacit.bandits.chances import Later
+from tacit.bandits.choices import Index
 from tacit.bandits.joint import forgetting
 from tacit.bandits.joint.continual import SummedBandit, steps_before
 from tacit.bandits.joint.glm_kernel import GLMState, glm_block_rounds, glm_rounds

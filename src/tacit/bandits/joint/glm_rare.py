@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tacit import checks
-from tacit.bandits.base import Index, Tickets, certain
+from tacit.bandits.base import certain
+from tacit.bandits.choices import Index, Tickets
 from tacit.bandits.joint.continual import ContinualBandit
 from tacit.bandits.joint.glm_rare_kernel import (
     CALLS_O,

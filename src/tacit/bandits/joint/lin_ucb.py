@@ -10,7 +10,8 @@ import numpy as np
 
 from tacit import checks
 from tacit.bandits import ridge
-from tacit.bandits.base import Index, certain
+from tacit.bandits.base import certain
+from tacit.bandits.choices import Index
 from tacit.bandits.joint import lin_ucb_published as published
 from tacit.bandits.joint.continual import SummedBandit, steps_before
 from tacit.bandits.joint.lin_ucb_kernel import JointState, joint_rounds

@@ -8,7 +8,7 @@ from numpy.random import Generator, default_rng
 
 from tacit import checks
 from tacit.bandits import elimination
-from tacit.bandits.base import Index
+from tacit.bandits.choices import Index
 from tacit.bandits.references import plain
 from tacit.data import Array
 from tacit.kernels.batched import (

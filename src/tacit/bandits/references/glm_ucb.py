@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tacit.bandits.base import Index
+from tacit.bandits.choices import Index
 from tacit.bandits.references import plain
 from tacit.bandits.references.glm_ucb_kernel import MeanState, mean_learn, mean_rounds, mean_rows
 from tacit.data import Array

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tacit import checks
-from tacit.bandits.base import Index
+from tacit.bandits.choices import Index
 from tacit.bandits.references import plain
 from tacit.bandits.references.gloc_kernel import GLOCSettings, GLOCState, gloc_learn, gloc_rounds, gloc_rows
 from tacit.data import Array

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.random import Generator, default_rng
 
 from tacit.bandits import chances
-from tacit.bandits.base import Index
 from tacit.bandits.chances import Chance, Later
+from tacit.bandits.choices import Index
 from tacit.bandits.references import plain
 from tacit.data import Array
 from tacit.kernels.block import Block

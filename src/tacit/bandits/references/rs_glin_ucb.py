@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tacit import checks
-from tacit.bandits.base import Index
+from tacit.bandits.choices import Index
 from tacit.bandits.references import plain
 from tacit.bandits.references.rs_glin_ucb_kernel import (
     SWITCHES,

@@ -7,7 +7,8 @@ import numpy as np
 from numpy.random import Generator, default_rng
 
 from tacit import checks
-from tacit.bandits.base import Bandit, Index
+from tacit.bandits.base import Bandit
+from tacit.bandits.choices import Index
 from tacit.bandits.references import plain
 from tacit.bandits.references.uniform_kernel import UniformState, uniform_rounds, uniform_rows
 from tacit.data import Array

@@ -9,7 +9,8 @@ from numpy.random import Generator, default_rng
 
 from tacit import checks
 from tacit.bandits import elimination, epochs
-from tacit.bandits.base import Bandit, Index
+from tacit.bandits.base import Bandit
+from tacit.bandits.choices import Index
 from tacit.bandits.references import plain
 from tacit.bandits.shuffle.glm_kernel import BatchPlan, shuffle_glm_close, shuffle_glm_rounds
 from tacit.data import Array

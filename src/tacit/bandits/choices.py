@@ -1,0 +1,52 @@
+"""What a choice is: to the user, for a batch, and while it waits for its reward."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple, NoReturn
+
+import numpy as np
+
+from tacit.data import Array
+
+Index = np.ndarray[tuple[int], np.dtype[np.int64]]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The arm for one user: its index, its name if the arms had names, and the ticket with which its reward is
+    reported."""
+
+    index: int
+    name: str | None
+    id: int
+    _propensity: Callable[[], float] = field(repr=False, compare=False)
+
+    @property
+    def propensity(self) -> float:
+        """The probability with which this user got this arm at that state; computed when asked for."""
+        return self._propensity()
+
+    @property
+    def propensity_error(self) -> float:
+        """The standard error of `propensity`: 0 where it is exact (docs/evaluation.md)."""
+        return getattr(self._propensity, "error", 0.0)
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("Expected the id of a choice, got pickle or copy: what computes its propensity is raw data.")
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """The arms for a batch. Rows in `refused` (index -> reason) have index -1 and id 0; they count as choices that
+    nobody will answer, so that the schedule does not depend on what is in a row."""
+
+    index: Index
+    id: Index
+    refused: Mapping[int, str]
+
+
+class Tickets(NamedTuple):
+    """Choices that wait for their reward: a ring, slot = id modulo its length. RAW: it holds features."""
+
+    ids: Index
+    features: Array

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tacit import logs
+from tacit.bandits.persons import LEARNS
 from tacit.data import Array
 from tacit.errors import PersonLimit
 from tacit.kernels.rounds import CHOICES
@@ -35,18 +36,19 @@ def learn_log(bandit: "ContinualBandit", table: Any, actions: Any) -> dict[int, 
         bandit._logged += 1
         silent = reward is None or (isinstance(reward, float | np.floating) and math.isnan(reward))
         problem = ROW if x is None else None if silent else bandit._problem(reward)
+        number, mark = bandit.choices + 1, LEARNS
         if person is None:
-            bandit._persons.count(None)  # whatever is in its row
+            bandit._persons.count(None, number)  # whatever is in its row
         elif problem is None:
             try:
-                bandit._persons.count(bandit._persons.admit(person))
+                mark = bandit._persons.count(bandit._persons.admit(person), number)
             except (ValueError, PersonLimit) as error:
                 problem = str(error)
         if problem is not None or x is None:
             bandit._state.counts[CHOICES] += 1
             refused[row] = problem or ROW
             continue
-        ticket = bandit._ticket(x)
+        ticket = bandit._ticket(x, mark)
         if not silent:
             bandit.observe(ticket, float(reward))
     return refused

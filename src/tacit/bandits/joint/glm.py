@@ -14,7 +14,7 @@ from tacit.bandits import irls, known
 from tacit.bandits.chances import Later
 from tacit.bandits.choices import Index
 from tacit.bandits.joint import forgetting
-from tacit.bandits.joint.continual import SummedBandit, steps_before
+from tacit.bandits.joint.continual import FARTHEST, SummedBandit, steps_before
 from tacit.bandits.joint.glm_kernel import GLMState, glm_block_rounds, glm_rounds
 from tacit.data import Array, Raw, Released
 from tacit.kernels.block import Block
@@ -32,8 +32,6 @@ from tacit.model.links import Link
 from tacit.privacy import ledger
 from tacit.privacy.ledger import GaussianRelease
 from tacit.privacy.noise import generator_of
-
-FARTHEST = 10**12  # choices that the schedule is planned for where there is no horizon
 
 # Chosen, with kernels.glm.Tuning, among some 100 settings by regret on tuning seeds (docs/measurements/joint-glm.md;
 # the single runs were not kept); none of them touches privacy.
@@ -64,7 +62,7 @@ class JointGLM(SummedBandit):
     forget: after so many rounds what was learnt counts 1 / e, for ever (docs/change.md). Without it the past fades ever
     more slowly, in proportion to its length: for preferences that do not change.
     max_rounds_per_person: the noise is made for replacing a person in so many rounds; the shifts of k rounds add up to
-    at most k D times the column norm, which k equal changes in one step attain.
+    at most k D times the column norm, which k equal changes in one step attain. What goes with it: see ContinualBandit.
     source: of noise. Secure by default; Simulated(seed) for experiments.
     policy: what Thompson draws come from; by default fresh, seeded by the operating system.
     link: "logistic", "probit", "identity", or one of your own (`tacit.model.links.given`).
@@ -85,6 +83,7 @@ class JointGLM(SummedBandit):
     prior: Any = field(default=None, repr=False)
     warm: Any = field(default=None, repr=False)
     _state: GLMState = field(init=False, repr=False)
+    _counts_answers = True
     _frozen: tuple[int, Posterior] | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -118,7 +117,6 @@ class JointGLM(SummedBandit):
         )
         if self.first is None:
             self.first = FEWEST + math.floor(PER_SIGMA * self._mechanism(FEWEST).sigma)
-        self._schedule = forgetting.schedule(self.first, self.growth, self.forget)
         self.mechanism = self._mechanism(self.first)
         self._gains = self.mechanism.gain(np.arange(self.mechanism.window + 1.0))  # and as the last one for ever
         self.epsilon = ledger.check(self._planned(), self.budget)
@@ -140,10 +138,12 @@ class JointGLM(SummedBandit):
 
     def _mechanism(self, first: int) -> Continual:
         """The mechanism for steps of at least `first` choices, with the noise that the budget asks for."""
-        steps = forgetting.schedule(first, self.growth, self.forget)
+        steps = self._schedule = forgetting.schedule(first, self.growth, self.forget)
         leaves = 1 + steps_before(self.horizon or FARTHEST, steps)
         fading = forgetting.discount(steps, self.forget, self.discount)
-        noiseless = Discounted(leaves=leaves, size=self.contribution.size, discount=fading, sigma=0.0)
+        noiseless = Discounted(
+            leaves=leaves, size=self.contribution.size, discount=fading, sigma=0.0, **self._columns(steps)
+        )
         return self._with_noise(noiseless, self.contribution.sensitivity, self._mu)
 
     def _releases(self, steps: int) -> tuple[GaussianRelease, ...]:
@@ -219,7 +219,7 @@ class JointGLM(SummedBandit):
             a = int(x[-1])
             x, theta, inverse, part = x[:-1], theta[a], inverse[a], c.part(a)
         add = functools.partial(add_glm, x, reward, theta, inverse, c.link.code, c.scale, c.low, c.high)
-        self.mechanism.absorb(self._state.prefix, lambda out: add(Raw(out[part])))
+        self._absorb(lambda out: add(Raw(out[part])))
 
     def _play(self, block: Block) -> None:
         assert self.policy is not None

@@ -180,18 +180,20 @@ class Rounds:
         """One transaction, in the order of tickets: two who report the same in another order would wait for each
         other."""
         self._versions.refresh()
-        uid = self._line.uid
         with self._database.transaction() as run:
-            expired = self._head(run).choices - self._agreed.now.pending
-            total = np.zeros(self._bandit.mechanism.size, np.int64)
-            for report in sorted(reports, key=lambda report: report.ticket):
-                found = rows.take(run, uid, report.ticket) or self._hold(run, report)
-                if found is None or report.reward is None or found[0] <= expired:
-                    continue
-                x = self._line.seal.open("epoch", f"{uid} waiting {report.ticket.hex()}", found[1])
-                if x is not None:
-                    total += self._contribution(packed.features_of(x, self._bandit._width), report.reward)
-            self._add(run, total)
+            self._observe(run, reports)
+
+    def _observe(self, run: Run, reports: Sequence[Report]) -> None:
+        uid, expired = self._line.uid, self._head(run).choices - self._agreed.now.pending
+        total = np.zeros(self._bandit.mechanism.size, np.int64)
+        for report in sorted(reports, key=lambda report: report.ticket):
+            found = rows.take(run, uid, report.ticket) or self._hold(run, report)
+            if found is None or report.reward is None or found[0] <= expired:
+                continue
+            x = self._line.seal.open("epoch", f"{uid} waiting {report.ticket.hex()}", found[1])
+            if x is not None:
+                total += self._contribution(packed.features_of(x, self._bandit._width), report.reward)
+        self._add(run, total)
 
     def _hold(self, run: Run, report: Report) -> tuple[int, bytes] | None:
         """The first reward of a choice that is not known to be shown stays with it; None instead of one cancels it. The

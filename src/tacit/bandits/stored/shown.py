@@ -141,7 +141,9 @@ class Shown:
 
     def _count(self) -> None:
         """The public counts, as they are now."""
-        head = self.head
+        self._own()
+        with self._database.transaction() as run:
+            head, self._bandit._logged = rows.head(run, self._line.uid), rows.logged(run, self._line.uid)
         self._bandit._state.counts[CHOICES] = head.choices
         self._bandit._persons.unnamed = head.unnamed
         self._versions.expected = max(self._versions.expected, head.step)

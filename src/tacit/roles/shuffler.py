@@ -37,7 +37,8 @@ class Shuffler:
     It keeps sums and, to count a retry once, the reports' random ids (8 bytes each); no order, no sender, no report.
     `minimum`: below this many reports it hands on nothing, because their noise would not protect them; by default the
     server's number. `budget`: the operator's own limit. With it the epsilon of `minimum` reports is recomputed from the
-    billboard's plan, less the users whom it takes for malicious, and a billboard above the budget is refused."""
+    billboard's plan, less the users whom it takes for malicious, and a billboard above the budget is refused; `epsilon`
+    is what was found. `planned`: the number of reports at which the server wants the batch."""
 
     def __init__(
         self,
@@ -53,8 +54,8 @@ class Shuffler:
             raise ValueError(f"Expected minimum to be a whole number, at least 0, got {minimum!r}.")
         self.parameters, document = boards.shuffle(billboard)
         self.minimum: int = document["plan"]["minimum"] if minimum is None else int(minimum)
-        if budget is not None:
-            _within(budget, document, self.minimum)
+        self.planned: int = document["plan"]["users"]
+        self.epsilon: float | None = None if budget is None else _within(budget, document, self.minimum)
         size = self.parameters.size
         self._open = OpenBatch(np.zeros(1, np.int64), nothing_coded(size)) if into is None else into
         self._ids: list[npt.NDArray[np.uint64]] = []  # sorted arrays, each more than twice as long as the next
@@ -190,7 +191,7 @@ class Shuffler:
             self._ids[-2:] = [np.sort(np.concatenate(self._ids[-2:]), kind="stable")]
 
 
-def _within(budget: Budget, document: dict[str, Any], minimum: int) -> None:
+def _within(budget: Budget, document: dict[str, Any], minimum: int) -> float:
     given = document["plan"]
     boards.protected(given)
     sensitivity = min(2 * given["norm"], limits.shuffled_sensitivity(document))
@@ -200,6 +201,7 @@ def _within(budget: Budget, document: dict[str, Any], minimum: int) -> None:
         raise BadBillboard(
             f"Expected a batch of epsilon at most {budget.epsilon:g} at delta {budget.delta:g}, got {spent:.6g}."
         )
+    return spent
 
 
 def shuffled_bits(counts: Integers, slots: int, rng: np.random.Generator) -> npt.NDArray[np.uint8]:

@@ -2,12 +2,16 @@
 
 /** Instead of the browser's generator: bytes that are given, over and over. */
 export function tape(bytes) {
-  const state = { at: 0, drawn: 0, longest: 0 };
+  const state = { at: 0 };
   const getRandomValues = (out) => {
     if (out.byteLength > 65536) throw new RangeError("Expected at most 65536 bytes at a time.");
-    for (let i = 0; i < out.length; i++) out[i] = bytes[(state.at + i) % bytes.length];
-    state.at += out.length;
-    state.drawn += out.length;
+    for (let i = 0; i < out.length; ) {
+      const from = state.at % bytes.length;
+      const piece = bytes.subarray(from, from + out.length - i);
+      out.set(piece, i);
+      i += piece.length;
+      state.at += piece.length;
+    }
     return out;
   };
   Object.defineProperty(globalThis.crypto, "getRandomValues", { value: getRandomValues, configurable: true });
@@ -36,9 +40,14 @@ export function reports(tacit, { random, boards, cases }) {
   });
 }
 
-/** Damaged billboards: the name of the error, or what is shown of each person by an accepted one. */
+/** Damaged billboards: the name of the error, or what is shown of each person by an accepted one besides the bytes. */
 export function damaged(tacit, { random, boards, people }) {
   const state = tape(decoded(random));
+  const drawn = (work) => {
+    state.at = 0;
+    const out = work();
+    return [out, state.at];
+  };
   return boards.map(({ board, options, data }) => {
     let device;
     try {
@@ -47,11 +56,10 @@ export function damaged(tacit, { random, boards, people }) {
       return error.name;
     }
     return people[data].map(({ arms, reward }) => {
-      state.at = state.drawn = 0;
       try {
-        const choice = device.choose(arms);
-        const chosen = state.drawn;
-        return [chosen, device.randomize(choice, number(reward)).length, state.drawn - chosen].join(" ");
+        const [choice, first] = drawn(() => device.choose(arms));
+        const [report, second] = drawn(() => device.randomize(choice, number(reward)));
+        return [first, report.length, second];
       } catch (error) {
         return error.name;
       }

@@ -108,6 +108,7 @@ REPRODUCTIONS = {
     "shuffle": ("tacit.reproductions.shuffle", "reproduce"),
     "reweighted": ("tacit.reproductions.reweighted", "reproduce"),
 }
+ROLES = ("analyzer", "shuffler", "local")  # that run as processes of their own
 BENCHES = ("speed", "noise", "shuffle", "local", "serve")  # modules of tacit.bench
 
 

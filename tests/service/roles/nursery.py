@@ -1,4 +1,4 @@
-"""Starts roles for tests: everything is imported here once, and each role is then a process of its own, forked. Lines of
+"""Starts roles for tests: all is imported here once, and each role is then a process of its own, forked. Lines of
 JSON come in, (configuration's path, role, port), and the number of the new process goes out."""
 
 import json

@@ -1,5 +1,6 @@
 """The analyzer as a process: each batch counts once, in order and whole; killed at any moment it goes on."""
 
+import contextlib
 import hashlib
 import http.client
 import random
@@ -50,7 +51,10 @@ def test_replayed_reordered_truncated_and_mixed_batches_change_nothing(start):
     messages, shown = batches(3)
     (other, _), _ = batches(2, seed=1)  # another batch 0
     role = start("analyzer", running.analyzer())
-    seen = lambda: ask(role.port, "GET", "/billboard")[2]
+
+    def seen():
+        return ask(role.port, "GET", "/billboard")[2]
+
     for number, message in enumerate(messages):
         for bad in (message[:-1], message[: wire.BATCH.size], message + b"\0", b"", b"x" * len(message)):
             assert post(role, number, bad) == 422
@@ -89,10 +93,8 @@ def test_an_analyzer_that_is_killed_goes_on(start):
     for number, message in enumerate(messages):
         ended = threading.Timer(moments.uniform(0.0, 0.03), role.kill)
         ended.start()
-        try:
+        with contextlib.suppress(OSError, http.client.HTTPException):
             post(role, number, message)
-        except (OSError, http.client.HTTPException):
-            pass
         ended.join()
         role = start("analyzer", running.analyzer(), port)
         assert ask(port, "GET", "/billboard")[2] in shown[number : number + 2]

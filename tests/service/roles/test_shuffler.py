@@ -97,7 +97,10 @@ def test_reports_are_counted_once_and_refused_alone(start, stub):
     forged = bytearray(good[6])
     forged[wire.REPORT.size :] = b"\xff" * (of.length - wire.REPORT.size)
     old[2] = 1
-    post = lambda body: ask(role.port, "POST", "/reports", body)
+
+    def post(body):
+        return ask(role.port, "POST", "/reports", body)
+
     assert post(good[0])[0] == 200 and post(good[0])[::2] == (200, b'{"taken":1}')
     assert post(b"")[0] == 422 and post(good[1][:-1])[0] == 422 and post(b"x" * of.length)[0] == 422
     assert post(later)[0] == 409

@@ -48,23 +48,22 @@ durable = "shuffler.db"
 
 def measure(progress: Callable[[float], None]) -> list[dict[str, Any]]:
     rows = []
-    for what, body in BODIES.items():
-        with roles() as (port, process):
-            billboard = asyncio.run(_billboard(port))
+    with roles() as (port, process):
+        billboard = asyncio.run(_billboard(port))
+        for what, body in BODIES.items():
             asyncio.run(load(port, billboard, body, WARM))
             before = cpu(process)
             times, count, seconds = asyncio.run(load(port, billboard, body, SECONDS))
-            used = cpu(process) - before
-        rows.append(
-            {
-                "what": f"reports over HTTP, {what}",
-                "per_second": count / seconds,
-                "p50_ms": 1e3 * float(np.quantile(times, 0.5)),
-                "p99_ms": 1e3 * float(np.quantile(times, 0.99)),
-                "cpu_us_per_report": 1e6 * used / count,
-            }
-        )
-        progress(len(rows) / 3)
+            rows.append(
+                {
+                    "what": f"reports over HTTP, {what}",
+                    "per_second": count / seconds,
+                    "p50_ms": 1e3 * float(np.quantile(times, 0.5)),
+                    "p99_ms": 1e3 * float(np.quantile(times, 0.99)),
+                    "cpu_us_per_report": 1e6 * (cpu(process) - before) / count,
+                }
+            )
+            progress(len(rows) / 3)
     rows += parts(billboard)
     rows.append(a_day(rows))
     progress(1.0)
@@ -119,6 +118,7 @@ async def load(port: int, billboard: bytes, body: int, seconds: float) -> tuple[
             await _ask(reader, writer, f"POST /reports HTTP/1.1\r\ncontent-length: {len(sent)}", sent)
             times.append(time.perf_counter() - began)
         writer.close()
+        await writer.wait_closed()
         return times
 
     began = time.perf_counter()
@@ -130,10 +130,13 @@ async def _billboard(port: int) -> bytes:
     """As soon as it is shown."""
     while True:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        with contextlib.suppress(RuntimeError):
+        try:
             return await _ask(reader, writer, "GET /billboard HTTP/1.1", b"")
-        writer.close()
-        await asyncio.sleep(0.05)
+        except RuntimeError:
+            await asyncio.sleep(0.05)
+        finally:
+            writer.close()
+            await writer.wait_closed()
 
 
 async def _ask(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, head: str, body: bytes) -> bytes:

@@ -1,5 +1,5 @@
-"""`tacit bench roles` measures what it says, and the shuffler is fast enough for a core: CPU time does not depend on who
-else uses the machine."""
+"""`tacit bench roles` measures what it says, and a core takes enough reports: CPU time does not depend on who else uses
+the machine."""
 
 import pytest
 

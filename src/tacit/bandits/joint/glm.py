@@ -69,7 +69,8 @@ class JointGLM(SummedBandit):
     policy: what Thompson draws come from; by default fresh, seeded by the operating system.
     link: "logistic", "probit", "identity", or one of your own (`tacit.model.links.given`).
     prior: (theta, precision), what is known about theta* from elsewhere; precision: a number or a (d, d) matrix.
-    warm: (features, rewards), (n, d) rows and rewards of people whose data is public. Neither is protected (`known`).
+    warm: (features, rewards), rows as in `choose` or (n, d), and rewards, of people whose data is public. Neither is
+    protected (`known`).
     rewards: their range; the mean is low + (high - low) mu(z), and z for identity.
     """
 
@@ -92,7 +93,6 @@ class JointGLM(SummedBandit):
         if self.first is not None:
             checks.positive_int(first=self.first)
         forgetting.check(self.forget)
-        self._check_blocks()
         self.tuning = irls.as_tuning(Tuning, self.tuning)
         if not 1 < self.growth < math.inf:
             raise ValueError(f"Expected growth above 1, got {self.growth!r}.")
@@ -105,12 +105,12 @@ class JointGLM(SummedBandit):
         self.contribution = GLMContribution(
             dim=self.dim, link=self._link, scale=scale, low=low, high=high, blocks=self._blocks
         )
-        if self._blocks > 1 and not (self.prior is None and self.warm is None):
-            raise ValueError("Expected prior and warm without arms in blocks of their own, got both.")
         self._known = known.knowledge(
             self.prior,
             self.warm,
             dim=self.dim,
+            blocks=self._blocks,
+            live=len(self._live),
             link=self._link,
             rewards=(low, high),
             radius=self.radius,
@@ -125,18 +125,6 @@ class JointGLM(SummedBandit):
         self._policy_given = self.policy is not None
         self.policy = self.policy or default_rng()
         super().__post_init__()
-
-    def _check_blocks(self) -> None:
-        """Of the schema, if it has any; ValueError if they are not of equal length."""
-        if self.features is not None and self.features.blocks > 1:
-            if self.blocks not in (None, self.features.blocks):
-                raise ValueError(f"Expected blocks={self.features.blocks}, as the schema has it, got {self.blocks!r}.")
-            self.blocks = self.features.blocks
-        if self.blocks is not None:
-            checks.positive_int(blocks=self.blocks)
-            if self.dim % self.blocks:
-                raise ValueError(f"Expected dim to be a multiple of blocks={self.blocks}, got {self.dim}.")
-            self._blocks = int(self.blocks)
 
     def _mechanism(self, first: int) -> Continual:
         """The mechanism for steps of at least `first` choices, with the noise that the budget asks for."""
@@ -162,11 +150,21 @@ class JointGLM(SummedBandit):
     # the algorithm
 
     def init(self) -> GLMState:
+        return GLMState(self._opened(2), self.mechanism.init(self.source), self._before())
+
+    def _before(self) -> Posterior:
+        """Before anything was released."""
         if self._blocks > 1:
-            before = irls.prior_of_blocks(self.dim, self.radius, self._blocks)
+            own = self.dim // self._blocks
+            return irls.prior_of_blocks(own, self.radius, self._blocks, self._live, self._known, self.tuning.explore)
+        return irls.prior(self.dim, self.radius, self._known, self.tuning.explore)
+
+    def _reestimate(self) -> None:
+        if self._steps:
+            self._update(self._state.prefix.released)
         else:
-            before = irls.prior(self.dim, self.radius, self._known, self.tuning.explore)
-        return GLMState(self._opened(2), self.mechanism.init(self.source), before)
+            for part, new in zip(self._state.posterior, self._before(), strict=True):
+                part[...] = new
 
     @property
     def _random(self) -> bool:
@@ -185,8 +183,10 @@ class JointGLM(SummedBandit):
             radius=self.radius,
             tuning=self.tuning,
             known=self._known,
+            live=self._live,
             posterior=self._state.posterior,
         )
+        self._frozen = None
 
     def _prior_noise(self, std: float) -> None:
         self._gains = gains_after(self._gains, std / self.mechanism.sigma, self.mechanism.fading)
@@ -237,11 +237,12 @@ class JointGLM(SummedBandit):
             self._unit,
             self.radius,
             self.tuning,
+            self._known,
         )
         if self._blocks > 1:
-            glm_block_rounds(*settings)
+            glm_block_rounds(*settings, self._live)
         else:
-            glm_rounds(*settings, self._known)
+            glm_rounds(*settings)
 
     def _plan_numbers(self) -> list[float]:
         return [*super()._plan_numbers(), self.contribution.scale, self.mechanism.fading]

@@ -119,6 +119,9 @@ class Rounds:
             if found is None:
                 return head, BadState("Expected a request whose answer can still be read, got an expired one.")
             return head, self._limited(found)
+        if self._retired(ask):
+            rows.unchoose(run, uid, ask.request)
+            return head, BadState("Expected actions that are offered, got one that was retired meanwhile: ask again.")
         try:
             self._bandit._state.counts[CHOICES] = head.choices
             self._bandit._room(1)
@@ -137,6 +140,14 @@ class Rounds:
         if learns:
             self._wait(run, answer.ticket, number, self._clock(), ask.features[answer.arm].tobytes(), ask.deferred)
         return head._replace(choices=number, unnamed=head.unnamed + (ask.person is None)), self._limited(answer)
+
+    def _retired(self, ask: Ask) -> bool:
+        """Whether it offers what another worker has retired since it was checked."""
+        gone = {one.name for one in self._agreed.now.actions if one.until is not None}
+        if not gone or ask.names is None:
+            return False
+        offered = ask.names if ask.available is None else [ask.names[i] for i in ask.available]
+        return not gone.isdisjoint(offered)
 
     def _answered(self, run: Run, ask: Ask, number: int, answer: Answer) -> bool:
         """Whether this is the first answer to its request; it is marked with its person, or with nobody."""

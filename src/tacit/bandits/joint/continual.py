@@ -211,6 +211,11 @@ class ContinualBandit(Bandit):
 class SummedBandit(ContinualBandit):
     """One whose whole state is the released sums: what a store can hold, and show."""
 
+    @property
+    def _weighs(self) -> bool:
+        """Whether a choice is kept with its propensity, which then is computed with each."""
+        return False
+
     @abstractmethod
     def _prior_noise(self, std: float) -> None:
         """From now on what is released is used together with a prior whose noise has that std."""

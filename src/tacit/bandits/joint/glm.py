@@ -14,9 +14,10 @@ from tacit.bandits import irls, known
 from tacit.bandits.chances import Later
 from tacit.bandits.choices import Index
 from tacit.bandits.joint import forgetting
-from tacit.bandits.joint.continual import SummedBandit, steps_before
+from tacit.bandits.joint.continual import steps_before
+from tacit.bandits.joint.earning import EarningBandit
 from tacit.bandits.joint.glm_kernel import GLMState, glm_block_rounds, glm_rounds
-from tacit.data import Array, Raw, Released
+from tacit.data import Array, Released
 from tacit.kernels.block import Block
 from tacit.kernels.formulas import add_glm
 from tacit.kernels.glm import Posterior, Tuning
@@ -44,7 +45,7 @@ WIDENING = 2.2  # of intervals: they cover at least 92 % at level .9 in six envi
 
 
 @dataclass(kw_only=True, eq=False)
-class JointGLM(SummedBandit):
+class JointGLM(EarningBandit):
     """Rewards with mean mu(<x, theta*>): each user's datum is used once, linearised at the public estimate, summed
     within steps that grow geometrically, and released with noise that does not grow; exploration is a Thompson draw in
     directions that were sampled too little.
@@ -105,6 +106,7 @@ class JointGLM(SummedBandit):
         self.contribution = GLMContribution(
             dim=self.dim, link=self._link, scale=scale, low=low, high=high, blocks=self._blocks
         )
+        self._open_purse(self.contribution.size, self.contribution.sensitivity)
         self._known = known.knowledge(
             self.prior,
             self.warm,
@@ -131,8 +133,8 @@ class JointGLM(SummedBandit):
         steps = forgetting.schedule(first, self.growth, self.forget)
         leaves = 1 + steps_before(self.horizon or FARTHEST, steps)
         fading = forgetting.discount(steps, self.forget, self.discount)
-        noiseless = Discounted(leaves=leaves, size=self.contribution.size, discount=fading, sigma=0.0)
-        return self._with_noise(noiseless, self.contribution.sensitivity, self._mu)
+        noiseless = Discounted(leaves=leaves, size=self._size, discount=fading, sigma=0.0)
+        return self._with_noise(noiseless, self._sensitivity, self._mu)
 
     def _releases(self, steps: int) -> tuple[GaussianRelease, ...]:
         of = f"{self.contribution.size} numbers"
@@ -141,15 +143,12 @@ class JointGLM(SummedBandit):
         statistic = f"discounted sums of weighted x x' and x, {of}, each user once"
         if self.forget is not None:
             statistic += f", forgotten in {self.forget:g} rounds"
-        return (
-            self.mechanism.entry(
-                "gaussian", statistic, self.contribution.sensitivity, steps, self.max_rounds_per_person or 1
-            ),
-        ) * (steps > 0)
+        return self._entries(statistic, steps)
 
     # the algorithm
 
     def init(self) -> GLMState:
+        self._filled = None
         return GLMState(self._opened(2), self.mechanism.init(self.source), self._before())
 
     def _before(self) -> Posterior:
@@ -176,10 +175,10 @@ class JointGLM(SummedBandit):
 
     def _update(self, released: Released) -> None:
         irls.update(
-            released,
+            self._for_learning(released),
             scale=self.contribution.scale,
             unit=self._unit,
-            std=self.mechanism.sigma * self._gains[min(self._steps, len(self._gains) - 1)],
+            std=self._std(),
             radius=self.radius,
             tuning=self.tuning,
             known=self._known,
@@ -187,6 +186,9 @@ class JointGLM(SummedBandit):
             posterior=self._state.posterior,
         )
         self._frozen = None
+
+    def _std(self) -> float:
+        return self.mechanism.sigma * float(self._gains[min(self._steps, len(self._gains) - 1)])
 
     def _prior_noise(self, std: float) -> None:
         self._gains = gains_after(self._gains, std / self.mechanism.sigma, self.mechanism.fading)
@@ -214,15 +216,18 @@ class JointGLM(SummedBandit):
 
     def _learn(self, x: Array, reward: float) -> None:
         c, theta, inverse = self.contribution, self._state.posterior.theta, self._state.posterior.inverse
-        part = slice(None)
+        kept, x, part = x, x[: self._width], slice(0, c.size)
         if c.blocks > 1:
             a = int(x[-1])
             x, theta, inverse, part = x[:-1], theta[a], inverse[a], c.part(a)
         add = functools.partial(add_glm, x, reward, theta, inverse, c.link.code, c.scale, c.low, c.high)
-        self.mechanism.absorb(self._state.prefix, lambda out: add(Raw(out[part])))
+        self._add(kept, reward, add, part)
 
     def _play(self, block: Block) -> None:
         assert self.policy is not None
+        if self._purse is not None:
+            super()._play(block)
+            return
         settings = (
             self.policy,
             generator_of(self.source),

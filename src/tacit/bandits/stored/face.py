@@ -123,7 +123,7 @@ class Stored(Shown):
         `choose`."""
         given: dict[str, Any] = {"actions": actions, "request": request, "available": available, "person": person}
         ask = self.ask(arms, asker=asker, deferred=deferred, **given)
-        answer = self.choose_group([self.with_propensity(ask) if propensity else ask])[0]
+        answer = self.choose_group([self.with_propensity(ask) if propensity or self.weighs else ask])[0]
         if isinstance(answer, TacitError):
             raise answer
         return answer
@@ -165,8 +165,8 @@ class Stored(Shown):
             if not self._outage.on:
                 with contextlib.suppress(Unavailable):
                     self._outage.again(self._versions.refresh)
-            answer, propensity = self._rounds.draw(ask)
-        return ask._replace(ahead=answer._replace(propensity=propensity()))
+            answer, propensity = self._rounds.draw(ask, ahead=True)
+        return ask._replace(ahead=answer.drawn(propensity))
 
     def report(self, choice: StoredChoice | str, reward: float | None) -> Report:
         """A reward, checked."""

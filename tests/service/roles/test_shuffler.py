@@ -103,7 +103,7 @@ def test_reports_are_counted_once_and_refused_alone(start, stub):
 
     assert post(good[0])[0] == 200 and post(good[0])[::2] == (200, b'{"taken":1}')
     assert post(b"")[0] == 422 and post(good[1][:-1])[0] == 422 and post(b"x" * of.length)[0] == 422
-    assert post(later)[0] == 409
+    assert post(later)[0] == 422
     body = good[1] + later + bytes(old) + bytes(forged) + good[2] + good[2]
     expected = b'{"taken":3,"refused":{"wrong batch":[1],"version":[2],"out of range":[3]}}'
     assert post(body)[::2] == (200, expected)

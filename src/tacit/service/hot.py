@@ -19,7 +19,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 JSON, LINES, BINARY = b"application/json", b"application/x-ndjson", b"application/octet-stream"
-MEDIA = {
+MEDIA: dict[tuple[bytes, ...], str] = {
     (JSON, LINES): "Expected content-type: application/json, or application/x-ndjson for a batch.",
     (BINARY, b""): "Expected content-type: application/octet-stream, or none.",
 }

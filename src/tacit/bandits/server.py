@@ -108,6 +108,9 @@ class Server(ABC):
         """Bring one device's report to where it belongs."""
         self.observe(report)
 
+    def republish(self, billboard: bytes) -> None:  # noqa: B027
+        """Called on a server that goes on from a saved state: what it had shown last, as it was shown."""
+
     def _rehearse(self) -> None:  # noqa: B027
         """Run what a few hundred made-up users may not reach: called by warm_up, on a server that is thrown away."""
 

@@ -144,20 +144,25 @@ class File:
 
 
 def read(path: Path, *, what: str, format: str, version: int) -> tuple[Any, str]:
+    """The body of the document that is saved there, and its digest; BadState as `opened`."""
+    return opened(path.read_bytes(), path.name, what=what, format=format, version=version)
+
+
+def opened(text: bytes, where: str, *, what: str, format: str, version: int) -> tuple[Any, str]:
     """The body of a saved document and its digest, or BadState if it is not one, of another version, damaged or
     edited."""
     try:
-        document = json.loads(path.read_text())
+        document = json.loads(text)
         if document["format"] != format:
             raise KeyError
-        found, digest, text = document["version"], document["sha256"], str(document["body"])
+        found, digest, body = document["version"], document["sha256"], str(document["body"])
     except (ValueError, KeyError, TypeError):
-        raise BadState(f"Expected a saved {what} in {path.name}, got something else or a damaged file.") from None
+        raise BadState(f"Expected a saved {what} in {where}, got something else or a damaged file.") from None
     if found != version:
-        raise BadState(f"Expected a saved {what} of version {version} in {path.name}, got version {found}.")
-    if _digest(text) != digest:
-        raise BadState(f"Expected {path.name} to match its checksum, got a damaged or edited file.")
-    return json.loads(text), digest
+        raise BadState(f"Expected a saved {what} of version {version} in {where}, got version {found}.")
+    if _digest(body) != digest:
+        raise BadState(f"Expected {where} to match its checksum, got a damaged or edited file.")
+    return json.loads(body), digest
 
 
 def document(body: dict[str, Any], *, format: str, version: int, raw: bool) -> dict[str, Any]:

@@ -17,6 +17,7 @@ MAY = {  # role -> what it may ask for
     "app": frozenset({"bandits", "choose", "reward", "activate", "erase"}),
     "operator": frozenset({"bandits", "certificate", "status", "estimate", "history", "metrics", "dashboard", "erase"}),
     "auditor": frozenset({"bandits", "certificate", "status", "dashboard"}),
+    "shuffler": frozenset({"batches"}),  # of an analyzer
 }
 
 

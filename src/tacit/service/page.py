@@ -62,7 +62,7 @@ def bandit(look: Look, several: bool, logout: bool) -> str:
         if look.learnt is not None:
             parts += [_learning(look, look.learnt, look.status), _profiles(look)]
         parts += [_actions(look.status["actions"])]
-        parts += [promise.section(look.certificate, look.status), _events(look.status["events"])]
+        parts += [promise.section(look.certificate, look.status), events(look.status["events"])]
     setting = look.setting
     learns = "Learns" if look.ended is None else "Learnt"
     about = f"{learns} what to offer, from {counted(setting.dim, 'feature')} of each offer · {KINDS[setting.kind]} · "
@@ -160,17 +160,17 @@ def _tiles(look: Look, status: dict[str, Any]) -> Markup:
     most = f"of at most {epsilon or 0.0:.2g}, however long it runs"
     due = f"in {counted(left, 'choice')}" if left > 0 else "now"
     bar = min(choices - start, length), length
-    upcoming = _tile("Next release", due, "depends on choices alone", *bar)
+    upcoming = tile("Next release", due, "depends on choices alone", *bar)
     if look.ended is not None:
-        upcoming = _tile("Next release", "none", look.ended.lower())
+        upcoming = tile("Next release", "none", look.ended.lower())
     last = status["choices_left"]
     room = "offers to people" if last is None or last > FAR else f"{count(last)} more until it is used up"
     return tag(
         "div",
-        _tile("Choices so far" + since(status), count(choices), room),
-        _tile("Releases" + since(status), count(version), _last(status, look.now), id_="releases"),
+        tile("Choices so far" + since(status), count(choices), room),
+        tile("Releases" + since(status), count(version), _last(status, look.now), id_="releases"),
         upcoming,
-        _tile("Privacy spent", f"ε {spent:.2g}", most, spent, epsilon) if epsilon else None,
+        tile("Privacy spent", f"ε {spent:.2g}", most, spent, epsilon) if epsilon else None,
         class_="tiles",
         id="tiles",
         data_live=True,
@@ -178,7 +178,7 @@ def _tiles(look: Look, status: dict[str, Any]) -> Markup:
     )
 
 
-def _tile(
+def tile(
     title: str, value: str, below: str, done: float | None = None, most: float | None = None, *, id_: str | None = None
 ) -> Markup:
     bar = None if done is None else tag("progress", value=f"{done:g}", max=f"{most:g}", aria_label=title)
@@ -314,7 +314,7 @@ def _actions(actions: list[dict[str, Any]]) -> Markup | None:
     return tag("section", tag("h2", "Actions"), tag("div", table, id="actions", data_live=True))
 
 
-def _events(events: list[dict[str, Any]]) -> Markup:
+def events(events: list[dict[str, Any]]) -> Markup:
     """The same one again and again is one line."""
     rows = []
     for what, alike in itertools.groupby(reversed(events), lambda event: event["what"]):

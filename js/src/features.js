@@ -1,12 +1,13 @@
 // From raw fields to vectors of norm at most 1 by public bounds, as tacit.features: the application's own settings, never
 // the server's, whose billboard has their digest.
+import { hex, utf8 } from "./bytes.js";
 import { dumps, ordered } from "./json.js";
-import { hex, sha256, utf8 } from "./sha256.js";
+import { sha256 } from "./sha256.js";
 
 const none = (v) => v === null || v === undefined || Number.isNaN(v);
-const kind = (v) => (Array.isArray(v) ? "list" : typeof v);
+const typed = (v) => (Array.isArray(v) ? "list" : typeof v);
 const wrong = (what, v) => {
-  throw new TypeError(`${what}, got ${kind(v)}.`);
+  throw new TypeError(`${what}, got ${typed(v)}.`);
 };
 
 // of each kind of field: its settings as Python writes them, how many numbers it has, and those that are not zero

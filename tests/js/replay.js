@@ -1,5 +1,12 @@
 // What a device does with given billboards, people and random bytes: run by Node and by a browser.
 
+/** Do a task with the modules in a folder. */
+export async function done(folder, task, given) {
+  const { modules, work } = TASKS[task];
+  const parts = await Promise.all(modules.map((name) => import(`${folder}/${name}.js`)));
+  return JSON.stringify(await work(Object.assign({}, ...parts), given));
+}
+
 /** Instead of the browser's generator: bytes that are given, over and over. */
 export function tape(bytes) {
   const state = { at: 0 };
@@ -18,7 +25,12 @@ export function tape(bytes) {
   return state;
 }
 
-const decoded = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+function decoded(text) {
+  const raw = atob(text);
+  const out = new Uint8Array(raw.length);
+  for (let i = 0; i < raw.length; i++) out[i] = raw.charCodeAt(i);
+  return out;
+}
 const encoded = (bytes) => Array.from(bytes, (v) => v.toString(16).padStart(2, "0")).join("");
 const number = (v) => (typeof v === "string" ? Number(v) : v); // JSON has no NaN
 
@@ -32,10 +44,10 @@ function client(tacit, board, { fields, ...options } = {}) {
 export function reports(tacit, { random, boards, cases }) {
   const state = tape(decoded(random));
   const made = boards.map(({ board, options }) => client(tacit, decoded(board), options));
-  return cases.map(({ at, board, arms, options, reward }) => {
+  return cases.map(({ at, board, arms, actions, reward }) => {
     state.at = at;
     const device = made[board];
-    const choice = device.choose(arms, options);
+    const choice = device.choose(arms, actions);
     return { index: choice.index, name: choice.name, report: encoded(device.randomize(choice, number(reward))) };
   });
 }
@@ -67,4 +79,28 @@ export function damaged(tacit, { random, boards, people }) {
   });
 }
 
-export const tasks = { reports, damaged };
+/** The cap's tables, as one digest. */
+function tables({ tables: made, sha256, joined, hex }) {
+  const { first, outer } = made();
+  return hex(sha256(joined(new Uint8Array(first.buffer), new Uint8Array(outer.buffer))));
+}
+
+/** e^-q and P(N >= t) of given numbers. */
+const numbers = ({ decay, tail }, { q, t }) => ({ decay: q.map(decay), tail: t.map(tail) });
+
+/** Many draws of each law, from the browser's own generator. */
+function laws({ gaussians, halves, uniforms, below, coin }, { draws, sigma, trials, chance, share }) {
+  const coins = Array.from({ length: draws }, () => coin(share, { chance })[0]);
+  const whole = below(1000003n, draws).map(Number);
+  return { gaussians: gaussians(sigma, draws), halves: halves(trials, draws), uniforms: uniforms(draws), whole, coins };
+}
+
+const PACKED = ["index", "features", "outbox"];
+const SOURCE = ["bytes", "numbers", "random", "randomizers", "sha256"];
+const TASKS = {
+  reports: { modules: PACKED, work: reports },
+  damaged: { modules: PACKED, work: damaged },
+  tables: { modules: SOURCE, work: tables },
+  numbers: { modules: SOURCE, work: numbers },
+  laws: { modules: SOURCE, work: laws },
+};

@@ -75,7 +75,7 @@ def reports(seed, patch):
             arms, actions = {f"arm{i}": row.tolist() for i, row in enumerate(rows)}, {}
         low, high = client.rewards
         reward = [None, low, high, float(rng.uniform(low, high)), high + 1.0, math.nan][rng.integers(6)]
-        given["cases"].append({"at": start, "board": at, "arms": arms, "options": actions, "reward": plain(reward)})
+        given["cases"].append({"at": start, "board": at, "arms": arms, **actions, "reward": plain(reward)})
         tape.at = start
         choice = client.choose(arms, **actions)
         report = client.randomize(choice, reward).hex()

@@ -65,7 +65,7 @@ const COLUMNS = {
 export class Schema {
   constructor({ context = {}, action = {}, arms = "shared", actions = [], cross = [], public: origin = "" }) {
     const [person, offer] = [context, action].map(columns);
-    this.names = [Object.keys(person), Object.keys(offer)];
+    this.names = [person, offer].map((fields) => ordered(Object.keys(fields)));
     this.arms = arms;
     this.actions = actions;
     this.fields = { ...person, ...offer };
@@ -75,7 +75,7 @@ export class Schema {
     this.digest = hex(sha256(utf8(dumps(whole))));
     const scale = arms === "hybrid" ? 1 / Math.sqrt(2) : 1;
     const own = (name) => name in person;
-    const parts = [[], ...Object.keys(this.fields).map((name) => [name]), ...cross];
+    const parts = [[], ...this.names.flat().map((name) => [name]), ...cross];
     this.shared = arms === "disjoint" ? null : this.placed(parts, scale);
     this.own = arms === "shared" ? null : this.placed(parts.filter((part) => part.every(own)), scale);
     this.start = this.shared?.size ?? 0;
@@ -133,8 +133,7 @@ export class Schema {
 
 function columns(given) {
   return Object.fromEntries(
-    ordered(Object.keys(given)).map((name) => {
-      const { kind, weight = 1, ...rest } = given[name];
+    Object.entries(given).map(([name, { kind, weight = 1, ...rest }]) => {
       const column = Object.hasOwn(COLUMNS, kind) ? COLUMNS[kind] : wrong(`${name} of a known kind`, kind);
       const settings = { kind, weight, ...column.settings(rest) };
       return [name, { kind, settings, size: column.size(settings) }];

@@ -5,7 +5,6 @@ import json
 from pathlib import Path
 
 from tests.browser import launched
-from tests.js import node
 
 PAGE = "http://localhost/page"
 KINDS = {".js": "text/javascript", ".json": "application/json", ".html": "text/html"}
@@ -13,7 +12,7 @@ KINDS = {".js": "text/javascript", ".json": "application/json", ".html": "text/h
 
 @contextlib.contextmanager
 def opened(**folders):
-    """A page that finds each of the folders under its name."""
+    """(a page, the folders that it finds under their names: more may be added)."""
 
     def answer(route):
         top, _, rest = route.request.url.removeprefix("http://localhost/").partition("/")
@@ -28,14 +27,14 @@ def opened(**folders):
         page = browser.new_page()
         page.route("http://localhost/**", answer)
         page.goto(PAGE)
-        yield page
+        yield page, folders
 
 
-def run(folder, task, file):
-    """What a task with the modules in the folder returns of what is in the file."""
-    script = """async ([task, name]) => {
+def task(page, folders, folder, name, file):
+    """What a task of replay.js with the modules in the folder returns of what is in the file."""
+    folders |= {folder.parent.name: folder.parent, "given": file.parent}
+    script = """async ([folder, task, name]) => {
         const { done } = await import("/tests/replay.js");
-        return done("/modules", task, await (await fetch(`/given/${name}`)).json());
+        return done(folder, task, await (await fetch(`/given/${name}`)).json());
     }"""
-    with opened(tests=node.HERE, modules=folder, given=file.parent) as page:
-        return json.loads(page.evaluate(script, [task, file.name]))
+    return json.loads(page.evaluate(script, [f"/{folder.parent.name}/{folder.name}", name, file.name]))

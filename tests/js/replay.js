@@ -25,9 +25,9 @@ export function tape(bytes) {
   return state;
 }
 
-function decoded(text) {
+function decoded(text, more = 0) {
   const raw = atob(text);
-  const out = new Uint8Array(raw.length);
+  const out = new Uint8Array(raw.length + more).fill(32);
   for (let i = 0; i < raw.length; i++) out[i] = raw.charCodeAt(i);
   return out;
 }
@@ -60,10 +60,10 @@ export function damaged(tacit, { random, boards, people }) {
     const out = work();
     return [out, state.at];
   };
-  return boards.map(({ board, options, data }) => {
+  return boards.map(({ board, more, options, data }) => {
     let device;
     try {
-      device = client(tacit, decoded(board), options);
+      device = client(tacit, decoded(board, more), options);
     } catch (error) {
       return error.name;
     }
@@ -78,6 +78,20 @@ export function damaged(tacit, { random, boards, people }) {
     });
   });
 }
+
+/** Fields: the digest of each schema, and the names and vectors of each person, or the name of the error. */
+const fields = ({ Schema }, given) =>
+  given.map(({ schema, people }) => {
+    const made = new Schema(schema);
+    const rows = ({ context, actions }) => {
+      try {
+        return made.rows(context, actions ?? undefined);
+      } catch (error) {
+        return error.message;
+      }
+    };
+    return { digest: made.digest, dim: made.dim, people: people.map(rows) };
+  });
 
 /** The cap's tables, as one digest. */
 function tables({ tables: made, sha256, joined, hex }) {
@@ -100,6 +114,7 @@ const SOURCE = ["bytes", "numbers", "random", "randomizers", "sha256"];
 const TASKS = {
   reports: { modules: PACKED, work: reports },
   damaged: { modules: PACKED, work: damaged },
+  fields: { modules: PACKED, work: fields },
   tables: { modules: SOURCE, work: tables },
   numbers: { modules: SOURCE, work: numbers },
   laws: { modules: SOURCE, work: laws },

@@ -13,22 +13,19 @@ from numpy.random import default_rng
 from scipy import stats
 
 from tacit.mechanisms.randomizers import SHARE, tables
-from tests.js import chromium, node, vectors
+from tests.js import node, vectors
 
-PLACES = pytest.mark.parametrize("run", [node.task, chromium.run], ids=["node", "chromium"])
 SOURCE = node.JS / "src"
 DRAWS, SIGMA, TRIALS = 100_000, 2.0**20, 150
 ALARM = 1e-9
 
 
-@PLACES
 def test_the_tables_of_the_caps_law_are_pythons(run, tmp_path):
     file = vectors.save({}, tmp_path / "nothing.json")
     expected = hashlib.sha256(b"".join(table.astype("<i2").tobytes() for table in tables())).hexdigest()
     assert run(SOURCE, "tables", file) == expected
 
 
-@PLACES
 def test_exponentials_are_within_4_ulp_and_tails_to_12_digits(run, tmp_path):
     rng = default_rng(1)
     edges = [k * math.log(2) / 2 for k in range(145)]
@@ -46,7 +43,6 @@ def test_exponentials_are_within_4_ulp_and_tails_to_12_digits(run, tmp_path):
         assert found == pytest.approx(0.5 * math.erfc(at / math.sqrt(2)), rel=1e-12)
 
 
-@PLACES
 def test_draws_have_their_laws_and_no_others(run, tmp_path):
     chance, share = int(0.8 * SHARE), 0.3
     given = {"draws": DRAWS, "sigma": SIGMA, "trials": TRIALS, "chance": chance, "share": share}

@@ -14,9 +14,9 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -34,7 +34,8 @@ LATER = (408, 429)  # answers after which the same report may be sent again; and
 COUNTED = 409  # the answer to a report that was counted before
 
 
-class Ticket(NamedTuple):
+@dataclass(frozen=True)
+class Ticket:
     """What was chosen, and by which id its reward is told."""
 
     id: str
@@ -201,7 +202,7 @@ class Outbox:
             kept = [Item(**each) for each in json.loads(self._store.read())]
             items = [item for item in kept if item.open or item.at > self._clock() - WEEK]
             yield items
-            self._store.write(json.dumps([asdict(item) for item in items]))
+            self._store.write(json.dumps([vars(item) for item in items]))
 
 
 def post(url: str, *, seconds: float = 30.0) -> Callable[[bytes], bool]:

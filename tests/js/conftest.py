@@ -15,5 +15,5 @@ def run(request):
     if request.param == "node":
         yield node.task
     else:
-        with chromium.opened(tests=node.HERE) as (page, folders):
-            yield lambda folder, task, file: chromium.task(page, folders, folder, task, file)
+        with chromium.opened(tests=node.HERE) as browser:
+            yield browser

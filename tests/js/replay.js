@@ -93,6 +93,49 @@ const fields = ({ Schema }, given) =>
     return { digest: made.digest, dim: made.dim, people: people.map(rows) };
   });
 
+/** What is done with an outbox while a program runs: [method, ...arguments] at given times. Kept is what outlives it. */
+async function outbox({ Outbox, LocalClient, ShuffleClient, sealer }, { board, key, kept, steps, answers = [] }) {
+  const storage = globalThis.localStorage ?? {
+    getItem: (name) => kept?.[name] ?? null,
+    setItem: (name, text) => (kept = { [name]: text }),
+  };
+  const [sent, told] = [[], []];
+  let now = 0;
+  Date.now = () => now;
+  const bytes = decoded(board);
+  const kind = new TextDecoder().decode(bytes).includes('"tacit billboard"') ? ShuffleClient : LocalClient;
+  const box = new Outbox({
+    open: (given) => new kind(given, kind === LocalClient ? { epsilon: 1, delta: 1e-6, publicArms: true } : {}),
+    send: async (report) => {
+      sent.push([now, encoded(report)]);
+      const answer = answers.length ? answers.shift() : true;
+      if (answer === null) throw new TypeError("Failed to fetch");
+      return answer;
+    },
+    wait: 1000,
+    jitter: 100,
+    weekly: 3,
+    storage,
+    ...(key && { seal: sealer(decoded(key)) }),
+  });
+  for (const [at, method, ...given] of steps) {
+    now = at;
+    try {
+      told.push(await (method === "choose" ? box.choose(bytes, ...given) : box[method](...given)));
+    } catch (error) {
+      told.push(error.name);
+    }
+  }
+  const shown = (await box.shown()).map((one) => ({ ...one, report: one.report && encoded(one.report) }));
+  return { sent, told, shown, kept: kept ?? null, text: storage.getItem("tacit") };
+}
+
+/** Seal some bytes. */
+const sealed = async ({ sealer }, { key, reports }) => {
+  const seal = sealer(decoded(key));
+  return Promise.all(reports.map(async (report) => encoded(await seal(decoded(report)))));
+};
+
 /** The cap's tables, as one digest. */
 function tables({ tables: made, sha256, joined, hex }) {
   const { first, outer } = made();
@@ -114,6 +157,8 @@ const SOURCE = ["bytes", "numbers", "random", "randomizers", "sha256"];
 const TASKS = {
   reports: { modules: PACKED, work: reports },
   damaged: { modules: PACKED, work: damaged },
+  outbox: { modules: PACKED, work: outbox },
+  sealed: { modules: PACKED, work: sealed },
   fields: { modules: PACKED, work: fields },
   tables: { modules: SOURCE, work: tables },
   numbers: { modules: SOURCE, work: numbers },

@@ -16,6 +16,7 @@ from tacit.bandits.choices import Index
 from tacit.bandits.joint import forgetting
 from tacit.bandits.joint.continual import SummedBandit, steps_before
 from tacit.bandits.joint.glm_kernel import GLMState, glm_block_rounds, glm_rounds
+from tacit.bandits.joint.summing import Cells, GLMSummer, Summer
 from tacit.data import Array, Raw, Released
 from tacit.kernels.block import Block
 from tacit.kernels.formulas import add_glm
@@ -24,6 +25,7 @@ from tacit.kernels.rounds import Range
 from tacit.lock import requires_durable
 from tacit.mechanisms.continual import Continual
 from tacit.mechanisms.discounted import Discounted
+from tacit.mechanisms.grid import Grid
 from tacit.mechanisms.leaves import gains_after
 from tacit.model import links
 from tacit.model.arms import Arms
@@ -220,6 +222,14 @@ class JointGLM(SummedBandit):
             x, theta, inverse, part = x[:-1], theta[a], inverse[a], c.part(a)
         add = functools.partial(add_glm, x, reward, theta, inverse, c.link.code, c.scale, c.low, c.high)
         self.mechanism.absorb(self._state.prefix, lambda out: add(Raw(out[part])))
+
+    def _summer(self) -> Summer | None:
+        if not isinstance(self.mechanism, Grid):
+            return None
+        c, now = self.contribution, self._state.posterior
+        own = self.dim // self._blocks
+        theta, inverse = now.theta.reshape(-1, own).copy(), now.inverse.reshape(-1, own, own).copy()
+        return GLMSummer(theta, inverse, c.link.code, c.scale, c.low, c.high, Cells.of(self.mechanism))
 
     def _play(self, block: Block) -> None:
         assert self.policy is not None

@@ -15,6 +15,7 @@ from tacit.bandits.choices import Index
 from tacit.bandits.joint import lin_ucb_published as published
 from tacit.bandits.joint.continual import SummedBandit, steps_before
 from tacit.bandits.joint.lin_ucb_kernel import JointState, joint_rounds
+from tacit.bandits.joint.summing import Cells, LinearSummer, Summer
 from tacit.data import Array, Released
 from tacit.errors import NotSecure
 from tacit.kernels.block import Block
@@ -235,6 +236,10 @@ class JointLinUCB(SummedBandit):
     def _learn(self, x: Array, reward: float) -> None:
         c = self.contribution
         self.mechanism.absorb(self._state.prefix, functools.partial(add_linear, x, reward, c.scale, c.low, c.high))
+
+    def _summer(self) -> Summer | None:
+        c, grid = self.contribution, self.mechanism
+        return LinearSummer(c.scale, c.low, c.high, Cells.of(grid)) if isinstance(grid, Grid) else None
 
     def _play(self, block: Block) -> None:
         joint_rounds(

@@ -11,6 +11,7 @@ import pytest
 from tacit import Budget, JointGLM, JointLinUCB, Secure, Simulated
 from tacit.bandits import engines, folders
 from tacit.bandits.engines import Local, together
+from tacit.bandits.joint.earnings import Earnings
 from tacit.errors import HorizonReached, NotInstalled
 from tacit.features import Number, Schema
 from tacit.logs import parquet
@@ -63,7 +64,13 @@ def write(frame, folder, cuts=(0, 1, 130, 131, 500, 900)):
 
 
 @pytest.mark.parametrize(
-    ("kind", "options"), [(JointGLM, {}), (JointGLM, {"link": "identity"}), (JointLinUCB, {"horizon": 2000})]
+    ("kind", "options"),
+    [
+        (JointGLM, {}),
+        (JointGLM, {"link": "identity"}),
+        (JointGLM, {"earnings": Earnings()}),
+        (JointLinUCB, {"horizon": 2000}),
+    ],
 )
 def test_a_folder_is_its_rows_one_by_one(kind, options, tmp_path, monkeypatch):
     one, folder = make(kind, **options), write(rows(), tmp_path / "log")
@@ -80,15 +87,16 @@ def test_a_folder_is_its_rows_one_by_one(kind, options, tmp_path, monkeypatch):
     assert one.choices == 900 + 369
 
 
-@pytest.mark.parametrize("blocks", [None, 2])
-@pytest.mark.parametrize("named", [True, False])
-def test_actions_have_blocks_of_their_own(blocks, named, tmp_path):
+@pytest.mark.parametrize(
+    ("kind", "blocks", "named"), [(JointGLM, None, True), (JointGLM, 2, False), (JointLinUCB, 2, True)]
+)
+def test_actions_have_blocks_of_their_own(kind, blocks, named, tmp_path):
     frame = rows(width=2)
     action = np.random.default_rng(1).integers(-1, 4, 900)
     names = np.array(["water", "tea", "coffee", "?"])
     frame = frame.with_columns(action=pl.Series(names[action]) if named else pl.Series(action))
     actions = ("coffee", "tea") if named else None
-    one, other = make(blocks=blocks), make(blocks=blocks)
+    one, other = (make(kind, blocks=blocks, horizon=2000) for _ in range(2))
     with pytest.raises(ValueError, match="column reward"):
         make().learn_log(write(frame.drop("reward"), tmp_path / "none"))
     refused = one.learn_log(frame, actions=actions)

@@ -1,5 +1,5 @@
-"""Learning from a log that is a folder of Parquet files: the same sums whether rows are added one by one, many at once, or
-on other machines."""
+"""Learning from a log that is a folder of Parquet files: the same sums whether rows are added one by one, many at once,
+or on other machines."""
 
 import math
 from pathlib import Path
@@ -61,7 +61,7 @@ def learn_folder(bandit: "ContinualBandit", folder: Folder, engine: engines.Engi
         summer = bandit._summer()
         assert summer is not None
         total, wrong = engine(first, count, summer, teach)
-        bandit._state.prefix.open[:] += total
+        bandit._state.prefix.open[: len(total)] += total  # a row counts for no more than the bandit learns
         counts[CHOICES] += count
         bandit._logged += count
         refused |= {first + row: why for row, why in people.items()}

@@ -52,9 +52,12 @@ def sum_glm(
 def sum_linear(
     rows: Array, rewards: Array, scale: float, low: float, high: float, cell: float, longest: float, out: Integers
 ) -> None:
-    """out += the contributions of the rows. A row whose reward is NaN contributes nothing."""
-    v = Raw(np.zeros(out.size))
+    """The same for linear models."""
+    blocks = out.shape[0]
+    p = rows.shape[1] - (1 if blocks > 1 else 0)
+    v = Raw(np.zeros(out.shape[1]))
     for i in range(rewards.size):
         if not np.isnan(rewards[i]):
-            add_linear(rows[i], rewards[i], scale, low, high, v)
-            add_cells(v, cell, longest, out)
+            a = int(rows[i, p]) if blocks > 1 else 0
+            add_linear(rows[i, :p], rewards[i], scale, low, high, v)
+            add_cells(v, cell, longest, out[a])

@@ -17,15 +17,15 @@ class Summer(Protocol):
 
 
 class Cells(NamedTuple):
-    """Of a grid: see mechanisms.grid."""
+    """How many numbers a row adds to, and of the grid (mechanisms.grid) what they are rounded by."""
 
     size: int
     cell: float
     longest: float
 
     @classmethod
-    def of(cls, grid: Grid) -> "Cells":
-        return cls(grid.size, grid.cell, grid.longest)
+    def of(cls, grid: Grid, size: int) -> "Cells":
+        return cls(size, grid.cell, grid.longest)
 
 
 class GLMSummer(NamedTuple):
@@ -51,10 +51,11 @@ class LinearSummer(NamedTuple):
     scale: float
     low: float
     high: float
+    blocks: int
     cells: Cells
 
     def __call__(self, rows: Array, rewards: Array) -> Raw:
         size, cell, longest = self.cells
-        out = np.zeros(size, np.int64)
+        out = np.zeros((self.blocks, size // self.blocks), np.int64)
         sum_linear(rows, rewards, self.scale, self.low, self.high, cell, longest, out)
-        return Raw(out)
+        return Raw(out.reshape(-1))

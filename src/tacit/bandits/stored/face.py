@@ -70,7 +70,7 @@ class Stored(Shown):
         checks.one_of(MODES, degraded=degraded)
         self._bandit, self._clock = bandit, clock
         silence = tending.silence(bandit, missing_as, after, rate) or (None, None)
-        self._agreed = Agreed(Terms(bandit.pending, float(delay), on_limit, *silence))
+        self._agreed = Agreed(Terms(bandit.pending, float(delay), on_limit, *silence), bandit)
         self._lock, self._process = Lock(), forks.process()
         self._closing, self._wake = threading.Event(), threading.Event()
         self._database = line.connect(where)
@@ -80,6 +80,7 @@ class Stored(Shown):
             self.incarnation = self._line.bandit.incarnation  # 1, and one more for each recovery
             if self._line.bandit.prior is not None:
                 bandit._prior_noise(self._line.bandit.prior_std)
+            self._agreed.begin(self._line)
             self._persons = Persons(bandit.max_rounds_per_person)
             self._persons.key = self._line.persons
             self._versions = Versions(bandit, self._line, self._agreed, clock)
@@ -87,7 +88,7 @@ class Stored(Shown):
             self._other = self._database.another()
             self._rounds = Rounds(bandit, self._line, self._versions, self._agreed, clock=clock, wake=self._wake)
             self._releases = Releases(bandit, self._line, self._other, self._agreed, clock)
-            self._agreed.decide(self._database, self._line.uid, clock())
+            self._agreed.decide(self._line, clock())
             rehearsal.check(bandit, self._line, self._agreed, clock())
             claim, rounds = certificate.of(bandit, self._line.bandit, 0), bandit.max_rounds_per_person
             self.membership = Membership(population, self._line, register, claim, rounds)
@@ -122,7 +123,7 @@ class Stored(Shown):
         `choose`."""
         given: dict[str, Any] = {"actions": actions, "request": request, "available": available, "person": person}
         ask = self.ask(arms, asker=asker, deferred=deferred, **given)
-        answer = self.choose_group([self.with_propensity(ask) if propensity else ask])[0]
+        answer = self.choose_group([self.with_propensity(ask) if propensity or self.weighs else ask])[0]
         if isinstance(answer, TacitError):
             raise answer
         return answer
@@ -164,8 +165,8 @@ class Stored(Shown):
             if not self._outage.on:
                 with contextlib.suppress(Unavailable):
                     self._outage.again(self._versions.refresh)
-            answer, propensity = self._rounds.draw(ask)
-        return ask._replace(ahead=answer._replace(propensity=propensity()))
+            answer, propensity = self._rounds.draw(ask, ahead=True)
+        return ask._replace(ahead=answer.drawn(propensity))
 
     def report(self, choice: StoredChoice | str, reward: float | None) -> Report:
         """A reward, checked."""

@@ -96,7 +96,7 @@ def _rows(stored: "Stored", found: Iterator[learning.Row]) -> Iterator[Row]:
             problem = problem or str(error)
         if problem is not None or x is None:
             x, silent = np.zeros(stored._bandit._width), True
-        ask = Ask(secrets.token_bytes(packed.PERSON), x[None], None, None, digest)
+        ask = Ask(secrets.token_bytes(packed.PERSON), x[None], None, None, digest, logged=True)
         yield Row(ask, None if silent else float(reward), problem, person is None)
 
 

@@ -102,7 +102,7 @@ def _shuffler(status: dict[str, Any]) -> list[Markup]:
     bar = min(status["reports"], status["planned"]), status["planned"]
     return [
         tile("Open batch", f"number {status['batch']}", rule),
-        tile("Reports in it", count(status["reports"]), "one for each choice, whatever came of it", *bar),
+        tile("Reports in it", f"about {count(status['reports'])}", "one for each choice, whatever came of it", *bar),
         tile(
             "Privacy of the batch",
             f"ε {status['epsilon']:.3g}",

@@ -143,7 +143,7 @@ class ShufflerRole:
         if self.setting.close_after is not None:
             self._writer.submit(self.close_if_due).result()
 
-    # what may be shown: one report for each choice, so their number is public
+    # what may be shown: one report for each choice, so that their number is public; when each of them came is not
 
     def board(self) -> Board | None:
         return self._board
@@ -157,7 +157,7 @@ class ShufflerRole:
             "role": self.name,
             "batch": None if last is None else last.number,
             "open": shuffler is not None,
-            "reports": 0 if shuffler is None else shuffler.reports,
+            "reports": 0 if shuffler is None else _coarse(shuffler.reports, shuffler.planned),
             "planned": None if shuffler is None else shuffler.planned,
             "minimum": None if shuffler is None else shuffler.minimum,
             "epsilon": None if shuffler is None else shuffler.epsilon,
@@ -175,9 +175,17 @@ class ShufflerRole:
                 -1 if found["batch"] is None else found["batch"],
             ),
             "tacit_shuffler_open": ("1 if reports are taken.", found["open"]),
-            "tacit_shuffler_reports": ("Reports in the open batch.", found["reports"]),
+            "tacit_shuffler_reports": (
+                "Reports in the open batch, in whole hundredths of the planned number.",
+                found["reports"],
+            ),
             "tacit_shuffler_ready": ("1 if nothing needs attention.", found["problem"] is None),
         }
+
+
+def _coarse(reports: int, planned: int) -> int:
+    """In hundredths of the planned number: who looks again and again does not see single reports come."""
+    return reports - reports % max(1, planned // 100)
 
 
 def _misfit(body: bytes, of: Parameters) -> TacitError | None:

@@ -96,4 +96,6 @@ class LocalRole:
 
 def describe(server: LocalServer) -> dict[str, Any]:
     """Functions of reports that are private by themselves."""
-    return {"bandit": type(server).__name__, "users": server.users, "version": server.version}
+    found = {"bandit": type(server).__name__, "users": server.users, "version": server.version}
+    theta = getattr(server, "theta", None)
+    return found if theta is None else found | {"theta": theta.tolist()}

@@ -109,20 +109,21 @@ class ShufflerRole:
             self.events.add(f"Batch {last.number} was closed; its key is destroyed.")
             self._outbox.wake()
 
-    def begin(self, billboard: bytes) -> bool:
-        """Open the batch of that billboard, unless it or a later one has been; BadBillboard if it asks for too much."""
+    def begin(self, billboard: bytes) -> int | None:
+        """Open the batch of that billboard; its number, if it or a later one has been open. BadBillboard if it asks for
+        too much."""
         return self._writer.submit(self._begin, self._made(billboard), billboard).result()
 
-    def _begin(self, made: Shuffler, billboard: bytes) -> bool:
+    def _begin(self, made: Shuffler, billboard: bytes) -> int | None:
         if not self._sure:
             self._recover()
         number = made.parameters.batch
         if self._last is not None and number <= self._last.number:
-            return False
+            return number
         self._sure = False
         last = self.journal.begin(number, billboard)
         self._last, self._open, self._board, self._place, self._sure = last, made, Board.of(billboard), 0, True
-        return True
+        return None
 
     def _made(self, billboard: bytes) -> Shuffler:
         return Shuffler(billboard, minimum=self.setting.minimum, budget=self._budget)

@@ -62,7 +62,7 @@ class ContinualBandit(Bandit):
     mechanism: Continual = field(init=False, repr=False)
     _schedule: Schedule = field(init=False, repr=False)
     _declared: tuple[Declared, ...] = field(init=False, repr=False)  # its actions, where they have names
-    _live: Integers = field(init=False, repr=False)  # the places of those that are offered
+    _live: Integers = field(init=False, repr=False)  # the blocks that the estimate is of
     _logged: int = field(default=0, init=False, repr=False)  # choices that were rows of a log
     _state: ContinualState = field(init=False, repr=False)
 
@@ -89,7 +89,7 @@ class ContinualBandit(Bandit):
         settings.dimension(self)
         self._blocks = _blocks_of(self)
         self._declared = declared_actions.of(self.features)
-        self._live = declared_actions.live(self._declared, self._blocks)
+        self._live = self._estimated(self._declared)
         if self.horizon is not None:
             checks.positive_int(horizon=self.horizon)
             self.horizon = int(self.horizon)
@@ -179,7 +179,7 @@ class ContinualBandit(Bandit):
         if self.features is None:
             raise ValueError("Expected features=Schema(...), which names actions, got none.")
         self._declare(declared_actions.changed(self._declared, change(self.features), self.choices))
-        self._live = declared_actions.live(self._declared, self._blocks)
+        self._live = self._estimated(self._declared)
         self._reestimate()
         if self.durable is not None:
             self._file.save(self, Path(self.durable))
@@ -188,6 +188,22 @@ class ContinualBandit(Bandit):
         """What may be asked for. The estimate follows with `_live` and `_reestimate`."""
         assert self.features is not None
         self._declared, self.features = declared, declared_actions.schema_of(self.features, declared)
+
+    def _estimated(self, declared: tuple[Declared, ...]) -> Integers:
+        """The blocks that an estimate is made of, where those are the actions."""
+        return declared_actions.live(declared, self._blocks)
+
+    def _numbers(self) -> str:
+        """How many numbers are released, in words."""
+        size = self.mechanism.size
+        if self._blocks == 1:
+            return f"{size} numbers"
+        return f"{size} numbers ({self._blocks} blocks of {size // self._blocks}, each user in one of them)"
+
+    @property
+    def _own_dim(self) -> int:
+        """Dimensions of what one block is about."""
+        return self.dim // self._blocks
 
     def _reestimate(self) -> None:
         """The estimate at the present release for the actions that are offered now, if it depends on them."""
@@ -238,6 +254,10 @@ class SummedBandit(ContinualBandit):
 def _blocks_of(bandit: Any) -> int:
     """Of the schema, if it has any, or of `blocks`; ValueError if they are not of equal length."""
     if not hasattr(bandit, "blocks"):
+        return 1
+    if getattr(bandit, "noise", "gaussian") != "gaussian" or getattr(bandit, "calibration", "exact") != "exact":
+        if bandit.blocks is not None:
+            raise ValueError("Expected exact Gaussian noise for arms in blocks of their own, got another.")
         return 1
     if bandit.features is not None and bandit.features.blocks > 1:
         if bandit.blocks not in (None, bandit.features.blocks):

@@ -137,10 +137,7 @@ class JointGLM(EarningBandit):
         return self._with_noise(noiseless, self._sensitivity, self._mu)
 
     def _releases(self, steps: int) -> tuple[GaussianRelease, ...]:
-        of = f"{self.contribution.size} numbers"
-        if self._blocks > 1:
-            of += f" ({self._blocks} blocks of {self.contribution.size // self._blocks}, each user in one of them)"
-        statistic = f"discounted sums of weighted x x' and x, {of}, each user once"
+        statistic = f"discounted sums of weighted x x' and x, {self._numbers()}, each user once"
         if self.forget is not None:
             statistic += f", forgotten in {self.forget:g} rounds"
         return self._entries(statistic, steps)
@@ -154,7 +151,7 @@ class JointGLM(EarningBandit):
     def _before(self) -> Posterior:
         """Before anything was released."""
         if self._blocks > 1:
-            own = self.dim // self._blocks
+            own = self._own_dim
             return irls.prior_of_blocks(own, self.radius, self._blocks, self._live, self._known, self.tuning.explore)
         return irls.prior(self.dim, self.radius, self._known, self.tuning.explore)
 

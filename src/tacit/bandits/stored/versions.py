@@ -128,7 +128,7 @@ class Versions:
         the same, whichever worker computes it, and when. Whether this is a change."""
         declared, before = self._agreed.now.actions, self._bandit._live
         known = declared if choices is None else actions.at(declared, choices)
-        self._bandit._live = actions.live(known, self._bandit._blocks)
+        self._bandit._live = self._bandit._estimated(known)
         return not np.array_equal(before, self._bandit._live)
 
     def _offer_now(self) -> None:

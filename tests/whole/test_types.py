@@ -20,11 +20,7 @@ LEAK_IN_A_STEP = (
     "            self.mechanism.release(self._state.prefix, self.source)\n"
     "            released = exact",
 )
-LEAK_IN_A_BANDIT = (
-    "bandits/joint/glm.py",
-    "irls.update(\n            released,",
-    "irls.update(\n            self._state.prefix.closed,",
-)
+LEAK_IN_A_BANDIT = ("bandits/joint/glm.py", "irls.update(released, ", "irls.update(self._state.prefix.closed, ")
 LEAK_IN_ANOTHER = ("bandits/joint/lin_ucb.py", "ridge.update(released, ", "ridge.update(self._state.prefix.closed, ")
 LEAK_IN_A_MATRIX = ("bandits/joint/glm_rare.py", "redesign(released, ", "redesign(self._state.prefix.closed, ")
 LEAK_IN_A_KERNEL = ("bandits/joint/glm_kernel.py", "fit(prefix.released, ", "fit(prefix.open, ")

@@ -220,7 +220,7 @@ def run(bandit, theta, rounds, rng, clip):
     return targets[:, 1] / targets[:, 0]
 
 
-@pytest.mark.parametrize("runs", [pytest.param(25), pytest.param(400, marks=pytest.mark.full)])
+@pytest.mark.parametrize("runs", [pytest.param(15), pytest.param(400, marks=pytest.mark.full)])
 def test_a_bandits_intervals_hold(runs):
     """Of the average: at least LEVEL, up to six standard deviations of a frequency in so many runs (false alarm 1e-9,
     and the seeds are fixed); the same of all arms' together, whose bound is looser. Made for a third of the noise, the

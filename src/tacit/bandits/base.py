@@ -145,6 +145,9 @@ class Bandit(ABC):
 
         A request that is refused is no user: it changes nothing."""
         features, names, index = self._request(arms, available, actions)
+        problem = self._undeclared(len(features), names)
+        if problem:
+            raise ValueError(problem)
         counted = person is not None or self._persons.most is not None
         digest = self._persons.admit(person) if counted else None
         self._room(1)
@@ -166,6 +169,7 @@ class Bandit(ABC):
         for it."""
         rows, problems, names = self._batch(arms, actions)
         count = len(rows)
+        problems = [problem or self._undeclared(len(row), names) for row, problem in zip(rows, problems, strict=True)]
         people = self._persons.check_batch(persons, count)
         index, ids = np.full(count, -1), np.zeros(count, np.int64)
         if count:
@@ -280,6 +284,10 @@ class Bandit(ABC):
         propensity: what computes it, where that is at hand. A bandit may keep more."""
         out: Array = offered[picked]
         return out
+
+    def _undeclared(self, count: int, names: tuple[str, ...] | None) -> str | None:
+        """What is wrong with a choice among so many arms, or of these names, where a bandit has them declared."""
+        return None
 
     @property
     def _steps(self) -> int:

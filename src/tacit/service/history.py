@@ -5,8 +5,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tacit.bandits.joint.earnings import Earned
 from tacit.bandits.stored.face import Stored
 from tacit.bandits.stored.history import LEVEL, Offers, Past
+from tacit.service import earned
 from tacit.service.config import BanditSetting
 
 MOST_CURVES, MOST_POINTS = 8, 200
@@ -35,6 +37,7 @@ class Summary(NamedTuple):
     precision: float
     clear: int
     offers: dict[str, Offers]
+    earned: Earned | None
 
 
 class History:
@@ -76,6 +79,7 @@ class History:
                 who: self._stored.offers(one.arms or one.context or {}, actions=one.actions)
                 for who, one in setting.profiles.items()
             },
+            earned=last.earned,
         )
 
     def _curves(self, past: tuple[Past, ...], summary: Summary) -> dict[str, Any]:
@@ -96,4 +100,5 @@ class History:
                 for belief in summary.beliefs
             ],
             "left_out": summary.left_out,
+            "earned": earned.curve([one.earned for one in at], self._setting.range),
         }

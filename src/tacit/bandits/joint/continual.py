@@ -13,6 +13,7 @@ import numpy as np
 from tacit import checks
 from tacit.bandits import learning
 from tacit.bandits.base import Bandit
+from tacit.bandits.joint.earnings import Earned
 from tacit.data import Array, Integers, Released
 from tacit.features.schema import Schema
 from tacit.kernels.continual import PrefixState
@@ -173,6 +174,11 @@ class SummedBandit(ContinualBandit):
     def _weighs(self) -> bool:
         """Whether a choice is kept with its propensity, which then is computed with each."""
         return False
+
+    @property
+    def earned(self) -> Earned | None:
+        """Estimates of what is earned, of a bandit that releases any; None if there are none."""
+        return None
 
     @abstractmethod
     def _prior_noise(self, std: float) -> None:

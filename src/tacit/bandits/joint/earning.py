@@ -2,10 +2,8 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from tacit.bandits.joint import earnings
 from tacit.bandits.joint.continual import SummedBandit
@@ -79,21 +77,8 @@ class EarningBandit(SummedBandit):
         chance = (propensity or self._propensity(offered, picked))() if self._weighs else 1.0
         return np.concatenate([x, self._purse.tail(x, place, name, chance)])
 
-    def _request(
-        self, arms: Any, available: npt.ArrayLike | None, actions: Any = None
-    ) -> tuple[Array, tuple[str, ...] | None, Any]:
-        features, names, index = super()._request(arms, available, actions)
-        problem = None if self._purse is None else self._purse.problem(len(features), names)
-        if problem:
-            raise ValueError(problem)
-        return features, names, index
-
-    def _batch(self, arms: Any, actions: Any) -> tuple[list[Array], list[str | None], tuple[str, ...] | None]:
-        rows, problems, names = super()._batch(arms, actions)
-        if self._purse is not None:
-            found = [self._purse.problem(len(row), names) for row in rows]
-            problems = [one or other for one, other in zip(problems, found, strict=True)]
-        return rows, problems, names
+    def _undeclared(self, count: int, names: tuple[str, ...] | None) -> str | None:
+        return None if self._purse is None else self._purse.problem(count, names)
 
     # sums
 

@@ -59,6 +59,17 @@ def test_a_store_counts_what_the_bandit_alone_would(place, monkeypatch):
             assert found.arms[arm].value == pytest.approx(np.mean(own), abs=1e-3)
 
 
+def test_rows_of_a_log_count_in_no_estimate(place, monkeypatch):
+    monkeypatch.setattr("tacit.privacy.noise.Secure.integers", lambda self, n, size, cells: np.zeros((n, size), int))
+    rng = np.random.default_rng(6)
+    with place.open(glm(earnings=GIVEN)) as stored:
+        stored.learn_log({"x0": [0.1] * 5, "x1": [0.2] * 5, "x2": [0.3] * 5, "reward": [0.0] * 5}, log="before")
+        for _ in range(6):
+            stored.observe(stored.choose(arms(rng)), 1.0)
+        stored.tend()
+        assert stored.version == 1 and stored.earned.average.value == pytest.approx(1.0, abs=1e-3)
+
+
 def test_what_waits_has_its_weight_sealed_with_it_in_rows_of_one_size(place):
     rng = np.random.default_rng(2)
     with place.open(glm(earnings=GIVEN)) as stored:
@@ -92,8 +103,8 @@ def test_a_stored_propensity_has_its_error(place):
             stored.observe(stored.choose(arms(rng, 6, 4)), float(i % 2))
             stored.tend()
         offered = arms(rng, 6, 4)
-        stored._bandit._state.posterior.theta[:] = 0.0
-        stored._bandit._state.posterior.spread[:] = 0.3  # explores in all four directions, whatever the noise was
+        stored._bandit._frozen, posterior = None, stored._bandit._state.posterior
+        posterior.theta[:], posterior.spread[:] = 0.0, 0.3  # explores in all four directions, whatever the noise was
         first = stored.choose(offered, request="a", propensity=True)
         again = stored.choose(offered, request="a")
         assert (again.propensity, again.propensity_error) == (first.propensity, first.propensity_error)

@@ -19,7 +19,7 @@ from numpy.random import default_rng
 
 from tacit import checks, forks
 from tacit.bandits import storage
-from tacit.bandits.choices import Choice, Choices, Index, Tickets
+from tacit.bandits.choices import Choice, Choices, Index, Tickets, reward_problem
 from tacit.bandits.persons import Person, Persons
 from tacit.data import Array, Integers
 from tacit.errors import BadState, HorizonReached, PersonLimit, UnknownChoice
@@ -368,24 +368,14 @@ class Bandit(ABC):
             )
 
     def _problem(self, reward: float) -> str | None:
-        low, high = self.rewards
-        if not isinstance(reward, int | float | np.bool_ | np.integer | np.floating):
-            return f"Expected a reward that is a number, got {type(reward).__name__}."
-        try:
-            inside = low <= float(reward) <= high and abs(float(reward)) < math.inf
-        except OverflowError:
-            inside = False
-        if not inside:
-            return f"Expected a finite reward in [{low:g}, {high:g}], got one outside."
-        return None
+        return reward_problem(reward, *self.rewards)
 
     def _ticket(self, x: Array) -> int:
         self._state.counts[CHOICES] += 1
         ticket = self.choices
         slot = ticket % self.pending
         self._tickets.ids[slot] = ticket
-        self._tickets.features[slot, : len(x)] = x
-        self._tickets.features[slot, len(x) :] = 0.0  # of a log's row: it counts for no more than the bandit learns
+        self._tickets.features[slot] = x
         return ticket
 
     def _slot(self, ticket: int) -> int:

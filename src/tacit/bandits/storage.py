@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.random import Generator, default_rng
 
-from tacit.bandits import disk, marks
+from tacit.bandits import actions, disk, marks
 from tacit.errors import BadState
 from tacit.features.schema import Schema
 from tacit.model.links import Link, LinkTable
@@ -184,7 +184,10 @@ def load(cls: type[B], path: Path) -> B:
     if list(_decode(body["plan"])) != list(map(float, bandit._plan_numbers())):
         raise BadState(f"Expected {path.name} to have the noise that its settings give now, got another calibration.")
     for leaf, value in zip(_leaves(bandit._state), body["state"], strict=True):
-        leaf[...] = _decode(value)
+        found = _decode(value)
+        if found.shape != leaf.shape:
+            raise BadState(f"Expected {path.name} to have sums of the size that its settings give now, got another.")
+        leaf[...] = found
     ids, features = map(_decode, body["tickets"])
     ids, features = ids[ids > 0], features[ids > 0]
     bandit._tickets.ids[ids % bandit.pending] = ids
@@ -192,6 +195,8 @@ def load(cls: type[B], path: Path) -> B:
     bandit._persons.restore(body["persons"])
     if body.get("logged"):
         setattr(bandit, "_logged", body["logged"])  # noqa: B010  # of bandits that can learn from logs
+    if body.get("actions"):
+        getattr(bandit, "_declare")(actions.read(body["actions"]))  # noqa: B009  # of bandits that have them
     for name, value in body["settings"].items():  # drawing the initial state may have moved the generator
         if isinstance(value, dict) and ("simulated" in value or "generator" in value):
             setattr(bandit, name, _decode(value))
@@ -215,6 +220,7 @@ def _document(bandit: "Bandit", bandit_id: str, generation: int) -> dict[str, An
         "policy given": bandit._policy_given,
         "persons": bandit._persons.document(),
         "logged": getattr(bandit, "_logged", 0),
+        "actions": actions.written(getattr(bandit, "_declared", ())),
     }
     return document(body, format=FORMAT, version=VERSION, raw=True)
 

@@ -2,7 +2,6 @@
 
 import datetime
 import itertools
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from tacit.bandits.stored.history import Offers
@@ -62,6 +61,7 @@ def bandit(look: Look, several: bool, logout: bool) -> str:
         parts.append(_tiles(look, look.status))
         if look.learnt is not None:
             parts += [_learning(look, look.learnt, look.status), _earned(look, look.learnt), _profiles(look)]
+        parts += [_actions(look.status["actions"])]
         parts += [promise.section(look.certificate, look.status), events(look.status["events"])]
     setting = look.setting
     learns = "Learns" if look.ended is None else "Learnt"
@@ -270,10 +270,7 @@ def _profiles(look: Look) -> Markup | None:
     assert look.learnt is not None
     if not look.learnt.offers:
         return None
-    cards = [
-        _profile(name, look.setting.offered(look.setting.profiles[name]), offers)
-        for name, offers in look.learnt.offers.items()
-    ]
+    cards = [_profile(name, offers) for name, offers in look.learnt.offers.items()]
     return tag(
         "section",
         tag("h2", "What it would offer now"),
@@ -288,7 +285,8 @@ def _profiles(look: Look) -> Markup | None:
     )
 
 
-def _profile(name: str, arms: Sequence[str], offers: Offers) -> Markup:
+def _profile(name: str, offers: Offers) -> Markup:
+    *numbers, arms = offers
     best = max(range(len(arms)), key=lambda i: float(offers.probability[i]))
     rows = [
         tag(
@@ -299,9 +297,28 @@ def _profile(name: str, arms: Sequence[str], offers: Offers) -> Markup:
             tag("span", f"expected reward {signed(mean)} ({between(low, high)})", class_="note"),
             class_="likely" if i == best else None,
         )
-        for i, (arm, share, mean, low, high) in enumerate(zip(arms, *(part.tolist() for part in offers), strict=True))
+        for i, (arm, share, mean, low, high) in enumerate(zip(arms, *(part.tolist() for part in numbers), strict=True))
     ]
     return tag("div", tag("h3", name), tag("ol", rows, class_="offers"), class_="card")
+
+
+def _actions(actions: list[dict[str, Any]]) -> Markup | None:
+    """What may be offered, where that is for the operator to say."""
+    if not actions:
+        return None
+    rows = [
+        tag(
+            "tr",
+            tag("th", one["name"], scope="row"),
+            tag("td", "the start" if one["since"] == 0 else counted(one["since"], "choice")),
+            tag("td", "is offered" if one["until"] is None else f"retired after {counted(one['until'], 'choice')}"),
+        )
+        for one in actions
+    ]
+    titles = ("Action", "Since", "Now")
+    head = tag("thead", tag("tr", [tag("th", title, scope="col") for title in titles]))
+    table = tag("table", head, tag("tbody", rows))
+    return tag("section", tag("h2", "Actions"), tag("div", table, id="actions", data_live=True))
 
 
 def events(events: list[dict[str, Any]]) -> Markup:

@@ -29,9 +29,13 @@ class EarningBandit(SummedBandit):
     def _open_purse(self, size: int, sensitivity: float) -> None:
         """For a bandit that learns from so many numbers, of that sensitivity."""
         self._learns, self._from = size, sensitivity
-        actions = () if self.features is None else self.features.actions
         self._purse = earnings.purse(
-            self.earnings, rewards=self.rewards, blocks=self._blocks, actions=actions, sensitivity=sensitivity
+            self.earnings,
+            rewards=self.rewards,
+            blocks=self._blocks,
+            actions=() if self.features is None else self.features.actions,
+            room=0 if self.features is None else self.features.room,
+            sensitivity=sensitivity,
         )
         if self.earnings is not None:
             self.earnings = Earnings(*self.earnings)
@@ -62,7 +66,13 @@ class EarningBandit(SummedBandit):
 
     @property
     def _weighs(self) -> bool:
-        return self._purse is not None and bool(self._purse.names)
+        return self._purse is not None and self._purse.arms > 0
+
+    @property
+    def _arms_known(self) -> tuple[str, ...]:
+        """The names of declared arms, as they are now."""
+        own = () if self.features is None else self.features.actions
+        return own or (() if self._purse is None else self._purse.names)
 
     @property
     def _keeps(self) -> int:
@@ -75,10 +85,10 @@ class EarningBandit(SummedBandit):
         if self._purse is None:
             return x
         chance = (propensity or self._propensity(offered, picked))() if self._weighs else 1.0
-        return np.concatenate([x, self._purse.tail(x, place, name, chance)])
+        return np.concatenate([x, self._purse.tail(x, place, name, self._arms_known, chance)])
 
     def _undeclared(self, count: int, names: tuple[str, ...] | None) -> str | None:
-        return None if self._purse is None else self._purse.problem(count, names)
+        return None if self._purse is None else self._purse.problem(count, names, self._arms_known)
 
     # sums
 
@@ -111,4 +121,4 @@ class EarningBandit(SummedBandit):
         told = self._filled
         if told is None:  # it was loaded
             told = leaves.part(self._state.prefix.released, slice(self._learns, None))
-        return self._purse.earned(told, self._std())
+        return self._purse.earned(told, self._std(), self._arms_known)

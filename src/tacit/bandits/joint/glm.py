@@ -70,7 +70,8 @@ class JointGLM(EarningBandit):
     policy: what Thompson draws come from; by default fresh, seeded by the operating system.
     link: "logistic", "probit", "identity", or one of your own (`tacit.model.links.given`).
     prior: (theta, precision), what is known about theta* from elsewhere; precision: a number or a (d, d) matrix.
-    warm: (features, rewards), (n, d) rows and rewards of people whose data is public. Neither is protected (`known`).
+    warm: (features, rewards), rows as in `choose` or (n, d), and rewards, of people whose data is public. Neither is
+    protected (`known`).
     rewards: their range; the mean is low + (high - low) mu(z), and z for identity.
     """
 
@@ -93,7 +94,6 @@ class JointGLM(EarningBandit):
         if self.first is not None:
             checks.positive_int(first=self.first)
         forgetting.check(self.forget)
-        self._check_blocks()
         self.tuning = irls.as_tuning(Tuning, self.tuning)
         if not 1 < self.growth < math.inf:
             raise ValueError(f"Expected growth above 1, got {self.growth!r}.")
@@ -106,13 +106,13 @@ class JointGLM(EarningBandit):
         self.contribution = GLMContribution(
             dim=self.dim, link=self._link, scale=scale, low=low, high=high, blocks=self._blocks
         )
-        if self._blocks > 1 and not (self.prior is None and self.warm is None):
-            raise ValueError("Expected prior and warm without arms in blocks of their own, got both.")
         self._open_purse(self.contribution.size, self.contribution.sensitivity)
         self._known = known.knowledge(
             self.prior,
             self.warm,
             dim=self.dim,
+            blocks=self._blocks,
+            live=len(self._live),
             link=self._link,
             rewards=(low, high),
             radius=self.radius,
@@ -128,18 +128,6 @@ class JointGLM(EarningBandit):
         self.policy = self.policy or default_rng()
         super().__post_init__()
 
-    def _check_blocks(self) -> None:
-        """Of the schema, if it has any; ValueError if they are not of equal length."""
-        if self.features is not None and self.features.blocks > 1:
-            if self.blocks not in (None, self.features.blocks):
-                raise ValueError(f"Expected blocks={self.features.blocks}, as the schema has it, got {self.blocks!r}.")
-            self.blocks = self.features.blocks
-        if self.blocks is not None:
-            checks.positive_int(blocks=self.blocks)
-            if self.dim % self.blocks:
-                raise ValueError(f"Expected dim to be a multiple of blocks={self.blocks}, got {self.dim}.")
-            self._blocks = int(self.blocks)
-
     def _mechanism(self, first: int) -> Continual:
         """The mechanism for steps of at least `first` choices, with the noise that the budget asks for."""
         steps = forgetting.schedule(first, self.growth, self.forget)
@@ -149,10 +137,7 @@ class JointGLM(EarningBandit):
         return self._with_noise(noiseless, self._sensitivity, self._mu)
 
     def _releases(self, steps: int) -> tuple[GaussianRelease, ...]:
-        of = f"{self.contribution.size} numbers"
-        if self._blocks > 1:
-            of += f" ({self._blocks} blocks of {self.contribution.size // self._blocks}, each user in one of them)"
-        statistic = f"discounted sums of weighted x x' and x, {of}, each user once"
+        statistic = f"discounted sums of weighted x x' and x, {self._numbers(self.contribution.size)}, each user once"
         if self.forget is not None:
             statistic += f", forgotten in {self.forget:g} rounds"
         return self._entries(statistic, steps)
@@ -161,11 +146,21 @@ class JointGLM(EarningBandit):
 
     def init(self) -> GLMState:
         self._filled = None
+        return GLMState(self._opened(2), self.mechanism.init(self.source), self._before())
+
+    def _before(self) -> Posterior:
+        """Before anything was released."""
         if self._blocks > 1:
-            before = irls.prior_of_blocks(self.dim, self.radius, self._blocks)
+            own = self._own_dim
+            return irls.prior_of_blocks(own, self.radius, self._blocks, self._live, self._known, self.tuning.explore)
+        return irls.prior(self.dim, self.radius, self._known, self.tuning.explore)
+
+    def _reestimate(self) -> None:
+        if self._steps:
+            self._update(self._state.prefix.released)
         else:
-            before = irls.prior(self.dim, self.radius, self._known, self.tuning.explore)
-        return GLMState(self._opened(2), self.mechanism.init(self.source), before)
+            for part, new in zip(self._state.posterior, self._before(), strict=True):
+                part[...] = new
 
     @property
     def _random(self) -> bool:
@@ -184,8 +179,10 @@ class JointGLM(EarningBandit):
             radius=self.radius,
             tuning=self.tuning,
             known=self._known,
+            live=self._live,
             posterior=self._state.posterior,
         )
+        self._frozen = None
 
     def _std(self) -> float:
         return self.mechanism.sigma * float(self._gains[min(self._steps, len(self._gains) - 1)])
@@ -242,11 +239,12 @@ class JointGLM(EarningBandit):
             self._unit,
             self.radius,
             self.tuning,
+            self._known,
         )
         if self._blocks > 1:
-            glm_block_rounds(*settings)
+            glm_block_rounds(*settings, self._live)
         else:
-            glm_rounds(*settings, self._known)
+            glm_rounds(*settings)
 
     def _plan_numbers(self) -> list[float]:
         return [*super()._plan_numbers(), self.contribution.scale, self.mechanism.fading]

@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from tacit.bandits import learning
 from tacit.bandits.joint.continual import SummedBandit
 from tacit.bandits.stored import asks as packed
 from tacit.bandits.stored import line as lines
@@ -14,7 +15,7 @@ from tacit.bandits.stored.asks import Answer, Ask, Report, StoredChoice
 from tacit.bandits.stored.line import Line
 from tacit.bandits.stored.terms import Agreed
 from tacit.bandits.stored.versions import Versions
-from tacit.data import Raw
+from tacit.data import Array, Raw
 from tacit.errors import BadState, HorizonReached, PersonLimit, TacitError
 from tacit.kernels.rounds import CHOICES, next_boundary
 from tacit.mechanisms import leaves
@@ -118,6 +119,9 @@ class Rounds:
             if found is None:
                 return head, BadState("Expected a request whose answer can still be read, got an expired one.")
             return head, self._limited(found)
+        if self._retired(ask):
+            rows.unchoose(run, uid, ask.request)
+            return head, BadState("Expected actions that are offered, got one that was retired meanwhile: ask again.")
         try:
             self._bandit._state.counts[CHOICES] = head.choices
             self._bandit._room(1)
@@ -134,9 +138,22 @@ class Rounds:
         if head.choices >= head.boundary:
             head = self._close_step(run, head)
         if learns:
-            kept = self._bandit._kept(ask.features, answer.arm, answer.arm, answer.name, answer.chance)
-            self._wait(run, answer.ticket, number, self._clock(), kept.tobytes(), ask.deferred)
+            self._wait(run, answer.ticket, number, self._clock(), self._kept(ask, answer).tobytes(), ask.deferred)
         return head._replace(choices=number, unnamed=head.unnamed + (ask.person is None)), self._limited(answer)
+
+    def _retired(self, ask: Ask) -> bool:
+        """Whether it offers what another worker has retired since it was checked."""
+        gone = {one.name for one in self._agreed.now.actions if one.until is not None}
+        if not gone or ask.names is None:
+            return False
+        offered = ask.names if ask.available is None else [ask.names[i] for i in ask.available]
+        return not gone.isdisjoint(offered)
+
+    def _kept(self, ask: Ask, answer: Answer) -> Array:
+        """What is kept of a choice until its reward comes."""
+        if ask.logged:
+            return learning.kept(self._bandit, ask.features[answer.arm])
+        return self._bandit._kept(ask.features, answer.arm, answer.arm, answer.name, answer.chance)
 
     def _answered(self, run: Run, ask: Ask, number: int, answer: Answer) -> bool:
         """Whether this is the first answer to its request; it is marked with its person, or with nobody."""
@@ -180,18 +197,20 @@ class Rounds:
         """One transaction, in the order of tickets: two who report the same in another order would wait for each
         other."""
         self._versions.refresh()
-        uid = self._line.uid
         with self._database.transaction() as run:
-            expired = self._head(run).choices - self._agreed.now.pending
-            total = np.zeros(self._bandit.mechanism.size, np.int64)
-            for report in sorted(reports, key=lambda report: report.ticket):
-                found = rows.take(run, uid, report.ticket) or self._hold(run, report)
-                if found is None or report.reward is None or found[0] <= expired:
-                    continue
-                x = self._line.seal.open("epoch", f"{uid} waiting {report.ticket.hex()}", found[1])
-                if x is not None:
-                    total += self._contribution(packed.features_of(x, self._bandit._keeps), report.reward)
-            self._add(run, total)
+            self._observe(run, reports)
+
+    def _observe(self, run: Run, reports: Sequence[Report]) -> None:
+        uid, expired = self._line.uid, self._head(run).choices - self._agreed.now.pending
+        total = np.zeros(self._bandit.mechanism.size, np.int64)
+        for report in sorted(reports, key=lambda report: report.ticket):
+            found = rows.take(run, uid, report.ticket) or self._hold(run, report)
+            if found is None or report.reward is None or found[0] <= expired:
+                continue
+            x = self._line.seal.open("epoch", f"{uid} waiting {report.ticket.hex()}", found[1])
+            if x is not None:
+                total += self._contribution(packed.features_of(x, self._bandit._keeps), report.reward)
+        self._add(run, total)
 
     def _hold(self, run: Run, report: Report) -> tuple[int, bytes] | None:
         """The first reward of a choice that is not known to be shown stays with it; None instead of one cancels it. The

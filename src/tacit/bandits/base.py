@@ -19,7 +19,7 @@ from numpy.random import default_rng
 
 from tacit import checks, forks
 from tacit.bandits import storage
-from tacit.bandits.choices import Choice, Choices, Index, Tickets
+from tacit.bandits.choices import Choice, Choices, Index, Tickets, reward_problem
 from tacit.bandits.persons import Person, Persons
 from tacit.data import Array, Integers
 from tacit.errors import BadState, HorizonReached, PersonLimit, UnknownChoice
@@ -146,6 +146,9 @@ class Bandit(ABC):
 
         A request that is refused is no user: it changes nothing."""
         features, names, index = self._request(arms, available, actions)
+        problem = self._undeclared(len(features), names)
+        if problem:
+            raise ValueError(problem)
         counted = person is not None or self._persons.most is not None
         digest = self._persons.admit(person) if counted else None
         self._room(1)
@@ -167,6 +170,7 @@ class Bandit(ABC):
         for it."""
         rows, problems, names = self._batch(arms, actions)
         count = len(rows)
+        problems = [problem or self._undeclared(len(row), names) for row, problem in zip(rows, problems, strict=True)]
         people = self._persons.check_batch(persons, count)
         index, ids = np.full(count, -1), np.zeros(count, np.int64)
         if count:
@@ -282,6 +286,10 @@ class Bandit(ABC):
         out: Array = offered[picked]
         return out
 
+    def _undeclared(self, count: int, names: tuple[str, ...] | None) -> str | None:
+        """What is wrong with a choice among so many arms, or of these names, where a bandit has them declared."""
+        return None
+
     @property
     def _steps(self) -> int:
         """Releases so far."""
@@ -362,24 +370,14 @@ class Bandit(ABC):
             )
 
     def _problem(self, reward: float) -> str | None:
-        low, high = self.rewards
-        if not isinstance(reward, int | float | np.bool_ | np.integer | np.floating):
-            return f"Expected a reward that is a number, got {type(reward).__name__}."
-        try:
-            inside = low <= float(reward) <= high and abs(float(reward)) < math.inf
-        except OverflowError:
-            inside = False
-        if not inside:
-            return f"Expected a finite reward in [{low:g}, {high:g}], got one outside."
-        return None
+        return reward_problem(reward, *self.rewards)
 
     def _ticket(self, x: Array) -> int:
         self._state.counts[CHOICES] += 1
         ticket = self.choices
         slot = ticket % self.pending
         self._tickets.ids[slot] = ticket
-        self._tickets.features[slot, : len(x)] = x
-        self._tickets.features[slot, len(x) :] = 0.0  # of a log's row: it counts for no more than the bandit learns
+        self._tickets.features[slot] = x
         return ticket
 
     def _slot(self, ticket: int) -> int:

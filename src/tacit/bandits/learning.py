@@ -38,6 +38,11 @@ def is_silent(reward: Any) -> bool:
     return reward is None or (isinstance(reward, float | np.floating) and math.isnan(reward))
 
 
+def kept(bandit: "ContinualBandit", x: Array) -> Array:
+    """What is kept of a row until its reward is added: beside the arm, zeros, which count for nothing."""
+    return np.concatenate([x, np.zeros(bandit._keeps - len(x))])
+
+
 def learn_log(bandit: "ContinualBandit", table: Any, actions: Any) -> dict[int, str]:
     """Row -> reason for those that were refused."""
     count, found = read(bandit, table, actions)
@@ -56,7 +61,7 @@ def learn_log(bandit: "ContinualBandit", table: Any, actions: Any) -> dict[int, 
             bandit._state.counts[CHOICES] += 1
             refused[row] = problem or ROW
             continue
-        ticket = bandit._ticket(x)
+        ticket = bandit._ticket(kept(bandit, x))
         if not silent:
             bandit.observe(ticket, float(reward))
     return refused

@@ -16,6 +16,7 @@ from tacit.bandits import actions as declared_actions
 from tacit.bandits import folders
 from tacit.bandits.actions import Declared
 from tacit.bandits.base import Bandit
+from tacit.bandits.joint.earnings import Earned
 from tacit.bandits.joint.summing import Summer
 from tacit.data import Array, Integers, Released
 from tacit.features.schema import Schema
@@ -194,9 +195,8 @@ class ContinualBandit(Bandit):
         """The blocks that an estimate is made of, where those are the actions."""
         return declared_actions.live(declared, self._blocks)
 
-    def _numbers(self) -> str:
+    def _numbers(self, size: int) -> str:
         """How many numbers are released, in words."""
-        size = self.mechanism.size
         if self._blocks == 1:
             return f"{size} numbers"
         if self._shared:
@@ -244,6 +244,11 @@ class SummedBandit(ContinualBandit):
     def _weighs(self) -> bool:
         """Whether a choice is kept with its propensity, which then is computed with each."""
         return False
+
+    @property
+    def earned(self) -> Earned | None:
+        """Estimates of what is earned, of a bandit that releases any; None if there are none."""
+        return None
 
     @abstractmethod
     def _prior_noise(self, std: float) -> None:

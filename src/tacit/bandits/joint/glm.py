@@ -144,7 +144,7 @@ class JointGLM(EarningBandit):
         return self._with_noise(noiseless, self._sensitivity, self._mu)
 
     def _releases(self, steps: int) -> tuple[GaussianRelease, ...]:
-        statistic = f"discounted sums of weighted x x' and x, {self._numbers()}, each user once"
+        statistic = f"discounted sums of weighted x x' and x, {self._numbers(self.contribution.size)}, each user once"
         if self.forget is not None:
             statistic += f", forgotten in {self.forget:g} rounds"
         return self._entries(statistic, steps)

@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from tacit.bandits import learning
 from tacit.bandits.joint.continual import SummedBandit
 from tacit.bandits.stored import asks as packed
 from tacit.bandits.stored import line as lines
@@ -14,7 +15,7 @@ from tacit.bandits.stored.asks import Answer, Ask, Report, StoredChoice
 from tacit.bandits.stored.line import Line
 from tacit.bandits.stored.terms import Agreed
 from tacit.bandits.stored.versions import Versions
-from tacit.data import Raw
+from tacit.data import Array, Raw
 from tacit.errors import BadState, HorizonReached, PersonLimit, TacitError
 from tacit.kernels.rounds import CHOICES, next_boundary
 from tacit.mechanisms import leaves
@@ -137,11 +138,7 @@ class Rounds:
         if head.choices >= head.boundary:
             head = self._close_step(run, head)
         if learns:
-            if ask.logged:
-                kept = np.pad(ask.features[0], (0, self._bandit._keeps - ask.features.shape[1]))
-            else:
-                kept = self._bandit._kept(ask.features, answer.arm, answer.arm, answer.name, answer.chance)
-            self._wait(run, answer.ticket, number, self._clock(), kept.tobytes(), ask.deferred)
+            self._wait(run, answer.ticket, number, self._clock(), self._kept(ask, answer).tobytes(), ask.deferred)
         return head._replace(choices=number, unnamed=head.unnamed + (ask.person is None)), self._limited(answer)
 
     def _retired(self, ask: Ask) -> bool:
@@ -151,6 +148,12 @@ class Rounds:
             return False
         offered = ask.names if ask.available is None else [ask.names[i] for i in ask.available]
         return not gone.isdisjoint(offered)
+
+    def _kept(self, ask: Ask, answer: Answer) -> Array:
+        """What is kept of a choice until its reward comes."""
+        if ask.logged:
+            return learning.kept(self._bandit, ask.features[answer.arm])
+        return self._bandit._kept(ask.features, answer.arm, answer.arm, answer.name, answer.chance)
 
     def _answered(self, run: Run, ask: Ask, number: int, answer: Answer) -> bool:
         """Whether this is the first answer to its request; it is marked with its person, or with nobody."""

@@ -39,6 +39,7 @@ class Spec:
 
     def build(self, environment: Environment, horizon: int, seed: SeedSequence) -> Bandit:
         """A fresh bandit for one run, its policy's draws and its noise from `seed`."""
+        environment = self.suited(environment)
         if environment.blocks and "blocks" not in self._names:
             raise ValueError(f"Expected a bandit that takes blocks (joint-glm) where arms are apart, got {self.name}.")
         policy, privacy = seed.spawn(2)
@@ -56,6 +57,10 @@ class Spec:
         }
         built = self.kind(**{k: v for k, v in known.items() if k in self._names} | self.options)
         return Embedded(built, pending=known["pending"]) if isinstance(built, Server) else built
+
+    def suited(self, environment: Environment) -> Environment:
+        """That environment, with arms as this bandit takes them where either would do."""
+        return environment.suited(blocks="blocks" in self._names)
 
     @property
     def private(self) -> bool:

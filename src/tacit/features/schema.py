@@ -34,6 +34,10 @@ class Schema:
     of several places: the same norm. Hybrid is (shared, disjoint) / sqrt 2. Weights are public, 1 by default; a cross
     has the product of its two.
 
+    max_actions: how many actions there may ever be; as many as `actions` by default. Each has its part of the vector
+    from the start, so that a new one changes no number of the others. retired: those of `actions` that are not offered
+    any more; they keep their place in the list and in the vector.
+
     public: where bounds were learnt, in words; the certificate repeats it. Fields are kept in the order of their names:
     a schema is the same however it was written down."""
 
@@ -43,6 +47,8 @@ class Schema:
     actions: tuple[str, ...] = ()
     cross: Sequence[tuple[str, str]] = ()
     public: str = ""
+    max_actions: int | None = None
+    retired: tuple[str, ...] = ()
     dim: int = dataclasses.field(init=False, repr=False, compare=False)  # numbers of a vector
     _fields: Mapping[str, Column] = dataclasses.field(init=False, repr=False, compare=False)
     _shared: Parts | None = dataclasses.field(init=False, repr=False, compare=False)
@@ -68,6 +74,7 @@ class Schema:
             raise ValueError("Expected no fields of actions for arms='disjoint', got some: use 'hybrid'.")
         if self.arms == "shared" and not self.action:
             raise ValueError("Expected fields of actions for arms='shared', got none: use arms='disjoint'.")
+        self._check_actions()
         known = {**self.context, **self.action}
         for pair in self.cross:
             for name in pair:
@@ -83,21 +90,70 @@ class Schema:
         start, size = self._shared.size if self._shared else 0, self._own.size if self._own else 0
         starts = {name: start + i * size for i, name in enumerate(self.actions)}
         object.__setattr__(self, "_starts", starts)
-        object.__setattr__(self, "dim", start + len(starts) * size)
+        object.__setattr__(self, "dim", start + self.room * size)
+
+    def _check_actions(self) -> None:
+        object.__setattr__(self, "retired", _texts("retired", self.retired))
+        if self.max_actions is not None:
+            checks.positive_int(max_actions=self.max_actions)
+            if self.arms == "shared" or self.max_actions < len(self.actions):
+                raise ValueError(
+                    f"Expected max_actions for arms that have names, and at least as many as there are "
+                    f"({len(self.actions)}), got {self.max_actions} for arms={self.arms!r}."
+                )
+        if not set(self.retired) <= set(self.actions):
+            raise ValueError("Expected retired actions to stay in the list of actions, got one that is not there.")
+        if self.actions and not self.offered:
+            raise ValueError("Expected an action that is not retired, got none.")
 
     # what it makes
 
     @property
+    def room(self) -> int:
+        """Actions that there may ever be."""
+        return len(self.actions) if self.max_actions is None else int(self.max_actions)
+
+    @property
+    def offered(self) -> tuple[str, ...]:
+        """The actions that are not retired."""
+        return tuple(name for name in self.actions if name not in self.retired)
+
+    @property
     def blocks(self) -> int:
         """In how many parts of equal length a vector has all but one zero; 1 unless arms='disjoint'."""
-        return len(self.actions) if self.arms == "disjoint" else 1
+        return self.room if self.arms == "disjoint" else 1
 
     @property
     def labels(self) -> list[str]:
         """What each number of a vector stands for."""
         own = self._own.labels() if self._own else []
         shared = self._shared.labels() if self._shared else []
-        return shared + [f"{action}: {label}" for action in self.actions for label in own]
+        names = [*self.actions, *(f"(free {i + 1})" for i in range(len(self.actions), self.room))]
+        return shared + [f"{action}: {label}" for action in names for label in own]
+
+    @property
+    def present(self) -> list[int]:
+        """The numbers of a vector that can be other than 0 for what is offered."""
+        size = self._own.size if self._own else 0
+        starts = [self._starts[name] for name in self.offered]
+        return [*range(self._shared.size if self._shared else 0), *(s + i for s in starts for i in range(size))]
+
+    def with_action(self, name: str) -> "Schema":
+        """The same, with one action more, in the next place; ValueError if there is none, or a name was used before."""
+        if not isinstance(name, str) or name in self.actions:
+            raise ValueError("Expected a name that no action has or had, got another.")
+        if len(self.actions) == self.room:
+            raise ValueError(
+                f"Expected room for one more action, got max_actions={self.room} in use: the size of what is released "
+                "was fixed for so many, and places of retired ones are not given again."
+            )
+        return dataclasses.replace(self, actions=(*self.actions, name))
+
+    def without_action(self, name: str) -> "Schema":
+        """The same, with that action retired; ValueError if it is the last one."""
+        if name not in self.offered:
+            raise ValueError("Expected the name of an action that is offered, got another.")
+        return dataclasses.replace(self, retired=(*self.retired, name))
 
     @property
     def digest(self) -> str:
@@ -211,6 +267,8 @@ class Schema:
             "actions": list(self.actions),
             "cross": [list(pair) for pair in self.cross],
             "public": self.public,
+            **({} if self.max_actions is None else {"max_actions": self.max_actions}),
+            **({"retired": list(self.retired)} if self.retired else {}),
         }
 
     @classmethod
@@ -218,7 +276,10 @@ class Schema:
         """ValueError for what `to_dict` does not write."""
         known = {field.name for field in dataclasses.fields(cls) if field.init}
         if not isinstance(given, Mapping) or not given.keys() <= known:
-            raise ValueError("Expected a schema's context, action, arms, actions, cross and public, got another name.")
+            raise ValueError(
+                "Expected a schema's context, action, arms, actions, cross, public, max_actions and retired, got "
+                "another name."
+            )
         fields = dict(given)
         for side in ("context", "action"):
             if not isinstance(fields.setdefault(side, {}), Mapping):
@@ -229,7 +290,8 @@ class Schema:
     def __str__(self) -> str:
         """In words, for certificates."""
         people, offers = (_counted(len(side)) for side in (self.context, self.action))
-        arms = f"{self.arms} arms" + (f" ({len(self.actions)} actions)" if self.actions else "")
+        most = f", at most {self.max_actions}" if self.max_actions is not None else ""
+        arms = f"{self.arms} arms" + (f" ({len(self.offered)} actions{most})" if self.actions else "")
         bounds = "bounds were learnt from public data: see the caveats" if self.public else "bounds are public settings"
         return f"{self.dim} numbers from {people} of a person and {offers} of an action, {arms}; {bounds}"
 
@@ -240,7 +302,7 @@ class Schema:
         if actions is None:
             if self.action or not self.actions:
                 raise ValueError("Expected actions= with the fields of each action, got none.")
-            return dict.fromkeys(self.actions, EMPTY)
+            return dict.fromkeys(self.offered, EMPTY)
         if not isinstance(actions, Mapping):
             if self.action or isinstance(actions, str) or not isinstance(actions, Iterable):
                 raise ValueError("Expected actions to be a mapping from names to fields, got names or a text.")
@@ -252,6 +314,8 @@ class Schema:
             raise ValueError("Expected at least one action, got none.")
         if self.actions and not actions.keys() <= self._starts.keys():
             raise ValueError("Expected names of the schema's actions, got an unknown one.")
+        if self.retired and not actions.keys().isdisjoint(self.retired):
+            raise ValueError("Expected actions that are offered, got a retired one.")
         return {name: EMPTY if each is EMPTY else self._entries(each, self.action) for name, each in actions.items()}
 
     def _entries(self, given: Mapping[str, Any], fields: Mapping[str, Column]) -> dict[str, Entries]:

@@ -37,6 +37,15 @@ def coordinates(dim: int, blocks: int) -> Array:
     return np.column_stack([np.tile(np.eye(own), (blocks, 1)), np.repeat(np.arange(blocks), own)])
 
 
+def whole(features: Array, dim: int, blocks: int) -> Array:
+    """Rows (z, a) as vectors: z in part a, and zeros elsewhere; ValueError for what has no such part."""
+    if not _placed(features, blocks):
+        raise ValueError(f"Expected the last number of each row to be that of its block, from 0 to {blocks - 1}.")
+    out = np.zeros((len(features), blocks, dim // blocks))
+    out[np.arange(len(features)), features[:, -1].astype(np.int64)] = features[:, :-1]
+    return out.reshape(len(features), dim)
+
+
 def check(arms: Arms, dim: int, blocks: int = 1) -> ArmSet:
     """The arms as an ArmSet, or ValueError: never the value of a feature in the message."""
     names, numbers = None, width(dim, blocks)

@@ -6,12 +6,15 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
 from tacit import checks
+from tacit.bandits import actions as declared_actions
 from tacit.bandits import learning
+from tacit.bandits.actions import Declared
 from tacit.bandits.base import Bandit
 from tacit.data import Array, Integers, Released
 from tacit.features.schema import Schema
@@ -58,6 +61,8 @@ class ContinualBandit(Bandit):
     source: Any = field(default_factory=Secure)
     mechanism: Continual = field(init=False, repr=False)
     _schedule: Schedule = field(init=False, repr=False)
+    _declared: tuple[Declared, ...] = field(init=False, repr=False)  # its actions, where they have names
+    _live: Integers = field(init=False, repr=False)  # the blocks that the estimate is of
     _logged: int = field(default=0, init=False, repr=False)  # choices that were rows of a log
     _state: ContinualState = field(init=False, repr=False)
 
@@ -82,6 +87,9 @@ class ContinualBandit(Bandit):
         """The settings that all have: ValueError if one is wrong."""
         settings.check(self)
         settings.dimension(self)
+        self._blocks = _blocks_of(self)
+        self._declared = declared_actions.of(self.features)
+        self._live = self._estimated(self._declared)
         if self.horizon is not None:
             checks.positive_int(horizon=self.horizon)
             self.horizon = int(self.horizon)
@@ -147,8 +155,58 @@ class ContinualBandit(Bandit):
             unnamed=self._persons.unnamed,
             policy_given=self._policy_given,
             features=self.features,
+            actions=declared_actions.words(self._declared),
             caveats=self._told(),
         )
+
+    @property
+    def actions(self) -> tuple[Declared, ...]:
+        """Those that the schema names, with the numbers of choices since and until when each is offered. Public."""
+        return self._declared
+
+    def add_action(self, name: str) -> None:
+        """From now on that action may be offered, too, in the next of the schema's `max_actions` places."""
+        self._redeclare(lambda schema: schema.with_action(name))
+
+    def retire_action(self, name: str) -> None:
+        """From now on that action is not offered any more, for good. Choices that were made may still be answered."""
+        self._redeclare(lambda schema: schema.without_action(name))
+
+    @locked
+    def _redeclare(self, change: Callable[[Schema], Schema]) -> None:
+        """At the present number of choices; on disk where the bandit is durable."""
+        self._own()
+        if self.features is None:
+            raise ValueError("Expected features=Schema(...), which names actions, got none.")
+        self._declare(declared_actions.changed(self._declared, change(self.features), self.choices))
+        self._live = self._estimated(self._declared)
+        self._reestimate()
+        if self.durable is not None:
+            self._file.save(self, Path(self.durable))
+
+    def _declare(self, declared: tuple[Declared, ...]) -> None:
+        """What may be asked for. The estimate follows with `_live` and `_reestimate`."""
+        assert self.features is not None
+        self._declared, self.features = declared, declared_actions.schema_of(self.features, declared)
+
+    def _estimated(self, declared: tuple[Declared, ...]) -> Integers:
+        """The blocks that an estimate is made of, where those are the actions."""
+        return declared_actions.live(declared, self._blocks)
+
+    def _numbers(self) -> str:
+        """How many numbers are released, in words."""
+        size = self.mechanism.size
+        if self._blocks == 1:
+            return f"{size} numbers"
+        return f"{size} numbers ({self._blocks} blocks of {size // self._blocks}, each user in one of them)"
+
+    @property
+    def _own_dim(self) -> int:
+        """Dimensions of what one block is about."""
+        return self.dim // self._blocks
+
+    def _reestimate(self) -> None:
+        """The estimate at the present release for the actions that are offered now, if it depends on them."""
 
     @locked
     def learn_log(self, table: Any, *, actions: Any = None) -> Mapping[int, str]:
@@ -169,6 +227,11 @@ class ContinualBandit(Bandit):
 class SummedBandit(ContinualBandit):
     """One whose whole state is the released sums: what a store can hold, and show."""
 
+    @property
+    def _weighs(self) -> bool:
+        """Whether a choice is kept with its propensity, which then is computed with each."""
+        return False
+
     @abstractmethod
     def _prior_noise(self, std: float) -> None:
         """From now on what is released is used together with a prior whose noise has that std."""
@@ -186,6 +249,26 @@ class SummedBandit(ContinualBandit):
     @abstractmethod
     def _mean(self, z: Array) -> Array:
         """The mean reward where <x, theta*> is z."""
+
+
+def _blocks_of(bandit: Any) -> int:
+    """Of the schema, if it has any, or of `blocks`; ValueError if they are not of equal length."""
+    if not hasattr(bandit, "blocks"):
+        return 1
+    if getattr(bandit, "noise", "gaussian") != "gaussian" or getattr(bandit, "calibration", "exact") != "exact":
+        if bandit.blocks is not None:
+            raise ValueError("Expected exact Gaussian noise for arms in blocks of their own, got another.")
+        return 1
+    if bandit.features is not None and bandit.features.blocks > 1:
+        if bandit.blocks not in (None, bandit.features.blocks):
+            raise ValueError(f"Expected blocks={bandit.features.blocks}, as the schema has it, got {bandit.blocks!r}.")
+        bandit.blocks = bandit.features.blocks
+    if bandit.blocks is None:
+        return 1
+    checks.positive_int(blocks=bandit.blocks)
+    if bandit.dim % bandit.blocks:
+        raise ValueError(f"Expected dim to be a multiple of blocks={bandit.blocks}, got {bandit.dim}.")
+    return int(bandit.blocks)
 
 
 def steps_before(horizon: int, schedule: Schedule) -> int:

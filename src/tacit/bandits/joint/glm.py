@@ -14,9 +14,10 @@ from tacit.bandits import irls, known
 from tacit.bandits.chances import Later
 from tacit.bandits.choices import Index
 from tacit.bandits.joint import forgetting
-from tacit.bandits.joint.continual import SummedBandit, steps_before
+from tacit.bandits.joint.continual import steps_before
+from tacit.bandits.joint.earning import EarningBandit
 from tacit.bandits.joint.glm_kernel import GLMState, glm_block_rounds, glm_rounds
-from tacit.data import Array, Raw, Released
+from tacit.data import Array, Released
 from tacit.kernels.block import Block
 from tacit.kernels.formulas import add_glm
 from tacit.kernels.glm import Posterior, Tuning
@@ -44,7 +45,7 @@ WIDENING = 2.2  # of intervals: they cover at least 92 % at level .9 in six envi
 
 
 @dataclass(kw_only=True, eq=False)
-class JointGLM(SummedBandit):
+class JointGLM(EarningBandit):
     """Rewards with mean mu(<x, theta*>): each user's datum is used once, linearised at the public estimate, summed
     within steps that grow geometrically, and released with noise that does not grow; exploration is a Thompson draw in
     directions that were sampled too little.
@@ -69,7 +70,8 @@ class JointGLM(SummedBandit):
     policy: what Thompson draws come from; by default fresh, seeded by the operating system.
     link: "logistic", "probit", "identity", or one of your own (`tacit.model.links.given`).
     prior: (theta, precision), what is known about theta* from elsewhere; precision: a number or a (d, d) matrix.
-    warm: (features, rewards), (n, d) rows and rewards of people whose data is public. Neither is protected (`known`).
+    warm: (features, rewards), rows as in `choose` or (n, d), and rewards, of people whose data is public. Neither is
+    protected (`known`).
     rewards: their range; the mean is low + (high - low) mu(z), and z for identity.
     """
 
@@ -92,7 +94,6 @@ class JointGLM(SummedBandit):
         if self.first is not None:
             checks.positive_int(first=self.first)
         forgetting.check(self.forget)
-        self._check_blocks()
         self.tuning = irls.as_tuning(Tuning, self.tuning)
         if not 1 < self.growth < math.inf:
             raise ValueError(f"Expected growth above 1, got {self.growth!r}.")
@@ -105,12 +106,13 @@ class JointGLM(SummedBandit):
         self.contribution = GLMContribution(
             dim=self.dim, link=self._link, scale=scale, low=low, high=high, blocks=self._blocks
         )
-        if self._blocks > 1 and not (self.prior is None and self.warm is None):
-            raise ValueError("Expected prior and warm without arms in blocks of their own, got both.")
+        self._open_purse(self.contribution.size, self.contribution.sensitivity)
         self._known = known.knowledge(
             self.prior,
             self.warm,
             dim=self.dim,
+            blocks=self._blocks,
+            live=len(self._live),
             link=self._link,
             rewards=(low, high),
             radius=self.radius,
@@ -126,47 +128,39 @@ class JointGLM(SummedBandit):
         self.policy = self.policy or default_rng()
         super().__post_init__()
 
-    def _check_blocks(self) -> None:
-        """Of the schema, if it has any; ValueError if they are not of equal length."""
-        if self.features is not None and self.features.blocks > 1:
-            if self.blocks not in (None, self.features.blocks):
-                raise ValueError(f"Expected blocks={self.features.blocks}, as the schema has it, got {self.blocks!r}.")
-            self.blocks = self.features.blocks
-        if self.blocks is not None:
-            checks.positive_int(blocks=self.blocks)
-            if self.dim % self.blocks:
-                raise ValueError(f"Expected dim to be a multiple of blocks={self.blocks}, got {self.dim}.")
-            self._blocks = int(self.blocks)
-
     def _mechanism(self, first: int) -> Continual:
         """The mechanism for steps of at least `first` choices, with the noise that the budget asks for."""
         steps = forgetting.schedule(first, self.growth, self.forget)
         leaves = 1 + steps_before(self.horizon or FARTHEST, steps)
         fading = forgetting.discount(steps, self.forget, self.discount)
-        noiseless = Discounted(leaves=leaves, size=self.contribution.size, discount=fading, sigma=0.0)
-        return self._with_noise(noiseless, self.contribution.sensitivity, self._mu)
+        noiseless = Discounted(leaves=leaves, size=self._size, discount=fading, sigma=0.0)
+        return self._with_noise(noiseless, self._sensitivity, self._mu)
 
     def _releases(self, steps: int) -> tuple[GaussianRelease, ...]:
-        of = f"{self.contribution.size} numbers"
-        if self._blocks > 1:
-            of += f" ({self._blocks} blocks of {self.contribution.size // self._blocks}, each user in one of them)"
-        statistic = f"discounted sums of weighted x x' and x, {of}, each user once"
+        statistic = f"discounted sums of weighted x x' and x, {self._numbers()}, each user once"
         if self.forget is not None:
             statistic += f", forgotten in {self.forget:g} rounds"
-        return (
-            self.mechanism.entry(
-                "gaussian", statistic, self.contribution.sensitivity, steps, self.max_rounds_per_person or 1
-            ),
-        ) * (steps > 0)
+        return self._entries(statistic, steps)
 
     # the algorithm
 
     def init(self) -> GLMState:
+        self._filled = None
+        return GLMState(self._opened(2), self.mechanism.init(self.source), self._before())
+
+    def _before(self) -> Posterior:
+        """Before anything was released."""
         if self._blocks > 1:
-            before = irls.prior_of_blocks(self.dim, self.radius, self._blocks)
+            own = self._own_dim
+            return irls.prior_of_blocks(own, self.radius, self._blocks, self._live, self._known, self.tuning.explore)
+        return irls.prior(self.dim, self.radius, self._known, self.tuning.explore)
+
+    def _reestimate(self) -> None:
+        if self._steps:
+            self._update(self._state.prefix.released)
         else:
-            before = irls.prior(self.dim, self.radius, self._known, self.tuning.explore)
-        return GLMState(self._opened(2), self.mechanism.init(self.source), before)
+            for part, new in zip(self._state.posterior, self._before(), strict=True):
+                part[...] = new
 
     @property
     def _random(self) -> bool:
@@ -178,15 +172,20 @@ class JointGLM(SummedBandit):
 
     def _update(self, released: Released) -> None:
         irls.update(
-            released,
+            self._for_learning(released),
             scale=self.contribution.scale,
             unit=self._unit,
-            std=self.mechanism.sigma * self._gains[min(self._steps, len(self._gains) - 1)],
+            std=self._std(),
             radius=self.radius,
             tuning=self.tuning,
             known=self._known,
+            live=self._live,
             posterior=self._state.posterior,
         )
+        self._frozen = None
+
+    def _std(self) -> float:
+        return self.mechanism.sigma * float(self._gains[min(self._steps, len(self._gains) - 1)])
 
     def _prior_noise(self, std: float) -> None:
         self._gains = gains_after(self._gains, std / self.mechanism.sigma, self.mechanism.fading)
@@ -214,15 +213,18 @@ class JointGLM(SummedBandit):
 
     def _learn(self, x: Array, reward: float) -> None:
         c, theta, inverse = self.contribution, self._state.posterior.theta, self._state.posterior.inverse
-        part = slice(None)
+        kept, x, part = x, x[: self._width], slice(0, c.size)
         if c.blocks > 1:
             a = int(x[-1])
             x, theta, inverse, part = x[:-1], theta[a], inverse[a], c.part(a)
         add = functools.partial(add_glm, x, reward, theta, inverse, c.link.code, c.scale, c.low, c.high)
-        self.mechanism.absorb(self._state.prefix, lambda out: add(Raw(out[part])))
+        self._add(kept, reward, add, part)
 
     def _play(self, block: Block) -> None:
         assert self.policy is not None
+        if self._purse is not None:
+            super()._play(block)
+            return
         settings = (
             self.policy,
             generator_of(self.source),
@@ -237,11 +239,12 @@ class JointGLM(SummedBandit):
             self._unit,
             self.radius,
             self.tuning,
+            self._known,
         )
         if self._blocks > 1:
-            glm_block_rounds(*settings)
+            glm_block_rounds(*settings, self._live)
         else:
-            glm_rounds(*settings, self._known)
+            glm_rounds(*settings)
 
     def _plan_numbers(self) -> list[float]:
         return [*super()._plan_numbers(), self.contribution.scale, self.mechanism.fading]

@@ -1,15 +1,15 @@
 """Algorithm 1 of Sarmasarkar 2026: generalised linear bandits under shuffle privacy, with a private optimiser."""
 
-import json
 import math
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from tacit import checks
 from tacit.bandits.references import plain
-from tacit.bandits.server import Server, numbers
+from tacit.bandits.server import numbers
 from tacit.bandits.shuffle import glm_plan
 from tacit.bandits.shuffle.glm_kernel import (
     ROUND,
@@ -22,6 +22,7 @@ from tacit.bandits.shuffle.glm_kernel import (
     take_sum,
 )
 from tacit.bandits.shuffle.glm_plan import BatchPlan
+from tacit.bandits.shuffle.server import BehindShuffler
 from tacit.data import Array, Raw, Released
 from tacit.errors import BatchTooSmall, HorizonReached, NotSecure
 from tacit.kernels.batched import CLOSED, Widths
@@ -49,7 +50,7 @@ STEP_SCALE = 2.0  # of its steps
 
 
 @dataclass(kw_only=True, eq=False)
-class ShuffleGLM(Server):
+class ShuffleGLM(BehindShuffler):
     """A warm-up batch and a few longer ones; in each an optimal design over the arms that no earlier batch rules out.
     At the end of a batch one shuffled sum gives its information, and `iterations` more the gradients of an optimiser,
     so each user answers 1 + iterations rounds: the billboard says which one, and where the gradient is asked for.
@@ -71,7 +72,7 @@ class ShuffleGLM(Server):
     trips to every user). Eigenvalues of the information below lambda are raised to it.
 
     first: users of every batch, instead of these lengths. dropout, malicious: shares of users who may send nothing in
-    a round, or no noise."""
+    a round, or no noise. After the horizon devices go on choosing by what was learnt, and no sum is taken."""
 
     failure: float | None = None
     width_scale: float = WIDTH_SCALE
@@ -148,25 +149,31 @@ class ShuffleGLM(Server):
 
     @property
     def wanted(self) -> int:
-        """Users of the present batch: close a round when the shuffler has so many reports."""
         return self._plan.users
 
     @property
+    def least(self) -> int:
+        return self._plan.minimum
+
+    @property
     def _plan(self) -> BatchPlan:
-        if self._state.counts[CLOSED] == len(self._plans):
-            raise HorizonReached(f"Expected at most {self.horizon} users, got a batch after the last one.")
-        return self._plans[int(self._state.counts[CLOSED])]
+        """Of the open batch; after the last one, devices still choose by its billboard."""
+        return self._plans[min(int(self._state.counts[CLOSED]), len(self._plans) - 1)]
+
+    @property
+    def _over(self) -> bool:
+        return bool(self._state.counts[CLOSED] == len(self._plans))
 
     @property
     def _coding(self) -> Plan | PaperPlan:
         """Of the sum that is asked for now."""
         return self._plan.gradient if self._state.counts[ROUND] else self._plan.information
 
-    def billboard(self) -> bytes:
+    def _board(self) -> dict[str, Any]:
         plan, state = self._plan, self._state
         closed, round = int(state.counts[CLOSED]), int(state.counts[ROUND])
         protected = self.calibration == "exact" and self.budget.epsilon < math.inf
-        document = {
+        return {
             "format": boards.ROUNDS,
             "version": wire.VERSION,
             "model": "shuffle",
@@ -196,15 +203,14 @@ class ShuffleGLM(Server):
             "inverses": numbers(state.inverses[:closed].reshape(-1, self.dim)),
             "theta": numbers(state.iterate) if round else [],
         }
-        made = json.dumps(document, sort_keys=True).encode()
-        boards.rounds(made)  # raises here rather than at every device
-        return made
 
     def device(self) -> Client:
         return Client(self.billboard(), features=self.features, noise=self._noise(), draws=self._draws())
 
     def observe(self, report: bytes) -> None:
         """Take the shuffled sum of a round that the shuffler hands over."""
+        if self._over:
+            raise HorizonReached(f"Expected at most {self.horizon} users, got a batch after the last one.")
         plan, coding = self._plan, self._coding
         assert isinstance(coding, Plan)
         reports, sums = wire.decode_batch(report, boards.rounds(self.billboard())[0])
@@ -247,7 +253,7 @@ class ShuffleGLM(Server):
 
     def _advance(self, transit: Cohort, users: int) -> bool:
         inside = users - self.users
-        if self._state.counts[CLOSED] == len(self._plans) or inside < self._plan.users:
+        if self._over or inside < self._plan.users:
             return False
         if self.source is None:
             self._by_devices(transit, inside)
@@ -294,7 +300,6 @@ class ShuffleGLM(Server):
 
     @property
     def theta(self) -> Array:
-        """The last closed batch's estimate."""
         closed = int(self._state.counts[CLOSED])
         out: Array = self._state.thetas[closed - 1].copy() if closed else np.zeros(self.dim)
         return out

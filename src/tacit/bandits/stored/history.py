@@ -24,12 +24,14 @@ class Past(NamedTuple):
 
 
 class Offers(NamedTuple):
-    """For each of some arms: the probability of being offered, and the mean reward with its interval."""
+    """For each of some arms: the probability of being offered, and the mean reward with its interval; and their names,
+    if they have any."""
 
     probability: Array
     mean: Array
     low: Array
     high: Array
+    names: tuple[str, ...] = ()
 
 
 def past(bandit: SummedBandit, before: Past | None, visible_at: float) -> Past:

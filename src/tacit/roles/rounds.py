@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.data import Array, Raw, Sent
+from tacit.data import Array, Coded, Raw, Sent
 from tacit.errors import BadBillboard
 from tacit.features.schema import Schema
 from tacit.mechanisms.local import MARGIN
@@ -149,8 +149,11 @@ class Client(Device):
         vector = self.contribution(x, self.rewards[0] if reward is None else reward, board)
         if reward is None:  # after the same work
             vector = Raw(np.zeros(vector.size))
-        counts = coded(vector, self._noise, grid=board["plan"]["grid"], reach=of.reach, trials=of.trials)
-        return wire.encode_report(of, entropy.words(1).tobytes(), counts)
+        return wire.encode_report(of, entropy.words(1).tobytes(), self.counts(vector, of, board))
+
+    def counts(self, vector: Raw, of: Parameters, board: dict[str, Any]) -> Coded:
+        """The whole numbers of one report, coins included."""
+        return coded(vector, self._noise, grid=board["plan"]["grid"], reach=of.reach, trials=of.trials)
 
     def contribution(self, x: Array, reward: float, board: dict[str, Any]) -> Raw:
         """The vector that is hidden by coins; its norm never exceeds the plan's, whatever the billboard says."""

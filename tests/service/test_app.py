@@ -64,6 +64,7 @@ def test_names_masks_and_propensities(app):
     ((_, _, second),) = call(app, ("choose:batch", lines(*both)))
     found = [json.loads(line)["propensity"] for line in second.splitlines()]
     assert found == [None, None, 1.0, 1.0] and b"propensity" not in first  # of LinUCB: nothing is drawn
+    assert [json.loads(line)["propensity_error"] for line in second.splitlines()] == [None, None, 0.0, 0.0]
     for available in (["up"], ["left", True], [True], [], [False] * 3):
         ((status, _, _),) = call(app, ("choose", {"arms": NAMED, "available": available}))
         assert status == 422

@@ -164,7 +164,7 @@ class SquareRoot(JointGLM):
 class UnclippedPurse(Purse):
     """Weighs by 1 / propensity, however large."""
 
-    def tail(self, x: Array, place: int, name: str | None, propensity: float) -> Array:
+    def tail(self, x: Array, place: int, name: str | None, known: tuple[str, ...], propensity: float) -> Array:
         return np.array([AVERAGE + 1 + place, 1 / (propensity * self.clip)])
 
     def add(self, tail: Array, reward: float, out: Raw) -> None:

@@ -19,7 +19,7 @@ from numpy.random import default_rng
 
 from tacit import checks, forks
 from tacit.bandits import storage
-from tacit.bandits.choices import Choice, Choices, Index, Tickets
+from tacit.bandits.choices import Choice, Choices, Index, Tickets, reward_problem
 from tacit.bandits.persons import HASH, LEARNS, SILENT, Person, Persons
 from tacit.data import Array, Integers
 from tacit.errors import BadState, HorizonReached, PersonLimit, UnknownChoice
@@ -59,6 +59,7 @@ class Bandit(ABC):
     _file: storage.File = field(init=False, repr=False)
     _policy_given = False  # whether the caller brought the generator of the policy's draws
     _blocks = 1  # of coordinates, of which each arm has one to itself: then arms are rows (z, a), as in model.arms
+    _shared = 0  # coordinates before them that all arms have: rows (s, z, a)
 
     def __post_init__(self) -> None:
         checks.positive_int(dim=self.dim, pending=self.pending)
@@ -146,6 +147,9 @@ class Bandit(ABC):
 
         A request that is refused is no user: it changes nothing."""
         features, names, index = self._request(arms, available, actions)
+        problem = self._undeclared(len(features), names)
+        if problem:
+            raise ValueError(problem)
         counted = person is not None or self._persons.most is not None
         digest = self._persons.admit(person) if counted else None
         self._room(1)
@@ -167,6 +171,7 @@ class Bandit(ABC):
         for it."""
         rows, problems, names = self._batch(arms, actions)
         count = len(rows)
+        problems = [problem or self._undeclared(len(row), names) for row, problem in zip(rows, problems, strict=True)]
         people = self._persons.check_batch(persons, count)
         index, ids = np.full(count, -1), np.zeros(count, np.int64)
         if count:
@@ -280,7 +285,7 @@ class Bandit(ABC):
     @property
     def _width(self) -> int:
         """Numbers of an arm."""
-        return arm_sets.width(self.dim, self._blocks)
+        return arm_sets.width(self.dim, self._blocks, self._shared)
 
     @property
     def _keeps(self) -> int:
@@ -294,6 +299,10 @@ class Bandit(ABC):
         propensity: what computes it, where that is at hand. A bandit may keep more."""
         out: Array = offered[picked]
         return out
+
+    def _undeclared(self, count: int, names: tuple[str, ...] | None) -> str | None:
+        """What is wrong with a choice among so many arms, or of these names, where a bandit has them declared."""
+        return None
 
     @property
     def _steps(self) -> int:
@@ -332,7 +341,8 @@ class Bandit(ABC):
         self, arms: Any, available: npt.ArrayLike | None, actions: Any = None
     ) -> tuple[Array, tuple[str, ...] | None, Any]:
         """One user's features, names and available arms, or ValueError."""
-        features, names = arms_of(getattr(self, "features", None), self.dim, arms, actions, self._blocks)
+        form = self._blocks, self._shared
+        features, names = arms_of(getattr(self, "features", None), self.dim, arms, actions, *form)
         return features, names, arm_sets.check_mask(available, len(features))
 
     def _batch(self, arms: Any, actions: Any) -> tuple[list[Array], list[str | None], tuple[str, ...] | None]:
@@ -342,7 +352,7 @@ class Bandit(ABC):
             rows, problems = schema.batch(arms, actions, placed=self._blocks > 1)
             return rows, problems, schema.actions if actions is None else tuple(actions)
         without_actions(actions)
-        return *arm_sets.rows(arms, self.dim, self._blocks), None
+        return *arm_sets.rows(arms, self.dim, self._blocks, self._shared), None
 
     def _own(self) -> None:
         """BadState for a forked copy, and for one of two bandits from the same file: it would answer from noise that
@@ -374,24 +384,14 @@ class Bandit(ABC):
             )
 
     def _problem(self, reward: float) -> str | None:
-        low, high = self.rewards
-        if not isinstance(reward, int | float | np.bool_ | np.integer | np.floating):
-            return f"Expected a reward that is a number, got {type(reward).__name__}."
-        try:
-            inside = low <= float(reward) <= high and abs(float(reward)) < math.inf
-        except OverflowError:
-            inside = False
-        if not inside:
-            return f"Expected a finite reward in [{low:g}, {high:g}], got one outside."
-        return None
+        return reward_problem(reward, *self.rewards)
 
     def _ticket(self, x: Array, mark: bytes = LEARNS) -> int:
         self._state.counts[CHOICES] += 1
         ticket = self.choices
         slot = ticket % self.pending
         self._tickets.ids[slot] = ticket
-        self._tickets.features[slot, : len(x)] = x
-        self._tickets.features[slot, len(x) :] = 0.0  # of a log's row: it counts for no more than the bandit learns
+        self._tickets.features[slot] = x
         if self._persons.most is not None:
             self._tickets.people[slot] = np.frombuffer(mark, np.uint8)
         return ticket

@@ -13,6 +13,7 @@ import msgspec
 from tacit import checks, registry
 from tacit.bandits.joint import forgetting
 from tacit.bandits.joint.continual import SummedBandit
+from tacit.bandits.joint.earnings import Earnings
 from tacit.bandits.stored.outage import MODES
 from tacit.features.schema import Schema
 from tacit.model import arms
@@ -30,6 +31,17 @@ class BudgetSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     delta: float
 
 
+class EarningsSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """As tacit.Earnings."""
+
+    share: float = Earnings().share
+    clip: float = Earnings().clip
+    arms: int | tuple[str, ...] = 0
+
+    def given(self) -> Earnings:
+        return Earnings(self.share, self.clip, self.arms)
+
+
 class ProfileSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """Somebody made up, whose offers the dashboard shows, with what a request would have. Public, like all settings."""
 
@@ -45,9 +57,10 @@ class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
     a choice waits for its reward. missing_as, after, rate: silence for so many seconds is that reward, as in Stored;
     without them a choice that is not answered teaches nothing. degraded: what choices get while the database is away or
     cannot be written: "refuse", or "serve" without learning. population: whose data these are; one person is in all
-    bandits of a population. forget, week, per_day: rounds, or "30 days" of so many choices each. features: a schema, as
-    Schema.to_dict writes it: requests have fields then, and dim follows. coordinates, profiles: names of what is in
-    vectors, and reference profiles, for the dashboard."""
+    bandits of a population. earnings: estimates of what is earned, from a share of the budget. forget, week, per_day:
+    rounds, or "30 days" of so many choices each. features: a schema, as Schema.to_dict writes it: requests have fields
+    then, and dim follows. coordinates, profiles: names of what is in vectors, and reference profiles, for the
+    dashboard."""
 
     kind: str
     dim: int = 0
@@ -63,6 +76,7 @@ class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
     teach: float | None = None
     week: float | str | None = None
     weeks: int | None = None
+    earnings: EarningsSetting | None = None
     forget: float | str | None = None
     per_day: float | None = None
     on_limit: str = "serve"
@@ -86,6 +100,11 @@ class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
     @functools.cached_property
     def schema(self) -> Schema | None:
         return None if self.features is None else Schema.from_dict(self.features)
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """Of rewards, where earnings are estimated."""
+        return self.rewards or (0.0, 1.0)
 
     @functools.cached_property
     def labels(self) -> list[str]:
@@ -244,6 +263,8 @@ def build(setting: BanditSetting, name: str) -> SummedBandit:
     names = ("link", "radius", "rewards", "horizon", "pending", "max_rounds_per_person", "teach", "weeks")
     given = {name: getattr(setting, name) for name in names if getattr(setting, name) is not None}
     given |= {name: value for name in LENGTHS if (value := _length(setting, name)) is not None}
+    if setting.earnings is not None:
+        given["earnings"] = setting.earnings.given()
     kind, own = registry.load(*registry.BANDITS[setting.kind]), setting.budget
     try:
         made: SummedBandit = kind(
@@ -272,6 +293,8 @@ def _check_bandit(name: str, setting: BanditSetting) -> None:
         raise ValueError(f"Expected no link for {name}: joint-lin-ucb is linear, got one.")
     if setting.kind == "joint-lin-ucb" and setting.forget is not None:
         raise ValueError(f"Expected no forget for {name}: joint-lin-ucb does not, got one.")
+    if setting.kind == "joint-lin-ucb" and setting.earnings is not None:
+        raise ValueError(f"Expected no earnings for {name}: joint-lin-ucb does not estimate them, got some.")
     forgetting.check(_length(setting, "forget"))
     _length(setting, "week")
     checks.one_of(MODES, on_limit=setting.on_limit)

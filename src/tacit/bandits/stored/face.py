@@ -160,6 +160,9 @@ class Stored(Shown):
         """A request, checked: ValueError for a bad one, which then is no user and delays nobody."""
         self._agreed.at_work()
         features, names, index = self._bandit._request(arms, available, actions)
+        problem = self._bandit._undeclared(len(features), names)
+        if problem:
+            raise ValueError(problem)
         packed.check_names(names)
         digest = self._persons.admit(person)
         hashed = packed.request_hash(request, asker, self._line.requests)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from threading import Event
 from typing import NoReturn
 
+from tacit.bandits import learning
 from tacit.bandits.joint.continual import SummedBandit
 from tacit.bandits.stored import asks as packed
 from tacit.bandits.stored import line as lines
@@ -13,7 +14,7 @@ from tacit.bandits.stored.line import Line
 from tacit.bandits.stored.people import People
 from tacit.bandits.stored.terms import Agreed
 from tacit.bandits.stored.versions import Versions
-from tacit.data import Raw
+from tacit.data import Array, Raw
 from tacit.errors import BadState, HorizonReached, PersonLimit, TacitError
 from tacit.kernels.rounds import CHOICES, next_boundary
 from tacit.mechanisms import leaves
@@ -136,8 +137,7 @@ class Rounds:
         if head.choices >= head.boundary:
             head = self._close_step(run, head)
         if learns:
-            kept = self._bandit._kept(ask.features, answer.arm, answer.arm, answer.name, answer.chance)
-            row = kept.tobytes() + self._people.mark(ask.person)
+            row = self._kept(ask, answer).tobytes() + self._people.mark(ask.person)
             self._wait(run, answer.ticket, number, self._clock(), row, ask.deferred)
         return head._replace(choices=number, unnamed=head.unnamed + (ask.person is None)), self._limited(answer)
 
@@ -148,6 +148,12 @@ class Rounds:
             return False
         offered = ask.names if ask.available is None else [ask.names[i] for i in ask.available]
         return not gone.isdisjoint(offered)
+
+    def _kept(self, ask: Ask, answer: Answer) -> Array:
+        """What is kept of a choice until its reward comes."""
+        if ask.logged:
+            return learning.kept(self._bandit, ask.features[answer.arm])
+        return self._bandit._kept(ask.features, answer.arm, answer.arm, answer.name, answer.chance)
 
     def _answered(self, run: Run, ask: Ask, number: int, answer: Answer) -> bool:
         """Whether this is the first answer to its request; it is marked with its person, or with nobody."""

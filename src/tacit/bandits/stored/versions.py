@@ -119,7 +119,7 @@ class Versions:
         if self._prior is not None:
             released = leaves.after(self._prior, bandit.mechanism.fading, leaf.step + 1, released)
         self._offer(int(next_boundary(self.history[-1].choices, *bandit._schedule)))
-        self._released = Released(released.copy())
+        self._released = leaves.part(released, slice(None))
         bandit._update(released)
         self.history.append(past(bandit, self.history[-1], leaf.visible_at))
 
@@ -128,7 +128,7 @@ class Versions:
         the same, whichever worker computes it, and when. Whether this is a change."""
         declared, before = self._agreed.now.actions, self._bandit._live
         known = declared if choices is None else actions.at(declared, choices)
-        self._bandit._live = actions.live(known, self._bandit._blocks)
+        self._bandit._live = self._bandit._estimated(known)
         return not np.array_equal(before, self._bandit._live)
 
     def _offer_now(self) -> None:

@@ -55,7 +55,11 @@ class RoleApplication:
 
     @contextlib.asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
-        yield
+        """Closed before the end of the process: uvicorn raises the signal again, which ends it at once."""
+        try:
+            yield
+        finally:
+            self.close()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -78,7 +82,7 @@ class RoleApplication:
                 self._check(scope)
             with self._room.held() as hold:
                 server = self._server
-                body = await hot.whole(scope, receive, server.body, server.patience, hold, (BINARY,))
+                body = await hot.whole(scope, receive, server.body, server.patience, hold, (BINARY, b""))
                 out = await self.role.post(rest, body)
             await respond(send, 200, out, JSON, ANYWHERE)
         except Exception as error:

@@ -115,10 +115,10 @@ def test_step_by_step_with_secure_noise(name):
 class Named(JointGLM):
     """Everybody has an id, another in each run: who has taught how often, and how coins fell, is never the same."""
 
-    runs = itertools.count()
+    _runs = itertools.count()
 
     def choose(self, arms, **options):
-        crowd = self.__dict__.setdefault("_crowd", np.random.default_rng([9, next(self.runs)]))
+        crowd = self.__dict__.setdefault("_crowd", np.random.default_rng([9, next(self._runs)]))
         return super().choose(arms, person=int(crowd.integers(4)), **options)
 
 

@@ -94,7 +94,8 @@ const fields = ({ Schema }, given) =>
   });
 
 /** What is done with an outbox while a program runs: [method, ...arguments] at given times. Kept is what outlives it. */
-async function outbox({ Outbox, LocalClient, ShuffleClient, sealer }, { board, key, kept, steps, answers = [] }) {
+async function outbox({ Outbox, LocalClient, ShuffleClient, sealer }, { board, key, kept, random, steps, answers = [] }) {
+  if (random) tape(decoded(random));
   const storage = globalThis.localStorage ?? {
     getItem: (name) => kept?.[name] ?? null,
     setItem: (name, text) => (kept = { [name]: text }),

@@ -51,6 +51,11 @@ class Server(ABC):
         """A subclass calls this first, and `self._state = self.init()` when its plan is made."""
         settings.check_server(self)
         settings.dimension(self)
+        if self.features is not None and self.features.room > len(self.features.actions):
+            raise ValueError(
+                "Expected a fixed list of actions where devices choose, since each has its own copy of the schema, got "
+                f"max_actions={self.features.room} for {len(self.features.actions)}."
+            )
         if self.horizon is not None:
             checks.positive_int(horizon=self.horizon)
         self._link = links.named(self.link)
@@ -102,6 +107,9 @@ class Server(ABC):
     def _send(self, report: bytes, transit: OpenBatch) -> None:
         """Bring one device's report to where it belongs."""
         self.observe(report)
+
+    def republish(self, billboard: bytes) -> None:  # noqa: B027
+        """Called on a server that goes on from a saved state: what it had shown last, as it was shown."""
 
     def _rehearse(self) -> None:  # noqa: B027
         """Run what a few hundred made-up users may not reach: called by warm_up, on a server that is thrown away."""

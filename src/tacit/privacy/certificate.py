@@ -48,7 +48,8 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     epsilon at the same delta for a person with so many rounds, where one round is the unit; `person`: the most rounds
     of one person, where a person is. `distance`: total variation between the noise drawn and the law that is accounted
     for (None: floats, unknown); `grid_delta`: the part of delta that the grid costs. `features`: what the bandit makes
-    of people's fields, if it is given fields; its bounds are public."""
+    of people's fields, if it is given fields; its bounds are public. `actions`: those that were added or retired, and
+    when, in numbers of choices."""
 
     bandit: str
     model: str
@@ -67,6 +68,7 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     releases: tuple[Release, ...] = ()
     caveats: tuple[str, ...] = ()
     features: str = ""
+    actions: str = ""
 
     def json(self) -> bytes:
         return msgspec.json.encode(self)
@@ -94,6 +96,7 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
                 self.group
             )
         rows += [("features", self.features)] * bool(self.features)
+        rows += [("actions", self.actions)] * bool(self.actions)
         lines += [_wrapped(f"  {name:<14}", text) for name, text in rows]
         for (statistic, details), group in itertools.groupby(self.releases, lambda r: (r.statistic, _details(r))):
             names = [release.name for release in group]
@@ -123,13 +126,15 @@ def certify(
     policy_given: bool = False,
     caveats: Sequence[str] = (),
     features: Schema | None = None,
+    actions: str = "",
 ) -> Certificate:
     """The certificate of all that is released, in any model: the ledger computes its epsilon.
 
     releases: what happens to the data. costliest: those that the user whom they cost most is in, all by default; spent:
     those of them so far. rounds: the horizon, or the number of choices so far. delta: of the claim, the budget's by
     default. person: the most rounds of one person, `unnamed`: choices made without an id. policy_given: whether the
-    policy's draws come from the caller's generator. features: how people's fields become vectors."""
+    policy's draws come from the caller's generator. features: how people's fields become vectors. actions: what
+    changed among them."""
     described = "" if features is None else str(features)
     if budget.epsilon == math.inf:
         return plain_certificate(bandit, "No noise is added: epsilon is infinite.", described)
@@ -179,6 +184,7 @@ def certify(
         releases=tuple(releases),
         caveats=tuple(listed),
         features=described,
+        actions=actions,
     )
 
 

@@ -112,7 +112,8 @@ class KeySetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
 class ServerSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """body: bytes of a request at most. bodies: of all choices at the same time, of all rewards, and so on. waiting:
     rows that wait for a commit at most. patience: seconds for the head of a request to come, and for its body.
-    connections: at the same time. drain: seconds that requests at work have after SIGTERM."""
+    connections: at the same time. drain: seconds that requests at work have after SIGTERM. user: where it is started as
+    root, whom it runs as from then on."""
 
     host: str = "127.0.0.1"
     port: int = 8321
@@ -124,6 +125,7 @@ class ServerSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
     drain: int = 20
     tls_certificate: str | None = None
     tls_key: str | None = None
+    user: str | int | None = None
 
 
 class Config(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -144,56 +146,67 @@ class Config(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=Tr
                 raise ValueError(
                     f"Expected an SQLite file for each bandit, got one for {files[setting.durable]} and {name}."
                 )
-        for key in self.keys:
-            checks.one_of(ROLES, role=key.role)
-            checks.positive(rate=key.rate)
-            if len(key.hash) != 64 or set(key.hash) - set("0123456789abcdef"):
-                raise ValueError("Expected hash to be 64 hexadecimal digits (from `tacit key`), got another text.")
-        if len({key.name for key in self.keys}) < len(self.keys):
-            raise ValueError("Expected keys of different names, got one twice.")
-        if len({key.hash for key in self.keys}) < len(self.keys):
-            raise ValueError("Expected keys of different hashes, got one twice.")
-        server = self.server
-        for field in ("body", "bodies", "waiting", "connections", "drain"):
-            checks.positive_int(**{field: getattr(server, field)})
-        checks.positive(patience=server.patience)
-        if not 0 <= server.port <= 65535:
-            raise ValueError(f"Expected port to be 0 to 65535, got {server.port}.")
-        if server.bodies < server.body:
-            raise ValueError("Expected bodies to be at least body, got less: no request of that size could come.")
-        if (server.tls_certificate is None) != (server.tls_key is None):
-            raise ValueError("Expected tls_certificate and tls_key, got one of them.")
-        if not self.keys and not _is_loopback(server.host):
+        check_keys(self.keys, ROLES)
+        check_server(self.server)
+        if not self.keys and not is_loopback(self.server.host):
             raise ValueError("Expected [[keys]] for a server beyond this machine (see `tacit key`), got none.")
+
+
+def check_keys(keys: tuple[KeySetting, ...], roles: tuple[str, ...]) -> None:
+    for key in keys:
+        checks.one_of(roles, role=key.role)
+        checks.positive(rate=key.rate)
+        if len(key.hash) != 64 or set(key.hash) - set("0123456789abcdef"):
+            raise ValueError("Expected hash to be 64 hexadecimal digits (from `tacit key`), got another text.")
+    if len({key.name for key in keys}) < len(keys):
+        raise ValueError("Expected keys of different names, got one twice.")
+    if len({key.hash for key in keys}) < len(keys):
+        raise ValueError("Expected keys of different hashes, got one twice.")
+
+
+def check_server(server: ServerSetting) -> None:
+    for field in ("body", "bodies", "waiting", "connections", "drain"):
+        checks.positive_int(**{field: getattr(server, field)})
+    checks.positive(patience=server.patience)
+    if not 0 <= server.port <= 65535:
+        raise ValueError(f"Expected port to be 0 to 65535, got {server.port}.")
+    if server.bodies < server.body:
+        raise ValueError("Expected bodies to be at least body, got less: no request of that size could come.")
+    if (server.tls_certificate is None) != (server.tls_key is None):
+        raise ValueError("Expected tls_certificate and tls_key, got one of them.")
 
 
 def read(path: Path) -> Config:
     """The configuration in that file; ValueError if anything in it is not as it should be. Relative files are
     beside it."""
-    try:
-        document = tomllib.loads(path.read_text())
-    except OSError as error:
-        raise ValueError(f"Expected a configuration in {path}, got: {error.strerror}.") from None
-    except ValueError as error:
-        raise ValueError(f"Expected TOML in {path}, got a problem: {error}.") from None
+    document = toml(path)
     try:
         return placed(convert(document), path.absolute().parent)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
 
 
+def toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text())
+    except OSError as error:
+        raise ValueError(f"Expected a configuration in {path}, got: {error.strerror}.") from None
+    except ValueError as error:
+        raise ValueError(f"Expected TOML in {path}, got a problem: {error}.") from None
+
+
 def convert(document: dict[str, Any]) -> Config:
     """ValueError says in which part of the document a problem is."""
     bandits = document.get("bandits")
     for name, given in bandits.items() if isinstance(bandits, dict) else ():
-        _taken(given, BanditSetting, f"[bandits.{name}]")
-    _taken(document.get("server", {}), ServerSetting, "[server]")
+        taken(given, BanditSetting, f"[bandits.{name}]")
+    taken(document.get("server", {}), ServerSetting, "[server]")
     for given in document.get("keys", ()):
-        _taken(given, KeySetting, "[[keys]]")
-    return _taken(document, Config, "the configuration")
+        taken(given, KeySetting, "[[keys]]")
+    return taken(document, Config, "the configuration")
 
 
-def _taken(given: Any, kind: type[Setting], where: str) -> Setting:
+def taken(given: Any, kind: type[Setting], where: str) -> Setting:
     for field in given if isinstance(given, dict) else ():
         checks.name(f"a setting of {where}", field, kind.__struct_fields__)
     try:
@@ -209,16 +222,16 @@ def _taken(given: Any, kind: type[Setting], where: str) -> Setting:
 def placed(config: Config, folder: Path) -> Config:
     """With files below `folder` where they are relative."""
 
-    def below(where: str | None) -> str | None:
-        return where if where is None or "://" in where else str(folder / where)
+    bandits = {name: below(folder, b, "durable", "keys") for name, b in config.bandits.items()}
+    server = below(folder, config.server, "tls_certificate", "tls_key")
+    return msgspec.structs.replace(config, bandits=bandits, server=server)
 
-    bandits = {
-        name: msgspec.structs.replace(b, durable=below(b.durable), keys=below(b.keys))
-        for name, b in config.bandits.items()
-    }
-    server = config.server
-    files = {name: below(getattr(server, name)) for name in ("tls_certificate", "tls_key")}
-    return msgspec.structs.replace(config, bandits=bandits, server=msgspec.structs.replace(server, **files))
+
+def below(folder: Path, setting: Setting, *files: str) -> Setting:
+    """A setting with these files of it below `folder` where they are relative; an address is no file."""
+    found = {name: getattr(setting, name) for name in files}
+    placed = {name: str(folder / where) for name, where in found.items() if where is not None and "://" not in where}
+    return msgspec.structs.replace(setting, **placed)
 
 
 def build(setting: BanditSetting, name: str) -> SummedBandit:
@@ -266,7 +279,7 @@ def _check_bandit(name: str, setting: BanditSetting) -> None:
             raise ValueError(f"Expected what a request has in the profile {who} of {name}, got: {error}") from None
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -275,4 +288,4 @@ def _is_loopback(host: str) -> bool:
 
 def is_here(host: str) -> bool:
     """Whether the host that a request was sent to, with or without a port, is this machine by its own name."""
-    return _is_loopback(urllib.parse.urlsplit(f"//{host}").hostname or "")
+    return is_loopback(urllib.parse.urlsplit(f"//{host}").hostname or "")

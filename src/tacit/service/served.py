@@ -60,7 +60,7 @@ class Served:
 
     def ask(self, body: bodies.ChooseBody, asker: str) -> Ask:
         """ValueError says which rule is broken."""
-        arms, actions, names = _offered(body, self.setting.schema)
+        arms, actions, names = _offered(body, self.stored.features)
         if len(arms if names is None else names) > self.setting.most_arms:
             raise ValueError(f"Expected at most {self.setting.most_arms} arms.")
         optional = {"actions": actions, "request": body.request, "person": body.person}
@@ -127,6 +127,7 @@ class Served:
                 "max_rounds_per_person": self.setting.max_rounds_per_person,
             },
             "retired": self.stored.retired,
+            "actions": [one._asdict() for one in self.stored.actions],
             "population": msgspec.to_builtins(self.stored.population),
             "events": [{"at": at, "what": what} for at, what in self.stored.events],
         }
@@ -176,7 +177,7 @@ def _offered(body: bodies.ChooseBody, schema: Schema | None) -> tuple[Any, Any, 
         raise ValueError(f"Expected {needed}, for this bandit.")
     if schema is None:
         return body.arms, bodies.UNSET, list(body.arms) if isinstance(body.arms, dict) else None
-    return body.context, body.actions, schema.actions if body.actions is bodies.UNSET else list(body.actions)
+    return body.context, body.actions, schema.offered if body.actions is bodies.UNSET else list(body.actions)
 
 
 def _mask(given: Any, names: Sequence[str] | None) -> list[bool] | None:

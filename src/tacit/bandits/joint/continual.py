@@ -6,13 +6,17 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
 from tacit import checks
-from tacit.bandits import learning
+from tacit.bandits import actions as declared_actions
+from tacit.bandits import folders
+from tacit.bandits.actions import Declared
 from tacit.bandits.base import Bandit
+from tacit.bandits.joint.summing import Summer
 from tacit.data import Array, Integers, Released
 from tacit.features.schema import Schema
 from tacit.kernels.continual import PrefixState
@@ -58,6 +62,8 @@ class ContinualBandit(Bandit):
     source: Any = field(default_factory=Secure)
     mechanism: Continual = field(init=False, repr=False)
     _schedule: Schedule = field(init=False, repr=False)
+    _declared: tuple[Declared, ...] = field(init=False, repr=False)  # its actions, where they have names
+    _live: Integers = field(init=False, repr=False)  # the blocks that the estimate is of
     _logged: int = field(default=0, init=False, repr=False)  # choices that were rows of a log
     _state: ContinualState = field(init=False, repr=False)
 
@@ -82,6 +88,9 @@ class ContinualBandit(Bandit):
         """The settings that all have: ValueError if one is wrong."""
         settings.check(self)
         settings.dimension(self)
+        self._blocks, self._shared = _form(self)
+        self._declared = declared_actions.of(self.features)
+        self._live = self._estimated(self._declared)
         if self.horizon is not None:
             checks.positive_int(horizon=self.horizon)
             self.horizon = int(self.horizon)
@@ -147,19 +156,81 @@ class ContinualBandit(Bandit):
             unnamed=self._persons.unnamed,
             policy_given=self._policy_given,
             features=self.features,
+            actions=declared_actions.words(self._declared),
             caveats=self._told(),
         )
 
+    @property
+    def actions(self) -> tuple[Declared, ...]:
+        """Those that the schema names, with the numbers of choices since and until when each is offered. Public."""
+        return self._declared
+
+    def add_action(self, name: str) -> None:
+        """From now on that action may be offered, too, in the next of the schema's `max_actions` places."""
+        self._redeclare(lambda schema: schema.with_action(name))
+
+    def retire_action(self, name: str) -> None:
+        """From now on that action is not offered any more, for good. Choices that were made may still be answered."""
+        self._redeclare(lambda schema: schema.without_action(name))
+
     @locked
-    def learn_log(self, table: Any, *, actions: Any = None) -> Mapping[int, str]:
+    def _redeclare(self, change: Callable[[Schema], Schema]) -> None:
+        """At the present number of choices; on disk where the bandit is durable."""
+        self._own()
+        if self.features is None:
+            raise ValueError("Expected features=Schema(...), which names actions, got none.")
+        self._declare(declared_actions.changed(self._declared, change(self.features), self.choices))
+        self._live = self._estimated(self._declared)
+        self._reestimate()
+        if self.durable is not None:
+            self._file.save(self, Path(self.durable))
+
+    def _declare(self, declared: tuple[Declared, ...]) -> None:
+        """What may be asked for. The estimate follows with `_live` and `_reestimate`."""
+        assert self.features is not None
+        self._declared, self.features = declared, declared_actions.schema_of(self.features, declared)
+
+    def _estimated(self, declared: tuple[Declared, ...]) -> Integers:
+        """The blocks that an estimate is made of, where those are the actions."""
+        return declared_actions.live(declared, self._blocks)
+
+    def _numbers(self) -> str:
+        """How many numbers are released, in words."""
+        size = self.mechanism.size
+        if self._blocks == 1:
+            return f"{size} numbers"
+        if self._shared:
+            return (
+                f"{size} numbers ({self._blocks} blocks beside {self._shared} shared features, each user in one block)"
+            )
+        return f"{size} numbers ({self._blocks} blocks of {size // self._blocks}, each user in one of them)"
+
+    @property
+    def _own_dim(self) -> int:
+        """Dimensions of what one block is about."""
+        return (self.dim - self._shared) // self._blocks
+
+    def _reestimate(self) -> None:
+        """The estimate at the present release for the actions that are offered now, if it depends on them."""
+
+    @locked
+    def learn_log(self, table: Any, *, actions: Any = None, engine: str = "local") -> Mapping[int, str]:
         """Learn from logged rounds whose people are protected by the same budget, before or between live choices: each
         row is a choice that was made elsewhere, and its reward. Returns row -> reason for those that were refused.
 
         table: a frame or a mapping of columns: `reward` (none: it never came), `action`, `person` where
         max_rounds_per_person is set, and the features, as fields of the schema, x0, x1, ... or `arms` (docs/
         coming-from.md). actions: their names in the order of the blocks, or what the schema takes. A row must be
-        learnt once: after a crash a durable bandit's `choices` tells which rows it has."""
-        return learning.learn_log(self, table, actions)
+        learnt once: after a crash a durable bandit's `choices` tells which rows it has.
+
+        A folder of Parquet files, in the order of their names, may be given by its path; with engine="ray" the workers
+        of Ray sum its steps (docs/cluster.md), to the same bits."""
+        return folders.learn(self, table, actions, engine)
+
+    def _summer(self) -> Summer | None:
+        """What sums the contributions of rows at the present estimate, anywhere; None where they have to be learnt one
+        by one."""
+        return None
 
     def _told(self) -> tuple[str, ...]:
         """What the certificate has to say beside the claim."""
@@ -168,6 +239,11 @@ class ContinualBandit(Bandit):
 
 class SummedBandit(ContinualBandit):
     """One whose whole state is the released sums: what a store can hold, and show."""
+
+    @property
+    def _weighs(self) -> bool:
+        """Whether a choice is kept with its propensity, which then is computed with each."""
+        return False
 
     @abstractmethod
     def _prior_noise(self, std: float) -> None:
@@ -186,6 +262,43 @@ class SummedBandit(ContinualBandit):
     @abstractmethod
     def _mean(self, z: Array) -> Array:
         """The mean reward where <x, theta*> is z."""
+
+
+def takes_blocks(settings: Mapping[str, Any]) -> bool:
+    """Whether a bandit with these settings, of those that have blocks at all, takes them: not with published noise."""
+    return (settings.get("noise", "gaussian"), settings.get("calibration", "exact")) == ("gaussian", "exact")
+
+
+def _form(bandit: Any) -> tuple[int, int]:
+    """How many blocks arms have, and how many coordinates are shared beside them: those of the schema, if it has any,
+    or of `blocks` and `shared`; (1, 0) where arms are vectors. ValueError if blocks are not of equal length."""
+    if not hasattr(bandit, "blocks"):
+        return 1, 0
+    given = bandit.blocks, getattr(bandit, "shared", None)
+    if not takes_blocks(vars(bandit)):
+        if bandit.blocks is not None:
+            raise ValueError("Expected exact Gaussian noise for arms in blocks of their own, got another.")
+        return 1, 0
+    schema = bandit.features
+    if schema is not None and schema.blocks > 1 and (hasattr(bandit, "shared") or not schema.shared):
+        made = schema.blocks, schema.shared or None
+        if given not in ((None, None), made):
+            raise ValueError(f"Expected blocks={made[0]} and shared={made[1]}, as the schema has it, got {given}.")
+        bandit.blocks = made[0]
+        if schema.shared:
+            bandit.shared = made[1]
+        given = made
+    if given == (None, None):
+        return 1, 0
+    blocks, shared = given[0], 0 if given[1] is None else given[1]
+    checks.positive_int(blocks=blocks)
+    if given[1] is not None:
+        checks.positive_int(shared=shared)
+    if (bandit.dim - shared) % blocks or bandit.dim <= shared or (shared and blocks == 1):
+        raise ValueError(
+            f"Expected dim to be shared={shared} and a multiple of blocks={blocks} more, got {bandit.dim}."
+        )
+    return int(blocks), int(shared)
 
 
 def steps_before(horizon: int, schedule: Schedule) -> int:

@@ -24,17 +24,19 @@ class Past(NamedTuple):
 
 
 class Offers(NamedTuple):
-    """For each of some arms: the probability of being offered, and the mean reward with its interval."""
+    """For each of some arms: the probability of being offered, and the mean reward with its interval; and their names,
+    if they have any."""
 
     probability: Array
     mean: Array
     low: Array
     high: Array
+    names: tuple[str, ...] = ()
 
 
 def past(bandit: SummedBandit, before: Past | None, visible_at: float) -> Past:
     """The bandit as it is now, after that earlier version."""
     choices = 0 if before is None else int(next_boundary(before.choices, *bandit._schedule))
-    middle, half = bandit._beliefs(coordinates(bandit.dim, bandit._blocks), LEVEL)
+    middle, half = bandit._beliefs(coordinates(bandit.dim, bandit._blocks, bandit._shared), LEVEL)
     cut = (np.clip(end, -bandit.radius, bandit.radius) for end in (middle, middle - half, middle + half))
     return Past(choices, visible_at, *cut)

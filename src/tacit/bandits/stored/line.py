@@ -5,12 +5,15 @@ import json
 import re
 import secrets
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from tacit.bandits import storage
+from tacit.bandits import actions, storage
+from tacit.bandits.actions import Declared
 from tacit.bandits.joint.continual import SummedBandit
 from tacit.errors import BadState
+from tacit.features.schema import Schema
 from tacit.kernels.rounds import next_boundary
 from tacit.mechanisms.grid import Grid
 from tacit.mechanisms.tree import Tree
@@ -150,7 +153,7 @@ def open_line(database: Database, keys: Keys, name: str, bandit: SummedBandit) -
 
 def check_plan(bandit: SummedBandit, found: Bandit) -> None:
     """BadState unless that incarnation was made with the bandit's settings."""
-    given, kept = json.loads(plan(bandit)), json.loads(found.plan)
+    given, kept = map(_without_actions, (plan(bandit), found.plan))
     others = [name for name in kept.keys() | given.keys() if name != "plan" and given.get(name) != kept.get(name)]
     if others or given["plan"] != kept["plan"]:
         names = ", ".join(sorted(others, key=_order)) or "plan"
@@ -159,6 +162,22 @@ def check_plan(bandit: SummedBandit, found: Bandit) -> None:
             f"Expected the settings that {found.name} was made with, got another {names}: {why}. Choose another name "
             "for a new bandit."
         )
+
+
+def made_with(row: Bandit) -> tuple[Declared, ...]:
+    """The actions that an incarnation was made with."""
+    found = json.loads(row.plan).get("features")
+    return actions.of(None if found is None else Schema.from_dict(found["schema"]))
+
+
+def _without_actions(text: str) -> dict[str, Any]:
+    """A plan with room for as many actions, whichever they are: that is for `Agreed` to say."""
+    out: dict[str, Any] = json.loads(text)
+    if out.get("features") is not None:
+        schema = out["features"]["schema"]
+        room = Schema.from_dict(schema).room
+        out["features"] = {k: v for k, v in schema.items() if k not in ("actions", "retired")} | {"max_actions": room}
+    return out
 
 
 def _order(setting: str) -> tuple[int, str]:

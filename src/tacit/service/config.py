@@ -237,10 +237,8 @@ def below(folder: Path, setting: Setting, *files: str) -> Setting:
 def build(setting: BanditSetting, name: str) -> SummedBandit:
     """The bandit of that name itself, new; ValueError for settings that it does not take. Stored then finds its rows,
     and refuses settings that the noise was not made for."""
-    names = ("link", "radius", "rewards", "horizon", "pending", "max_rounds_per_person")
+    names = ("link", "radius", "rewards", "horizon", "pending", "max_rounds_per_person", "forget", "per_day")
     given = {name: getattr(setting, name) for name in names if getattr(setting, name) is not None}
-    if setting.forget is not None:
-        given["forget"] = forgetting.rounds(setting.forget, setting.per_day)
     kind, own = registry.load(*registry.BANDITS[setting.kind]), setting.budget
     try:
         made: SummedBandit = kind(
@@ -263,8 +261,7 @@ def _check_bandit(name: str, setting: BanditSetting) -> None:
         raise ValueError(f"Expected no link for {name}: joint-lin-ucb is linear, got one.")
     if setting.kind == "joint-lin-ucb" and setting.forget is not None:
         raise ValueError(f"Expected no forget for {name}: joint-lin-ucb does not, got one.")
-    if setting.forget is not None:
-        forgetting.check(forgetting.rounds(setting.forget, setting.per_day))
+    forgetting.rounds(setting.forget, setting.per_day)
     checks.one_of(MODES, on_limit=setting.on_limit)
     checks.one_of(MODES, degraded=setting.degraded)
     checks.positive_int(dim=setting.dim, most_arms=setting.most_arms)

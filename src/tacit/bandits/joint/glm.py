@@ -64,8 +64,9 @@ class JointGLM(EarningBandit):
     blocks: into how many parts of equal length arms are divided, if each arm has zeros in all but one; with features of
     disjoint arms, as many as there are actions. An arm then is a row (z, a): the dim / blocks numbers of its part, and
     the number of the part. Sums, noise and work are those of the parts alone (GLMContribution).
-    forget: after so many rounds what was learnt counts 1 / e, for ever (docs/change.md). Without it the past fades ever
-    more slowly, in proportion to its length: for preferences that do not change.
+    forget: after so many rounds, or "30 days" of `per_day` choices that are expected, what was learnt counts 1 / e, for
+    ever (docs/change.md). Without it the past fades ever more slowly, in proportion to its length: for preferences that
+    do not change.
     max_rounds_per_person: the noise is made for replacing a person in so many rounds; the shifts of k rounds add up to
     at most k D times the column norm, which k equal changes in one step attain.
     source: of noise. Secure by default; Simulated(seed) for experiments.
@@ -83,11 +84,13 @@ class JointGLM(EarningBandit):
     first: int | None = None
     growth: float = GROWTH
     discount: float = DISCOUNT
-    forget: float | None = None
+    forget: float | str | None = None
+    per_day: float | None = None
     tuning: Tuning = field(default_factory=Tuning)
     policy: Generator | None = field(default=None, repr=False)
     prior: Any = field(default=None, repr=False)
     warm: Any = field(default=None, repr=False)
+    _forget: float | None = field(init=False, repr=False)
     _state: GLMState = field(init=False, repr=False)
     _frozen: tuple[int, Posterior] | None = field(default=None, init=False, repr=False)
 
@@ -95,7 +98,8 @@ class JointGLM(EarningBandit):
         self._check()
         if self.first is not None:
             checks.positive_int(first=self.first)
-        forgetting.check(self.forget)
+        self._forget = forgetting.rounds(self.forget, self.per_day)
+        self.forget, self.per_day = self._forget, None
         self.tuning = irls.as_tuning(Tuning, self.tuning)
         if not 1 < self.growth < math.inf:
             raise ValueError(f"Expected growth above 1, got {self.growth!r}.")
@@ -122,7 +126,7 @@ class JointGLM(EarningBandit):
         )
         if self.first is None:
             self.first = FEWEST + math.floor(PER_SIGMA * self._mechanism(FEWEST).sigma)
-        self._schedule = forgetting.schedule(self.first, self.growth, self.forget)
+        self._schedule = forgetting.schedule(self.first, self.growth, self._forget)
         self.mechanism = self._mechanism(self.first)
         self._gains = self.mechanism.gain(np.arange(self.mechanism.window + 1.0))  # and as the last one for ever
         self.epsilon = ledger.check(self._planned(), self.budget)
@@ -132,16 +136,16 @@ class JointGLM(EarningBandit):
 
     def _mechanism(self, first: int) -> Continual:
         """The mechanism for steps of at least `first` choices, with the noise that the budget asks for."""
-        steps = forgetting.schedule(first, self.growth, self.forget)
+        steps = forgetting.schedule(first, self.growth, self._forget)
         leaves = 1 + steps_before(self.horizon or FARTHEST, steps)
-        fading = forgetting.discount(steps, self.forget, self.discount)
+        fading = forgetting.discount(steps, self._forget, self.discount)
         noiseless = Discounted(leaves=leaves, size=self._size, discount=fading, sigma=0.0)
         return self._with_noise(noiseless, self._sensitivity, self._mu)
 
     def _releases(self, steps: int) -> tuple[GaussianRelease, ...]:
         statistic = f"discounted sums of weighted x x' and x, {self._numbers()}, each user once"
-        if self.forget is not None:
-            statistic += f", forgotten in {self.forget:g} rounds"
+        if self._forget is not None:
+            statistic += f", forgotten in {self._forget:g} rounds"
         return self._entries(statistic, steps)
 
     # the algorithm

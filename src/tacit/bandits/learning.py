@@ -81,6 +81,8 @@ def _played(bandit: "ContinualBandit", table: Any, actions: Any) -> Iterator[Arr
     prefixed = [f"x{i}" for i in range(len(columns)) if f"x{i}" in columns]
     if not prefixed:
         raise ValueError("Expected the columns x0, x1, ... or arms, got neither.")
+    if bandit._shared:
+        raise ValueError("Expected a schema or the column arms where arms share coordinates, got x0, x1, ....")
     rows = zip(*(list(table[name]) for name in prefixed), strict=True)
     if len(prefixed) == bandit.dim:  # of the action that was taken, already
         return (_checked(bandit, [row]) for row in rows)

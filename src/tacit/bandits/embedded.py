@@ -11,6 +11,7 @@ import numpy as np
 from tacit.bandits.base import Bandit, State
 from tacit.bandits.chances import Chance, Later
 from tacit.bandits.choices import Index
+from tacit.bandits.persons import LEARNS
 from tacit.bandits.server import Server
 from tacit.data import Array, Integers
 from tacit.kernels.block import Block
@@ -62,11 +63,11 @@ class Embedded(Bandit):
     def _learn(self, x: Array, reward: float) -> None:
         self.server._send(self._present().report(x, reward), self._state.transit)
 
-    def _ticket(self, x: Array) -> int:
+    def _ticket(self, x: Array, mark: bytes = LEARNS) -> int:
         slot = (self.choices + 1) % self.pending
         if self._tickets.ids[slot]:  # a reward that never came: its device sends a report without it
             self.server._send(self._present().report(self._tickets.features[slot], None), self._state.transit)
-        return super()._ticket(x)
+        return super()._ticket(x, mark)
 
     def _play(self, block: Block) -> None:
         self.server._play(block, self._state.transit)

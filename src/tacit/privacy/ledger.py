@@ -22,8 +22,9 @@ class GaussianRelease(msgspec.Struct, frozen=True, tag="gaussian"):
     sigma.
 
     column_norm is the largest l2 norm of a column of the encoder: how often, and how strongly, one user's
-    contribution enters what is released. rounds: how many rounds of one person may be replaced together; their shifts
-    add up to at most so many times that of one (attained by k equal changes in one step).
+    contribution enters what is released; where a person may contribute in several weeks, it is that of the worst sum of
+    one column from each (mechanisms.together). rounds: how many rounds of one person may be replaced together; their
+    shifts add up to at most so many times that of one (attained by k equal changes in one step).
     grid > 0: the noise is a discrete Gaussian of parameter sigma on multiples of grid, `numbers` of them in all, and mu
     includes what that costs (privacy.discrete)."""
 

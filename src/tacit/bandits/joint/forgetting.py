@@ -19,20 +19,21 @@ LEAST_GROWTH = (
 FEWEST_STEPS = 8  # in `forget`: with fewer, most of the past would be in one step
 
 
-def rounds(forget: float | str | None, per_day: float | None) -> float | None:
-    """`forget` as a number of rounds, where it may be "30 days" of so many choices a day, which are expected: a
-    setting, since a real count would make the noise depend on it. ValueError for what is neither."""
-    if isinstance(forget, str):
-        days = re.fullmatch(r"(\d+(?:\.\d+)?) days?", forget)
-        if days is None or per_day is None:
-            raise ValueError('Expected forget to be a number of rounds, or "30 days" with per_day, got another.')
-        checks.positive(per_day=per_day)
-        return float(days[1]) * per_day
-    if per_day is not None:
-        raise ValueError('Expected per_day with forget in days, as "30 days", got it without.')
+def check(forget: float | None) -> None:
     if forget is not None:
         checks.positive(forget=forget)
-    return forget
+
+
+def rounds(length: float | str, per_day: float | None, name: str = "forget") -> float:
+    """A time as a number of rounds, where it may be "30 days" of so many choices a day, which are expected: a setting,
+    since a real count would make the noise depend on it."""
+    if not isinstance(length, str):
+        return length
+    found = re.fullmatch(r"(\d+(?:\.\d+)?) days?", length)
+    if found is None or per_day is None:
+        raise ValueError(f'Expected {name} to be a number of rounds, or "30 days" with per_day, got another.')
+    checks.positive(per_day=per_day)
+    return float(found[1]) * per_day
 
 
 def schedule(first: int, growth: float, forget: float | None) -> Schedule:

@@ -37,6 +37,6 @@ class Offers(NamedTuple):
 def past(bandit: SummedBandit, before: Past | None, visible_at: float) -> Past:
     """The bandit as it is now, after that earlier version."""
     choices = 0 if before is None else int(next_boundary(before.choices, *bandit._schedule))
-    middle, half = bandit._beliefs(coordinates(bandit.dim, bandit._blocks), LEVEL)
+    middle, half = bandit._beliefs(coordinates(bandit.dim, bandit._blocks, bandit._shared), LEVEL)
     cut = (np.clip(end, -bandit.radius, bandit.radius) for end in (middle, middle - half, middle + half))
     return Past(choices, visible_at, *cut)

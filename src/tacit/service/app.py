@@ -63,7 +63,7 @@ class Application:
         described = [route for route in routes if "{what}" not in route.path]
         self._slow = Starlette(routes=[*routes, *docs.routes(START, described, SHOWN)], lifespan=self._lifespan)
         self._slow.router.redirect_slashes = False  # to http, by whatever host a request names
-        self._slow.add_exception_handler(HTTPException, no_route)
+        self._slow.add_exception_handler(HTTPException, no_route("/docs"))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -192,12 +192,17 @@ def guarded(handler: Handler) -> Handler:
     return call
 
 
-async def no_route(_: Request, error: Exception) -> Response:
-    """What starlette refuses, in our words."""
-    status = error.status_code if isinstance(error, HTTPException) else 404
-    text = "Expected another method for this route." if status == 405 else "Expected a route of this server."
-    headers = HEADERS | dict((error.headers or {}) if isinstance(error, HTTPException) else {})
-    return Response(Reply(status, text).body, status, headers, media_type=JSON.decode())
+def no_route(known: str) -> Callable[[Request, Exception], Awaitable[Response]]:
+    """What starlette refuses, in our words; `known` says which routes there are."""
+
+    async def refused(_: Request, error: Exception) -> Response:
+        status = error.status_code if isinstance(error, HTTPException) else 404
+        text = f"Expected a route of this server: {known}."
+        reply = Reply(status, "Expected another method for this route." if status == 405 else text)
+        headers = HEADERS | dict((error.headers or {}) if isinstance(error, HTTPException) else {})
+        return Response(reply.body, status, headers, media_type=JSON.decode())
+
+    return refused
 
 
 async def respond(

@@ -47,7 +47,7 @@ class RoleApplication:
         routes = [Route(path, guarded(see)) for path, see in shown.items()]
         self._slow = Starlette(routes=routes, lifespan=self._lifespan)
         self._slow.router.redirect_slashes = False
-        self._slow.add_exception_handler(HTTPException, no_route)
+        self._slow.add_exception_handler(HTTPException, no_route(", ".join(list(shown)[1:6])))
 
     def open(self) -> None:
         self.role.open()

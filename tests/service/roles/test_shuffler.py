@@ -145,6 +145,19 @@ def test_a_billboard_above_the_operators_budget_is_not_served(start, stub):
     assert b"Needs attention" in ask(role.port, "GET", "/dashboard")[2]
 
 
+def test_a_shuffler_goes_to_its_analyzer_and_nowhere_else(start, stub):
+    other = Stub(stub.billboard)
+    stub.elsewhere = f"http://127.0.0.1:{other.port}/billboard"
+    role = start("shuffler", running.shuffler(stub.port))
+    assert until(lambda: (found := ask(role.port, "GET", "/health"))[0] == 503 and found[2]) == (
+        b"The analyzer cannot be asked: status 302.\n"
+    )
+    assert ask(role.port, "GET", "/billboard")[0] == 503
+    stub.elsewhere = None
+    assert running.billboard(role.port) == stub.billboard
+    other.close()
+
+
 def test_a_batch_that_the_analyzer_refuses_does_not_stop_the_next(start, stub):
     first = server(200)
     sent = reports(stub.billboard, 200)

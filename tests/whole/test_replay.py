@@ -84,9 +84,9 @@ JOINT = {
 }
 SIMULATED = {
     "joint-lin-ucb-wishart": made(JointLinUCB, noise="wishart"),
-    "shuffle-glm": made(ShuffleGLM, iterations=3, horizon=90),
 }
 SHUFFLE = {
+    "shuffle-glm": embedded(ShuffleGLM, iterations=3, horizon=90),
     "shuffle-newton": embedded(ShuffleNewton, first=16),
     "shuffle-newton-elimination": embedded(ShuffleNewton, first=16, explore="elimination"),
     "shuffle-lin-ucb": embedded(ShuffleLinUCB, first=16),
@@ -219,7 +219,6 @@ def estimate(bandit):
 JOINTLY = [name for name in JOINT if name != "anytime"]
 LEAKS = [(leak, name) for leak in (Raw, Counted, Timed, Waiting) for name in JOINTLY]
 LEAKS += [(leak, name) for leak in (Raw, Counted, Answered, Waiting) for name in SHUFFLE]
-LEAKS += [(leak, "shuffle-glm") for leak in (Raw, Counted, Timed, Waiting)]
 
 
 @pytest.mark.parametrize(("leak", "name"), LEAKS, ids=lambda part: getattr(part, "__name__", part))

@@ -13,12 +13,14 @@ import msgspec
 from tacit import checks, registry
 from tacit.bandits.joint import forgetting
 from tacit.bandits.joint.continual import SummedBandit
+from tacit.bandits.joint.earnings import Earnings
 from tacit.bandits.stored.outage import MODES
 from tacit.features.schema import Schema
 from tacit.model import arms
 from tacit.privacy.budget import Budget
 
 KINDS = ("joint-glm", "joint-lin-ucb")
+LENGTHS = ("forget", "week")  # of time, in rounds or days
 SILENCE = ("missing_as", "after", "rate")
 Setting = TypeVar("Setting", bound=msgspec.Struct)
 ROLES = ("app", "operator", "auditor")
@@ -27,6 +29,17 @@ ROLES = ("app", "operator", "auditor")
 class BudgetSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     epsilon: float
     delta: float
+
+
+class EarningsSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """As tacit.Earnings."""
+
+    share: float = Earnings().share
+    clip: float = Earnings().clip
+    arms: int | tuple[str, ...] = 0
+
+    def given(self) -> Earnings:
+        return Earnings(self.share, self.clip, self.arms)
 
 
 class ProfileSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -44,9 +57,10 @@ class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
     a choice waits for its reward. missing_as, after, rate: silence for so many seconds is that reward, as in Stored;
     without them a choice that is not answered teaches nothing. degraded: what choices get while the database is away or
     cannot be written: "refuse", or "serve" without learning. population: whose data these are; one person is in all
-    bandits of a population. forget, per_day: rounds, or "30 days" of so many choices each. features: a schema, as
-    Schema.to_dict writes it: requests have fields then, and dim follows. coordinates, profiles: names of what is in
-    vectors, and reference profiles, for the dashboard."""
+    bandits of a population. earnings: estimates of what is earned, from a share of the budget. forget, week, per_day:
+    rounds, or "30 days" of so many choices each. features: a schema, as Schema.to_dict writes it: requests have fields
+    then, and dim follows. coordinates, profiles: names of what is in vectors, and reference profiles, for the
+    dashboard."""
 
     kind: str
     dim: int = 0
@@ -59,6 +73,10 @@ class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
     horizon: int | None = None
     pending: int | None = None
     max_rounds_per_person: int | None = None
+    teach: float | None = None
+    week: float | str | None = None
+    weeks: int | None = None
+    earnings: EarningsSetting | None = None
     forget: float | str | None = None
     per_day: float | None = None
     on_limit: str = "serve"
@@ -82,6 +100,11 @@ class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
     @functools.cached_property
     def schema(self) -> Schema | None:
         return None if self.features is None else Schema.from_dict(self.features)
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """Of rewards, where earnings are estimated."""
+        return self.rewards or (0.0, 1.0)
 
     @functools.cached_property
     def labels(self) -> list[str]:
@@ -237,10 +260,11 @@ def below(folder: Path, setting: Setting, *files: str) -> Setting:
 def build(setting: BanditSetting, name: str) -> SummedBandit:
     """The bandit of that name itself, new; ValueError for settings that it does not take. Stored then finds its rows,
     and refuses settings that the noise was not made for."""
-    names = ("link", "radius", "rewards", "horizon", "pending", "max_rounds_per_person")
+    names = ("link", "radius", "rewards", "horizon", "pending", "max_rounds_per_person", "teach", "weeks")
     given = {name: getattr(setting, name) for name in names if getattr(setting, name) is not None}
-    if setting.forget is not None:
-        given["forget"] = forgetting.rounds(setting.forget, setting.per_day)
+    given |= {name: value for name in LENGTHS if (value := _length(setting, name)) is not None}
+    if setting.earnings is not None:
+        given["earnings"] = setting.earnings.given()
     kind, own = registry.load(*registry.BANDITS[setting.kind]), setting.budget
     try:
         made: SummedBandit = kind(
@@ -249,6 +273,12 @@ def build(setting: BanditSetting, name: str) -> SummedBandit:
     except ValueError as error:
         raise ValueError(f"[bandits.{name}]: {error}") from None
     return made
+
+
+def _length(setting: BanditSetting, name: str) -> float | None:
+    """Of `forget` or `week`, as a number of rounds."""
+    given = getattr(setting, name)
+    return None if given is None else forgetting.rounds(given, setting.per_day, name)
 
 
 def _check_bandit(name: str, setting: BanditSetting) -> None:
@@ -263,8 +293,10 @@ def _check_bandit(name: str, setting: BanditSetting) -> None:
         raise ValueError(f"Expected no link for {name}: joint-lin-ucb is linear, got one.")
     if setting.kind == "joint-lin-ucb" and setting.forget is not None:
         raise ValueError(f"Expected no forget for {name}: joint-lin-ucb does not, got one.")
-    if setting.forget is not None:
-        forgetting.check(forgetting.rounds(setting.forget, setting.per_day))
+    if setting.kind == "joint-lin-ucb" and setting.earnings is not None:
+        raise ValueError(f"Expected no earnings for {name}: joint-lin-ucb does not estimate them, got some.")
+    forgetting.check(_length(setting, "forget"))
+    _length(setting, "week")
     checks.one_of(MODES, on_limit=setting.on_limit)
     checks.one_of(MODES, degraded=setting.degraded)
     checks.positive_int(dim=setting.dim, most_arms=setting.most_arms)

@@ -14,7 +14,7 @@ from tacit.bandits import irls, known
 from tacit.bandits.chances import Later
 from tacit.bandits.choices import Index
 from tacit.bandits.joint import forgetting, hybrid
-from tacit.bandits.joint.continual import steps_before
+from tacit.bandits.joint.continual import FARTHEST, steps_before
 from tacit.bandits.joint.earning import EarningBandit
 from tacit.bandits.joint.glm_kernel import GLMState, glm_block_rounds, glm_rounds
 from tacit.bandits.joint.summing import Cells, GLMSummer, Summer
@@ -36,8 +36,6 @@ from tacit.model.links import Link
 from tacit.privacy import ledger
 from tacit.privacy.ledger import GaussianRelease
 from tacit.privacy.noise import generator_of
-
-FARTHEST = 10**12  # choices that the schedule is planned for where there is no horizon
 
 # Chosen, with kernels.glm.Tuning, among some 100 settings by regret on tuning seeds (docs/measurements/joint-glm.md;
 # the single runs were not kept); none of them touches privacy.
@@ -70,7 +68,7 @@ class JointGLM(EarningBandit):
     forget: after so many rounds what was learnt counts 1 / e, for ever (docs/change.md). Without it the past fades ever
     more slowly, in proportion to its length: for preferences that do not change.
     max_rounds_per_person: the noise is made for replacing a person in so many rounds; the shifts of k rounds add up to
-    at most k D times the column norm, which k equal changes in one step attain.
+    at most k D times the column norm, which k equal changes in one step attain. What goes with it: see ContinualBandit.
     source: of noise. Secure by default; Simulated(seed) for experiments.
     policy: what Thompson draws come from; by default fresh, seeded by the operating system.
     link: "logistic", "probit", "identity", or one of your own (`tacit.model.links.given`).
@@ -93,6 +91,7 @@ class JointGLM(EarningBandit):
     prior: Any = field(default=None, repr=False)
     warm: Any = field(default=None, repr=False)
     _state: GLMState = field(init=False, repr=False)
+    _counts_answers = True
     _frozen: tuple[int, Posterior] | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -127,7 +126,6 @@ class JointGLM(EarningBandit):
         )
         if self.first is None:
             self.first = FEWEST + math.floor(PER_SIGMA * self._mechanism(FEWEST).sigma)
-        self._schedule = forgetting.schedule(self.first, self.growth, self.forget)
         self.mechanism = self._mechanism(self.first)
         self._gains = self.mechanism.gain(np.arange(self.mechanism.window + 1.0))  # and as the last one for ever
         self.epsilon = ledger.check(self._planned(), self.budget)
@@ -137,14 +135,15 @@ class JointGLM(EarningBandit):
 
     def _mechanism(self, first: int) -> Continual:
         """The mechanism for steps of at least `first` choices, with the noise that the budget asks for."""
-        steps = forgetting.schedule(first, self.growth, self.forget)
+        steps = self._schedule = forgetting.schedule(first, self.growth, self.forget)
         leaves = 1 + steps_before(self.horizon or FARTHEST, steps)
         fading = forgetting.discount(steps, self.forget, self.discount)
-        noiseless = Discounted(leaves=leaves, size=self._size, discount=fading, sigma=0.0)
+        columns = self._columns(steps)
+        noiseless = Discounted(leaves=leaves, size=self._size, discount=fading, sigma=0.0, **columns)
         return self._with_noise(noiseless, self._sensitivity, self._mu)
 
     def _releases(self, steps: int) -> tuple[GaussianRelease, ...]:
-        statistic = f"discounted sums of weighted x x' and x, {self._numbers()}, each user once"
+        statistic = f"discounted sums of weighted x x' and x, {self._numbers(self.contribution.size)}, each user once"
         if self.forget is not None:
             statistic += f", forgotten in {self.forget:g} rounds"
         return self._entries(statistic, steps)

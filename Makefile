@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: env demo serve serve-postgres browser test test-full check docs bench dist lock clean
+.PHONY: env demo serve serve-postgres demo-roles browser test test-full check docs bench dist lock clean
 
 env: .venv/.ready
 
@@ -29,6 +29,9 @@ serve: .venv/.ready       ## a server with made-up people, on SQLite in this fol
 
 serve-postgres: .venv/.ready  ## two servers with made-up people on one PostgreSQL, which comes with the tools
 	$(BIN)/python examples/serve_postgres.py
+
+demo-roles: .venv/.ready  ## shuffler, analyzer and local server as processes, 10 000 devices, and what each role sees
+	$(BIN)/python examples/roles.py
 
 browser: .venv/.ready     ## a browser for the dashboard's tests: Debian's chromium, if none is found
 	$(BIN)/python -m tests.browser || { \

@@ -20,7 +20,16 @@ LEAK_IN_A_STEP = (
     "            self.mechanism.release(self._state.prefix, self.source)\n"
     "            released = exact",
 )
-LEAK_IN_A_BANDIT = ("bandits/joint/glm.py", "irls.update(released, ", "irls.update(self._state.prefix.closed, ")
+LEAK_IN_A_BANDIT = (
+    "bandits/joint/glm.py",
+    "self._for_learning(released)",
+    "self._for_learning(self._state.prefix.closed)",
+)
+LEAK_OF_EARNINGS = (
+    "bandits/joint/earning.py",
+    "leaves.part(self._state.prefix.released, ",
+    "leaves.part(self._state.prefix.closed, ",
+)
 LEAK_IN_ANOTHER = ("bandits/joint/lin_ucb.py", "ridge.update(released, ", "ridge.update(self._state.prefix.closed, ")
 LEAK_IN_A_MATRIX = ("bandits/joint/glm_rare.py", "redesign(released, ", "redesign(self._state.prefix.closed, ")
 LEAK_IN_A_KERNEL = ("bandits/joint/glm_kernel.py", "fit(prefix.released, ", "fit(prefix.open, ")
@@ -62,6 +71,7 @@ LEAK_IN_A_STORE = ("bandits/stored/releases.py", "leaves.written(noisy)", "leave
 LEAKS = (
     LEAK_IN_A_STEP,
     LEAK_IN_A_BANDIT,
+    LEAK_OF_EARNINGS,
     LEAK_IN_ANOTHER,
     LEAK_IN_A_MATRIX,
     LEAK_IN_A_KERNEL,

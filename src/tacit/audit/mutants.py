@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from tacit.bandits import JointGLM, JointLinUCB
+from tacit.bandits.joint.earnings import AVERAGE, Purse
 from tacit.bandits.ridge import Regularizer
-from tacit.data import Array, Released
+from tacit.data import Array, Raw, Released
 from tacit.kernels.continual import PrefixState, trailing_zeros
 from tacit.kernels.linalg import svec
 from tacit.kernels.noise import NoiseLaw
@@ -126,6 +127,28 @@ class ExactSums(JointGLM):
 
     def _update(self, released: Released) -> None:
         super()._update(Released(self._exact))  # the lie
+
+
+class UnclippedPurse(Purse):
+    """Weighs by 1 / propensity, however large."""
+
+    def tail(self, x: Array, place: int, name: str | None, propensity: float) -> Array:
+        return np.array([AVERAGE + 1 + place, 1 / (propensity * self.clip)])
+
+    def add(self, tail: Array, reward: float, out: Raw) -> None:
+        once = Raw(np.zeros(self.size))
+        super().add(np.array([tail[0], 1.0]), reward, once)
+        once[2:] *= tail[1]
+        out += once
+
+
+@dataclass(kw_only=True, eq=False)
+class UnclippedWeights(JointGLM):
+    """Estimates what is earned by weights that are not cut."""
+
+    def _open_purse(self, size: int, sensitivity: float) -> None:
+        super()._open_purse(size, sensitivity)
+        self._purse = UnclippedPurse(*self._purse)  # type: ignore[misc]
 
 
 class UnclippedContribution(LinearContribution):

@@ -68,7 +68,7 @@ class Bandit(ABC):
             raise TypeError(  # else a file could not tell that more has been released since
                 f"Expected {type(self).__name__}, which draws noise for people's data, to define _due and _steps."
             )
-        self._tickets = Tickets(np.zeros(self.pending, np.int64), np.zeros((self.pending, self._width)))
+        self._tickets = Tickets(np.zeros(self.pending, np.int64), np.zeros((self.pending, self._keeps)))
         self._persons = Persons(getattr(self, "max_rounds_per_person", None))
         self._state = self.init()
         self._process = forks.process()
@@ -112,7 +112,8 @@ class Bandit(ABC):
             self._step()
             index = int(self._pick(block.arms[t : t + 1])[0])
             if outcome(block, t, index):
-                self.observe(self._ticket(block.arms[t, index]), float(block.reward[t]))
+                kept = self._kept(block.arms[t], index, index, None, None)
+                self.observe(self._ticket(kept), float(block.reward[t]))
 
     @property
     @abstractmethod
@@ -155,7 +156,8 @@ class Bandit(ABC):
         picked = int(self._pick(offered[None])[0])
         chosen = picked if index is None else int(index[picked])
         propensity = self._propensity(offered, picked)
-        return Choice(chosen, names[chosen] if names else None, self._ticket(features[chosen]), propensity)
+        name = names[chosen] if names else None
+        return Choice(chosen, name, self._ticket(self._kept(offered, picked, chosen, name, propensity)), propensity)
 
     @locked
     def choose_many(self, arms: Any, *, actions: Any = None, persons: Sequence[Person | None] | None = None) -> Choices:
@@ -163,7 +165,7 @@ class Bandit(ABC):
         bandit has a Schema, from the fields of n people and `actions` for all of them: a micro-batch, one step of the
         release. A bad row is refused alone, for what is in it; it counts as a choice all the same, and the policy draws
         for it."""
-        rows, problems = self._batch(arms, actions)
+        rows, problems, names = self._batch(arms, actions)
         count = len(rows)
         people = self._persons.check_batch(persons, count)
         index, ids = np.full(count, -1), np.zeros(count, np.int64)
@@ -183,7 +185,8 @@ class Bandit(ABC):
             index[alike] = self._pick(np.stack([rows[i] for i in alike]))
         for i, problem in enumerate(problems):
             if problem is None:
-                ids[i] = self._ticket(rows[i][index[i]])
+                arm = int(index[i])
+                ids[i] = self._ticket(self._kept(rows[i], arm, arm, names[arm] if names else None, None))
             else:
                 index[i] = -1
                 self._state.counts[CHOICES] += 1
@@ -267,6 +270,19 @@ class Bandit(ABC):
         return arm_sets.width(self.dim, self._blocks, self._shared)
 
     @property
+    def _keeps(self) -> int:
+        """Numbers that are kept of a choice until its reward comes."""
+        return self._width
+
+    def _kept(
+        self, offered: Array, picked: int, place: int, name: str | None, propensity: Callable[[], float] | None
+    ) -> Array:
+        """Those numbers: the arm that was picked among those on offer. place, name: of the arm in the request;
+        propensity: what computes it, where that is at hand. A bandit may keep more."""
+        out: Array = offered[picked]
+        return out
+
+    @property
     def _steps(self) -> int:
         """Releases so far."""
         return 0
@@ -303,17 +319,18 @@ class Bandit(ABC):
         self, arms: Any, available: npt.ArrayLike | None, actions: Any = None
     ) -> tuple[Array, tuple[str, ...] | None, Any]:
         """One user's features, names and available arms, or ValueError."""
-        form = self._blocks, self._shared
-        features, names = arms_of(getattr(self, "features", None), self.dim, arms, actions, *form)
+        schema = getattr(self, "features", None)
+        features, names = arms_of(schema, self.dim, arms, actions, self._blocks, self._shared)
         return features, names, arm_sets.check_mask(available, len(features))
 
-    def _batch(self, arms: Any, actions: Any) -> tuple[list[Array], list[str | None]]:
-        """Each user's features, and what is wrong with them."""
+    def _batch(self, arms: Any, actions: Any) -> tuple[list[Array], list[str | None], tuple[str, ...] | None]:
+        """Each user's features, what is wrong with them, and the names of arms where they have any."""
         schema: Schema | None = getattr(self, "features", None)
         if schema is not None:
-            return schema.batch(arms, actions, placed=self._blocks > 1)
+            rows, problems = schema.batch(arms, actions, placed=self._blocks > 1)
+            return rows, problems, schema.offered if actions is None else tuple(actions)
         without_actions(actions)
-        return arm_sets.rows(arms, self.dim, self._blocks, self._shared)
+        return *arm_sets.rows(arms, self.dim, self._blocks, self._shared), None
 
     def _own(self) -> None:
         """BadState for a forked copy, and for one of two bandits from the same file: it would answer from noise that
@@ -361,7 +378,8 @@ class Bandit(ABC):
         ticket = self.choices
         slot = ticket % self.pending
         self._tickets.ids[slot] = ticket
-        self._tickets.features[slot] = x
+        self._tickets.features[slot, : len(x)] = x
+        self._tickets.features[slot, len(x) :] = 0.0  # of a log's row: it counts for no more than the bandit learns
         return ticket
 
     def _slot(self, ticket: int) -> int:

@@ -20,20 +20,33 @@ if TYPE_CHECKING:
 ROW = "Expected an action of the bandit and finite features, got a row with others."
 
 
-def learn_log(bandit: "ContinualBandit", table: Any, actions: Any) -> dict[int, str]:
-    """Row -> reason for those that were refused."""
-    columns = logs.names(table)
-    if "reward" not in columns:
+Row = tuple[Array | None, Any, Any]  # RAW: features, None where they are wrong; reward; person
+
+
+def read(bandit: "ContinualBandit", table: Any, actions: Any) -> tuple[int, Iterator[Row]]:
+    """How many rows a table has, and what is learnt of each; ValueError for a table that has not the right columns."""
+    names = logs.names(table)
+    if "reward" not in names:
         raise ValueError("Expected a column reward, got none.")
     rewards = list(table["reward"])
-    people = list(table["person"]) if "person" in columns else [None] * len(rewards)
-    played = _played(bandit, table, actions)
-    bandit._room(len(rewards))
+    people = list(table["person"]) if "person" in names else [None] * len(rewards)
+    return len(rewards), zip(_played(bandit, table, actions), rewards, people, strict=True)
+
+
+def is_silent(reward: Any) -> bool:
+    """Whether it never came."""
+    return reward is None or (isinstance(reward, float | np.floating) and math.isnan(reward))
+
+
+def learn_log(bandit: "ContinualBandit", table: Any, actions: Any) -> dict[int, str]:
+    """Row -> reason for those that were refused."""
+    count, found = read(bandit, table, actions)
+    bandit._room(count)
     refused = {}
-    for row, (x, reward, person) in enumerate(zip(played, rewards, people, strict=True)):
+    for row, (x, reward, person) in enumerate(found):
         bandit._step()
         bandit._logged += 1
-        silent = reward is None or (isinstance(reward, float | np.floating) and math.isnan(reward))
+        silent = is_silent(reward)
         problem = ROW if x is None else None if silent else bandit._problem(reward)
         if person is None:
             bandit._persons.count(None)  # whatever is in its row

@@ -93,25 +93,30 @@ class Continual(ABC):
         """How many choices cannot overflow; None where sums are floats."""
         return None
 
-    def sensitivity(self, exact: float) -> float:
-        """How far replacing a contribution moves a leaf, where the contribution's own bound is `exact`."""
+    def sensitivity(self, exact: float, size: int | None = None) -> float:
+        """How far replacing a contribution moves a leaf, where the contribution's own bound is `exact`; so many of its
+        numbers, where the bound is theirs."""
         return exact
 
-    def numbers(self, steps: int) -> int:
-        """How many integers of noise `steps` releases draw, at most; 0 where noise is floats."""
+    def numbers(self, steps: int, size: int | None = None) -> int:
+        """How many integers of noise `steps` releases draw, at most, for so many numbers; 0 where noise is floats."""
         return 0
 
-    def entry(self, name: str, statistic: str, exact: float, steps: int, rounds: int) -> GaussianRelease:
-        """What the ledger records after `steps` releases, for replacing `rounds` contributions of bound `exact`."""
+    def entry(
+        self, name: str, statistic: str, exact: float, steps: int, rounds: int, *, size: int | None = None
+    ) -> GaussianRelease:
+        """What the ledger records after `steps` releases, for replacing `rounds` contributions of bound `exact`. size:
+        of a part of the vector that has an entry of its own; squares of the parts' distances add up, so that their mu
+        compose as those of separate mechanisms do."""
         return GaussianRelease(
             name,
             statistic,
-            self.sensitivity(exact),
+            self.sensitivity(exact, size),
             self.column_norm_after(steps),
             self.sigma,
             rounds,
             self.step,
-            self.numbers(steps),
+            self.numbers(steps, size),
         )
 
     def absorb(self, state: PrefixState, add: Callable[[Raw], None]) -> None:

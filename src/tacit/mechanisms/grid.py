@@ -100,12 +100,12 @@ class Grid(Continual):
     def memory(self) -> int:
         return 2 * self.real.memory
 
-    def sensitivity(self, exact: float) -> float:
-        return exact * (1 + LENGTH_SLACK) + self.cell * math.sqrt(self.size)
+    def sensitivity(self, exact: float, size: int | None = None) -> float:
+        return exact * (1 + LENGTH_SLACK) + self.cell * math.sqrt(self.size if size is None else size)
 
-    def numbers(self, steps: int) -> int:
+    def numbers(self, steps: int, size: int | None = None) -> int:
         """How many integers `steps` releases draw, at most."""
-        return 2 * steps * self.size
+        return 2 * steps * (self.size if size is None else size)
 
     def column_norm_after(self, steps: int) -> float:
         if isinstance(self.real, Tree):

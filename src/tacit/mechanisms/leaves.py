@@ -53,6 +53,11 @@ def placed(released: Released, places: Integers) -> Released:
     return Released(np.where(places < 0, 0.0, released[places]))
 
 
+def part(released: Released, where: slice) -> Released:
+    """Some of the numbers that were released."""
+    return Released(released[where].copy())
+
+
 def read(row: bytes, size: int) -> Released:
     """A noisy leaf, or prior, from the row that it was committed in."""
     if len(row) != 8 * size:

@@ -35,7 +35,6 @@ TABLE: tuple[tuple[type[Exception], int, str | None], ...] = (  # the first that
     (errors.Retired, 410, "Expected a bandit that was not retired."),
     (errors.BadState, 409, None),
     (errors.LateReport, 410, None),
-    (errors.WrongBatch, 409, None),
     (errors.BadReport, 422, None),
     (errors.TacitError, 409, None),
     (ValueError, 422, None),

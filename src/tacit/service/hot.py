@@ -19,9 +19,9 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 JSON, LINES, BINARY = b"application/json", b"application/x-ndjson", b"application/octet-stream"
-MEDIA = {
+MEDIA: dict[tuple[bytes, ...], str] = {
     (JSON, LINES): "Expected content-type: application/json, or application/x-ndjson for a batch.",
-    (BINARY,): "Expected content-type: application/octet-stream.",
+    (BINARY, b""): "Expected content-type: application/octet-stream, or none.",
 }
 MOST_ROWS = 1000  # of a batch
 AT_A_TIME = 16  # rows that are read before others get their turn
@@ -106,7 +106,7 @@ async def whole(
     hold: Callable[[int], None] = lambda size: None,
     media: tuple[bytes, ...] = (JSON, LINES),
 ) -> bytes:
-    """The body, if it is not too long, comes in time and says that it is `media`, which no form of a web page does.
+    """The body, if it is not too long, comes in time and says that it is `media`, as no form of a web page does.
     hold: asked before each part is kept (tacit.service.room)."""
     headers = scope["headers"]
     given = next((value for name, value in headers if name == b"content-type"), b"")

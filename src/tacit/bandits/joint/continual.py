@@ -193,9 +193,8 @@ class ContinualBandit(Bandit):
         """The blocks that an estimate is made of, where those are the actions."""
         return declared_actions.live(declared, self._blocks)
 
-    def _numbers(self) -> str:
-        """How many numbers are released, in words."""
-        size = self.mechanism.size
+    def _numbers(self, size: int) -> str:
+        """So many numbers, in words."""
         if self._blocks == 1:
             return f"{size} numbers"
         if self._shared:
@@ -230,6 +229,11 @@ class ContinualBandit(Bandit):
 
 class SummedBandit(ContinualBandit):
     """One whose whole state is the released sums: what a store can hold, and show."""
+
+    @property
+    def _weighs(self) -> bool:
+        """Whether a choice is kept with its propensity, which then is computed with each."""
+        return False
 
     @abstractmethod
     def _prior_noise(self, std: float) -> None:

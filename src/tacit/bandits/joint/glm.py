@@ -14,9 +14,10 @@ from tacit.bandits import irls, known
 from tacit.bandits.chances import Later
 from tacit.bandits.choices import Index
 from tacit.bandits.joint import forgetting, hybrid
-from tacit.bandits.joint.continual import SummedBandit, steps_before
+from tacit.bandits.joint.continual import steps_before
+from tacit.bandits.joint.earning import EarningBandit
 from tacit.bandits.joint.glm_kernel import GLMState, glm_block_rounds, glm_rounds
-from tacit.data import Array, Raw, Released
+from tacit.data import Array, Released
 from tacit.kernels.block import Block
 from tacit.kernels.formulas import add_glm
 from tacit.kernels.glm import Posterior, Tuning
@@ -45,7 +46,7 @@ WIDENING = 2.2  # of intervals: they cover at least 92 % at level .9 in six envi
 
 
 @dataclass(kw_only=True, eq=False)
-class JointGLM(SummedBandit):
+class JointGLM(EarningBandit):
     """Rewards with mean mu(<x, theta*>): each user's datum is used once, linearised at the public estimate, summed
     within steps that grow geometrically, and released with noise that does not grow; exploration is a Thompson draw in
     directions that were sampled too little.
@@ -109,6 +110,7 @@ class JointGLM(SummedBandit):
         self.contribution = GLMContribution(
             dim=self.dim, link=self._link, scale=scale, low=low, high=high, blocks=self._blocks, shared=self._shared
         )
+        self._open_purse(self.contribution.size, self.contribution.sensitivity)
         self._known = known.knowledge(
             self.prior,
             self.warm,
@@ -136,22 +138,19 @@ class JointGLM(SummedBandit):
         steps = forgetting.schedule(first, self.growth, self.forget)
         leaves = 1 + steps_before(self.horizon or FARTHEST, steps)
         fading = forgetting.discount(steps, self.forget, self.discount)
-        noiseless = Discounted(leaves=leaves, size=self.contribution.size, discount=fading, sigma=0.0)
-        return self._with_noise(noiseless, self.contribution.sensitivity, self._mu)
+        noiseless = Discounted(leaves=leaves, size=self._size, discount=fading, sigma=0.0)
+        return self._with_noise(noiseless, self._sensitivity, self._mu)
 
     def _releases(self, steps: int) -> tuple[GaussianRelease, ...]:
-        statistic = f"discounted sums of weighted x x' and x, {self._numbers()}, each user once"
+        statistic = f"discounted sums of weighted x x' and x, {self._numbers(self.contribution.size)}, each user once"
         if self.forget is not None:
             statistic += f", forgotten in {self.forget:g} rounds"
-        return (
-            self.mechanism.entry(
-                "gaussian", statistic, self.contribution.sensitivity, steps, self.max_rounds_per_person or 1
-            ),
-        ) * (steps > 0)
+        return self._entries(statistic, steps)
 
     # the algorithm
 
     def init(self) -> GLMState:
+        self._filled = None
         return GLMState(self._opened(2), self.mechanism.init(self.source), self._before())
 
     def _before(self) -> Posterior:
@@ -182,18 +181,22 @@ class JointGLM(SummedBandit):
         options: dict[str, Any] = {
             "scale": self.contribution.scale,
             "unit": self._unit,
-            "std": self.mechanism.sigma * self._gains[min(self._steps, len(self._gains) - 1)],
+            "std": self._std(),
             "radius": self.radius,
             "tuning": self.tuning,
             "known": self._known,
             "live": self._live,
             "posterior": self._state.posterior,
         }
+        told = self._for_learning(released)
         if self._shared:
-            hybrid.update(released, layout=self._layout, **options)
+            hybrid.update(told, layout=self._layout, **options)
         else:
-            irls.update(released, **options)
+            irls.update(told, **options)
         self._frozen = None
+
+    def _std(self) -> float:
+        return self.mechanism.sigma * float(self._gains[min(self._steps, len(self._gains) - 1)])
 
     def _prior_noise(self, std: float) -> None:
         self._gains = gains_after(self._gains, std / self.mechanism.sigma, self.mechanism.fading)
@@ -232,7 +235,8 @@ class JointGLM(SummedBandit):
 
     def _learn(self, x: Array, reward: float) -> None:
         c, theta, inverse = self.contribution, self._state.posterior.theta, self._state.posterior.inverse
-        part: Any = slice(None)
+        kept, x = x, x[: self._width]
+        part: Any = slice(0, c.size)
         if c.shared:
             here, part = hybrid.places(self._layout, int(x[-1]))
             x, theta, inverse = x[:-1], theta[here], np.ascontiguousarray(inverse[np.ix_(here, here)])
@@ -240,10 +244,13 @@ class JointGLM(SummedBandit):
             a = int(x[-1])
             x, theta, inverse, part = x[:-1], theta[a], inverse[a], c.part(a)
         add = functools.partial(add_glm, x, reward, theta, inverse, c.link.code, c.scale, c.low, c.high)
-        self.mechanism.absorb(self._state.prefix, functools.partial(_add_at, part, add))
+        self._add(kept, reward, add, part)
 
     def _play(self, block: Block) -> None:
         assert self.policy is not None
+        if self._purse is not None or self._shared:
+            super()._play(block)
+            return
         settings = (
             self.policy,
             generator_of(self.source),
@@ -260,9 +267,7 @@ class JointGLM(SummedBandit):
             self.tuning,
             self._known,
         )
-        if self._shared:
-            super()._play(block)
-        elif self._blocks > 1:
+        if self._blocks > 1:
             glm_block_rounds(*settings, self._live)
         else:
             glm_rounds(*settings)
@@ -291,10 +296,3 @@ class JointGLM(SummedBandit):
         """The estimate that choices are made by: a function of released sums."""
         out: Array = self._state.posterior.theta.flatten()
         return out
-
-
-def _add_at(part: Any, add: Callable[[Raw], None], out: Raw) -> None:
-    """Adds to those places of `out`, a slice or their numbers."""
-    own = Raw(out[part])
-    add(own)
-    out[part] = own

@@ -206,7 +206,7 @@ class JointLinUCB(SummedBandit):
 
     def _releases(self, steps: int) -> tuple[Release, ...]:
         """What has happened to the data after that many steps."""
-        statistic = f"sums of x x' and y x, {self._numbers()}, by {self.release}"
+        statistic = f"sums of x x' and y x, {self._numbers(self.contribution.size)}, by {self.release}"
         if steps == 0:
             return ()
         if isinstance(self.mechanism, WishartTree):

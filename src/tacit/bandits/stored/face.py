@@ -14,7 +14,7 @@ from tacit import checks, forks
 from tacit.bandits.joint.continual import SummedBandit
 from tacit.bandits.persons import Person, Persons
 from tacit.bandits.stored import asks as packed
-from tacit.bandits.stored import certificate, erasure, line, rehearsal, tending
+from tacit.bandits.stored import certificate, erasure, learning, line, rehearsal, tending
 from tacit.bandits.stored.asks import Answer, Ask, Report, StoredChoice
 from tacit.bandits.stored.outage import MODES, Outage
 from tacit.bandits.stored.population import Membership
@@ -123,7 +123,7 @@ class Stored(Shown):
         `choose`."""
         given: dict[str, Any] = {"actions": actions, "request": request, "available": available, "person": person}
         ask = self.ask(arms, asker=asker, deferred=deferred, **given)
-        answer = self.choose_group([self.with_propensity(ask) if propensity else ask])[0]
+        answer = self.choose_group([self.with_propensity(ask) if propensity or self.weighs else ask])[0]
         if isinstance(answer, TacitError):
             raise answer
         return answer
@@ -165,8 +165,8 @@ class Stored(Shown):
             if not self._outage.on:
                 with contextlib.suppress(Unavailable):
                     self._outage.again(self._versions.refresh)
-            answer, propensity = self._rounds.draw(ask)
-        return ask._replace(ahead=answer._replace(propensity=propensity()))
+            answer, propensity = self._rounds.draw(ask, ahead=True)
+        return ask._replace(ahead=answer.drawn(propensity))
 
     def report(self, choice: StoredChoice | str, reward: float | None) -> Report:
         """A reward, checked."""
@@ -208,6 +208,13 @@ class Stored(Shown):
     def activate_group(self, tickets: Sequence[bytes]) -> None:
         """Several choices that were shown, in one transaction."""
         self._write(lambda: self._rounds.activate(tickets))
+
+    def learn_log(self, table: Any, *, log: str, actions: Any = None) -> Mapping[int, str]:
+        """Learn from logged rounds, as a bandit's learn_log, some rows in each transaction. log: what the table is
+        called. Its rows are learnt once under that name: after a crash, or with rows added at the end, the same call
+        goes on with the next one. Each step of rows waits for the release of the one before, `delay` seconds. Returns
+        row -> reason for those that this call refused."""
+        return learning.learn_log(self, table, log, actions)
 
     def erase(self, person: Person) -> str:
         """Deletes what is still waiting of that person (tacit.bandits.stored.erasure), on disk when this returns. Their

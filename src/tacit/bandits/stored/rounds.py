@@ -1,6 +1,5 @@
 """What a choice and a reward do: one transaction each, or one for a group of them."""
 
-import functools
 import secrets
 from collections.abc import Callable, Sequence
 from threading import Event
@@ -87,12 +86,11 @@ class Rounds:
 
     def _choice(self, answer: Answer, propensity: Callable[[], float], *, degraded: bool = False) -> StoredChoice:
         ticket = packed.written(answer.ticket, self._line.tickets)
-        if answer.propensity is not None:
-            propensity = functools.partial(float, answer.propensity)
-        return StoredChoice(answer.arm, answer.name, ticket, answer.version, propensity, degraded)
+        return StoredChoice(answer.arm, answer.name, ticket, answer.version, answer.chance or propensity, degraded)
 
-    def draw(self, ask: Ask) -> Drawn:
-        """An answer at the present version, if it was not drawn before."""
+    def draw(self, ask: Ask, *, ahead: bool = False) -> Drawn:
+        """An answer at the present version, if it was not drawn before; with its propensity where the bandit weighs by
+        it, unless that is done afterwards (`ahead`)."""
         if ask.ahead is not None:
             return ask.ahead, _another_answer
         offered = ask.features if ask.available is None else ask.features[ask.available]
@@ -100,7 +98,8 @@ class Rounds:
         chosen = picked if ask.available is None else int(ask.available[picked])
         name = ask.names[chosen] if ask.names else None
         answer = Answer(secrets.token_bytes(packed.TICKET), self._versions.shown, chosen, name)
-        return answer, self._bandit._propensity(offered, picked)
+        propensity = self._bandit._propensity(offered, picked)
+        return answer.drawn(propensity) if self._bandit._weighs and not ahead else answer, propensity
 
     def _head(self, run: Run, locking: str = "") -> Head:
         """RolledBack if steps that were released are open again: another database is behind the same connection."""
@@ -138,7 +137,8 @@ class Rounds:
         if head.choices >= head.boundary:
             head = self._close_step(run, head)
         if learns:
-            self._wait(run, answer.ticket, number, self._clock(), ask.features[answer.arm].tobytes(), ask.deferred)
+            kept = self._bandit._kept(ask.features, answer.arm, answer.arm, answer.name, answer.chance)
+            self._wait(run, answer.ticket, number, self._clock(), kept.tobytes(), ask.deferred)
         return head._replace(choices=number, unnamed=head.unnamed + (ask.person is None)), self._limited(answer)
 
     def _retired(self, ask: Ask) -> bool:
@@ -191,18 +191,20 @@ class Rounds:
         """One transaction, in the order of tickets: two who report the same in another order would wait for each
         other."""
         self._versions.refresh()
-        uid = self._line.uid
         with self._database.transaction() as run:
-            expired = self._head(run).choices - self._agreed.now.pending
-            total = np.zeros(self._bandit.mechanism.size, np.int64)
-            for report in sorted(reports, key=lambda report: report.ticket):
-                found = rows.take(run, uid, report.ticket) or self._hold(run, report)
-                if found is None or report.reward is None or found[0] <= expired:
-                    continue
-                x = self._line.seal.open("epoch", f"{uid} waiting {report.ticket.hex()}", found[1])
-                if x is not None:
-                    total += self._contribution(packed.features_of(x, self._bandit._width), report.reward)
-            self._add(run, total)
+            self._observe(run, reports)
+
+    def _observe(self, run: Run, reports: Sequence[Report]) -> None:
+        uid, expired = self._line.uid, self._head(run).choices - self._agreed.now.pending
+        total = np.zeros(self._bandit.mechanism.size, np.int64)
+        for report in sorted(reports, key=lambda report: report.ticket):
+            found = rows.take(run, uid, report.ticket) or self._hold(run, report)
+            if found is None or report.reward is None or found[0] <= expired:
+                continue
+            x = self._line.seal.open("epoch", f"{uid} waiting {report.ticket.hex()}", found[1])
+            if x is not None:
+                total += self._contribution(packed.features_of(x, self._bandit._keeps), report.reward)
+        self._add(run, total)
 
     def _hold(self, run: Run, report: Report) -> tuple[int, bytes] | None:
         """The first reward of a choice that is not known to be shown stays with it; None instead of one cancels it. The
@@ -240,7 +242,7 @@ class Rounds:
                 if reward is None:
                     self._wait(run, ticket, found.number, found.made_at, x, False)
                 else:
-                    total += self._contribution(packed.features_of(x, self._bandit._width), reward)
+                    total += self._contribution(packed.features_of(x, self._bandit._keeps), reward)
             self._add(run, total)
 
     def _contribution(self, x: Any, reward: float) -> Raw:

@@ -7,6 +7,7 @@ from typing import Any
 from tacit import forks
 from tacit.bandits.actions import Declared
 from tacit.bandits.joint.continual import SummedBandit
+from tacit.bandits.joint.earnings import Earned
 from tacit.bandits.stored import certificate
 from tacit.bandits.stored.history import LEVEL, Offers, Past
 from tacit.bandits.stored.line import Line
@@ -104,6 +105,18 @@ class Shown:
         return Offers(probability(), mean, low, high, names or ())
 
     @property
+    def weighs(self) -> bool:
+        """Whether each choice is kept with its propensity, sealed: `with_propensity` computes it beside others."""
+        return self._bandit._weighs
+
+    @property
+    @locked
+    def earned(self) -> Earned | None:
+        """The bandit's, at the version that is served."""
+        out: Earned | None = self._at_present().earned
+        return out
+
+    @property
     @locked
     def statistics(self) -> Any:
         """The bandit's, at the version that is served."""
@@ -155,7 +168,9 @@ class Shown:
 
     def _count(self) -> None:
         """The public counts, as they are now."""
-        head = self.head
+        self._own()
+        with self._database.transaction() as run:
+            head, self._bandit._logged = rows.head(run, self._line.uid), rows.logged(run, self._line.uid)
         self._bandit._state.counts[CHOICES] = head.choices
         self._bandit._persons.unnamed = head.unnamed
         self._versions.expected = max(self._versions.expected, head.step)

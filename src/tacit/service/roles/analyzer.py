@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from tacit.bandits.shuffle.server import Shuffled
-from tacit.errors import BadState, WrongBatch
+from tacit.errors import BadState
 from tacit.service.errors import Reply
 from tacit.service.roles.kept import Kept
 from tacit.service.roles.role import Board, Events
@@ -56,7 +56,7 @@ class AnalyzerRole:
                 raise BadState(f"Expected the message that batch {number} was analyzed by, got another.")
             return
         if number != self.server.version:
-            raise WrongBatch(f"Expected batch {self.server.version}, got another.")
+            raise BadState(f"Expected batch {self.server.version}, got another.")
         before = self.server.users
         with self._kept.changing() as run:
             self.server.observe(message)

@@ -78,7 +78,7 @@ class RoleApplication:
                 self._check(scope)
             with self._room.held() as hold:
                 server = self._server
-                body = await hot.whole(scope, receive, server.body, server.patience, hold, (BINARY,))
+                body = await hot.whole(scope, receive, server.body, server.patience, hold, (BINARY, b""))
                 out = await self.role.post(rest, body)
             await respond(send, 200, out, JSON, ANYWHERE)
         except Exception as error:

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 
 from tacit.errors import BadReport, TacitError
 from tacit.roles.billboard import LONGEST
+from tacit.service.app import log_unexpected
 from tacit.service.roles.journal import HANDED, REFUSED
 from tacit.service.roles.settings import Between
 
 if TYPE_CHECKING:
     from tacit.service.roles.shuffler import ShufflerRole
 
-PAUSE, SLOWEST = 0.05, 5.0  # seconds between tries; twice as long after each that failed
+PAUSE, SLOWEST = 0.05, 2.0  # seconds between tries; twice as long after each that failed
 CALM = 1.0  # seconds between looks while a batch is open
 TIMEOUT = 10.0
 FOR_GOOD = (409, 410, 413, 422)  # the same bytes will never be taken
@@ -67,11 +68,13 @@ class Outbox:
                 cause = type(error).__name__ if status is None else f"status {status}"
                 self._say(f"The analyzer cannot be asked: {cause}.")
                 pause = min(SLOWEST, 2 * pause)
-            except TacitError as error:
-                self._say(str(error))
+            except Exception as error:
+                if self._ended:
+                    return
+                if not isinstance(error, TacitError):
+                    log_unexpected(error)
+                self._say(str(error) if isinstance(error, TacitError) else f"An unexpected {type(error).__name__}.")
                 pause = min(SLOWEST, 2 * pause)
-            except RuntimeError:  # it is being closed
-                return
             self._awake.wait(pause if self._role.board() is None else CALM)
 
     def _say(self, problem: str) -> None:

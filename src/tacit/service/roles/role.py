@@ -10,7 +10,7 @@ import msgspec
 
 from tacit.service.errors import Reply
 
-STATUS = {"late": 410, "wrong batch": 409}  # of a report that is refused; others 422
+STATUS = {"late": 410}  # of a report that is refused; others 422
 SAID = {
     "late": "Expected a report before its batch was closed, got one after.",
     "wrong batch": "Expected a report as the present billboard says, got one made for another.",

@@ -48,14 +48,14 @@ def after(prior: Released, fading: float, steps: int, released: Released) -> Rel
     return Released(fading**steps * prior + released)
 
 
-def placed(released: Released, places: Integers) -> Released:
-    """The numbers of what was released that are in these places; 0 for -1."""
-    return Released(np.where(places < 0, 0.0, released[places]))
-
-
 def part(released: Released, where: slice) -> Released:
     """Some of the numbers that were released."""
     return Released(released[where].copy())
+
+
+def placed(released: Released, places: Integers) -> Released:
+    """The numbers of what was released that are in these places; 0 for -1."""
+    return Released(np.where(places < 0, 0.0, released[places]))
 
 
 def read(row: bytes, size: int) -> Released:

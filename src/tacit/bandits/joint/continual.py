@@ -13,9 +13,10 @@ import numpy as np
 
 from tacit import checks
 from tacit.bandits import actions as declared_actions
-from tacit.bandits import learning
+from tacit.bandits import folders
 from tacit.bandits.actions import Declared
 from tacit.bandits.base import Bandit
+from tacit.bandits.joint.summing import Summer
 from tacit.data import Array, Integers, Released
 from tacit.features.schema import Schema
 from tacit.kernels.continual import PrefixState
@@ -212,15 +213,23 @@ class ContinualBandit(Bandit):
         """The estimate at the present release for the actions that are offered now, if it depends on them."""
 
     @locked
-    def learn_log(self, table: Any, *, actions: Any = None) -> Mapping[int, str]:
+    def learn_log(self, table: Any, *, actions: Any = None, engine: str = "local") -> Mapping[int, str]:
         """Learn from logged rounds whose people are protected by the same budget, before or between live choices: each
         row is a choice that was made elsewhere, and its reward. Returns row -> reason for those that were refused.
 
         table: a frame or a mapping of columns: `reward` (none: it never came), `action`, `person` where
         max_rounds_per_person is set, and the features, as fields of the schema, x0, x1, ... or `arms` (docs/
         coming-from.md). actions: their names in the order of the blocks, or what the schema takes. A row must be
-        learnt once: after a crash a durable bandit's `choices` tells which rows it has."""
-        return learning.learn_log(self, table, actions)
+        learnt once: after a crash a durable bandit's `choices` tells which rows it has.
+
+        A folder of Parquet files, in the order of their names, may be given by its path; with engine="ray" the workers
+        of Ray sum its steps (docs/cluster.md), to the same bits."""
+        return folders.learn(self, table, actions, engine)
+
+    def _summer(self) -> Summer | None:
+        """What sums the contributions of rows at the present estimate, anywhere; None where they have to be learnt one
+        by one."""
+        return None
 
     def _told(self) -> tuple[str, ...]:
         """What the certificate has to say beside the claim."""

@@ -104,13 +104,13 @@ class EarningBandit(SummedBandit):
     # sums
 
     def _add(self, kept: Array, reward: float, own: Callable[[Raw], None], where: Any) -> None:
-        """One user's numbers join the open step: its own `where` they belong, a slice or places, and the purse's after
+        """One user's numbers join the open step: its own `where` they belong (a slice, or places), the purse's after
         all of those."""
 
         def both(out: Raw) -> None:
-            part = Raw(out[where])
-            own(part)
-            out[where] = part
+            mine = Raw(out[where])
+            own(mine)
+            out[where] = mine
             if self._purse is not None:
                 self._purse.add(kept[self._width :], reward, Raw(out[self._learns :]))
 

@@ -17,6 +17,7 @@ from tacit.bandits.joint import forgetting, hybrid
 from tacit.bandits.joint.continual import steps_before
 from tacit.bandits.joint.earning import EarningBandit
 from tacit.bandits.joint.glm_kernel import GLMState, glm_block_rounds, glm_rounds
+from tacit.bandits.joint.summing import Cells, GLMSummer, Summer
 from tacit.data import Array, Released
 from tacit.kernels.block import Block
 from tacit.kernels.formulas import add_glm
@@ -25,6 +26,7 @@ from tacit.kernels.rounds import Range
 from tacit.lock import requires_durable
 from tacit.mechanisms.continual import Continual
 from tacit.mechanisms.discounted import Discounted
+from tacit.mechanisms.grid import Grid
 from tacit.mechanisms.leaves import gains_after
 from tacit.model import links
 from tacit.model.arms import Arms
@@ -188,11 +190,11 @@ class JointGLM(EarningBandit):
             "live": self._live,
             "posterior": self._state.posterior,
         }
-        told = self._for_learning(released)
+        learnt = self._for_learning(released)
         if self._shared:
-            hybrid.update(told, layout=self._layout, **options)
+            hybrid.update(learnt, layout=self._layout, **options)
         else:
-            irls.update(told, **options)
+            irls.update(learnt, **options)
         self._frozen = None
 
     def _std(self) -> float:
@@ -245,6 +247,14 @@ class JointGLM(EarningBandit):
             x, theta, inverse, part = x[:-1], theta[a], inverse[a], c.part(a)
         add = functools.partial(add_glm, x, reward, theta, inverse, c.link.code, c.scale, c.low, c.high)
         self._add(kept, reward, add, part)
+
+    def _summer(self) -> Summer | None:
+        if self._shared or not isinstance(self.mechanism, Grid):
+            return None
+        c, now = self.contribution, self._state.posterior
+        own = self.dim // self._blocks
+        theta, inverse = now.theta.reshape(-1, own).copy(), now.inverse.reshape(-1, own, own).copy()
+        return GLMSummer(theta, inverse, c.link.code, c.scale, c.low, c.high, Cells.of(self.mechanism, c.size))
 
     def _play(self, block: Block) -> None:
         assert self.policy is not None

@@ -137,7 +137,10 @@ class Rounds:
         if head.choices >= head.boundary:
             head = self._close_step(run, head)
         if learns:
-            kept = self._bandit._kept(ask.features, answer.arm, answer.arm, answer.name, answer.chance)
+            if ask.logged:
+                kept = np.pad(ask.features[0], (0, self._bandit._keeps - ask.features.shape[1]))
+            else:
+                kept = self._bandit._kept(ask.features, answer.arm, answer.arm, answer.name, answer.chance)
             self._wait(run, answer.ticket, number, self._clock(), kept.tobytes(), ask.deferred)
         return head._replace(choices=number, unnamed=head.unnamed + (ask.person is None)), self._limited(answer)
 

@@ -220,8 +220,8 @@ class JointGLM(EarningBandit):
     def _propensity(self, features: Array, index: int) -> Callable[[], float]:
         if self._frozen is None or self._frozen[0] != self._steps:  # once a release, not once a choice
             self._frozen = self._steps, Posterior(*(part.copy() for part in self._state.posterior))
-        whole = self._whole(features)
-        return Later(functools.partial(irls.propensity, whole, self._frozen[1], index, random=self._random))
+        posterior, random, whole = self._frozen[1], self._random, self._whole
+        return Later(lambda: irls.propensity(whole(features), posterior, index, random=random))
 
     def _offers(self, features: Array) -> Callable[[], Array]:
         now = Posterior(*(part.copy() for part in self._state.posterior))

@@ -226,8 +226,8 @@ class JointGLM(EarningBandit):
     def _propensity(self, features: Array, index: int) -> Callable[[], float]:
         if self._frozen is None or self._frozen[0] != self._steps:  # once a release, not once a choice
             self._frozen = self._steps, Posterior(*(part.copy() for part in self._state.posterior))
-        whole = self._whole(features)
-        return Later(functools.partial(irls.propensity, whole, self._frozen[1], index, random=self._random))
+        posterior, random, whole = self._frozen[1], self._random, self._whole
+        return Later(lambda: irls.propensity(whole(features), posterior, index, random=random))
 
     def _offers(self, features: Array) -> Callable[[], Array]:
         now = Posterior(*(part.copy() for part in self._state.posterior))
@@ -264,7 +264,7 @@ class JointGLM(EarningBandit):
 
     def _play(self, block: Block) -> None:
         assert self.policy is not None
-        if self._purse is not None:
+        if self._purse is not None or self._shared:
             super()._play(block)
             return
         settings = (
@@ -283,9 +283,7 @@ class JointGLM(EarningBandit):
             self.tuning,
             self._known,
         )
-        if self._shared:
-            super()._play(block)
-        elif self._blocks > 1:
+        if self._blocks > 1:
             glm_block_rounds(*settings, self._live)
         else:
             glm_rounds(*settings)

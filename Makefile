@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: env demo serve serve-postgres demo-roles browser test test-full check docs bench dist lock clean
+.PHONY: env demo serve serve-postgres demo-roles browser test test-full test-ray check docs bench dist lock clean
 
 env: .venv/.ready
 
@@ -42,8 +42,18 @@ test: .venv/.ready        ## everything from nothing to green, in minutes
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.cache/boundscheck $(BIN)/python -m pytest -n 2 --dist loadfile tests/kernels/test_kernels.py tests/bandits/test_baselines.py
 
-test-full: .venv/.ready   ## the heavier statistical runs as well
-	$(BIN)/python -m pytest -n 2 --dist loadfile -m "full or not full"
+test-full: .venv/.ready test-ray  ## the heavier statistical runs as well
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not ray"
+
+test-ray: .venv/.ready .cache/ray/.ready  ## logs that Ray sums, in an environment of their own: Ray is large
+	.cache/ray/bin/python -m pytest -m ray tests/bandits/test_ray.py
+
+.cache/ray/.ready: requirements.lock requirements-ray.lock
+	$(PYTHON) -m venv .cache/ray
+	.cache/ray/bin/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	.cache/ray/bin/pip install --quiet --disable-pip-version-check --require-hashes -r requirements-ray.lock
+	.cache/ray/bin/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	touch $@
 
 check: docs               ## style, types, the import rules that carry the privacy argument, and the site
 	$(BIN)/ruff check .
@@ -76,6 +86,8 @@ lock: .venv/.ready        ## renew the locked versions
 	  --extra experiments --extra store --extra service --group dev --group bench pyproject.toml -o requirements-bench.lock
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url \
 	  --constraint requirements.lock --group docs -o requirements-docs.lock
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url \
+	  --constraint requirements.lock --extra ray pyproject.toml -o requirements-ray.lock
 
 clean:
 	rm -rf .venv .cache dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis

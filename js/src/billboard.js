@@ -1,13 +1,13 @@
 // Billboards: the public documents that devices act by, written by a server that is not trusted. A document is checked
 // whole before a datum meets it, as by tacit.roles.billboard: exactly these fields, of these types, shapes and ranges.
+import { utf8 } from "./bytes.js";
 import { BadBillboard } from "./errors.js";
-import { Wrong, dumps, parse } from "./json.js";
-import { sha256, utf8 } from "./sha256.js";
+import { dumps, parse } from "./json.js";
+import { sha256 } from "./sha256.js";
 
 export const SHARE = 2 ** 32; // chances are whole multiples of 1 / SHARE
 export const UNIT = 2 ** 12; // grid cells in one standard deviation of a cap's candidate
 export const FINE = 2 ** 15; // grid cells in the unit of the vector that candidates are compared with
-const VERSION = 4n;
 const LONGEST = 2 ** 23;
 const DEEPEST = 4;
 const BRACKETS = 2 ** 12;
@@ -15,104 +15,63 @@ const LARGE = 1e12;
 const TOSSES = 2 ** 36;
 const COINS = 2 ** 28;
 
-// fields: functions of a JSON value that return it as the program uses it, or throw Wrong
+// fields: whether a JSON value is as it should be
 
 const number = (v) => typeof v === "bigint" || typeof v === "number";
-const test = (holds, what) => {
-  if (!holds) throw new Wrong(what);
-};
-const real = (low, high) => (v) => {
-  test(number(v) && low <= v && v <= high, `a number from ${low} to ${high}`);
-  return Number(v);
-};
-const whole = (low, high) => (v) => {
-  test(typeof v === "bigint" && low <= v && v <= high, `a whole number from ${low} to ${high}`);
-  return Number(v);
-};
-const long = (v) => {
-  test(typeof v === "bigint" && v >= 0n && v < 2n ** 63n, "a whole number below 2^63");
-  return v;
-};
-const flag = (v) => {
-  test(typeof v === "boolean", "true or false");
-  return v;
-};
-const text = (pattern, what) => (v) => {
-  test(typeof v === "string" && pattern.test(v), what);
-  return v;
-};
-const oneOf = (...known) => (v) => {
-  test(known.includes(v), known.join(" or "));
-  return v;
-};
-const orNull = (inner) => (v) => (v === null ? null : inner(v));
-const numbers = (most) => (v) => {
-  test(Array.isArray(v) && v.every((n) => number(n) && -most <= n && n <= most), `numbers from ${-most} to ${most}`);
-  return v.map(Number);
-};
-const ROW = numbers(LARGE);
-const matrix = (v) => {
-  test(Array.isArray(v), "a list of rows");
-  const rows = v.map(ROW);
-  test(rows.every((row) => row.length === rows[0].length), "rows of equal length");
-  return rows;
-};
+const real = (low, high) => (v) => number(v) && low <= v && v <= high;
+const whole = (low, high) => (v) => typeof v === "bigint" && low <= v && v <= high;
+const flag = (v) => typeof v === "boolean";
+const text = (pattern) => (v) => typeof v === "string" && pattern.test(v);
+const oneOf = (...known) => (v) => known.includes(v);
+const orNull = (inner) => (v) => v === null || inner(v);
+const list = (inner) => (v) => Array.isArray(v) && v.every(inner);
 const object = (v) => v !== null && typeof v === "object" && !Array.isArray(v);
 const record = (fields) => (v) => {
   const names = Object.keys(fields);
-  test(
-    object(v) && Object.keys(v).length === names.length && names.every((name) => name in v),
-    `exactly ${names.sort().join(", ") || "nothing"}`,
-  );
-  const out = {};
-  for (const name of names) {
-    try {
-      out[name] = fields[name](v[name]);
-    } catch (error) {
-      throw error instanceof Wrong ? new Wrong(`${error.message} in ${name}`) : error;
-    }
-  }
-  return out;
+  if (!object(v) || Object.keys(v).length !== names.length) return false;
+  return names.every((name) => name in v && (fields[name](v[name]) || need(false, name)));
 };
 const variant = (key, kinds) => (v) => {
-  const name = object(v) ? v[key] : null;
-  test(typeof name === "string" && Object.hasOwn(kinds, name), `a ${key} that is ${Object.keys(kinds).join(" or ")}`);
-  return record({ [key]: oneOf(name), ...kinds[name] })(v);
+  const name = object(v) && v[key];
+  return typeof name === "string" && Object.hasOwn(kinds, name) && record({ [key]: Boolean, ...kinds[name] })(v);
 };
 
 const POSITIVE = real(1 / LARGE, LARGE);
 const SIZE = real(0, LARGE);
 const PART = real(0, 1);
 const BELOW_ONE = real(0, 1 - 2 ** -53);
+const ROW = list(real(-LARGE, LARGE));
+const MATRIX = list(ROW);
+const LONG = whole(0n, 2n ** 63n - 1n);
 const USERS = whole(1, TOSSES);
 const COMMON = {
-  bandit: text(/^[A-Za-z][A-Za-z0-9_]{0,63}$/, "a name"),
+  bandit: text(/^[A-Za-z][A-Za-z0-9_]{0,63}$/),
   dim: whole(1, 4096),
-  features: orNull(text(/^[0-9a-f]{64}$/, "a digest of 64 hexadecimal digits")),
+  features: orNull(text(/^[0-9a-f]{64}$/)),
   link: oneOf("identity", "logistic", "probit"),
   rewards: ROW,
   theta: ROW,
-  inverse: matrix,
+  inverse: MATRIX,
 };
 const LOCAL = {
   ...COMMON,
   format: oneOf("tacit local billboard"),
-  version: long,
+  version: LONG,
   randomizer: variant("kind", {
     cap: { radius: POSITIVE, chance: whole(0, SHARE), threshold: whole(1, 64 * UNIT * FINE), scale: POSITIVE },
     lattice: { sigma: POSITIVE },
     coin: { chance: whole(0, SHARE) },
   }),
   claim: record({ epsilon: orNull(POSITIVE), delta: BELOW_ONE }),
-  report: variant("name", { glm: { scale: POSITIVE, blend: PART, pad: numbers(1) }, public: {} }),
-  policy: variant("name", { thompson: { random: flag, root: matrix } }),
+  report: variant("name", { glm: { scale: POSITIVE, blend: PART, pad: list(real(-1, 1)) }, public: {} }),
+  policy: variant("name", { thompson: { random: flag, root: MATRIX } }),
 };
 const SHUFFLE = {
   ...COMMON,
   format: oneOf("tacit billboard"),
-  version: oneOf(VERSION),
+  version: oneOf(4n),
   model: oneOf("shuffle"),
-  batch: long,
+  batch: LONG,
   plan: record({
     users: USERS,
     minimum: USERS,
@@ -138,13 +97,14 @@ const SHUFFLE = {
     elimination: { width: SIZE },
   }),
   centre: ROW,
-  axes: matrix,
+  axes: MATRIX,
   spread: ROW,
 };
 
-export const need = (holds, what, got = "another") => {
-  if (!holds) throw new BadBillboard(`Expected a billboard with ${what}, got ${got}.`);
-};
+/** Raise unless what the billboard says of something is as it should be. */
+export function need(holds, what, got = "another") {
+  if (!holds) throw new BadBillboard(`Expected a billboard with a good ${what}, got ${got}.`);
+}
 const square = (rows, size) => rows.length === size && rows.every((row) => row.length === size);
 
 /** The checked document of the local model, and the tag that its reports carry. */
@@ -152,48 +112,46 @@ export function local(data) {
   const [board, given] = checked(data, LOCAL);
   const { dim, report, policy } = board;
   const wide = board.theta.length;
-  if (report.name === "glm") need(report.pad.length === 2, "two numbers in pad");
-  const padded = report.name === "glm" ? report.pad[1] !== 0 : wide > dim;
-  need(wide === dim + Number(padded), "theta of as many numbers as there are features");
-  need(square(board.inverse, wide), "an inverse of theta's size");
-  need(square(policy.root, wide), "a root of theta's size");
-  need((board.randomizer.kind === "coin") === (report.name === "public"), "a randomizer for what the report holds");
+  const glm = report.name === "glm";
+  need(!glm || report.pad.length === 2, "pad");
+  need(wide === dim + Number(glm ? report.pad[1] !== 0 : wide > dim), "theta");
+  need(square(board.inverse, wide), "inverse");
+  need(square(policy.root, wide), "root");
+  need((board.randomizer.kind === "coin") !== glm, "randomizer");
   const fixed = ["bandit", "dim", "features", "link", "rewards", "randomizer", "claim"].map((name) => given[name]);
   return { ...board, tag: sha256(utf8(dumps(fixed))).slice(0, 4) };
 }
 
 /** The checked document of the shuffle model, and the digest that its reports carry. */
 export function shuffle(data) {
-  const [board] = checked(data, SHUFFLE);
+  const [board, { batch }] = checked(data, SHUFFLE);
   const { dim, plan } = board;
-  for (const name of ["theta", "centre", "spread"])
-    need(board[name].length === dim, `as many numbers as features in ${name}`);
-  for (const name of ["inverse", "axes"]) need(square(board[name], dim), `a row and a column for each feature in ${name}`);
-  need(board.spread.every((v) => v >= 0), "no negative number in spread");
-  need(plan.size === (dim * (dim + 3)) / 2, "a plan for as many numbers as a report has");
+  for (const name of ["theta", "centre", "spread"]) need(board[name].length === dim, name);
+  for (const name of ["inverse", "axes"]) need(square(board[name], dim), name);
+  need(board.spread.every((v) => v >= 0), "spread");
+  need(plan.size === (dim * (dim + 3)) / 2, "size");
   const reach = Math.ceil(plan.grid * plan.norm) + Math.ceil(40 * plan.laplace);
-  need(plan.reach === reach, "the reach of the plan's grid and norm");
-  need(2 * reach + plan.trials < SHARE, "a grid whose numbers fit into 4 bytes");
-  need(Math.max(plan.minimum, plan.malicious) <= plan.users, "no more users than the plan has");
-  need(plan.trials * plan.size <= COINS, `at most ${COINS} coins in a report`);
-  need(plan.trials * plan.users <= TOSSES, `at most ${TOSSES} coins in a batch`);
-  const tossed = plan.trials * (plan.minimum - plan.malicious);
-  const hidden = tossed >= 50 && plan.laplace === 0 && plan.epsilon !== null;
-  need(hidden, "coins for people's data", "one without or for simulation");
-  return { ...board, digest: sha256(data).slice(0, 16) };
+  need(plan.reach === reach && 2 * reach + plan.trials < SHARE, "reach");
+  need(Math.max(plan.minimum, plan.malicious) <= plan.users, "number of users");
+  need(plan.trials * plan.size <= COINS && plan.trials * plan.users <= TOSSES, "number of coins", "too many");
+  const hidden = plan.trials * (plan.minimum - plan.malicious) >= 50 && plan.laplace === 0 && plan.epsilon !== null;
+  need(hidden, "number of coins for people's data", "too few");
+  return { ...board, batch, digest: sha256(data).slice(0, 16) };
 }
 
 function checked(data, fields) {
-  need(data instanceof Uint8Array, "its bytes in an Uint8Array", "something else");
-  let given, board;
-  try {
-    given = parse(data, LONGEST, DEEPEST, BRACKETS);
-    board = record(fields)(given);
-  } catch (error) {
-    need(!(error instanceof Wrong), error.message);
-    throw error;
-  }
+  need(data instanceof Uint8Array, "Uint8Array of bytes");
+  const given = parse(data, LONGEST, DEEPEST, BRACKETS);
+  need(given !== undefined && record(fields)(given), "set of fields");
+  const board = plain(given);
   const [low, high] = board.rewards;
-  need(board.rewards.length === 2 && high - low >= 1 / LARGE, "a range low < high of rewards");
+  need(board.rewards.length === 2 && high - low >= 1 / LARGE, "rewards");
   return [board, given];
+}
+
+/** Whole numbers as others are. */
+function plain(v) {
+  if (typeof v === "bigint") return Number(v);
+  if (Array.isArray(v)) return v.map(plain);
+  return object(v) ? Object.fromEntries(Object.entries(v).map(([name, inner]) => [name, plain(inner)])) : v;
 }

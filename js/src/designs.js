@@ -11,12 +11,10 @@ export function chances(given, alive) {
   let arms = given.map((x, a) => x.map((v) => (alive[a] ? v : 0)));
   let size = arms.flat().reduce((most, v) => Math.max(most, Math.abs(v)), 0);
   for (; size > 0 && size < 0.5; size *= 2) arms = arms.map((x) => x.map((v) => 2 * v)); // squares of tiny ones vanish
-  const matrix = Array.from({ length: d }, (_, i) =>
-    Array.from({ length: d }, (_, j) => arms.reduce((sum, x, a) => sum + weights[a] * x[i] * x[j], 0)),
-  );
-  const trace = matrix.reduce((sum, row, i) => sum + row[i], 0);
+  const trace = arms.reduce((sum, x, a) => sum + weights[a] * dot(x, x), 0);
   if (count === 1 || !(trace > 0)) return weights;
-  let inverse = inverted(matrix.map((row, i) => row.map((v, j) => v + (i === j ? 1e-6 * trace : 0))));
+  let inverse = arms[0].map((_, i) => arms[0].map((_, j) => (i === j ? 1e6 / trace : 0)));
+  arms.forEach((x, a) => (inverse = added(inverse, x, weights[a])));
   for (let n = 0; n < STEPS; n++) {
     const squares = arms.map((x, a) => (alive[a] ? quadratic(x, inverse) : 0));
     const at = argmax(squares);
@@ -25,10 +23,7 @@ export function chances(given, alive) {
     const step = (worst / d - 1) / (worst - 1);
     if (step >= 1) return weights.map((_, a) => Number(a === at)); // one dimension: all on the longest arm
     weights = weights.map((w, a) => w * (1 - step) + (a === at ? step : 0));
-    const x = arms[at];
-    const image = inverse.map((row) => dot(row, x) / (1 - step));
-    const factor = step / (1 + step * dot(x, image));
-    inverse = inverse.map((row, i) => row.map((v, j) => v / (1 - step) - factor * image[i] * image[j]));
+    inverse = added(inverse.map((row) => row.map((v) => v / (1 - step))), arms[at], step);
   }
   return weights;
 }
@@ -46,16 +41,9 @@ export function drawn(uniform, weights) {
   return index;
 }
 
-/** Of a positive definite matrix, by Gauss and Jordan: no pivots are needed. */
-function inverted(matrix) {
-  const n = matrix.length;
-  const rows = matrix.map((row, i) => [...row, ...row.map((_, j) => Number(i === j))]);
-  for (let i = 0; i < n; i++) {
-    const own = rows[i].map((v) => v / rows[i][i]);
-    for (let k = 0; k < n; k++) {
-      const factor = rows[k][i];
-      rows[k] = k === i ? own : rows[k].map((v, j) => v - factor * own[j]);
-    }
-  }
-  return rows.map((row) => row.slice(n));
+/** (M + weight x x')^-1 from M^-1. */
+function added(inverse, x, weight) {
+  const image = inverse.map((row) => dot(row, x));
+  const factor = weight / (1 + weight * dot(x, image));
+  return inverse.map((row, i) => row.map((v, j) => v - factor * image[i] * image[j]));
 }

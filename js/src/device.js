@@ -1,6 +1,7 @@
 // The devices of both models: choose by the billboard, randomise, report. Once an arm was chosen there is a report, of one
 // length and by the same work, whatever the reward: one that fails to come would tell it without noise.
 import { local, need, shuffle } from "./billboard.js";
+import { joined } from "./bytes.js";
 import { chances, drawn } from "./designs.js";
 import { CELLS, MARGIN, extent, holds } from "./limits.js";
 import { bounded, clipped, inUnits, linearized, pair, shortened } from "./model.js";
@@ -23,22 +24,17 @@ class Device {
     const [low, high] = board.rewards;
     if (rewards !== undefined) {
       const range = Array.isArray(rewards) && rewards.length === 2 && rewards.every(Number.isFinite);
-      expect(range && rewards[0] < rewards[1], "rewards to be a pair low < high of finite numbers", "another");
-      need(rewards[0] === low && rewards[1] === high, `rewards in [${rewards}]`, `one for [${low},${high}]`);
+      expect(range && rewards[0] < rewards[1], "rewards low < high", "others");
+      need(rewards[0] === low && rewards[1] === high, "range of rewards", `${low} to ${high}`);
     }
-    if (features) need(features.digest === board.features, "the application's features", "one for others or for vectors");
+    if (features) need(features.digest === board.features, "digest of the features");
   }
 
-  /** The arm for this user, of rows of numbers of norm at most 1, by index or by name; with a schema, of fields.
-   * options: `actions`, as Schema.rows takes them, and `available`, a list of true and false. */
-  choose(arms, { actions, available } = {}) {
+  /** The arm for this user, of rows of numbers of norm at most 1, by index or by name; with a schema, of the person's
+   * fields and `actions`, as Schema.rows takes them. */
+  choose(arms, actions) {
     const { names, rows } = this.features ? this.features.rows(arms, actions) : checkedArms(arms, this.dim);
-    if (available) {
-      const mask = Array.isArray(available) && available.length === rows.length && available.some(Boolean);
-      expect(mask && available.every((v) => typeof v === "boolean"), "true or false for each arm, and one true", "others");
-    }
-    const offered = [...rows.keys()].filter((i) => !available || available[i]);
-    const index = offered[this.pick(offered.map((i) => rows[i]))];
+    const index = this.pick(rows);
     return new Choice(index, names ? names[index] : null, rows[index]);
   }
 
@@ -71,19 +67,17 @@ export class Choice {
  * played may be sent as it is. */
 export class LocalClient extends Device {
   constructor(billboard, { epsilon, delta, publicArms = false, ...own } = {}) {
-    expect(epsilon === undefined || epsilon > 0, "epsilon above 0", "another");
-    expect(delta === undefined || (delta >= 0 && delta < 1), "delta in [0, 1)", "another");
+    const range = (epsilon ?? 1) > 0 && (delta ?? 0) >= 0 && (delta ?? 0) < 1;
+    expect(range, "epsilon above 0 and delta in [0, 1)", "others");
     super(local(billboard), own);
     const { claim, randomizer, report } = this.board;
     this.extent = extent(this.board);
-    need(report.name !== "public" || publicArms === true, "no arms in the clear", "one that asks for them (publicArms)");
-    need(claim.epsilon !== null, "a claim of privacy", "one without");
-    need(holds(randomizer, claim, this.extent), `noise that gives the claimed epsilon ${claim.epsilon}`, "less");
-    const near = randomizer.kind !== "lattice" || (this.extent.norm / randomizer.sigma) * CELLS <= 2 ** 52;
-    need(near, "numbers within reach of their noise", "larger ones");
+    need(report.name !== "public" || publicArms === true, "report", "one with arms in the clear");
+    need(claim.epsilon !== null && holds(randomizer, claim, this.extent), "noise for its claim", "less");
+    need(randomizer.kind !== "lattice" || (this.extent.norm / randomizer.sigma) * CELLS <= 2 ** 52, "sigma");
     const most = delta ?? (epsilon === undefined ? 1 : 0);
     const allowed = claim.epsilon <= (epsilon ?? Infinity) * (1 + MARGIN) && claim.delta <= most;
-    need(allowed, `epsilon at most ${epsilon} and delta at most ${most}`, `${claim.epsilon} and ${claim.delta}`);
+    need(allowed, "claim within the limits", `${claim.epsilon} and ${claim.delta}`);
   }
 
   pick(rows) {
@@ -133,8 +127,8 @@ export class ShuffleClient extends Device {
     if (policy.name === "thompson" && uniforms(1)[0] >= policy.share) {
       const target = [...centre];
       spread.forEach((std, k) => {
-        const draw = std > 0 ? std * normals(1)[0] : 0;
-        if (std > 0) axes.forEach((row, i) => (target[i] += draw * row[k]));
+        const draw = std > 0 && std * normals(1)[0];
+        if (draw) axes.forEach((row, i) => (target[i] += draw * row[k]));
       });
       return argmax(rows.map((x) => dot(x, target)));
     }
@@ -174,9 +168,7 @@ export class ShuffleClient extends Device {
     vector.forEach((v, i) => {
       const rounded = Math.floor(v * plan.grid + rounding[i]);
       const count = Math.min(Math.max(rounded, -plan.reach), plan.reach) + plan.reach + coins[i];
-      if (wide === 1) out.setUint8(46 + i, count);
-      else if (wide === 2) out.setUint16(46 + 2 * i, count, true);
-      else out.setUint32(46 + 4 * i, count, true);
+      out[`setUint${8 * wide}`](46 + wide * i, count, true);
     });
     return bytes;
   }
@@ -188,27 +180,12 @@ export class ShuffleClient extends Device {
   }
 }
 
-function joined(...parts) {
-  const out = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    out.set(part, at);
-    at += part.length;
-  }
-  return out;
-}
-
 function checkedArms(arms, dim) {
   const names = Array.isArray(arms) ? null : Object.keys(arms);
-  const given = Array.from(names ? names.map((name) => arms[name]) : arms, (x) => Array.from(x));
-  expect(given.length > 0, "at least one arm", "none");
-  const rows = given.map((x) => {
-    expect(x.length === dim && x.every((v) => typeof v === "number"), `arms of ${dim} numbers`, "others");
-    expect(x.every(Number.isFinite), "finite features", "NaN or infinity");
-    expect(dot(x, x) <= (1 + TOLERANCE) ** 2, "arms of Euclidean norm at most 1", "a larger one");
-    return x;
-  });
-  const norms = rows.map((x) => Math.sqrt(dot(x, x)));
-  if (norms.every((norm) => norm <= 1 + LEFT)) return { names, rows };
-  return { names, rows: rows.map((x, a) => x.map((v) => v / Math.max(1, norms[a]))) };
+  const given = (names ? names.map((name) => arms[name]) : arms).map((x) => [...x]);
+  const fits = (x) => x.length === dim && x.every(Number.isFinite) && dot(x, x) <= (1 + TOLERANCE) ** 2;
+  expect(given.length && given.every(fits), `arms of ${dim} numbers and norm at most 1`, "none or others");
+  const norms = given.map((x) => Math.sqrt(dot(x, x)));
+  const long = norms.some((norm) => norm > 1 + LEFT); // then all are cut
+  return { names, rows: long ? given.map((x, a) => x.map((v) => v / Math.max(1, norms[a]))) : given };
 }

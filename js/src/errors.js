@@ -2,8 +2,3 @@
 export class BadBillboard extends Error {
   name = "BadBillboard";
 }
-
-/** The device's own limit: no more reports this week, whatever a server asks. */
-export class TooManyReports extends Error {
-  name = "TooManyReports";
-}

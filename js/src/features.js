@@ -1,12 +1,13 @@
 // From raw fields to vectors of norm at most 1 by public bounds, as tacit.features: the application's own settings, never
 // the server's, whose billboard has their digest.
+import { hex, utf8 } from "./bytes.js";
 import { dumps, ordered } from "./json.js";
-import { hex, sha256, utf8 } from "./sha256.js";
+import { sha256 } from "./sha256.js";
 
 const none = (v) => v === null || v === undefined || Number.isNaN(v);
-const kind = (v) => (Array.isArray(v) ? "list" : typeof v);
+const typed = (v) => (Array.isArray(v) ? "list" : typeof v);
 const wrong = (what, v) => {
-  throw new TypeError(`${what}, got ${kind(v)}.`);
+  throw new TypeError(`${what}, got ${typed(v)}.`);
 };
 
 // of each kind of field: its settings as Python writes them, how many numbers it has, and those that are not zero
@@ -64,7 +65,7 @@ const COLUMNS = {
 export class Schema {
   constructor({ context = {}, action = {}, arms = "shared", actions = [], cross = [], public: origin = "" }) {
     const [person, offer] = [context, action].map(columns);
-    this.names = [Object.keys(person), Object.keys(offer)];
+    this.names = [person, offer].map((fields) => ordered(Object.keys(fields)));
     this.arms = arms;
     this.actions = actions;
     this.fields = { ...person, ...offer };
@@ -74,7 +75,7 @@ export class Schema {
     this.digest = hex(sha256(utf8(dumps(whole))));
     const scale = arms === "hybrid" ? 1 / Math.sqrt(2) : 1;
     const own = (name) => name in person;
-    const parts = [[], ...Object.keys(this.fields).map((name) => [name]), ...cross];
+    const parts = [[], ...this.names.flat().map((name) => [name]), ...cross];
     this.shared = arms === "disjoint" ? null : this.placed(parts, scale);
     this.own = arms === "shared" ? null : this.placed(parts.filter((part) => part.every(own)), scale);
     this.start = this.shared?.size ?? 0;
@@ -132,8 +133,7 @@ export class Schema {
 
 function columns(given) {
   return Object.fromEntries(
-    ordered(Object.keys(given)).map((name) => {
-      const { kind, weight = 1, ...rest } = given[name];
+    Object.entries(given).map(([name, { kind, weight = 1, ...rest }]) => {
       const column = Object.hasOwn(COLUMNS, kind) ? COLUMNS[kind] : wrong(`${name} of a known kind`, kind);
       const settings = { kind, weight, ...column.settings(rest) };
       return [name, { kind, settings, size: column.size(settings) }];

@@ -1,3 +1,2 @@
-export { Choice, LocalClient, ShuffleClient } from "./device.js";
-export { Schema } from "./features.js";
-export { BadBillboard, TooManyReports } from "./errors.js";
+export { LocalClient, ShuffleClient } from "./device.js";
+export { BadBillboard } from "./errors.js";

@@ -34,20 +34,3 @@ export function sha256(data) {
   hash.forEach((v, i) => out.setInt32(4 * i, v));
   return new Uint8Array(out.buffer);
 }
-
-export const hex = (data) => Array.from(data, (v) => v.toString(16).padStart(2, "0")).join("");
-
-/** UTF-8, as Python has it: a lone half of a pair is kept. */
-export function utf8(text) {
-  const out = [];
-  for (const one of text) {
-    const c = one.codePointAt(0);
-    if (c < 0x80) out.push(c);
-    else {
-      const more = c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
-      out.push((0xf00 >> more) & 0xff | (c >> (6 * more)));
-      for (let i = more - 1; i >= 0; i--) out.push(0x80 | ((c >> (6 * i)) & 63));
-    }
-  }
-  return Uint8Array.from(out);
-}

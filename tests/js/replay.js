@@ -1,5 +1,12 @@
 // What a device does with given billboards, people and random bytes: run by Node and by a browser.
 
+/** Do a task with the modules in a folder. */
+export async function done(folder, task, given) {
+  const { modules, work } = TASKS[task];
+  const parts = await Promise.all(modules.map((name) => import(`${folder}/${name}.js`)));
+  return JSON.stringify(await work(Object.assign({}, ...parts), given));
+}
+
 /** Instead of the browser's generator: bytes that are given, over and over. */
 export function tape(bytes) {
   const state = { at: 0 };
@@ -18,7 +25,12 @@ export function tape(bytes) {
   return state;
 }
 
-const decoded = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+function decoded(text, more = 0) {
+  const raw = atob(text);
+  const out = new Uint8Array(raw.length + more).fill(32);
+  for (let i = 0; i < raw.length; i++) out[i] = raw.charCodeAt(i);
+  return out;
+}
 const encoded = (bytes) => Array.from(bytes, (v) => v.toString(16).padStart(2, "0")).join("");
 const number = (v) => (typeof v === "string" ? Number(v) : v); // JSON has no NaN
 
@@ -32,10 +44,10 @@ function client(tacit, board, { fields, ...options } = {}) {
 export function reports(tacit, { random, boards, cases }) {
   const state = tape(decoded(random));
   const made = boards.map(({ board, options }) => client(tacit, decoded(board), options));
-  return cases.map(({ at, board, arms, options, reward }) => {
+  return cases.map(({ at, board, arms, actions, reward }) => {
     state.at = at;
     const device = made[board];
-    const choice = device.choose(arms, options);
+    const choice = device.choose(arms, actions);
     return { index: choice.index, name: choice.name, report: encoded(device.randomize(choice, number(reward))) };
   });
 }
@@ -48,10 +60,10 @@ export function damaged(tacit, { random, boards, people }) {
     const out = work();
     return [out, state.at];
   };
-  return boards.map(({ board, options, data }) => {
+  return boards.map(({ board, more, options, data }) => {
     let device;
     try {
-      device = client(tacit, decoded(board), options);
+      device = client(tacit, decoded(board, more), options);
     } catch (error) {
       return error.name;
     }
@@ -67,4 +79,88 @@ export function damaged(tacit, { random, boards, people }) {
   });
 }
 
-export const tasks = { reports, damaged };
+/** Fields: the digest of each schema, and the names and vectors of each person, or the name of the error. */
+const fields = ({ Schema }, given) =>
+  given.map(({ schema, people }) => {
+    const made = new Schema(schema);
+    const rows = ({ context, actions }) => {
+      try {
+        return made.rows(context, actions ?? undefined);
+      } catch (error) {
+        return error.message;
+      }
+    };
+    return { digest: made.digest, dim: made.dim, people: people.map(rows) };
+  });
+
+/** What is done with an outbox while a program runs: [method, ...arguments] at given times. Kept is what outlives it. */
+async function outbox({ Outbox, LocalClient, ShuffleClient, sealer }, { board, key, kept, steps, answers = [] }) {
+  const storage = globalThis.localStorage ?? {
+    getItem: (name) => kept?.[name] ?? null,
+    setItem: (name, text) => (kept = { [name]: text }),
+  };
+  const [sent, told] = [[], []];
+  let now = 0;
+  Date.now = () => now;
+  const bytes = decoded(board);
+  const kind = new TextDecoder().decode(bytes).includes('"tacit billboard"') ? ShuffleClient : LocalClient;
+  const box = new Outbox({
+    open: (given) => new kind(given, kind === LocalClient ? { epsilon: 1, delta: 1e-6, publicArms: true } : {}),
+    send: async (report) => {
+      sent.push([now, encoded(report)]);
+      const answer = answers.length ? answers.shift() : true;
+      if (answer === null) throw new TypeError("Failed to fetch");
+      return answer;
+    },
+    wait: 1000,
+    jitter: 100,
+    weekly: 3,
+    storage,
+    ...(key && { seal: sealer(decoded(key)) }),
+  });
+  for (const [at, method, ...given] of steps) {
+    now = at;
+    try {
+      told.push(await (method === "choose" ? box.choose(bytes, ...given) : box[method](...given)));
+    } catch (error) {
+      told.push(error.name);
+    }
+  }
+  const shown = (await box.shown()).map((one) => ({ ...one, report: one.report && encoded(one.report) }));
+  return { sent, told, shown, kept: kept ?? null, text: storage.getItem("tacit") };
+}
+
+/** Seal some bytes. */
+const sealed = async ({ sealer }, { key, reports }) => {
+  const seal = sealer(decoded(key));
+  return Promise.all(reports.map(async (report) => encoded(await seal(decoded(report)))));
+};
+
+/** The cap's tables, as one digest. */
+function tables({ tables: made, sha256, joined, hex }) {
+  const { first, outer } = made();
+  return hex(sha256(joined(new Uint8Array(first.buffer), new Uint8Array(outer.buffer))));
+}
+
+/** e^-q and P(N >= t) of given numbers. */
+const numbers = ({ decay, tail }, { q, t }) => ({ decay: q.map(decay), tail: t.map(tail) });
+
+/** Many draws of each law, from the browser's own generator. */
+function laws({ gaussians, halves, uniforms, below, coin }, { draws, sigma, trials, chance, share }) {
+  const coins = Array.from({ length: draws }, () => coin(share, { chance })[0]);
+  const whole = below(1000003n, draws).map(Number);
+  return { gaussians: gaussians(sigma, draws), halves: halves(trials, draws), uniforms: uniforms(draws), whole, coins };
+}
+
+const PACKED = ["index", "features", "outbox"];
+const SOURCE = ["bytes", "numbers", "random", "randomizers", "sha256"];
+const TASKS = {
+  reports: { modules: PACKED, work: reports },
+  damaged: { modules: PACKED, work: damaged },
+  outbox: { modules: PACKED, work: outbox },
+  sealed: { modules: PACKED, work: sealed },
+  fields: { modules: PACKED, work: fields },
+  tables: { modules: SOURCE, work: tables },
+  numbers: { modules: SOURCE, work: numbers },
+  laws: { modules: SOURCE, work: laws },
+};

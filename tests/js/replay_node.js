@@ -1,9 +1,7 @@
-// node replay_node.js MODULE TASK FILE: prints what the task returns, as JSON.
+// node replay_node.js FOLDER TASK FILE: prints what the task of replay.js returns, as JSON.
 import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
-import { tasks } from "./replay.js";
+import { done } from "./replay.js";
 
-const [module, task, file] = process.argv.slice(2);
-const tacit = await import(pathToFileURL(module));
-const given = JSON.parse(readFileSync(file));
-process.stdout.write(JSON.stringify(await tasks[task](tacit, given)));
+const [folder, task, file] = process.argv.slice(2);
+process.stdout.write(await done(`${pathToFileURL(folder)}`, task, JSON.parse(readFileSync(file))));

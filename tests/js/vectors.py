@@ -75,7 +75,7 @@ def reports(seed, patch):
             arms, actions = {f"arm{i}": row.tolist() for i, row in enumerate(rows)}, {}
         low, high = client.rewards
         reward = [None, low, high, float(rng.uniform(low, high)), high + 1.0, math.nan][rng.integers(6)]
-        given["cases"].append({"at": start, "board": at, "arms": arms, "options": actions, "reward": plain(reward)})
+        given["cases"].append({"at": start, "board": at, "arms": arms, **actions, "reward": plain(reward)})
         tape.at = start
         choice = client.choose(arms, **actions)
         report = client.randomize(choice, reward).hex()
@@ -98,13 +98,21 @@ def shown(client, arms, reward, tape):
     return [first, len(client.randomize(choice, reward)), tape.at]
 
 
+def spaces(board):
+    return len(board) - len(board.rstrip(b" "))
+
+
 def damaged(seed, patch):
     """Billboards with one thing wrong: (what a device is given, what Python's does: refuse, or show so much)."""
     rng, data = default_rng(seed), default_rng([seed, 1]).bytes(TAPE)
     boards = [changed(name, *path, to=value) for name, path, value in MISSHAPEN if name in NAMES]
     boards += [changed("newton", "plan", key, to=value) for key, value in PLANS]
     boards += [without(*place) for place in MISSING if place[0] in NAMES]
-    boards += [*NESTED, *(published("irls")[1] + end for end in (b" " * 2**23, b"\\", b"1", b" ", b"\xc3\xa9"))]
+    boards += [
+        *NESTED,
+        published("irls")[1] + b" " * 2**23,
+        *(published("irls")[1] + end for end in (b"\\", b"1", b" ", b"\xc3\xa9")),
+    ]
     for name in NAMES:
         made = [json.loads(board) for board in published(name)]
         others = [document(other) for other in NAMES if (other in LOCAL) == (name in LOCAL) and other != name]
@@ -121,7 +129,7 @@ def damaged(seed, patch):
             places[kind] = len(places)
             persons = [{"arms": arms.tolist(), "reward": plain(reward)} for arms, reward in people(*kind)]
             given["people"].append(persons)
-        given["boards"].append({"board": text(board), "data": places[kind]})
+        given["boards"].append({"board": text(board.rstrip(b" ")), "more": spaces(board), "data": places[kind]})
         expected.append([shown(client, *datum, tape) for datum in people(*kind)] if client else "BadBillboard")
     return given, expected
 

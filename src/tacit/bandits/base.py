@@ -59,6 +59,7 @@ class Bandit(ABC):
     _file: storage.File = field(init=False, repr=False)
     _policy_given = False  # whether the caller brought the generator of the policy's draws
     _blocks = 1  # of coordinates, of which each arm has one to itself: then arms are rows (z, a), as in model.arms
+    _shared = 0  # coordinates before them that all arms have: rows (s, z, a)
 
     def __post_init__(self) -> None:
         checks.positive_int(dim=self.dim, pending=self.pending)
@@ -270,7 +271,7 @@ class Bandit(ABC):
     @property
     def _width(self) -> int:
         """Numbers of an arm."""
-        return arm_sets.width(self.dim, self._blocks)
+        return arm_sets.width(self.dim, self._blocks, self._shared)
 
     @property
     def _keeps(self) -> int:
@@ -326,7 +327,8 @@ class Bandit(ABC):
         self, arms: Any, available: npt.ArrayLike | None, actions: Any = None
     ) -> tuple[Array, tuple[str, ...] | None, Any]:
         """One user's features, names and available arms, or ValueError."""
-        features, names = arms_of(getattr(self, "features", None), self.dim, arms, actions, self._blocks)
+        form = self._blocks, self._shared
+        features, names = arms_of(getattr(self, "features", None), self.dim, arms, actions, *form)
         return features, names, arm_sets.check_mask(available, len(features))
 
     def _batch(self, arms: Any, actions: Any) -> tuple[list[Array], list[str | None], tuple[str, ...] | None]:
@@ -336,7 +338,7 @@ class Bandit(ABC):
             rows, problems = schema.batch(arms, actions, placed=self._blocks > 1)
             return rows, problems, schema.actions if actions is None else tuple(actions)
         without_actions(actions)
-        return *arm_sets.rows(arms, self.dim, self._blocks), None
+        return *arm_sets.rows(arms, self.dim, self._blocks, self._shared), None
 
     def _own(self) -> None:
         """BadState for a forked copy, and for one of two bandits from the same file: it would answer from noise that

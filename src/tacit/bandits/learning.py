@@ -53,13 +53,10 @@ def learn_log(bandit: "ContinualBandit", table: Any, actions: Any) -> dict[int, 
         bandit._logged += 1
         silent = is_silent(reward)
         problem = ROW if x is None else None if silent else bandit._problem(reward)
-        if person is None:
-            bandit._persons.count(None)  # whatever is in its row
-        elif problem is None:
-            try:
-                bandit._persons.count(bandit._persons.admit(person))
-            except (ValueError, PersonLimit) as error:
-                problem = str(error)
+        try:
+            counted(bandit, person)  # whatever is in the row
+        except (ValueError, PersonLimit) as error:
+            problem = problem or str(error)
         if problem is not None or x is None:
             bandit._state.counts[CHOICES] += 1
             refused[row] = problem or ROW
@@ -68,6 +65,12 @@ def learn_log(bandit: "ContinualBandit", table: Any, actions: Any) -> dict[int, 
         if not silent:
             bandit.observe(ticket, float(reward))
     return refused
+
+
+def counted(bandit: "ContinualBandit", person: Any) -> bool:
+    """One round of that person, or of nobody: whether it teaches. PersonLimit or ValueError if it is refused."""
+    bandit._persons.count(bandit._persons.admit(person))
+    return True
 
 
 def _played(bandit: "ContinualBandit", table: Any, actions: Any) -> Iterator[Array | None]:
@@ -83,18 +86,26 @@ def _played(bandit: "ContinualBandit", table: Any, actions: Any) -> Iterator[Arr
     prefixed = [f"x{i}" for i in range(len(columns)) if f"x{i}" in columns]
     if not prefixed:
         raise ValueError("Expected the columns x0, x1, ... or arms, got neither.")
+    if bandit._shared:
+        raise ValueError("Expected a schema or the column arms where arms share coordinates, got x0, x1, ....")
     rows = zip(*(list(table[name]) for name in prefixed), strict=True)
     if len(prefixed) == bandit.dim:  # of the action that was taken, already
         return (_checked(bandit, [row]) for row in rows)
-    if bandit.dim % len(prefixed):
-        raise ValueError(f"Expected x0, x1, ... to be a part of {bandit.dim} features, got {len(prefixed)} columns.")
-    count = bandit.dim // len(prefixed)
-    if bandit._blocks not in (1, count):
-        raise ValueError(f"Expected {bandit.dim // bandit._blocks} features a block, got {len(prefixed)} columns.")
-    if actions is not None and len(actions) > count:
-        raise ValueError(f"Expected at most {count} actions, got {len(actions)}.")
+    count = check_context(bandit, len(prefixed), actions)
     place = _positions(actions)
     return (_placed(bandit, row, place(action), count) for row, action in zip(rows, _need(named), strict=True))
+
+
+def check_context(bandit: "ContinualBandit", given: int, actions: Any) -> int:
+    """How many actions have so many features in a block of their own each."""
+    if bandit.dim % given:
+        raise ValueError(f"Expected x0, x1, ... to be a part of {bandit.dim} features, got {given} columns.")
+    count = bandit.dim // given
+    if bandit._blocks not in (1, count):
+        raise ValueError(f"Expected {bandit.dim // bandit._blocks} features a block, got {given} columns.")
+    if actions is not None and len(actions) > count:
+        raise ValueError(f"Expected at most {count} actions, got {len(actions)}.")
+    return count
 
 
 def _need(named: list[Any] | None) -> list[Any]:

@@ -120,8 +120,13 @@ class Schema:
 
     @property
     def blocks(self) -> int:
-        """In how many parts of equal length a vector has all but one zero; 1 unless arms='disjoint'."""
-        return self.room if self.arms == "disjoint" else 1
+        """In how many parts of equal length, one for each action, a vector has all but one zero."""
+        return max(1, self.room)
+
+    @property
+    def shared(self) -> int:
+        """How many numbers, the first ones, are beside those parts."""
+        return self._shared.size if self._shared else 0
 
     @property
     def labels(self) -> list[str]:
@@ -136,7 +141,7 @@ class Schema:
         """The numbers of a vector that can be other than 0 for what is offered."""
         size = self._own.size if self._own else 0
         starts = [self._starts[name] for name in self.offered]
-        return [*range(self._shared.size if self._shared else 0), *(s + i for s in starts for i in range(size))]
+        return [*range(self.shared), *(s + i for s in starts for i in range(size))]
 
     def with_action(self, name: str) -> "Schema":
         """The same, with one action more, in the next place; ValueError if there is none, or a name was used before."""
@@ -175,11 +180,7 @@ class Schema:
         person = self._entries(context, self.context)
         offered = self._offered(actions)
         out = np.zeros((len(offered), self.dim))
-        if self._shared:
-            part = out[:, : self._shared.size]
-            part[:] = self._shared.of_person(person)
-            for row, entries in zip(part, offered.values(), strict=True):
-                self._shared.put_action({**person, **entries}, row)
+        self._put_shared(person, offered, out)
         if self._own:
             own = self._own.of_person(person)
             for row, name in zip(out, offered, strict=True):
@@ -190,16 +191,25 @@ class Schema:
     def placed(
         self, context: Mapping[str, Any], actions: Mapping[str, Mapping[str, Any]] | Sequence[str] | None = None
     ) -> tuple[tuple[str, ...], Array]:
-        """The same for arms='disjoint' without the zeros: rows (z, a), the numbers of the part that an action has for
-        itself, which are those of the person, and the number of that part."""
-        if self.arms != "disjoint" or self._own is None:
-            raise ValueError(f"Expected arms='disjoint', got {self.arms!r}.")
-        own = self._own.of_person(self._entries(context, self.context))
+        """The same without the zeros, for actions that have names: rows (s, z, a), the numbers that all actions share,
+        if any, those of the part that an action has for itself, which are of the person, and the number of that
+        part."""
+        if self._own is None:
+            raise ValueError(f"Expected arms='disjoint' or 'hybrid', got {self.arms!r}.")
+        person = self._entries(context, self.context)
         offered = self._offered(actions)
-        out = np.empty((len(offered), own.size + 1))
-        out[:, :-1] = own
-        out[:, -1] = [self._starts[name] // own.size for name in offered]
+        out = np.empty((len(offered), self.shared + self._own.size + 1))
+        self._put_shared(person, offered, out)
+        out[:, self.shared : -1] = self._own.of_person(person)
+        out[:, -1] = [(self._starts[name] - self.shared) // self._own.size for name in offered]
         return tuple(offered), out
+
+    def _put_shared(self, person: dict[str, Entries], offered: Mapping[str, Mapping[str, Entries]], out: Array) -> None:
+        if self._shared:
+            part = out[:, : self._shared.size]
+            part[:] = self._shared.of_person(person)
+            for row, entries in zip(part, offered.values(), strict=True):
+                self._shared.put_action({**person, **entries}, row)
 
     def batch(self, people: Any, actions: Any = None, *, placed: bool = False) -> tuple[list[Array], list[str | None]]:
         """The rows of each person, as in `rows` or `placed`, all with the same actions, and what is wrong with each,

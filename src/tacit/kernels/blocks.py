@@ -150,3 +150,22 @@ def thompson_block_rows(arms: Array, theta: Array, axes: Array, spread: Array, d
                     for j in range(theta.shape[1]):
                         target[a, j] += draw * axes[a, j, k]
         out[i] = best_row(arms[i], target)
+
+
+@kernel
+def thompson_hybrid_rows(arms: Array, theta: Array, scaled: Array, draws: Array, shared: int, out: Integers) -> None:
+    """out[i] = argmax over rows (s, z, a) of <s, t_s> + <z, t_a>, t = theta + scaled draws[i]: its first `shared`
+    coordinates t_s, and those of block a."""
+    own = arms.shape[2] - 1 - shared
+    for i in range(arms.shape[0]):
+        target = theta + np.dot(scaled, draws[i])
+        best, index = -np.inf, 0
+        for row in range(arms.shape[1]):
+            start, value = shared + int(arms[i, row, shared + own]) * own, 0.0
+            for k in range(shared):
+                value += arms[i, row, k] * target[k]
+            for k in range(own):
+                value += arms[i, row, shared + k] * target[start + k]
+            if value > best:
+                best, index = value, row
+        out[i] = index

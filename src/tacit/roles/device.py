@@ -103,14 +103,14 @@ class Device(ABC):
         return CODES[self.link]
 
 
-def arms_of(schema: Schema | None, dim: int, arms: Any, actions: Any, blocks: int = 1) -> ArmSet:
+def arms_of(schema: Schema | None, dim: int, arms: Any, actions: Any, blocks: int = 1, shared: int = 0) -> ArmSet:
     """One user's arms, or ValueError: vectors, or what a schema makes of fields; in the form that model.arms has for so
-    many blocks."""
+    many blocks, beside so many shared coordinates."""
     if schema is not None:
         names, features = (schema.rows if blocks == 1 else schema.placed)(arms, actions)
         return ArmSet(features, names)
     without_actions(actions)
-    return arm_sets.check(arms, dim, blocks)
+    return arm_sets.check(arms, dim, blocks, shared)
 
 
 def without_actions(actions: Any) -> None:

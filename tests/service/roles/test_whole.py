@@ -1,6 +1,7 @@
 """Devices, shuffler and analyzer over the wire: the same bytes as in one process, and the same regret."""
 
 import hashlib
+import signal
 
 import numpy as np
 import pytest
@@ -56,8 +57,8 @@ def over_the_wire(start):
         sent = devices(board, server(FIRST).analyzer.plan(k).users, k)
         for report in sent:
             assert ask(shuffler.port, "POST", "/reports", report)[0] == 200
-        number, message = until(lambda k=k: between.batches[k:])[0]
-        assert number == k and ask(analyzer.port, "POST", f"/batches/{k}", message)[0] == 200
+        message = until(lambda k=k: dict(between.batches).get(k))
+        assert ask(analyzer.port, "POST", f"/batches/{k}", message)[0] == 200
         between.billboard = ask(analyzer.port, "GET", "/billboard")[2]
         said += [board, *sent, message]
     between.close()
@@ -71,6 +72,37 @@ def test_bytes_over_the_wire_are_those_in_process(start, monkeypatch):
     there = over_the_wire(start)
     assert len(here) == len(there) and [a == b for a, b in zip(here, there, strict=True)] == [True] * len(here)
     assert len(set(here)) == len(here)
+
+
+def test_an_analyzer_that_was_restored_from_a_backup_is_told_again(start):
+    """It then has all that it had, from the same bytes, and nobody's report counts in two batches."""
+    analyzer, here = start("analyzer", running.analyzer(FIRST)), server(FIRST)
+    shuffler = start("shuffler", running.shuffler(analyzer.port))
+
+    def shown(process):
+        return until(lambda: here.billboard() == running.billboard(process.port) and here.billboard())
+
+    def everybody(seed):
+        sent = b"".join(devices(shown(shuffler), here.wanted, seed))
+        assert ask(shuffler.port, "POST", "/reports", sent)[0] == 200
+        both = Shuffler(here.billboard())
+        both.add_many(sent)
+        here.observe(both.close())
+
+    everybody(0)
+    shown(analyzer)
+    analyzer.kill(signal.SIGTERM)
+    backup = (analyzer.folder / "analyzer.db").read_bytes()
+    analyzer = start("analyzer", running.analyzer(FIRST), analyzer.port)
+    for k in range(1, BATCHES):
+        everybody(k)
+    shown(shuffler)
+    analyzer.kill(signal.SIGTERM)
+    (analyzer.folder / "analyzer.db").write_bytes(backup)
+    analyzer = start("analyzer", running.analyzer(FIRST), analyzer.port)
+    assert b'"batch": 1,' in running.billboard(analyzer.port)
+    everybody(BATCHES)
+    shown(analyzer)
 
 
 WORLD = environments.ball(dim=2, arms=4, radius=3.0, link="logistic")

@@ -13,10 +13,11 @@ import numpy as np
 
 from tacit import checks
 from tacit.bandits import actions as declared_actions
-from tacit.bandits import learning
+from tacit.bandits import folders
 from tacit.bandits.actions import Declared
 from tacit.bandits.base import Bandit
 from tacit.bandits.joint.earnings import Earned
+from tacit.bandits.joint.summing import Summer
 from tacit.data import Array, Integers, Released
 from tacit.features.schema import Schema
 from tacit.kernels.continual import PrefixState
@@ -88,7 +89,7 @@ class ContinualBandit(Bandit):
         """The settings that all have: ValueError if one is wrong."""
         settings.check(self)
         settings.dimension(self)
-        self._blocks = _blocks_of(self)
+        self._blocks, self._shared = _form(self)
         self._declared = declared_actions.of(self.features)
         self._live = self._estimated(self._declared)
         if self.horizon is not None:
@@ -198,26 +199,38 @@ class ContinualBandit(Bandit):
         """How many numbers are released, in words."""
         if self._blocks == 1:
             return f"{size} numbers"
+        if self._shared:
+            return (
+                f"{size} numbers ({self._blocks} blocks beside {self._shared} shared features, each user in one block)"
+            )
         return f"{size} numbers ({self._blocks} blocks of {size // self._blocks}, each user in one of them)"
 
     @property
     def _own_dim(self) -> int:
         """Dimensions of what one block is about."""
-        return self.dim // self._blocks
+        return (self.dim - self._shared) // self._blocks
 
     def _reestimate(self) -> None:
         """The estimate at the present release for the actions that are offered now, if it depends on them."""
 
     @locked
-    def learn_log(self, table: Any, *, actions: Any = None) -> Mapping[int, str]:
+    def learn_log(self, table: Any, *, actions: Any = None, engine: str = "local") -> Mapping[int, str]:
         """Learn from logged rounds whose people are protected by the same budget, before or between live choices: each
         row is a choice that was made elsewhere, and its reward. Returns row -> reason for those that were refused.
 
         table: a frame or a mapping of columns: `reward` (none: it never came), `action`, `person` where
         max_rounds_per_person is set, and the features, as fields of the schema, x0, x1, ... or `arms` (docs/
         coming-from.md). actions: their names in the order of the blocks, or what the schema takes. A row must be
-        learnt once: after a crash a durable bandit's `choices` tells which rows it has."""
-        return learning.learn_log(self, table, actions)
+        learnt once: after a crash a durable bandit's `choices` tells which rows it has.
+
+        A folder of Parquet files, in the order of their names, may be given by its path; with engine="ray" the workers
+        of Ray sum its steps (docs/cluster.md), to the same bits."""
+        return folders.learn(self, table, actions, engine)
+
+    def _summer(self) -> Summer | None:
+        """What sums the contributions of rows at the present estimate, anywhere; None where they have to be learnt one
+        by one."""
+        return None
 
     def _told(self) -> tuple[str, ...]:
         """What the certificate has to say beside the claim."""
@@ -256,24 +269,41 @@ class SummedBandit(ContinualBandit):
         """The mean reward where <x, theta*> is z."""
 
 
-def _blocks_of(bandit: Any) -> int:
-    """Of the schema, if it has any, or of `blocks`; ValueError if they are not of equal length."""
+def takes_blocks(settings: Mapping[str, Any]) -> bool:
+    """Whether a bandit with these settings, of those that have blocks at all, takes them: not with published noise."""
+    return (settings.get("noise", "gaussian"), settings.get("calibration", "exact")) == ("gaussian", "exact")
+
+
+def _form(bandit: Any) -> tuple[int, int]:
+    """How many blocks arms have, and how many coordinates are shared beside them: those of the schema, if it has any,
+    or of `blocks` and `shared`; (1, 0) where arms are vectors. ValueError if blocks are not of equal length."""
     if not hasattr(bandit, "blocks"):
-        return 1
-    if getattr(bandit, "noise", "gaussian") != "gaussian" or getattr(bandit, "calibration", "exact") != "exact":
+        return 1, 0
+    given = bandit.blocks, getattr(bandit, "shared", None)
+    if not takes_blocks(vars(bandit)):
         if bandit.blocks is not None:
             raise ValueError("Expected exact Gaussian noise for arms in blocks of their own, got another.")
-        return 1
-    if bandit.features is not None and bandit.features.blocks > 1:
-        if bandit.blocks not in (None, bandit.features.blocks):
-            raise ValueError(f"Expected blocks={bandit.features.blocks}, as the schema has it, got {bandit.blocks!r}.")
-        bandit.blocks = bandit.features.blocks
-    if bandit.blocks is None:
-        return 1
-    checks.positive_int(blocks=bandit.blocks)
-    if bandit.dim % bandit.blocks:
-        raise ValueError(f"Expected dim to be a multiple of blocks={bandit.blocks}, got {bandit.dim}.")
-    return int(bandit.blocks)
+        return 1, 0
+    schema = bandit.features
+    if schema is not None and schema.blocks > 1 and (hasattr(bandit, "shared") or not schema.shared):
+        made = schema.blocks, schema.shared or None
+        if given not in ((None, None), made):
+            raise ValueError(f"Expected blocks={made[0]} and shared={made[1]}, as the schema has it, got {given}.")
+        bandit.blocks = made[0]
+        if schema.shared:
+            bandit.shared = made[1]
+        given = made
+    if given == (None, None):
+        return 1, 0
+    blocks, shared = given[0], 0 if given[1] is None else given[1]
+    checks.positive_int(blocks=blocks)
+    if given[1] is not None:
+        checks.positive_int(shared=shared)
+    if (bandit.dim - shared) % blocks or bandit.dim <= shared or (shared and blocks == 1):
+        raise ValueError(
+            f"Expected dim to be shared={shared} and a multiple of blocks={blocks} more, got {bandit.dim}."
+        )
+    return int(blocks), int(shared)
 
 
 def steps_before(horizon: int, schedule: Schedule) -> int:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -92,11 +93,14 @@ class EarningBandit(SummedBandit):
 
     # sums
 
-    def _add(self, kept: Array, reward: float, own: Callable[[Raw], None], where: slice) -> None:
-        """One user's numbers join the open step: its own `where` they belong, and the purse's after all of those."""
+    def _add(self, kept: Array, reward: float, own: Callable[[Raw], None], where: Any) -> None:
+        """One user's numbers join the open step: its own `where` they belong (a slice, or places), the purse's after
+        all of those."""
 
         def both(out: Raw) -> None:
-            own(Raw(out[where]))
+            mine = Raw(out[where])
+            own(mine)
+            out[where] = mine
             if self._purse is not None:
                 self._purse.add(kept[self._width :], reward, Raw(out[self._learns :]))
 

@@ -13,10 +13,11 @@ from tacit import checks, special
 from tacit.bandits import irls, known
 from tacit.bandits.chances import Later
 from tacit.bandits.choices import Index
-from tacit.bandits.joint import forgetting
+from tacit.bandits.joint import forgetting, hybrid
 from tacit.bandits.joint.continual import steps_before
 from tacit.bandits.joint.earning import EarningBandit
 from tacit.bandits.joint.glm_kernel import GLMState, glm_block_rounds, glm_rounds
+from tacit.bandits.joint.summing import Cells, GLMSummer, Summer
 from tacit.data import Array, Released
 from tacit.kernels.block import Block
 from tacit.kernels.formulas import add_glm
@@ -25,10 +26,12 @@ from tacit.kernels.rounds import Range
 from tacit.lock import requires_durable
 from tacit.mechanisms.continual import Continual
 from tacit.mechanisms.discounted import Discounted
+from tacit.mechanisms.grid import Grid
 from tacit.mechanisms.leaves import gains_after
 from tacit.model import links
 from tacit.model.arms import Arms
 from tacit.model.glm import GLMContribution, balanced_curvature
+from tacit.model.hybrid import Layout
 from tacit.model.links import Link
 from tacit.privacy import ledger
 from tacit.privacy.ledger import GaussianRelease
@@ -62,6 +65,8 @@ class JointGLM(EarningBandit):
     blocks: into how many parts of equal length arms are divided, if each arm has zeros in all but one; with features of
     disjoint arms, as many as there are actions. An arm then is a row (z, a): the dim / blocks numbers of its part, and
     the number of the part. Sums, noise and work are those of the parts alone (GLMContribution).
+    shared: how many coordinates, the first ones, all arms have beside their parts: an arm is a row (s, z, a) then; so
+    it is with features of hybrid arms. Sums and noise are those of model.hybrid (docs/actions.md).
     forget: after so many rounds what was learnt counts 1 / e, for ever (docs/change.md). Without it the past fades ever
     more slowly, in proportion to its length: for preferences that do not change.
     max_rounds_per_person: the noise is made for replacing a person in so many rounds; the shifts of k rounds add up to
@@ -78,6 +83,7 @@ class JointGLM(EarningBandit):
     link: str | Link = "logistic"
     rewards: tuple[float, float] = (0.0, 1.0)
     blocks: int | None = None
+    shared: int | None = None
     first: int | None = None
     growth: float = GROWTH
     discount: float = DISCOUNT
@@ -104,7 +110,7 @@ class JointGLM(EarningBandit):
         self._unit = 1.0 if self._link.bounded else max(abs(low), abs(high))
         scale = balanced_curvature(self._link, self.radius / self._unit)
         self.contribution = GLMContribution(
-            dim=self.dim, link=self._link, scale=scale, low=low, high=high, blocks=self._blocks
+            dim=self.dim, link=self._link, scale=scale, low=low, high=high, blocks=self._blocks, shared=self._shared
         )
         self._open_purse(self.contribution.size, self.contribution.sensitivity)
         self._known = known.knowledge(
@@ -112,6 +118,7 @@ class JointGLM(EarningBandit):
             self.warm,
             dim=self.dim,
             blocks=self._blocks,
+            shared=self._shared,
             live=len(self._live),
             link=self._link,
             rewards=(low, high),
@@ -150,6 +157,8 @@ class JointGLM(EarningBandit):
 
     def _before(self) -> Posterior:
         """Before anything was released."""
+        if self._shared:
+            return hybrid.prior(self._layout, self.radius, self._live, self._known, self.tuning.explore)
         if self._blocks > 1:
             own = self._own_dim
             return irls.prior_of_blocks(own, self.radius, self._blocks, self._live, self._known, self.tuning.explore)
@@ -171,17 +180,21 @@ class JointGLM(EarningBandit):
         return (*super()._told(), *known.sentences(self.prior, self.warm))
 
     def _update(self, released: Released) -> None:
-        irls.update(
-            self._for_learning(released),
-            scale=self.contribution.scale,
-            unit=self._unit,
-            std=self._std(),
-            radius=self.radius,
-            tuning=self.tuning,
-            known=self._known,
-            live=self._live,
-            posterior=self._state.posterior,
-        )
+        options: dict[str, Any] = {
+            "scale": self.contribution.scale,
+            "unit": self._unit,
+            "std": self._std(),
+            "radius": self.radius,
+            "tuning": self.tuning,
+            "known": self._known,
+            "live": self._live,
+            "posterior": self._state.posterior,
+        }
+        learnt = self._for_learning(released)
+        if self._shared:
+            hybrid.update(learnt, layout=self._layout, **options)
+        else:
+            irls.update(learnt, **options)
         self._frozen = None
 
     def _std(self) -> float:
@@ -192,20 +205,31 @@ class JointGLM(EarningBandit):
 
     def _pick(self, features: Array) -> Index:
         assert self.policy is not None
+        if self._shared:
+            return hybrid.choose_many(self.policy, features, self._state.posterior, self._layout, random=self._random)
         return irls.choose_many(self.policy, features, self._state.posterior, random=self._random)
+
+    @functools.cached_property
+    def _layout(self) -> Layout:
+        return Layout(self._shared, self._blocks, self._own_dim)
+
+    def _whole(self, features: Array) -> Array:
+        """Arms as the posterior has them: with their zeros where coordinates are shared."""
+        return self._layout.whole(features) if self._shared else features
 
     def _propensity(self, features: Array, index: int) -> Callable[[], float]:
         if self._frozen is None or self._frozen[0] != self._steps:  # once a release, not once a choice
             self._frozen = self._steps, Posterior(*(part.copy() for part in self._state.posterior))
-        return Later(functools.partial(irls.propensity, features, self._frozen[1], index, random=self._random))
+        whole = self._whole(features)
+        return Later(functools.partial(irls.propensity, whole, self._frozen[1], index, random=self._random))
 
     def _offers(self, features: Array) -> Callable[[], Array]:
         now = Posterior(*(part.copy() for part in self._state.posterior))
-        return functools.partial(irls.offers, features, now, random=self._random)
+        return functools.partial(irls.offers, self._whole(features), now, random=self._random)
 
     def _beliefs(self, features: Array, level: float) -> tuple[Array, Array]:
         widths = WIDENING * float(special.ndtri((1 + level) / 2))
-        return irls.beliefs(features, self._state.posterior, widths)
+        return irls.beliefs(self._whole(features), self._state.posterior, widths)
 
     def _mean(self, z: Array) -> Array:
         low, high = self.rewards if self._link.bounded else (0.0, 1.0)
@@ -213,12 +237,24 @@ class JointGLM(EarningBandit):
 
     def _learn(self, x: Array, reward: float) -> None:
         c, theta, inverse = self.contribution, self._state.posterior.theta, self._state.posterior.inverse
-        kept, x, part = x, x[: self._width], slice(0, c.size)
-        if c.blocks > 1:
+        kept, x = x, x[: self._width]
+        part: Any = slice(0, c.size)
+        if c.shared:
+            here, part = hybrid.places(self._layout, int(x[-1]))
+            x, theta, inverse = x[:-1], theta[here], np.ascontiguousarray(inverse[np.ix_(here, here)])
+        elif c.blocks > 1:
             a = int(x[-1])
             x, theta, inverse, part = x[:-1], theta[a], inverse[a], c.part(a)
         add = functools.partial(add_glm, x, reward, theta, inverse, c.link.code, c.scale, c.low, c.high)
         self._add(kept, reward, add, part)
+
+    def _summer(self) -> Summer | None:
+        if self._shared or not isinstance(self.mechanism, Grid):
+            return None
+        c, now = self.contribution, self._state.posterior
+        own = self.dim // self._blocks
+        theta, inverse = now.theta.reshape(-1, own).copy(), now.inverse.reshape(-1, own, own).copy()
+        return GLMSummer(theta, inverse, c.link.code, c.scale, c.low, c.high, Cells.of(self.mechanism, c.size))
 
     def _play(self, block: Block) -> None:
         assert self.policy is not None
@@ -241,7 +277,9 @@ class JointGLM(EarningBandit):
             self.tuning,
             self._known,
         )
-        if self._blocks > 1:
+        if self._shared:
+            super()._play(block)
+        elif self._blocks > 1:
             glm_block_rounds(*settings, self._live)
         else:
             glm_rounds(*settings)

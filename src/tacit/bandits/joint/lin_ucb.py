@@ -16,6 +16,7 @@ from tacit.bandits.choices import Index
 from tacit.bandits.joint import lin_ucb_published as published
 from tacit.bandits.joint.continual import SummedBandit, steps_before
 from tacit.bandits.joint.lin_ucb_kernel import JointState, joint_rounds
+from tacit.bandits.joint.summing import Cells, LinearSummer, Summer
 from tacit.data import Array, Integers, Raw, Released
 from tacit.errors import NotSecure
 from tacit.kernels.block import Block
@@ -268,6 +269,12 @@ class JointLinUCB(SummedBandit):
             x, part = x[:-1], c.part(int(x[-1]))
         add = functools.partial(add_linear, x, reward, c.scale, c.low, c.high)
         self.mechanism.absorb(self._state.prefix, lambda out: add(Raw(out[part])))
+
+    def _summer(self) -> Summer | None:
+        c, grid = self.contribution, self.mechanism
+        if not isinstance(grid, Grid):
+            return None
+        return LinearSummer(c.scale, c.low, c.high, c.blocks, Cells.of(grid, c.size))
 
     def _play(self, block: Block) -> None:
         if self._blocks > 1:

@@ -67,7 +67,7 @@ class Ask(NamedTuple):
     person: bytes | None
     deferred: bool = False
     ahead: Answer | None = None  # where it was drawn before
-    logged: bool = False  # a row of a log
+    logged: bool = False  # a row of a log: it counts for no more than the bandit learns
 
 
 class Report(NamedTuple):

@@ -39,7 +39,7 @@ class Offers(NamedTuple):
 def past(bandit: SummedBandit, before: Past | None, visible_at: float) -> Past:
     """The bandit as it is now, after that earlier version."""
     choices = 0 if before is None else int(next_boundary(before.choices, *bandit._schedule))
-    middle, half = bandit._beliefs(coordinates(bandit.dim, bandit._blocks), LEVEL)
+    middle, half = bandit._beliefs(coordinates(bandit.dim, bandit._blocks, bandit._shared), LEVEL)
     most = bandit.radius
     estimate, low, high = (np.clip(end, -most, most) for end in (middle, middle - half, middle + half))
     return Past(choices, visible_at, estimate, low, high, bandit.earned)

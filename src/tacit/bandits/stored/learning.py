@@ -31,8 +31,8 @@ AT_ONCE = 256  # rows in a transaction, at most: others wait for it
 
 
 class Row(NamedTuple):
-    """RAW. A request, and its reward: None if it never came, or if something is wrong with the row. Then the request is
-    one of nobody with no features, so that a bad row is the same work and leaves the same rows."""
+    """RAW. A request, and its reward: None if it never came, or if something is wrong with the row, which then has no
+    features: a bad row is the same work and leaves the same rows."""
 
     ask: Ask
     reward: float | None
@@ -89,12 +89,13 @@ def _rows(stored: "Stored", found: Iterator[learning.Row]) -> Iterator[Row]:
     for x, reward, person in found:
         silent = learning.is_silent(reward)
         problem = learning.ROW if x is None else None if silent else stored._bandit._problem(reward)
+        digest = None
         try:
             digest = stored._persons.admit(person)
         except ValueError as error:
             problem = problem or str(error)
         if problem is not None or x is None:
-            x, digest, silent = np.zeros(stored._bandit._width), None, True
+            x, silent = np.zeros(stored._bandit._width), True
         ask = Ask(secrets.token_bytes(packed.PERSON), x[None], None, None, digest, logged=True)
         yield Row(ask, None if silent else float(reward), problem, person is None)
 

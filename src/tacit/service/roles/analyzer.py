@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from tacit.bandits.shuffle.server import Shuffled
+from tacit.bandits.server import Server
 from tacit.errors import BadState
 from tacit.service.errors import Reply
 from tacit.service.roles.kept import Kept
@@ -22,7 +22,7 @@ class AnalyzerRole:
 
     name, route = "analyzer", "batches"
 
-    def __init__(self, server: Shuffled, durable: str) -> None:
+    def __init__(self, server: Server, durable: str) -> None:
         self._kept, self.events = Kept(server, durable, TABLE, describe), Events()
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="tacit analyzer")
 
@@ -32,11 +32,6 @@ class AnalyzerRole:
     def close(self) -> None:
         self._writer.shutdown(wait=True)
         self._kept.close()
-
-    @property
-    def server(self) -> Shuffled:
-        assert isinstance(self._kept.server, Shuffled)
-        return self._kept.server
 
     async def post(self, path: Sequence[str], body: bytes) -> bytes:
         if len(path) != 1 or not path[0].isdecimal() or len(path[0]) > 18:
@@ -55,16 +50,16 @@ class AnalyzerRole:
             if found[0][0] != digest:
                 raise BadState(f"Expected the message that batch {number} was analyzed by, got another.")
             return
-        if number != self.server.version:
-            raise BadState(f"Expected batch {self.server.version}, got another.")
-        before = self.server.users
+        if number != self._kept.server.version:
+            raise Reply(425, f"Expected batch {self._kept.server.version} first.")
+        before = self._kept.server.users
         with self._kept.changing() as run:
-            self.server.observe(message)
+            self._kept.server.observe(message)
             run(
                 "INSERT INTO batch (number, digest, reports) VALUES (?, ?, ?)",
                 number,
                 digest,
-                self.server.users - before,
+                self._kept.server.users - before,
             )
         self.events.add(f"Batch {number} was analyzed.")
 
@@ -88,17 +83,17 @@ class AnalyzerRole:
         }
 
 
-def describe(server: Shuffled) -> dict[str, Any]:
+def describe(server: Server, board: dict[str, Any]) -> dict[str, Any]:
     """Functions of shuffled sums and of the plan."""
-    privacy, plan = server.privacy, server.analyzer.plan(server.version)
+    privacy = server.privacy
     return {
         "bandit": type(server).__name__,
         "batch": server.version,
         "users": server.users,
-        "wanted": plan.users,
-        "minimum": server.analyzer.minimum(plan),
+        "wanted": board["plan"]["users"],
+        "minimum": board["plan"]["minimum"],
         "epsilon": privacy.epsilon,
         "delta": privacy.delta,
         "spent": privacy.spent,
-        "theta": server.theta.tolist(),
+        "theta": board["theta"],
     }

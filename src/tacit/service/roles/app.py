@@ -55,7 +55,11 @@ class RoleApplication:
 
     @contextlib.asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
-        yield
+        """Closed before the end of the process: uvicorn raises the signal again, which ends it at once."""
+        try:
+            yield
+        finally:
+            self.close()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":

@@ -1,5 +1,5 @@
 """What a shuffler keeps on disk: for the open batch, sums and ids of reports, sealed under a key of that batch which is
-destroyed at its closing; for a closed one the message, until the analyzer has it. Never a report, nor who sent it.
+destroyed at its closing; for a closed one its message, which the analyzer may see. Never a report, nor who sent it.
 
 One row for each commit, so that the work does not grow with the batch. The sum of a commit may be that of one report:
 that is why it is sealed. What is deleted stays in write-ahead logs and copies; the key does not."""
@@ -101,10 +101,17 @@ class Journal:
             found = run("SELECT number, message FROM batch WHERE state = ? ORDER BY number LIMIT 1", CLOSED)
         return (found[0][0], found[0][1]) if found else None
 
+    def again(self, number: int) -> bool:
+        """An analyzer that was restored from a backup asks for that batch, whose message waits from now on: it has seen
+        those very bytes. False if there is none."""
+        with self.database.transaction() as run:
+            found = run("UPDATE batch SET state = ? WHERE number = ? AND state = ? RETURNING 1", CLOSED, number, HANDED)
+        return bool(found)
+
     def handed(self, number: int, state: int) -> None:
         """The analyzer has it, or never will."""
         with self.database.transaction() as run:
-            run("UPDATE batch SET state = ?, message = NULL WHERE number = ?", state, number)
+            run("UPDATE batch SET state = ? WHERE number = ?", state, number)
 
     def _forget(self, number: int) -> None:
         self._seal.keys.destroy(self._seal.label(KIND, number))

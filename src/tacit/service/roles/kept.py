@@ -18,9 +18,12 @@ TABLE = "CREATE TABLE IF NOT EXISTS server (one BIGINT PRIMARY KEY, state BLOB, 
 
 class Kept:
     """`server` is changed within `changing` alone, by one thread at a time. table: what else its role keeps. describe:
-    what is shown of a server; `shown` is that of the last one that is on disk, and `board` its billboard."""
+    what is shown of a server and its billboard; `shown` is that of the last one that is on disk, and `board` its
+    billboard."""
 
-    def __init__(self, server: Server, durable: str, table: str, describe: Callable[[Any], dict[str, Any]]) -> None:
+    def __init__(
+        self, server: Server, durable: str, table: str, describe: Callable[[Server, dict[str, Any]], dict[str, Any]]
+    ) -> None:
         self._new, self.server, self._table, self._describe = server, server, table, describe
         self.database = SQLite(Path(durable))
         self.board: Board | None = None
@@ -57,16 +60,19 @@ class Kept:
             with contextlib.suppress(TacitError):
                 self._read()
             raise
-        self._sure, self.shown = True, self._describe(self.server)
-        if self.board is None or billboard != self.board.content:
-            self.board = Board.of(billboard)
+        self._show(billboard)
 
     def _read(self) -> None:
         with self.database.transaction() as run:
             ((state, billboard),) = run("SELECT state, billboard FROM server")
         self.server = server_file.restored(type(self._new), state, self.database.path.name)
         self.server.republish(billboard)
-        self.board, self.shown, self._sure = Board.of(billboard), self._describe(self.server), True
+        self._show(billboard)
+
+    def _show(self, billboard: bytes) -> None:
+        if self.board is None or billboard != self.board.content:
+            self.board, self._document = Board.of(billboard), json.loads(billboard)
+        self.shown, self._sure = self._describe(self.server, self._document), True
 
     def close(self) -> None:
         self.database.close()

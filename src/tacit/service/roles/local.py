@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.bandits.local.server import LocalServer
+from tacit.bandits.server import Server
 from tacit.errors import BadReport, DuplicateReport, TacitError, WrongBatch
 from tacit.roles.local import ID_BYTES
 from tacit.service.groups import Group
@@ -23,7 +23,7 @@ class LocalRole:
 
     name, route = "local", "reports"
 
-    def __init__(self, server: LocalServer, durable: str, waiting: int) -> None:
+    def __init__(self, server: Server, durable: str, waiting: int) -> None:
         self._kept, self.events = Kept(server, durable, TABLE, describe), Events()
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="tacit local")
         self._group: Group[bytes, Answer] = Group(self._commit, self._writer, waiting)
@@ -38,11 +38,6 @@ class LocalRole:
     def close(self) -> None:
         self._writer.shutdown(wait=True)
         self._kept.close()
-
-    @property
-    def server(self) -> LocalServer:
-        assert isinstance(self._kept.server, LocalServer)
-        return self._kept.server
 
     async def post(self, path: Sequence[str], body: bytes) -> bytes:
         if not body or len(body) % self.length:
@@ -65,7 +60,7 @@ class LocalRole:
         if not run("INSERT INTO report (id) VALUES (?) ON CONFLICT DO NOTHING RETURNING 1", identity):
             return ""
         try:
-            self.server.observe(report)
+            self._kept.server.observe(report)
         except DuplicateReport:
             return ""
         except BadReport as error:
@@ -94,6 +89,7 @@ class LocalRole:
         }
 
 
-def describe(server: LocalServer) -> dict[str, Any]:
+def describe(server: Server, board: dict[str, Any]) -> dict[str, Any]:
     """Functions of reports that are private by themselves."""
-    return {"bandit": type(server).__name__, "users": server.users, "version": server.version}
+    found = {"bandit": type(server).__name__, "users": server.users, "version": server.version}
+    return found | {"theta": board["theta"]}

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tacit.errors import BadReport, TacitError
-from tacit.roles.billboard import LONGEST
+from tacit.roles import billboard as boards
 from tacit.service.app import log_unexpected
 from tacit.service.roles.journal import HANDED, REFUSED
 from tacit.service.roles.settings import Between
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 PAUSE, SLOWEST = 0.05, 2.0  # seconds between tries; twice as long after each that failed
 CALM = 1.0  # seconds between looks while a batch is open
 TIMEOUT = 10.0
+EARLY = 425
 FOR_GOOD = (409, 410, 413, 422)  # the same bytes will never be taken
 
 
@@ -82,30 +83,34 @@ class Outbox:
         self._role.events.add(problem)
 
     def _errand(self) -> bool:
-        """Whether there was something to do, and it was done."""
+        """Whether a batch was opened."""
         waiting = self._role.journal.waiting()
-        if waiting is not None:
-            self._hand_over(*waiting)
-            return True
-        if self._role.board() is not None:
+        in_order = waiting is None or self._hand_over(*waiting)
+        if in_order and self._role.board() is not None:
             return False
         with urllib.request.urlopen(f"{self._address}/billboard", timeout=TIMEOUT) as reply:
-            billboard = reply.read(LONGEST + 1)
-        if not self._role.begin(billboard):
+            billboard = reply.read(boards.LONGEST + 1)
+        number = self._role.begin(billboard)
+        if number is None:
+            self._role.events.add("A new batch is open.")
+        elif not self._role.journal.again(number):
             raise BadReport("Expected the next batch's billboard, got that of a batch that is closed: waiting.")
-        self._role.events.add("A new batch is open.")
-        return True
+        return number is None
 
-    def _hand_over(self, number: int, message: bytes) -> None:
+    def _hand_over(self, number: int, message: bytes) -> bool:
+        """False if the analyzer has to have an earlier one first, as after a restore."""
         request = urllib.request.Request(f"{self._address}/batches/{number}", message, self._headers)
         try:
             with urllib.request.urlopen(request, timeout=TIMEOUT):
                 pass
         except urllib.error.HTTPError as error:
+            if error.code == EARLY:
+                return False
             if error.code not in FOR_GOOD:
                 raise
             self._role.journal.handed(number, REFUSED)
             self._role.events.add(f"The analyzer refused batch {number} with status {error.code}.")
-            return
+            return True
         self._role.journal.handed(number, HANDED)
         self._role.events.add(f"Batch {number} was handed over.")
+        return True

@@ -23,7 +23,7 @@ SEES = {
         "The sum of the open batch, and random ids by which a retry counts once.",
     ),
     "local": (
-        "Each report: a person's numbers behind noise that protects them by itself, at the epsilon below.",
+        "Each report: a person's numbers behind noise that protects them by itself, at the epsilon above.",
         "From which address it comes, as any server does. It keeps and logs none.",
     ),
 }
@@ -40,7 +40,7 @@ NEVER = {
     ),
     "local": (
         "Anybody's features, choice or reward without that noise.",
-        "How an earlier report looked: it keeps sums.",
+        "How an earlier report looked: it keeps what it has learnt, and their random ids.",
     ),
 }
 
@@ -83,7 +83,7 @@ def _analyzer(status: dict[str, Any]) -> list[Markup]:
         tile(
             "Privacy spent",
             f"ε {spent:.3g}",
-            f"of at most {epsilon:.3g} at δ {status['delta']:.0e}, each batch",
+            f"of at most {epsilon:.3g} at δ {status['delta']:g}, each batch",
             spent,
             epsilon,
         ),
@@ -92,7 +92,7 @@ def _analyzer(status: dict[str, Any]) -> list[Markup]:
 
 def _shuffler(status: dict[str, Any]) -> list[Markup]:
     budget = status["budget"]
-    limit = f"of at most {budget['epsilon']:.3g} at δ {budget['delta']:.0e}, its operator's own limit"
+    limit = f"of at most {budget['epsilon']:.3g} at δ {budget['delta']:g}, its operator's own limit"
     if not status["open"]:
         last = "none yet" if status["batch"] is None else f"number {status['batch']} is closed"
         return [tile("Batch", last, "the next one opens when the analyzer shows it"), tile("Privacy", "-", limit)]
@@ -102,7 +102,7 @@ def _shuffler(status: dict[str, Any]) -> list[Markup]:
     bar = min(status["reports"], status["planned"]), status["planned"]
     return [
         tile("Open batch", f"number {status['batch']}", rule),
-        tile("Reports in it", count(status["reports"]), "one for each choice, whatever came of it", *bar),
+        tile("Reports in it", f"about {count(status['reports'])}", "one for each choice, whatever came of it", *bar),
         tile(
             "Privacy of the batch",
             f"ε {status['epsilon']:.3g}",
@@ -120,7 +120,7 @@ def _local(status: dict[str, Any]) -> list[Markup]:
         tile(
             "Privacy of a report",
             f"ε {status['epsilon']:.3g}",
-            f"by itself, at δ {status['delta']:.0e}; {status['noise']}",
+            f"by itself, at δ {status['delta']:g}; {status['noise']}",
         ),
     ]
 

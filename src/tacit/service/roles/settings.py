@@ -8,9 +8,7 @@ from typing import Any
 import msgspec
 
 from tacit import checks, registry
-from tacit.bandits.local.server import LocalServer
 from tacit.bandits.server import Server
-from tacit.bandits.shuffle.server import Shuffled
 from tacit.features.schema import Schema
 from tacit.privacy.budget import Budget
 from tacit.service import config as configs
@@ -146,11 +144,10 @@ def convert(role: str, document: dict[str, Any], folder: Path) -> Any:
 
 def build(role: str, setting: Bandit) -> Server:
     """The server, new; ValueError for settings that it does not take, or that claim nothing."""
-    base: type[Server] = Shuffled if role == "analyzer" else LocalServer
     kinds = registry.SHUFFLE if role == "analyzer" else registry.LOCAL
     checks.name("a kind that can be served", setting.kind, tuple(map(registry.kebab, kinds)))
     made: type[Server] = registry.load(*registry.BANDITS[setting.kind])
-    if not issubclass(made, base):
+    if not issubclass(made, Server):
         raise ValueError(f"[{role}]: Expected a kind with devices and reports, got {setting.kind}, which is simulated.")
     taken = [field.name for field in dataclasses.fields(made) if field.init]
     free = [name for name in taken if name not in (*GIVEN, "budget", "features", "source", "policy")]

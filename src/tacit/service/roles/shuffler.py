@@ -109,20 +109,21 @@ class ShufflerRole:
             self.events.add(f"Batch {last.number} was closed; its key is destroyed.")
             self._outbox.wake()
 
-    def begin(self, billboard: bytes) -> bool:
-        """Open the batch of that billboard, unless it or a later one has been; BadBillboard if it asks for too much."""
+    def begin(self, billboard: bytes) -> int | None:
+        """Open the batch of that billboard; its number, if it or a later one has been open. BadBillboard if it asks for
+        too much."""
         return self._writer.submit(self._begin, self._made(billboard), billboard).result()
 
-    def _begin(self, made: Shuffler, billboard: bytes) -> bool:
+    def _begin(self, made: Shuffler, billboard: bytes) -> int | None:
         if not self._sure:
             self._recover()
         number = made.parameters.batch
         if self._last is not None and number <= self._last.number:
-            return False
+            return number
         self._sure = False
         last = self.journal.begin(number, billboard)
         self._last, self._open, self._board, self._place, self._sure = last, made, Board.of(billboard), 0, True
-        return True
+        return None
 
     def _made(self, billboard: bytes) -> Shuffler:
         return Shuffler(billboard, minimum=self.setting.minimum, budget=self._budget)
@@ -143,7 +144,7 @@ class ShufflerRole:
         if self.setting.close_after is not None:
             self._writer.submit(self.close_if_due).result()
 
-    # what may be shown: one report for each choice, so their number is public
+    # what may be shown: one report for each choice, so that their number is public; when each of them came is not
 
     def board(self) -> Board | None:
         return self._board
@@ -157,7 +158,7 @@ class ShufflerRole:
             "role": self.name,
             "batch": None if last is None else last.number,
             "open": shuffler is not None,
-            "reports": 0 if shuffler is None else shuffler.reports,
+            "reports": 0 if shuffler is None else _coarse(shuffler.reports, shuffler.planned),
             "planned": None if shuffler is None else shuffler.planned,
             "minimum": None if shuffler is None else shuffler.minimum,
             "epsilon": None if shuffler is None else shuffler.epsilon,
@@ -175,9 +176,17 @@ class ShufflerRole:
                 -1 if found["batch"] is None else found["batch"],
             ),
             "tacit_shuffler_open": ("1 if reports are taken.", found["open"]),
-            "tacit_shuffler_reports": ("Reports in the open batch.", found["reports"]),
+            "tacit_shuffler_reports": (
+                "Reports in the open batch, in whole hundredths of the planned number.",
+                found["reports"],
+            ),
             "tacit_shuffler_ready": ("1 if nothing needs attention.", found["problem"] is None),
         }
+
+
+def _coarse(reports: int, planned: int) -> int:
+    """In hundredths of the planned number: who looks again and again does not see single reports come."""
+    return reports - reports % max(1, planned // 100)
 
 
 def _misfit(body: bytes, of: Parameters) -> TacitError | None:

@@ -11,7 +11,6 @@ from numpy.random import Generator, default_rng
 
 from tacit import checks, special
 from tacit.bandits import irls, known
-from tacit.bandits.chances import Later
 from tacit.bandits.choices import Index
 from tacit.bandits.joint import forgetting, hybrid
 from tacit.bandits.joint.continual import FARTHEST, steps_before
@@ -30,6 +29,7 @@ from tacit.mechanisms.grid import Grid
 from tacit.mechanisms.leaves import gains_after
 from tacit.model import links
 from tacit.model.arms import Arms
+from tacit.model.chances import Later
 from tacit.model.glm import GLMContribution, balanced_curvature
 from tacit.model.hybrid import Layout
 from tacit.model.links import Link

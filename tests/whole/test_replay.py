@@ -2,6 +2,7 @@
 
 Nothing here is by chance: a leak of the last bit of a number is seen, and there are no false alarms."""
 
+import itertools
 import logging
 
 import numpy as np
@@ -111,6 +112,30 @@ ONE_PROCESS = {
 @pytest.mark.parametrize("name", JOINT)
 def test_step_by_step_with_secure_noise(name):
     assert replay.check(lambda: JOINT[name](Secure())) >= 2
+
+
+class Named(JointGLM):
+    """Everybody has an id, another in each run: who has taught how often, and how coins fell, is never the same."""
+
+    _runs = itertools.count()
+
+    def choose(self, arms, **options):
+        crowd = self.__dict__.setdefault("_crowd", np.random.default_rng([9, next(self._runs)]))
+        return super().choose(arms, person=int(crowd.integers(4)), **options)
+
+
+LIMITS = {
+    "served": {"on_limit": "serve"},
+    "coins": {"teach": 0.4},
+    "weeks": {"week": 15, "teach": 0.8},
+    "averages": {"week": 15, "weeks": 2, "average": True},
+}
+
+
+@pytest.mark.parametrize("name", LIMITS)
+def test_who_teaches_is_not_shown(name):
+    make = made(Named, first=6, max_rounds_per_person=2, **LIMITS[name])
+    assert replay.check(lambda: make(Secure())) >= 2
 
 
 @pytest.mark.parametrize("name", [*JOINT, *SIMULATED])

@@ -102,10 +102,10 @@ LOCAL = {  # a report that is sent when a reward comes is there or not: everybod
     "local-anytime-ucb": embedded(LocalAnytimeUCB),
     "local-combiner": embedded(LocalCombiner),
     "local-glm": embedded(LocalGLM),
+    "local-square-cb": embedded(LocalSquareCB, first=10),
 }
 ONE_PROCESS = {
     "local-reweighted": made(LocalReweighted, first=60),
-    "local-square-cb": made(LocalSquareCB, first=10),
 }
 
 

@@ -14,11 +14,7 @@ from tacit.bandits.persons import LEARNS
 from tacit.bandits.server import Server
 from tacit.data import Array, Integers
 from tacit.kernels.block import Block
-<<<<<<< HEAD
-=======
-from tacit.mechanisms.shuffle.sums_kernel import OpenBatch
 from tacit.model.chances import Later
->>>>>>> earned
 from tacit.privacy.certificate import Certificate
 from tacit.roles.device import Device
 

@@ -19,14 +19,10 @@ from tacit.bandits.actions import Declared
 from tacit.bandits.base import Bandit
 from tacit.bandits.joint.earnings import Earned
 from tacit.bandits.joint.summing import Summer
-<<<<<<< HEAD
 from tacit.bandits.joint.turns import Turns
 from tacit.bandits.joint.weeks import Weeks, fewest_leaves, most_weeks
 from tacit.bandits.persons import MODES, Persons
 from tacit.data import Array, Integers, Raw, Released
-=======
-from tacit.data import Array, Integers, Released
->>>>>>> earned
 from tacit.features.schema import Schema
 from tacit.kernels.continual import PrefixState
 from tacit.kernels.rounds import BOUNDARY, CHOICES, Schedule, next_boundary

@@ -137,12 +137,8 @@ class Rounds:
         if head.choices >= head.boundary:
             head = self._close_step(run, head)
         if learns:
-<<<<<<< HEAD
             row = self._kept(ask, answer).tobytes() + self._people.mark(ask.person)
             self._wait(run, answer.ticket, number, self._clock(), row, ask.deferred)
-=======
-            self._wait(run, answer.ticket, number, self._clock(), self._kept(ask, answer).tobytes(), ask.deferred)
->>>>>>> earned
         return head._replace(choices=number, unnamed=head.unnamed + (ask.person is None)), self._limited(answer)
 
     def _retired(self, ask: Ask) -> bool:

@@ -119,11 +119,7 @@ class Versions:
         if self._prior is not None:
             released = leaves.after(self._prior, bandit.mechanism.fading, leaf.step + 1, released)
         self._offer(int(next_boundary(self.history[-1].choices, *bandit._schedule)))
-<<<<<<< HEAD
         self._released = leaves.part(released, slice(None))
-=======
-        self._released = released
->>>>>>> earned
         bandit._update(released)
         self.history.append(past(bandit, self.history[-1], leaf.visible_at))
 

@@ -1,7 +1,7 @@
 """The settings that are simulated, drawn from RANGES: some to fit, others to see how far off the fit is."""
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 from numpy.random import Generator, SeedSequence, default_rng
 
@@ -9,21 +9,48 @@ from tacit.planning import simulations
 from tacit.planning.players import noise_of, possible
 from tacit.planning.setting import MODELS, RANGES, Setting
 
-PARTS = ("fit", "held-out")  # what is stored; "fresh": for a test
-SEEDS = {"fit": 1501, "held-out": 1502, "fresh": 1503}  # settings and runs of two parts have nothing in common
-SECONDS = {"fit": 1.2, "held-out": 3.0, "fresh": 3.0}  # for each setting, about
-PRECISE = {"fit": 0.02, "held-out": 0.015, "fresh": 0.015}  # a standard error of the share that is small enough
+
+class Part(NamedTuple):
+    """Settings and runs of two parts have nothing in common. counts: how many of each model are stored. seconds: for
+    each, about. precise: a standard error of the share that is small enough. most: rounds of a run. dim: the
+    largest."""
+
+    seed: int
+    counts: tuple[int, int, int]
+    seconds: float = 3.0
+    precise: float = 0.015
+    most: int = 300_000
+    dim: float = RANGES["dim"][1]
+
+
+PARTS = {
+    "fit": Part(1501, (42, 55, 134), seconds=1.2, precise=0.02),
+    "held-out": Part(1502, (67, 67, 67)),
+    "long": Part(1505, (2, 2, 2), seconds=15.0, most=3_000_000, dim=8),
+    "fresh": Part(1503, (0, 0, 0)),  # for a test
+}
+
+
+def wanted() -> list[tuple[str, int]]:
+    """All that is stored, by part and number: models take turns."""
+    counts = {name: dict(zip(MODELS, part.counts, strict=True)) for name, part in PARTS.items()}
+    return [
+        (name, len(MODELS) * i + j)
+        for name, by_model in counts.items()
+        for i in range(max(by_model.values()))
+        for j, model in enumerate(MODELS)
+        if i < by_model[model]
+    ]
 
 
 def draw(part: str, number: int) -> Setting:
-    """Setting `number` of that part: models take turns; all but the radius on a logarithmic scale, and one round per
-    person in half of them. Budgets that a report cannot have (local, far below 0.1 a round) are drawn again."""
-    model = MODELS[number % len(MODELS)]
-    rng = default_rng(SeedSequence([SEEDS[part], number]))
+    """Setting `number` of that part: all but the radius on a logarithmic scale, and one round per person in half of
+    them. Budgets that a report cannot have (local, far below 0.1 a round) are drawn again."""
+    rng = default_rng(SeedSequence([PARTS[part].seed, number]))
     while True:
         made = Setting(
-            model=model,
-            dim=round(_log(rng, *RANGES["dim"])),
+            model=MODELS[number % len(MODELS)],
+            dim=round(_log(rng, RANGES["dim"][0], PARTS[part].dim)),
             arms=round(_log(rng, *RANGES["arms"])),
             radius=round(float(rng.uniform(*RANGES["radius"])), 2),
             epsilon=float(f"{_log(rng, *RANGES['epsilon']):.3g}"),
@@ -34,15 +61,15 @@ def draw(part: str, number: int) -> Setting:
             return made
 
 
-def simulate(part: str, number: int) -> dict[str, Any]:
+def simulate(name: str, number: int) -> dict[str, Any]:
     """A row of the stored simulations."""
-    setting = draw(part, number)
+    setting, part = draw(name, number), PARTS[name]
     found = simulations.measure(
-        setting, seed=[SEEDS[part], number], seconds=SECONDS[part], precise=PRECISE[part], most=300_000
+        setting, seed=[part.seed, number], seconds=part.seconds, precise=part.precise, most=part.most
     )
     noise = noise_of(setting)
     return {
-        "part": part,
+        "part": name,
         "number": number,
         **vars(setting),
         "noise": [float(f"{noise.std:.6g}"), *noise[1:]],

@@ -35,7 +35,8 @@ class Form(NamedTuple):
 
 FEW = ("1", "d", "r")
 BASE = Form(QUADRATIC, QUADRATIC, FEW, FEW, FEW)
-WITH_NOISE = Form(QUADRATIC, (*QUADRATIC, "e", "ee", "de", "ke", "re"), FEW, (*FEW, "e"), (*FEW, "e"))
+NOISE = ("e", "ee", "de", "ke", "re")
+WITH_NOISE = Form(QUADRATIC, (*QUADRATIC, *NOISE), (*FEW, "k"), (*FEW, "k", "e"), (*FEW, "k", "e"))
 FORMS = {"joint": BASE, "shuffle": BASE, "local": WITH_NOISE}
 
 

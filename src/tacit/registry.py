@@ -47,6 +47,7 @@ HOMES = ALGORITHMS | {  # of every public name
     "Certificate": "tacit.privacy.certificate",
     "Choice": "tacit.bandits.choices",
     "Choices": "tacit.bandits.choices",
+    "Earnings": "tacit.bandits.joint.earnings",
     "Embedded": "tacit.bandits.embedded",
     "Result": "tacit.experiments.result",
     "Secure": "tacit.privacy.noise",
@@ -84,10 +85,16 @@ ENVIRONMENTS = {
         "synthetic": ("ball", "basis", "drift", "fixed", "gap", "rare", "shift", "skewed", "sphere", "tail"),
         "classification": ("breast_cancer", "digits"),
         "disjoint": ("disjoint",),
+        "real.adult": ("adult",),
+        "real.census": ("census",),
+        "real.fashion": ("fashion",),
+        "real.keel": ("letter", "optdigits", "texture"),
+        "real.movielens": ("movielens",),
         "replay": ("replay",),
     }.items()
     for name in names
 }
+FETCHED = tuple(name for name, (home, _) in ENVIRONMENTS.items() if ".real." in home)  # data of `tacit fetch`
 REPRODUCTIONS = {
     "shariff-d1": ("tacit.reproductions.shariff_d1", "reproduce"),
     "shariff-d2": ("tacit.reproductions.shariff_d2", "reproduce"),
@@ -102,7 +109,8 @@ REPRODUCTIONS = {
     "shuffle": ("tacit.reproductions.shuffle", "reproduce"),
     "reweighted": ("tacit.reproductions.reweighted", "reproduce"),
 }
-BENCHES = ("speed", "noise", "shuffle", "local", "serve")  # modules of tacit.bench
+ROLES = ("analyzer", "shuffler", "local")  # that run as processes of their own
+BENCHES = ("speed", "noise", "shuffle", "local", "serve", "roles")  # modules of tacit.bench
 
 
 def load(home: str, name: str) -> Any:

@@ -132,6 +132,63 @@ def test_without_noise_it_is_the_dense_bandit(link):
     assert whole._steps > 5 and np.abs(whole.theta).max() > 0.1
 
 
+@pytest.mark.parametrize("given", ["prior", "warm", "both"])
+def test_without_noise_it_is_the_dense_bandit_with_what_is_known(given):
+    """The same start, the same choices and the same estimate: with a prior that joins no two blocks, and with public
+    rows, given as (z, a) or with their zeros."""
+    rng = np.random.default_rng(6)
+    rows = np.column_stack([rng.uniform(-0.5, 0.5, (40, OWN)), rng.integers(BLOCKS, size=40)])
+    root = rng.standard_normal((BLOCKS, OWN, OWN))
+    precision = np.zeros((BLOCKS, OWN, BLOCKS, OWN))
+    for a in range(BLOCKS):
+        precision[a, :, a] = root[a] @ root[a].T
+    prior = (0.3 * np.ones(BLOCKS * OWN), precision.reshape(BLOCKS * OWN, -1)) if given != "warm" else None
+    y = (rows[:, 0] > 0).astype(float)
+    common = {"dim": BLOCKS * OWN, "radius": 2.0, "budget": NO_NOISE, "first": 20, "tuning": Tuning(explore=0.0)}
+    whole, parts, again = (
+        JointGLM(
+            source=Simulated(0),
+            policy=np.random.default_rng(5),
+            prior=prior,
+            warm=None if given == "prior" else (x, y),
+            **common,
+            **more,
+        )
+        for x, more in (
+            (dense(rows, BLOCKS), {}),
+            (rows, {"blocks": BLOCKS}),
+            (dense(rows, BLOCKS), {"blocks": BLOCKS}),
+        )
+    )
+    assert np.array_equal(parts.theta, again.theta) and np.abs(parts.theta).max() > 0.05
+    for _ in range(60):
+        offered = np.column_stack([rng.uniform(-0.5, 0.5, (BLOCKS, OWN)), rng.permutation(BLOCKS)])
+        choices = whole.choose(dense(offered, BLOCKS)), parts.choose(offered)
+        assert choices[0].index == choices[1].index and choices[0].propensity == choices[1].propensity == 1.0
+        reward = float(rng.integers(2))
+        whole.observe(choices[0], reward)
+        parts.observe(choices[1], reward)
+        assert np.abs(whole.theta - parts.theta).max() < 1e-9
+    asked = np.column_stack([rng.uniform(-0.5, 0.5, (5, OWN)), [0, 1, 2, 0, 1]])
+    assert np.allclose(whole.interval(dense(asked, BLOCKS)), parts.interval(asked), atol=1e-9) and whole._steps > 1
+    assert "not protected" in str(
+        JointGLM(**common | {"budget": BUDGET}, blocks=BLOCKS, prior=prior, warm=(rows, y)).privacy
+    )
+    explores = JointGLM(**common | {"tuning": Tuning()}, blocks=BLOCKS, warm=(rows, y))
+    assert (explores._state.posterior.spread > 0).all()
+
+
+def test_what_is_known_must_not_join_two_blocks():
+    joined = np.eye(BLOCKS * OWN) + 0.1
+    for wrong in (
+        {"prior": (np.zeros(BLOCKS * OWN), joined)},
+        {"warm": (np.full((1, BLOCKS * OWN), 0.1), [1.0])},
+        {"warm": ([[0.1] * OWN + [BLOCKS]], [1.0])},
+    ):
+        with pytest.raises(ValueError, match="join no two actions|of its block"):
+            JointGLM(dim=BLOCKS * OWN, blocks=BLOCKS, budget=BUDGET, **wrong)
+
+
 def test_without_noise_what_is_drawn_has_the_law_of_the_dense_bandit():
     """Draws are numbered along the axes, whose order differs; their covariance does not."""
     whole, parts = pair_of_bandits()
@@ -164,7 +221,7 @@ def test_blocks_are_drawn_towards_their_common_shape_as_far_as_noise_goes():
     released = np.concatenate(
         [np.append(scale * reference.svec(c), b) for c, b in zip(curvature, moments, strict=True)]
     )
-    posterior = irls.prior_of_blocks(BLOCKS * OWN, radius, BLOCKS)
+    posterior = irls.prior_of_blocks(OWN, radius, BLOCKS, np.arange(BLOCKS))
     options = {"scale": scale, "unit": 1.0, "std": std, "radius": radius, "tuning": Tuning()}
     irls.update(released, **options, known=nothing(), posterior=posterior)
     shape = curvature.sum(axis=0) / np.trace(curvature.sum(axis=0))

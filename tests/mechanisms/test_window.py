@@ -60,6 +60,30 @@ def test_nothing_grows_with_the_number_of_leaves():
     assert np.isfinite(ever.release(state, Given())).all()
 
 
+class Counted(Given):
+    """Remembers how much noise it was asked for, and how often."""
+
+    def __init__(self):
+        super().__init__()
+        self.asked = []
+
+    def integers(self, count, size, cells):
+        self.asked.append((count, size, cells))
+        return super().integers(count, size, cells)
+
+
+def test_every_step_has_the_noise_of_the_first():
+    """Asked for once a step, for all numbers, with the claimed standard deviation: in the first window as in those
+    that follow it, and as far away as steps are counted."""
+    grid, source = grid_for(0.9), Counted()
+    state = grid.init(source)
+    for _ in range(3 * grid.window):
+        grid.release(state, source)
+    state.noise.step[0] = 10**11
+    grid.release(state, source)
+    assert source.asked == [(1, 2, grid.sigma / grid.step)] * (3 * grid.window + 1)
+
+
 def test_without_a_discount_all_leaves_are_kept():
     assert Discounted(leaves=5000, size=1, sigma=1.0, discount=1.0).window == 5000
     assert Discounted(leaves=30, size=1, sigma=1.0, discount=0.9).window == 30

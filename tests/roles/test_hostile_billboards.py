@@ -69,7 +69,8 @@ def test_rewards_outside_are_clipped_and_nan_counts_as_none(name, monkeypatch):
         *((-(10**400), low), (high + 1e-9, high), (low - 3, low), (np.float16(high), high), (np.int8(low), low)),
     ):
         assert report(reward) == report(same)
-    assert name in LOCAL or report(low) != report(high) != report(None)
+    assert name in LOCAL or report(low) != report(None)
+    assert name in LOCAL or "glm" in name or report(low) != report(high)  # ShuffleGLM asks for rewards in later rounds
 
 
 @pytest.mark.parametrize("name", SERVERS)
@@ -166,34 +167,34 @@ def test_a_name_twice_is_refused():
 # plans of the shuffle model
 
 
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [
-        ("reach", 2**32 - 15),  # counts wrapped: sums told how many users have v + coins >= 15
-        ("reach", 2**32),
-        ("reach", 200),  # wider reports than the grid and the norm make
-        ("reach", 13.0),
-        ("trials", 2**33),  # all memory of the machine
-        ("trials", 2**32 - 1),
-        ("malicious", -200_000_000_000),  # more honest users than there are: the noise check was void
-        ("malicious", -2e11),
-        ("malicious", 91),
-        ("malicious", 0.5),
-        ("grid", -11.0),
-        ("grid", math.inf),
-        ("norm", 0.0),
-        ("users", 2**60),
-        ("users", 0),
-        ("minimum", 0),
-        ("minimum", 10**9),
-        ("size", 6),
-        ("laplace", -1.0),
-        ("sensitivity", math.nan),
-        ("epsilon", math.inf),
-        ("epsilon", "inf"),
-        ("delta", 1.0),
-    ],
-)
+PLANS = [
+    ("reach", 2**32 - 15),  # counts wrapped: sums told how many users have v + coins >= 15
+    ("reach", 2**32),
+    ("reach", 200),  # wider reports than the grid and the norm make
+    ("reach", 13.0),
+    ("trials", 2**33),  # all memory of the machine
+    ("trials", 2**32 - 1),
+    ("malicious", -200_000_000_000),  # more honest users than there are: the noise check was void
+    ("malicious", -2e11),
+    ("malicious", 91),
+    ("malicious", 0.5),
+    ("grid", -11.0),
+    ("grid", math.inf),
+    ("norm", 0.0),
+    ("users", 2**60),
+    ("users", 0),
+    ("minimum", 0),
+    ("minimum", 10**9),
+    ("size", 6),
+    ("laplace", -1.0),
+    ("sensitivity", math.nan),
+    ("epsilon", math.inf),
+    ("epsilon", "inf"),
+    ("delta", 1.0),
+]
+
+
+@pytest.mark.parametrize(("key", "value"), PLANS)
 def test_a_plan_out_of_its_ranges_is_refused_by_devices_shufflers_and_fleets(key, value):
     board = changed("newton", "plan", key, to=value)
     for kind in (device, Fleet, Shuffler, lambda made: Shuffler(made, budget=COARSE)):
@@ -257,7 +258,10 @@ def test_a_claim_that_is_no_positive_number_is_refused_without_a_limit(claim):
             device(changed(name, "claim", "epsilon", to=claim))
 
 
-@pytest.mark.parametrize("deep", [b"[" * 10**5, b'{"a":' * 10**5, b'["]",' * 10**5, b'{"format": ' + b"[" * 10**5])
+NESTED = [b"[" * 10**5, b'{"a":' * 10**5, b'["]",' * 10**5, b'{"format": ' + b"[" * 10**5]
+
+
+@pytest.mark.parametrize("deep", NESTED)
 def test_nested_brackets_are_refused_before_they_are_parsed(deep):
     for kind in (lambda made: device(made + b'"tacit billboard"'), device, Shuffler, Fleet):
         with pytest.raises(BadBillboard, match="brackets"):

@@ -263,7 +263,7 @@ def test_numbers_as_people_read_them():
 
 def test_the_same_event_again_and_again_is_one_line():
     events = [{"at": 0.0, "what": "a"}, *[{"at": float(i), "what": "b"} for i in range(3)], {"at": 9.0, "what": "a"}]
-    assert re.findall("<span>(.*?)</span>", page._events(events)) == ["a", "b (3 times)", "a"]
+    assert re.findall("<span>(.*?)</span>", page.events(events)) == ["a", "b (3 times)", "a"]
 
 
 def page_of(app):

@@ -35,6 +35,7 @@ from tacit import (
 )
 from tacit.audit.mutants import ExactSums
 from tacit.bandits.joint import glm_kernel
+from tacit.bandits.joint.earnings import Earnings
 from tacit.errors import UnknownChoice, WrongBatch
 from tacit.kernels.rounds import BOUNDARY, CHOICES
 from tests.whole import replay
@@ -68,6 +69,8 @@ JOINT = {
     "joint-glm-forget": made(JointGLM, first=3, forget=30),
     "joint-glm-probit": made(JointGLM, first=6, link="probit", radius=2.0),
     "joint-glm-blocks": made(JointGLM, first=6, dim=4, blocks=2),
+    "joint-glm-earnings": made(JointGLM, first=6, earnings=Earnings(0.2, 4.0)),
+    "joint-glm-blocks-earnings": made(JointGLM, first=6, dim=4, blocks=2, earnings=Earnings(0.2, 4.0)),
     "joint-lin-ucb": made(JointLinUCB, first=6),
     "joint-lin-ucb-tree": made(JointLinUCB, release="tree"),
     "joint-lin-ucb-consistent-tree": made(JointLinUCB, release="consistent-tree"),
@@ -81,9 +84,9 @@ JOINT = {
 }
 SIMULATED = {
     "joint-lin-ucb-wishart": made(JointLinUCB, noise="wishart"),
-    "shuffle-glm": made(ShuffleGLM, iterations=3, horizon=90),
 }
 SHUFFLE = {
+    "shuffle-glm": embedded(ShuffleGLM, iterations=3, horizon=90),
     "shuffle-newton": embedded(ShuffleNewton, first=16),
     "shuffle-newton-elimination": embedded(ShuffleNewton, first=16, explore="elimination"),
     "shuffle-lin-ucb": embedded(ShuffleLinUCB, first=16),
@@ -216,7 +219,6 @@ def estimate(bandit):
 JOINTLY = [name for name in JOINT if name != "anytime"]
 LEAKS = [(leak, name) for leak in (Raw, Counted, Timed, Waiting) for name in JOINTLY]
 LEAKS += [(leak, name) for leak in (Raw, Counted, Answered, Waiting) for name in SHUFFLE]
-LEAKS += [(leak, "shuffle-glm") for leak in (Raw, Counted, Timed, Waiting)]
 
 
 @pytest.mark.parametrize(("leak", "name"), LEAKS, ids=lambda part: getattr(part, "__name__", part))

@@ -19,8 +19,8 @@ from numpy.random import default_rng
 
 from tacit import checks, forks
 from tacit.bandits import storage
-from tacit.bandits.choices import Choice, Choices, Index, Tickets
-from tacit.bandits.persons import Person, Persons
+from tacit.bandits.choices import Choice, Choices, Index, Tickets, reward_problem
+from tacit.bandits.persons import HASH, LEARNS, SILENT, Person, Persons
 from tacit.data import Array, Integers
 from tacit.errors import BadState, HorizonReached, PersonLimit, UnknownChoice
 from tacit.features.schema import Schema
@@ -59,6 +59,7 @@ class Bandit(ABC):
     _file: storage.File = field(init=False, repr=False)
     _policy_given = False  # whether the caller brought the generator of the policy's draws
     _blocks = 1  # of coordinates, of which each arm has one to itself: then arms are rows (z, a), as in model.arms
+    _shared = 0  # coordinates before them that all arms have: rows (s, z, a)
 
     def __post_init__(self) -> None:
         checks.positive_int(dim=self.dim, pending=self.pending)
@@ -67,8 +68,9 @@ class Bandit(ABC):
             raise TypeError(  # else a file could not tell that more has been released since
                 f"Expected {type(self).__name__}, which draws noise for people's data, to define _due and _steps."
             )
-        self._tickets = Tickets(np.zeros(self.pending, np.int64), np.zeros((self.pending, self._width)))
-        self._persons = Persons(getattr(self, "max_rounds_per_person", None))
+        self._persons = self._limits()
+        marks = np.zeros((self.pending, 0 if self._persons.most is None else HASH), np.uint8)
+        self._tickets = Tickets(np.zeros(self.pending, np.int64), np.zeros((self.pending, self._keeps)), marks)
         self._state = self.init()
         self._process = forks.process()
         self._lock = Lock()
@@ -111,7 +113,8 @@ class Bandit(ABC):
             self._step()
             index = int(self._pick(block.arms[t : t + 1])[0])
             if outcome(block, t, index):
-                self.observe(self._ticket(block.arms[t, index]), float(block.reward[t]))
+                kept = self._kept(block.arms[t], index, index, None, None)
+                self.observe(self._ticket(kept), float(block.reward[t]))
 
     @property
     @abstractmethod
@@ -140,21 +143,25 @@ class Bandit(ABC):
         the person's fields, and `actions` as in Schema.vectors; `available`: K booleans;
         `person`: who it is, where max_rounds_per_person is set (kept as a keyed hash): an id that the caller has
         authenticated and normalised, since "Ada@" is another person than "ada@". PersonLimit tells exactly how often
-        that person came: answer with a default arm and show it to nobody.
+        that person came: answer with a default arm and show it to nobody, or have on_limit="serve".
 
         A request that is refused is no user: it changes nothing."""
         features, names, index = self._request(arms, available, actions)
+        problem = self._undeclared(len(features), names)
+        if problem:
+            raise ValueError(problem)
         counted = person is not None or self._persons.most is not None
         digest = self._persons.admit(person) if counted else None
         self._room(1)
         offered = features if index is None else features[index]
         self._step()
-        if counted:
-            self._persons.count(digest)
+        mark = self._persons.count(digest, self.choices + 1) if counted else LEARNS
         picked = int(self._pick(offered[None])[0])
         chosen = picked if index is None else int(index[picked])
         propensity = self._propensity(offered, picked)
-        return Choice(chosen, names[chosen] if names else None, self._ticket(features[chosen]), propensity)
+        name = names[chosen] if names else None
+        kept = self._kept(offered, picked, chosen, name, propensity)
+        return Choice(chosen, name, self._ticket(kept, mark), propensity)
 
     @locked
     def choose_many(self, arms: Any, *, actions: Any = None, persons: Sequence[Person | None] | None = None) -> Choices:
@@ -162,19 +169,22 @@ class Bandit(ABC):
         bandit has a Schema, from the fields of n people and `actions` for all of them: a micro-batch, one step of the
         release. A bad row is refused alone, for what is in it; it counts as a choice all the same, and the policy draws
         for it."""
-        rows, problems = self._batch(arms, actions)
+        rows, problems, names = self._batch(arms, actions)
         count = len(rows)
+        problems = [problem or self._undeclared(len(row), names) for row, problem in zip(rows, problems, strict=True)]
         people = self._persons.check_batch(persons, count)
         index, ids = np.full(count, -1), np.zeros(count, np.int64)
         if count:
             self._room(count)
             self._step()
+        marks = [LEARNS] * count
         for i, person in enumerate(people):
+            number = self.choices + i + 1
             if person is None:
-                self._persons.count(None)  # whatever is in its row
+                self._persons.count(None, number)  # whatever is in its row
             elif problems[i] is None:
                 try:
-                    self._persons.count(self._persons.admit(person))
+                    marks[i] = self._persons.count(self._persons.admit(person), number)
                 except (ValueError, PersonLimit) as error:
                     problems[i] = str(error)
         for _, group in itertools.groupby(range(count), lambda i: len(rows[i])):
@@ -182,7 +192,9 @@ class Bandit(ABC):
             index[alike] = self._pick(np.stack([rows[i] for i in alike]))
         for i, problem in enumerate(problems):
             if problem is None:
-                ids[i] = self._ticket(rows[i][index[i]])
+                arm = int(index[i])
+                kept = self._kept(rows[i], arm, arm, names[arm] if names else None, None)
+                ids[i] = self._ticket(kept, marks[i])
             else:
                 index[i] = -1
                 self._state.counts[CHOICES] += 1
@@ -197,7 +209,9 @@ class Bandit(ABC):
         slot = self._slot(choice.id if isinstance(choice, Choice) else choice)
         self._own()
         self._tickets.ids[slot] = 0
-        self._learn(self._tickets.features[slot], float(reward))
+        mark = self._tickets.people[slot].tobytes()
+        if mark != SILENT:
+            self._take(self._tickets.features[slot], float(reward), mark if mark.strip(b"\0") else None)
         self._tickets.features[slot] = 0.0  # what has been used is not kept
 
     @locked
@@ -260,10 +274,35 @@ class Bandit(ABC):
 
     # helpers
 
+    def _limits(self) -> Persons:
+        """Who may teach how often: nobody is counted, by default."""
+        return Persons(None)
+
+    def _take(self, x: Array, reward: float, person: bytes | None) -> None:
+        """One answer, of that person where answers are counted."""
+        self._learn(x, reward)
+
     @property
     def _width(self) -> int:
         """Numbers of an arm."""
-        return arm_sets.width(self.dim, self._blocks)
+        return arm_sets.width(self.dim, self._blocks, self._shared)
+
+    @property
+    def _keeps(self) -> int:
+        """Numbers that are kept of a choice until its reward comes."""
+        return self._width
+
+    def _kept(
+        self, offered: Array, picked: int, place: int, name: str | None, propensity: Callable[[], float] | None
+    ) -> Array:
+        """Those numbers: the arm that was picked among those on offer. place, name: of the arm in the request;
+        propensity: what computes it, where that is at hand. A bandit may keep more."""
+        out: Array = offered[picked]
+        return out
+
+    def _undeclared(self, count: int, names: tuple[str, ...] | None) -> str | None:
+        """What is wrong with a choice among so many arms, or of these names, where a bandit has them declared."""
+        return None
 
     @property
     def _steps(self) -> int:
@@ -302,16 +341,18 @@ class Bandit(ABC):
         self, arms: Any, available: npt.ArrayLike | None, actions: Any = None
     ) -> tuple[Array, tuple[str, ...] | None, Any]:
         """One user's features, names and available arms, or ValueError."""
-        features, names = arms_of(getattr(self, "features", None), self.dim, arms, actions, self._blocks)
+        form = self._blocks, self._shared
+        features, names = arms_of(getattr(self, "features", None), self.dim, arms, actions, *form)
         return features, names, arm_sets.check_mask(available, len(features))
 
-    def _batch(self, arms: Any, actions: Any) -> tuple[list[Array], list[str | None]]:
-        """Each user's features, and what is wrong with them."""
+    def _batch(self, arms: Any, actions: Any) -> tuple[list[Array], list[str | None], tuple[str, ...] | None]:
+        """Each user's features, what is wrong with them, and the names of arms where they have any."""
         schema: Schema | None = getattr(self, "features", None)
         if schema is not None:
-            return schema.batch(arms, actions, placed=self._blocks > 1)
+            rows, problems = schema.batch(arms, actions, placed=self._blocks > 1)
+            return rows, problems, schema.actions if actions is None else tuple(actions)
         without_actions(actions)
-        return arm_sets.rows(arms, self.dim, self._blocks)
+        return *arm_sets.rows(arms, self.dim, self._blocks, self._shared), None
 
     def _own(self) -> None:
         """BadState for a forked copy, and for one of two bandits from the same file: it would answer from noise that
@@ -343,23 +384,16 @@ class Bandit(ABC):
             )
 
     def _problem(self, reward: float) -> str | None:
-        low, high = self.rewards
-        if not isinstance(reward, int | float | np.bool_ | np.integer | np.floating):
-            return f"Expected a reward that is a number, got {type(reward).__name__}."
-        try:
-            inside = low <= float(reward) <= high and abs(float(reward)) < math.inf
-        except OverflowError:
-            inside = False
-        if not inside:
-            return f"Expected a finite reward in [{low:g}, {high:g}], got one outside."
-        return None
+        return reward_problem(reward, *self.rewards)
 
-    def _ticket(self, x: Array) -> int:
+    def _ticket(self, x: Array, mark: bytes = LEARNS) -> int:
         self._state.counts[CHOICES] += 1
         ticket = self.choices
         slot = ticket % self.pending
         self._tickets.ids[slot] = ticket
         self._tickets.features[slot] = x
+        if self._persons.most is not None:
+            self._tickets.people[slot] = np.frombuffer(mark, np.uint8)
         return ticket
 
     def _slot(self, ticket: int) -> int:

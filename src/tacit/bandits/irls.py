@@ -9,8 +9,8 @@ from numpy.random import Generator
 
 from tacit.bandits import chances
 from tacit.bandits.chances import Chance, Values
-from tacit.data import Array, Released
-from tacit.kernels.blocks import fit_blocks, thompson_block_rows
+from tacit.data import Array, Integers, Released
+from tacit.kernels.blocks import combine_blocks, fit_blocks, thompson_block_rows
 from tacit.kernels.glm import Known, Posterior, Tuning, combine, fit, thompson_rows
 
 T = TypeVar("T", bound=tuple[Any, ...])
@@ -36,10 +36,17 @@ def prior(dim: int, radius: float, known: Known | None = None, explore: float = 
     return out
 
 
-def prior_of_blocks(dim: int, radius: float, blocks: int) -> Posterior:
-    """The same, block by block."""
-    one = prior(dim // blocks, radius / blocks**0.5)
-    return Posterior(*(np.repeat(part[None], blocks, axis=0) for part in one))
+def prior_of_blocks(
+    own: int, radius: float, blocks: int, live: Integers, known: Known | None = None, explore: float = 0.0
+) -> Posterior:
+    """The same, block by block, of `own` coordinates each: theta* has variance radius^2 / (own times the number of live
+    blocks) a coordinate."""
+    one = prior(own, radius / len(live) ** 0.5)
+    out = Posterior(*(np.repeat(part[None], blocks, axis=0) for part in one))
+    if known is not None and known.theta.size:
+        out.spread[:] = explore * radius / (own * len(live)) ** 0.5
+        combine_blocks(known, radius, live, out)
+    return out
 
 
 def update(
@@ -52,13 +59,20 @@ def update(
     tuning: Tuning,
     posterior: Posterior,
     known: Known | None = None,
+    live: Integers | None = None,
 ) -> None:
     """posterior <- the estimate from released = (scale svec(curvature), moment / unit), noise of std `std`, and from
-    what is known."""
-    made = fit if posterior.theta.ndim == 1 else fit_blocks
-    made(released, scale, unit, std, radius, tuning, posterior)
+    what is known; that of the live blocks, where there are blocks."""
+    if posterior.theta.ndim == 1:
+        fit(released, scale, unit, std, radius, tuning, posterior)
+    else:
+        live = np.arange(len(posterior.theta)) if live is None else live
+        fit_blocks(released, scale, unit, std, radius, tuning, live, posterior)
     if known is not None and known.theta.size:
-        combine(known, radius, posterior)
+        if live is None or posterior.theta.ndim == 1:
+            combine(known, radius, posterior)
+        else:
+            combine_blocks(known, radius, live, posterior)
 
 
 def beliefs(features: Array, posterior: Posterior, widths: float) -> tuple[Array, Array]:

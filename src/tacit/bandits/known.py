@@ -9,28 +9,55 @@ import numpy as np
 
 from tacit.data import Array
 from tacit.kernels.glm import Known
+from tacit.model import arms
 from tacit.model.links import Link
 
 STEPS = 500  # of the fit to public rows: each solves one linear system
 
 
-def nothing() -> Known:
-    return Known(np.zeros(0), np.zeros((0, 0)))
+def nothing(blocks: int = 1) -> Known:
+    return Known(np.zeros(0), np.zeros((0, 0))) if blocks == 1 else Known(np.zeros((0, 0)), np.zeros((0, 0, 0)))
 
 
 def knowledge(
-    prior: Any, warm: Any, *, dim: int, link: Link, rewards: tuple[float, float], radius: float, unit: float
+    prior: Any,
+    warm: Any,
+    *,
+    dim: int,
+    blocks: int = 1,
+    shared: int = 0,
+    live: int = 1,
+    link: Link,
+    rewards: tuple[float, float],
+    radius: float,
+    unit: float,
 ) -> Known:
-    """What `prior` = (theta, precision) and `warm` = (features, rewards) say together about theta*; ValueError."""
+    """What `prior` = (theta, precision) and `warm` = (features, rewards) say together about theta*; ValueError. Where
+    there are blocks and nothing else, arrays have one more axis, the first: of blocks, of
+    which so many are live."""
     if prior is None and warm is None:
-        return nothing()
+        return nothing(1 if shared else blocks)
     known = Known(np.zeros(dim), np.zeros((dim, dim))) if prior is None else _prior(prior, dim, radius)
-    if warm is None:
-        return known
-    x, y = _rows(warm, dim, rewards)
-    low, high = rewards
-    share = (y - low) / (high - low) if link.bounded else y / unit
-    return _fitted(x, share, known, link, radius, unit)
+    if warm is not None:
+        x, y = _rows(warm, dim, blocks, shared, rewards)
+        low, high = rewards
+        share = (y - low) / (high - low) if link.bounded else y / unit
+        known = _fitted(x, share, known, link, shared + (dim - shared) // blocks * live, radius, unit)
+    return known if blocks == 1 or shared else _apart(known, blocks)
+
+
+def _apart(known: Known, blocks: int) -> Known:
+    own = known.theta.size // blocks
+    whole = known.precision.reshape(blocks, own, blocks, own).transpose(0, 2, 1, 3)
+    between = whole.copy()
+    between[np.arange(blocks), np.arange(blocks)] = 0.0
+    if between.any():
+        raise ValueError(
+            "Expected a prior and warm rows that join no two actions, since each has coefficients of its own, got a "
+            "number other than 0 between two of them."
+        )
+    within = np.ascontiguousarray(whole[np.arange(blocks), np.arange(blocks)])
+    return Known(known.theta.reshape(blocks, own).copy(), within)
 
 
 def sentences(prior: Any, warm: Any) -> tuple[str, ...]:
@@ -63,11 +90,13 @@ def _prior(given: Any, dim: int, radius: float) -> Known:
     return Known(theta, precision)
 
 
-def _rows(given: Any, dim: int, rewards: tuple[float, float]) -> tuple[Array, Array]:
+def _rows(given: Any, dim: int, blocks: int, shared: int, rewards: tuple[float, float]) -> tuple[Array, Array]:
     try:
         x, y = (np.array(part, dtype=np.float64) for part in given)
     except (TypeError, ValueError):
         raise ValueError("Expected warm to be (features, rewards): an array of rows, and a number for each.") from None
+    if blocks > 1 and x.ndim == 2 and x.shape[1] == arms.width(dim, blocks, shared):
+        x = arms.whole(x, dim, blocks, shared)
     if x.ndim != 2 or x.shape[1] != dim or y.shape != (len(x),) or not len(x):
         raise ValueError(f"Expected warm rows of {dim} features and as many rewards, got other shapes.")
     if not np.isfinite(x).all() or np.einsum("nd,nd->n", x, x).max() > (1 + 1e-6) ** 2:
@@ -77,11 +106,11 @@ def _rows(given: Any, dim: int, rewards: tuple[float, float]) -> tuple[Array, Ar
     return x, y
 
 
-def _fitted(x: Array, share: Array, prior: Known, link: Link, radius: float, unit: float) -> Known:
+def _fitted(x: Array, share: Array, prior: Known, link: Link, free: int, radius: float, unit: float) -> Known:
     """The mode of the posterior and its precision. Each step solves with the steepest curvature, which never
-    overshoots; beside the prior that was given stands the bandit's own, of variance radius^2 / d."""
+    overshoots; beside the prior that was given stands the bandit's own, of variance radius^2 / free."""
     dim = x.shape[1]
-    own = dim / radius**2 * np.eye(dim)
+    own = free / radius**2 * np.eye(dim)
     weight = 1.0 if link.bounded else 1 / unit  # identity: theta is in rewards, shares are in units
     steep = np.linalg.inv(link.steepest * weight**2 * x.T @ x + prior.precision + own)
     theta = np.zeros(dim)

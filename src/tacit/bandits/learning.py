@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tacit import logs
+from tacit.bandits.persons import LEARNS
 from tacit.data import Array
 from tacit.errors import PersonLimit
 from tacit.kernels.rounds import CHOICES
@@ -20,36 +21,57 @@ if TYPE_CHECKING:
 ROW = "Expected an action of the bandit and finite features, got a row with others."
 
 
-def learn_log(bandit: "ContinualBandit", table: Any, actions: Any) -> dict[int, str]:
-    """Row -> reason for those that were refused."""
-    columns = logs.names(table)
-    if "reward" not in columns:
+Row = tuple[Array | None, Any, Any]  # RAW: features, None where they are wrong; reward; person
+
+
+def read(bandit: "ContinualBandit", table: Any, actions: Any) -> tuple[int, Iterator[Row]]:
+    """How many rows a table has, and what is learnt of each; ValueError for a table that has not the right columns."""
+    names = logs.names(table)
+    if "reward" not in names:
         raise ValueError("Expected a column reward, got none.")
     rewards = list(table["reward"])
-    people = list(table["person"]) if "person" in columns else [None] * len(rewards)
-    played = _played(bandit, table, actions)
-    bandit._room(len(rewards))
+    people = list(table["person"]) if "person" in names else [None] * len(rewards)
+    return len(rewards), zip(_played(bandit, table, actions), rewards, people, strict=True)
+
+
+def is_silent(reward: Any) -> bool:
+    """Whether it never came."""
+    return reward is None or (isinstance(reward, float | np.floating) and math.isnan(reward))
+
+
+def kept(bandit: "ContinualBandit", x: Array) -> Array:
+    """What is kept of a row until its reward is added: beside the arm, zeros, which count for nothing."""
+    return np.concatenate([x, np.zeros(bandit._keeps - len(x))])
+
+
+def learn_log(bandit: "ContinualBandit", table: Any, actions: Any) -> dict[int, str]:
+    """Row -> reason for those that were refused."""
+    count, found = read(bandit, table, actions)
+    bandit._room(count)
     refused = {}
-    for row, (x, reward, person) in enumerate(zip(played, rewards, people, strict=True)):
+    for row, (x, reward, person) in enumerate(found):
         bandit._step()
         bandit._logged += 1
-        silent = reward is None or (isinstance(reward, float | np.floating) and math.isnan(reward))
+        silent = is_silent(reward)
         problem = ROW if x is None else None if silent else bandit._problem(reward)
-        if person is None:
-            bandit._persons.count(None)  # whatever is in its row
-        elif problem is None:
-            try:
-                bandit._persons.count(bandit._persons.admit(person))
-            except (ValueError, PersonLimit) as error:
-                problem = str(error)
+        mark = LEARNS
+        try:
+            mark = counted(bandit, person, bandit.choices + 1)  # whatever is in the row
+        except (ValueError, PersonLimit) as error:
+            problem = problem or str(error)
         if problem is not None or x is None:
             bandit._state.counts[CHOICES] += 1
             refused[row] = problem or ROW
             continue
-        ticket = bandit._ticket(x)
+        ticket = bandit._ticket(kept(bandit, x), mark)
         if not silent:
             bandit.observe(ticket, float(reward))
     return refused
+
+
+def counted(bandit: "ContinualBandit", person: Any, choice: int) -> bytes:
+    """One round of that person, or of nobody, by its number: its mark. PersonLimit or ValueError if it is refused."""
+    return bandit._persons.count(bandit._persons.admit(person), choice)
 
 
 def _played(bandit: "ContinualBandit", table: Any, actions: Any) -> Iterator[Array | None]:
@@ -65,18 +87,26 @@ def _played(bandit: "ContinualBandit", table: Any, actions: Any) -> Iterator[Arr
     prefixed = [f"x{i}" for i in range(len(columns)) if f"x{i}" in columns]
     if not prefixed:
         raise ValueError("Expected the columns x0, x1, ... or arms, got neither.")
+    if bandit._shared:
+        raise ValueError("Expected a schema or the column arms where arms share coordinates, got x0, x1, ....")
     rows = zip(*(list(table[name]) for name in prefixed), strict=True)
     if len(prefixed) == bandit.dim:  # of the action that was taken, already
         return (_checked(bandit, [row]) for row in rows)
-    if bandit.dim % len(prefixed):
-        raise ValueError(f"Expected x0, x1, ... to be a part of {bandit.dim} features, got {len(prefixed)} columns.")
-    count = bandit.dim // len(prefixed)
-    if bandit._blocks not in (1, count):
-        raise ValueError(f"Expected {bandit.dim // bandit._blocks} features a block, got {len(prefixed)} columns.")
-    if actions is not None and len(actions) > count:
-        raise ValueError(f"Expected at most {count} actions, got {len(actions)}.")
+    count = check_context(bandit, len(prefixed), actions)
     place = _positions(actions)
     return (_placed(bandit, row, place(action), count) for row, action in zip(rows, _need(named), strict=True))
+
+
+def check_context(bandit: "ContinualBandit", given: int, actions: Any) -> int:
+    """How many actions have so many features in a block of their own each."""
+    if bandit.dim % given:
+        raise ValueError(f"Expected x0, x1, ... to be a part of {bandit.dim} features, got {given} columns.")
+    count = bandit.dim // given
+    if bandit._blocks not in (1, count):
+        raise ValueError(f"Expected {bandit.dim // bandit._blocks} features a block, got {given} columns.")
+    if actions is not None and len(actions) > count:
+        raise ValueError(f"Expected at most {count} actions, got {len(actions)}.")
+    return count
 
 
 def _need(named: list[Any] | None) -> list[Any]:

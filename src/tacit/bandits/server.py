@@ -15,6 +15,7 @@ from numpy.random import Generator
 from tacit import checks
 from tacit.bandits import server_file
 from tacit.bandits.base import State
+from tacit.data import Array
 from tacit.features.schema import Schema
 from tacit.kernels.block import Block
 from tacit.mechanisms.shuffle.encoding import nothing_coded
@@ -51,6 +52,11 @@ class Server(ABC):
         """A subclass calls this first, and `self._state = self.init()` when its plan is made."""
         settings.check_server(self)
         settings.dimension(self)
+        if self.features is not None and self.features.room > len(self.features.actions):
+            raise ValueError(
+                "Expected a fixed list of actions where devices choose, since each has its own copy of the schema, got "
+                f"max_actions={self.features.room} for {len(self.features.actions)}."
+            )
         if self.horizon is not None:
             checks.positive_int(horizon=self.horizon)
         self._link = links.named(self.link)
@@ -85,23 +91,30 @@ class Server(ABC):
         """The claim, and what it rests on."""
 
     @abstractmethod
-    def _play(self, block: Block, transit: OpenBatch) -> None:
+    def _play(self, block: Block, transit: Any) -> None:
         """The rounds of `block` in one compiled loop, devices and all. Simulation only."""
 
     # hooks for Embedded: what lies between the devices and the server
 
-    def _transit(self) -> OpenBatch:
+    def _transit(self) -> Any:
         """What the shuffler holds at the start: nothing, and no room for more where there is no shuffler."""
         return OpenBatch(np.zeros(1, np.int64), nothing_coded(0))
 
     @abstractmethod
-    def _advance(self, transit: OpenBatch, users: int) -> bool:
+    def _advance(self, transit: Any, users: int) -> bool:
         """Called before each choice, with the number of users so far: publish what the public schedule says. True if
         reports of earlier choices come too late from now on."""
 
-    def _send(self, report: bytes, transit: OpenBatch) -> None:
+    def _hear(self, device: Device, x: Array, reward: float | None, transit: Any) -> None:
+        """A device has played the arm x; None: its reward never came. It reports."""
+        self._send(device.report(x, reward), transit)
+
+    def _send(self, report: bytes, transit: Any) -> None:
         """Bring one device's report to where it belongs."""
         self.observe(report)
+
+    def republish(self, billboard: bytes) -> None:  # noqa: B027
+        """Called on a server that goes on from a saved state: what it had shown last, as it was shown."""
 
     def _rehearse(self) -> None:  # noqa: B027
         """Run what a few hundred made-up users may not reach: called by warm_up, on a server that is thrown away."""

@@ -4,11 +4,12 @@ A server's file needs no mark of which copy is the last: what is in it are sums 
 themselves, so two servers that go on from one file release nothing of anybody a second time."""
 
 import dataclasses
+import json
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tacit.bandits.disk import write
-from tacit.bandits.storage import _decode, _encode, _leaves, document, read
+from tacit.bandits.storage import _decode, _encode, _leaves, document, opened
 from tacit.errors import BadState
 
 if TYPE_CHECKING:
@@ -21,28 +22,48 @@ S = TypeVar("S", bound="Server")
 
 def save(server: "Server", path: Path) -> None:
     """Write to a new file beside `path`, then put it in its place: an interrupted save leaves the old file whole."""
+    write(path, saved(server))
+
+
+def saved(server: "Server") -> dict[str, Any]:
+    """Settings and state, as `restored` takes them."""
     body = {
         "server": type(server).__name__,
-        "settings": {f.name: _encode(getattr(server, f.name)) for f in dataclasses.fields(server) if f.init},
+        "settings": _settings(server),
         "plan": _encode(tuple(map(float, server._plan_numbers()))),
         "state": [_encode(part) for part in _leaves(server._state)],
     }
-    write(path, document(body, format=FORMAT, version=VERSION, raw=False))
+    return document(body, format=FORMAT, version=VERSION, raw=False)
 
 
 def load(cls: type[S], path: Path) -> S:
-    body, _ = read(path, what="server", format=FORMAT, version=VERSION)
+    return restored(cls, path.read_bytes(), path.name)
+
+
+def restored(cls: type[S], text: bytes, where: str) -> S:
+    """The server whose `saved` that is, as JSON; `where` it was found is for messages."""
+    body, _ = opened(text, where, what="server", format=FORMAT, version=VERSION)
     if body["server"] != cls.__name__:
-        raise BadState(f"Expected a saved {cls.__name__} in {path.name}, got a {body['server']}.")
+        raise BadState(f"Expected a saved {cls.__name__} in {where}, got a {body['server']}.")
     try:
         server = cls(**{name: _decode(value) for name, value in body["settings"].items()})
     except (TypeError, ValueError):
-        raise BadState(f"Expected settings of a {cls.__name__} in {path.name}, got others.") from None
+        raise BadState(f"Expected settings of a {cls.__name__} in {where}, got others.") from None
     if list(_decode(body["plan"])) != list(map(float, server._plan_numbers())):
-        raise BadState(f"Expected {path.name} to have the noise that its settings give now, got another calibration.")
+        raise BadState(f"Expected {where} to have the noise that its settings give now, got another calibration.")
     leaves, values = _leaves(server._state), [_decode(value) for value in body["state"]]
     if [leaf.shape for leaf in leaves] != [value.shape for value in values]:
-        raise BadState(f"Expected the state of a {cls.__name__} in {path.name}, got another.")
+        raise BadState(f"Expected the state of a {cls.__name__} in {where}, got another.")
     for leaf, value in zip(leaves, values, strict=True):
         leaf[...] = value
     return server
+
+
+def differing(one: "Server", other: "Server") -> list[str]:
+    """The settings in which two servers of a kind are not alike."""
+    mine, theirs = _settings(one), _settings(other)
+    return [name for name in mine if json.dumps(mine[name]) != json.dumps(theirs[name])]
+
+
+def _settings(server: "Server") -> dict[str, Any]:
+    return {f.name: _encode(getattr(server, f.name)) for f in dataclasses.fields(server) if f.init}

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.random import Generator, default_rng
 
-from tacit.bandits import disk, marks
+from tacit.bandits import actions, disk, marks
 from tacit.errors import BadState
 from tacit.features.schema import Schema
 from tacit.model.links import Link, LinkTable
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tacit.bandits.base import Bandit
 
 FORMAT = "tacit bandit"
-VERSION = 4
+VERSION = 6
 ROWS = 1024  # waiting choices are written in multiples of so many
 
 B = TypeVar("B", bound="Bandit")
@@ -144,20 +144,25 @@ class File:
 
 
 def read(path: Path, *, what: str, format: str, version: int) -> tuple[Any, str]:
+    """The body of the document that is saved there, and its digest; BadState as `opened`."""
+    return opened(path.read_bytes(), path.name, what=what, format=format, version=version)
+
+
+def opened(text: bytes, where: str, *, what: str, format: str, version: int) -> tuple[Any, str]:
     """The body of a saved document and its digest, or BadState if it is not one, of another version, damaged or
     edited."""
     try:
-        document = json.loads(path.read_text())
+        document = json.loads(text)
         if document["format"] != format:
             raise KeyError
-        found, digest, text = document["version"], document["sha256"], str(document["body"])
+        found, digest, body = document["version"], document["sha256"], str(document["body"])
     except (ValueError, KeyError, TypeError):
-        raise BadState(f"Expected a saved {what} in {path.name}, got something else or a damaged file.") from None
+        raise BadState(f"Expected a saved {what} in {where}, got something else or a damaged file.") from None
     if found != version:
-        raise BadState(f"Expected a saved {what} of version {version} in {path.name}, got version {found}.")
-    if _digest(text) != digest:
-        raise BadState(f"Expected {path.name} to match its checksum, got a damaged or edited file.")
-    return json.loads(text), digest
+        raise BadState(f"Expected a saved {what} of version {version} in {where}, got version {found}.")
+    if _digest(body) != digest:
+        raise BadState(f"Expected {where} to match its checksum, got a damaged or edited file.")
+    return json.loads(body), digest
 
 
 def document(body: dict[str, Any], *, format: str, version: int, raw: bool) -> dict[str, Any]:
@@ -179,14 +184,23 @@ def load(cls: type[B], path: Path) -> B:
     if list(_decode(body["plan"])) != list(map(float, bandit._plan_numbers())):
         raise BadState(f"Expected {path.name} to have the noise that its settings give now, got another calibration.")
     for leaf, value in zip(_leaves(bandit._state), body["state"], strict=True):
-        leaf[...] = _decode(value)
-    ids, features = map(_decode, body["tickets"])
-    ids, features = ids[ids > 0], features[ids > 0]
+        found = _decode(value)
+        if found.shape != leaf.shape:
+            raise BadState(f"Expected {path.name} to have sums of the size that its settings give now, got another.")
+        leaf[...] = found
+    ids, features, people = map(_decode, body["tickets"])
+    ids, features, people = ids[ids > 0], features[ids > 0], people[ids > 0]
     bandit._tickets.ids[ids % bandit.pending] = ids
     bandit._tickets.features[ids % bandit.pending] = features
+    bandit._tickets.people[ids % bandit.pending] = people
     bandit._persons.restore(body["persons"])
+    turns = getattr(bandit, "_turns", None)  # of bandits that count answers
+    if turns is not None:
+        turns.restore(body["turns"])
     if body.get("logged"):
         setattr(bandit, "_logged", body["logged"])  # noqa: B010  # of bandits that can learn from logs
+    if body.get("actions"):
+        getattr(bandit, "_declare")(actions.read(body["actions"]))  # noqa: B009  # of bandits that have them
     for name, value in body["settings"].items():  # drawing the initial state may have moved the generator
         if isinstance(value, dict) and ("simulated" in value or "generator" in value):
             setattr(bandit, name, _decode(value))
@@ -209,7 +223,9 @@ def _document(bandit: "Bandit", bandit_id: str, generation: int) -> dict[str, An
         "tickets": [_encode(_padded(part[waiting], rows)) for part in bandit._tickets],
         "policy given": bandit._policy_given,
         "persons": bandit._persons.document(),
+        "turns": None if getattr(bandit, "_turns", None) is None else bandit._turns.document(),  # type: ignore[attr-defined]
         "logged": getattr(bandit, "_logged", 0),
+        "actions": actions.written(getattr(bandit, "_declared", ())),
     }
     return document(body, format=FORMAT, version=VERSION, raw=True)
 

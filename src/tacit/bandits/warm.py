@@ -14,6 +14,7 @@ from numpy.random import Generator, default_rng
 
 from tacit.bandits.base import Bandit
 from tacit.bandits.embedded import Embedded
+from tacit.bandits.joint.earnings import Earnings
 from tacit.bandits.server import Server
 from tacit.privacy.noise import Secure, Simulated
 
@@ -48,6 +49,8 @@ def twin_of(made: Any) -> Any:
 def _fresh(value: Any) -> Any:
     if hasattr(value, "private"):  # a source of noise, also one of the caller's own
         return Secure() if value.private else Simulated(0)
+    if isinstance(value, Earnings):
+        return value._replace(arms=0)
     return default_rng(0) if isinstance(value, Generator) else value
 
 

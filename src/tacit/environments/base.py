@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.random import Generator
@@ -84,6 +84,10 @@ class Environment(ABC):
     def blocks(self) -> int | None:
         """Of how many blocks each arm has one, where arms are rows (z, a) as in model.arms; None: they are vectors."""
         return None
+
+    def suited(self, *, blocks: bool) -> Self:
+        """This world for a bandit that takes blocks, or does not, where the setting leaves it open."""
+        return self
 
     @property
     def width(self) -> int:

@@ -1,51 +1,32 @@
-"""Labelled data as a bandit: guess the class of a row, and be told only whether the guess was right.
+"""Scikit-learn's data: principal components and a constant, scaled into the unit ball.
 
-Arm a carries the row's features (principal components and a constant, scaled into the unit ball) in its own block of
-coordinates, so dim = classes * (components + 1). No parameter is true here; regret is the share of wrong guesses."""
+The components, their scale and the centre are learnt from the rows, which for people's data is a choice that data made;
+the worlds of `environments.real` learn nothing."""
 
 import functools
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.random import Generator
 
 from tacit import checks, extras
-from tacit.data import Array
-from tacit.environments.base import World
-from tacit.environments.disjoint import Disjoint
-from tacit.environments.worlds_kernel import fill_rows
-from tacit.kernels.block import BERNOULLI
+from tacit.environments.labelled import Labelled, Rows
+from tacit.model.links import Link
 
 
 @dataclass(frozen=True, kw_only=True)
-class Classification(Disjoint):
-    """dim and arms follow from the data and `components`; the radius is a guess that a bandit is told."""
+class Classification(Labelled):
+    """dim = classes * (components + 1)."""
 
-    dim: int = 0
-    arms: int = 0
-    radius: float = 3.0
     components: int = 5
+    link: str | Link = "identity"
+    apart: bool | None = False
 
     def __post_init__(self) -> None:
         checks.positive_int(components=self.components)
-        contexts, classes = _load(self.name, self.components)
-        count = int(classes.max()) + 1
-        for field, given, actual in (
-            ("arms", self.arms, count),
-            ("dim", self.dim, count * contexts.shape[1]),
-        ):
-            if given not in (0, actual):
-                raise ValueError(f"Expected {field}={actual} for {self.name}, got {given}.")
-            object.__setattr__(self, field, actual)
         super().__post_init__()
 
-    @property
-    def reward_kind(self) -> tuple[int, float]:
-        return BERNOULLI, 1.0
-
-    def start(self, rng: Generator, horizon: int) -> World:
-        contexts, classes = _load(self.name, self.components)
-        return World(lambda block: fill_rows(rng, block, contexts, classes, self.apart), None)
+    def rows(self) -> Rows:
+        return _load(self.name, self.components)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +40,7 @@ class digits(Classification):
 
 
 @functools.lru_cache(maxsize=8)
-def _load(name: str, components: int) -> tuple[Array, np.ndarray[tuple[int], np.dtype[np.int64]]]:
+def _load(name: str, components: int) -> Rows:
     datasets = extras.load("sklearn.datasets", "real data")
     data = {"digits": datasets.load_digits, "breast_cancer": datasets.load_breast_cancer}[name]()
     x = np.asarray(data.data, np.float64)
@@ -71,4 +52,4 @@ def _load(name: str, components: int) -> tuple[Array, np.ndarray[tuple[int], np.
     scores /= np.quantile(np.linalg.norm(scores, axis=1), 0.9)
     contexts = np.column_stack([scores, np.ones(len(scores))])
     contexts /= np.maximum(np.linalg.norm(contexts, axis=1, keepdims=True), np.sqrt(2))
-    return np.ascontiguousarray(contexts), np.asarray(data.target, np.int64)
+    return Rows(np.ascontiguousarray(contexts), np.asarray(data.target, np.int64))

@@ -1,6 +1,8 @@
 """Worlds where each arm has a block of coordinates to itself, with the same features of the person in it."""
 
+import dataclasses
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.random import Generator
@@ -12,13 +14,16 @@ from tacit.environments.worlds_kernel import fill_disjoint
 @dataclass(frozen=True, kw_only=True)
 class Disjoint(Environment):
     """apart: arms are rows (z, a), for bandits that take blocks, instead of vectors with z in block a and zeros
-    elsewhere; the world is the same."""
+    elsewhere; the world is the same. None: whichever of the two a bandit takes."""
 
-    apart: bool = False
+    apart: bool | None = None
 
     @property
     def blocks(self) -> int | None:
         return self.arms if self.apart else None
+
+    def suited(self, *, blocks: bool) -> Self:
+        return dataclasses.replace(self, apart=blocks) if self.apart is None else self
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,6 +32,7 @@ class disjoint(Disjoint):
 
     dim: int = 20
     arms: int = 5
+    apart: bool | None = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -36,4 +42,4 @@ class disjoint(Disjoint):
     def start(self, rng: Generator, horizon: int) -> World:
         theta = self.parameter(rng)
         blocks = np.ascontiguousarray(theta.reshape(self.arms, -1))
-        return World(lambda block: fill_disjoint(rng, block, blocks, self.apart, self.code), theta)
+        return World(lambda block: fill_disjoint(rng, block, blocks, bool(self.apart), self.code), theta)

@@ -244,3 +244,30 @@ def fill_log(block: Block, arms: Array, actions: Integers, rewards: Array, order
         for a in range(block.means.shape[1]):
             block.means[t, a] = rewards[row]
         block.noise[t] = 0.0
+
+
+@kernel
+def fill_ratings(
+    rng: Generator,
+    block: Block,
+    people: Array,
+    films: Array,
+    start: Integers,
+    film: Integers,
+    liked: Array,
+    order: Integers,
+) -> None:
+    """A random person and K of the films that this person rated, no film twice; an arm is the outer product of film and
+    person, and worth what the person said. order holds each person's ratings in the order of the last draw."""
+    for t in range(block.noise.size):
+        user = int(rng.random() * people.shape[0])
+        first, count = start[user], start[user + 1] - start[user]
+        for a in range(block.arms.shape[1]):
+            place = first + a + int(rng.random() * (count - a))
+            order[first + a], order[place] = order[place], order[first + a]
+            rating = order[first + a]
+            for i in range(films.shape[1]):
+                for j in range(people.shape[1]):
+                    block.arms[t, a, i * people.shape[1] + j] = films[film[rating], i] * people[user, j]
+            block.means[t, a] = liked[rating]
+        block.noise[t] = rng.random()

@@ -110,9 +110,10 @@ def run_once(spec: Spec, world: Environment, horizon: int, seed: int, run: int, 
     rounds = _rounds(world, horizon)
     world_seed, bandit_seed = SeedSequence([seed, run]).spawn(2)
     bandit = spec.build(world, rounds, bandit_seed)
-    fill = world.start(default_rng(world_seed), rounds).fill
-    size = max(1, min(1024, rounds, BLOCK // (world.arms * world.width)))
-    block = world.block(size)
+    played_in = spec.suited(world)
+    fill = played_in.start(default_rng(world_seed), rounds).fill
+    size = max(1, min(1024, rounds, BLOCK // (world.arms * played_in.width)))
+    block = played_in.block(size)
     checkpoints = np.unique(np.linspace(0, rounds, min(rounds, CURVE) + 1).astype(np.int64)[1:])
     curve = np.empty(len(checkpoints))
     regret = reward = 0.0
@@ -121,7 +122,7 @@ def run_once(spec: Spec, world: Environment, horizon: int, seed: int, run: int, 
     started = time.thread_time()
     while played < rounds:
         if rounds - played < size:
-            block = world.block(rounds - played)
+            block = played_in.block(rounds - played)
         fill(block)
         bandit.play(block)
         count = len(block.noise)
@@ -180,6 +181,7 @@ def _try_out(spec: Spec, world: Environment, rounds: int) -> None:
             f"Expected rewards in [{accepted_low:g}, {accepted_high:g}] for {spec.label}, "
             f"got an environment with rewards in [{low:g}, {high:g}]."
         )
+    world = spec.suited(world)
     block = world.block(min(2, rounds))
     world.start(default_rng(0), rounds).fill(block)
     bandit.play(block)

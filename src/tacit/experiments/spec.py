@@ -8,6 +8,7 @@ from numpy.random import SeedSequence, default_rng
 
 from tacit.bandits.base import Bandit
 from tacit.bandits.embedded import Embedded
+from tacit.bandits.joint.continual import takes_blocks
 from tacit.bandits.server import Server
 from tacit.environments.base import Environment
 from tacit.model.links import Link
@@ -39,8 +40,11 @@ class Spec:
 
     def build(self, environment: Environment, horizon: int, seed: SeedSequence) -> Bandit:
         """A fresh bandit for one run, its policy's draws and its noise from `seed`."""
+        environment = self.suited(environment)
         if environment.blocks and "blocks" not in self._names:
-            raise ValueError(f"Expected a bandit that takes blocks (joint-glm) where arms are apart, got {self.name}.")
+            raise ValueError(
+                f"Expected a bandit that takes blocks (joint-glm, joint-lin-ucb) where arms are apart, got {self.name}."
+            )
         policy, privacy = seed.spawn(2)
         known: dict[str, Any] = {
             "dim": environment.dim,
@@ -56,6 +60,10 @@ class Spec:
         }
         built = self.kind(**{k: v for k, v in known.items() if k in self._names} | self.options)
         return Embedded(built, pending=known["pending"]) if isinstance(built, Server) else built
+
+    def suited(self, environment: Environment) -> Environment:
+        """That environment, with arms as this bandit takes them where either would do."""
+        return environment.suited(blocks="blocks" in self._names and takes_blocks(self.options))
 
     @property
     def private(self) -> bool:

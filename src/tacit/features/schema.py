@@ -34,6 +34,10 @@ class Schema:
     of several places: the same norm. Hybrid is (shared, disjoint) / sqrt 2. Weights are public, 1 by default; a cross
     has the product of its two.
 
+    max_actions: how many actions there may ever be; as many as `actions` by default. Each has its part of the vector
+    from the start, so that a new one changes no number of the others. retired: those of `actions` that are not offered
+    any more; they keep their place in the list and in the vector.
+
     public: where bounds were learnt, in words; the certificate repeats it. Fields are kept in the order of their names:
     a schema is the same however it was written down."""
 
@@ -43,6 +47,8 @@ class Schema:
     actions: tuple[str, ...] = ()
     cross: Sequence[tuple[str, str]] = ()
     public: str = ""
+    max_actions: int | None = None
+    retired: tuple[str, ...] = ()
     dim: int = dataclasses.field(init=False, repr=False, compare=False)  # numbers of a vector
     _fields: Mapping[str, Column] = dataclasses.field(init=False, repr=False, compare=False)
     _shared: Parts | None = dataclasses.field(init=False, repr=False, compare=False)
@@ -68,6 +74,7 @@ class Schema:
             raise ValueError("Expected no fields of actions for arms='disjoint', got some: use 'hybrid'.")
         if self.arms == "shared" and not self.action:
             raise ValueError("Expected fields of actions for arms='shared', got none: use arms='disjoint'.")
+        self._check_actions()
         known = {**self.context, **self.action}
         for pair in self.cross:
             for name in pair:
@@ -83,21 +90,75 @@ class Schema:
         start, size = self._shared.size if self._shared else 0, self._own.size if self._own else 0
         starts = {name: start + i * size for i, name in enumerate(self.actions)}
         object.__setattr__(self, "_starts", starts)
-        object.__setattr__(self, "dim", start + len(starts) * size)
+        object.__setattr__(self, "dim", start + self.room * size)
+
+    def _check_actions(self) -> None:
+        object.__setattr__(self, "retired", _texts("retired", self.retired))
+        if self.max_actions is not None:
+            checks.positive_int(max_actions=self.max_actions)
+            if self.arms == "shared" or self.max_actions < len(self.actions):
+                raise ValueError(
+                    f"Expected max_actions for arms that have names, and at least as many as there are "
+                    f"({len(self.actions)}), got {self.max_actions} for arms={self.arms!r}."
+                )
+        if not set(self.retired) <= set(self.actions):
+            raise ValueError("Expected retired actions to stay in the list of actions, got one that is not there.")
+        if self.actions and not self.offered:
+            raise ValueError("Expected an action that is not retired, got none.")
 
     # what it makes
 
     @property
+    def room(self) -> int:
+        """Actions that there may ever be."""
+        return len(self.actions) if self.max_actions is None else int(self.max_actions)
+
+    @property
+    def offered(self) -> tuple[str, ...]:
+        """The actions that are not retired."""
+        return tuple(name for name in self.actions if name not in self.retired)
+
+    @property
     def blocks(self) -> int:
-        """In how many parts of equal length a vector has all but one zero; 1 unless arms='disjoint'."""
-        return len(self.actions) if self.arms == "disjoint" else 1
+        """In how many parts of equal length, one for each action, a vector has all but one zero."""
+        return max(1, self.room)
+
+    @property
+    def shared(self) -> int:
+        """How many numbers, the first ones, are beside those parts."""
+        return self._shared.size if self._shared else 0
 
     @property
     def labels(self) -> list[str]:
         """What each number of a vector stands for."""
         own = self._own.labels() if self._own else []
         shared = self._shared.labels() if self._shared else []
-        return shared + [f"{action}: {label}" for action in self.actions for label in own]
+        names = [*self.actions, *(f"(free {i + 1})" for i in range(len(self.actions), self.room))]
+        return shared + [f"{action}: {label}" for action in names for label in own]
+
+    @property
+    def present(self) -> list[int]:
+        """The numbers of a vector that can be other than 0 for what is offered."""
+        size = self._own.size if self._own else 0
+        starts = [self._starts[name] for name in self.offered]
+        return [*range(self.shared), *(s + i for s in starts for i in range(size))]
+
+    def with_action(self, name: str) -> "Schema":
+        """The same, with one action more, in the next place; ValueError if there is none, or a name was used before."""
+        if not isinstance(name, str) or name in self.actions:
+            raise ValueError("Expected a name that no action has or had, got another.")
+        if len(self.actions) == self.room:
+            raise ValueError(
+                f"Expected room for one more action, got max_actions={self.room} in use: the size of what is released "
+                "was fixed for so many, and places of retired ones are not given again."
+            )
+        return dataclasses.replace(self, actions=(*self.actions, name))
+
+    def without_action(self, name: str) -> "Schema":
+        """The same, with that action retired; ValueError if it is the last one."""
+        if name not in self.offered:
+            raise ValueError("Expected the name of an action that is offered, got another.")
+        return dataclasses.replace(self, retired=(*self.retired, name))
 
     @property
     def digest(self) -> str:
@@ -119,11 +180,7 @@ class Schema:
         person = self._entries(context, self.context)
         offered = self._offered(actions)
         out = np.zeros((len(offered), self.dim))
-        if self._shared:
-            part = out[:, : self._shared.size]
-            part[:] = self._shared.of_person(person)
-            for row, entries in zip(part, offered.values(), strict=True):
-                self._shared.put_action({**person, **entries}, row)
+        self._put_shared(person, offered, out)
         if self._own:
             own = self._own.of_person(person)
             for row, name in zip(out, offered, strict=True):
@@ -134,16 +191,25 @@ class Schema:
     def placed(
         self, context: Mapping[str, Any], actions: Mapping[str, Mapping[str, Any]] | Sequence[str] | None = None
     ) -> tuple[tuple[str, ...], Array]:
-        """The same for arms='disjoint' without the zeros: rows (z, a), the numbers of the part that an action has for
-        itself, which are those of the person, and the number of that part."""
-        if self.arms != "disjoint" or self._own is None:
-            raise ValueError(f"Expected arms='disjoint', got {self.arms!r}.")
-        own = self._own.of_person(self._entries(context, self.context))
+        """The same without the zeros, for actions that have names: rows (s, z, a), the numbers that all actions share,
+        if any, those of the part that an action has for itself, which are of the person, and the number of that
+        part."""
+        if self._own is None:
+            raise ValueError(f"Expected arms='disjoint' or 'hybrid', got {self.arms!r}.")
+        person = self._entries(context, self.context)
         offered = self._offered(actions)
-        out = np.empty((len(offered), own.size + 1))
-        out[:, :-1] = own
-        out[:, -1] = [self._starts[name] // own.size for name in offered]
+        out = np.empty((len(offered), self.shared + self._own.size + 1))
+        self._put_shared(person, offered, out)
+        out[:, self.shared : -1] = self._own.of_person(person)
+        out[:, -1] = [(self._starts[name] - self.shared) // self._own.size for name in offered]
         return tuple(offered), out
+
+    def _put_shared(self, person: dict[str, Entries], offered: Mapping[str, Mapping[str, Entries]], out: Array) -> None:
+        if self._shared:
+            part = out[:, : self._shared.size]
+            part[:] = self._shared.of_person(person)
+            for row, entries in zip(part, offered.values(), strict=True):
+                self._shared.put_action({**person, **entries}, row)
 
     def batch(self, people: Any, actions: Any = None, *, placed: bool = False) -> tuple[list[Array], list[str | None]]:
         """The rows of each person, as in `rows` or `placed`, all with the same actions, and what is wrong with each,
@@ -211,6 +277,8 @@ class Schema:
             "actions": list(self.actions),
             "cross": [list(pair) for pair in self.cross],
             "public": self.public,
+            **({} if self.max_actions is None else {"max_actions": self.max_actions}),
+            **({"retired": list(self.retired)} if self.retired else {}),
         }
 
     @classmethod
@@ -218,7 +286,10 @@ class Schema:
         """ValueError for what `to_dict` does not write."""
         known = {field.name for field in dataclasses.fields(cls) if field.init}
         if not isinstance(given, Mapping) or not given.keys() <= known:
-            raise ValueError("Expected a schema's context, action, arms, actions, cross and public, got another name.")
+            raise ValueError(
+                "Expected a schema's context, action, arms, actions, cross, public, max_actions and retired, got "
+                "another name."
+            )
         fields = dict(given)
         for side in ("context", "action"):
             if not isinstance(fields.setdefault(side, {}), Mapping):
@@ -229,7 +300,8 @@ class Schema:
     def __str__(self) -> str:
         """In words, for certificates."""
         people, offers = (_counted(len(side)) for side in (self.context, self.action))
-        arms = f"{self.arms} arms" + (f" ({len(self.actions)} actions)" if self.actions else "")
+        most = f", at most {self.max_actions}" if self.max_actions is not None else ""
+        arms = f"{self.arms} arms" + (f" ({len(self.offered)} actions{most})" if self.actions else "")
         bounds = "bounds were learnt from public data: see the caveats" if self.public else "bounds are public settings"
         return f"{self.dim} numbers from {people} of a person and {offers} of an action, {arms}; {bounds}"
 
@@ -240,7 +312,7 @@ class Schema:
         if actions is None:
             if self.action or not self.actions:
                 raise ValueError("Expected actions= with the fields of each action, got none.")
-            return dict.fromkeys(self.actions, EMPTY)
+            return dict.fromkeys(self.offered, EMPTY)
         if not isinstance(actions, Mapping):
             if self.action or isinstance(actions, str) or not isinstance(actions, Iterable):
                 raise ValueError("Expected actions to be a mapping from names to fields, got names or a text.")
@@ -252,6 +324,8 @@ class Schema:
             raise ValueError("Expected at least one action, got none.")
         if self.actions and not actions.keys() <= self._starts.keys():
             raise ValueError("Expected names of the schema's actions, got an unknown one.")
+        if self.retired and not actions.keys().isdisjoint(self.retired):
+            raise ValueError("Expected actions that are offered, got a retired one.")
         return {name: EMPTY if each is EMPTY else self._entries(each, self.action) for name, each in actions.items()}
 
     def _entries(self, given: Mapping[str, Any], fields: Mapping[str, Column]) -> dict[str, Entries]:

@@ -8,7 +8,7 @@ from numpy.random import Generator
 
 from tacit.data import Array, Integers, Released
 from tacit.kernels.compile import inlined, kernel
-from tacit.kernels.glm import Posterior, Tuning, along_axes, from_axes
+from tacit.kernels.glm import Known, Posterior, Tuning, along_axes, combine_within, from_axes
 from tacit.kernels.linalg import copy, smat
 from tacit.model.vectors import packed_size, pair_size
 
@@ -28,38 +28,59 @@ def block_of(posterior: Posterior, a: int) -> Posterior:
 
 @kernel
 def fit_blocks(
-    released: Released, scale: float, unit: float, std: float, radius: float, tuning: Tuning, posterior: Posterior
+    released: Released,
+    scale: float,
+    unit: float,
+    std: float,
+    radius: float,
+    tuning: Tuning,
+    live: Integers,
+    posterior: Posterior,
 ) -> None:
     """`fit` of the curvature that has A_a on its diagonal and zeros elsewhere; released is a pair (scale svec(A_a),
     b_a) for each block a. The mean eigenvalue, the prior's variance and the projection on |theta| <= radius are of all
-    blocks together: without noise the estimate is that of `fit`.
+    live blocks together: where all are, the estimate without noise is that of `fit`. Blocks that are not live stay
+    as they are: nobody is offered anything there.
 
     What knowing the blocks adds: noise stands in the blocks alone; A_a is drawn towards what blocks have in common
     (`pool`), which leaves keep_a of its own noise; and theta* has radius^2 / blocks in a block, on average:
         e_a^2 = std^2 (unit^2 + keep_a^2 radius^2 / (blocks scale^2))."""
-    blocks, p = posterior.theta.shape
+    blocks, p = live.size, posterior.theta.shape[1]
     size, packed = pair_size(p), packed_size(p)
     curvature, keep = np.empty((blocks, p, p)), np.ones(blocks)
-    for a in range(blocks):
-        smat(released[a * size : a * size + packed] / scale, curvature[a])
+    for i in range(blocks):
+        smat(released[live[i] * size : live[i] * size + packed] / scale, curvature[i])
     pool(curvature, std / scale, keep)
     values, axes, moments = np.empty((blocks, p)), np.empty((blocks, p, p)), np.empty((blocks, p))
     mean = 0.0
-    for a in range(blocks):
-        found, vectors = np.linalg.eigh(curvature[a])
-        copy(vectors, axes[a])
-        copy(np.dot(vectors.T, released[a * size + packed : (a + 1) * size] * unit), moments[a])
+    for i in range(blocks):
+        found, vectors = np.linalg.eigh(curvature[i])
+        copy(vectors, axes[i])
+        copy(np.dot(vectors.T, released[live[i] * size + packed : (live[i] + 1) * size] * unit), moments[i])
         for k in range(p):
-            values[a, k] = max(found[k], 0.0)
-            mean += values[a, k] / (blocks * p)
+            values[i, k] = max(found[k], 0.0)
+            mean += values[i, k] / (blocks * p)
     prior = radius / math.sqrt(blocks * p)
     total = 0.0
-    for a in range(blocks):
-        noise = unit * std * math.sqrt(1.0 + (keep[a] * radius / (unit * scale)) ** 2 / blocks)
-        total += along_axes(values[a], moments[a], mean, noise, prior, tuning, block_of(posterior, a))
+    for i in range(blocks):
+        noise = unit * std * math.sqrt(1.0 + (keep[i] * radius / (unit * scale)) ** 2 / blocks)
+        total += along_axes(values[i], moments[i], mean, noise, prior, tuning, block_of(posterior, live[i]))
     inside = min(1.0, radius / math.sqrt(total)) if total > 0.0 else 1.0
-    for a in range(blocks):
-        from_axes(axes[a], inside, block_of(posterior, a))
+    for i in range(blocks):
+        from_axes(axes[i], inside, block_of(posterior, live[i]))
+
+
+@kernel
+def combine_blocks(known: Known, radius: float, live: Integers, posterior: Posterior) -> None:
+    """`combine` where nothing that is known joins two blocks: each has a precision of its own, and the projection on
+    |theta| <= radius is of all live blocks together."""
+    total = 0.0
+    for i in range(live.size):
+        combine_within(Known(known.theta[live[i]], known.precision[live[i]]), block_of(posterior, live[i]))
+        total += np.sum(posterior.theta[live[i]] ** 2)
+    if total > radius * radius:
+        for i in range(live.size):
+            copy(posterior.theta[live[i]] * (radius / math.sqrt(total)), posterior.theta[live[i]])
 
 
 @kernel
@@ -129,3 +150,22 @@ def thompson_block_rows(arms: Array, theta: Array, axes: Array, spread: Array, d
                     for j in range(theta.shape[1]):
                         target[a, j] += draw * axes[a, j, k]
         out[i] = best_row(arms[i], target)
+
+
+@kernel
+def thompson_hybrid_rows(arms: Array, theta: Array, scaled: Array, draws: Array, shared: int, out: Integers) -> None:
+    """out[i] = argmax over rows (s, z, a) of <s, t_s> + <z, t_a>, t = theta + scaled draws[i]: its first `shared`
+    coordinates t_s, and those of block a."""
+    own = arms.shape[2] - 1 - shared
+    for i in range(arms.shape[0]):
+        target = theta + np.dot(scaled, draws[i])
+        best, index = -np.inf, 0
+        for row in range(arms.shape[1]):
+            start, value = shared + int(arms[i, row, shared + own]) * own, 0.0
+            for k in range(shared):
+                value += arms[i, row, k] * target[k]
+            for k in range(own):
+                value += arms[i, row, shared + k] * target[start + k]
+            if value > best:
+                best, index = value, row
+        out[i] = index

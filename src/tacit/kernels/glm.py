@@ -98,15 +98,21 @@ def combine(known: Known, radius: float, posterior: Posterior) -> None:
     """posterior <- together with what is known from elsewhere, P the precision that the posterior has and Q the known
     one: precision P + Q, theta = (P + Q)^-1 (P theta + Q known), projected on |theta| <= radius, and the same for the
     centre. Along each axis there is less to explore by the share P / (P + Q)."""
+    combine_within(known, posterior)
+    length = math.sqrt(np.sum(posterior.theta**2))
+    if length > radius:
+        copy(posterior.theta * (radius / length), posterior.theta)
+
+
+@kernel
+def combine_within(known: Known, posterior: Posterior) -> None:
+    """`combine` without the projection."""
     axes = posterior.axes
     had = np.dot(axes * posterior.precision, axes.T)
     both = np.linalg.inv(had + known.precision)
     extra = np.dot(known.precision, known.theta)
     copy(np.dot(both, np.dot(had, posterior.theta) + extra), posterior.theta)
     copy(np.dot(both, np.dot(had, posterior.centre) + extra), posterior.centre)
-    length = math.sqrt(np.sum(posterior.theta**2))
-    if length > radius:
-        copy(posterior.theta * (radius / length), posterior.theta)
     copy((both + both.T) / 2.0, posterior.inverse)
     along = np.sum(axes * np.dot(known.precision, axes), axis=0)
     for k in range(along.size):

@@ -1,7 +1,8 @@
 """Arm sets, checked once, C-contiguous float64: by bandits and devices alike, so numpy alone is needed.
 
 Where each arm has one of several blocks of coordinates to itself (zeros elsewhere), it is a row (z, a) instead: the
-numbers within its block, and the number of the block."""
+numbers within its block, and the number of the block. Where some first coordinates are shared by all arms, it is
+(s, z, a)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -10,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.data import Array
+from tacit.model.hybrid import Layout
 
 TOLERANCE = 1e-6  # on the norm, for vectors that were scaled to length 1 in single precision
 LEFT = 1e-9  # arms longer than 1 by more than this are cut to 1; contributions are clipped to 1 exactly always
@@ -24,22 +26,33 @@ class ArmSet(NamedTuple):
     names: tuple[str, ...] | None
 
 
-def width(dim: int, blocks: int) -> int:
+def width(dim: int, blocks: int, shared: int = 0) -> int:
     """Numbers of a row."""
-    return dim if blocks == 1 else dim // blocks + 1
+    return dim if blocks == 1 else shared + (dim - shared) // blocks + 1
 
 
-def coordinates(dim: int, blocks: int) -> Array:
+def coordinates(dim: int, blocks: int, shared: int = 0) -> Array:
     """The rows that have 1 in one coordinate and 0 in the others."""
     if blocks == 1:
         return np.eye(dim)
-    own = dim // blocks
-    return np.column_stack([np.tile(np.eye(own), (blocks, 1)), np.repeat(np.arange(blocks), own)])
+    own = (dim - shared) // blocks
+    out = np.zeros((dim, shared + own + 1))
+    out[:shared, :shared] = np.eye(shared)
+    out[shared:, shared:-1] = np.tile(np.eye(own), (blocks, 1))
+    out[shared:, -1] = np.repeat(np.arange(blocks), own)
+    return out
 
 
-def check(arms: Arms, dim: int, blocks: int = 1) -> ArmSet:
+def whole(features: Array, dim: int, blocks: int, shared: int = 0) -> Array:
+    """Rows as vectors, with their zeros; ValueError for what has no such block."""
+    if not _placed(features, blocks):
+        raise ValueError(f"Expected the last number of each row to be that of its block, from 0 to {blocks - 1}.")
+    return Layout(shared, blocks, (dim - shared) // blocks).whole(features)
+
+
+def check(arms: Arms, dim: int, blocks: int = 1, shared: int = 0) -> ArmSet:
     """The arms as an ArmSet, or ValueError: never the value of a feature in the message."""
-    names, numbers = None, width(dim, blocks)
+    names, numbers = None, width(dim, blocks, shared)
     if isinstance(arms, Mapping):
         names = tuple(arms)
         arms = [arms[name] for name in names] if names else np.empty((0, numbers))  # type: ignore[assignment]
@@ -70,11 +83,11 @@ def as_array(arms: Any) -> Array:
         raise ValueError("Expected arms to be numbers in rows of equal length.") from None
 
 
-def rows(arms: Any, dim: int, blocks: int = 1) -> tuple[list[Array], list[str | None]]:
+def rows(arms: Any, dim: int, blocks: int = 1, shared: int = 0) -> tuple[list[Array], list[str | None]]:
     """A batch: (K, dim) features of each user (or rows (z, a)), K their own, and what is wrong with each, None if
     nothing; bad rows are zeros. An array of numbers is (n, K, dim) or a ValueError; of anything else each row is judged
     by itself."""
-    long = width(dim, blocks)
+    long = width(dim, blocks, shared)
     numbers = isinstance(arms, np.ndarray) and arms.dtype.kind in "biuf"
     if isinstance(arms, np.ndarray) and arms.dtype.kind == "O":
         arms = arms.tolist()
@@ -97,7 +110,7 @@ def rows(arms: Any, dim: int, blocks: int = 1) -> tuple[list[Array], list[str | 
     reasons: list[str | None] = []
     for row in arms:
         try:
-            out.append(check(row, dim, blocks).features)
+            out.append(check(row, dim, blocks, shared).features)
             reasons.append(None)
         except ValueError as caught:
             out.append(np.zeros((1, long)))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from tacit.data import Array, Raw
 from tacit.model.links import IDENTITY, Code, Link, kind, mean, slope, softness
-from tacit.model.vectors import TINY, PairContribution, add_pair, norm, pair_size, shortened
+from tacit.model.vectors import TINY, PairContribution, add_pair, norm, shortened
 
 # How much the curvature's noise, seen through theta*, matters beside the moment's: chosen by regret on tuning seeds
 # of which no record was kept.
@@ -111,25 +111,14 @@ class GLMContribution(PairContribution):
         D^2 = 4 + q  for q <= 1 + 1 / sqrt 2,  else  2 + 2 q + 1 / (2 q).
     It is never less than twice the largest |v|^2 = 1 + q, so late rewards are covered.
 
-    Blocks. Where x lies in one of `blocks` parts of its coordinates, with zeros elsewhere, v has zeros outside of the
-    pair of that part, whoever the user is: what is summed is (scale svec(weight z z'), response z) in that part's place
-    among the pairs of all parts, blocks p (p + 3) / 2 numbers for p = dim / blocks. Numbers that are always 0 are left
-    out, so distances are what they were, and D is the same. Directly: two users in the same part are as above with z;
-    for two users in different parts v and v~ are at right angles, and
+    Blocks (PairContribution). Two users in the same part are as above with z; for two users in different parts v and v~
+    are at right angles, and
         |v - v~|^2 = |v|^2 + |v~|^2 <= 2 (1 + q) <= D^2:   2 + 2 q <= 4 + q for q <= 1 + 1 / sqrt 2 < 2, and else
-        2 + 2 q <= 2 + 2 q + 1 / (2 q)."""
+        2 + 2 q <= 2 + 2 q + 1 / (2 q).
+    With shared coordinates v and v~ are what they would be with their zeros, and D is that of x = (s, 0, ..., z, ...),
+    whose norm is that of (s, z)."""
 
     link: Link
-    blocks: int = 1
-
-    @property
-    def size(self) -> int:
-        return self.blocks * pair_size(self.dim // self.blocks)
-
-    def part(self, block: int) -> slice:
-        """Where a block's pair lies in the whole."""
-        size = self.size // self.blocks
-        return slice(block * size, (block + 1) * size)
 
     @property
     def sensitivity(self) -> float:

@@ -30,6 +30,10 @@ class LinearContribution(PairContribution):
         D^2 = 2 + 2 b + b^2 / 2  for b <= 2,  else  4 b.
     It is attained, and never less than twice the largest |v|^2 = 1 + b, so that a contribution that arrives in another
     step, or never, is covered too (see mechanisms.continual).
+
+    Blocks (PairContribution). Two users in the same part are as above with z; for two users in different parts v and v~
+    are at right angles, and
+        |v - v~|^2 = |v|^2 + |v~|^2 <= 2 (1 + b) <= D^2:   2 + 2 b + b^2 / 2 for b <= 2, and 4 b >= 2 + 2 b beyond.
     """
 
     @property
@@ -41,7 +45,7 @@ class LinearContribution(PairContribution):
         return linear_sensitivity(self.scale * self.largest_reward)
 
     def add(self, x: Array, y: float, out: Raw) -> None:
-        """out += v."""
+        """out += v: x and out of one block."""
         add_linear(x, y, self.scale, self.low, self.high, out)
 
 

@@ -1,23 +1,34 @@
 """The shuffler: between devices and server, trusted to forget who sent what, and for nothing else."""
 
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
 from tacit import forks
-from tacit.data import Integers
+from tacit.data import Coded, Integers
 from tacit.errors import BadBillboard, BadReport, BadState, BatchTooSmall, DuplicateReport, LateReport
 from tacit.lock import Lock, locked
 from tacit.mechanisms.shuffle.calibration import Plan, epsilon
 from tacit.mechanisms.shuffle.encoding import nothing_coded
 from tacit.mechanisms.shuffle.sums_kernel import OpenBatch
+from tacit.mechanisms.shuffle.together import together_epsilon
 from tacit.privacy import settings
 from tacit.privacy.budget import Budget
 from tacit.roles import billboard as boards
 from tacit.roles import limits, wire
 
 CHUNK = 1 << 16  # reports summed at a time
+REASONS = ("new", "duplicate", "version", "late", "wrong batch", "out of range")
+NEW, DUPLICATE, VERSION, LATE, OTHER, BEYOND = range(len(REASONS))  # what a shuffler makes of a report
+Verdicts = npt.NDArray[np.uint8]
+
+
+class Intake(NamedTuple):
+    """What reports add to a batch: their ids, sorted, and their sum."""
+
+    ids: npt.NDArray[np.uint64]
+    sums: Coded
 
 
 class Shuffler:
@@ -27,7 +38,9 @@ class Shuffler:
     It keeps sums and, to count a retry once, the reports' random ids (8 bytes each); no order, no sender, no report.
     `minimum`: below this many reports it hands on nothing, because their noise would not protect them; by default the
     server's number. `budget`: the operator's own limit. With it the epsilon of `minimum` reports is recomputed from the
-    billboard's plan, less the users whom it takes for malicious, and a billboard above the budget is refused."""
+    billboard's plan, less the users whom it takes for malicious, and a billboard above the budget is refused; `epsilon`
+    is what was found. Where users answer several rounds it is that of all rounds together, and each round has a
+    shuffler of its own. `planned`: the number of reports at which the server wants the batch."""
 
     def __init__(
         self,
@@ -41,10 +54,10 @@ class Shuffler:
             settings.check_budget(budget)
         if minimum is not None and (type(minimum) is bool or not isinstance(minimum, int | np.integer) or minimum < 0):
             raise ValueError(f"Expected minimum to be a whole number, at least 0, got {minimum!r}.")
-        self.parameters, document = boards.shuffle(billboard)
+        self.parameters, document = boards.batch(billboard)
         self.minimum: int = document["plan"]["minimum"] if minimum is None else int(minimum)
-        if budget is not None:
-            _within(budget, document, self.minimum)
+        self.planned: int = document["plan"]["users"]
+        self.epsilon: float | None = None if budget is None else _within(budget, document, self.minimum)
         size = self.parameters.size
         self._open = OpenBatch(np.zeros(1, np.int64), nothing_coded(size)) if into is None else into
         self._ids: list[npt.NDArray[np.uint64]] = []  # sorted arrays, each more than twice as long as the next
@@ -76,31 +89,51 @@ class Shuffler:
     @locked
     def add_many(self, stream: bytes) -> dict[str, int]:
         """Reports one after another, in any number. Bad ones are refused alone: returns reason -> how many."""
+        refused: dict[str, int] = {}
+        length = self._whole(stream)
+        for start in range(0, len(stream), CHUNK * length):
+            intake, verdicts = self.check(stream[start : start + CHUNK * length])
+            self.take(intake)
+            for verdict in np.flatnonzero(np.bincount(verdicts, minlength=1)[1:]) + 1:
+                refused[REASONS[verdict]] = refused.get(REASONS[verdict], 0) + int((verdicts == verdict).sum())
+        return refused
+
+    @locked
+    def check(self, stream: bytes) -> tuple[Intake, Verdicts]:
+        """What reports one after another would add, and for each of them its place in REASONS. Nothing has changed
+        yet: whoever keeps a journal writes the intake there, then calls `take`."""
+        rows = np.frombuffer(stream, self.parameters.record, len(stream) // self._whole(stream))
+        counts, verdicts = np.ascontiguousarray(rows["counts"]), np.zeros(len(rows), np.uint8)
+        if counts.max(initial=0) > self.parameters.slots or not self._alike(rows):
+            verdicts = self._judged(rows)
+        good = verdicts == NEW
+        ids = np.sort(rows["id"] if good.all() else rows["id"][good])
+        known = self._known(ids)
+        if known.any():
+            at = np.flatnonzero(good)
+            verdicts[at[np.argsort(rows["id"][at], kind="stable")][known]] = DUPLICATE  # of two alike the first is new
+            good = verdicts == NEW
+        sums = nothing_coded(self.parameters.size)
+        sums[:] += _columns(counts if good.all() else counts[good])
+        return Intake(ids[~known], sums), verdicts
+
+    @locked
+    def take(self, intake: Intake) -> None:
+        """Count what `check` found, with no other reports taken in between; or what a journal kept of it."""
+        self._still_open()
+        self._merge(intake.ids)
+        self._open.sums[:] += intake.sums
+        self._open.reports[0] += len(intake.ids)
+
+    def _whole(self, stream: bytes) -> int:
+        """Bytes of each report of a stream of whole ones."""
         self._still_open()
         if not isinstance(stream, bytes):
             raise BadReport(f"Expected the bytes of reports, got {type(stream).__name__}.")
         length = self.parameters.length
         if len(stream) % length:
             raise BadReport(f"Expected whole reports of {length} bytes each, got {len(stream)} bytes.")
-        refused: dict[str, int] = {}
-        for start in range(0, len(stream), CHUNK * length):
-            self._add_rows(np.frombuffer(stream[start : start + CHUNK * length], self.parameters.record), refused)
-        return refused
-
-    def _add_rows(self, rows: npt.NDArray[np.void], refused: dict[str, int]) -> None:
-        counts = np.ascontiguousarray(rows["counts"])
-        if counts.max(initial=0) > self.parameters.slots or not self._alike(rows):
-            good = self._good(rows, refused)
-            rows, counts = rows[good], counts[good]
-        ids = np.sort(rows["id"])
-        if (ids[1:] == ids[:-1]).any() or self._counted(ids).any():
-            ids, first = np.unique(rows["id"], return_index=True)
-            new = ~self._counted(ids)
-            refused["duplicate"] = refused.get("duplicate", 0) + len(rows) - int(new.sum())
-            ids, counts = ids[new], counts[first[new]]
-        self._merge(ids)
-        self._open.sums[:] += _columns(counts)
-        self._open.reports[0] += len(counts)
+        return length
 
     @locked
     def close(self) -> bytes:
@@ -134,27 +167,24 @@ class Shuffler:
         parts = slice(0, wire.ID_AT), slice(wire.ID_AT + 8, wire.REPORT.size)
         return all((given[:, part] == model[part]).all() for part in parts)
 
-    def _counted(self, ids: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
-        """Which of the sorted ids have been counted."""
+    def _known(self, ids: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
+        """Which of the sorted ids have been counted, or are those before them."""
         out = _held(self._ids, ids)
+        out[1:] |= ids[1:] == ids[:-1]
         if self._recent:
             out |= np.isin(ids, np.fromiter(self._recent, np.uint64, len(self._recent)))
         return out
 
-    def _good(self, rows: npt.NDArray[np.void], refused: dict[str, int]) -> npt.NDArray[np.bool_]:
+    def _judged(self, rows: npt.NDArray[np.void]) -> Verdicts:
+        """What is wrong with each report, apart from duplicates."""
         of = self.parameters
-        known = (rows["magic"] == b"tR") & (rows["version"] == wire.VERSION)
-        same = (rows["batch"] == of.batch) & (rows["digest"] == np.frombuffer(of.digest, "<u8")).all(axis=1)
-        same &= (rows["size"] == of.size) & (rows["reach"] == of.reach) & (rows["trials"] == of.trials)
-        within = rows["counts"].max(axis=1) <= of.slots
-        for reason, bad in (
-            ("version", ~known),
-            ("wrong batch", known & ~same),
-            ("out of range", known & same & ~within),
-        ):
-            if count := int(bad.sum()):
-                refused[reason] = refused.get(reason, 0) + count
-        return np.asarray(known & same & within)
+        other = (rows["batch"] != of.batch) | (rows["digest"] != np.frombuffer(of.digest, "<u8")).any(axis=1)
+        other |= (rows["size"] != of.size) | (rows["reach"] != of.reach) | (rows["trials"] != of.trials)
+        out = np.where(rows["counts"].max(axis=1) > of.slots, np.uint8(BEYOND), np.uint8(NEW))
+        out[other] = OTHER
+        out[rows["batch"] < of.batch] = LATE
+        out[(rows["magic"] != b"tR") | (rows["version"] != wire.VERSION)] = VERSION
+        return out
 
     def _merge(self, ids: npt.NDArray[np.uint64]) -> None:
         """Keep these ids, sorted."""
@@ -163,16 +193,22 @@ class Shuffler:
             self._ids[-2:] = [np.sort(np.concatenate(self._ids[-2:]), kind="stable")]
 
 
-def _within(budget: Budget, document: dict[str, Any], minimum: int) -> None:
+def _within(budget: Budget, document: dict[str, Any], minimum: int) -> float:
     given = document["plan"]
     boards.protected(given)
+    if "round" in document:
+        return _accepted(budget, together_epsilon(limits.together(document, minimum), budget.delta))
     sensitivity = min(2 * given["norm"], limits.shuffled_sensitivity(document))
     plan = Plan(given["users"], given["size"], given["grid"], given["reach"], given["trials"], sensitivity)
-    spent = epsilon(plan, budget.delta, min(minimum, plan.users) - given["malicious"])
+    return _accepted(budget, epsilon(plan, budget.delta, min(minimum, plan.users) - given["malicious"]))
+
+
+def _accepted(budget: Budget, spent: float) -> float:
     if not spent <= budget.epsilon * (1 + 1e-6):
         raise BadBillboard(
             f"Expected a batch of epsilon at most {budget.epsilon:g} at delta {budget.delta:g}, got {spent:.6g}."
         )
+    return spent
 
 
 def shuffled_bits(counts: Integers, slots: int, rng: np.random.Generator) -> npt.NDArray[np.uint8]:

@@ -72,7 +72,7 @@ def migrate(what: str) -> str:
 
 def new_key(name: str, role: str) -> tuple[str, str]:
     """A key, and the lines for the configuration, which do not hold it."""
-    checks.one_of(configs.ROLES, role=role)
+    checks.one_of((*configs.ROLES, "shuffler"), role=role)
     key, digest = keys.make()
     quoted = json.dumps(name)
     return key, f'\n[[keys]]\nname = {quoted}\nrole = "{role}"\nhash = "{digest}"\n'

@@ -39,6 +39,12 @@ class Asset(NamedTuple):
     media: str
     mark: str  # changes with the content
 
+    def reply(self, request: Request) -> Response:
+        headers = {"etag": self.mark, "cache-control": "no-cache"}
+        if request.headers.get("if-none-match") == self.mark:
+            return Response(status_code=304, headers=headers)
+        return Response(self.content, headers=headers, media_type=self.media)
+
 
 class Dashboard:
     def __init__(
@@ -119,10 +125,7 @@ class Dashboard:
         asset = self._assets.get(request.path_params["file"])
         if asset is None:
             raise Reply(404, "Expected a file of the dashboard.")
-        headers = {"etag": asset.mark, "cache-control": "no-cache"}
-        if request.headers.get("if-none-match") == asset.mark:
-            return Response(status_code=304, headers=headers)
-        return Response(asset.content, headers=headers, media_type=asset.media)
+        return asset.reply(request)
 
     # who is there
 

@@ -34,6 +34,8 @@ TABLE: tuple[tuple[type[Exception], int, str | None], ...] = (  # the first that
     (errors.HorizonReached, 410, "Expected a bandit whose rounds are not used up."),
     (errors.Retired, 410, "Expected a bandit that was not retired."),
     (errors.BadState, 409, None),
+    (errors.LateReport, 410, None),
+    (errors.BadReport, 422, None),
     (errors.TacitError, 409, None),
     (ValueError, 422, None),
 )

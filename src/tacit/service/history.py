@@ -1,12 +1,15 @@
 """What a bandit believed, release by release, and what it would offer to profiles that the operator named: functions of
 released sums and of public settings. Computed once for each release, however often it is looked at."""
 
+import contextlib
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from tacit.bandits.joint.earnings import Earned
 from tacit.bandits.stored.face import Stored
 from tacit.bandits.stored.history import LEVEL, Offers, Past
+from tacit.service import earned
 from tacit.service.config import BanditSetting
 
 MOST_CURVES, MOST_POINTS = 8, 200
@@ -35,12 +38,13 @@ class Summary(NamedTuple):
     precision: float
     clear: int
     offers: dict[str, Offers]
+    earned: Earned | None
 
 
 class History:
     def __init__(self, stored: Stored, setting: BanditSetting, level: float = LEVEL) -> None:
         self._stored, self._setting, self._level = stored, setting, level
-        self._kept: tuple[int, Summary, dict[str, Any]] | None = None
+        self._kept: tuple[Any, Summary, dict[str, Any]] | None = None
 
     def summary(self) -> Summary:
         return self._at_present()[1]
@@ -49,34 +53,42 @@ class History:
         """The curves, for the plot: one entry a release in each list, thinned where there are many."""
         return self._at_present()[2]
 
-    def _at_present(self) -> tuple[int, Summary, dict[str, Any]]:
-        past = self._stored.history
-        if self._kept is None or self._kept[0] != len(past):
+    def _at_present(self) -> tuple[Any, Summary, dict[str, Any]]:
+        past, actions = self._stored.history, self._stored.actions
+        if self._kept is None or self._kept[0] != (len(past), actions):
             summary = self._summary(past)
-            self._kept = len(past), summary, self._curves(past, summary)
+            self._kept = (len(past), actions), summary, self._curves(past, summary)
         return self._kept
 
     def _summary(self, past: tuple[Past, ...]) -> Summary:
         first, last, setting = past[0], past[-1], self._setting
-        names = setting.labels
-        order = np.argsort(-np.abs(last.estimate), kind="stable")[:MOST_CURVES]
+        schema = self._stored.features
+        names = setting.labels if schema is None else schema.labels
+        shown = np.arange(setting.dim) if schema is None else np.array(schema.present)
+        order = shown[np.argsort(-np.abs(last.estimate[shown]), kind="stable")[:MOST_CURVES]]
         beliefs = [
             Belief(names[i], i, float(last.estimate[i]), float(last.low[i]), float(last.high[i]))
             for i in sorted(order.tolist())
         ]
-        width = max(float(np.mean(last.high - last.low)), 1e-12)
+        width = max(float(np.mean((last.high - last.low)[shown])), 1e-12)
         return Summary(
             version=len(past) - 1,
             level=self._level,
             beliefs=beliefs,
-            left_out=setting.dim - len(beliefs),
-            precision=float(np.mean(first.high - first.low)) / width,
-            clear=int(np.count_nonzero((last.low > 0) | (last.high < 0))),
-            offers={
-                who: self._stored.offers(one.arms or one.context or {}, actions=one.actions)
-                for who, one in setting.profiles.items()
-            },
+            left_out=len(shown) - len(beliefs),
+            precision=float(np.mean((first.high - first.low)[shown])) / width,
+            clear=int(np.count_nonzero(((last.low > 0) | (last.high < 0))[shown])),
+            offers=self._offers(),
+            earned=last.earned,
         )
+
+    def _offers(self) -> dict[str, Offers]:
+        """What each profile would be offered; not of one that names an action which another worker has retired."""
+        out = {}
+        for who, one in self._setting.profiles.items():
+            with contextlib.suppress(ValueError):
+                out[who] = self._stored.offers(one.arms or one.context or {}, actions=one.actions)
+        return out
 
     def _curves(self, past: tuple[Past, ...], summary: Summary) -> dict[str, Any]:
         picked = np.unique(np.linspace(0, len(past) - 1, min(len(past), MOST_POINTS)).round().astype(int)).tolist()
@@ -96,4 +108,5 @@ class History:
                 for belief in summary.beliefs
             ],
             "left_out": summary.left_out,
+            "earned": earned.curve([one.earned for one in at], self._setting.range),
         }

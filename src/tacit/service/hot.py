@@ -18,7 +18,11 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 P = ParamSpec("P")
 T = TypeVar("T")
 
-JSON, LINES = b"application/json", b"application/x-ndjson"
+JSON, LINES, BINARY = b"application/json", b"application/x-ndjson", b"application/octet-stream"
+MEDIA: dict[tuple[bytes, ...], str] = {
+    (JSON, LINES): "Expected content-type: application/json, or application/x-ndjson for a batch.",
+    (BINARY, b""): "Expected content-type: application/octet-stream, or none.",
+}
 MOST_ROWS = 1000  # of a batch
 AT_A_TIME = 16  # rows that are read before others get their turn
 ACKNOWLEDGED = bodies.encode(bodies.Acknowledged())
@@ -95,14 +99,19 @@ def _or_reply(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | Re
 
 
 async def whole(
-    scope: Scope, receive: Receive, most: int, patience: float, hold: Callable[[int], None] = lambda size: None
+    scope: Scope,
+    receive: Receive,
+    most: int,
+    patience: float,
+    hold: Callable[[int], None] = lambda size: None,
+    media: tuple[bytes, ...] = (JSON, LINES),
 ) -> bytes:
-    """The body, if it is not too long, comes in time and says that it is JSON, which no form of a web page does.
+    """The body, if it is not too long, comes in time and says that it is `media`, as no form of a web page does.
     hold: asked before each part is kept (tacit.service.room)."""
     headers = scope["headers"]
-    media = next((value for name, value in headers if name == b"content-type"), b"")
-    if media.partition(b";")[0].strip().lower() not in (JSON, LINES):
-        raise Reply(415, "Expected content-type: application/json, or application/x-ndjson for a batch.")
+    given = next((value for name, value in headers if name == b"content-type"), b"")
+    if given.partition(b";")[0].strip().lower() not in media:
+        raise Reply(415, MEDIA[media])
     length = next((value for name, value in headers if name == b"content-length"), b"0")
     if len(length) > 18 or int(length) > most:
         raise Reply(413, f"Expected a body of at most {most} bytes.")

@@ -11,12 +11,13 @@ from tacit.service.config import KeySetting, is_here
 from tacit.service.errors import Reply
 
 READS = 20.0  # a second, of status and the like, and of erasures
-OFTEN = ("choose", "reward", "activate")
+OFTEN = ("choose", "reward", "activate", "batches")
 BURST = 1.0  # seconds of its rate that a key may use at once
 MAY = {  # role -> what it may ask for
     "app": frozenset({"bandits", "choose", "reward", "activate", "erase"}),
     "operator": frozenset({"bandits", "certificate", "status", "estimate", "history", "metrics", "dashboard", "erase"}),
     "auditor": frozenset({"bandits", "certificate", "status", "dashboard"}),
+    "shuffler": frozenset({"batches"}),  # of an analyzer
 }
 
 

@@ -2,12 +2,11 @@
 
 import datetime
 import itertools
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from tacit.bandits.stored.history import Offers
 from tacit.privacy.certificate import Certificate
-from tacit.service import promise
+from tacit.service import earned, promise
 from tacit.service.config import BanditSetting
 from tacit.service.history import Summary
 from tacit.service.markup import Child, Markup, document, tag
@@ -18,7 +17,7 @@ KINDS = {"joint-glm": "JointGLM", "joint-lin-ucb": "JointLinUCB"}
 MOST_EVENTS = 20
 NOT_SHOWN = (
     "How often each arm was offered, how many rewards came and how many choices still wait for one are not shown here: "
-    "they follow from single people's data, and have not been released."
+    "they follow from single people's data, and are released in no other form than estimates with noise."
 )
 CAPTION = "Weights after each release. Shaded: their intervals, once they are narrower than at first."
 PLOT = "Weights after each release; the table below has the latest."
@@ -61,8 +60,9 @@ def bandit(look: Look, several: bool, logout: bool) -> str:
     if look.status is not None and look.certificate is not None:
         parts.append(_tiles(look, look.status))
         if look.learnt is not None:
-            parts += [_learning(look, look.learnt, look.status), _profiles(look)]
-        parts += [promise.section(look.certificate, look.status), _events(look.status["events"])]
+            parts += [_learning(look, look.learnt, look.status), _earned(look, look.learnt), _profiles(look)]
+        parts += [_actions(look.status["actions"])]
+        parts += [promise.section(look.certificate, look.status), events(look.status["events"])]
     setting = look.setting
     learns = "Learns" if look.ended is None else "Learnt"
     about = f"{learns} what to offer, from {counted(setting.dim, 'feature')} of each offer · {KINDS[setting.kind]} · "
@@ -160,17 +160,17 @@ def _tiles(look: Look, status: dict[str, Any]) -> Markup:
     most = f"of at most {epsilon or 0.0:.2g}, however long it runs"
     due = f"in {counted(left, 'choice')}" if left > 0 else "now"
     bar = min(choices - start, length), length
-    upcoming = _tile("Next release", due, "depends on choices alone", *bar)
+    upcoming = tile("Next release", due, "depends on choices alone", *bar)
     if look.ended is not None:
-        upcoming = _tile("Next release", "none", look.ended.lower())
+        upcoming = tile("Next release", "none", look.ended.lower())
     last = status["choices_left"]
     room = "offers to people" if last is None or last > FAR else f"{count(last)} more until it is used up"
     return tag(
         "div",
-        _tile("Choices so far" + since(status), count(choices), room),
-        _tile("Releases" + since(status), count(version), _last(status, look.now), id_="releases"),
+        tile("Choices so far" + since(status), count(choices), room),
+        tile("Releases" + since(status), count(version), _last(status, look.now), id_="releases"),
         upcoming,
-        _tile("Privacy spent", f"ε {spent:.2g}", most, spent, epsilon) if epsilon else None,
+        tile("Privacy spent", f"ε {spent:.2g}", most, spent, epsilon) if epsilon else None,
         class_="tiles",
         id="tiles",
         data_live=True,
@@ -178,7 +178,7 @@ def _tiles(look: Look, status: dict[str, Any]) -> Markup:
     )
 
 
-def _tile(
+def tile(
     title: str, value: str, below: str, done: float | None = None, most: float | None = None, *, id_: str | None = None
 ) -> Markup:
     bar = None if done is None else tag("progress", value=f"{done:g}", max=f"{most:g}", aria_label=title)
@@ -259,14 +259,18 @@ def _reading(learnt: Summary, kind: str) -> str:
     )
 
 
+def _earned(look: Look, learnt: Summary) -> Markup | None:
+    given = look.setting.earnings
+    if given is None:
+        return None
+    return earned.section(learnt.earned, look.setting.range, share=given.share, clip=given.clip)
+
+
 def _profiles(look: Look) -> Markup | None:
     assert look.learnt is not None
     if not look.learnt.offers:
         return None
-    cards = [
-        _profile(name, look.setting.offered(look.setting.profiles[name]), offers)
-        for name, offers in look.learnt.offers.items()
-    ]
+    cards = [_profile(name, offers) for name, offers in look.learnt.offers.items()]
     return tag(
         "section",
         tag("h2", "What it would offer now"),
@@ -281,7 +285,8 @@ def _profiles(look: Look) -> Markup | None:
     )
 
 
-def _profile(name: str, arms: Sequence[str], offers: Offers) -> Markup:
+def _profile(name: str, offers: Offers) -> Markup:
+    *numbers, arms = offers
     best = max(range(len(arms)), key=lambda i: float(offers.probability[i]))
     rows = [
         tag(
@@ -292,12 +297,31 @@ def _profile(name: str, arms: Sequence[str], offers: Offers) -> Markup:
             tag("span", f"expected reward {signed(mean)} ({between(low, high)})", class_="note"),
             class_="likely" if i == best else None,
         )
-        for i, (arm, share, mean, low, high) in enumerate(zip(arms, *(part.tolist() for part in offers), strict=True))
+        for i, (arm, share, mean, low, high) in enumerate(zip(arms, *(part.tolist() for part in numbers), strict=True))
     ]
     return tag("div", tag("h3", name), tag("ol", rows, class_="offers"), class_="card")
 
 
-def _events(events: list[dict[str, Any]]) -> Markup:
+def _actions(actions: list[dict[str, Any]]) -> Markup | None:
+    """What may be offered, where that is for the operator to say."""
+    if not actions:
+        return None
+    rows = [
+        tag(
+            "tr",
+            tag("th", one["name"], scope="row"),
+            tag("td", "the start" if one["since"] == 0 else counted(one["since"], "choice")),
+            tag("td", "is offered" if one["until"] is None else f"retired after {counted(one['until'], 'choice')}"),
+        )
+        for one in actions
+    ]
+    titles = ("Action", "Since", "Now")
+    head = tag("thead", tag("tr", [tag("th", title, scope="col") for title in titles]))
+    table = tag("table", head, tag("tbody", rows))
+    return tag("section", tag("h2", "Actions"), tag("div", table, id="actions", data_live=True))
+
+
+def events(events: list[dict[str, Any]]) -> Markup:
     """The same one again and again is one line."""
     rows = []
     for what, alike in itertools.groupby(reversed(events), lambda event: event["what"]):

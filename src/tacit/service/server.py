@@ -9,29 +9,51 @@ import ssl
 import sys
 import threading
 from collections.abc import Callable
+from typing import Protocol
 
 from tacit import extras
 from tacit.service.config import Config, ServerSetting
+from tacit.service.user import become
 
 KEEP = 30  # seconds that an idle connection stays
 LAST = 5.0  # seconds that letting go of databases may take
 
 
+class Served(Protocol):
+    """An application of ASGI with files of its own."""
+
+    def open(self) -> None:
+        """Errors of settings and databases come from here, before anything is served."""
+
+    def close(self) -> None: ...
+
+
 def serve(config: Config, started: Callable[[str], None] = lambda address: None) -> None:
-    """Until SIGTERM or SIGINT: then nobody new is let in, those at work are answered, and databases are let go. One
-    that does not answer is not waited for: what was acknowledged is on its disk."""
+    """The bandits of the joint model."""
+    needed()
+    from tacit.service.app import Application
+
+    run(Application(config), config.server, started)
+
+
+def needed() -> None:
+    """Raise where a part of the service is not installed."""
     for module in ("uvicorn", "httptools", "starlette", "prometheus_client"):
         extras.load(module, "tacit serve", extra="service")
+
+
+def run(app: Served, setting: ServerSetting, started: Callable[[str], None]) -> None:
+    """Until SIGTERM or SIGINT: then nobody new is let in, those at work are answered, and databases are let go. One
+    that does not answer is not waited for: what was acknowledged is on its disk."""
     import uvicorn
 
-    from tacit.service.app import Application
     from tacit.service.connections import within
 
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(message)s")
-    app, setting = Application(config), config.server
     check_tls(setting)
     place = bound(setting)
     try:
+        become(setting.user)
         app.open()
     except BaseException:
         place.close()
@@ -51,7 +73,7 @@ def serve(config: Config, started: Callable[[str], None] = lambda address: None)
             await super().shutdown(sockets)  # type: ignore[arg-type]
 
     settings = uvicorn.Config(
-        app,
+        app,  # type: ignore[arg-type]
         log_config=None,
         log_level="error",
         access_log=False,

@@ -13,10 +13,12 @@ from tacit import checks, special
 from tacit.bandits import irls, known
 from tacit.bandits.chances import Later
 from tacit.bandits.choices import Index
-from tacit.bandits.joint import forgetting
-from tacit.bandits.joint.continual import SummedBandit, steps_before
+from tacit.bandits.joint import forgetting, hybrid
+from tacit.bandits.joint.continual import FARTHEST, steps_before
+from tacit.bandits.joint.earning import EarningBandit
 from tacit.bandits.joint.glm_kernel import GLMState, glm_block_rounds, glm_rounds
-from tacit.data import Array, Raw, Released
+from tacit.bandits.joint.summing import Cells, GLMSummer, Summer
+from tacit.data import Array, Released
 from tacit.kernels.block import Block
 from tacit.kernels.formulas import add_glm
 from tacit.kernels.glm import Posterior, Tuning
@@ -24,16 +26,16 @@ from tacit.kernels.rounds import Range
 from tacit.lock import requires_durable
 from tacit.mechanisms.continual import Continual
 from tacit.mechanisms.discounted import Discounted
+from tacit.mechanisms.grid import Grid
 from tacit.mechanisms.leaves import gains_after
 from tacit.model import links
 from tacit.model.arms import Arms
 from tacit.model.glm import GLMContribution, balanced_curvature
+from tacit.model.hybrid import Layout
 from tacit.model.links import Link
 from tacit.privacy import ledger
 from tacit.privacy.ledger import GaussianRelease
 from tacit.privacy.noise import generator_of
-
-FARTHEST = 10**12  # choices that the schedule is planned for where there is no horizon
 
 # Chosen, with kernels.glm.Tuning, among some 100 settings by regret on tuning seeds (docs/measurements/joint-glm.md;
 # the single runs were not kept); none of them touches privacy.
@@ -44,7 +46,7 @@ WIDENING = 2.2  # of intervals: they cover at least 92 % at level .9 in six envi
 
 
 @dataclass(kw_only=True, eq=False)
-class JointGLM(SummedBandit):
+class JointGLM(EarningBandit):
     """Rewards with mean mu(<x, theta*>): each user's datum is used once, linearised at the public estimate, summed
     within steps that grow geometrically, and released with noise that does not grow; exploration is a Thompson draw in
     directions that were sampled too little.
@@ -61,38 +63,49 @@ class JointGLM(SummedBandit):
     blocks: into how many parts of equal length arms are divided, if each arm has zeros in all but one; with features of
     disjoint arms, as many as there are actions. An arm then is a row (z, a): the dim / blocks numbers of its part, and
     the number of the part. Sums, noise and work are those of the parts alone (GLMContribution).
-    forget: after so many rounds what was learnt counts 1 / e, for ever (docs/change.md). Without it the past fades ever
-    more slowly, in proportion to its length: for preferences that do not change.
+    shared: how many coordinates, the first ones, all arms have beside their parts: an arm is a row (s, z, a) then; so
+    it is with features of hybrid arms. Sums and noise are those of model.hybrid (docs/actions.md).
+    forget: after so many rounds, or "30 days" of `per_day` choices that are expected, what was learnt counts 1 / e, for
+    ever (docs/change.md). Without it the past fades ever more slowly, in proportion to its length: for preferences that
+    do not change.
     max_rounds_per_person: the noise is made for replacing a person in so many rounds; the shifts of k rounds add up to
-    at most k D times the column norm, which k equal changes in one step attain.
+    at most k D times the column norm, which k equal changes in one step attain. What goes with it: see ContinualBandit.
     source: of noise. Secure by default; Simulated(seed) for experiments.
     policy: what Thompson draws come from; by default fresh, seeded by the operating system.
     link: "logistic", "probit", "identity", or one of your own (`tacit.model.links.given`).
     prior: (theta, precision), what is known about theta* from elsewhere; precision: a number or a (d, d) matrix.
-    warm: (features, rewards), (n, d) rows and rewards of people whose data is public. Neither is protected (`known`).
+    warm: (features, rewards), rows as in `choose` or (n, d), and rewards, of people whose data is public. Neither is
+    protected (`known`).
     rewards: their range; the mean is low + (high - low) mu(z), and z for identity.
     """
 
     link: str | Link = "logistic"
     rewards: tuple[float, float] = (0.0, 1.0)
     blocks: int | None = None
+    shared: int | None = None
     first: int | None = None
     growth: float = GROWTH
     discount: float = DISCOUNT
-    forget: float | None = None
+    forget: float | str | None = None
+    per_day: float | None = None
     tuning: Tuning = field(default_factory=Tuning)
     policy: Generator | None = field(default=None, repr=False)
     prior: Any = field(default=None, repr=False)
     warm: Any = field(default=None, repr=False)
+    _forget: float | None = field(init=False, repr=False)
     _state: GLMState = field(init=False, repr=False)
+    _counts_answers = True
     _frozen: tuple[int, Posterior] | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         self._check()
         if self.first is not None:
             checks.positive_int(first=self.first)
-        forgetting.check(self.forget)
-        self._check_blocks()
+        if self.per_day is not None and not isinstance(self.forget, str):
+            raise ValueError('Expected per_day with forget in days, as "30 days", got it without.')
+        self._forget = None if self.forget is None else forgetting.rounds(self.forget, self.per_day)
+        forgetting.check(self._forget)
+        self.forget, self.per_day = self._forget, None
         self.tuning = irls.as_tuning(Tuning, self.tuning)
         if not 1 < self.growth < math.inf:
             raise ValueError(f"Expected growth above 1, got {self.growth!r}.")
@@ -103,14 +116,16 @@ class JointGLM(SummedBandit):
         self._unit = 1.0 if self._link.bounded else max(abs(low), abs(high))
         scale = balanced_curvature(self._link, self.radius / self._unit)
         self.contribution = GLMContribution(
-            dim=self.dim, link=self._link, scale=scale, low=low, high=high, blocks=self._blocks
+            dim=self.dim, link=self._link, scale=scale, low=low, high=high, blocks=self._blocks, shared=self._shared
         )
-        if self._blocks > 1 and not (self.prior is None and self.warm is None):
-            raise ValueError("Expected prior and warm without arms in blocks of their own, got both.")
+        self._open_purse(self.contribution.size, self.contribution.sensitivity)
         self._known = known.knowledge(
             self.prior,
             self.warm,
             dim=self.dim,
+            blocks=self._blocks,
+            shared=self._shared,
+            live=len(self._live),
             link=self._link,
             rewards=(low, high),
             radius=self.radius,
@@ -118,7 +133,6 @@ class JointGLM(SummedBandit):
         )
         if self.first is None:
             self.first = FEWEST + math.floor(PER_SIGMA * self._mechanism(FEWEST).sigma)
-        self._schedule = forgetting.schedule(self.first, self.growth, self.forget)
         self.mechanism = self._mechanism(self.first)
         self._gains = self.mechanism.gain(np.arange(self.mechanism.window + 1.0))  # and as the last one for ever
         self.epsilon = ledger.check(self._planned(), self.budget)
@@ -126,47 +140,42 @@ class JointGLM(SummedBandit):
         self.policy = self.policy or default_rng()
         super().__post_init__()
 
-    def _check_blocks(self) -> None:
-        """Of the schema, if it has any; ValueError if they are not of equal length."""
-        if self.features is not None and self.features.blocks > 1:
-            if self.blocks not in (None, self.features.blocks):
-                raise ValueError(f"Expected blocks={self.features.blocks}, as the schema has it, got {self.blocks!r}.")
-            self.blocks = self.features.blocks
-        if self.blocks is not None:
-            checks.positive_int(blocks=self.blocks)
-            if self.dim % self.blocks:
-                raise ValueError(f"Expected dim to be a multiple of blocks={self.blocks}, got {self.dim}.")
-            self._blocks = int(self.blocks)
-
     def _mechanism(self, first: int) -> Continual:
         """The mechanism for steps of at least `first` choices, with the noise that the budget asks for."""
-        steps = forgetting.schedule(first, self.growth, self.forget)
+        steps = self._schedule = forgetting.schedule(first, self.growth, self._forget)
         leaves = 1 + steps_before(self.horizon or FARTHEST, steps)
-        fading = forgetting.discount(steps, self.forget, self.discount)
-        noiseless = Discounted(leaves=leaves, size=self.contribution.size, discount=fading, sigma=0.0)
-        return self._with_noise(noiseless, self.contribution.sensitivity, self._mu)
+        fading = forgetting.discount(steps, self._forget, self.discount)
+        columns = self._columns(steps)
+        noiseless = Discounted(leaves=leaves, size=self._size, discount=fading, sigma=0.0, **columns)
+        return self._with_noise(noiseless, self._sensitivity, self._mu)
 
     def _releases(self, steps: int) -> tuple[GaussianRelease, ...]:
-        of = f"{self.contribution.size} numbers"
-        if self._blocks > 1:
-            of += f" ({self._blocks} blocks of {self.contribution.size // self._blocks}, each user in one of them)"
-        statistic = f"discounted sums of weighted x x' and x, {of}, each user once"
-        if self.forget is not None:
-            statistic += f", forgotten in {self.forget:g} rounds"
-        return (
-            self.mechanism.entry(
-                "gaussian", statistic, self.contribution.sensitivity, steps, self.max_rounds_per_person or 1
-            ),
-        ) * (steps > 0)
+        statistic = f"discounted sums of weighted x x' and x, {self._numbers(self.contribution.size)}, each user once"
+        if self._forget is not None:
+            statistic += f", forgotten in {self._forget:g} rounds"
+        return self._entries(statistic, steps)
 
     # the algorithm
 
     def init(self) -> GLMState:
+        self._filled = None
+        return GLMState(self._opened(2), self.mechanism.init(self.source), self._before())
+
+    def _before(self) -> Posterior:
+        """Before anything was released."""
+        if self._shared:
+            return hybrid.prior(self._layout, self.radius, self._live, self._known, self.tuning.explore)
         if self._blocks > 1:
-            before = irls.prior_of_blocks(self.dim, self.radius, self._blocks)
+            own = self._own_dim
+            return irls.prior_of_blocks(own, self.radius, self._blocks, self._live, self._known, self.tuning.explore)
+        return irls.prior(self.dim, self.radius, self._known, self.tuning.explore)
+
+    def _reestimate(self) -> None:
+        if self._steps:
+            self._update(self._state.prefix.released)
         else:
-            before = irls.prior(self.dim, self.radius, self._known, self.tuning.explore)
-        return GLMState(self._opened(2), self.mechanism.init(self.source), before)
+            for part, new in zip(self._state.posterior, self._before(), strict=True):
+                part[...] = new
 
     @property
     def _random(self) -> bool:
@@ -177,36 +186,56 @@ class JointGLM(SummedBandit):
         return (*super()._told(), *known.sentences(self.prior, self.warm))
 
     def _update(self, released: Released) -> None:
-        irls.update(
-            released,
-            scale=self.contribution.scale,
-            unit=self._unit,
-            std=self.mechanism.sigma * self._gains[min(self._steps, len(self._gains) - 1)],
-            radius=self.radius,
-            tuning=self.tuning,
-            known=self._known,
-            posterior=self._state.posterior,
-        )
+        options: dict[str, Any] = {
+            "scale": self.contribution.scale,
+            "unit": self._unit,
+            "std": self._std(),
+            "radius": self.radius,
+            "tuning": self.tuning,
+            "known": self._known,
+            "live": self._live,
+            "posterior": self._state.posterior,
+        }
+        learnt = self._for_learning(released)
+        if self._shared:
+            hybrid.update(learnt, layout=self._layout, **options)
+        else:
+            irls.update(learnt, **options)
+        self._frozen = None
+
+    def _std(self) -> float:
+        return self.mechanism.sigma * float(self._gains[min(self._steps, len(self._gains) - 1)])
 
     def _prior_noise(self, std: float) -> None:
         self._gains = gains_after(self._gains, std / self.mechanism.sigma, self.mechanism.fading)
 
     def _pick(self, features: Array) -> Index:
         assert self.policy is not None
+        if self._shared:
+            return hybrid.choose_many(self.policy, features, self._state.posterior, self._layout, random=self._random)
         return irls.choose_many(self.policy, features, self._state.posterior, random=self._random)
+
+    @functools.cached_property
+    def _layout(self) -> Layout:
+        return Layout(self._shared, self._blocks, self._own_dim)
+
+    def _whole(self, features: Array) -> Array:
+        """Arms as the posterior has them: with their zeros where coordinates are shared."""
+        return self._layout.whole(features) if self._shared else features
 
     def _propensity(self, features: Array, index: int) -> Callable[[], float]:
         if self._frozen is None or self._frozen[0] != self._steps:  # once a release, not once a choice
             self._frozen = self._steps, Posterior(*(part.copy() for part in self._state.posterior))
-        return Later(functools.partial(irls.propensity, features, self._frozen[1], index, random=self._random))
+        whole = self._whole(features)
+        return Later(functools.partial(irls.propensity, whole, self._frozen[1], index, random=self._random))
 
     def _offers(self, features: Array) -> Callable[[], Array]:
         now = Posterior(*(part.copy() for part in self._state.posterior))
-        return functools.partial(irls.offers, features, now, random=self._random)
+        return functools.partial(irls.offers, self._whole(features), now, random=self._random)
 
     def _beliefs(self, features: Array, level: float) -> tuple[Array, Array]:
         widths = WIDENING * float(special.ndtri((1 + level) / 2))
-        return irls.beliefs(features, self._state.posterior, widths)
+        return irls.beliefs(self._whole(features), self._state.posterior, widths)
 
     def _mean(self, z: Array) -> Array:
         low, high = self.rewards if self._link.bounded else (0.0, 1.0)
@@ -214,15 +243,30 @@ class JointGLM(SummedBandit):
 
     def _learn(self, x: Array, reward: float) -> None:
         c, theta, inverse = self.contribution, self._state.posterior.theta, self._state.posterior.inverse
-        part = slice(None)
-        if c.blocks > 1:
+        kept, x = x, x[: self._width]
+        part: Any = slice(0, c.size)
+        if c.shared:
+            here, part = hybrid.places(self._layout, int(x[-1]))
+            x, theta, inverse = x[:-1], theta[here], np.ascontiguousarray(inverse[np.ix_(here, here)])
+        elif c.blocks > 1:
             a = int(x[-1])
             x, theta, inverse, part = x[:-1], theta[a], inverse[a], c.part(a)
         add = functools.partial(add_glm, x, reward, theta, inverse, c.link.code, c.scale, c.low, c.high)
-        self.mechanism.absorb(self._state.prefix, lambda out: add(Raw(out[part])))
+        self._add(kept, reward, add, part)
+
+    def _summer(self) -> Summer | None:
+        if self._shared or not isinstance(self.mechanism, Grid):
+            return None
+        c, now = self.contribution, self._state.posterior
+        own = self.dim // self._blocks
+        theta, inverse = now.theta.reshape(-1, own).copy(), now.inverse.reshape(-1, own, own).copy()
+        return GLMSummer(theta, inverse, c.link.code, c.scale, c.low, c.high, Cells.of(self.mechanism, c.size))
 
     def _play(self, block: Block) -> None:
         assert self.policy is not None
+        if self._purse is not None:
+            super()._play(block)
+            return
         settings = (
             self.policy,
             generator_of(self.source),
@@ -237,11 +281,14 @@ class JointGLM(SummedBandit):
             self._unit,
             self.radius,
             self.tuning,
+            self._known,
         )
-        if self._blocks > 1:
-            glm_block_rounds(*settings)
+        if self._shared:
+            super()._play(block)
+        elif self._blocks > 1:
+            glm_block_rounds(*settings, self._live)
         else:
-            glm_rounds(*settings, self._known)
+            glm_rounds(*settings)
 
     def _plan_numbers(self) -> list[float]:
         return [*super()._plan_numbers(), self.contribution.scale, self.mechanism.fading]

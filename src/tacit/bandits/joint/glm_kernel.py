@@ -7,7 +7,7 @@ from numpy.random import Generator
 
 from tacit.data import Array, Integers, Raw
 from tacit.kernels.block import Block
-from tacit.kernels.blocks import fit_blocks, thompson_blocks
+from tacit.kernels.blocks import combine_blocks, fit_blocks, thompson_blocks
 from tacit.kernels.compile import kernel
 from tacit.kernels.continual import PrefixState, simulate_step
 from tacit.kernels.formulas import add_glm
@@ -81,6 +81,8 @@ def glm_block_rounds(
     unit: float,
     radius: float,
     tuning: Tuning,
+    known: Known,
+    live: Integers,
 ) -> None:
     """`glm_rounds` where arms are rows (z, a) and sums and estimates are of blocks."""
     counts, prefix, posterior = state
@@ -90,9 +92,11 @@ def glm_block_rounds(
         if counts[CHOICES] >= counts[BOUNDARY]:
             simulate_step(rng, prefix, law)
             gain = gains[min(prefix.noise.step[0], gains.size - 1)]
-            fit_blocks(prefix.released, scale, unit, law.scale * gain, radius, tuning, posterior)
+            fit_blocks(prefix.released, scale, unit, law.scale * gain, radius, tuning, live, posterior)
+            if known.theta.size > 0:
+                combine_blocks(known, radius, live, posterior)
             counts[BOUNDARY] = next_boundary(counts[CHOICES], schedule.first, schedule.growth, schedule.longest)
-        if prefix.noise.step[0] == 0:
+        if prefix.noise.step[0] == 0 and known.theta.size == 0:
             index = int(policy.random() * block.arms.shape[1])
         else:
             index = thompson_blocks(policy, block.arms[t], posterior, target)

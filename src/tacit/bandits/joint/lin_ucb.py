@@ -10,15 +10,18 @@ import numpy as np
 
 from tacit import checks
 from tacit.bandits import ridge
+from tacit.bandits.actions import Declared
 from tacit.bandits.base import certain
 from tacit.bandits.choices import Index
 from tacit.bandits.joint import lin_ucb_published as published
 from tacit.bandits.joint.continual import SummedBandit, steps_before
 from tacit.bandits.joint.lin_ucb_kernel import JointState, joint_rounds
-from tacit.data import Array, Released
+from tacit.bandits.joint.summing import Cells, LinearSummer, Summer
+from tacit.data import Array, Integers, Raw, Released
 from tacit.errors import NotSecure
 from tacit.kernels.block import Block
 from tacit.kernels.formulas import add_linear
+from tacit.kernels.linear import Estimate
 from tacit.kernels.matrices import unpacked
 from tacit.kernels.rounds import EVERY_CHOICE, Range, Schedule
 from tacit.lock import requires_durable
@@ -63,12 +66,15 @@ class JointLinUCB(SummedBandit):
 
     release: "batched" (default for exact Gaussian noise; steps that grow by `growth`, square-root Toeplitz over them),
     or one step a choice by "tree", "consistent-tree", "toeplitz" (memory grows with the horizon), "buffered".
-    max_rounds_per_person: the noise is made for replacing a person in so many rounds, as in JointGLM.
+    max_rounds_per_person and what goes with it: see ContinualBandit.
+    blocks: as in JointGLM, for exact Gaussian noise: sums, noise and work are those of each arm's own part, and bounds
+    on the noise are those of its dim / blocks dimensions, for all parts at once.
     source: of noise. Secure by default; Simulated(seed) for experiments, which is what Wishart noise needs.
     shift: what is added to the noisy Gram matrix's diagonal; None is the paper's choice.
     """
 
     rewards: tuple[float, float] = (-1.0, 1.0)
+    blocks: int | None = None
     noise: str = "gaussian"
     calibration: str = "exact"
     release: str | None = None
@@ -78,6 +84,7 @@ class JointLinUCB(SummedBandit):
     width_scale: float = 1.0
     first: int = FIRST
     growth: float = GROWTH
+    _counts_answers = True
     _state: JointState = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -106,7 +113,7 @@ class JointLinUCB(SummedBandit):
         checks.positive(subgaussian=self.subgaussian)
         if wishart and self.budget.epsilon == math.inf:
             raise ValueError("Expected a finite epsilon for Wishart noise: its shift follows from the noise.")
-        if wishart and self.max_rounds_per_person not in (None, 1):
+        if wishart and (self.max_rounds_per_person not in (None, 1) or self._later):
             raise ValueError("Expected Gaussian noise for max_rounds_per_person above 1, got Wishart noise.")
         if wishart and self.source.private:
             raise NotSecure(
@@ -132,10 +139,12 @@ class JointLinUCB(SummedBandit):
         if paper and self.release == "tree":
             leaves = 1 << (leaves - 1).bit_length()  # the paper's m = 1 + ceil(log2 n) levels
         m = leaves.bit_length()
-        scale = balanced_scale(self.dim, self.radius, largest) if self.noise == "gaussian" and not paper else 1.0
+        scale = balanced_scale(self._own_dim, self.radius, largest) if self.noise == "gaussian" and not paper else 1.0
         if paper and self.noise == "gaussian":
             scale = math.sqrt(2)  # the moment is an off-diagonal of the Gram matrix of [x, y]
-        self.contribution = LinearContribution(dim=self.dim, scale=scale, low=self.rewards[0], high=self.rewards[1])
+        self.contribution = LinearContribution(
+            dim=self.dim, scale=scale, low=self.rewards[0], high=self.rewards[1], blocks=self._blocks
+        )
         regularizer = self._gaussian(leaves, m) if self.noise == "gaussian" else self._wishart(leaves, m)
         self.epsilon = ledger.check(self._planned(), self.budget)
         self._regularize(regularizer)
@@ -153,6 +162,7 @@ class JointLinUCB(SummedBandit):
         size = self.contribution.size
         mechanism = {"tree": Tree, "consistent-tree": Tree, "buffered": Buffered}.get(str(self.release), Toeplitz)
         options: dict[str, Any] = {"consistent": True} if self.release == "consistent-tree" else {}
+        options |= self._columns(self._schedule)
         noiseless: Continual = mechanism(leaves=leaves, size=size, sigma=0.0, **options)
         sigma = None
         if self.calibration == "paper":
@@ -165,9 +175,11 @@ class JointLinUCB(SummedBandit):
         return self._exact_bounds(sigma * self._worst_gain(self.mechanism), leaves)
 
     def _exact_bounds(self, worst: float, leaves: int) -> ridge.Regularizer:
+        """Of each block in each release, so that they hold in all of them."""
         assert self.failure is not None
+        times = leaves * self._blocks
         return published.gaussian_exact_bounds(
-            worst, leaves, self.dim, self.failure, self.radius, self.contribution.scale, self.shift
+            worst, times, self._own_dim, self.failure, self.radius, self.contribution.scale, self.shift
         )
 
     def _prior_noise(self, std: float) -> None:
@@ -197,7 +209,7 @@ class JointLinUCB(SummedBandit):
 
     def _releases(self, steps: int) -> tuple[Release, ...]:
         """What has happened to the data after that many steps."""
-        statistic = f"sums of x x' and y x, {self.contribution.size} numbers, by {self.release}"
+        statistic = f"sums of x x' and y x, {self._numbers(self.contribution.size)}, by {self.release}"
         if steps == 0:
             return ()
         if isinstance(self.mechanism, WishartTree):
@@ -210,11 +222,32 @@ class JointLinUCB(SummedBandit):
     # the algorithm
 
     def init(self) -> JointState:
-        start = max(self.regularizer.shift, self.regularizer.floor)
-        return JointState(self._opened(2), self.mechanism.init(self.source), ridge.empty(self.dim, start))
+        return JointState(self._opened(2), self.mechanism.init(self.source), self._before())
+
+    def _before(self) -> Estimate:
+        """Before anything was released."""
+        bounds = self.regularizer
+        start = max(bounds.shift, bounds.floor)
+        if self._blocks > 1:
+            return ridge.empty_blocks(self._own_dim, self._blocks, start, bounds.floor, self._live)
+        return ridge.empty(self.dim, start)
 
     def _update(self, released: Released) -> None:
-        ridge.update(released, self.contribution.scale, self.regularizer.shift, self._state.estimate)
+        scale, bounds, estimate = self.contribution.scale, self.regularizer, self._state.estimate
+        if self._blocks > 1:
+            ridge.update_blocks(released, scale, bounds.shift, bounds.floor, self._live, estimate)
+        else:
+            ridge.update(released, scale, bounds.shift, estimate)
+
+    def _reestimate(self) -> None:
+        if self._steps:
+            self._update(self._state.prefix.released)
+        else:
+            self._state.estimate.logdet[:] = self._before().logdet
+
+    def _estimated(self, declared: tuple[Declared, ...]) -> Integers:
+        """Retired ones, too: the confidence set is of all rounds, theirs as well."""
+        return np.arange(len(declared)) if declared and self._blocks > 1 else super()._estimated(declared)
 
     def _pick(self, features: Array) -> Index:
         return ridge.choose_many(features, self._state.estimate, self.confidence)
@@ -233,10 +266,22 @@ class JointLinUCB(SummedBandit):
         return np.clip(z, *self.rewards)
 
     def _learn(self, x: Array, reward: float) -> None:
-        c = self.contribution
-        self.mechanism.absorb(self._state.prefix, functools.partial(add_linear, x, reward, c.scale, c.low, c.high))
+        c, part = self.contribution, slice(None)
+        if c.blocks > 1:
+            x, part = x[:-1], c.part(int(x[-1]))
+        add = functools.partial(add_linear, x, reward, c.scale, c.low, c.high)
+        self._absorb(lambda out: add(Raw(out[part])))
+
+    def _summer(self) -> Summer | None:
+        c, grid = self.contribution, self.mechanism
+        if not isinstance(grid, Grid):
+            return None
+        return LinearSummer(c.scale, c.low, c.high, c.blocks, Cells.of(grid, c.size))
 
     def _play(self, block: Block) -> None:
+        if self._blocks > 1:
+            super()._play(block)
+            return
         joint_rounds(
             generator_of(self.source),
             block,
@@ -258,9 +303,13 @@ class JointLinUCB(SummedBandit):
     @property
     @requires_durable
     def statistics(self) -> Statistics:
-        """The released sums."""
+        """The released sums; where there are blocks, with one more axis, the first: of blocks."""
         steps = max(1, self._steps)
         std = self.mechanism.gain(np.array([float(steps)]))[0] * self.mechanism.sigma
-        released, scale, packed = self._state.prefix.released, self.contribution.scale, packed_size(self.dim)
-        gram, moment = unpacked(released[:packed], self.dim), released[packed:] / scale
+        released, scale = self._state.prefix.released, self.contribution.scale
+        packed = packed_size(self._own_dim)
+        pairs = released.reshape(self._blocks, -1)
+        gram = np.stack([unpacked(pair[:packed], self._own_dim) for pair in pairs])
+        moment = pairs[:, packed:] / scale
+        gram, moment = (gram, moment) if self._blocks > 1 else (gram[0], moment[0])
         return Statistics(gram, moment, float(std), float(std) / scale)

@@ -1,5 +1,6 @@
 """Requests and rewards as the store takes them: checked before they meet a transaction, in rows of one size."""
 
+import functools
 import hashlib
 import math
 import secrets
@@ -10,12 +11,13 @@ from typing import NamedTuple, NoReturn
 
 import numpy as np
 
+from tacit.bandits.chances import Chance, Later
 from tacit.data import Array, Integers
 from tacit.errors import BadState, UnknownChoice
 
 LONGEST_NAME = 255  # bytes
-# ticket, version, index, bytes of the name or -1, the name, the propensity or NaN, which early rows do not have
-ANSWER = struct.Struct(f">16sqqh{LONGEST_NAME}sd")
+# ticket, version, index, bytes of the name or -1, the name, the propensity and its error, or NaN; early rows lack these
+ANSWER = struct.Struct(f">16sqqh{LONGEST_NAME}sdd")
 REWARD = struct.Struct(">d")
 REFUSED = -1  # the index of no arm: a person beyond the limit
 PERSON = 16  # bytes of a person's hash
@@ -30,19 +32,29 @@ class Answer(NamedTuple):
     arm: int
     name: str | None
     propensity: float | None = None  # where it was asked for
+    error: float = math.nan  # of the propensity; NaN: not known
+
+    @property
+    def chance(self) -> Later | None:
+        return None if self.propensity is None else Later(functools.partial(Chance, self.propensity, self.error))
+
+    def drawn(self, propensity: Callable[[], float]) -> "Answer":
+        """With its propensity, computed here."""
+        return self._replace(propensity=propensity(), error=getattr(propensity, "error", 0.0))
 
     def packed(self) -> bytes:
         text = b"" if self.name is None else self.name.encode()
         propensity = math.nan if self.propensity is None else self.propensity
         length = -1 if self.name is None else len(text)
-        return ANSWER.pack(self.ticket, self.version, self.arm, length, text, propensity)
+        return ANSWER.pack(self.ticket, self.version, self.arm, length, text, propensity, self.error)
 
     @classmethod
     def unpacked(cls, packed: bytes) -> "Answer":
-        whole = packed + REWARD.pack(math.nan) if len(packed) == ANSWER.size - REWARD.size else packed
-        ticket, version, arm, length, text, propensity = ANSWER.unpack(whole)
+        lacking = (ANSWER.size - len(packed)) // REWARD.size
+        ticket, version, arm, length, text, *chance = ANSWER.unpack(packed + REWARD.pack(math.nan) * lacking)
         name = None if length < 0 else text[:length].decode()
-        return cls(ticket, version, arm, name, None if math.isnan(propensity) else propensity)
+        propensity, error = chance
+        return cls(ticket, version, arm, name, None if math.isnan(propensity) else propensity, error)
 
 
 class Ask(NamedTuple):
@@ -55,6 +67,7 @@ class Ask(NamedTuple):
     person: bytes | None
     deferred: bool = False
     ahead: Answer | None = None  # where it was drawn before
+    logged: bool = False  # a row of a log: it counts for no more than the bandit learns
 
 
 class Report(NamedTuple):
@@ -82,6 +95,13 @@ class StoredChoice:
         """The probability with which this user got this arm at that version; computed when asked for. An answer that
         was given before has it if it was asked for then (`choose(..., propensity=True)`)."""
         return self._propensity()
+
+    @property
+    def propensity_error(self) -> float:
+        """Its standard error: 0 where it is exact (docs/evaluation.md). NaN for an answer that an earlier version of
+        this package stored without."""
+        self._propensity()
+        return getattr(self._propensity, "error", 0.0)
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("Expected the id of a choice, got pickle or copy: what computes its propensity is raw data.")

@@ -5,12 +5,15 @@ import json
 import re
 import secrets
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from tacit.bandits import storage
+from tacit.bandits import actions, storage
+from tacit.bandits.actions import Declared
 from tacit.bandits.joint.continual import SummedBandit
 from tacit.errors import BadState
+from tacit.features.schema import Schema
 from tacit.kernels.rounds import next_boundary
 from tacit.mechanisms.grid import Grid
 from tacit.mechanisms.tree import Tree
@@ -27,7 +30,8 @@ ROWS = 1  # the version of what is in sealed rows
 MADE = "the noise is made for them"
 EPOCHS = 8  # of choices, within as many as may wait: each has a key
 OWN = ("bandit", "features", "dim", "budget", "link", "radius", "rewards", "horizon", "max_rounds_per_person", "forget")
-FREE = ("source", "policy", "durable", "pending")  # settings that may change: they touch neither noise nor estimate
+# settings that may change: they touch neither noise nor estimate; there are no averages here
+FREE = ("source", "policy", "durable", "pending", "on_limit", "teach", "average")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -123,6 +127,11 @@ def check(bandit: SummedBandit, name: str, population: str = "everyone") -> Grid
             "Expected secure noise with a finite budget and a release that is kept leaf by leaf (release='batched'), "
             "got another: a store is for people's data."
         )
+    if bandit.average:
+        raise ValueError(
+            "Expected a bandit without average=True, which needs each person's part of the open step, got one with it: "
+            "a store does not keep that. A limit by the week works."
+        )
     if bandit.choices or bandit.durable is not None:
         raise ValueError("Expected a new bandit that is not durable by itself, got another.")
     if not isinstance(name, str) or not re.fullmatch("[a-z0-9][a-z0-9_-]{0,62}", name):
@@ -150,7 +159,7 @@ def open_line(database: Database, keys: Keys, name: str, bandit: SummedBandit) -
 
 def check_plan(bandit: SummedBandit, found: Bandit) -> None:
     """BadState unless that incarnation was made with the bandit's settings."""
-    given, kept = json.loads(plan(bandit)), json.loads(found.plan)
+    given, kept = map(_without_actions, (plan(bandit), found.plan))
     others = [name for name in kept.keys() | given.keys() if name != "plan" and given.get(name) != kept.get(name)]
     if others or given["plan"] != kept["plan"]:
         names = ", ".join(sorted(others, key=_order)) or "plan"
@@ -159,6 +168,22 @@ def check_plan(bandit: SummedBandit, found: Bandit) -> None:
             f"Expected the settings that {found.name} was made with, got another {names}: {why}. Choose another name "
             "for a new bandit."
         )
+
+
+def made_with(row: Bandit) -> tuple[Declared, ...]:
+    """The actions that an incarnation was made with."""
+    found = json.loads(row.plan).get("features")
+    return actions.of(None if found is None else Schema.from_dict(found["schema"]))
+
+
+def _without_actions(text: str) -> dict[str, Any]:
+    """A plan with room for as many actions, whichever they are: that is for `Agreed` to say."""
+    out: dict[str, Any] = json.loads(text)
+    if out.get("features") is not None:
+        schema = out["features"]["schema"]
+        room = Schema.from_dict(schema).room
+        out["features"] = {k: v for k, v in schema.items() if k not in ("actions", "retired")} | {"max_actions": room}
+    return out
 
 
 def _order(setting: str) -> tuple[int, str]:

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
+from tacit.bandits import actions
 from tacit.bandits.joint.continual import SummedBandit
-from tacit.bandits.stored import line
+from tacit.bandits.stored import line, terms
 from tacit.data import Released
 from tacit.errors import Retired
 from tacit.mechanisms import leaves
@@ -42,9 +43,11 @@ def _recover(bandit: SummedBandit, database: Database, keys: Keys, register: Reg
     last = witness.read()
     with database.transaction() as run:
         old = line.last(run, name)
-        if rows.head(run, old.uid, database.locking).ended:
+        head = rows.head(run, old.uid, database.locking)
+        if head.ended:
             raise Retired("Expected a bandit that is at work, got one that was retired.")
         line.check_plan(bandit, old)  # the certificate counts the same noise for each incarnation
+        actions.changed(terms.recorded(head, old), bandit.features, head.choices)  # none comes back
         prior, std = _prior(bandit, old, _undisputed(old, rows.leaves(run, old.uid, 0), last))
         incarnation = 1 + max(old.incarnation, 0 if last is None else last.incarnation)
         new = line.new_row(bandit, name, incarnation, leaves.written(prior), std)

@@ -5,7 +5,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from tacit import forks
+from tacit.bandits.actions import Declared
 from tacit.bandits.joint.continual import SummedBandit
+from tacit.bandits.joint.earnings import Earned
 from tacit.bandits.stored import certificate
 from tacit.bandits.stored.history import LEVEL, Offers, Past
 from tacit.bandits.stored.line import Line
@@ -15,6 +17,7 @@ from tacit.bandits.stored.terms import Agreed
 from tacit.bandits.stored.versions import Versions
 from tacit.data import Array
 from tacit.errors import BadState
+from tacit.features.schema import Schema
 from tacit.kernels.rounds import CHOICES
 from tacit.lock import Lock, locked
 from tacit.model.arms import Arms
@@ -93,12 +96,25 @@ class Shown:
     def offers(self, arms: Arms | Mapping[str, Any], *, actions: Any = None) -> Offers:
         """What somebody with these arms, given as in `choose`, would be offered now. Nobody asks, so nobody is counted
         and nothing is drawn that a choice or a release needs."""
-        features = self._bandit._request(arms, None, actions)[0]
+        features, names, _ = self._bandit._request(arms, None, actions)
         with self._lock:
             bandit = self._at_present()
             middle, half = bandit._beliefs(features, LEVEL)
             probability = bandit._offers(features)
-        return Offers(probability(), *map(bandit._mean, (middle, middle - half, middle + half)))
+        mean, low, high = map(bandit._mean, (middle, middle - half, middle + half))
+        return Offers(probability(), mean, low, high, names or ())
+
+    @property
+    def weighs(self) -> bool:
+        """Whether each choice is kept with its propensity, sealed: `with_propensity` computes it beside others."""
+        return self._bandit._weighs
+
+    @property
+    @locked
+    def earned(self) -> Earned | None:
+        """The bandit's, at the version that is served."""
+        out: Earned | None = self._at_present().earned
+        return out
 
     @property
     @locked
@@ -111,6 +127,17 @@ class Shown:
     def privacy(self) -> Certificate:
         bandit, now = self._at_present(), self._versions.released
         return certificate.of(bandit, self._line.bandit, now, ended=self.retired, population=self.population)
+
+    @property
+    def features(self) -> Schema | None:
+        """The bandit's schema, with the actions that there are now."""
+        return self._bandit.features
+
+    @property
+    def actions(self) -> tuple[Declared, ...]:
+        """Its actions, and since and until when they are offered, in choices of this incarnation. Public. New and
+        retired ones are named in the schema that the bandit is opened with."""
+        return self._bandit.actions
 
     @property
     def retired(self) -> bool:
@@ -141,7 +168,9 @@ class Shown:
 
     def _count(self) -> None:
         """The public counts, as they are now."""
-        head = self.head
+        self._own()
+        with self._database.transaction() as run:
+            head, self._bandit._logged = rows.head(run, self._line.uid), rows.logged(run, self._line.uid)
         self._bandit._state.counts[CHOICES] = head.choices
         self._bandit._persons.unnamed = head.unnamed
         self._versions.expected = max(self._versions.expected, head.step)

@@ -6,10 +6,15 @@ import math
 from collections import deque
 from collections.abc import Callable
 
+import numpy as np
+
+from tacit.bandits import actions
 from tacit.bandits.joint.continual import SummedBandit
 from tacit.bandits.stored.history import Past, past
 from tacit.bandits.stored.line import Line
 from tacit.bandits.stored.terms import Agreed
+from tacit.data import Released
+from tacit.kernels.rounds import next_boundary
 from tacit.mechanisms import leaves
 from tacit.store import rows, witness
 from tacit.store.database import Database
@@ -31,6 +36,7 @@ class Versions:
         prior = line.bandit.prior
         self._prior = None if prior is None else leaves.read(bytes(prior), bandit.mechanism.size)
         self.expected = 0  # steps that are known to be closed
+        self._released: Released | None = None  # what the present version is computed from
         self.history: list[Past] = []  # what was shown, version by version, from the prior on
         self._start()
 
@@ -46,13 +52,16 @@ class Versions:
         witness.check(last, incarnation=incarnation, digests=digests, identity=identity)
         self._generation, self._identity, self.expected = generation, identity, head.step
         self._digests, self._waiting = digests, deque(self._timed(found))
-        self._bandit._state = self._bandit.init()
+        self._offer(0)
+        self._bandit._state, self._released = self._bandit.init(), None
         if self._prior is not None:
-            self._bandit._update(leaves.after(self._prior, 1.0, 0, self._bandit._state.prefix.released))
+            self._released = leaves.after(self._prior, 1.0, 0, self._bandit._state.prefix.released)
+            self._bandit._update(self._released)
         self.history = [past(self._bandit, None, 0.0)]
         if last is not None and last.incarnation == incarnation:
             for _ in range(last.steps):
                 self._show(self._waiting.popleft()[1])
+        self._offer_now()
 
     @property
     def shown(self) -> int:
@@ -92,6 +101,7 @@ class Versions:
         for leaf in visible:
             self._waiting.popleft()
             self._show(leaf)
+        self._offer_now()
 
     def _found(self, start: int) -> tuple[rows.Head, list[Leaf]]:
         with self._line.database.transaction() as run:
@@ -108,8 +118,25 @@ class Versions:
         released = leaves.show(bandit._state.prefix, leaves.read(leaf.noisy, bandit.mechanism.size))
         if self._prior is not None:
             released = leaves.after(self._prior, bandit.mechanism.fading, leaf.step + 1, released)
+        self._offer(int(next_boundary(self.history[-1].choices, *bandit._schedule)))
+        self._released = leaves.part(released, slice(None))
         bandit._update(released)
         self.history.append(past(bandit, self.history[-1], leaf.visible_at))
+
+    def _offer(self, choices: int | None = None) -> bool:
+        """The estimate is that of the actions which were offered at that number of choices, or now: so each version is
+        the same, whichever worker computes it, and when. Whether this is a change."""
+        declared, before = self._agreed.now.actions, self._bandit._live
+        known = declared if choices is None else actions.at(declared, choices)
+        self._bandit._live = self._bandit._estimated(known)
+        return not np.array_equal(before, self._bandit._live)
+
+    def _offer_now(self) -> None:
+        if self._offer():
+            if self._released is None:
+                self._bandit._reestimate()
+            else:
+                self._bandit._update(self._released)
 
 
 def verify(line: Line, database: Database) -> None:

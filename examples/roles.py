@@ -1,0 +1,181 @@
+"""`make demo-roles`: devices, shuffler, analyzer and a server of the local model, each a process of its own on this
+machine, with users of their own where this is started as root. 10 000 simulated devices choose, randomise and report;
+each role's dashboard shows what it can see and what not. All is in a folder that goes when this ends (Ctrl-C)."""
+
+import argparse
+import asyncio
+import functools
+import http.server
+import os
+import shutil
+import signal
+import tempfile
+import threading
+import time
+import urllib.parse
+from pathlib import Path
+
+import numpy as np
+from worker import Worker
+
+from tacit.roles import local, shuffle
+
+USERS = {"analyzer": 61001, "shuffler": 61002, "local": 61003}
+THETA, ARMS, RATE, CONNECTIONS = np.array([1.6, -1.9, 1.1]), 5, 400.0, 8
+PAGE = Path(__file__).parents[1] / "js"  # a device in the browser, where there is one: js/demo/index.html
+TOML = {
+    "analyzer": """
+[analyzer]
+kind = "shuffle-newton"
+dim = 3
+radius = 3.0
+budget = {epsilon = 1.0, delta = 1e-6}
+durable = "analyzer.db"
+options = {first = 1000}
+""",
+    "shuffler": """
+[shuffler]
+analyzer = "%s"
+budget = {epsilon = 1.0, delta = 1e-6}
+durable = "shuffler.db"
+""",
+    "local": """
+[local]
+kind = "local-irls"
+dim = 3
+radius = 3.0
+budget = {epsilon = 4.0, delta = 1e-6}
+durable = "local.db"
+""",
+}
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--devices", type=int, default=10_000)
+    options.add_argument("--any-port", action="store_true", help="whichever is free, not 8322 to 8324")
+    options.add_argument("--end", action="store_true", help="when all devices have reported")
+    given = options.parse_args()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    folder, workers = Path(tempfile.mkdtemp(prefix="tacit-roles-")), {}
+    folder.chmod(0o755)
+    try:
+        for role in USERS:
+            address = workers["analyzer"].address() if role == "shuffler" else ""
+            workers[role] = begin(folder, role, address, given.any_port)
+        addresses = {role: worker.address() for role, worker in workers.items()}
+        show(addresses)
+        print(f"{given.devices} devices choose and report, to the shuffler and to the local server", flush=True)
+        asyncio.run(everybody(addresses, given.devices))
+        while not given.end and all(worker.process.poll() is None for worker in workers.values()):
+            time.sleep(0.2)
+        if not given.end:
+            raise SystemExit("Expected all roles to serve, got one that ended.")
+    except KeyboardInterrupt:
+        print("Ending", flush=True)
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        for worker in workers.values():
+            worker.end()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def begin(folder: Path, role: str, analyzer: str, any_port: bool) -> Worker:
+    own, text = folder / role, TOML[role] % analyzer if "%s" in TOML[role] else TOML[role]
+    own.mkdir(mode=0o700)
+    if os.getuid() == 0:
+        text += f"[server]\nuser = {USERS[role]}\n"
+        os.chown(own, USERS[role], USERS[role])
+    (folder / f"{role}.toml").write_text(text.replace('durable = "', f'durable = "{role}/'))
+    return Worker(role, folder, role, f"{role}.toml", *(["--port", "0"] if any_port else []))
+
+
+def show(addresses: dict[str, str]) -> None:
+    """Where to look; with a page as a device among the simulated ones, if there is one."""
+    for role, address in addresses.items():
+        who = f" (user {USERS[role]})" if os.getuid() == 0 else ""
+        print(f"What the {role}{who} sees: {address}/dashboard", flush=True)
+    if (PAGE / "demo" / "index.html").exists():
+        quiet = type("Quiet", (http.server.SimpleHTTPRequestHandler,), {"log_message": lambda *said: None})
+        handler = functools.partial(quiet, directory=str(PAGE))
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        query = urllib.parse.urlencode({role: addresses[role] for role in ("shuffler", "local")})
+        print(f"A device in your browser: http://127.0.0.1:{server.server_port}/demo/?{query}", flush=True)
+
+
+# devices
+
+
+async def everybody(addresses: dict[str, str], devices: int) -> None:
+    """Each device once; RATE of them a second, whatever comes of it. The clicks of the first and of the last tenth tell
+    whether anything was learnt: devices know them, and no role does."""
+    began, served = time.monotonic(), {}
+    for role, kind in (("shuffler", shuffle.Client), ("local", functools.partial(local.Client, epsilon=4.0))):
+        served[role] = Crowd(addresses[role], kind)
+    turns = iter(range(devices))
+
+    async def in_turn() -> None:
+        for i in turns:
+            await asyncio.sleep(max(0.0, began + i / RATE - time.monotonic()))
+            for crowd in served.values():
+                await crowd.one()
+
+    await asyncio.gather(*(in_turn() for _ in range(CONNECTIONS)))
+    for role, crowd in served.items():
+        tenth = max(1, len(crowd.means) // 10)
+        first, last = np.mean(crowd.means[:tenth]), np.mean(crowd.means[-tenth:])
+        print(
+            f"{role}: expected clicks of the first tenth {first:.0%}, of the last {last:.0%}; best {crowd.best():.0%}"
+        )
+
+
+class Crowd:
+    """Devices at one server, each with a choice of its own. The billboard is asked for once a second, by all."""
+
+    def __init__(self, address: str, kind) -> None:
+        self._host, self._port = urllib.parse.urlsplit(address).netloc, urllib.parse.urlsplit(address).port
+        self._kind, self._client, self._until = kind, None, 0.0
+        self._rng, self._turn, self._free = np.random.default_rng(), asyncio.Lock(), []
+        self.means, self._most = [], []
+
+    def best(self) -> float:
+        return float(np.mean(self._most))
+
+    async def one(self) -> None:
+        """Choose, and report whatever came of it: the same bytes until they are taken or come too late."""
+        client = await self._billboard()
+        arms = self._rng.normal(size=(ARMS, len(THETA)))
+        arms /= np.linalg.norm(arms, axis=1)[:, None]
+        chances = 1 / (1 + np.exp(-arms @ THETA))
+        choice = client.choose(arms)
+        self.means.append(chances[choice.index])
+        self._most.append(chances.max())
+        report = client.randomize(choice, float(self._rng.random() < chances[choice.index]))
+        while (await self._ask("POST /reports", report))[0] == 503:
+            await asyncio.sleep(0.1)
+
+    async def _billboard(self):
+        async with self._turn:
+            while time.monotonic() > self._until:
+                status, board = await self._ask("GET /billboard", b"")
+                if status == 200:
+                    self._client, self._until = self._kind(board, rewards=(0.0, 1.0)), time.monotonic() + 1.0
+                else:
+                    await asyncio.sleep(0.1)
+        return self._client
+
+    async def _ask(self, what: str, body: bytes) -> tuple[int, bytes]:
+        """Status and body of the reply, over a connection that is free or new."""
+        reader, writer = self._free.pop() if self._free else await asyncio.open_connection("127.0.0.1", self._port)
+        head = f"{what} HTTP/1.1\r\nhost: {self._host}\r\ncontent-type: application/octet-stream\r\n"
+        writer.write(f"{head}content-length: {len(body)}\r\n\r\n".encode() + body)
+        said = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
+        length = int(said.partition("content-length: ")[2].partition("\r")[0])
+        reply = await reader.readexactly(length)
+        self._free.append((reader, writer))
+        return int(said.split()[1]), reply
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,191 @@
+// The devices of both models: choose by the billboard, randomise, report. Once an arm was chosen there is a report, of one
+// length and by the same work, whatever the reward: one that fails to come would tell it without noise.
+import { local, need, shuffle } from "./billboard.js";
+import { joined } from "./bytes.js";
+import { chances, drawn } from "./designs.js";
+import { CELLS, MARGIN, extent, holds } from "./limits.js";
+import { bounded, clipped, inUnits, linearized, pair, shortened } from "./model.js";
+import { argmax, dot, quadratic } from "./numbers.js";
+import { halves, normals, octets, uniforms } from "./random.js";
+import { cap, coin, lattice } from "./randomizers.js";
+
+const LEFT = 1e-9; // arms longer than 1 by more than this are cut to 1
+const TOLERANCE = 1e-6; // and by more than this refused
+const expect = (holds, what, got) => {
+  if (!holds) throw new TypeError(`Expected ${what}, got ${got}.`);
+};
+
+class Device {
+  constructor(board, { rewards, features }) {
+    this.board = board;
+    this.dim = board.dim;
+    this.rewards = board.rewards;
+    this.features = features ?? null;
+    const [low, high] = board.rewards;
+    if (rewards !== undefined) {
+      const range = Array.isArray(rewards) && rewards.length === 2 && rewards.every(Number.isFinite);
+      expect(range && rewards[0] < rewards[1], "rewards low < high", "others");
+      need(rewards[0] === low && rewards[1] === high, "range of rewards", `${low} to ${high}`);
+    }
+    if (features) need(features.digest === board.features, "digest of the features");
+  }
+
+  /** The arm for this user, of rows of numbers of norm at most 1, by index or by name; with a schema, of the person's
+   * fields and `actions`, as Schema.rows takes them. */
+  choose(arms, actions) {
+    const { names, rows } = this.features ? this.features.rows(arms, actions) : checkedArms(arms, this.dim);
+    const index = this.pick(rows);
+    return new Choice(index, names ? names[index] : null, rows[index]);
+  }
+
+  /** The report for the server: the same bytes however often it is asked for. A reward outside the range is clipped, NaN
+   * counts as null: no reward came. What is no number at all is an error of the program. */
+  randomize(choice, reward) {
+    expect(choice instanceof Choice && choice.x.length === this.dim, "what choose returned", "another");
+    return (choice.report ??= this.report(choice.x, reward));
+  }
+
+  /** A fresh report of the arm played and its reward: randomize makes it once for each choice. */
+  report(x, reward) {
+    expect(reward === null || typeof reward === "number", "a reward that is a number or null", typeof reward);
+    const [low, high] = this.rewards;
+    return this.encoded(shortened(x), reward === null || Number.isNaN(reward) ? null : Math.min(Math.max(reward, low), high));
+  }
+}
+
+/** What was chosen for one person: it holds raw data and stays on the device. */
+export class Choice {
+  constructor(index, name, x) {
+    this.index = index;
+    this.name = name;
+    Object.defineProperties(this, { x: { value: x }, report: { writable: true } }); // not listed, so not logged
+  }
+}
+
+/** The device of the local model: what randomize returns is private by itself, at the claim that the device has checked.
+ * options: `epsilon`, `delta`: its own limits; `rewards`, `features`: the application's; `publicArms`: whether the arm
+ * played may be sent as it is. */
+export class LocalClient extends Device {
+  constructor(billboard, { epsilon, delta, publicArms = false, ...own } = {}) {
+    const range = (epsilon ?? 1) > 0 && (delta ?? 0) >= 0 && (delta ?? 0) < 1;
+    expect(range, "epsilon above 0 and delta in [0, 1)", "others");
+    super(local(billboard), own);
+    const { claim, randomizer, report } = this.board;
+    this.extent = extent(this.board);
+    need(report.name !== "public" || publicArms === true, "report", "one with arms in the clear");
+    need(claim.epsilon !== null && holds(randomizer, claim, this.extent), "noise for its claim", "less");
+    need(randomizer.kind !== "lattice" || (this.extent.norm / randomizer.sigma) * CELLS <= 2 ** 52, "sigma");
+    const most = delta ?? (epsilon === undefined ? 1 : 0);
+    const allowed = claim.epsilon <= (epsilon ?? Infinity) * (1 + MARGIN) && claim.delta <= most;
+    need(allowed, "claim within the limits", `${claim.epsilon} and ${claim.delta}`);
+  }
+
+  pick(rows) {
+    const { theta, policy } = this.board;
+    const draw = normals(theta.length);
+    const target = theta.map((v, i) => (policy.random ? 0 : v) + dot(policy.root[i], draw));
+    return argmax(rows.map((x) => dot(x, target)));
+  }
+
+  encoded(x, reward) {
+    const { randomizer, tag } = this.board;
+    let body;
+    if (randomizer.kind === "coin") {
+      const [low, high] = this.rewards;
+      const arm = new DataView(new ArrayBuffer(8 * x.length));
+      x.forEach((v, i) => arm.setFloat64(8 * i, v, true));
+      const share = reward === null ? 0.5 : (reward - low) / (high - low);
+      body = joined(new Uint8Array(arm.buffer), coin(share, randomizer));
+    } else body = (randomizer.kind === "cap" ? cap : lattice)(this.contribution(x, reward), randomizer);
+    return joined([76], octets(8), tag, body); // 76: L
+  }
+
+  /** The vector that is randomised; one for a reward that never came is zeros, after the same work. */
+  contribution(x, reward) {
+    const { report, theta, link } = this.board;
+    const [low, high] = this.rewards;
+    const given = reward ?? Math.min(Math.max(0, low), high);
+    const wide = theta.length > this.dim ? [...x.map((v) => report.pad[0] * v), report.pad[1]] : x;
+    const line = linearized(wide, inUnits(given, this.board, true), this.board, report.blend);
+    const [weight, response] = bounded(wide, line, link);
+    const vector = pair(wide, report.scale * weight, response);
+    return clipped(reward === null ? vector.map(() => 0) : vector, this.extent.norm);
+  }
+}
+
+/** The device of the shuffle model, for the batch that the billboard announces. Its report is for the shuffler only: what
+ * the shuffler hands on is private if the batch has as many honest users as the billboard plans for. */
+export class ShuffleClient extends Device {
+  constructor(billboard, options = {}) {
+    super(shuffle(billboard), options);
+  }
+
+  pick(rows) {
+    const { policy, centre, axes, spread } = this.board;
+    if (policy.name === "random") return Math.floor(uniforms(1)[0] * rows.length);
+    if (policy.name === "elimination") return drawn(uniforms(1)[0], this.weights(rows));
+    if (policy.name === "thompson" && uniforms(1)[0] >= policy.share) {
+      const target = [...centre];
+      spread.forEach((std, k) => {
+        const draw = std > 0 && std * normals(1)[0];
+        if (draw) axes.forEach((row, i) => (target[i] += draw * row[k]));
+      });
+      return argmax(rows.map((x) => dot(x, target)));
+    }
+    const middle = policy.name === "thompson" ? centre : this.board.theta;
+    const half = policy.name === "greedy" ? rows.map(() => 0) : this.halves(rows);
+    return argmax(rows.map((x, a) => dot(x, middle) + half[a]));
+  }
+
+  halves(rows) {
+    const { policy, inverse } = this.board;
+    return rows.map((x) => policy.width * Math.sqrt(Math.max(quadratic(x, inverse), 0)));
+  }
+
+  weights(rows) {
+    const half = this.halves(rows);
+    const middle = rows.map((x) => dot(x, this.board.theta));
+    const best = middle.reduce((most, v, a) => Math.max(most, v - half[a]), -Infinity);
+    return chances(rows, middle.map((v, a) => v + half[a] >= best));
+  }
+
+  encoded(x, reward) {
+    const { plan, batch, digest } = this.board;
+    const vector = this.contribution(x, reward ?? this.rewards[0]).map((v) => (reward === null ? 0 : v));
+    const slots = 2 * plan.reach + plan.trials;
+    const wide = slots < 2 ** 8 ? 1 : slots < 2 ** 16 ? 2 : 4;
+    const out = new DataView(new ArrayBuffer(46 + plan.size * wide));
+    const bytes = new Uint8Array(out.buffer);
+    bytes.set([116, 82, 4, wide]); // tR, version, bytes a number
+    out.setBigUint64(4, batch, true);
+    bytes.set(digest, 12);
+    bytes.set(octets(8), 28);
+    out.setUint16(36, plan.size, true);
+    out.setUint32(38, plan.reach, true);
+    out.setUint32(42, plan.trials, true);
+    const rounding = uniforms(plan.size);
+    const coins = halves(plan.trials, plan.size);
+    vector.forEach((v, i) => {
+      const rounded = Math.floor(v * plan.grid + rounding[i]);
+      const count = Math.min(Math.max(rounded, -plan.reach), plan.reach) + plan.reach + coins[i];
+      out[`setUint${8 * wide}`](46 + wide * i, count, true);
+    });
+    return bytes;
+  }
+
+  contribution(x, reward) {
+    const { board } = this;
+    const line = board.weights === "plain" ? [1, reward] : linearized(x, inUnits(reward, board, false), board, 0);
+    return clipped(pair(x, board.curvature * line[0], board.moment * line[1]), board.plan.norm, 0);
+  }
+}
+
+function checkedArms(arms, dim) {
+  const names = Array.isArray(arms) ? null : Object.keys(arms);
+  const given = (names ? names.map((name) => arms[name]) : arms).map((x) => [...x]);
+  const fits = (x) => x.length === dim && x.every(Number.isFinite) && dot(x, x) <= (1 + TOLERANCE) ** 2;
+  expect(given.length && given.every(fits), `arms of ${dim} numbers and norm at most 1`, "none or others");
+  const norms = given.map((x) => Math.sqrt(dot(x, x)));
+  const long = norms.some((norm) => norm > 1 + LEFT); // then all are cut
+  return { names, rows: long ? given.map((x, a) => x.map((v) => v / Math.max(1, norms[a]))) : given };
+}

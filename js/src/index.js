@@ -1,0 +1,2 @@
+export { LocalClient, ShuffleClient } from "./device.js";
+export { BadBillboard } from "./errors.js";

@@ -1,0 +1,72 @@
+// What one user contributes, bounded whatever comes in: formulas of tacit.model.
+import { largestWeight } from "./limits.js";
+import { decay, dot, quadratic, tail } from "./numbers.js";
+
+const TINY = 1e-150; // vectors of a smaller norm contribute nothing
+
+function mean(link, z) {
+  if (link === "identity") return z;
+  if (link === "probit") return tail(-z);
+  const e = decay(Math.abs(z));
+  return (z >= 0 ? 1 : e) / (1 + e);
+}
+
+function slope(link, z) {
+  if (link === "identity") return 1;
+  if (link === "probit") return decay(0.5 * z * z) / Math.sqrt(2 * Math.PI);
+  const e = decay(Math.abs(z));
+  return e / (1 + e) ** 2;
+}
+
+const SOFTNESS = { identity: 2 * Math.PI, logistic: Math.PI / 8, probit: 1 };
+
+/** x, cut to norm 1 if it is longer. */
+export function shortened(x) {
+  const factor = 1 / Math.max(1, Math.sqrt(dot(x, x)));
+  return x.map((v) => v * factor);
+}
+
+/** (weight, response) of x with a reward in units of the link, linearised at the board's public estimate. */
+export function linearized(x, r, board, blend) {
+  const { link } = board;
+  const length = Math.sqrt(dot(x, x));
+  const k = 1 / Math.sqrt(1 + SOFTNESS[link] * Math.max(quadratic(x, board.inverse), 0));
+  const v = k * dot(x, board.theta);
+  if (length < TINY) return [0, 0];
+  if (link === "identity") return [1 / length, r / length];
+  const expected = mean(link, v);
+  let steep = slope(link, v);
+  if (blend > 0 && Math.abs(v) > 1e-6) steep = (1 - blend) * steep + (blend * (expected - 0.5)) / v;
+  const c = expected - steep * v;
+  const u = 1 / (Math.max(Math.abs(c), Math.abs(1 - c)) * length);
+  return [k * u * steep, u * (r - c)];
+}
+
+/** A reward within its range, in units of the link; `centred`: for the identity from -1 to 1 over that range. */
+export function inUnits(y, { link, rewards: [low, high] }, centred) {
+  if (link !== "identity") return (y - low) / (high - low);
+  return centred ? (2 * y - low - high) / (high - low) : y / Math.max(Math.abs(low), Math.abs(high));
+}
+
+/** (svec(weight x x'), response x) */
+export function pair(x, weight, response) {
+  const out = [];
+  for (let i = 0; i < x.length; i++)
+    for (let j = i; j < x.length; j++) out.push(weight * (i === j ? 1 : Math.SQRT2) * x[i] * x[j]);
+  for (const v of x) out.push(response * v);
+  return out;
+}
+
+/** The bounds that the sensitivity rests on, enforced: an honest billboard never comes near them. */
+export function bounded(x, [weight, response], link) {
+  const square = dot(x, x) / (1 + 1e-9);
+  const beyond = Math.abs(weight) * square > largestWeight(link) || weight < 0 || response * response * square > 1;
+  return beyond ? [0, 0] : [weight, response];
+}
+
+/** `vector` within `norm`; zeros if it is not finite. A part in 10^9 more is left as it is: rounding. */
+export function clipped(vector, norm, slack = 1e-9) {
+  const size = Math.sqrt(dot(vector, vector));
+  if (!(size < Infinity)) return vector.map(() => 0);
+  return size > norm * (1 + slack) ? vector.map((v) => v * (norm / size)) : vector;
+}

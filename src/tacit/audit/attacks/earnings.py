@@ -1,0 +1,73 @@
+"""Attacks on estimates of what is earned: on the released sums that they are computed from, and on all releases."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+
+from tacit.audit.attack import Attack
+from tacit.audit.attacks.bandits import BUDGET, GLM_PAIR, STEPS, WHITE, glm
+from tacit.audit.canary import worst_canary
+from tacit.audit.mutants import UnclippedWeights
+from tacit.audit.stage import fresh
+from tacit.bandits import JointGLM
+from tacit.bandits.joint.earnings import Earnings
+from tacit.data import Array
+from tacit.kernels.rounds import BOUNDARY, CHOICES
+from tacit.privacy import ledger
+from tacit.privacy.noise import Simulated
+
+ARMS, CLIP, SHARE = 20, 2.0, 0.7  # the first choices are random: weights of 20, cut to 2
+SUMS = "released sums of rewards"
+
+
+def attacks() -> Sequence[Attack]:
+    return [
+        of_sums("earnings", JointGLM),
+        of_sums("earnings-and-all", JointGLM, everything=True),
+        of_sums("earnings-unclipped", UnclippedWeights, bug="Weights are not cut. "),
+    ]
+
+
+def of_sums(name: str, kind: Any, *, everything: bool = False, bug: str = "") -> Attack:
+    """The first user gets arm 0, with the chance that it has, and nobody else reports a reward."""
+    make = glm(kind, dim=2, earnings=Earnings(SHARE, CLIP, ARMS))
+    bandit = make(Simulated(0))
+    canary, seen = worst_canary(bandit.mechanism, leaf=0), slice(0 if everything else bandit._learns, None)
+    vectors = []
+    for world in range(2):
+        bandit._state = bandit.init()
+        _first_user(bandit, world)
+        vectors.append(bandit._state.prefix.open[seen].copy())
+    middle, direction = (vectors[0] + vectors[1]) / 2, vectors[1] - vectors[0]
+
+    def scores(world: int, runs: int, rng: Generator) -> Array:
+        out = np.zeros(runs)
+        for i, played in enumerate(fresh(make, runs, rng)):
+            _first_user(played, world)
+            for t in range(STEPS):
+                played._state.counts[CHOICES] = played._state.counts[BOUNDARY]
+                played._advance()  # closes step t
+                released = played._state.prefix.released[seen]
+                out[i] += canary.weights[t] * (direction @ (released - canary.moves[t] * middle))
+        return out
+
+    return Attack(
+        name=name,
+        view=WHITE if everything else SUMS,
+        epsilon=ledger.epsilon_of([r for r in bandit._planned() if everything or r.name == "earnings"], BUDGET.delta),
+        delta=BUDGET.delta,
+        claimed=not bug,
+        how=f"{bug}User 1 gets one of {ARMS} arms, weights are cut to {CLIP:g}, and has {GLM_PAIR}; nobody else "
+        f"reports a reward; score: the {STEPS} releases, whitened, along the difference of the two contributions.",
+        scores=scores,
+        family="gaussian",
+        share=0.3,
+    )
+
+
+def _first_user(bandit: Any, world: int) -> None:
+    x, reward = GLM_PAIR[world]
+    kept = bandit._kept(np.tile(np.array(x), (ARMS, 1)), 0, 0, None, None)
+    bandit.observe(bandit._ticket(kept), reward)

@@ -1,0 +1,119 @@
+"""Attacks on the presence and time of reports: the adversary sees when reports leave a device, how many, and what is in
+them. Two outboxes with bugs are planted: one reports at the click, the other only if a reward came."""
+
+import contextlib
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.random import Generator
+
+from tacit.audit.attack import Attack
+from tacit.bandits.local.irls import LocalIRLS
+from tacit.data import Array
+from tacit.privacy.budget import Budget
+from tacit.roles.local import Client
+from tacit.roles.outbox import Item, Outbox
+
+EPSILON = 1.0
+WAIT, JITTER = 3600.0, 900.0
+TICKS = np.linspace(0.0, WAIT + JITTER, 6)[1:]  # when the program looks what is due
+ARMS = [[0.6, 0.0], [0.0, 0.9]]
+
+Reward = Callable[[int, Generator], tuple[float, float] | None]  # (when, how much) in a world; None: never
+
+
+def attacks() -> list[Attack]:
+    later = "A click (reward 1) soon after the choice, or a dismissal (reward 0) late"
+    never = "A click soon after the choice, or nothing at all"
+    return [
+        _attack("report-time", Outbox, _dismissed, True, later),
+        _attack("report-presence", Outbox, _never, True, never),
+        _attack("report-at-the-click", AtTheClick, _never, False, f"Planted: reports at the click. {never}"),
+        _attack("report-if-rewarded", IfRewarded, _never, False, f"Planted: reports rewards alone. {never}"),
+    ]
+
+
+class AtTheClick(Outbox):
+    """A bug: the report leaves when the reward comes."""
+
+    def _due(self, item: Item) -> bool:
+        return item.reward is not None or super()._due(item)
+
+
+class IfRewarded(Outbox):
+    """A bug: nothing is reported where no reward came."""
+
+    def _due(self, item: Item) -> bool:
+        return item.reward is not None and super()._due(item)
+
+
+class _Memory:
+    def __init__(self) -> None:
+        self._text = "[]"
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        yield
+
+    def read(self) -> str:
+        return self._text
+
+    def write(self, text: str) -> None:
+        self._text = text
+
+
+def _dismissed(world: int, rng: Generator) -> tuple[float, float] | None:
+    return (float(rng.uniform(0.0, 0.2)), 1.0) if world else (float(rng.uniform(0.7, 0.99)), 0.0)
+
+
+def _never(world: int, rng: Generator) -> tuple[float, float] | None:
+    return (float(rng.uniform(0.0, 0.2)), 1.0) if world else None
+
+
+def _attack(name: str, kind: type[Outbox], reward: Reward, claimed: bool, how: str) -> Attack:
+    server = LocalIRLS(dim=2, budget=Budget(EPSILON, 0.0), public_arms=True)
+    board = server.billboard()
+
+    def scores(world: int, runs: int, rng: Generator) -> Array:
+        return np.array([_score(kind, board, reward(world, rng)) for _ in range(runs)])
+
+    return Attack(
+        name=name,
+        view="presence, time and content of reports",
+        epsilon=EPSILON,
+        delta=0.0,
+        claimed=claimed,
+        how=f"{how}; score: none or several reports, then whether it left before the deadline, then its bit and time.",
+        scores=scores,
+        share=0.1,
+    )
+
+
+def _score(kind: type[Outbox], board: bytes, reward: tuple[float, float] | None) -> float:
+    """One device through one choice: larger is more like a click."""
+    now, seen = [0.0], []
+
+    def send(report: bytes) -> bool:
+        seen.append((now[0], report[-1]))
+        return True
+
+    outbox = kind(
+        _Memory(),
+        open=lambda given: Client(given, epsilon=EPSILON, public_arms=True),
+        send=send,
+        wait=WAIT,
+        jitter=JITTER,
+        weekly=1,
+        clock=lambda: now[0],
+    )
+    ticket = outbox.choose(board, ARMS)
+    for tick in TICKS:
+        if reward is not None and now[0] <= reward[0] * WAIT < tick:
+            now[0] = reward[0] * WAIT
+            outbox.reward(ticket.id, reward[1])
+        now[0] = float(tick)
+        outbox.flush()
+    if len(seen) != 1:
+        return -10.0 if not seen else 10.0
+    at, bit = seen[0]
+    return 5.0 * (at < WAIT) + bit - at / (4 * (WAIT + JITTER))

@@ -1,0 +1,108 @@
+"""Learning from a log that is a folder of Parquet files: the same sums whether rows are added one by one, many at once,
+or on other machines."""
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tacit import checks
+from tacit.bandits import engines, learning
+from tacit.bandits.engines import Mask
+from tacit.bandits.persons import LEARNS
+from tacit.errors import PersonLimit
+from tacit.kernels.rounds import BOUNDARY, CHOICES
+from tacit.logs import parquet
+from tacit.logs.parquet import FEATURES, Encoder, Folder
+
+if TYPE_CHECKING:
+    from tacit.bandits.joint.continual import ContinualBandit
+
+ROWS_AT_ONCE = 1 << 14  # in memory, where they are looked at one by one
+
+
+def learn(bandit: "ContinualBandit", table: Any, actions: Any, engine: str) -> dict[int, str]:
+    """From a table, or from a folder of Parquet files. Row -> reason for those that were refused."""
+    checks.one_of(engines.ENGINES, engine=engine)
+    if not isinstance(table, str | Path):
+        if engine != "local":
+            raise ValueError(f"Expected a folder of Parquet files for engine={engine!r}, got a table.")
+        return learning.learn_log(bandit, table, actions)
+    folder = Folder(table)
+    encoder = _encoder(bandit, folder, actions)
+    if encoder is not None:
+        made = engines.Ray(folder, encoder) if engine == "ray" else engines.Local(folder, encoder)
+        return learn_folder(bandit, folder, made)
+    if engine != "local":
+        raise ValueError(
+            "Expected secure noise, rounds that count when they are chosen, and the columns x0, x1, ... of numbers for "
+            "engine='ray', got others: "
+            "schema.encode(frame) makes such columns."
+        )
+    bandit._room(folder.count)
+    refused: dict[int, str] = {}
+    first = 0
+    for piece in folder.pieces(0, folder.count, ROWS_AT_ONCE):
+        refused |= {first + row: why for row, why in learning.learn_log(bandit, parquet.frame(piece), actions).items()}
+        first += piece.length
+    return refused
+
+
+def learn_folder(bandit: "ContinualBandit", folder: Folder, engine: engines.Engine) -> dict[int, str]:
+    """Step by step: the rows of a step are summed at the estimate that it opened with, wherever that is done."""
+    bandit._room(folder.count)
+    refused: dict[int, str] = {}
+    reward = bandit._problem(math.inf) or ""
+    first = 0
+    while first < folder.count:
+        bandit._step()
+        counts = bandit._state.counts
+        count = min(folder.count - first, int(counts[BOUNDARY] - counts[CHOICES]))
+        teach, people = _people(bandit, folder, first, count)
+        summer = bandit._summer()
+        assert summer is not None
+        total, wrong = engine(first, count, summer, teach)
+        bandit._state.prefix.open[: len(total)] += total  # a row counts for no more than the bandit learns
+        counts[CHOICES] += count
+        bandit._logged += count
+        refused |= {first + row: why for row, why in people.items()}
+        for row in np.flatnonzero(wrong):
+            refused[first + int(row)] = learning.ROW if wrong[row] == FEATURES else reward
+        first += count
+    return refused
+
+
+def _people(bandit: "ContinualBandit", folder: Folder, first: int, count: int) -> tuple[Mask | None, dict[int, str]]:
+    """Which of these rows may teach, each counted for its person, and row -> reason for those that are refused."""
+    if "person" not in folder.columns:
+        bandit._persons.unnamed += count
+        return None, {}
+    teach, refused, row, before = np.zeros(count, np.bool_), {}, 0, bandit.choices
+    for piece in folder.pieces(first, count, engines.AT_ONCE):
+        for person in parquet.frame(piece, ["person"])["person"].to_list():
+            try:
+                teach[row] = learning.counted(bandit, person, before + row + 1) == LEARNS
+            except (ValueError, PersonLimit) as error:
+                refused[row] = str(error)
+            row += 1
+    return teach, refused
+
+
+def _encoder(bandit: "ContinualBandit", folder: Folder, actions: Any) -> Encoder | None:
+    """What reads the folder as columns of numbers; None where rows have to be looked at one by one."""
+    names = tuple(f"x{i}" for i in range(len(folder.columns)) if f"x{i}" in folder.columns)
+    if bandit.features is not None or not names or not {*names, "reward"} <= folder.numbers:
+        return None
+    if bandit._persons.later or bandit._summer() is None or _home(bandit, "_summer") is not _home(bandit, "_learn"):
+        return None
+    if "arms" in folder.columns or (len(names) < bandit.dim and "action" not in folder.names):
+        return None
+    learning.check_context(bandit, len(names), actions)
+    low, high = bandit.rewards
+    return Encoder(names, bandit.dim, bandit._blocks, low, high, None if actions is None else tuple(actions))
+
+
+def _home(bandit: "ContinualBandit", name: str) -> type:
+    """The class that defines it."""
+    return next(kind for kind in type(bandit).__mro__ if name in kind.__dict__)

@@ -1,0 +1,95 @@
+"""JointGLM where arms have a part that all share and a part of their own: what is released leaves out the zeros between
+two actions (model.hybrid), and the estimate is that of the dense bandit from the rest.
+
+The estimate shrinks each eigenvector of the whole curvature by what is known along it. That is no linear function of
+the curvature, so it cannot be had block by block by elimination: it is computed from one matrix of all coordinates that
+are in use, once a release. A choice needs products with the asking user's own numbers alone."""
+
+import functools
+
+import numpy as np
+from numpy.random import Generator
+
+from tacit.bandits import irls
+from tacit.bandits.choices import Index
+from tacit.data import Array, Integers, Released
+from tacit.kernels.blocks import thompson_hybrid_rows
+from tacit.kernels.glm import Known, Posterior, Tuning
+from tacit.mechanisms import leaves
+from tacit.model.hybrid import Layout
+
+
+@functools.lru_cache(maxsize=1024)
+def places(layout: Layout, block: int) -> tuple[Integers, Integers]:
+    """The coordinates of a user in that block, and where what such a user adds is kept."""
+    here = layout.coordinates(block)
+    return here, layout.places(here)
+
+
+def prior(layout: Layout, radius: float, live: Integers, known: Known, explore: float) -> Posterior:
+    """As irls.prior, of the coordinates that are in use; others have the same variance."""
+    here = layout.coordinates(live)
+    one = irls.prior(len(here), radius, _of(known, here), explore)
+    spread, precision = np.zeros(layout.dim), np.full(layout.dim, len(here) / radius**2)
+    out = Posterior(
+        spread.copy(), spread.copy(), np.eye(layout.dim), precision, spread, np.eye(layout.dim) * radius**2 / len(here)
+    )
+    _put(one, here, out)
+    return out
+
+
+def update(
+    released: Released,
+    *,
+    scale: float,
+    unit: float,
+    std: float,
+    radius: float,
+    tuning: Tuning,
+    posterior: Posterior,
+    known: Known,
+    live: Integers,
+    layout: Layout,
+) -> None:
+    """As irls.update, of the coordinates that are in use; the rest stays as it is."""
+    here = layout.coordinates(live)
+    one = irls.prior(len(here), radius)
+    whole = leaves.placed(released, layout.places(here))
+    irls.update(
+        whole,
+        scale=scale,
+        unit=unit,
+        std=std,
+        radius=radius,
+        tuning=tuning,
+        posterior=one,
+        known=_of(known, here),
+    )
+    posterior.spread[:] = 0.0  # of what is not in use
+    _put(one, here, posterior)
+
+
+def choose_many(rng: Generator, arms: Array, posterior: Posterior, layout: Layout, *, random: bool) -> Index:
+    """As irls.choose_many, for rows (s, z, a)."""
+    if random:
+        return irls.choose_many(rng, arms, posterior, random=True)
+    out = np.empty(len(arms), np.int64)
+    draws = rng.standard_normal((len(arms), np.count_nonzero(posterior.spread)))
+    drawn = posterior.spread > 0
+    thompson_hybrid_rows(
+        arms, posterior.theta, posterior.axes[:, drawn] * posterior.spread[drawn], draws, layout.shared, out
+    )
+    return out
+
+
+def _of(known: Known, here: Integers) -> Known:
+    """What is known of these coordinates."""
+    return Known(known.theta[here], known.precision[np.ix_(here, here)]) if known.theta.size else known
+
+
+def _put(one: Posterior, here: Integers, out: Posterior) -> None:
+    """A posterior of some coordinates in its place. Its axes have zeros in others."""
+    for name in ("theta", "centre", "precision", "spread"):
+        getattr(out, name)[here] = getattr(one, name)
+    for name in ("axes", "inverse"):
+        getattr(out, name)[np.ix_(here, here)] = getattr(one, name)

@@ -1,0 +1,61 @@
+"""What sums the contributions of rows: public numbers alone, so that it may go to another machine."""
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from tacit.data import Array, Raw
+from tacit.kernels.summing import sum_glm, sum_linear
+from tacit.mechanisms.grid import Grid
+from tacit.model.links import Code
+
+
+class Summer(Protocol):
+    def __call__(self, rows: Array, rewards: Array) -> Raw:
+        """The sum over checked rows, in whole cells; a row whose reward is NaN contributes nothing."""
+        ...
+
+
+class Cells(NamedTuple):
+    """How many numbers a row adds to, and of the grid (mechanisms.grid) what they are rounded by."""
+
+    size: int
+    cell: float
+    longest: float
+
+    @classmethod
+    def of(cls, grid: Grid, size: int) -> "Cells":
+        return cls(size, grid.cell, grid.longest)
+
+
+class GLMSummer(NamedTuple):
+    """At the estimate of one release."""
+
+    theta: Array  # (blocks, p)
+    inverse: Array  # (blocks, p, p)
+    link: Code
+    scale: float
+    low: float
+    high: float
+    cells: Cells
+
+    def __call__(self, rows: Array, rewards: Array) -> Raw:
+        size, cell, longest = self.cells
+        out = np.zeros((len(self.theta), size // len(self.theta)), np.int64)
+        settings = (self.theta, self.inverse, self.link, self.scale, self.low, self.high)
+        sum_glm(rows, rewards, *settings, cell, longest, out)
+        return Raw(out.reshape(-1))
+
+
+class LinearSummer(NamedTuple):
+    scale: float
+    low: float
+    high: float
+    blocks: int
+    cells: Cells
+
+    def __call__(self, rows: Array, rewards: Array) -> Raw:
+        size, cell, longest = self.cells
+        out = np.zeros((self.blocks, size // self.blocks), np.int64)
+        sum_linear(rows, rewards, self.scale, self.low, self.high, cell, longest, out)
+        return Raw(out.reshape(-1))

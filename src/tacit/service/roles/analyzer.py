@@ -1,0 +1,99 @@
+"""The analyzer: shows the billboard and takes the shuffled sum of each batch, once. It sees no report."""
+
+import asyncio
+import hashlib
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import msgspec
+
+from tacit.bandits.server import Server
+from tacit.errors import BadState
+from tacit.service.errors import Reply
+from tacit.service.roles.kept import Kept
+from tacit.service.roles.role import Board, Events
+
+TABLE = "CREATE TABLE IF NOT EXISTS batch (number BIGINT PRIMARY KEY, digest BLOB, reports BIGINT)"
+
+
+class AnalyzerRole:
+    """On disk: the server's state, made of shuffled sums; the billboard; of each batch a digest of its message."""
+
+    name, route = "analyzer", "batches"
+
+    def __init__(self, server: Server, durable: str) -> None:
+        self._kept, self.events = Kept(server, durable, TABLE, describe), Events()
+        self._writer = ThreadPoolExecutor(1, thread_name_prefix="tacit analyzer")
+
+    def open(self) -> None:
+        self._kept.open()
+
+    def close(self) -> None:
+        self._writer.shutdown(wait=True)
+        self._kept.close()
+
+    async def post(self, path: Sequence[str], body: bytes) -> bytes:
+        if len(path) != 1 or not path[0].isdecimal() or len(path[0]) > 18:
+            raise Reply(404, "Expected /batches/NUMBER.")
+        number = int(path[0])
+        await asyncio.get_running_loop().run_in_executor(self._writer, self.take, number, body)
+        return msgspec.json.encode({"batch": number})
+
+    def take(self, number: int, message: bytes) -> None:
+        """Analyze the batch, unless it has been. The same message again changes nothing; another one for the same batch
+        is refused, and so is a batch that has too few reports, or that is not the present one."""
+        digest = hashlib.sha256(message).digest()
+        with self._kept.database.transaction() as run:
+            found = run("SELECT digest FROM batch WHERE number = ?", number)
+        if found:
+            if found[0][0] != digest:
+                raise BadState(f"Expected the message that batch {number} was analyzed by, got another.")
+            return
+        if number != self._kept.server.version:
+            raise Reply(425, f"Expected batch {self._kept.server.version} first.")
+        before = self._kept.server.users
+        with self._kept.changing() as run:
+            self._kept.server.observe(message)
+            run(
+                "INSERT INTO batch (number, digest, reports) VALUES (?, ?, ?)",
+                number,
+                digest,
+                self._kept.server.users - before,
+            )
+        self.events.add(f"Batch {number} was analyzed.")
+
+    # what may be shown
+
+    def board(self) -> Board | None:
+        return self._kept.board
+
+    def problem(self) -> str | None:
+        return None
+
+    def status(self) -> dict[str, Any]:
+        return {"role": self.name, **self._kept.shown, "events": self.events.listed()}
+
+    def metrics(self) -> dict[str, tuple[str, float]]:
+        found = self.status()
+        return {
+            "tacit_analyzer_batches": ("Batches analyzed so far.", found["batch"]),
+            "tacit_analyzer_users": ("Users whose reports are in them.", found["users"]),
+            "tacit_analyzer_epsilon_spent": ("What the batches so far have cost each user.", found["spent"] or 0.0),
+        }
+
+
+def describe(server: Server, board: dict[str, Any]) -> dict[str, Any]:
+    """Functions of shuffled sums and of the plan."""
+    privacy = server.privacy
+    return {
+        "bandit": type(server).__name__,
+        "batch": server.version,
+        "users": server.users,
+        "wanted": board["plan"]["users"],
+        "minimum": board["plan"]["minimum"],
+        "epsilon": privacy.epsilon,
+        "delta": privacy.delta,
+        "spent": privacy.spent,
+        "theta": board["theta"],
+    }

@@ -1,0 +1,95 @@
+"""The server of the local model: takes reports that are private by themselves, each once, also after a restart."""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from tacit.bandits.server import Server
+from tacit.errors import BadReport, DuplicateReport, TacitError, WrongBatch
+from tacit.roles.local import ID_BYTES
+from tacit.service.groups import Group
+from tacit.service.roles.kept import Kept
+from tacit.service.roles.role import Board, Events, acknowledged
+from tacit.store.database import Run
+
+TABLE = "CREATE TABLE IF NOT EXISTS report (id BLOB PRIMARY KEY)"
+Answer = list[str] | TacitError
+
+
+class LocalRole:
+    """On disk: the server's state, made of randomised reports, and the ids of all reports."""
+
+    name, route = "local", "reports"
+
+    def __init__(self, server: Server, durable: str, waiting: int) -> None:
+        self._kept, self.events = Kept(server, durable, TABLE, describe), Events()
+        self._writer = ThreadPoolExecutor(1, thread_name_prefix="tacit local")
+        self._group: Group[bytes, Answer] = Group(self._commit, self._writer, waiting)
+        self._claim = server.privacy
+        device = server.device()
+        nobody = device.randomize(device.choose(np.zeros((1, server.dim))), None)
+        self.length = len(nobody)  # of every report
+
+    def open(self) -> None:
+        self._kept.open()
+
+    def close(self) -> None:
+        self._writer.shutdown(wait=True)
+        self._kept.close()
+
+    async def post(self, path: Sequence[str], body: bytes) -> bytes:
+        if not body or len(body) % self.length:
+            raise BadReport(f"Expected whole reports of {self.length} bytes each, got another length.")
+        answer = await self._group.submit([body])[0]
+        if isinstance(answer, TacitError):
+            raise answer
+        return acknowledged(answer)
+
+    def _commit(self, bodies: Sequence[bytes]) -> list[Answer]:
+        with self._kept.changing() as run:
+            return [
+                [self._take(run, body[at : at + self.length]) for at in range(0, len(body), self.length)]
+                for body in bodies
+            ]
+
+    def _take(self, run: Run, report: bytes) -> str:
+        """ "", or why it is refused. What is there already by its id counted before."""
+        identity = report[1 : 1 + ID_BYTES]
+        if not run("INSERT INTO report (id) VALUES (?) ON CONFLICT DO NOTHING RETURNING 1", identity):
+            return ""
+        try:
+            self._kept.server.observe(report)
+        except DuplicateReport:
+            return ""
+        except BadReport as error:
+            run("DELETE FROM report WHERE id = ?", identity)
+            return "wrong batch" if isinstance(error, WrongBatch) else "out of range"
+        return ""
+
+    # what may be shown: one report for each choice, so their number is public
+
+    def board(self) -> Board | None:
+        return self._kept.board
+
+    def problem(self) -> str | None:
+        return None
+
+    def status(self) -> dict[str, Any]:
+        claim = {"epsilon": self._claim.epsilon, "delta": self._claim.delta, "noise": self._claim.releases[0].name}
+        return {"role": self.name, **self._kept.shown, **claim, "events": self.events.listed()}
+
+    def metrics(self) -> dict[str, tuple[str, float]]:
+        found = self.status()
+        return {
+            "tacit_local_reports": ("Reports taken so far.", found["users"]),
+            "tacit_local_version": ("Billboards published so far.", found["version"]),
+            "tacit_local_epsilon": ("What one report costs its user.", found["epsilon"] or 0.0),
+        }
+
+
+def describe(server: Server, board: dict[str, Any]) -> dict[str, Any]:
+    """Functions of reports that are private by themselves."""
+    found = {"bandit": type(server).__name__, "users": server.users, "version": server.version}
+    return found | {"theta": board["theta"]}

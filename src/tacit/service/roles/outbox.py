@@ -1,0 +1,116 @@
+"""The shuffler's errands at the analyzer: it hands over closed batches, at least once and always by the same bytes, and
+asks for the next billboard."""
+
+import http.client
+import threading
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tacit.errors import BadReport, TacitError
+from tacit.roles import billboard as boards
+from tacit.service.app import log_unexpected
+from tacit.service.roles.journal import HANDED, REFUSED
+from tacit.service.roles.settings import Between
+
+if TYPE_CHECKING:
+    from tacit.service.roles.shuffler import ShufflerRole
+
+PAUSE, SLOWEST = 0.05, 2.0  # seconds between tries; twice as long after each that failed
+CALM = 1.0  # seconds between looks while a batch is open
+TIMEOUT = 10.0
+EARLY = 425
+FOR_GOOD = (409, 410, 413, 422)  # the same bytes will never be taken
+
+
+class Outbox:
+    """A thread of its own. `problem`: what keeps it from its work."""
+
+    def __init__(self, role: "ShufflerRole", setting: Between) -> None:
+        self._role, self._address = role, setting.analyzer.rstrip("/")
+        self._key_file = setting.key
+        self._awake, self._ended = threading.Event(), False
+        self._thread = threading.Thread(target=self._run, daemon=True, name="tacit outbox")
+        self.problem: str | None = None
+
+    def start(self) -> None:
+        self._headers = {"content-type": "application/octet-stream"} | self._authorization()
+        self._thread.start()
+
+    def _authorization(self) -> dict[str, str]:
+        if self._key_file is None:
+            return {}
+        try:
+            return {"authorization": f"Bearer {Path(self._key_file).read_text().strip()}"}
+        except OSError as error:
+            raise ValueError(f"Expected a file with the key, got: {error.strerror}.") from None
+
+    def wake(self) -> None:
+        self._awake.set()
+
+    def end(self) -> None:
+        self._ended = True
+        self.wake()
+        if self._thread.is_alive():
+            self._thread.join(TIMEOUT)
+
+    def _run(self) -> None:
+        pause = PAUSE
+        while not self._ended:
+            self._awake.clear()
+            try:
+                self._role.tick()
+                busy = self._errand()
+                self.problem = None
+                pause = PAUSE if busy else min(SLOWEST, 2 * pause)
+            except (OSError, http.client.HTTPException) as error:  # urllib's errors too
+                status = error.code if isinstance(error, urllib.error.HTTPError) else None
+                cause = type(error).__name__ if status is None else f"status {status}"
+                self._say(f"The analyzer cannot be asked: {cause}.")
+                pause = min(SLOWEST, 2 * pause)
+            except Exception as error:
+                if self._ended:
+                    return
+                if not isinstance(error, TacitError):
+                    log_unexpected(error)
+                self._say(str(error) if isinstance(error, TacitError) else f"An unexpected {type(error).__name__}.")
+                pause = min(SLOWEST, 2 * pause)
+            self._awake.wait(pause if self._role.board() is None else CALM)
+
+    def _say(self, problem: str) -> None:
+        self.problem = problem
+        self._role.events.add(problem)
+
+    def _errand(self) -> bool:
+        """Whether a batch was opened."""
+        waiting = self._role.journal.waiting()
+        in_order = waiting is None or self._hand_over(*waiting)
+        if in_order and self._role.board() is not None:
+            return False
+        with urllib.request.urlopen(f"{self._address}/billboard", timeout=TIMEOUT) as reply:
+            billboard = reply.read(boards.LONGEST + 1)
+        number = self._role.begin(billboard)
+        if number is None:
+            self._role.events.add("A new batch is open.")
+        elif not self._role.journal.again(number):
+            raise BadReport("Expected the next batch's billboard, got that of a batch that is closed: waiting.")
+        return number is None
+
+    def _hand_over(self, number: int, message: bytes) -> bool:
+        """False if the analyzer has to have an earlier one first, as after a restore."""
+        request = urllib.request.Request(f"{self._address}/batches/{number}", message, self._headers)
+        try:
+            with urllib.request.urlopen(request, timeout=TIMEOUT):
+                pass
+        except urllib.error.HTTPError as error:
+            if error.code == EARLY:
+                return False
+            if error.code not in FOR_GOOD:
+                raise
+            self._role.journal.handed(number, REFUSED)
+            self._role.events.add(f"The analyzer refused batch {number} with status {error.code}.")
+            return True
+        self._role.journal.handed(number, HANDED)
+        self._role.events.add(f"Batch {number} was handed over.")
+        return True

@@ -1,0 +1,137 @@
+"""The dashboard of a role: how it stands, what it can see of people, and what it cannot."""
+
+from typing import Any
+
+from tacit.service.markup import Child, Markup, document, tag
+from tacit.service.page import LOST, events, tile
+from tacit.service.words import count, counted, signed
+
+ABOUT = {
+    "analyzer": "Learns from the sum of each batch, and shows everybody what devices choose by.",
+    "shuffler": "Adds up the reports of a batch and forgets who sent them. It learns nothing.",
+    "local": "Learns from reports that are private by themselves. Nobody has to be trusted.",
+}
+SEES = {
+    "analyzer": (
+        "For each batch one sum of all its reports, with the noise of all its coins.",
+        "How many reports a batch had.",
+        "Its own billboard, as everybody.",
+    ),
+    "shuffler": (
+        "Each report as it comes, for the time of one commit: a person's numbers behind a few coins, weakly protected.",
+        "From which address it comes, as any server does, unless devices send through a relay. It keeps and logs none.",
+        "The sum of the open batch, and random ids by which a retry counts once.",
+    ),
+    "local": (
+        "Each report: a person's numbers behind noise that protects them by itself, at the epsilon above.",
+        "From which address it comes, as any server does. It keeps and logs none.",
+    ),
+}
+NEVER = {
+    "analyzer": (
+        "Anybody's features, choice or reward.",
+        "Any single report, or who sent one.",
+        "A batch with fewer reports than its noise needs.",
+    ),
+    "shuffler": (
+        "Anybody's features, choice or reward without coins.",
+        "Reports of an earlier batch: the key of its journal is destroyed when it is closed.",
+        "On disk: a report, or anything about its sender.",
+    ),
+    "local": (
+        "Anybody's features, choice or reward without that noise.",
+        "How an earlier report looked: it keeps what it has learnt, and their random ids.",
+    ),
+}
+
+
+def of(status: dict[str, Any], problem: str | None) -> str:
+    """The whole page."""
+    role = status["role"]
+    pill = tag("span", *(("Healthy",) if problem is None else ("Needs attention",)), id="health", data_live=True,
+               class_="pill good" if problem is None else "pill bad")  # fmt: skip
+    trouble = None if problem is None else tag("p", problem, class_="problem", role="alert")
+    parts: list[Child] = [
+        tag("p", LOST, id="lost", hidden=True, role="alert"),
+        tag("div", trouble, id="trouble", data_live=True),
+        tag("div", TILES[role](status), class_="tiles", id="tiles", data_live=True),
+        tag("section", tag("h2", "What it can see of people"), _list(SEES[role])),
+        tag("section", tag("h2", "What it cannot see"), _list(NEVER[role])),
+        _weights(status["theta"]) if "theta" in status else None,
+        events(status["events"]),
+    ]
+    header = tag(
+        "header",
+        tag("div", tag("h1", role.capitalize()), pill, class_="title"),
+        tag("p", ABOUT[role], class_="about"),
+    )
+    foot = tag("footer", tag("p", "All that is on this page may be shown to anybody."))
+    return document(f"{role} · tacit", header, tag("main", parts), foot)
+
+
+def _list(lines: tuple[str, ...]) -> Markup:
+    return tag("ul", [tag("li", line) for line in lines])
+
+
+def _analyzer(status: dict[str, Any]) -> list[Markup]:
+    spent, epsilon = status["spent"] or 0.0, status["epsilon"]
+    wanted = f"wants {counted(status['wanted'], 'report')}, and takes no fewer than {count(status['minimum'])}"
+    return [
+        tile("Batches analyzed", count(status["batch"]), status["bandit"]),
+        tile("People in them", count(status["users"]), "each in one batch"),
+        tile("Next batch", f"number {status['batch']}", wanted),
+        tile(
+            "Privacy spent",
+            f"ε {spent:.3g}",
+            f"of at most {epsilon:.3g} at δ {status['delta']:g}, each batch",
+            spent,
+            epsilon,
+        ),
+    ]
+
+
+def _shuffler(status: dict[str, Any]) -> list[Markup]:
+    budget = status["budget"]
+    limit = f"of at most {budget['epsilon']:.3g} at δ {budget['delta']:g}, its operator's own limit"
+    if not status["open"]:
+        last = "none yet" if status["batch"] is None else f"number {status['batch']} is closed"
+        return [tile("Batch", last, "the next one opens when the analyzer shows it"), tile("Privacy", "-", limit)]
+    rule = f"closes at {counted(status['planned'], 'report')}"
+    if status["close_after"] is not None:
+        rule += f", or after {status['close_after']:g} s with at least {count(status['minimum'])}"
+    bar = min(status["reports"], status["planned"]), status["planned"]
+    return [
+        tile("Open batch", f"number {status['batch']}", rule),
+        tile("Reports in it", f"about {count(status['reports'])}", "one for each choice, whatever came of it", *bar),
+        tile(
+            "Privacy of the batch",
+            f"ε {status['epsilon']:.3g}",
+            f"recomputed here, {limit}",
+            status["epsilon"],
+            budget["epsilon"],
+        ),
+    ]
+
+
+def _local(status: dict[str, Any]) -> list[Markup]:
+    return [
+        tile("Reports so far", count(status["users"]), "one for each choice, whatever came of it"),
+        tile("Billboards published", count(status["version"]), status["bandit"]),
+        tile(
+            "Privacy of a report",
+            f"ε {status['epsilon']:.3g}",
+            f"by itself, at δ {status['delta']:g}; {status['noise']}",
+        ),
+    ]
+
+
+TILES = {"analyzer": _analyzer, "shuffler": _shuffler, "local": _local}
+
+
+def _weights(theta: list[float]) -> Markup:
+    rows = [tag("tr", tag("th", f"feature {i + 1}", scope="row"), tag("td", signed(w))) for i, w in enumerate(theta)]
+    return tag(
+        "section",
+        tag("h2", "What it has learnt"),
+        tag("div", tag("table", tag("tbody", rows)), id="weights", data_live=True),
+    )

@@ -1,0 +1,165 @@
+"""What each role is told, as a TOML file says it: strictly, as tacit.service.config."""
+
+import dataclasses
+import urllib.parse
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from tacit import checks, registry
+from tacit.bandits.server import Server
+from tacit.features.schema import Schema
+from tacit.privacy.budget import Budget
+from tacit.service import config as configs
+from tacit.service.config import BudgetSetting, KeySetting, ServerSetting, is_loopback
+
+GIVEN = ("dim", "link", "radius", "rewards", "horizon")
+
+
+class Bandit(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """The server of an analyzer, or of the local model; what is not given is the library's default. durable: an SQLite
+    file of its own. features: a schema, as Schema.to_dict writes it; only its digest leaves. options: what else the
+    class takes."""
+
+    kind: str
+    dim: int = 0
+    budget: BudgetSetting
+    durable: str
+    link: str | None = None
+    radius: float | None = None
+    rewards: tuple[float, float] | None = None
+    horizon: int | None = None
+    features: dict[str, Any] | None = None
+    options: dict[str, Any] = {}
+
+
+class Between(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """The shuffler. analyzer: where batches go. budget: its operator's own; a billboard above it is refused. minimum:
+    reports of a batch at least; by default the billboard's, which the budget is checked with. close_after: seconds
+    after which a batch is closed that has its minimum; else it is closed when it has the planned number. durable: an
+    SQLite file of its own. keys: the folder of the batches' keys; FILE.keys by default. key: a file with the key that
+    the analyzer knows it by."""
+
+    analyzer: str
+    budget: BudgetSetting
+    durable: str
+    minimum: int | None = None
+    close_after: float | None = None
+    keys: str | None = None
+    key: str | None = None
+
+    def __post_init__(self) -> None:
+        address = urllib.parse.urlsplit(self.analyzer)
+        if address.scheme not in ("http", "https") or not address.hostname:
+            raise ValueError("Expected analyzer to be http://HOST:PORT or https://HOST:PORT, got another.")
+        if self.key is not None and address.scheme == "http" and not is_loopback(address.hostname):
+            raise ValueError("Expected https:// for an analyzer beyond this machine, got http://: the key would show.")
+        if self.minimum is not None:
+            checks.positive_int(minimum=self.minimum)
+        if self.close_after is not None:
+            checks.positive(close_after=self.close_after)
+
+
+class AnalyzerServer(ServerSetting, kw_only=True, frozen=True):
+    port: int = 8322
+
+
+class ShufflerServer(ServerSetting, kw_only=True, frozen=True):
+    port: int = 8323
+
+
+class LocalServerSetting(ServerSetting, kw_only=True, frozen=True):
+    port: int = 8324
+
+
+class AnalyzerConfig(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    analyzer: Bandit
+    server: AnalyzerServer = AnalyzerServer()
+    keys: tuple[KeySetting, ...] = ()
+
+    def __post_init__(self) -> None:
+        configs.check_keys(self.keys, ("shuffler",))
+        configs.check_server(self.server)
+        if not self.keys and not is_loopback(self.server.host):
+            raise ValueError("Expected [[keys]] for an analyzer beyond this machine (see `tacit key`), got none.")
+
+
+class ShufflerConfig(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    shuffler: Between
+    server: ShufflerServer = ShufflerServer()
+
+    def __post_init__(self) -> None:
+        configs.check_server(self.server)
+        if not is_loopback(self.server.host) and self.server.tls_certificate is None:
+            raise ValueError(
+                "Expected tls_certificate for a shuffler beyond this machine, got none: whoever reads a report on its "
+                "way sees what the shuffler is trusted with."
+            )
+
+
+class LocalConfig(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    local: Bandit
+    server: LocalServerSetting = LocalServerSetting()
+
+    def __post_init__(self) -> None:
+        configs.check_server(self.server)
+
+
+CONFIGS: dict[str, tuple[type[msgspec.Struct], type[msgspec.Struct]]] = {  # role -> its configuration, its own part
+    "analyzer": (AnalyzerConfig, Bandit),
+    "shuffler": (ShufflerConfig, Between),
+    "local": (LocalConfig, Bandit),
+}
+
+
+def read(role: str, path: Path) -> Any:
+    """The configuration of that role in that file; ValueError if anything in it is not as it should be. Relative files
+    are beside it."""
+    document = configs.toml(path)
+    try:
+        return convert(role, document, path.absolute().parent)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+
+
+def convert(role: str, document: dict[str, Any], folder: Path) -> Any:
+    """ValueError says in which part of the document a problem is."""
+    whole, own = CONFIGS[role]
+    if role not in document:
+        raise ValueError(f"Expected [{role}] in the configuration, got none.")
+    configs.taken(document[role], own, f"[{role}]")
+    configs.taken(document.get("server", {}), ServerSetting, "[server]")
+    for given in document.get("keys", ()):
+        configs.taken(given, KeySetting, "[[keys]]")
+    config = configs.taken(document, whole, "the configuration")
+    mine: Any = getattr(config, role)
+    files = [name for name in ("durable", "keys", "key") if hasattr(mine, name)]
+    placed: Any = {
+        role: configs.below(folder, mine, *files),
+        "server": configs.below(folder, config.server, "tls_certificate", "tls_key"),  # type: ignore[attr-defined]
+    }
+    return msgspec.structs.replace(config, **placed)
+
+
+def build(role: str, setting: Bandit) -> Server:
+    """The server, new; ValueError for settings that it does not take, or that claim nothing."""
+    kinds = registry.SHUFFLE if role == "analyzer" else registry.LOCAL
+    checks.name("a kind that can be served", setting.kind, tuple(map(registry.kebab, kinds)))
+    made: type[Server] = registry.load(*registry.BANDITS[setting.kind])
+    if not issubclass(made, Server):
+        raise ValueError(f"[{role}]: Expected a kind with devices and reports, got {setting.kind}, which is simulated.")
+    taken = [field.name for field in dataclasses.fields(made) if field.init]
+    free = [name for name in taken if name not in (*GIVEN, "budget", "features", "source", "policy")]
+    for name in setting.options:
+        checks.name(f"an option of {setting.kind}", name, free)
+    given = {name: getattr(setting, name) for name in GIVEN if getattr(setting, name) not in (None, 0)}
+    if setting.features is not None:
+        given["features"] = Schema.from_dict(setting.features)
+    try:
+        server = made(budget=Budget(setting.budget.epsilon, setting.budget.delta), **given, **setting.options)
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"[{role}]: {error}") from None
+    if not server.privacy.private:
+        raise ValueError(f"[{role}]: Expected settings that protect people's data, got some without a claim.")
+    return server

@@ -1,0 +1,45 @@
+"""Ray sums a folder to the same bits. It needs the extra `ray`: `make test-ray`."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from tacit.bandits import engines
+from tests.bandits.test_learn_folder import make, rows, write
+from tests.bandits.test_learn_log import same
+
+pytestmark = [
+    pytest.mark.ray,
+    pytest.mark.filterwarnings("ignore"),  # Ray's own
+]
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    import ray
+
+    ray.init(num_cpus=2, include_dashboard=False, logging_level="error", log_to_driver=False)
+    ray.data.DataContext.get_current().enable_progress_bars = False
+    yield
+    ray.shutdown()
+
+
+def test_the_bits_are_those_of_one_machine(cluster, tmp_path, monkeypatch):
+    frame = rows().with_columns(person=pl.Series([f"p{i % 200}" if i % 9 else None for i in range(900)]))
+    folder, alone = write(frame, tmp_path / "log"), make(max_rounds_per_person=3, first=150)
+    refused = alone.learn_log(folder)
+    monkeypatch.setattr(engines, "WORTH", 1)
+    monkeypatch.setattr(engines, "AT_ONCE", 50)
+    together = make(max_rounds_per_person=3, first=150)
+    assert together.learn_log(folder, engine="ray") == refused
+    same(alone, together)
+
+
+def test_blocks_and_names(cluster, tmp_path, monkeypatch):
+    monkeypatch.setattr(engines, "WORTH", 200)
+    names = np.array(["water", "tea", "coffee"])[np.random.default_rng(1).integers(0, 3, 900)]
+    folder = write(rows(width=2).with_columns(action=pl.Series(names)), tmp_path / "log")
+    alone, together = make(blocks=2, first=300), make(blocks=2, first=300)
+    refused = alone.learn_log(folder, actions=("coffee", "tea"))
+    assert together.learn_log(folder, actions=("coffee", "tea"), engine="ray") == refused
+    same(alone, together)

@@ -1,0 +1,123 @@
+"""The JavaScript outbox: one report for every choice at a public time, kept and sent again byte for byte. In Node each
+program is a process of its own, in Chromium a page that is loaded anew; what is kept outlives it."""
+
+import secrets
+
+import pytest
+
+from tacit.errors import BadReport
+from tacit.roles import billboard as boards
+from tacit.roles import sealed, wire
+from tests.js import node, vectors
+from tests.roles.boards import published
+
+WEEK = 7 * 86400e3
+ARMS = [[0.6, 0.123456], [0.123456, 0.9]]
+
+
+@pytest.fixture
+def program(package, run, tmp_path):
+    """A function that runs a program with the outbox: what was sent, answered and is shown."""
+    state = {"kept": None, "count": 0}
+    if run is not node.task:
+        run.page.evaluate("localStorage.clear()")
+
+    def start(steps, *, board="irls-public", answers=(), key=None, random=b""):
+        if run is not node.task:
+            run.page.reload()
+        given = {"board": vectors.text(published(board)[1]), "steps": steps, "answers": list(answers)}
+        given |= {"kept": state["kept"], "key": key and vectors.text(key), "random": vectors.text(random)}
+        state["count"] += 1
+        told = run(package, "outbox", vectors.save(given, tmp_path / f"{state['count']}.json"))
+        state["kept"] = told["kept"]
+        return told
+
+    return start
+
+
+@pytest.mark.parametrize(("board", "reward"), [("irls-public", None), ("irls-public", 1.0), ("newton", 1.0)])
+def test_every_choice_sends_one_report_whatever_came(program, board, reward):
+    first = program([[0, "choose", ARMS]], board=board)
+    ticket = first["told"][0]
+    due = first["shown"][0]["due"]
+    assert 1000 <= due < 1100 and first["sent"] == []
+    rewarded = [] if reward is None else [[500, "reward", ticket["id"], reward]]
+    assert program([*rewarded, [999, "flush"]], board=board)["sent"] == []
+    told = program([[due + 1, "flush"], [due + 2, "flush"], [WEEK - 1, "flush"]], board=board)
+    ((at, report),) = told["sent"]
+    assert at == due + 1 and told["shown"][0]["report"] == report and told["shown"][0]["taken"] is True
+    assert "0.123456" in first["text"] and "0.123456" not in told["text"]  # the raw datum is forgotten
+    if board == "newton":
+        parameters, _ = boards.shuffle(published(board)[1])
+        wire.decode_report(bytes.fromhex(report), parameters)
+
+
+def test_the_reward_is_in_the_report(program):
+    """With the same random bytes."""
+
+    def report(reward):
+        ticket = program([[0, "choose", ARMS]], board="newton")["told"][0]
+        steps = [[2000, "flush"]] if reward is None else [[5, "reward", ticket["id"], reward], [2000, "flush"]]
+        return program(steps, board="newton", random=bytes(range(256)) * 99)["sent"][0][1]
+
+    assert report(None) != report(1.0)
+
+
+def test_reports_are_sent_again_byte_for_byte_until_they_are_taken(program):
+    program([[0, "choose", ARMS], [1, "choose", ARMS]])
+    away = program([[2000, "flush"], [3000, "flush"]], answers=[None, None, None, None])
+    assert len(away["sent"]) == 4 and len({report for _, report in away["sent"]}) == 2
+    back = program([[4000, "flush"], [5000, "flush"]], answers=[True, None])
+    assert {report for _, report in back["sent"]} == {report for _, report in away["sent"]}
+    assert len(back["sent"]) == 3  # the first was taken, the second is sent again
+    assert program([[6000, "flush"]])["sent"] == []
+
+
+def test_a_report_that_is_refused_for_good_is_not_sent_again(program):
+    program([[0, "choose", ARMS]])
+    told = program([[2000, "flush"], [3000, "flush"]], answers=[False])
+    assert len(told["sent"]) == 1 and told["shown"][0]["taken"] is False
+
+
+def test_later_rewards_are_dropped(program):
+    """Nobody is told: what the program sees is the same, and what is kept does not change."""
+    ticket = program([[0, "choose", ARMS]])["told"][0]
+    in_time = program([[999, "reward", ticket["id"], 1.0]])
+    assert '"reward":1' in in_time["text"]
+    late = program([[1000, "reward", ticket["id"], 0.25]])
+    assert late["text"] == in_time["text"] and late["told"] == in_time["told"] == [None]
+
+
+def test_a_device_has_a_budget_of_its_own(program):
+    told = program([[i, "choose", ARMS] for i in range(4)])["told"]
+    assert told[3] == "TooManyReports" and all(isinstance(one, dict) for one in told[:3])
+    after = program([[5000, "flush"], [WEEK, "choose", ARMS], [WEEK + 1, "choose", ARMS]])
+    assert after["told"][1] != "TooManyReports" and after["told"][2] != "TooManyReports" and len(after["sent"]) == 3
+
+
+def test_a_billboard_that_is_refused_costs_nothing(program):
+    told = program([[0, "choose", ARMS], [1, "choose", [[2.0, 0.0]]]], board="irls-rare-cap")
+    assert told["told"] == ["BadBillboard", "BadBillboard"] and told["shown"] == []
+
+
+def test_what_is_sealed_in_javascript_is_opened_in_python(package, run, tmp_path):
+    private = sealed.new_key()
+    key, reports = sealed.public_key(private), [b"", secrets.token_bytes(46), secrets.token_bytes(5000)]
+    given = {"key": vectors.text(key), "reports": list(map(vectors.text, reports))}
+    told = [bytes.fromhex(one) for one in run(package, "sealed", vectors.save(given, tmp_path / "sealed.json"))]
+    unseal = sealed.opener(private)
+    assert [unseal(one) for one in told] == reports
+    assert [len(one) - sealed.LONGER for one in told] == list(map(len, reports))
+    with pytest.raises(BadReport, match="this shuffler's key"):
+        sealed.opener(sealed.new_key())(told[1])
+
+
+def test_sealed_reports_are_kept_sealed(program):
+    private = sealed.new_key()
+    key = sealed.public_key(private)
+    program([[0, "choose", ARMS]], board="newton", key=key)
+    first = program([[2000, "flush"]], board="newton", key=key, answers=[None])["sent"]
+    again = program([[3000, "flush"]], board="newton", key=key)["sent"]
+    assert first[0][1] == again[0][1]
+    parameters, _ = boards.shuffle(published("newton")[1])
+    wire.decode_report(sealed.opener(private)(bytes.fromhex(first[0][1])), parameters)

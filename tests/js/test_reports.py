@@ -1,0 +1,67 @@
+"""The JavaScript device as it is packed: with the same people and random bytes it makes Python's reports to the byte,
+and it refuses what Python's refuses, in Node and in Chromium. Every run has another seed, which a failure names.
+
+How likely is a false alarm? Sums in another order differ in the last digit; that moves a number of a report with
+probability 10^-7 at most (the last number of a cap's vector, where it is nearly 0), mostly 10^-12."""
+
+import base64
+import gzip
+import json
+import re
+import secrets
+
+import pytest
+
+from tests.js import node, vectors
+
+SEED = secrets.randbits(32)
+
+
+@pytest.fixture(scope="module")
+def given(tmp_path_factory):
+    """(a file with people, billboards and random bytes; Python's reports)"""
+    with pytest.MonkeyPatch.context() as patch:
+        made, expected = vectors.reports(SEED, patch)
+    return vectors.save(made, tmp_path_factory.mktemp("given") / "reports.json"), made, expected
+
+
+@pytest.fixture(scope="module")
+def damaged(tmp_path_factory):
+    """The same of damaged billboards."""
+    with pytest.MonkeyPatch.context() as patch:
+        made, expected = vectors.damaged(SEED, patch)
+    return vectors.save(made, tmp_path_factory.mktemp("given") / "damaged.json"), made, expected
+
+
+def test_reports_are_identical(package, given, run):
+    file, made, expected = given
+    told = run(package, "reports", file)
+    assert len(told) >= 700
+    wrong = [i for i, (one, other) in enumerate(zip(told, expected, strict=True)) if one != other]
+    assert not wrong, (SEED, len(wrong), made["cases"][wrong[0]], told[wrong[0]], expected[wrong[0]])
+
+
+def test_hostile_billboards_are_refused_alike(package, damaged, run):
+    """And where one is accepted, all people draw as many random bytes and send as long reports as in Python."""
+    file, made, expected = damaged
+    told = run(package, "damaged", file)
+    for one, other, board in zip(told, expected, made["boards"], strict=True):
+        assert one == other, (SEED, base64.b64decode(board["board"])[:3000])
+    refused = sum(one == "BadBillboard" for one in told)
+    assert 0.3 * len(told) < refused < 0.95 * len(told), "a fuzz that is always refused, or never, tests nothing"
+
+
+def test_the_device_is_below_10_kilobytes(package):
+    assert len(gzip.compress((package / "index.js").read_bytes(), 9)) < 10_000
+    manifest = json.loads((package.parent / "package.json").read_text())
+    assert not {"dependencies", "peerDependencies", "optionalDependencies"} & set(manifest)
+
+
+def test_the_package_is_found_by_its_name_and_has_what_its_types_say(package):
+    for name in ("index", "features", "outbox"):
+        types = (package.parent / "types" / f"{name}.d.ts").read_text()
+        stated = re.findall(r"^export (?:class|function|const) (\w+)", types, re.MULTILINE)
+        module = "tacit-device" if name == "index" else f"tacit-device/{name}"
+        script = f'import * as all from "{module}"; console.log(Object.keys(all).join(" "));'
+        told = node.run("node", "--input-type=module", "-e", script, cwd=package.parents[2]).split()
+        assert stated and set(stated) <= set(told), (name, stated, told)

@@ -1,0 +1,38 @@
+"""One nursery for all tests of a worker, and the analyzer that a test writes down what it is told."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from tests.service.roles.running import Process
+
+
+@pytest.fixture(scope="session")
+def nursery():
+    command = [sys.executable, "-m", "tests.service.roles.nursery"]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def start(path, role, port):
+        process.stdin.write(json.dumps([str(path), role, port]) + "\n")
+        process.stdin.flush()
+        return int(process.stdout.readline())
+
+    with process:
+        yield start
+
+
+@pytest.fixture
+def start(nursery, tmp_path):
+    """start(role, text, port): a role in a folder of its own, ended after the test."""
+    started = []
+
+    def begin(role, text, port=0, folder=None):
+        made = Process(nursery, folder or tmp_path / role, role, text, port)
+        started.append(made)
+        return made
+
+    yield begin
+    for process in started:
+        process.kill()

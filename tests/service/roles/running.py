@@ -1,0 +1,110 @@
+"""Roles for tests: real processes, which can be killed, and applications on sockets of this one."""
+
+import contextlib
+import http.client
+import os
+import re
+import signal
+import time
+
+import numpy as np
+
+from tacit.roles.shuffle import Client
+
+SERVING = r"Serving on http://127.0.0.1:(\d+)"
+BUDGET = "{epsilon = 1.0, delta = 1e-6}"
+ANALYZER = """
+[analyzer]
+kind = "shuffle-newton"
+dim = 2
+radius = 3.0
+budget = {budget}
+durable = "analyzer.db"
+options = {{first = {first}}}
+"""
+SHUFFLER = """
+[shuffler]
+analyzer = "http://127.0.0.1:{analyzer}"
+budget = {budget}
+durable = "shuffler.db"
+{more}
+"""
+LOCAL = """
+[local]
+kind = "local-irls"
+dim = 2
+radius = 3.0
+budget = {epsilon = 4.0, delta = 1e-6}
+durable = "local.db"
+"""
+
+
+class Process:
+    """One role in a process of its own; what it says is kept in `log`."""
+
+    def __init__(self, nursery, folder, role, text, port):
+        folder.mkdir(exist_ok=True)
+        path = folder / f"{role}.toml"
+        path.write_text(text)
+        self.folder, self.log = folder, folder / f"{role}.log"
+        started = self._said() + 1
+        self.number = nursery(path, role, port)
+        until(lambda: self._said() >= started or not self.alive())
+        assert self.alive(), self.log.read_text()
+        self.port = int(re.findall(SERVING, self.log.read_text())[-1])
+
+    def _said(self):
+        return len(re.findall(SERVING, self.log.read_text())) if self.log.exists() else 0
+
+    def alive(self):
+        try:
+            os.kill(self.number, 0)
+        except ProcessLookupError:
+            return False
+        return True
+
+    def kill(self, how=signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.number, how)
+        until(lambda: not self.alive())
+
+
+def ask(port, method, path, body=None, headers=None):
+    """Status, headers and body of a reply."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+    with contextlib.closing(connection):
+        connection.request(method, path, body, {"content-type": "application/octet-stream"} | (headers or {}))
+        reply = connection.getresponse()
+        return reply.status, dict(reply.headers), reply.read()
+
+
+def analyzer(first=200, budget=BUDGET):
+    return ANALYZER.format(first=first, budget=budget)
+
+
+def shuffler(port, more="", budget=BUDGET):
+    return SHUFFLER.format(analyzer=port, more=more, budget=budget)
+
+
+def report(billboard, rng, theta=(1.0, -1.0)):
+    """Of one device, whose arms and reward are drawn from `rng`."""
+    client = Client(billboard, rewards=(0.0, 1.0))
+    arms = rng.normal(size=(4, len(theta)))
+    arms /= np.linalg.norm(arms, axis=1)[:, None]
+    choice = client.choose(arms)
+    chance = 1 / (1 + np.exp(-arms[choice.index] @ theta))
+    return client.randomize(choice, float(rng.random() < chance))
+
+
+def until(true, seconds=30.0):
+    """What `true` returns as soon as it is true."""
+    end = time.monotonic() + seconds
+    while not (found := true()):
+        assert time.monotonic() < end, "waited too long"
+        time.sleep(0.01)
+    return found
+
+
+def billboard(port):
+    """The billboard that is shown, once there is one."""
+    return until(lambda: (found := ask(port, "GET", "/billboard"))[0] == 200 and found[2])

@@ -1,0 +1,90 @@
+"""The server of the local model as a process: each report once, also across restarts; bad ones are refused alone."""
+
+import http.client
+import random
+import threading
+import time
+
+import numpy as np
+
+from tacit import Budget, LocalIRLS
+from tacit.roles.local import Client
+from tests.service.roles import running
+from tests.service.roles.running import ask
+
+
+def server():
+    return LocalIRLS(dim=2, radius=3.0, budget=Budget(4.0, 1e-6))
+
+
+def reports(billboard, count, seed=0):
+    rng, client, out = np.random.default_rng(seed), Client(billboard, epsilon=4.0, rewards=(0.0, 1.0)), []
+    for _ in range(count):
+        arms = rng.normal(size=(3, 2))
+        choice = client.choose(arms / np.linalg.norm(arms, axis=1)[:, None])
+        out.append(client.randomize(choice, float(rng.random() < 0.5)))
+    return out
+
+
+def post(role, body):
+    return ask(role.port, "POST", "/reports", body)[::2]
+
+
+def shown(role):
+    return ask(role.port, "GET", "/billboard")[2]
+
+
+def test_what_it_shows_is_what_the_same_reports_give_in_process(start):
+    role, here = start("local", running.LOCAL), server()
+    assert shown(role) == here.billboard()
+    sent = reports(shown(role), 120)
+    for i in range(0, 120, 20):
+        assert post(role, b"".join(sent[i : i + 20])) == (200, b'{"taken":20}')
+        for report in sent[i : i + 20]:
+            here.observe(report)
+        assert shown(role) == here.billboard()
+    assert here.version > 0
+    role.kill()
+    role = start("local", running.LOCAL, role.port)
+    assert shown(role) == here.billboard()
+    assert post(role, sent[0]) == (200, b'{"taken":1}') and post(role, sent[5] + sent[119])[0] == 200  # counted before
+    assert b'"users":120,' in ask(role.port, "GET", "/status")[2]
+
+
+def test_bad_reports_are_refused_alone(start):
+    role = start("local", running.LOCAL)
+    good = reports(shown(role), 3)
+    other = reports(LocalIRLS(dim=2, radius=3.0, budget=Budget(4.0, 1e-6), link="probit").billboard(), 1)[0]
+    broken = b"S" + good[2][1:]
+    assert len(other) == len(good[0])
+    assert post(role, good[0] + other + broken + good[1]) == (
+        200,
+        b'{"taken":2,"refused":{"wrong batch":[1],"out of range":[2]}}',
+    )
+    assert [post(role, body)[0] for body in (other, broken, good[0][:-1], b"")] == [422, 422, 422, 422]
+    assert post(role, good[2]) == (200, b'{"taken":1}')  # what was refused did not use up its id
+    assert b'"users":3,' in ask(role.port, "GET", "/status")[2]
+
+
+def test_a_server_that_is_killed_counts_each_report_once(start):
+    moments, here = random.Random(1), server()
+    role = start("local", running.LOCAL)
+    port, sent = role.port, reports(shown(role), 240)
+    for i in range(0, 240, 40):
+        ended = threading.Timer(moments.uniform(0.0, 0.05), role.kill)
+        ended.start()
+        for report in sent[i : i + 40]:
+            here.observe(report)
+            expected = here.billboard()  # published when it is due, as the process does after each commit
+            while True:
+                try:
+                    assert post(role, report) == (200, b'{"taken":1}')
+                    break
+                except (OSError, http.client.HTTPException):
+                    if ended.finished.is_set() and not role.alive():
+                        role = start("local", running.LOCAL, port)
+                    time.sleep(0.005)
+        ended.join()
+    if not role.alive():
+        role = start("local", running.LOCAL, port)
+    assert shown(role) == expected and here.users == 240

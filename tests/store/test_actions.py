@@ -1,0 +1,124 @@
+"""New and retired actions of a bandit on a database: the schema that it is opened with says which, at the number of
+choices that its row has then, and all workers follow."""
+
+import numpy as np
+import pytest
+
+from tacit import JointGLM
+from tacit.bandits.actions import Declared
+from tacit.bandits.stored.recovery import recover
+from tacit.errors import BadState
+from tacit.features import Number, Schema
+from tests.store.places import BUDGET, total
+
+
+def bandit(*names, most=4, **options):
+    schema = Schema(
+        context={"age": Number(0, 100)},
+        arms="disjoint",
+        actions=names,
+        max_actions=most,
+        retired=options.pop("gone", ()),
+    )
+    return JointGLM(features=schema, budget=BUDGET, radius=3.0, first=5, **options)
+
+
+def play(stored, count, *, seed=0, **offered):
+    rng = np.random.default_rng(seed)
+    for _ in range(count):
+        choice = stored.choose({"age": float(rng.integers(100))}, **offered)
+        stored.tend()
+        stored.observe(choice, float(rng.random() < 0.5))
+
+
+def told(stored):
+    return [what for _, what in stored.events]
+
+
+def test_a_restart_with_more_or_fewer_actions_is_an_event(place):
+    with place.open(bandit("walk", "sleep")) as stored:
+        play(stored, 7)
+        late = stored.choose({"age": 30}, actions=["walk"])
+    with place.open(bandit("walk", "sleep", "read")) as stored:
+        assert stored.actions == (Declared("walk"), Declared("sleep"), Declared("read", 8))
+        assert stored.choose({"age": 3}, actions=["read"]).name == "read"
+        assert told(stored) == ["action read added after 8 choices"]
+        assert "read: added after 8 choices" in str(stored.privacy)
+        play(stored, 4)
+    with place.open(bandit("walk", "sleep", "read", gone=("walk",))) as stored:
+        with pytest.raises(ValueError, match="retired"):
+            stored.choose({"age": 3}, actions=["walk"])
+        assert {stored.choose({"age": 3}).name for _ in range(20)} <= {"sleep", "read"}
+        before = total(stored)
+        stored.observe(late, 1.0)  # made before: answered like any other
+        moved = np.flatnonzero(total(stored) - before)
+        assert len(moved) and moved.max() < stored._bandit.contribution.part(0).stop
+        assert told(stored)[-1] == "action walk retired after 13 choices"
+        theta, history, actions = stored.theta, stored.history, stored.actions
+    with place.open(bandit("walk", "sleep", "read", gone=("walk",))) as stored:  # nothing is new
+        assert stored.actions == actions and len(told(stored)) == 2 and np.array_equal(stored.theta, theta)
+        assert len(stored.history) == len(history) > 2
+        for one, other in zip(stored.history, history, strict=True):
+            assert all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("names", "gone", "match"),
+    [
+        (("walk", "read"), ("walk",), "in their order"),
+        (("walk", "sleep"), (), "in their order"),
+        (("sleep", "walk", "read"), ("walk",), "in their order"),
+        (("walk", "sleep", "read"), (), "stay retired"),
+        (("walk", "read", "sleep"), ("walk",), "in their order"),
+    ],
+)
+def test_what_was_declared_cannot_be_taken_back(on_sqlite, names, gone, match):
+    on_sqlite.open(bandit("walk", "sleep")).close()
+    on_sqlite.open(bandit("walk", "sleep", "read", gone=("walk",))).close()
+    with pytest.raises(BadState, match=match):
+        on_sqlite.open(bandit(*names, gone=gone))
+    with pytest.raises(BadState, match="got another features"):
+        on_sqlite.open(bandit("walk", "sleep", "read", gone=("walk",), most=5))
+    with pytest.raises(BadState, match=match):
+        recover(bandit(*names, gone=gone), on_sqlite.where, keys=on_sqlite.keys)
+    recover(bandit("walk", "sleep", "read", "run", gone=("walk",)), on_sqlite.where, keys=on_sqlite.keys)
+    with on_sqlite.open(bandit("walk", "sleep", "read", "run", gone=("walk",))) as stored:
+        assert stored.actions == (Declared("walk", 0, 0), Declared("sleep"), Declared("read"), Declared("run"))
+
+
+def test_a_store_from_before_there_was_room_for_more_is_opened(on_sqlite):
+    """Its plan has no max_actions, and its row no list."""
+    plain = Schema(context={"age": Number(0, 100)}, arms="disjoint", actions=("walk", "sleep"))
+    with on_sqlite.open(JointGLM(features=plain, budget=BUDGET, radius=3.0, first=5)) as stored:
+        assert "max_actions" not in stored._line.bandit.plan
+        with stored._database.transaction() as run:
+            (text,) = run("SELECT settings FROM bandit")[0]
+            run(
+                "UPDATE bandit SET settings = ?",
+                text.replace('"actions": [["walk", 0, null], ["sleep", 0, null]], ', ""),
+            )
+            assert run("SELECT settings FROM bandit")[0][0] != text
+    with on_sqlite.open(bandit("walk", "sleep", most=2, gone=("walk",))) as stored:
+        assert stored.actions == (Declared("walk", 0, 0), Declared("sleep"))
+        assert told(stored) == ["action walk retired after 0 choices"]
+
+
+def test_all_workers_follow_and_none_offers_what_another_has_retired(on_postgres):
+    with on_postgres.open(bandit("walk", "sleep")) as one:
+        play(one, 12)
+        asked = one.ask({"age": 3}, actions=["walk", "sleep"], request="early")
+        other = one.ask({"age": 3}, actions=["sleep"], request="other")
+        choices = one.head.choices
+        with on_postgres.open(bandit("walk", "sleep", "read", gone=("walk",))) as two:
+            refused, taken = one.choose_group([asked, other])  # checked before, committed after
+            assert isinstance(refused, BadState) and "retired meanwhile" in str(refused) and taken.name == "sleep"
+            assert one.head.choices == choices + 1 and one.actions == two.actions
+            assert one.choose({"age": 3}, actions=["read"]).name == "read"
+            one.tend()
+            two.tend()
+            assert np.array_equal(one.theta, two.theta) and one._bandit._live.tolist() == [1, 2]
+            assert told(one) == ["action walk retired after 12 choices", "action read added after 12 choices"]
+            play(two, 12, seed=1)
+            one.tend()
+            for a, b in zip(one.history, two.history, strict=True):
+                assert np.array_equal(a.estimate, b.estimate)

@@ -1,0 +1,124 @@
+"""A log learnt on a database: the sums and counts of the same people who came live, through any crash, and once."""
+
+import numpy as np
+import pytest
+
+from tacit import recover
+from tacit.errors import BadState, HorizonReached
+from tests.store.places import Place, contribution, dies_at, linear, sums, table, total
+
+ROWS = 90
+
+
+def log(count=ROWS, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(-0.5, 0.5, (count, 3))
+    return {f"x{i}": x[:, i] for i in range(3)} | {"reward": rng.random(count)}
+
+
+def expected(rows, start=0):
+    """What these rows of the log add."""
+    bandit, found = linear(), log()
+    features = np.column_stack([found[f"x{i}"] for i in range(3)])
+    return sum(contribution(bandit, features[i], found["reward"][i]) for i in range(start, rows))
+
+
+def test_steps_and_sums_are_those_of_the_rows(place):
+    """By position: step s has the rows between its boundaries, and a live choice goes on from there."""
+    with place.open(linear()) as stored:
+        assert stored.learn_log(log(), log="june") == {}
+        assert stored.choices == ROWS and stored.head.unnamed == ROWS
+        assert stored.version == stored.head.step  # each step waited for the release before it
+        found, bandit, before = sums(stored), linear(), 0
+        for step in sorted(found):
+            after = ROWS if step == max(found) else before + 10  # first = 10 rows a step, at this size
+            assert np.array_equal(found[step], expected(after) - (expected(before) if before else 0))
+            before = after
+        assert len(found) == 9 == stored.head.step + 1 and bandit.choices == 0
+        stored.observe(stored.choose([[0.1, 0.2, 0.3]]), 1.0)
+        assert stored.choices == ROWS + 1
+        assert f"{ROWS} of the choices are rows of a log" in " ".join(stored.privacy.caveats)
+        assert not table(stored, "SELECT * FROM waiting WHERE number <= ?", ROWS)
+
+
+def test_the_same_name_goes_on_with_what_was_added(place):
+    short = {name: column[:33] for name, column in log().items()}
+    with place.open(linear()) as stored:
+        stored.learn_log(short, log="june")
+        stored.learn_log(short, log="june")
+        assert stored.choices == 33
+        stored.learn_log(log(), log="june")
+        assert stored.choices == ROWS and np.array_equal(total(stored), expected(ROWS))
+        with pytest.raises(ValueError, match="at least the 90 rows"):
+            stored.learn_log(short, log="june")
+        for wrong in ("", None, 3):
+            with pytest.raises(ValueError, match="log to be a name"):
+                stored.learn_log(short, log=wrong)
+
+
+def test_a_bad_row_is_refused_alone_and_counts(place):
+    given = {name: list(column) for name, column in log().items()}
+    given["x1"][4], given["reward"][5], given["reward"][6], given["reward"][7] = 3.0, 7.0, None, np.nan
+    given["person"] = ["ada", "ada", "ada", None] + ["bob"] * 4 + list(range(ROWS - 8))  # bob's bad rows count, too
+    with place.open(linear(max_rounds_per_person=2)) as stored:
+        refused = stored.learn_log(given, log="june")
+        assert sorted(refused) == [2, 4, 5, 6, 7] and "at most 2 rounds" in refused[2] + refused[6]
+        assert stored.choices == ROWS and stored.head.unnamed == 1
+        left = table(stored, "SELECT number, length(sealed), length(mark) FROM choice ORDER BY number")
+        assert [number for number, _, _ in left] == list(range(1, ROWS + 1)) and len({row[1:] for row in left}) == 1
+        assert np.array_equal(total(stored), expected(2) + expected(4, 3) + expected(ROWS, 8))
+        with pytest.raises(Exception, match="at most 2 rounds"):
+            stored.choose([[0.1, 0.2, 0.3]], person="bob")
+
+
+def test_what_has_no_room_is_refused_before_any_row(place):
+    with place.open(linear(horizon=ROWS - 1)) as stored:
+        with pytest.raises(HorizonReached):
+            stored.learn_log(log(), log="june")
+        assert stored.choices == 0
+
+
+def test_killed_again_and_again_it_goes_on_where_it_stopped(place):
+    """kill -9 before some statement, each time another one: of opening, of a log's begin, of rows, of releases."""
+    linear().warm_up()  # before anybody is forked, or killed while he compiles
+    place.open(linear()).close()
+
+    def work():
+        with place.open(linear()) as stored:
+            stored.learn_log(log(), log="june")
+
+    stopped = []
+    for number in range(7, 1000, 17):
+        if not dies_at(number, place, work):
+            break
+        with place.open(linear()) as stored:
+            stopped.append(stored.choices)
+            assert np.array_equal(total(stored), expected(stopped[-1]) if stopped[-1] else 0 * expected(1))
+    assert len(set(stopped)) > 3 and stopped == sorted(stopped)
+    with place.open(linear()) as stored:
+        assert stored.choices == ROWS and np.array_equal(total(stored), expected(ROWS))
+
+
+def test_two_workers_learn_one_log_together(on_postgres):
+    with on_postgres.open(linear()) as one, on_postgres.open(linear()) as other:
+        one.learn_log({name: column[:45] for name, column in log().items()}, log="june")
+        other.learn_log(log(), log="june")
+        one.learn_log(log(), log="june")
+        assert one.choices == ROWS and np.array_equal(total(one), expected(ROWS))
+
+
+def test_a_log_from_before_a_recovery_is_not_learnt_again(on_sqlite, tmp_path):
+    """Also if the restored database has never heard of it: the folder of keys, which is in no backup, has."""
+    place, copy = on_sqlite, tmp_path / "copy.db"
+    with place.open(linear()) as stored:
+        stored.choose([[0.1, 0.2, 0.3]])
+        stored.backup(copy)
+        stored.learn_log(log(), log="june")
+    restored = Place(str(copy), stored._line.seal.keys.folder)
+    recover(linear(), restored.where, keys=restored.keys)
+    with restored.open(linear()) as stored:
+        with pytest.raises(BadState, match="begun before a recovery"):
+            stored.learn_log(log(), log="june")
+        assert stored.choices == 0
+        stored.learn_log(log(), log="july")
+        assert stored.choices == ROWS

@@ -168,7 +168,7 @@ class JointLinUCB(SummedBandit):
         if self.calibration == "paper":
             sigma = published.gaussian_paper_sigma(self.budget, m, self.contribution.largest_reward)
             sigma *= self.max_rounds_per_person or 1
-        self.mechanism = self._with_noise(noiseless, self.contribution.sensitivity, self._mu, sigma=sigma)
+        self.mechanism = self._with_noise(noiseless, self._bound(self.contribution), self._mu, sigma=sigma)
         sigma = self.mechanism.sigma
         if self.calibration == "paper":
             return published.gaussian_paper_bounds(sigma, m, self.rounds, self.dim, self.failure, self.shift)
@@ -217,7 +217,7 @@ class JointLinUCB(SummedBandit):
             name = "Shariff & Sheffet 2018, Theorem 8"
             return (RepeatedRelease(self.noise, statistic, name, *self._node, count, self.mechanism.dof),)
         k = self.max_rounds_per_person or 1
-        return (self.mechanism.entry("gaussian", statistic, self.contribution.sensitivity, steps, k),)
+        return (self.mechanism.entry("gaussian", statistic, self._bound(self.contribution), steps, k),)
 
     # the algorithm
 

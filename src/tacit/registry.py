@@ -47,6 +47,7 @@ HOMES = ALGORITHMS | {  # of every public name
     "Certificate": "tacit.privacy.certificate",
     "Choice": "tacit.bandits.choices",
     "Choices": "tacit.bandits.choices",
+    "Earnings": "tacit.bandits.joint.earnings",
     "Embedded": "tacit.bandits.embedded",
     "Result": "tacit.experiments.result",
     "Secure": "tacit.privacy.noise",

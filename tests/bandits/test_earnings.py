@@ -53,7 +53,7 @@ def numbers(of, user):
 @given(one=USERS, other=USERS)
 def test_no_two_users_are_further_apart_than_the_sensitivity(arms, one, other):
     """Whatever is in their rows; together, at the same time or at different ones."""
-    of = purse(Earnings(0.2, 5.0, arms), rewards=(-2.0, 3.0), blocks=1, actions=(), sensitivity=1.7)
+    of = purse(Earnings(0.2, 5.0, arms), rewards=(-2.0, 3.0), blocks=1, actions=(), room=0, sensitivity=1.7)
     kinds = [None if user is None else (min(user[0], 1 + arms), *user[1:]) for user in (one, other)]
     v, w = (numbers(of, user) for user in kinds)
     assert np.linalg.norm(v - w) <= of.sensitivity * (1 + 1e-12)
@@ -62,7 +62,7 @@ def test_no_two_users_are_further_apart_than_the_sensitivity(arms, one, other):
 
 @pytest.mark.parametrize("arms", [0, 3])
 def test_the_sensitivity_is_attained(arms):
-    of = purse(Earnings(0.2, 5.0, arms), rewards=(-2.0, 3.0), blocks=1, actions=(), sensitivity=1.7)
+    of = purse(Earnings(0.2, 5.0, arms), rewards=(-2.0, 3.0), blocks=1, actions=(), room=0, sensitivity=1.7)
     ends = list(itertools.product(range(1, 2 + arms), (0.0, 1.0), (-2.0, 3.0)))
     apart = max(np.linalg.norm(numbers(of, a) - numbers(of, b)) for a in ends for b in ends)
     assert apart == pytest.approx(of.sensitivity, rel=1e-12)
@@ -125,6 +125,25 @@ def test_arms_are_blocks_names_or_places():
         named.observe(named.choose({"b": [0.5, 0.1], "a": [0.1, 0.5]}), 1.0)
     assert [arm.name for arm in named.earned.arms] == ["a", "b"]
     assert play(made(earnings=Earnings()), 40).earned.arms == ()
+
+
+@pytest.mark.parametrize("arms", ["disjoint", "hybrid"])
+def test_an_action_that_is_added_has_had_its_place_from_the_start(arms):
+    own = {"action": {"price": Number(0, 9)}} if arms == "hybrid" else {}
+    schema = Schema(context={"age": Number(0, 100)}, arms=arms, actions=("tea", "walk"), max_actions=4, **own)
+    bandit = made(dim=0, features=schema, earnings=Earnings())
+    fields = {name: {"price": 3} for name in ("tea", "walk", "sleep")} if own else None
+    size = bandit.mechanism.size
+
+    def rounds():
+        for age in range(50):
+            offered = fields and {name: fields[name] for name in bandit.features.actions}
+            bandit.observe(bandit.choose({"age": age}, actions=offered), 1.0)
+        return [arm.name for arm in bandit.earned.arms]
+
+    assert bandit._purse.arms == 4 and rounds() == ["tea", "walk"]
+    bandit.add_action("sleep")
+    assert rounds() == ["tea", "walk", "sleep"] and bandit.mechanism.size == size
 
 
 def test_arms_that_were_not_declared_are_refused():
@@ -220,7 +239,7 @@ def run(bandit, theta, rounds, rng, clip):
     return targets[:, 1] / targets[:, 0]
 
 
-@pytest.mark.parametrize("runs", [pytest.param(25), pytest.param(400, marks=pytest.mark.full)])
+@pytest.mark.parametrize("runs", [pytest.param(15), pytest.param(400, marks=pytest.mark.full)])
 def test_a_bandits_intervals_hold(runs):
     """Of the average: at least LEVEL, up to six standard deviations of a frequency in so many runs (false alarm 1e-9,
     and the seeds are fixed); the same of all arms' together, whose bound is looser. Made for a third of the noise, the
@@ -237,7 +256,7 @@ def test_a_bandits_intervals_hold(runs):
         held.append(found.average.low <= target[0] <= found.average.high)
         widths.append(found.average.high - found.average.low)
         arms += [one.low <= value <= one.high for one, value in zip(found.arms, target[1:], strict=True)]
-        closer = bandit._purse.earned(bandit._filled, bandit._std() / 3, LEVEL).average
+        closer = bandit._purse.earned(bandit._filled, bandit._std() / 3, (), LEVEL).average
         narrow.append(closer.low <= target[0] <= closer.high)
     margin = 6 * math.sqrt(LEVEL * (1 - LEVEL) / runs)
     assert np.mean(held) > LEVEL - margin and np.mean(arms) > LEVEL - margin

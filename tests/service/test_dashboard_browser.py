@@ -20,6 +20,7 @@ durable = "bandit.db"
 delay = 0.1
 population = "{BAD}"
 coordinates = ["{BAD}", "a feature with a rather long name", "x"]
+earnings = {{share = 0.5, arms = 3}}
 [bandits.messages.profiles."{BAD}".arms]
 "{BAD}" = [1.0, 0.0, 0.0]
 "an arm whose name is somewhat longer than others" = [0.0, 1.0, 0.0]
@@ -125,6 +126,21 @@ def test_pointing_at_the_plot_says_what_is_there(server, visit):
     assert page.evaluate(picture) != before  # its curve and band stand out
 
 
+def test_what_is_earned_is_a_curve_and_a_table(server, visit):
+    for _ in range(3):
+        next_release(server)
+    page = visit(server.address + "/dashboard/messages")
+    page.wait_for_selector("#earned-plot[data-drawn] canvas")
+    assert "On average" in page.inner_text("#earned")
+    page.locator("#earned-plot").scroll_into_view_if_needed()
+    box = page.locator("#earned-plot .u-over").bounding_box()
+    page.mouse.move(box["x"] + box["width"] - 2, box["y"] + 40)
+    page.wait_for_selector("#earned-point >> text=/^Release \\d+, after .*: \\d\\.\\d\\d, likely/")
+    assert page.locator("#earned-arms tbody tr").count() == 3
+    bar = page.locator("#earned-arms td.bar svg").first.bounding_box()
+    assert bar["width"] > 50 and bar["height"] > 5
+
+
 def test_names_are_text_whatever_they_are(server, visit):
     page = visit(server.address + "/dashboard/messages")
     page.wait_for_load_state("networkidle")
@@ -140,7 +156,8 @@ def test_a_phone_in_the_dark_needs_no_scrolling_to_the_side(server, visit):
     for opened in page.locator("summary").all():
         opened.click()
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    assert page.evaluate("document.querySelector('#plot .uplot').getBoundingClientRect().right") <= 390
+    for plot in ("#plot", "#earned-plot"):
+        assert page.evaluate(f"document.querySelector('{plot} .uplot').getBoundingClientRect().right") <= 390
     back = "getComputedStyle(document.body).backgroundColor"
     dark = page.evaluate(back)
     page.emulate_media(color_scheme="light")

@@ -5,7 +5,7 @@ As tests/whole/test_replay.py, for every public name of `Stored`: a new one has 
 import numpy as np
 import pytest
 
-from tacit import Stored
+from tacit import Earnings, Stored
 from tacit.bandits.stored.rounds import Rounds
 from tacit.bandits.stored.versions import Versions
 from tacit.errors import TacitError
@@ -68,7 +68,7 @@ def run(place, kind, people, name):
     """The users who are in all runs see everything; the others differ by `people`, in number of arms and names, and in
     whether, when and how often they answer, and whether their choices are shown: nobody answers in the last run."""
     same, others, clock, out = np.random.default_rng(0), np.random.default_rng(people), Clock(), []
-    options, held, late = {"policy": np.random.default_rng(7)} if kind is glm else {}, replay.Held(), []
+    options, held, late = {} if kind is linear else {"policy": np.random.default_rng(7)}, replay.Held(), []
     with place.open(kind(first=6, **options), name=name, population=name, delay=3.0, clock=clock) as stored:
         for i in range(ROUNDS):
             clock.now += 1.0
@@ -110,7 +110,11 @@ def check(place, kind):
     assert len(tape.kept) >= 6 and int(first[-2]["version"]) >= 5
 
 
-@pytest.mark.parametrize("kind", [glm, linear])
+def earning(**options):
+    return glm(earnings=Earnings(0.3, 5.0), **options)
+
+
+@pytest.mark.parametrize("kind", [glm, linear, earning])
 def test_quite_other_people_change_nothing_that_is_shown(place, kind):
     check(place, kind)
 

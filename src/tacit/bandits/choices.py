@@ -1,5 +1,6 @@
 """What a choice is: to the user, for a batch, and while it waits for its reward."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, NoReturn
@@ -9,6 +10,7 @@ import numpy as np
 from tacit.data import Array
 
 Index = np.ndarray[tuple[int], np.dtype[np.int64]]
+Marks = np.ndarray[tuple[int, int], np.dtype[np.uint8]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,3 +52,15 @@ class Tickets(NamedTuple):
 
     ids: Index
     features: Array
+    people: Marks  # who chose, or whether it teaches: bandits.persons; of no width where people are not counted
+
+
+def reward_problem(reward: object, low: float, high: float) -> str | None:
+    """What is wrong with it; never its value."""
+    if not isinstance(reward, int | float | np.bool_ | np.integer | np.floating):
+        return f"Expected a reward that is a number, got {type(reward).__name__}."
+    try:
+        inside = low <= float(reward) <= high and abs(float(reward)) < math.inf
+    except OverflowError:
+        inside = False
+    return None if inside else f"Expected a finite reward in [{low:g}, {high:g}], got one outside."

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tacit import logs
+from tacit.bandits.persons import LEARNS
 from tacit.data import Array
 from tacit.errors import PersonLimit
 from tacit.kernels.rounds import CHOICES
@@ -38,6 +39,11 @@ def is_silent(reward: Any) -> bool:
     return reward is None or (isinstance(reward, float | np.floating) and math.isnan(reward))
 
 
+def kept(bandit: "ContinualBandit", x: Array) -> Array:
+    """What is kept of a row until its reward is added: beside the arm, zeros, which count for nothing."""
+    return np.concatenate([x, np.zeros(bandit._keeps - len(x))])
+
+
 def learn_log(bandit: "ContinualBandit", table: Any, actions: Any) -> dict[int, str]:
     """Row -> reason for those that were refused."""
     count, found = read(bandit, table, actions)
@@ -48,24 +54,24 @@ def learn_log(bandit: "ContinualBandit", table: Any, actions: Any) -> dict[int, 
         bandit._logged += 1
         silent = is_silent(reward)
         problem = ROW if x is None else None if silent else bandit._problem(reward)
+        mark = LEARNS
         try:
-            counted(bandit, person)  # whatever is in the row
+            mark = counted(bandit, person, bandit.choices + 1)  # whatever is in the row
         except (ValueError, PersonLimit) as error:
             problem = problem or str(error)
         if problem is not None or x is None:
             bandit._state.counts[CHOICES] += 1
             refused[row] = problem or ROW
             continue
-        ticket = bandit._ticket(x)
+        ticket = bandit._ticket(kept(bandit, x), mark)
         if not silent:
             bandit.observe(ticket, float(reward))
     return refused
 
 
-def counted(bandit: "ContinualBandit", person: Any) -> bool:
-    """One round of that person, or of nobody: whether it teaches. PersonLimit or ValueError if it is refused."""
-    bandit._persons.count(bandit._persons.admit(person))
-    return True
+def counted(bandit: "ContinualBandit", person: Any, choice: int) -> bytes:
+    """One round of that person, or of nobody, by its number: its mark. PersonLimit or ValueError if it is refused."""
+    return bandit._persons.count(bandit._persons.admit(person), choice)
 
 
 def _played(bandit: "ContinualBandit", table: Any, actions: Any) -> Iterator[Array | None]:

@@ -133,12 +133,8 @@ class Schema:
         """What each number of a vector stands for."""
         own = self._own.labels() if self._own else []
         shared = self._shared.labels() if self._shared else []
-        return shared + [f"{action}: {label}" for action in self.places for label in own]
-
-    @property
-    def places(self) -> tuple[str, ...]:
-        """What is in each of the places that there are for actions."""
-        return (*self.actions, *(f"(free {i + 1})" for i in range(len(self.actions), self.room)))
+        names = [*self.actions, *(f"(free {i + 1})" for i in range(len(self.actions), self.room))]
+        return shared + [f"{action}: {label}" for action in names for label in own]
 
     @property
     def present(self) -> list[int]:

@@ -50,13 +50,14 @@ class EraseBody(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Chosen(msgspec.Struct, omit_defaults=True):
-    """propensity: where it was asked for; null with an answer that was given before without. degraded: the database is
-    away, so that nothing is learnt from this choice."""
+    """propensity, and its standard error: where asked for; null with an answer that was given before without. degraded:
+    the database is away, so that nothing is learnt from this choice."""
 
     index: int
     name: str | None
     id: str
     propensity: float | msgspec.UnsetType | None = UNSET
+    propensity_error: float | msgspec.UnsetType | None = UNSET
     degraded: bool = False
 
 

@@ -34,6 +34,7 @@ class Choice:
     name: str | None
     id: str
     propensity: float | None = None
+    propensity_error: float | None = None
     degraded: bool = False
 
     @classmethod

@@ -6,8 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tacit.bandits.joint.earnings import Earned
 from tacit.bandits.stored.face import Stored
 from tacit.bandits.stored.history import LEVEL, Offers, Past
+from tacit.service import earned
 from tacit.service.config import BanditSetting
 
 MOST_CURVES, MOST_POINTS = 8, 200
@@ -36,6 +38,7 @@ class Summary(NamedTuple):
     precision: float
     clear: int
     offers: dict[str, Offers]
+    earned: Earned | None
 
 
 class History:
@@ -76,6 +79,7 @@ class History:
             precision=float(np.mean((first.high - first.low)[shown])) / width,
             clear=int(np.count_nonzero(((last.low > 0) | (last.high < 0))[shown])),
             offers=self._offers(),
+            earned=last.earned,
         )
 
     def _offers(self) -> dict[str, Offers]:
@@ -104,4 +108,5 @@ class History:
                 for belief in summary.beliefs
             ],
             "left_out": summary.left_out,
+            "earned": earned.curve([one.earned for one in at], self._setting.range),
         }

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from tacit.bandits.stored.history import Offers
 from tacit.privacy.certificate import Certificate
-from tacit.service import promise
+from tacit.service import earned, promise
 from tacit.service.config import BanditSetting
 from tacit.service.history import Summary
 from tacit.service.markup import Child, Markup, document, tag
@@ -17,7 +17,7 @@ KINDS = {"joint-glm": "JointGLM", "joint-lin-ucb": "JointLinUCB"}
 MOST_EVENTS = 20
 NOT_SHOWN = (
     "How often each arm was offered, how many rewards came and how many choices still wait for one are not shown here: "
-    "they follow from single people's data, and have not been released."
+    "they follow from single people's data, and are released in no other form than estimates with noise."
 )
 CAPTION = "Weights after each release. Shaded: their intervals, once they are narrower than at first."
 PLOT = "Weights after each release; the table below has the latest."
@@ -60,7 +60,7 @@ def bandit(look: Look, several: bool, logout: bool) -> str:
     if look.status is not None and look.certificate is not None:
         parts.append(_tiles(look, look.status))
         if look.learnt is not None:
-            parts += [_learning(look, look.learnt, look.status), _profiles(look)]
+            parts += [_learning(look, look.learnt, look.status), _earned(look, look.learnt), _profiles(look)]
         parts += [_actions(look.status["actions"])]
         parts += [promise.section(look.certificate, look.status), events(look.status["events"])]
     setting = look.setting
@@ -257,6 +257,13 @@ def _reading(learnt: Summary, kind: str) -> str:
         f"With probability {100 * learnt.level:.4g} % all intervals hold the true weights at all times, if rewards are "
         "linear in features. They are wide for that reason."
     )
+
+
+def _earned(look: Look, learnt: Summary) -> Markup | None:
+    given = look.setting.earnings
+    if given is None:
+        return None
+    return earned.section(learnt.earned, look.setting.range, share=given.share, clip=given.clip)
 
 
 def _profiles(look: Look) -> Markup | None:

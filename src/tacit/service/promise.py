@@ -1,5 +1,6 @@
 """Budget and certificate on the dashboard: in words for a lawyer, in numbers for a statistician."""
 
+import math
 from typing import Any
 
 from tacit.privacy import words
@@ -57,13 +58,17 @@ def numbers(certificate: Certificate, status: dict[str, Any]) -> list[tuple[str,
         ("Unit", certificate.unit),
         ("Neighbours", certificate.relation),
     ]
-    for release in certificate.releases[:1]:
-        if isinstance(release, GaussianRelease):
-            rows += [
-                ("Gaussian DP", f"μ = {release.mu:.4g}"),
-                ("Noise", f"σ = {release.sigma:.4g}, discrete Gaussian, one draw for each release"),
-                ("Sensitivity", f"{release.sensitivity:.4g} (l2), column norm {release.column_norm:.4g}"),
-            ]
+    releases = [release for release in certificate.releases if isinstance(release, GaussianRelease)]
+    if releases:
+        first, distances = releases[0], dict.fromkeys(f"{release.sensitivity:.4g}" for release in releases)
+        rows += [
+            ("Gaussian DP", f"μ = {math.hypot(*(release.mu for release in releases)):.4g}"),
+            ("Noise", f"σ = {first.sigma:.4g}, discrete Gaussian, one draw for each release"),
+            ("Sensitivity", f"{' and '.join(distances)} (l2), column norm {first.column_norm:.4g}"),
+        ]
+    for release in releases:
+        if release.name == "earnings":
+            rows += [("What is earned", release.statistic)]
     rows += [("Rounds of one person", ", ".join(f"{k}: ε = {e:.3g}" for k, e in certificate.group.items()))] * bool(
         certificate.group
     )

@@ -5,6 +5,7 @@ waiting choices and offers of an arm there were is raw: it is counted nowhere he
 
 import asyncio
 import functools
+import math
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -19,7 +20,7 @@ from tacit.bandits.stored.history import LEVEL
 from tacit.errors import BadState, TacitError
 from tacit.features.schema import Schema
 from tacit.privacy.certificate import Certificate
-from tacit.service import bodies, config, history
+from tacit.service import bodies, config, earned, history
 from tacit.service.groups import Group
 
 LATE = 5.0  # seconds after its delay
@@ -85,16 +86,17 @@ class Served:
 
     async def with_propensities(self, asks: Sequence[Ask], asked: Sequence[bool]) -> list[Ask]:
         """With propensities where they are asked for: computed before the commit, so that nobody else waits for it, and
-        one at a time, so that others get their turn."""
+        one at a time, so that others get their turn. Of all where the bandit weighs rewards by them."""
+        weighs = self.stored.weighs
         return [
-            await self.show(functools.partial(self.stored.with_propensity, ask)) if wanted else ask
+            await self.show(functools.partial(self.stored.with_propensity, ask)) if wanted or weighs else ask
             for ask, wanted in zip(asks, asked, strict=True)
         ]
 
     def chosen(self, choice: StoredChoice, propensity: bool) -> bodies.Chosen:
         out = bodies.Chosen(choice.index, choice.name, choice.id, degraded=choice.degraded)
         if propensity:
-            out.propensity = _propensity(choice)
+            out.propensity, out.propensity_error = _propensity(choice)
         return out
 
     # what may be shown
@@ -126,6 +128,7 @@ class Served:
                 "spent": privacy.spent,
                 "max_rounds_per_person": self.setting.max_rounds_per_person,
             },
+            "earned": earned.written(last.earned),
             "retired": self.stored.retired,
             "actions": [one._asdict() for one in self.stored.actions],
             "population": msgspec.to_builtins(self.stored.population),
@@ -190,9 +193,10 @@ def _mask(given: Any, names: Sequence[str] | None) -> list[bool] | None:
     return [name in given for name in names]
 
 
-def _propensity(choice: StoredChoice) -> float | None:
-    """None with an answer that was given before without: what it was drawn from is gone."""
+def _propensity(choice: StoredChoice) -> tuple[float | None, float | None]:
+    """With its standard error. None with an answer that was given before without: what it was drawn from is gone."""
     try:
-        return choice.propensity
+        error = choice.propensity_error
+        return choice.propensity, None if math.isnan(error) else error
     except BadState:
-        return None
+        return None, None

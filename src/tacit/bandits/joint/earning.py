@@ -5,9 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from tacit.bandits.actions import Declared
 from tacit.bandits.joint import earnings
 from tacit.bandits.joint.continual import SummedBandit
 from tacit.bandits.joint.earnings import TAIL, Earned, Earnings, Purse
@@ -32,17 +30,16 @@ class EarningBandit(SummedBandit):
     def _open_purse(self, size: int, sensitivity: float) -> None:
         """For a bandit that learns from so many numbers, of that sensitivity."""
         self._learns, self._from = size, sensitivity
-        actions = () if self.features is None else self.features.places
         self._purse = earnings.purse(
-            self.earnings, rewards=self.rewards, blocks=self._blocks, actions=actions, sensitivity=sensitivity
+            self.earnings,
+            rewards=self.rewards,
+            blocks=self._blocks,
+            actions=() if self.features is None else self.features.actions,
+            room=0 if self.features is None else self.features.room,
+            sensitivity=sensitivity,
         )
         if self.earnings is not None:
             self.earnings = Earnings(*self.earnings)
-
-    def _declare(self, declared: tuple[Declared, ...]) -> None:
-        super()._declare(declared)
-        if self._purse is not None and self.features is not None:
-            self._purse = self._purse._replace(names=self.features.places)
 
     @property
     def _size(self) -> int:
@@ -70,7 +67,13 @@ class EarningBandit(SummedBandit):
 
     @property
     def _weighs(self) -> bool:
-        return self._purse is not None and bool(self._purse.names)
+        return self._purse is not None and self._purse.arms > 0
+
+    @property
+    def _arms_known(self) -> tuple[str, ...]:
+        """The names of declared arms, as they are now."""
+        own = () if self.features is None else self.features.actions
+        return own or (() if self._purse is None else self._purse.names)
 
     @property
     def _keeps(self) -> int:
@@ -83,23 +86,10 @@ class EarningBandit(SummedBandit):
         if self._purse is None:
             return x
         chance = (propensity or self._propensity(offered, picked))() if self._weighs else 1.0
-        return np.concatenate([x, self._purse.tail(x, place, name, chance)])
+        return np.concatenate([x, self._purse.tail(x, place, name, self._arms_known, chance)])
 
-    def _request(
-        self, arms: Any, available: npt.ArrayLike | None, actions: Any = None
-    ) -> tuple[Array, tuple[str, ...] | None, Any]:
-        features, names, index = super()._request(arms, available, actions)
-        problem = None if self._purse is None else self._purse.problem(len(features), names)
-        if problem:
-            raise ValueError(problem)
-        return features, names, index
-
-    def _batch(self, arms: Any, actions: Any) -> tuple[list[Array], list[str | None], tuple[str, ...] | None]:
-        rows, problems, names = super()._batch(arms, actions)
-        if self._purse is not None:
-            found = [self._purse.problem(len(row), names) for row in rows]
-            problems = [one or other for one, other in zip(problems, found, strict=True)]
-        return rows, problems, names
+    def _undeclared(self, count: int, names: tuple[str, ...] | None) -> str | None:
+        return None if self._purse is None else self._purse.problem(count, names, self._arms_known)
 
     # sums
 
@@ -114,7 +104,7 @@ class EarningBandit(SummedBandit):
             if self._purse is not None:
                 self._purse.add(kept[self._width :], reward, Raw(out[self._learns :]))
 
-        self.mechanism.absorb(self._state.prefix, both)
+        self._absorb(both)
 
     def _for_learning(self, released: Released) -> Released:
         """What the bandit learns from; the rest is for `earned`."""
@@ -135,6 +125,4 @@ class EarningBandit(SummedBandit):
         told = self._filled
         if told is None:  # it was loaded
             told = leaves.part(self._state.prefix.released, slice(self._learns, None))
-        found, schema = self._purse.earned(told, self._std()), self.features
-        declared = None if schema is None or not schema.actions else schema.actions
-        return found if declared is None else found._replace(arms=found.arms[: len(declared)])
+        return self._purse.earned(told, self._std(), self._arms_known)

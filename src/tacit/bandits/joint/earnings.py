@@ -44,6 +44,7 @@ from tacit.data import Array, Raw, Released
 
 LEVEL = 0.9  # of intervals
 TAIL = 2  # numbers that are kept of a choice beside its arm: what it counts for, and u
+BLOCK, PLACE, NAME = "block", "place", "name"
 NOTHING, AVERAGE = 0, 1  # what it counts for: also AVERAGE + 1 + a for the average and arm a
 
 
@@ -75,21 +76,21 @@ class Earned(NamedTuple):
 
 
 class Purse(NamedTuple):
-    """`Earnings` of one bandit, checked. names: of declared arms. places: whether an arm's place in the request says
-    which one it is, and not its name. blocks: whether its block does."""
+    """`Earnings` of one bandit, checked. arms: how many are declared, or may be. by: what says which one an arm is: its
+    BLOCK, its PLACE in the request, or its NAME. names: those that are known at the start."""
 
     share: float
     clip: float
+    arms: int
+    by: str
     names: tuple[str, ...]
-    places: bool
-    blocks: bool
     low: float
     high: float
     scale: float
 
     @property
     def size(self) -> int:
-        return 2 + 2 * len(self.names)
+        return 2 + 2 * self.arms
 
     @property
     def sensitivity(self) -> float:
@@ -98,31 +99,27 @@ class Purse(NamedTuple):
     @property
     def statistic(self) -> str:
         """In words, for the ledger."""
-        arms = f" and of {len(self.names)} arms by weights of at most {self.clip:g}" if self.names else ""
+        arms = f" and of {self.arms} arms by weights of at most {self.clip:g}" if self.arms else ""
         return f"sums of rewards, for the average{arms}, {self.size} numbers, each user once, {self.share:g} of mu^2"
 
     @property
     def _part(self) -> float:
         """What each of the two lists is multiplied by."""
-        return self.scale * (math.sqrt(0.5) if self.names else 1.0)
+        return self.scale * (math.sqrt(0.5) if self.arms else 1.0)
 
-    def problem(self, count: int, names: tuple[str, ...] | None) -> str | None:
-        """What is wrong with a request: its arms are not those that were declared."""
-        if self.blocks or not self.names:
-            return None
-        if self.places and count != len(self.names):
-            return (
-                f"Expected the {len(self.names)} arms that earnings declares (a mask may leave some out), got {count}."
-            )
-        if not self.places and not (names and set(names) <= set(self.names)):
+    def problem(self, count: int, names: tuple[str, ...] | None, known: tuple[str, ...]) -> str | None:
+        """What is wrong with a request: its arms are not those that are known to be declared."""
+        if self.arms and self.by == PLACE and count != self.arms:
+            return f"Expected the {self.arms} arms that earnings declares (a mask may leave some out), got {count}."
+        if self.arms and self.by == NAME and not (names and set(names) <= set(known)):
             return "Expected arms with the names that earnings declares, got others."
         return None
 
-    def tail(self, x: Array, place: int, name: str | None, propensity: float) -> Array:
+    def tail(self, x: Array, place: int, name: str | None, known: tuple[str, ...], propensity: float) -> Array:
         """RAW. What is kept of a choice."""
-        if not self.names:
+        if not self.arms:
             return np.array([AVERAGE, 0.0])
-        arm = int(x[-1]) if self.blocks else place if self.places else self.names.index(str(name))
+        arm = int(x[-1]) if self.by == BLOCK else place if self.by == PLACE else known.index(str(name))
         return np.array([AVERAGE + 1 + arm, min(1 / (propensity * self.clip), 1.0)])
 
     def add(self, tail: Array, reward: float, out: Raw) -> None:
@@ -138,15 +135,15 @@ class Purse(NamedTuple):
             out[at] += self._part * u
             out[at + 1] += self._part * u * q
 
-    def earned(self, released: Released, std: float, level: float = LEVEL) -> Earned:
-        """From the sums as they were released, with noise of that std in each number."""
+    def earned(self, released: Released, std: float, known: tuple[str, ...], level: float = LEVEL) -> Earned:
+        """From the sums as they were released, with noise of that std in each number; of the arms that are known."""
         sums, noise = np.asarray(released).reshape(-1, 2) / self._part, std / self._part
-        total, most = max(float(sums[0, 0]), 0.0), self.clip
-        covered = [min(max(most * float(w) / total, 0.0), 1.0) if total > 0 else 0.0 for w in sums[1:, 0]]
-        found = [
-            self._earning(*one, noise, level) for one in zip(("", *self.names), sums, (1.0, *covered), strict=True)
-        ]
-        return Earned(found[0], tuple(found[1:]))
+        total = max(float(sums[0, 0]), 0.0)
+        arms = []
+        for name, own in zip(known, sums[1:], strict=False):
+            covered = min(max(self.clip * float(own[0]) / total, 0.0), 1.0) if total > 0 else 0.0
+            arms.append(self._earning(name, own, covered, noise, level))
+        return Earned(self._earning("", sums[0], 1.0, noise, level), tuple(arms))
 
     def _earning(self, name: str, sums: Array, covered: float, noise: float, level: float) -> Earning:
         value, low, high = interval(float(sums[0]), float(sums[1]), noise, level)
@@ -169,10 +166,16 @@ def interval(weight: float, total: float, noise: float, level: float) -> tuple[f
 
 
 def purse(
-    given: Earnings | None, *, rewards: tuple[float, float], blocks: int, actions: tuple[str, ...], sensitivity: float
+    given: Earnings | None,
+    *,
+    rewards: tuple[float, float],
+    blocks: int,
+    actions: tuple[str, ...],
+    room: int,
+    sensitivity: float,
 ) -> Purse | None:
-    """`given` for a bandit with these blocks and named actions, whose other numbers have that sensitivity, or
-    ValueError. A saved one is a plain tuple."""
+    """`given` for a bandit with these blocks, or with these named actions and room for so many, whose other numbers
+    have that sensitivity; or ValueError. A saved one is a plain tuple."""
     if given is None:
         return None
     if not isinstance(given, tuple) or len(given) != len(Earnings._fields):
@@ -182,24 +185,26 @@ def purse(
     checks.positive(clip=clip)
     if clip < 1:
         raise ValueError(f"Expected clip to be at least 1, got {clip!r}.")
-    names = _declared(arms, blocks, actions)
-    places = not (isinstance(arms, tuple) or actions)
-    scale = sensitivity / 2 * math.sqrt(share / (1 - share))
+    names = _names(arms)
+    own = actions or _numbered(blocks if blocks > 1 else 0)
+    if own and names and (actions or len(names) != len(own)):
+        raise ValueError(f"Expected no arms in earnings, since the bandit's own {len(own)} are declared, got some.")
+    by = BLOCK if blocks > 1 else NAME if actions or isinstance(arms, tuple) else PLACE
+    count = max(room, blocks) if own else len(names)
     low, high = map(float, rewards)
-    return Purse(float(share), float(clip), names, places, blocks > 1, low, high, scale)
+    scale = sensitivity / 2 * math.sqrt(share / (1 - share))
+    return Purse(float(share), float(clip), count, by, names or own, low, high, scale)
 
 
-def _declared(arms: object, blocks: int, actions: tuple[str, ...]) -> tuple[str, ...]:
-    """The names of declared arms: as given, or those of the bandit's own actions or blocks."""
-    if isinstance(arms, tuple):
-        if len(set(arms)) < len(arms) or not all(isinstance(name, str) and name for name in arms):
-            raise ValueError("Expected arms to be names, each once, got others.")
-        names = arms
-    else:
+def _names(arms: object) -> tuple[str, ...]:
+    if not isinstance(arms, tuple):
         if arms != 0:
             checks.positive_int(arms=arms)
-        names = tuple(f"arm {i}" for i in range(int(arms)))  # type: ignore[call-overload]
-    own = actions or (tuple(f"arm {i}" for i in range(blocks)) if blocks > 1 else ())
-    if own and names and (len(names) != len(own) or (actions and names != actions)):
-        raise ValueError(f"Expected no arms in earnings, since the bandit's own {len(own)} are declared, got others.")
-    return names or own
+        return _numbered(int(arms))  # type: ignore[call-overload]
+    if len(set(arms)) < len(arms) or not all(isinstance(name, str) and name for name in arms):
+        raise ValueError("Expected arms to be names, each once, got others.")
+    return arms
+
+
+def _numbered(count: int) -> tuple[str, ...]:
+    return tuple(f"arm {i}" for i in range(count))

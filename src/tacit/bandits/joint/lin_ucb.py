@@ -66,7 +66,7 @@ class JointLinUCB(SummedBandit):
 
     release: "batched" (default for exact Gaussian noise; steps that grow by `growth`, square-root Toeplitz over them),
     or one step a choice by "tree", "consistent-tree", "toeplitz" (memory grows with the horizon), "buffered".
-    max_rounds_per_person: the noise is made for replacing a person in so many rounds, as in JointGLM.
+    max_rounds_per_person and what goes with it: see ContinualBandit.
     blocks: as in JointGLM, for exact Gaussian noise: sums, noise and work are those of each arm's own part, and bounds
     on the noise are those of its dim / blocks dimensions, for all parts at once.
     source: of noise. Secure by default; Simulated(seed) for experiments, which is what Wishart noise needs.
@@ -84,6 +84,7 @@ class JointLinUCB(SummedBandit):
     width_scale: float = 1.0
     first: int = FIRST
     growth: float = GROWTH
+    _counts_answers = True
     _state: JointState = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -112,7 +113,7 @@ class JointLinUCB(SummedBandit):
         checks.positive(subgaussian=self.subgaussian)
         if wishart and self.budget.epsilon == math.inf:
             raise ValueError("Expected a finite epsilon for Wishart noise: its shift follows from the noise.")
-        if wishart and self.max_rounds_per_person not in (None, 1):
+        if wishart and (self.max_rounds_per_person not in (None, 1) or self._later):
             raise ValueError("Expected Gaussian noise for max_rounds_per_person above 1, got Wishart noise.")
         if wishart and self.source.private:
             raise NotSecure(
@@ -161,6 +162,7 @@ class JointLinUCB(SummedBandit):
         size = self.contribution.size
         mechanism = {"tree": Tree, "consistent-tree": Tree, "buffered": Buffered}.get(str(self.release), Toeplitz)
         options: dict[str, Any] = {"consistent": True} if self.release == "consistent-tree" else {}
+        options |= self._columns(self._schedule)
         noiseless: Continual = mechanism(leaves=leaves, size=size, sigma=0.0, **options)
         sigma = None
         if self.calibration == "paper":
@@ -268,7 +270,7 @@ class JointLinUCB(SummedBandit):
         if c.blocks > 1:
             x, part = x[:-1], c.part(int(x[-1]))
         add = functools.partial(add_linear, x, reward, c.scale, c.low, c.high)
-        self.mechanism.absorb(self._state.prefix, lambda out: add(Raw(out[part])))
+        self._absorb(lambda out: add(Raw(out[part])))
 
     def _summer(self) -> Summer | None:
         c, grid = self.contribution, self.mechanism

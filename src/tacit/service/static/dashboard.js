@@ -4,6 +4,8 @@ const EVERY = 2000; // milliseconds
 const plot = document.getElementById("plot");
 const point = document.getElementById("point");
 const resting = point?.textContent;
+const earned = { plot: document.getElementById("earned-plot"), point: document.getElementById("earned-point"), chart: null };
+earned.resting = earned.point?.textContent;
 let chart = null, drawn = null, past = null, marked = null, poll = null;
 
 if (document.querySelector("[data-live]")) {
@@ -51,6 +53,7 @@ async function draw() {
 
 function show() {
   if (!past) return;
+  showEarned();
   const alone = past.releases.length < 2; // one point is no curve
   plot.hidden = point.hidden = alone;
   if (alone) return;
@@ -66,10 +69,27 @@ function columns() {
   return [past.releases, ...past.features.flatMap((one) => [one.estimate, end(one, "low"), end(one, "high")])];
 }
 
-function options() {
-  const style = getComputedStyle(document.documentElement);
-  const colour = (name) => style.getPropertyValue(name).trim();
+function colour(name) {
+  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+}
+
+// What both plots have in common.
+function base(plot, range, size) {
   const axis = { stroke: colour("--dim"), grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false } };
+  return {
+    width: plot.clientWidth,
+    height: Math.max(0.6 * size, Math.min(size, plot.clientWidth * 0.45)),
+    legend: { show: false },
+    cursor: { y: false, points: { show: false }, drag: { x: false, y: false } },
+    scales: { x: { time: false }, y: { range } },
+    axes: [
+      { ...axis, label: "release", labelSize: 20, size: 30, labelFont: "13px system-ui", incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500] },
+      { ...axis, size: 40 },
+    ],
+  };
+}
+
+function options() {
   const curves = past.features.map((one, i) => colour(`--c${i}`));
   const strength = (i, usual, chosen, other) => (marked === null ? usual : marked === i ? chosen : other);
   const edge = { width: 0, points: { show: false }, stroke: "transparent" };
@@ -77,15 +97,7 @@ function options() {
   const weights = most((one) => one.estimate), ends = most((one) => [one.low.at(-1), one.high.at(-1)]);
   const large = Math.max(weights, Math.min(ends, 3 * weights)); // wide bands go beyond
   return {
-    width: plot.clientWidth,
-    height: Math.max(220, Math.min(360, plot.clientWidth * 0.45)),
-    legend: { show: false },
-    cursor: { y: false, points: { show: false }, drag: { x: false, y: false } },
-    scales: { x: { time: false }, y: { range: [-1.1 * large, 1.1 * large] } },
-    axes: [
-      { ...axis, label: "release", labelSize: 20, size: 30, labelFont: "13px system-ui", incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500] },
-      { ...axis, size: 40 },
-    ],
+    ...base(plot, [-1.1 * large, 1.1 * large], 360),
     series: [
       {},
       ...past.features.flatMap((one, i) => [
@@ -125,13 +137,50 @@ function say(u) {
     point.textContent = resting;
     return;
   }
-  const number = (value) => value.toFixed(2).replace(/^-0.00$/, "0.00").replace("-", "\u2212");
   const weights = past.features.map((one) => `${one.name} ${number(one.estimate[at])}`).join(", ");
+  point.textContent = past.releases[at] === 0 ? `Before the first release: ${weights}.` : `${release(at)}: ${weights}.`;
+}
+
+function number(value) {
+  return value.toFixed(2).replace(/^-0.00$/, "0.00").replace("-", "\u2212");
+}
+
+function release(at) {
   const choices = past.choices[at].toLocaleString("en").replaceAll(",", "\u202f");
   const when = past.visible_at[at] && new Date(1000 * past.visible_at[at]).toLocaleTimeString();
-  point.textContent = past.releases[at] === 0
-    ? `Before the first release: ${weights}.`
-    : `Release ${past.releases[at]}, after ${choices} choices, ${when}: ${weights}.`;
+  return `Release ${past.releases[at]}, after ${choices} choices, ${when}`;
+}
+
+// The average reward, with its interval as it was at each release.
+function showEarned() {
+  if (!earned.plot) return;
+  const { value, low, high } = past.earned ?? { value: [], low: [], high: [] };
+  const known = value.filter((one) => one !== null);
+  earned.plot.hidden = earned.point.hidden = known.length < 2; // one point is no curve
+  if (known.length < 2) return;
+  const least = Math.min(...known, low.at(-1)), most = Math.max(...known, high.at(-1)); // wide bands go beyond
+  const room = 0.15 * (most - least) + 0.005, edge = { width: 0, points: { show: false }, stroke: "transparent" };
+  const points = { show: past.releases.length < 30, size: 5, fill: colour("--c0") };
+  earned.chart?.destroy();
+  earned.chart = new uPlot(
+    {
+      ...base(earned.plot, [least - room, most + room], 260),
+      series: [{}, { label: "average", stroke: colour("--c0"), width: 2.25, points }, edge, edge],
+      bands: [{ series: [3, 2], fill: alpha(colour("--c0"), 0.12) }],
+      hooks: { setCursor: [sayEarned] },
+    },
+    [past.releases, value, low, high],
+    earned.plot,
+  );
+  earned.plot.dataset.drawn = past.version;
+}
+
+function sayEarned(u) {
+  const at = u.cursor.idx, away = at === null || at === undefined || u.cursor.left < 0;
+  const { value, low, high } = past.earned;
+  earned.point.textContent = away || value[at] === null
+    ? earned.resting
+    : `${release(at)}: ${number(value[at])}, likely ${number(low[at])} to ${number(high[at])}.`;
 }
 
 function mark(row) {
@@ -146,7 +195,7 @@ document.addEventListener("visibilitychange", () => poll && look());
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", show);
 if (plot) {
   new ResizeObserver(() => {
-    if (chart && Math.abs(chart.width - plot.clientWidth) > 1) show();
+    if (chart && Math.abs(chart.width - plot.clientWidth) > 1) show(); // and the other one, which is as wide
   }).observe(plot.parentElement);
 }
 

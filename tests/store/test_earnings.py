@@ -1,0 +1,120 @@
+"""Estimates of what is earned, of a bandit on a database: they are the bandit's, from committed leaves alone."""
+
+import math
+import sqlite3
+
+import numpy as np
+import pytest
+
+from tacit import Earnings, recover
+from tacit.bandits.stored.asks import ANSWER, REWARD, Answer
+from tests.store.places import Clock, Place, arms, glm, play
+
+GIVEN = Earnings(0.3, 5.0, 4)
+
+
+@pytest.fixture
+def place(tmp_path):
+    return Place(str(tmp_path / "bandit.db"), tmp_path / "keys")
+
+
+def test_they_follow_from_the_leaves_and_survive_a_restart(place):
+    rng = np.random.default_rng(0)
+    with place.open(glm(earnings=GIVEN)) as stored:
+        assert stored.earned is None and stored.history[0].earned is None
+        play(stored, rng, 60)
+        stored.tend()
+        assert len(stored.earned.arms) == 4 and 0 <= stored.earned.average.value <= 1
+        assert [past.earned for past in stored.history][-1] == stored.earned
+        seen, spent = [past.earned for past in stored.history], stored.privacy.releases
+    assert [release.name for release in spent] == ["gaussian", "earnings"]
+    with place.open(glm(earnings=GIVEN)) as stored:
+        assert [past.earned for past in stored.history] == seen
+    with pytest.raises(ValueError, match="earnings declares"), place.open(glm(earnings=GIVEN)) as stored:
+        stored.choose(arms(rng, count=3))
+
+
+def test_a_store_counts_what_the_bandit_alone_would(place, monkeypatch):
+    """The same choices and rewards, noise of 0: the same estimates. Late and deferred rewards count; cancelled ones and
+    people beyond their limit do not."""
+    monkeypatch.setattr("tacit.privacy.noise.Secure.integers", lambda self, n, size, cells: np.zeros((n, size), int))
+    rng = np.random.default_rng(1)
+    got = []
+    with place.open(glm(earnings=Earnings(0.3, 8.0, 4), max_rounds_per_person=1), on_limit="serve") as stored:
+        for i in range(10):
+            choice = stored.choose(arms(rng), person=i % 9, deferred=i == 2)
+            if i == 2:
+                stored.activate(choice)
+            reward = None if i == 3 else float(rng.random())
+            stored.observe(choice, reward)
+            if i != 3 and i != 9:  # cancelled; beyond the limit
+                got.append((choice.index, reward))
+        stored.choose(arms(rng), person=100)
+        stored.tend()
+        found = stored.earned
+    assert found.average.value == pytest.approx(np.mean([reward for _, reward in got]), abs=1e-3)
+    for arm in range(4):
+        own = [reward for index, reward in got if index == arm]
+        if own:
+            assert found.arms[arm].value == pytest.approx(np.mean(own), abs=1e-3)
+
+
+def test_rows_of_a_log_count_in_no_estimate(place, monkeypatch):
+    monkeypatch.setattr("tacit.privacy.noise.Secure.integers", lambda self, n, size, cells: np.zeros((n, size), int))
+    rng = np.random.default_rng(6)
+    with place.open(glm(earnings=GIVEN)) as stored:
+        stored.learn_log({"x0": [0.1] * 5, "x1": [0.2] * 5, "x2": [0.3] * 5, "reward": [0.0] * 5}, log="before")
+        for _ in range(6):
+            stored.observe(stored.choose(arms(rng)), 1.0)
+        stored.tend()
+        assert stored.version == 1 and stored.earned.average.value == pytest.approx(1.0, abs=1e-3)
+
+
+def test_what_waits_has_its_weight_sealed_with_it_in_rows_of_one_size(place):
+    rng = np.random.default_rng(2)
+    with place.open(glm(earnings=GIVEN)) as stored:
+        for _ in range(5):
+            stored.choose(arms(rng))
+    rows = sqlite3.connect(place.where).execute("SELECT sealed FROM waiting").fetchall()
+    assert len({len(sealed) for (sealed,) in rows}) == 1
+    with place.open(glm(earnings=GIVEN)) as stored:
+        features = stored._bandit._keeps
+    assert features == 3 + 2
+
+
+def test_after_a_recovery_they_go_on_from_what_was_released(place):
+    rng = np.random.default_rng(3)
+    with place.open(glm(earnings=GIVEN)) as stored:
+        play(stored, rng, 80)
+        stored.tend()
+        before = stored.earned
+    assert recover(glm(earnings=GIVEN), place.where, keys=place.keys) == 2
+    with place.open(glm(earnings=GIVEN), clock=Clock()) as stored:
+        after = stored.earned
+        assert after.average.value == pytest.approx(before.average.value)
+        assert after.average.high == pytest.approx(before.average.high)
+        assert stored.history[0].earned == after
+
+
+def test_a_stored_propensity_has_its_error(place):
+    rng = np.random.default_rng(4)
+    with place.open(glm(dim=4)) as stored:
+        for i in range(30):
+            stored.observe(stored.choose(arms(rng, 6, 4)), float(i % 2))
+            stored.tend()
+        offered = arms(rng, 6, 4)
+        stored._bandit._frozen, posterior = None, stored._bandit._state.posterior
+        posterior.theta[:], posterior.spread[:] = 0.0, 0.3  # explores in all four directions, whatever the noise was
+        first = stored.choose(offered, request="a", propensity=True)
+        again = stored.choose(offered, request="a")
+        assert (again.propensity, again.propensity_error) == (first.propensity, first.propensity_error)
+        exact = stored.choose(offered[:2], propensity=True)
+        assert first.propensity_error > 0 and exact.propensity_error == 0  # many directions, and one
+
+
+def test_answers_of_earlier_versions_can_be_read():
+    whole = Answer(b"t" * 16, 3, 1, "ü", 0.25, 0.001).packed()
+    assert Answer.unpacked(whole) == Answer(b"t" * 16, 3, 1, "ü", 0.25, 0.001) and len(whole) == ANSWER.size
+    found = Answer.unpacked(whole[: -REWARD.size])
+    assert found.propensity == 0.25 and math.isnan(found.error)
+    assert Answer.unpacked(whole[: -2 * REWARD.size]).propensity is None

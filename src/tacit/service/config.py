@@ -98,8 +98,8 @@ class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
 
     @property
     def range(self) -> tuple[float, float]:
-        """Of rewards, where earnings are estimated."""
-        return self.rewards or (0.0, 1.0)
+        """Of rewards."""
+        return self.rewards or ((0.0, 1.0) if self.kind == "joint-glm" else (-1.0, 1.0))
 
     @functools.cached_property
     def labels(self) -> list[str]:
@@ -283,8 +283,6 @@ def _check_bandit(name: str, setting: BanditSetting) -> None:
         raise ValueError(f"Expected no link for {name}: joint-lin-ucb is linear, got one.")
     if setting.kind == "joint-lin-ucb" and setting.forget is not None:
         raise ValueError(f"Expected no forget for {name}: joint-lin-ucb does not, got one.")
-    if setting.kind == "joint-lin-ucb" and setting.earnings is not None:
-        raise ValueError(f"Expected no earnings for {name}: joint-lin-ucb does not estimate them, got some.")
     if setting.forget is not None:
         forgetting.check(forgetting.rounds(setting.forget, setting.per_day))
     checks.one_of(MODES, on_limit=setting.on_limit)

@@ -247,6 +247,19 @@ def test_beyond_the_rounds_of_a_person_choices_are_served_and_not_learnt_from(tm
     assert status == 409 and json.loads(body)["error"] == "Expected at most 2 rounds of one person."
 
 
+def test_rounds_of_a_person_by_the_week_are_settings(tmp_path):
+    week = {"week": "7 days", "per_day": 20, "weeks": 3, "teach": 0.5}
+    app = application(tmp_path, max_rounds_per_person=2, **week)
+    try:
+        bandit, certificate = stored(app)._bandit, stored(app).privacy
+        assert (bandit.week, bandit.weeks, bandit.teach, bandit.max_rounds_per_person) == (140.0, 3, 0.5, 2)
+        assert "at most 2 rounds a week of 140 choices or more, in at most 3 weeks" in certificate.unit
+        ((status, _, _),) = call(app, ("choose", {"arms": EYE, "person": "p"}))
+        assert status == 200
+    finally:
+        app.close()
+
+
 def test_bodies_at_the_same_time_have_so_much_memory_and_no_more(tmp_path):
     """Also those that only come slowly; what is answered makes room again."""
     app = application(tmp_path, server={"body": 2000, "bodies": 3000, "patience": 5.0})

@@ -123,6 +123,8 @@ def conversions(tree: ast.AST) -> list[int]:
     for node in ast.walk(tree):
         name = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
         used = isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load) and id(node) not in types
+        if isinstance(node, ast.Attribute) and name == "cast" and getattr(node.value, "id", "") != "typing":
+            used = False  # of a table's column
         renamed = isinstance(node, ast.ImportFrom) and any(a.asname and a.name in (*SAFE, "cast") for a in node.names)
         if (used and name in (*SAFE, "cast")) or renamed:
             found.append(node.lineno)

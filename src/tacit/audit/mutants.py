@@ -2,6 +2,7 @@
 
 Each changes what the code does; what it claims is computed by the code itself, in good faith."""
 
+import dataclasses
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +17,8 @@ from tacit.kernels.continual import PrefixState, trailing_zeros
 from tacit.kernels.linalg import svec
 from tacit.kernels.noise import NoiseLaw
 from tacit.kernels.rounds import BOUNDARY, CHOICES
+from tacit.mechanisms.continual import Continual
+from tacit.mechanisms.discounted import Discounted
 from tacit.mechanisms.toeplitz import Toeplitz
 from tacit.mechanisms.tree import Tree
 from tacit.model.linear import LinearContribution
@@ -127,6 +130,35 @@ class ExactSums(JointGLM):
 
     def _update(self, released: Released) -> None:
         super()._update(Released(self._exact))  # the lie
+
+
+@dataclass(kw_only=True, eq=False)
+class SummedPerson(JointGLM):
+    """Counts a person once a step, but adds up that person's rounds instead of averaging them."""
+
+    def _take(self, x: Array, reward: float, person: bytes | None) -> None:
+        if person is None or self._turns is None or self._turns.teaches(person, self._steps):
+            self._learn(x, reward)
+            if person is not None and self._turns is not None:
+                self._turns.join(person, np.zeros(1))
+
+
+@dataclass(frozen=True, kw_only=True)
+class IndependentWeeks(Discounted):
+    """Calibrated as if the columns of different weeks did not overlap."""
+
+    def sum_norm_after(self, steps: int, weeks: int) -> float:
+        return math.sqrt(weeks) * super().sum_norm_after(steps, 1)
+
+
+@dataclass(kw_only=True, eq=False)
+class SquareRoot(JointGLM):
+    """A person's weeks composed by a square root."""
+
+    def _with_noise(self, noiseless: Continual, sensitivity: float, mu: float, **options: Any) -> Continual:
+        assert isinstance(noiseless, Discounted)
+        wrong = IndependentWeeks(**{f.name: getattr(noiseless, f.name) for f in dataclasses.fields(noiseless)})
+        return super()._with_noise(wrong, sensitivity, mu, **options)
 
 
 class UnclippedPurse(Purse):

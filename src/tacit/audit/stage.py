@@ -52,10 +52,10 @@ def users(members: Iterable[User]) -> Block:
     )
 
 
-def act(bandit: Bandit, user: User) -> int:
+def act(bandit: Bandit, user: User, person: str | None = None) -> int:
     """One round by the face that people call: for bandits whose noise or bugs the compiled loop does not have. Returns
     which arm the user got."""
-    choice = bandit.choose(user.arms)
+    choice = bandit.choose(user.arms, person=person)
     bandit.observe(choice, user.reward)
     return choice.index
 
@@ -64,5 +64,5 @@ def fresh(make: Make, runs: int, rng: Generator, *, source: Callable[[int], Sour
     """One bandit, `runs` times at its first round; the noise goes on and is never the same."""
     bandit: Bandit = make(source(int(rng.integers(2**63))))
     for _ in range(runs):
-        bandit._state = bandit.init()
+        bandit._state, bandit._persons = bandit.init(), bandit._limits()
         yield bandit

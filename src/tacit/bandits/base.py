@@ -20,7 +20,7 @@ from numpy.random import default_rng
 from tacit import checks, forks
 from tacit.bandits import storage
 from tacit.bandits.choices import Choice, Choices, Index, Tickets, reward_problem
-from tacit.bandits.persons import Person, Persons
+from tacit.bandits.persons import HASH, LEARNS, SILENT, Person, Persons
 from tacit.data import Array, Integers
 from tacit.errors import BadState, HorizonReached, PersonLimit, UnknownChoice
 from tacit.features.schema import Schema
@@ -68,8 +68,9 @@ class Bandit(ABC):
             raise TypeError(  # else a file could not tell that more has been released since
                 f"Expected {type(self).__name__}, which draws noise for people's data, to define _due and _steps."
             )
-        self._tickets = Tickets(np.zeros(self.pending, np.int64), np.zeros((self.pending, self._keeps)))
-        self._persons = Persons(getattr(self, "max_rounds_per_person", None))
+        self._persons = self._limits()
+        marks = np.zeros((self.pending, 0 if self._persons.most is None else HASH), np.uint8)
+        self._tickets = Tickets(np.zeros(self.pending, np.int64), np.zeros((self.pending, self._keeps)), marks)
         self._state = self.init()
         self._process = forks.process()
         self._lock = Lock()
@@ -142,7 +143,7 @@ class Bandit(ABC):
         the person's fields, and `actions` as in Schema.vectors; `available`: K booleans;
         `person`: who it is, where max_rounds_per_person is set (kept as a keyed hash): an id that the caller has
         authenticated and normalised, since "Ada@" is another person than "ada@". PersonLimit tells exactly how often
-        that person came: answer with a default arm and show it to nobody.
+        that person came: answer with a default arm and show it to nobody, or have on_limit="serve".
 
         A request that is refused is no user: it changes nothing."""
         features, names, index = self._request(arms, available, actions)
@@ -154,13 +155,13 @@ class Bandit(ABC):
         self._room(1)
         offered = features if index is None else features[index]
         self._step()
-        if counted:
-            self._persons.count(digest)
+        mark = self._persons.count(digest, self.choices + 1) if counted else LEARNS
         picked = int(self._pick(offered[None])[0])
         chosen = picked if index is None else int(index[picked])
         propensity = self._propensity(offered, picked)
         name = names[chosen] if names else None
-        return Choice(chosen, name, self._ticket(self._kept(offered, picked, chosen, name, propensity)), propensity)
+        kept = self._kept(offered, picked, chosen, name, propensity)
+        return Choice(chosen, name, self._ticket(kept, mark), propensity)
 
     @locked
     def choose_many(self, arms: Any, *, actions: Any = None, persons: Sequence[Person | None] | None = None) -> Choices:
@@ -176,12 +177,14 @@ class Bandit(ABC):
         if count:
             self._room(count)
             self._step()
+        marks = [LEARNS] * count
         for i, person in enumerate(people):
+            number = self.choices + i + 1
             if person is None:
-                self._persons.count(None)  # whatever is in its row
+                self._persons.count(None, number)  # whatever is in its row
             elif problems[i] is None:
                 try:
-                    self._persons.count(self._persons.admit(person))
+                    marks[i] = self._persons.count(self._persons.admit(person), number)
                 except (ValueError, PersonLimit) as error:
                     problems[i] = str(error)
         for _, group in itertools.groupby(range(count), lambda i: len(rows[i])):
@@ -190,7 +193,8 @@ class Bandit(ABC):
         for i, problem in enumerate(problems):
             if problem is None:
                 arm = int(index[i])
-                ids[i] = self._ticket(self._kept(rows[i], arm, arm, names[arm] if names else None, None))
+                kept = self._kept(rows[i], arm, arm, names[arm] if names else None, None)
+                ids[i] = self._ticket(kept, marks[i])
             else:
                 index[i] = -1
                 self._state.counts[CHOICES] += 1
@@ -205,7 +209,9 @@ class Bandit(ABC):
         slot = self._slot(choice.id if isinstance(choice, Choice) else choice)
         self._own()
         self._tickets.ids[slot] = 0
-        self._learn(self._tickets.features[slot], float(reward))
+        mark = self._tickets.people[slot].tobytes()
+        if mark != SILENT:
+            self._take(self._tickets.features[slot], float(reward), mark if mark.strip(b"\0") else None)
         self._tickets.features[slot] = 0.0  # what has been used is not kept
 
     @locked
@@ -268,6 +274,14 @@ class Bandit(ABC):
 
     # helpers
 
+    def _limits(self) -> Persons:
+        """Who may teach how often: nobody is counted, by default."""
+        return Persons(None)
+
+    def _take(self, x: Array, reward: float, person: bytes | None) -> None:
+        """One answer, of that person where answers are counted."""
+        self._learn(x, reward)
+
     @property
     def _width(self) -> int:
         """Numbers of an arm."""
@@ -327,8 +341,8 @@ class Bandit(ABC):
         self, arms: Any, available: npt.ArrayLike | None, actions: Any = None
     ) -> tuple[Array, tuple[str, ...] | None, Any]:
         """One user's features, names and available arms, or ValueError."""
-        form = self._blocks, self._shared
-        features, names = arms_of(getattr(self, "features", None), self.dim, arms, actions, *form)
+        schema = getattr(self, "features", None)
+        features, names = arms_of(schema, self.dim, arms, actions, self._blocks, self._shared)
         return features, names, arm_sets.check_mask(available, len(features))
 
     def _batch(self, arms: Any, actions: Any) -> tuple[list[Array], list[str | None], tuple[str, ...] | None]:
@@ -336,7 +350,7 @@ class Bandit(ABC):
         schema: Schema | None = getattr(self, "features", None)
         if schema is not None:
             rows, problems = schema.batch(arms, actions, placed=self._blocks > 1)
-            return rows, problems, schema.actions if actions is None else tuple(actions)
+            return rows, problems, schema.offered if actions is None else tuple(actions)
         without_actions(actions)
         return *arm_sets.rows(arms, self.dim, self._blocks, self._shared), None
 
@@ -372,12 +386,14 @@ class Bandit(ABC):
     def _problem(self, reward: float) -> str | None:
         return reward_problem(reward, *self.rewards)
 
-    def _ticket(self, x: Array) -> int:
+    def _ticket(self, x: Array, mark: bytes = LEARNS) -> int:
         self._state.counts[CHOICES] += 1
         ticket = self.choices
         slot = ticket % self.pending
         self._tickets.ids[slot] = ticket
         self._tickets.features[slot] = x
+        if self._persons.most is not None:
+            self._tickets.people[slot] = np.frombuffer(mark, np.uint8)
         return ticket
 
     def _slot(self, ticket: int) -> int:

@@ -10,6 +10,7 @@ import numpy as np
 from tacit.data import Array
 
 Index = np.ndarray[tuple[int], np.dtype[np.int64]]
+Marks = np.ndarray[tuple[int, int], np.dtype[np.uint8]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,7 @@ class Tickets(NamedTuple):
 
     ids: Index
     features: Array
+    people: Marks  # who chose, or whether it teaches: bandits.persons; of no width where people are not counted
 
 
 def reward_problem(reward: object, low: float, high: float) -> str | None:

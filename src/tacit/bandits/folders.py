@@ -10,6 +10,7 @@ import numpy as np
 from tacit import checks
 from tacit.bandits import engines, learning
 from tacit.bandits.engines import Mask
+from tacit.bandits.persons import LEARNS
 from tacit.errors import PersonLimit
 from tacit.kernels.rounds import BOUNDARY, CHOICES
 from tacit.logs import parquet
@@ -35,7 +36,8 @@ def learn(bandit: "ContinualBandit", table: Any, actions: Any, engine: str) -> d
         return learn_folder(bandit, folder, made)
     if engine != "local":
         raise ValueError(
-            "Expected secure noise and the columns x0, x1, ... of numbers for engine='ray', got others: "
+            "Expected secure noise, rounds that count when they are chosen, and the columns x0, x1, ... of numbers for "
+            "engine='ray', got others: "
             "schema.encode(frame) makes such columns."
         )
     bandit._room(folder.count)
@@ -76,11 +78,11 @@ def _people(bandit: "ContinualBandit", folder: Folder, first: int, count: int) -
     if "person" not in folder.columns:
         bandit._persons.unnamed += count
         return None, {}
-    teach, refused, row = np.zeros(count, np.bool_), {}, 0
+    teach, refused, row, before = np.zeros(count, np.bool_), {}, 0, bandit.choices
     for piece in folder.pieces(first, count, engines.AT_ONCE):
         for person in parquet.frame(piece, ["person"])["person"].to_list():
             try:
-                teach[row] = learning.counted(bandit, person)
+                teach[row] = learning.counted(bandit, person, before + row + 1) == LEARNS
             except (ValueError, PersonLimit) as error:
                 refused[row] = str(error)
             row += 1
@@ -92,7 +94,7 @@ def _encoder(bandit: "ContinualBandit", folder: Folder, actions: Any) -> Encoder
     names = tuple(f"x{i}" for i in range(len(folder.columns)) if f"x{i}" in folder.columns)
     if bandit.features is not None or not names or not {*names, "reward"} <= folder.numbers:
         return None
-    if bandit._summer() is None or _home(bandit, "_summer") is not _home(bandit, "_learn"):
+    if bandit._persons.later or bandit._summer() is None or _home(bandit, "_summer") is not _home(bandit, "_learn"):
         return None
     if "arms" in folder.columns or (len(names) < bandit.dim and "action" not in folder.names):
         return None

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tacit import logs
+from tacit.bandits.persons import LEARNS
 from tacit.data import Array
 from tacit.errors import PersonLimit
 from tacit.kernels.rounds import CHOICES
@@ -53,24 +54,24 @@ def learn_log(bandit: "ContinualBandit", table: Any, actions: Any) -> dict[int, 
         bandit._logged += 1
         silent = is_silent(reward)
         problem = ROW if x is None else None if silent else bandit._problem(reward)
+        mark = LEARNS
         try:
-            counted(bandit, person)  # whatever is in the row
+            mark = counted(bandit, person, bandit.choices + 1)  # whatever is in the row
         except (ValueError, PersonLimit) as error:
             problem = problem or str(error)
         if problem is not None or x is None:
             bandit._state.counts[CHOICES] += 1
             refused[row] = problem or ROW
             continue
-        ticket = bandit._ticket(kept(bandit, x))
+        ticket = bandit._ticket(kept(bandit, x), mark)
         if not silent:
             bandit.observe(ticket, float(reward))
     return refused
 
 
-def counted(bandit: "ContinualBandit", person: Any) -> bool:
-    """One round of that person, or of nobody: whether it teaches. PersonLimit or ValueError if it is refused."""
-    bandit._persons.count(bandit._persons.admit(person))
-    return True
+def counted(bandit: "ContinualBandit", person: Any, choice: int) -> bytes:
+    """One round of that person, or of nobody, by its number: its mark. PersonLimit or ValueError if it is refused."""
+    return bandit._persons.count(bandit._persons.admit(person), choice)
 
 
 def _played(bandit: "ContinualBandit", table: Any, actions: Any) -> Iterator[Array | None]:

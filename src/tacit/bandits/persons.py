@@ -1,4 +1,4 @@
-"""How many rounds each person has had, where the noise is made for a person's rounds together."""
+"""Whose rounds teach, where the noise is made for a person's rounds together."""
 
 import hashlib
 import secrets
@@ -12,6 +12,9 @@ from tacit import checks
 from tacit.errors import PersonLimit
 
 Person = str | bytes | int | np.integer[Any]
+MODES = ("refuse", "serve")  # what a person beyond the limit gets
+HASH = 16  # bytes that a person is known by
+LEARNS, SILENT = bytes(HASH), b"\xff" * HASH  # marks of choices that teach, and that do not, whoever made them
 
 
 class Persons:
@@ -22,13 +25,25 @@ class Persons:
     Ids are kept as keyed hashes only (BLAKE2b, 16 bytes, a random key of this bandit), so they cannot be looked up
     without the key; whoever has the saved file has the key too and can test guesses, which is why that file is raw.
     Memory: one entry a person, some 100 bytes, for ever: a cap that forgot would not hold, and one that is shared
-    between people (a sketch of bounded size) would refuse one person because of others."""
+    between people (a sketch of bounded size) would refuse one person because of others.
 
-    def __init__(self, most: int | None) -> None:
+    serve: beyond `most` rounds a person is served, and teaches nothing; else PersonLimit. teach: the probability with
+    which a round may teach. Its coin is a keyed hash of the choice's number: as secret as the key, thrown once, and
+    the same after a restart. later: rounds are counted when their answers come, and not here."""
+
+    def __init__(
+        self,
+        most: int | None,
+        *,
+        serve: bool = False,
+        teach: float = 1.0,
+        later: bool = False,
+        key: bytes | None = None,
+    ) -> None:
         if most is not None:
             checks.positive_int(max_rounds_per_person=most)
-        self.most = most
-        self.key = secrets.token_bytes(32)
+        self.most, self.serve, self.teach, self.later = most, serve, teach, later
+        self.key = key or secrets.token_bytes(32)
         self.counts: Counter[bytes] = Counter()
         self.unnamed = 0
 
@@ -39,7 +54,7 @@ class Persons:
         if self.most is None:
             raise ValueError("Expected max_rounds_per_person for choices with person=, got a bandit without it.")
         digest = self.hash(person, self.key)
-        if self.counts[digest] >= self.most:
+        if not self.serve and self.counts[digest] >= self.most:
             raise PersonLimit(f"Expected at most {self.most} rounds of one person, got one more.")
         return digest
 
@@ -50,14 +65,30 @@ class Persons:
             raise ValueError(f"Expected person to be a string, bytes or a whole number, got {type(person).__name__}.")
         kind = b"b" if isinstance(person, bytes) else b"s" if isinstance(person, str) else b"i"
         text = person if isinstance(person, bytes) else str(person).encode("utf-8", "surrogatepass")
-        return hashlib.blake2b(kind + text, key=key, digest_size=16).digest()
+        return hashlib.blake2b(kind + text, key=key, digest_size=HASH).digest()
 
-    def count(self, digest: bytes | None) -> None:
-        """One round of that person."""
+    def coin(self, choice: int | bytes) -> bool:
+        """Whether that choice may teach: its number, or what else it is known by."""
+        if self.teach >= 1:
+            return True
+        text = choice if isinstance(choice, bytes) else choice.to_bytes(8, "big")
+        thrown = hashlib.blake2b(b"coin" + text, key=self.key, digest_size=8).digest()
+        return int.from_bytes(thrown, "big") < int(self.teach * 2**64)
+
+    def count(self, digest: bytes | None, choice: int) -> bytes:
+        """One round of that person, by the number of the choice. Returns the choice's mark: LEARNS or SILENT, or the
+        person's hash where that is seen when the answer comes."""
         if digest is None:
             self.unnamed += 1
-        else:
-            self.counts[digest] += 1
+            return LEARNS
+        if not self.coin(choice):
+            return SILENT
+        if self.later:
+            return digest
+        if self.most is not None and self.counts[digest] >= self.most:
+            return SILENT
+        self.counts[digest] += 1
+        return LEARNS
 
     def check_batch(self, persons: Sequence[Person | None] | None, count: int) -> Sequence[Person | None]:
         if persons is None:

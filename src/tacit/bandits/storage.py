@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tacit.bandits.base import Bandit
 
 FORMAT = "tacit bandit"
-VERSION = 4
+VERSION = 6
 ROWS = 1024  # waiting choices are written in multiples of so many
 
 B = TypeVar("B", bound="Bandit")
@@ -188,11 +188,15 @@ def load(cls: type[B], path: Path) -> B:
         if found.shape != leaf.shape:
             raise BadState(f"Expected {path.name} to have sums of the size that its settings give now, got another.")
         leaf[...] = found
-    ids, features = map(_decode, body["tickets"])
-    ids, features = ids[ids > 0], features[ids > 0]
+    ids, features, people = map(_decode, body["tickets"])
+    ids, features, people = ids[ids > 0], features[ids > 0], people[ids > 0]
     bandit._tickets.ids[ids % bandit.pending] = ids
     bandit._tickets.features[ids % bandit.pending] = features
+    bandit._tickets.people[ids % bandit.pending] = people
     bandit._persons.restore(body["persons"])
+    turns = getattr(bandit, "_turns", None)  # of bandits that count answers
+    if turns is not None:
+        turns.restore(body["turns"])
     if body.get("logged"):
         setattr(bandit, "_logged", body["logged"])  # noqa: B010  # of bandits that can learn from logs
     if body.get("actions"):
@@ -219,6 +223,7 @@ def _document(bandit: "Bandit", bandit_id: str, generation: int) -> dict[str, An
         "tickets": [_encode(_padded(part[waiting], rows)) for part in bandit._tickets],
         "policy given": bandit._policy_given,
         "persons": bandit._persons.document(),
+        "turns": None if getattr(bandit, "_turns", None) is None else bandit._turns.document(),  # type: ignore[attr-defined]
         "logged": getattr(bandit, "_logged", 0),
         "actions": actions.written(getattr(bandit, "_declared", ())),
     }

@@ -34,8 +34,8 @@ class Buffered(Continual):
     def memory(self) -> int:
         return BUFFERS
 
-    def column_norm_after(self, steps: int) -> float:
-        return math.sqrt(_encoder(_design(self.leaves)).squares(steps))
+    def sum_norm_after(self, steps: int, weeks: int) -> float:
+        return weeks * math.sqrt(_encoder(_design(self.leaves)).squares(steps))
 
     def gain(self, steps: Array) -> Array:
         decoder = _design(self.leaves)

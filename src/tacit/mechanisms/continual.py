@@ -29,14 +29,19 @@ from tacit.privacy.noise import Source
 
 @dataclass(frozen=True, kw_only=True)
 class Continual(ABC):
-    """Settings of a mechanism for `leaves` steps of vectors of length `size`, with Gaussian noise of std sigma."""
+    """Settings of a mechanism for `leaves` steps of vectors of length `size`, with Gaussian noise of std sigma.
+
+    weeks, apart: a person may contribute in so many weeks, each of at least so many leaves (mechanisms.together). The
+    column norm is then that of the worst sum of columns, one from each of those weeks."""
 
     leaves: int
     size: int
     sigma: float
+    weeks: int = 1
+    apart: int = 1
 
     def __post_init__(self) -> None:
-        checks.positive_int(leaves=self.leaves, size=self.size)
+        checks.positive_int(leaves=self.leaves, size=self.size, weeks=self.weeks, apart=self.apart)
         checks.non_negative(sigma=self.sigma)
 
     @property
@@ -56,12 +61,16 @@ class Continual(ABC):
 
     @property
     def column_norm(self) -> float:
-        """The largest l2 norm of a column of the encoder over all leaves."""
+        """The largest l2 norm of a column of the encoder over all leaves, or of a sum of `weeks` of them."""
         return self.column_norm_after(self.leaves)
 
-    @abstractmethod
     def column_norm_after(self, steps: int) -> float:
         """The same over the first `steps` releases: what the user who has been exposed most has been exposed to."""
+        return self.sum_norm_after(steps, max(1, min(self.weeks, -(-steps // self.apart))))
+
+    @abstractmethod
+    def sum_norm_after(self, steps: int, weeks: int) -> float:
+        """The same for so many weeks."""
 
     @abstractmethod
     def gain(self, steps: Array) -> Array:
@@ -122,6 +131,10 @@ class Continual(ABC):
     def absorb(self, state: PrefixState, add: Callable[[Raw], None]) -> None:
         """One contribution joins the open step: `add` adds it to the vector that it is given."""
         add(state.open)
+
+    def exchange(self, state: PrefixState, old: Array, new: Array) -> None:
+        """One contribution to the open step takes the place of another."""
+        state.open[:] += new - old
 
     def init(self, source: Source) -> PrefixState:
         """The state before the first leaf."""

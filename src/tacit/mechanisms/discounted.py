@@ -8,6 +8,7 @@ import numpy as np
 
 from tacit.data import Array
 from tacit.kernels.continual import HISTORY, ContinualState
+from tacit.mechanisms import together
 from tacit.mechanisms.continual import Continual, row_norms
 from tacit.mechanisms.grid import COEFFICIENT_BITS
 from tacit.mechanisms.toeplitz import coefficients
@@ -58,8 +59,8 @@ class Discounted(Continual):
     def memory(self) -> int:
         return self.window
 
-    def column_norm_after(self, steps: int) -> float:
-        return math.sqrt(float(np.sum(self._coefficients[:steps] ** 2)))
+    def sum_norm_after(self, steps: int, weeks: int) -> float:
+        return together.sum_norm(self._coefficients[:steps], weeks, self.apart)
 
     def gain(self, steps: Array) -> Array:
         return row_norms(self._coefficients, steps)

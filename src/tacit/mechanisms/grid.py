@@ -38,6 +38,7 @@ import numpy as np
 from tacit.data import Array, Integers, Raw, Released
 from tacit.errors import HorizonReached, NotSecure
 from tacit.kernels.continual import HISTORY, ContinualState, PrefixState, noise_step
+from tacit.mechanisms import together
 from tacit.mechanisms.continual import Continual, row_norms
 from tacit.mechanisms.tree import Tree
 from tacit.privacy import discrete
@@ -107,10 +108,11 @@ class Grid(Continual):
         """How many integers `steps` releases draw, at most."""
         return 2 * steps * (self.size if size is None else size)
 
-    def column_norm_after(self, steps: int) -> float:
+    def sum_norm_after(self, steps: int, weeks: int) -> float:
         if isinstance(self.real, Tree):
-            return self.real.column_norm_after(steps)
-        return math.sqrt(float(np.sum(np.ldexp(self._whole[:steps].astype(np.float64), -COEFFICIENT_BITS) ** 2)))
+            return self.real.sum_norm_after(steps, weeks)
+        rounded = np.ldexp(self._whole[:steps].astype(np.float64), -COEFFICIENT_BITS)
+        return together.sum_norm(rounded, weeks, self.apart)
 
     def gain(self, steps: Array) -> Array:
         if isinstance(self.real, Tree):
@@ -144,6 +146,9 @@ class Grid(Continual):
         v = Raw(np.zeros(self.size))
         add(v)
         state.open[:] += self.encode(v)
+
+    def exchange(self, state: PrefixState, old: Array, new: Array) -> None:
+        state.open[:] += self.encode(new) - self.encode(old)
 
     def release(self, state: PrefixState, source: Any) -> Released:
         step = int(state.noise.step[0])
@@ -230,12 +235,12 @@ def sigma_for(shift: float, mu: float, step: float) -> float:
 
 def on_grid(mechanism: Continual, *, sensitivity: float, mu: float, sigma: float | None = None) -> Grid:
     """`mechanism` (its sigma does not matter) on integers with the noise that mu asks for, or with sigma if given."""
-    leaves, size = mechanism.leaves, mechanism.size
+    shape = {name: getattr(mechanism, name) for name in ("leaves", "size", "weeks", "apart")}
 
     def with_cell(cell: float) -> Grid:
         longest = sensitivity * (1 + LENGTH_SLACK)
-        grid = Grid(leaves=leaves, size=size, sigma=0.0, real=mechanism, cell=cell, longest=longest)
+        grid = Grid(**shape, sigma=0.0, real=mechanism, cell=cell, longest=longest)
         shift = grid.sensitivity(sensitivity) * grid.column_norm
         return dataclasses.replace(grid, sigma=sigma_for(shift, mu, grid.step) if sigma is None else sigma)
 
-    return with_cell(cell_with(sensitivity, size, lambda cell: with_cell(cell).cells, bits=61))
+    return with_cell(cell_with(sensitivity, mechanism.size, lambda cell: with_cell(cell).cells, bits=61))

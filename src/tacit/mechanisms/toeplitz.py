@@ -7,6 +7,7 @@ import numpy as np
 
 from tacit.data import Array
 from tacit.kernels.continual import TABLE, ContinualState, root_squares
+from tacit.mechanisms import together
 from tacit.mechanisms.continual import Continual
 from tacit.privacy.noise import Source
 
@@ -27,8 +28,10 @@ class Toeplitz(Continual):
     def memory(self) -> int:
         return self.leaves
 
-    def column_norm_after(self, steps: int) -> float:
-        return float(self.gain(np.array([float(steps)]))[0])
+    def sum_norm_after(self, steps: int, weeks: int) -> float:
+        if weeks == 1:  # for any number of steps
+            return float(self.gain(np.array([float(steps)]))[0])
+        return together.sum_norm(coefficients(steps), weeks, self.apart)
 
     def gain(self, steps: Array) -> Array:
         order = np.argsort(steps)

@@ -36,8 +36,8 @@ class Tree(Continual):
     def memory(self) -> int:
         return self.levels
 
-    def column_norm_after(self, steps: int) -> float:
-        return math.sqrt(steps.bit_length())
+    def sum_norm_after(self, steps: int, weeks: int) -> float:
+        return weeks * math.sqrt(steps.bit_length())
 
     def gain(self, steps: Array) -> Array:
         variance = self._variances() if self.consistent else np.ones(self.levels)
@@ -92,8 +92,8 @@ class WishartTree(Continual):
     def memory(self) -> int:
         return 2 * self.levels
 
-    def column_norm_after(self, steps: int) -> float:
-        return math.sqrt(steps.bit_length())
+    def sum_norm_after(self, steps: int, weeks: int) -> float:
+        return weeks * math.sqrt(steps.bit_length())
 
     def gain(self, steps: Array) -> Array:
         """Standard deviation of an off-diagonal entry in svec coordinates: sqrt(2 levels dof) scale^2."""

@@ -12,6 +12,7 @@ from tacit.features.schema import Schema
 from tacit.privacy import words
 from tacit.privacy.budget import Budget
 from tacit.privacy.ledger import GaussianRelease, LocalRelease, Release, ShuffledRelease, epsilon_of, grid_delta
+from tacit.privacy.persons import PersonClaim
 
 UNIT = "one user: one round's whole arm set and reward"
 RELATION = "replace one user by another whose request is valid; later users may be chosen adaptively"
@@ -46,7 +47,9 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     releases so far have cost the user they cost most: it never exceeds epsilon, and there is no need to stop when it
     comes near; `private` is false where the claim does not hold for a person's data, and `caveats` say why. `group`:
     epsilon at the same delta for a person with so many rounds, where one round is the unit; `person`: the most rounds
-    of one person, where a person is. `distance`: total variation between the noise drawn and the law that is accounted
+    of one person, where a person is, or the most steps where they are `averaged`; `week`: that many in each week of so
+    many choices, and `over`: epsilon for all that a person did in so many weeks, where one week is the unit; `weeks`:
+    the most weeks of one person. `distance`: total variation between the noise drawn and the law that is accounted
     for (None: floats, unknown); `grid_delta`: the part of delta that the grid costs. `features`: what the bandit makes
     of people's fields, if it is given fields; its bounds are public. `actions`: those that were added or retired, and
     when, in numbers of choices."""
@@ -65,6 +68,10 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     grid_delta: float = 0.0
     group: dict[int, float] = {}
     person: int | None = None
+    week: float | None = None
+    weeks: int | None = None
+    averaged: bool = False
+    over: dict[int, float] = {}
     releases: tuple[Release, ...] = ()
     caveats: tuple[str, ...] = ()
     features: str = ""
@@ -95,6 +102,8 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
             rows += [("a person's", ", ".join(f"{k} rounds: epsilon {e:.4g}" for k, e in self.group.items()))] * bool(
                 self.group
             )
+            several = ", ".join(f"{n} weeks: epsilon {e:.4g}" for n, e in self.over.items())
+            rows += [("a person's", f"{several} (in any weeks, also one after the other)")] * bool(self.over)
         rows += [("features", self.features)] * bool(self.features)
         rows += [("actions", self.actions)] * bool(self.actions)
         lines += [_wrapped(f"  {name:<14}", text) for name, text in rows]
@@ -121,7 +130,7 @@ def certify(
     delta: float | None = None,
     unit: str = UNIT,
     relation: str = RELATION,
-    person: int | None = None,
+    person: PersonClaim | None = None,
     unnamed: int = 0,
     policy_given: bool = False,
     caveats: Sequence[str] = (),
@@ -132,9 +141,9 @@ def certify(
 
     releases: what happens to the data. costliest: those that the user whom they cost most is in, all by default; spent:
     those of them so far. rounds: the horizon, or the number of choices so far. delta: of the claim, the budget's by
-    default. person: the most rounds of one person, `unnamed`: choices made without an id. policy_given: whether the
-    policy's draws come from the caller's generator. features: how people's fields become vectors. actions: what
-    changed among them."""
+    default. person: what the claim is for, where it is for one person; `unnamed`: choices made without an id.
+    policy_given: whether the policy's draws come from the caller's generator. features: how people's fields become
+    vectors. actions: what changed among them."""
     described = "" if features is None else str(features)
     if budget.epsilon == math.inf:
         return plain_certificate(bandit, "No noise is added: epsilon is infinite.", described)
@@ -158,12 +167,9 @@ def certify(
         )
     group = {}
     if person is not None:
-        unit = f"one person: the arm sets and rewards of at most {person} rounds (enforced with person=, else assumed)"
-        relation = "replace one person in all rounds; the others may be chosen adaptively"
+        unit, relation = person.unit, person.relation
         if unnamed:
-            listed.append(
-                f"That nobody has more than {person} rounds is assumed for {_choices(unnamed)} made without person=."
-            )
+            listed.append(f"{person.assumed} is assumed for {_choices(unnamed)} made without person=.")
     elif model == "joint" and unit == UNIT and all(isinstance(release, GaussianRelease) for release in releases):
         group = {k: epsilon_of(releases, delta, rounds=k) for k in GROUPS}
     return Certificate(
@@ -180,7 +186,11 @@ def certify(
         distance=getattr(source, "distance", None),
         grid_delta=grid_delta(releases, epsilon),
         group=group,
-        person=person,
+        person=None if person is None else person.rounds,
+        week=None if person is None else person.week,
+        weeks=None if person is None else person.weeks,
+        averaged=person is not None and person.averaged,
+        over={} if person is None else {n: epsilon_of(several, delta) for n, several in person.over.items()},
         releases=tuple(releases),
         caveats=tuple(listed),
         features=described,
@@ -229,6 +239,7 @@ def _details(release: Release) -> list[tuple[str, str]]:
         return [
             ("sensitivity D (l2)", f"{release.sensitivity:.6g}"),
             ("users of the batch", f"{release.users} (at least {release.minimum} must report)"),
+            *[("rounds", f"{release.rounds}: every user answers each of them")] * (release.rounds > 1),
             ("grid cells per unit", f"{release.grid:.6g}"),
             ("coins per coordinate", f"{release.trials}"),
             ("noise std of the sum", f"{release.std:.6g}"),

@@ -46,7 +46,7 @@ def promise(certificate: "Certificate") -> list[str]:
         return [NO_PROMISE]
     visit = certificate.unit.startswith("one user")
     if certificate.person is not None:
-        whose, it = f"all visits of one person, up to {certificate.person} of them,", "those visits"
+        whose, it = _visits(certificate), "those visits"
     else:
         whose, it = ("one visit", "that visit") if visit else ("what one person gave", "it")
     out = [
@@ -58,4 +58,20 @@ def promise(certificate: "Certificate") -> list[str]:
     ]
     if visit and certificate.person is None:
         out.append("A person who comes often is protected less for all visits together.")
+    if certificate.over:
+        several = ", ".join(f"{rate(e, delta)} over {weeks} weeks" for weeks, e in certificate.over.items())
+        out.append(f"That is for one week. A person who comes week after week is protected less: {several}.")
     return [*out, f"{TRUST[certificate.model]} It holds whatever else becomes known, now or later."]
+
+
+def _visits(certificate: "Certificate") -> str:
+    """Whose visits are protected together."""
+    count = "all of them" if certificate.averaged else f"up to {certificate.person} of them"
+    if certificate.week is None and certificate.averaged:
+        steps = "1 step" if certificate.person == 1 else f"{certificate.person} steps"
+        return f"all visits of one person that teach, in up to {steps} of the program,"
+    if certificate.week is None:
+        return f"all visits of one person, up to {certificate.person} of them,"
+    if certificate.weeks is None:
+        return f"all visits of one person in one week ({certificate.week:g} choices), {count},"
+    return f"all visits of one person that teach, in up to {certificate.weeks} weeks,"

@@ -36,6 +36,7 @@ class DeviceChoice:
     _x: Array = field(repr=False)
     _propensity: Callable[[], float] = field(repr=False)
     _report: list[Sent] = field(default_factory=list, repr=False)
+    _kept: dict[int, Any] = field(default_factory=dict, repr=False)  # of roles.rounds, whose devices answer again
 
     @property
     def propensity(self) -> float:
@@ -101,9 +102,14 @@ class Device(ABC):
         if reward is not None and not isinstance(reward, NUMBERS):
             raise ValueError(f"Expected a reward that is a number, got {type(reward).__name__}.")
         if not choice._report:
+            bounded = within(reward, self.rewards)
             with np.errstate(all="ignore"):
-                choice._report.append(self.report(choice._x, within(reward, self.rewards)))
+                choice._report.append(self.report(choice._x, bounded))
+            self._keep(choice, bounded)
         return choice._report[0]
+
+    def _keep(self, choice: DeviceChoice, reward: float | None) -> None:  # noqa: B027
+        """Keep what later questions about this choice need: nothing, where there are none."""
 
     @functools.cached_property
     def code(self) -> int:

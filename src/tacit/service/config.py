@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from tacit import checks, registry
+from tacit import checks, logs, registry
 from tacit.bandits.joint import forgetting
 from tacit.bandits.joint.continual import SummedBandit
 from tacit.bandits.joint.earnings import Earnings
@@ -20,6 +20,7 @@ from tacit.model import arms
 from tacit.privacy.budget import Budget
 
 KINDS = ("joint-glm", "joint-lin-ucb")
+LENGTHS = ("forget", "week")  # of time, in rounds or days
 SILENCE = ("missing_as", "after", "rate")
 Setting = TypeVar("Setting", bound=msgspec.Struct)
 ROLES = ("app", "operator", "auditor")
@@ -49,6 +50,13 @@ class ProfileSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw
     actions: dict[str, dict[str, Any]] | tuple[str, ...] | None = None
 
 
+class PriorSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """What is known about theta*: its mean, and a precision for all directions. Not protected."""
+
+    theta: tuple[float, ...]
+    precision: float
+
+
 class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True, dict=True):
     """One bandit. A field that is not given is the library's default.
 
@@ -56,8 +64,9 @@ class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
     a choice waits for its reward. missing_as, after, rate: silence for so many seconds is that reward, as in Stored;
     without them a choice that is not answered teaches nothing. degraded: what choices get while the database is away or
     cannot be written: "refuse", or "serve" without learning. population: whose data these are; one person is in all
-    bandits of a population. earnings: estimates of what is earned, from a share of the budget. forget, per_day: rounds,
-    or "30 days" of so many choices each. features: a schema, as Schema.to_dict writes it: requests have fields then,
+    bandits of a population. earnings: estimates of what is earned, from a share of the budget. forget, week, per_day:
+    rounds, or "30 days" of so many choices each. prior, warm: what is known from elsewhere, and a Parquet or CSV file
+    of public rows; neither is protected. features: a schema, as Schema.to_dict writes it: requests have fields then,
     and dim follows. coordinates, profiles: names of what is in vectors, and reference profiles, for the dashboard."""
 
     kind: str
@@ -71,9 +80,14 @@ class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
     horizon: int | None = None
     pending: int | None = None
     max_rounds_per_person: int | None = None
+    teach: float | None = None
+    week: float | str | None = None
+    weeks: int | None = None
     earnings: EarningsSetting | None = None
     forget: float | str | None = None
     per_day: float | None = None
+    prior: PriorSetting | None = None
+    warm: str | None = None
     on_limit: str = "serve"
     degraded: str = "refuse"
     missing_as: float | None = None
@@ -240,7 +254,7 @@ def taken(given: Any, kind: type[Setting], where: str) -> Setting:
 def placed(config: Config, folder: Path) -> Config:
     """With files below `folder` where they are relative."""
 
-    bandits = {name: below(folder, b, "durable", "keys") for name, b in config.bandits.items()}
+    bandits = {name: below(folder, b, "durable", "keys", "warm") for name, b in config.bandits.items()}
     server = below(folder, config.server, "tls_certificate", "tls_key")
     return msgspec.structs.replace(config, bandits=bandits, server=server)
 
@@ -255,20 +269,29 @@ def below(folder: Path, setting: Setting, *files: str) -> Setting:
 def build(setting: BanditSetting, name: str) -> SummedBandit:
     """The bandit of that name itself, new; ValueError for settings that it does not take. Stored then finds its rows,
     and refuses settings that the noise was not made for."""
-    names = ("link", "radius", "rewards", "horizon", "pending", "max_rounds_per_person")
+    names = ("link", "radius", "rewards", "horizon", "pending", "max_rounds_per_person", "teach", "weeks")
     given = {name: getattr(setting, name) for name in names if getattr(setting, name) is not None}
-    if setting.forget is not None:
-        given["forget"] = forgetting.rounds(setting.forget, setting.per_day)
+    given |= {name: value for name in LENGTHS if (value := _length(setting, name)) is not None}
     if setting.earnings is not None:
         given["earnings"] = setting.earnings.given()
+    if setting.prior is not None:
+        given["prior"] = (setting.prior.theta, setting.prior.precision)
     kind, own = registry.load(*registry.BANDITS[setting.kind]), setting.budget
     try:
+        if setting.warm is not None:
+            given["warm"] = logs.labelled(logs.read(setting.warm), setting.schema)
         made: SummedBandit = kind(
             dim=setting.dim, features=setting.schema, budget=Budget(own.epsilon, own.delta), **given
         )
     except ValueError as error:
         raise ValueError(f"[bandits.{name}]: {error}") from None
     return made
+
+
+def _length(setting: BanditSetting, name: str) -> float | None:
+    """Of `forget` or `week`, as a number of rounds."""
+    given = getattr(setting, name)
+    return None if given is None else forgetting.rounds(given, setting.per_day, name)
 
 
 def _check_bandit(name: str, setting: BanditSetting) -> None:
@@ -281,10 +304,11 @@ def _check_bandit(name: str, setting: BanditSetting) -> None:
         )
     if setting.kind == "joint-lin-ucb" and setting.link is not None:
         raise ValueError(f"Expected no link for {name}: joint-lin-ucb is linear, got one.")
-    if setting.kind == "joint-lin-ucb" and setting.forget is not None:
-        raise ValueError(f"Expected no forget for {name}: joint-lin-ucb does not, got one.")
-    if setting.forget is not None:
-        forgetting.check(forgetting.rounds(setting.forget, setting.per_day))
+    for field in ("forget", "prior", "warm"):
+        if setting.kind == "joint-lin-ucb" and getattr(setting, field) is not None:
+            raise ValueError(f"Expected no {field} for {name}: joint-lin-ucb takes none, got one.")
+    forgetting.check(_length(setting, "forget"))
+    _length(setting, "week")
     checks.one_of(MODES, on_limit=setting.on_limit)
     checks.one_of(MODES, degraded=setting.degraded)
     checks.positive_int(dim=setting.dim, most_arms=setting.most_arms)

@@ -219,8 +219,8 @@ def _deferred(found: Rows) -> Deferred | None:
     return Deferred(int(found[0][0]), float(found[0][1]), bytes(found[0][2])) if found else None
 
 
-def round_of(run: Run, name: str, digest: bytes, most: int) -> bool:
-    """One round more of that person; False, and no change, if all of them are used."""
+def round_of(run: Run, name: str, digest: bytes, most: int) -> int | None:
+    """One round more of that person, and how many it makes; None, and no change, if all of them are used."""
     found = run(
         "INSERT INTO person (name, digest, rounds) VALUES (?, ?, 1) ON CONFLICT (name, digest) DO UPDATE"
         " SET rounds = person.rounds + 1 WHERE person.rounds < ? RETURNING rounds",
@@ -228,7 +228,17 @@ def round_of(run: Run, name: str, digest: bytes, most: int) -> bool:
         digest,
         most,
     )
-    return bool(found)
+    return int(found[0][0]) if found else None
+
+
+def use_up(run: Run, name: str, digest: bytes, most: int) -> None:
+    """No more rounds of that person."""
+    run("UPDATE person SET rounds = ? WHERE name = ? AND digest = ?", most, name, digest)
+
+
+def forget_weeks(run: Run, name: str, length: int, before: bytes) -> None:
+    """Removes the counts of people's weeks, which have keys of that length, below a week."""
+    run("DELETE FROM person WHERE name = ? AND digest < ? AND length(digest) = ?", name, before, length)
 
 
 def purge(run: Run, uid: str, before: int, locking: str) -> bool:

@@ -104,7 +104,7 @@ class EarningBandit(SummedBandit):
             if self._purse is not None:
                 self._purse.add(kept[self._width :], reward, Raw(out[self._learns :]))
 
-        self.mechanism.absorb(self._state.prefix, both)
+        self._absorb(both)
 
     def _for_learning(self, released: Released) -> Released:
         """What the bandit learns from; the rest is for `earned`."""

@@ -24,14 +24,14 @@ def check(forget: float | None) -> None:
         checks.positive(forget=forget)
 
 
-def rounds(forget: float | str, per_day: float | None) -> float:
-    """`forget` as a number of rounds, where it may be "30 days" of so many choices a day, which are expected: a
-    setting, since a real count would make the noise depend on it."""
-    if not isinstance(forget, str):
-        return forget
-    found = re.fullmatch(r"(\d+(?:\.\d+)?) days?", forget)
+def rounds(length: float | str, per_day: float | None, name: str = "forget") -> float:
+    """A time as a number of rounds, where it may be "30 days" of so many choices a day, which are expected: a setting,
+    since a real count would make the noise depend on it."""
+    if not isinstance(length, str):
+        return length
+    found = re.fullmatch(r"(\d+(?:\.\d+)?) days?", length)
     if found is None or per_day is None:
-        raise ValueError('Expected forget to be a number of rounds, or "30 days" with per_day, got another.')
+        raise ValueError(f'Expected {name} to be a number of rounds, or "30 days" with per_day, got another.')
     checks.positive(per_day=per_day)
     return float(found[1]) * per_day
 

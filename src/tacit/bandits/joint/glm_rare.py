@@ -8,7 +8,7 @@ import numpy as np
 
 from tacit import checks
 from tacit.bandits.base import certain
-from tacit.bandits.choices import Index, Tickets
+from tacit.bandits.choices import Index
 from tacit.bandits.joint.continual import ContinualBandit
 from tacit.bandits.joint.glm_rare_kernel import (
     CALLS_O,
@@ -30,6 +30,7 @@ from tacit.bandits.joint.glm_rare_kernel import (
     uncertain,
 )
 from tacit.bandits.joint.glm_rare_theory import Theory, theory
+from tacit.bandits.persons import LEARNS, SILENT
 from tacit.data import Array, Raw, Released
 from tacit.errors import NotSecure
 from tacit.kernels.block import Block
@@ -132,7 +133,8 @@ class JointGLMRare(ContinualBandit):
         self._plan(slope)
         self.epsilon = ledger.check(self._planned(), self.budget)
         super().__post_init__()
-        self._tickets = Tickets(self._tickets.ids, np.zeros((self.pending, self.dim + 1)))  # and whether it explored
+        features = np.zeros((self.pending, self.dim + 1))  # and whether it explored
+        self._tickets = self._tickets._replace(features=features)
 
     def _plan(self, slope: float) -> None:
         """Budget -> noise -> constants, all from public settings; the ledger checks the result."""
@@ -260,13 +262,14 @@ class JointGLMRare(ContinualBandit):
 
     _propensity = certain
 
-    def _ticket(self, x: Array) -> int:
+    def _ticket(self, x: Array, mark: bytes = LEARNS) -> int:
         """The user's leaf of V and H is filled here, where it is known under which matrix it chose."""
         explored = bool(explores(x, self._state.design, self._rule))
         c, theta = self.contribution, self._state.design.theta_o
         add = functools.partial(add_design, x, explored, theta, c.link.code, c.slope)
-        self.mechanism.absorb(self._state.prefix, add)
-        return super()._ticket(np.append(x, float(explored)))
+        if mark != SILENT:
+            self.mechanism.absorb(self._state.prefix, add)
+        return super()._ticket(np.append(x, float(explored)), mark)
 
     def _learn(self, x: Array, reward: float) -> None:
         counts, explored = self._state.counts, bool(x[-1])

@@ -67,7 +67,7 @@ class JointLinUCB(EarningBandit):
 
     release: "batched" (default for exact Gaussian noise; steps that grow by `growth`, square-root Toeplitz over them),
     or one step a choice by "tree", "consistent-tree", "toeplitz" (memory grows with the horizon), "buffered".
-    max_rounds_per_person: the noise is made for replacing a person in so many rounds, as in JointGLM.
+    max_rounds_per_person and what goes with it: see ContinualBandit.
     blocks: as in JointGLM, for exact Gaussian noise: sums, noise and work are those of each arm's own part, and bounds
     on the noise are those of its dim / blocks dimensions, for all parts at once.
     source: of noise. Secure by default; Simulated(seed) for experiments, which is what Wishart noise needs.
@@ -85,6 +85,7 @@ class JointLinUCB(EarningBandit):
     width_scale: float = 1.0
     first: int = FIRST
     growth: float = GROWTH
+    _counts_answers = True
     _state: JointState = field(init=False, repr=False)
     _prior_std = 0.0  # of the noise in what an earlier incarnation released, which does not fade
 
@@ -116,7 +117,7 @@ class JointLinUCB(EarningBandit):
             raise ValueError("Expected a finite epsilon for Wishart noise: its shift follows from the noise.")
         if self.earnings is not None and (wishart or self.calibration == "paper"):
             raise ValueError("Expected exact Gaussian noise for earnings, got another calibration or Wishart noise.")
-        if wishart and self.max_rounds_per_person not in (None, 1):
+        if wishart and (self.max_rounds_per_person not in (None, 1) or self._later):
             raise ValueError("Expected Gaussian noise for max_rounds_per_person above 1, got Wishart noise.")
         if wishart and self.source.private:
             raise NotSecure(
@@ -165,6 +166,7 @@ class JointLinUCB(EarningBandit):
         self._open_purse(self.contribution.size, self.contribution.sensitivity)
         mechanism = {"tree": Tree, "consistent-tree": Tree, "buffered": Buffered}.get(str(self.release), Toeplitz)
         options: dict[str, Any] = {"consistent": True} if self.release == "consistent-tree" else {}
+        options |= self._columns(self._schedule)
         noiseless: Continual = mechanism(leaves=leaves, size=self._size, sigma=0.0, **options)
         sigma = None
         if self.calibration == "paper":

@@ -14,6 +14,11 @@ RAW_ROWS = (
 )
 
 
+def all_rounds(bandit: SummedBandit) -> int | None:
+    """The most rounds of a person that the releases of a certificate are for; None where they are for one week's."""
+    return bandit.max_rounds_per_person if bandit.week is None or bandit.weeks is not None else None
+
+
 def of(
     bandit: SummedBandit, row: Bandit, released: int, *, ended: bool = False, population: Population | None = None
 ) -> Certificate:
@@ -27,7 +32,7 @@ def of(
     if found.epsilon is None or found.delta is None or found.budget is None:
         return found
     n, epsilon = row.incarnation, found.epsilon
-    caveats, releases = [*found.caveats, RAW_ROWS], found.releases
+    caveats, releases, over = [*found.caveats, RAW_ROWS], found.releases, found.over
     if ended:
         caveats.append("Retired: what was raw was dropped and its keys are destroyed; nothing more is released.")
     if population is not None and population.caveat is not None:
@@ -47,6 +52,9 @@ def of(
             f"Counts of a person's rounds may be too low since a restore: up to {bandit.max_rounds_per_person} rounds "
             "in each incarnation are accounted for."
         )
+        claim = bandit._person()
+        assert claim is not None
+        over = {weeks: epsilon_of([*several] * n, found.delta) for weeks, several in claim.over.items()}
     return msgspec.structs.replace(
         found,
         epsilon=epsilon,
@@ -54,5 +62,6 @@ def of(
         spent=epsilon_of(spent, found.delta),
         grid_delta=grid_delta(releases, epsilon),
         releases=releases,
+        over=over,
         caveats=tuple(caveats),
     )

@@ -17,6 +17,7 @@ from tacit.bandits.stored import asks as packed
 from tacit.bandits.stored import certificate, erasure, learning, line, rehearsal, tending
 from tacit.bandits.stored.asks import Answer, Ask, Report, StoredChoice
 from tacit.bandits.stored.outage import MODES, Outage
+from tacit.bandits.stored.people import People
 from tacit.bandits.stored.population import Membership
 from tacit.bandits.stored.releases import Releases
 from tacit.bandits.stored.rounds import Drawn, Rounds
@@ -38,7 +39,7 @@ class Stored(Shown):
 
     name: of the bandit within its database. keys: the folder of keys and the witness (tacit.store.seal, .witness), by
     default FILE.keys. delay: seconds from the end of a step until its release is used. on_limit: what a person beyond
-    max_rounds_per_person gets: "refuse" raises PersonLimit, "serve" answers without learning. degraded: what a choice
+    max_rounds_per_person gets, by default as the bandit has it. degraded: what a choice
     gets while the database is away or cannot be written: "refuse" raises Unavailable, "serve" answers by the last
     estimate that was shown, without learning (tacit.bandits.stored.outage). missing_as, after: the
     reward of a choice that is not answered within so many seconds, for where only clicks are reported and silence means
@@ -55,7 +56,7 @@ class Stored(Shown):
         name: str = "bandit",
         keys: str | Path | None = None,
         delay: float = 1.0,
-        on_limit: str = "refuse",
+        on_limit: str | None = None,
         degraded: str = "refuse",
         missing_as: float | None = None,
         after: float | None = None,
@@ -66,7 +67,10 @@ class Stored(Shown):
     ) -> None:
         line.check(bandit, name, population)
         checks.non_negative(delay=delay)
+        on_limit = bandit.on_limit if on_limit is None else on_limit
         checks.one_of(MODES, on_limit=on_limit)
+        if bandit._always_serves:
+            on_limit = "serve"
         checks.one_of(MODES, degraded=degraded)
         self._bandit, self._clock = bandit, clock
         silence = tending.silence(bandit, missing_as, after, rate) or (None, None)
@@ -81,17 +85,20 @@ class Stored(Shown):
             if self._line.bandit.prior is not None:
                 bandit._prior_noise(self._line.bandit.prior_std)
             self._agreed.begin(self._line)
-            self._persons = Persons(bandit.max_rounds_per_person)
-            self._persons.key = self._line.persons
+            most, key = bandit.max_rounds_per_person, self._line.persons
+            self._persons = Persons(most, serve=True, teach=bandit.teach, key=key)
+            self._people = People(bandit, self._line, self._persons)
             self._versions = Versions(bandit, self._line, self._agreed, clock)
             self._outage = Outage(degraded, self._line, clock)
             self._other = self._database.another()
-            self._rounds = Rounds(bandit, self._line, self._versions, self._agreed, clock=clock, wake=self._wake)
+            self._rounds = Rounds(
+                bandit, self._line, self._versions, self._agreed, clock=clock, wake=self._wake, people=self._people
+            )
             self._releases = Releases(bandit, self._line, self._other, self._agreed, clock)
             self._agreed.decide(self._line, clock())
             rehearsal.check(bandit, self._line, self._agreed, clock())
-            claim, rounds = certificate.of(bandit, self._line.bandit, 0), bandit.max_rounds_per_person
-            self.membership = Membership(population, self._line, register, claim, rounds)
+            claim = certificate.of(bandit, self._line.bandit, 0)
+            self.membership = Membership(population, self._line, register, claim, certificate.all_rounds(bandit))
             line.destroy_keys(self._database, self._line.seal.keys, register, self._line.bandit, ended=self.retired)
             self._count()
         except BaseException:
@@ -239,6 +246,7 @@ class Stored(Shown):
         if self._agreed.now.silence is not None:
             tending.answer_for_the_silent(self, *self._agreed.now.silence)
         self._outage.again(lambda: tending.purge(self._line, self._other, self._agreed))
+        self._outage.again(lambda: self._people.sweep(self._other))
 
     def backup(self, path: str | Path) -> None:
         """A copy of an SQLite database while it is in use. The folder of keys is not part of it, and should not be."""

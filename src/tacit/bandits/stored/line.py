@@ -30,7 +30,8 @@ ROWS = 1  # the version of what is in sealed rows
 MADE = "the noise is made for them"
 EPOCHS = 8  # of choices, within as many as may wait: each has a key
 OWN = ("bandit", "features", "dim", "budget", "link", "radius", "rewards", "horizon", "max_rounds_per_person", "forget")
-FREE = ("source", "policy", "durable", "pending")  # settings that may change: they touch neither noise nor estimate
+# settings that may change: they touch neither noise nor estimate; there are no averages here
+FREE = ("source", "policy", "durable", "pending", "on_limit", "teach", "average")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -125,6 +126,11 @@ def check(bandit: SummedBandit, name: str, population: str = "everyone") -> Grid
         raise ValueError(
             "Expected secure noise with a finite budget and a release that is kept leaf by leaf (release='batched'), "
             "got another: a store is for people's data."
+        )
+    if bandit.average:
+        raise ValueError(
+            "Expected a bandit without average=True, which needs each person's part of the open step, got one with it: "
+            "a store does not keep that. A limit by the week works."
         )
     if bandit.choices or bandit.durable is not None:
         raise ValueError("Expected a new bandit that is not durable by itself, got another.")

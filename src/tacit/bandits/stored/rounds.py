@@ -3,9 +3,7 @@
 import secrets
 from collections.abc import Callable, Sequence
 from threading import Event
-from typing import Any, NoReturn
-
-import numpy as np
+from typing import NoReturn
 
 from tacit.bandits import learning
 from tacit.bandits.joint.continual import SummedBandit
@@ -13,6 +11,7 @@ from tacit.bandits.stored import asks as packed
 from tacit.bandits.stored import line as lines
 from tacit.bandits.stored.asks import Answer, Ask, Report, StoredChoice
 from tacit.bandits.stored.line import Line
+from tacit.bandits.stored.people import People
 from tacit.bandits.stored.terms import Agreed
 from tacit.bandits.stored.versions import Versions
 from tacit.data import Array, Raw
@@ -26,6 +25,7 @@ from tacit.store.seal import number_of
 from tacit.store.witness import older
 
 Drawn = tuple[Answer, Callable[[], float]]  # an answer, and what computes its propensity
+Part = tuple[bytes, Raw]  # whose it is, or nobody's, and what it adds to the sums
 
 
 class Rounds:
@@ -40,9 +40,10 @@ class Rounds:
         *,
         clock: Callable[[], float],
         wake: Event,
+        people: People,
     ) -> None:
         self._bandit, self._line, self._versions, self._database = bandit, line, versions, line.database
-        self._agreed, self._clock, self._wake = agreed, clock, wake
+        self._agreed, self._clock, self._wake, self._people = agreed, clock, wake, people
 
     def choose(self, asks: Sequence[Ask], drawn: Sequence[Drawn]) -> list[StoredChoice | TacitError]:
         """One transaction: each request's rows and count, or the answer that it has."""
@@ -128,17 +129,16 @@ class Rounds:
         except HorizonReached as error:
             rows.unchoose(run, uid, ask.request)
             return head, error
-        learns, most = True, self._bandit.max_rounds_per_person
-        if ask.person is not None and most is not None:
-            learns = rows.round_of(run, self._line.bandit.name, ask.person, most)
-            if not learns and self._agreed.now.on_limit == "refuse":
-                answer = answer._replace(arm=packed.REFUSED, name=None)
-                rows.unchoose(run, uid, ask.request)
-                self._answered(run, ask, number, answer)
+        learns = self._people.chooses(run, ask.person, answer.ticket)
+        if not learns and self._agreed.now.on_limit == "refuse":
+            answer = answer._replace(arm=packed.REFUSED, name=None)
+            rows.unchoose(run, uid, ask.request)
+            self._answered(run, ask, number, answer)
         if head.choices >= head.boundary:
             head = self._close_step(run, head)
         if learns:
-            self._wait(run, answer.ticket, number, self._clock(), self._kept(ask, answer).tobytes(), ask.deferred)
+            row = self._kept(ask, answer).tobytes() + self._people.mark(ask.person)
+            self._wait(run, answer.ticket, number, self._clock(), row, ask.deferred)
         return head._replace(choices=number, unnamed=head.unnamed + (ask.person is None)), self._limited(answer)
 
     def _retired(self, ask: Ask) -> bool:
@@ -202,15 +202,15 @@ class Rounds:
 
     def _observe(self, run: Run, reports: Sequence[Report]) -> None:
         uid, expired = self._line.uid, self._head(run).choices - self._agreed.now.pending
-        total = np.zeros(self._bandit.mechanism.size, np.int64)
+        parts = []
         for report in sorted(reports, key=lambda report: report.ticket):
             found = rows.take(run, uid, report.ticket) or self._hold(run, report)
             if found is None or report.reward is None or found[0] <= expired:
                 continue
             x = self._line.seal.open("epoch", f"{uid} waiting {report.ticket.hex()}", found[1])
             if x is not None:
-                total += self._contribution(packed.features_of(x, self._bandit._keeps), report.reward)
-        self._add(run, total)
+                parts.append(self._part(x, report.reward))
+        self._add(run, parts)
 
     def _hold(self, run: Run, report: Report) -> tuple[int, bytes] | None:
         """The first reward of a choice that is not known to be shown stays with it; None instead of one cancels it. The
@@ -236,7 +236,7 @@ class Rounds:
         uid = self._line.uid
         with self._database.transaction() as run:
             expired = self._head(run).choices - self._agreed.now.pending
-            total = np.zeros(self._bandit.mechanism.size, np.int64)
+            parts = []
             for ticket in sorted(set(tickets)):
                 found = rows.undefer(run, uid, ticket)
                 if found is None or found.number <= expired:
@@ -248,19 +248,21 @@ class Rounds:
                 if reward is None:
                     self._wait(run, ticket, found.number, found.made_at, x, False)
                 else:
-                    total += self._contribution(packed.features_of(x, self._bandit._keeps), reward)
-            self._add(run, total)
+                    parts.append(self._part(x, reward))
+            self._add(run, parts)
 
-    def _contribution(self, x: Any, reward: float) -> Raw:
-        """In whole cells, at the version that is served."""
+    def _part(self, row: bytes, reward: float) -> Part:
+        """Whose it is, where answers are counted, and what it adds in whole cells, at the version that is served."""
+        kept, person = self._people.split(row)
+        x = packed.features_of(kept, self._bandit._keeps)
         opened = self._bandit._state.prefix.open
         opened[:] = 0
         self._bandit._learn(x, reward)
         out = Raw(opened.copy())
         opened[:] = 0
-        return out
+        return person, out
 
-    def _add(self, run: Run, total: Any) -> None:
+    def _add(self, run: Run, parts: Sequence[Part]) -> None:
         """To the step that is open when this transaction ends: until then its shard is ours, and who closes it waits.
         Done for nothing as well: a reward that does not count is the same work."""
         uid, shard, tried = self._line.uid, secrets.randbelow(self._database.shards), -1
@@ -276,7 +278,12 @@ class Rounds:
         opened = self._line.seal.open("sums", where, sealed)
         if opened is None:
             raise BadState("Expected the key that sums are sealed with, got a folder without it: recover.")
-        total += leaves.exact(opened, self._bandit.mechanism.size)
+        total = leaves.exact(opened, self._bandit.mechanism.size)
+        for person, part in sorted(
+            parts, key=lambda one: one[0]
+        ):  # in an order: two who report would wait for each other
+            if self._people.answers(run, person, head.step):
+                total += part
         new = self._line.seal.seal("sums", number_of(sealed), where, total.tobytes())  # keys may have been rotated
         rows.put_sum(run, uid, head.step, shard, new)
 

@@ -119,7 +119,7 @@ class Versions:
         if self._prior is not None:
             released = leaves.after(self._prior, bandit.mechanism.fading, leaf.step + 1, released)
         self._offer(int(next_boundary(self.history[-1].choices, *bandit._schedule)))
-        self._released = released
+        self._released = leaves.part(released, slice(None))
         bandit._update(released)
         self.history.append(past(bandit, self.history[-1], leaf.visible_at))
 

@@ -1,0 +1,72 @@
+"""Whose rounds teach, on a database: the counts of bandits.persons and joint.turns as rows, for all workers.
+
+Where a week has a limit of its own, answers are counted when they come, in the transaction that adds them to a step and
+in that step's week. A choice that waits then carries its person's hash, sealed with it. The count of a week is kept
+under the incarnation and the week, which come first, so that those of weeks that are over can be deleted."""
+
+import struct
+
+from tacit.bandits.joint.continual import SummedBandit
+from tacit.bandits.joint.weeks import Weeks
+from tacit.bandits.persons import HASH, Persons
+from tacit.bandits.stored.line import Line
+from tacit.store import rows
+from tacit.store.database import Database, Run
+
+NOBODY = bytes(HASH)
+WEEK = struct.Struct(">IQ")  # the incarnation and the week
+
+
+class People:
+    """Of one worker. RAW where it reads."""
+
+    def __init__(self, bandit: SummedBandit, line: Line, persons: Persons) -> None:
+        self._line, self._persons, self._most, self._most_weeks = line, persons, persons.most, bandit.weeks
+        self._weeks, self._swept = None, 0
+        if bandit.week is not None:  # requests and sweeps are different threads
+            self._weeks, self._sweeping = (Weeks(bandit._schedule, bandit.week) for _ in range(2))
+
+    def chooses(self, run: Run, person: bytes | None, ticket: bytes) -> bool:
+        """Whether that choice may teach. It is counted, unless its answer will be."""
+        if person is None or self._most is None:
+            return True
+        if not self._persons.coin(ticket):
+            return False
+        return self._weeks is not None or self._once_more(run, person, self._most) is not None
+
+    def mark(self, person: bytes | None) -> bytes:
+        """What is kept of a person with a choice that waits: always of the same length."""
+        return b"" if self._weeks is None else person or NOBODY
+
+    def split(self, row: bytes) -> tuple[bytes, bytes]:
+        """What else is kept, and who it was."""
+        return (row, NOBODY) if self._weeks is None else (row[:-HASH], row[-HASH:])
+
+    def answers(self, run: Run, person: bytes, step: int) -> bool:
+        """Whether an answer that joins that step teaches. It is counted."""
+        if self._weeks is None or self._most is None or person == NOBODY:
+            return True
+        week = self._key(self._weeks.of(step)) + person
+        count = self._once_more(run, week, self._most)
+        if count == 1 and self._most_weeks is not None and self._once_more(run, person, self._most_weeks) is None:
+            rows.use_up(run, self._line.bandit.name, week, self._most)
+            return False
+        return count is not None
+
+    def sweep(self, database: Database) -> None:
+        """Deletes the counts of weeks that are over, but for the last of them."""
+        if self._weeks is None:
+            return
+        with database.transaction() as run:
+            step = rows.head(run, self._line.uid).step
+        before = self._sweeping.of(step) - 1
+        if before > self._swept:
+            self._swept = before
+            with database.transaction() as run:
+                rows.forget_weeks(run, self._line.bandit.name, WEEK.size + HASH, self._key(before))
+
+    def _once_more(self, run: Run, whose: bytes, most: int) -> int | None:
+        return rows.round_of(run, self._line.bandit.name, whose, most)
+
+    def _key(self, week: int) -> bytes:
+        return WEEK.pack(self._line.bandit.incarnation, week)

@@ -1,0 +1,25 @@
+"""The worst that one person can move, by trying all placements: slow, and as mechanisms.together says it."""
+
+import itertools
+
+import numpy as np
+
+
+def week_of(leaf, apart):
+    """Weeks of exactly `apart` leaves: those closest to each other."""
+    return leaf // apart
+
+
+def placements(leaves, weeks, apart):
+    """All ways to be in one leaf of each of at most `weeks` weeks."""
+    groups = itertools.groupby(range(leaves), lambda leaf: week_of(leaf, apart))
+    choices = [[None, *group] for _, group in groups]
+    for chosen in itertools.product(*choices):
+        if 0 < sum(leaf is not None for leaf in chosen) <= weeks:
+            yield chosen
+
+
+def largest_sum(C, weeks, apart):
+    """max |sum of columns| over all placements: what a person attains who is as different as can be in all of them."""
+    found = (placed for placed in placements(len(C), weeks, apart))
+    return max(np.linalg.norm(C[:, [s for s in placed if s is not None]].sum(axis=1)) for placed in found)

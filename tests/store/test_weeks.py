@@ -1,0 +1,102 @@
+"""A person's rounds by the week and by secret coins, on a database: the counts are those of a bandit in memory, for all
+workers and after a restart."""
+
+import numpy as np
+import pytest
+
+from tacit.bandits.stored.people import WEEK
+from tests.store.places import contribution, glm, linear, table, total
+
+ARM = [[1.0, 0.0, 0.0]]
+NOBODY = [[0.0, 0.0, 0.0]]
+
+
+def weekly(**options):
+    return linear(**{"first": 4, "growth": 1.001, "max_rounds_per_person": 2, "week": 8} | options)
+
+
+def visit(stored, person, arms=ARM):
+    stored.observe(stored.choose(arms, person=person), 1.0)
+
+
+def pass_time(stored, choices):
+    for _ in range(choices):
+        stored.choose(NOBODY)
+        stored.tend()
+
+
+def test_each_week_has_its_own_limit_across_a_restart(place):
+    one = contribution(weekly(), np.array(ARM[0]), 1.0)
+    with place.open(weekly()) as stored:
+        for _ in range(3):
+            visit(stored, "ada")
+    with place.open(weekly()) as stored:
+        visit(stored, "ada")
+        visit(stored, "bob")
+        assert np.array_equal(total(stored), 3 * one)  # two of ada, one of bob
+        pass_time(stored, 4)  # the second week begins, and lasts for seven choices more
+        late = stored.choose(ARM, person="ada")
+        for _ in range(3):
+            visit(stored, "ada")
+        stored.observe(late, 1.0)
+        assert np.array_equal(total(stored), 5 * one)
+        assert "one person in one week of 8 choices or more" in stored.privacy.unit and stored.privacy.over
+
+
+def test_weeks_are_counted_by_the_step_that_an_answer_joins(place):
+    """Chosen in the first week and answered in the second, with others: it is one of the second's."""
+    one = contribution(weekly(), np.array(ARM[0]), 1.0)
+    with place.open(weekly()) as stored:
+        waiting = [stored.choose(ARM, person="ada") for _ in range(3)]
+        pass_time(stored, 9)
+        stored.observe_group([stored.report(choice, 1.0) for choice in waiting])
+        assert np.array_equal(total(stored), 2 * one)
+
+
+def test_a_person_teaches_in_so_many_weeks_and_no_more(place):
+    one = contribution(weekly(weeks=1), np.array(ARM[0]), 1.0)
+    with place.open(weekly(weeks=1)) as stored:
+        visit(stored, "ada")
+        for _ in range(2):
+            pass_time(stored, 8)
+            for _ in range(3):
+                visit(stored, "ada")
+        assert np.array_equal(total(stored), one)
+
+
+def test_counts_of_weeks_that_are_over_are_deleted(place):
+    with place.open(weekly()) as stored:
+        kept = []
+        for week in range(5):
+            for person in ("ada", "bob", f"only {week}"):
+                visit(stored, person)
+            pass_time(stored, 8)
+            kept.append(len(table(stored, "SELECT digest FROM person")))
+        assert kept[-1] <= 6 and kept[-1] == kept[-2]
+        digests = [bytes(digest) for (digest,) in table(stored, "SELECT digest FROM person")]
+        assert all(len(digest) == WEEK.size + 16 for digest in digests)
+
+
+def test_coins_decide_and_are_thrown_once(place):
+    """Each request again has the same answer; what teaches is what its coin says, at most so often."""
+    bandit = linear(max_rounds_per_person=3, teach=0.5, first=50)
+    with place.open(bandit) as stored:
+        one = contribution(linear(max_rounds_per_person=3, first=50), np.array(ARM[0]), 1.0)
+        heads = 0
+        for i in range(20):
+            choice = stored.choose(ARM, person="ada", request=str(i))
+            assert stored.choose(ARM, person="ada", request=str(i)).id == choice.id
+            heads += stored._persons.coin(stored.ticket(choice))
+            stored.observe(choice, 1.0)
+            assert np.array_equal(total(stored), min(heads, 3) * one)
+        assert stored.choices == 20
+    with place.open(linear(max_rounds_per_person=3, teach=0.25, first=50)) as stored:  # it may change
+        assert stored.choices == 20
+
+
+def test_what_the_bandit_says_of_people_beyond_the_limit_is_the_default(on_sqlite):
+    with on_sqlite.open(glm(max_rounds_per_person=1, on_limit="serve")) as stored:
+        for _ in range(2):
+            stored.choose(np.eye(3), person="ada")
+    with pytest.raises(ValueError, match="without average"):
+        on_sqlite.open(glm(max_rounds_per_person=1, average=True))

@@ -75,6 +75,7 @@ JOINT = {
     "joint-glm-earnings": made(JointGLM, first=6, earnings=Earnings(0.2, 4.0)),
     "joint-glm-blocks-earnings": made(JointGLM, first=6, dim=4, blocks=2, earnings=Earnings(0.2, 4.0)),
     "joint-lin-ucb": made(JointLinUCB, first=6),
+    "joint-lin-ucb-earnings": made(JointLinUCB, first=6, earnings=Earnings(0.2, 4.0)),
     "joint-lin-ucb-tree": made(JointLinUCB, release="tree"),
     "joint-lin-ucb-consistent-tree": made(JointLinUCB, release="consistent-tree"),
     "joint-lin-ucb-buffered": made(JointLinUCB, release="buffered"),

@@ -1,5 +1,7 @@
 """An optimal design over a user's own arms: how often to play each so that no arm stays uncertain."""
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
@@ -54,6 +56,17 @@ def d_optimal(arms: Array, scales: Array, alive: npt.NDArray[np.bool_]) -> Array
         if not 0 < mass < np.inf:
             return np.asarray(alive / alive.sum())
         weights = grown / mass
+    return weights
+
+
+def gap_weights(arms: Array, played: Array, greed: float) -> Array:
+    """1 / (K + greed sqrt(K) gap) for each arm, by its gap to the best, and the rest for the best. kernels.squarecb has
+    the same."""
+    values = arms @ played
+    best = int(np.argmax(values))
+    weights = np.asarray(1.0 / (len(arms) + greed * math.sqrt(len(arms)) * (values[best] - values)))
+    weights[best] = 0.0
+    weights[best] = 1.0 - float(weights.sum())
     return weights
 
 

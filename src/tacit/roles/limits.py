@@ -31,7 +31,7 @@ def extent(report: dict[str, Any], link: str, rewards: tuple[float, float], dim:
         scale, middle = float(report["scale"]), float(report["middle"])
         norm = math.hypot(1, scale * max(abs(low - middle), abs(high - middle)))
         return Extent(dim + 1, norm, math.hypot(2, scale * (high - low)))
-    if kind == "gradient":
+    if kind in ("gradient", "residual"):
         return Extent(dim, 1.0, 2.0)
     if kind == "linear":
         moment = report["scale"] * max(abs(low), abs(high))

@@ -23,6 +23,7 @@ from tacit.roles import local, shuffle
 USERS = {"analyzer": 61001, "shuffler": 61002, "local": 61003}
 THETA, ARMS, RATE, CONNECTIONS = np.array([1.6, -1.9, 1.1]), 5, 400.0, 8
 PAGE = Path(__file__).parents[1] / "js"  # a device in the browser, where there is one: js/demo/index.html
+WAITS = {"wait": 3000, "jitter": 2000}  # milliseconds from a choice to its report: batches are short here
 TOML = {
     "analyzer": """
 [analyzer]
@@ -100,7 +101,8 @@ def show(addresses: dict[str, str]) -> None:
         handler = functools.partial(quiet, directory=str(PAGE))
         server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        query = urllib.parse.urlencode({role: addresses[role] for role in ("shuffler", "local")})
+        told = {role: addresses[role] for role in ("shuffler", "local")} | WAITS
+        query = urllib.parse.urlencode(told)
         print(f"A device in your browser: http://127.0.0.1:{server.server_port}/demo/?{query}", flush=True)
 
 

@@ -49,17 +49,14 @@ class AnalyzerRole:
             if found[0][0] != digest:
                 raise BadState(f"Expected the message that batch {number} was analyzed by, got another.")
             return
-        if number != self._kept.server.version:
-            raise Reply(425, f"Expected batch {self._kept.server.version} first.")
-        before = self._kept.server.users
+        before = self._kept.current()
+        version, users = before.version, before.users
+        if number != version:
+            raise Reply(425, f"Expected batch {version} first.")
         with self._kept.changing() as run:
             self._kept.server.observe(message)
-            run(
-                "INSERT INTO batch (number, digest, reports) VALUES (?, ?, ?)",
-                number,
-                digest,
-                self._kept.server.users - before,
-            )
+            given = number, digest, self._kept.server.users - users
+            run("INSERT INTO batch (number, digest, reports) VALUES (?, ?, ?)", *given)
         self.events.add(f"Batch {number} was analyzed.")
 
     # what may be shown

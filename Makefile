@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: env demo serve serve-postgres demo-roles browser test test-full test-ray check docs bench dist js node lock clean
+.PHONY: env demo serve serve-postgres demo-roles browser test test-full test-ray check docs bench plan-fit dist js node lock clean
 
 env: .venv/.ready
 
@@ -76,6 +76,9 @@ docs: .venv/.docs         ## the documentation as a site in site/, to be read wi
 bench: .venv/.bench       ## noise of each mechanism, and microseconds a round beside other libraries
 	$(BIN)/tacit bench noise
 	$(BIN)/tacit bench speed
+
+plan-fit: .venv/.ready    ## the formula of `tacit plan`, and its error; simulations that are not stored are done first
+	$(BIN)/python -m tacit.planning.fit --simulate
 
 dist: .venv/.ready        ## wheel and sdist in dist/; `pip install .`, both of them, and a try in a clean environment
 	rm -rf dist .cache/clean

@@ -24,6 +24,8 @@ from tacit import (
     LocalIRLS,
     LocalLinUCB,
     LocalOnlineUCB,
+    LocalSquareCB,
+    ShuffleGLM,
     ShuffleLinUCB,
     ShuffleNewton,
 )
@@ -189,7 +191,7 @@ def coins(kind: type, *, fleet: bool = False, **options: Any) -> Draw:
     def make(_source: Any) -> Run:
         server = kind(dim=2, budget=BUDGET, **options)
         board, trials = server.billboard(), server.privacy.releases[0].trials
-        of, _ = billboard.shuffle(board)
+        of, _ = billboard.batch(board)
         if fleet:
             many, zeros = Fleet(board), np.zeros((10, of.size))
             return lambda: list(_heads(np.frombuffer(many.reports(zeros), of.record)["counts"], of, trials))
@@ -232,7 +234,9 @@ DRAWS = {
     "local-online-ucb": device("pair", LocalOnlineUCB),
     "local-anytime-ucb": device("pair", LocalAnytimeUCB),
     "local-combiner": device("pair", LocalCombiner),
+    "local-square-cb": device("lattice", LocalSquareCB, first=10),
     "shuffle-newton": coins(ShuffleNewton, first=200),
     "shuffle-newton-fleet": coins(ShuffleNewton, fleet=True, first=200),
     "shuffle-lin-ucb": coins(ShuffleLinUCB, horizon=1000, first=200),
+    "shuffle-glm": coins(ShuffleGLM, horizon=1000, first=200),
 }

@@ -5,11 +5,12 @@ import math
 import numpy as np
 import pytest
 
-from tacit.audit.attacks.shuffle import attacks
+from tacit.audit.attacks import rounds, shuffle
 from tacit.audit.bound import general_bound
 
-ATTACKS = [attack for attack in attacks() if attack.exact]
-SAMPLED = [attack for attack in attacks() if not attack.exact]
+ALL = [*shuffle.attacks(), *rounds.attacks()]
+ATTACKS = [attack for attack in ALL if attack.exact]
+SAMPLED = [attack for attack in ALL if not attack.exact]
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda a: a.name)
@@ -31,7 +32,7 @@ def test_what_ships_holds_and_devices_without_coins_do_not(attack):
     assert apart > 0.25, "the canary is seen"
 
 
-@pytest.mark.parametrize("name", ["shuffle-analyzer-1", "shuffle-fewer-coins"])
+@pytest.mark.parametrize("name", ["shuffle-analyzer-1", "shuffle-fewer-coins", "shuffle-rounds"])
 def test_scores_follow_the_law(name):
     """40 000 runs a side: the best threshold's advantage is that of the law at epsilon 0, within 5 standard errors."""
     attack = next(a for a in ATTACKS if a.name == name)

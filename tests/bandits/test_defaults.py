@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tacit import Budget, LocalReweighted, LocalSquareCB, Secure, ShuffleGLM, Simulated
+from tacit import Budget, LocalReweighted, Secure, Simulated
 from tacit.bandits.base import Bandit
 from tacit.errors import NotSecure
 from tacit.registry import BANDITS, load
 
 KINDS = [load(*home) for home in BANDITS.values()]
-SIMULATED = (ShuffleGLM, LocalReweighted, LocalSquareCB)
+SIMULATED = (LocalReweighted,)
 ARMS = np.array([[0.8, 0.1], [0.1, 0.8]])
 
 

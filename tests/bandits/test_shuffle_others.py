@@ -9,8 +9,6 @@ from scipy.stats import binom
 from tacit import Budget, ShuffleGLM, ShuffleLinUCB, Simulated, Spec, environments
 from tacit.errors import NotSecure
 from tacit.mechanisms.shuffle.amplification import amplified, largest_local, local_epsilon
-from tacit.mechanisms.shuffle.composed import Sum, calibrate_sums, composed_epsilon
-from tacit.privacy import gaussian
 from tacit.roles.shuffle import Client
 from tests.bandits.test_fused import compare
 
@@ -33,49 +31,40 @@ def test_linear_fused_and_stepwise_are_identical(options):
     compare(Spec(ShuffleLinUCB, budget=Budget(math.inf, 0.1), **options), environments.ball(dim=3, arms=6))
 
 
-def test_composed_sums_keep_the_budget_and_cost_little():
-    budget = Budget(1.0, 1e-6)
-    sums = (Sum(15, math.sqrt(2), 1.0, 0.5), Sum(5, 2.0, 1.0, 0.5, 30))
-    plans = calibrate_sums(budget, users=5000, sums=sums)
-    assert composed_epsilon([(plans[0], 1), (plans[1], 30)], budget.delta) <= 1 + 1e-5
-    mu = gaussian.mu(budget)
-    assert 1 <= plans[0].std / (math.sqrt(2) / (mu * math.sqrt(0.5))) < 1.05
-    assert 1 <= plans[1].std / (2.0 / (mu * math.sqrt(0.5 / 30))) < 1.05
-    assert composed_epsilon([(plans[0], 1), (plans[1], 60)], budget.delta) > 1.2
-    with pytest.raises(ValueError, match="rounding"):
-        calibrate_sums(Budget(1e-4, 1e-6), users=100, sums=(Sum(2000, 1.0, 1.0, 1.0),))
-
-
 def test_algorithm_1_shows_its_parameters_and_its_claim():
     bandit = ShuffleGLM(dim=5, radius=3.0, horizon=20_000, budget=BUDGET, source=Simulated(0))
-    assert bandit.theory["warm_up"] > 1e6 and bandit.theory["lambda_max"] > bandit.theory["lambda"]
+    theory = bandit.theory
+    assert theory["warm_up"] > 1e6 and theory["lambda_max"] > theory["lambda"]
+    assert theory["lambda_min"] >= 20 * 5 * math.log(20_000)  # what Theorem F.1 needs
+    lengths = [theory["alpha"]]
+    while len(lengths) < bandit.batches - 1:
+        lengths.append(theory["alpha"] * math.sqrt(lengths[-1]))
+    assert lengths[-1] == pytest.approx(20_000)  # B_2 = alpha, B_k = alpha sqrt(B_{k-1}): the last one fills T
+    paper = ShuffleGLM(dim=5, radius=3.0, horizon=20_000, budget=BUDGET, constants="paper")
+    assert paper._plans[0].fit.pull == theory["lambda_max"] > theory["lambda"] == paper._plans[0].fit.ridge
     assert bandit.formula_iterations(1000) > 10
     certificate = bandit.privacy
     assert certificate.epsilon <= 1 + 1e-5 and not certificate.private and "31 times" in str(certificate)
     quoted = ShuffleGLM(dim=5, radius=3.0, horizon=20_000, budget=BUDGET, calibration="paper", source=Simulated(0))
     assert "quoted" in str(quoted.privacy)
-    assert quoted._plans[0].scale > 0 and quoted.privacy.releases[0].std > 50 * certificate.releases[0].std
-    for wrong in ({"link": "identity"}, {"iterations": 0}, {"calibration": "guess"}, {"constants": "guess"}):
+    assert quoted.privacy.releases[0].std > 50 * certificate.releases[0].std
+    with pytest.raises(NotSecure, match="quoted"):
+        ShuffleGLM(dim=5, radius=3.0, horizon=20_000, budget=BUDGET, calibration="paper")
+    for wrong in (
+        {"link": "identity"},
+        {"first": 0},
+        {"dropout": 1.0},
+        {"iterations": 0},
+        {"calibration": "guess"},
+        {"constants": "guess"},
+    ):
         with pytest.raises(ValueError, match="Expected"):
             ShuffleGLM(**({"dim": 2, "horizon": 100, "budget": BUDGET, "source": Simulated(0)} | wrong))
 
 
-def test_weighted_rank_one_matrices_are_apart_by_sqrt_2_at_most():
-    """w x x' against w' y y', weights up to W: never above sqrt 2 W, and attained by orthogonal arms."""
-    rng = np.random.default_rng(0)
-    most = 0.0
-    for _ in range(20_000):
-        x, y = (v * rng.random() ** 0.2 / np.linalg.norm(v) for v in rng.standard_normal((2, 3)))
-        w, v = rng.random(2) ** 0.2
-        most = max(most, float(np.linalg.norm(w * np.outer(x, x) - v * np.outer(y, y))))
-    assert most <= math.sqrt(2) + 1e-12
-    assert most > 0.9 * math.sqrt(2)
-    assert np.linalg.norm(np.diag([1.0, -1.0])) == pytest.approx(math.sqrt(2))
-
-
 def test_an_unclipped_weight_is_clipped():
     bandit = ShuffleGLM(dim=2, horizon=100, budget=BUDGET, oracle_kappa_star=50.0, source=Simulated(0))
-    assert all(plan.largest == 1 / 50 for plan in bandit._plans[1:])
+    assert all(plan.sums.largest == 1 / 50 for plan in bandit._plans[1:])
 
 
 def clones(local, users, epsilon, delta_cut=1e-12):
@@ -137,8 +126,3 @@ def test_linear_settings():
     for wrong in ({"horizon": None}, {"variant": "guess"}, {"growth": 0.5}, {"failure": 2.0}):
         with pytest.raises(ValueError, match="Expected"):
             ShuffleLinUCB(**({"dim": 2, "horizon": 100, "budget": BUDGET, "source": Simulated(0)} | wrong))
-
-
-def test_algorithm_1_simulates_only_when_told_to():
-    with pytest.raises(NotSecure, match="one process"):
-        ShuffleGLM(dim=2, horizon=100, budget=BUDGET)

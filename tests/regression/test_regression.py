@@ -16,7 +16,6 @@ from tacit import (
     JointReweighted,
     JointSquareCB,
     LocalReweighted,
-    LocalSquareCB,
     Secure,
     Simulated,
 )
@@ -388,6 +387,6 @@ def test_a_secure_epoch_bandit_says_so_and_a_local_one_refuses():
             dim=2, horizon=600, budget=budget, rewards=(-1.0, 1.0), link="identity", policy=np.random.default_rng(1)
         )
         assert len(seeded.privacy.caveats) == len(bandit.privacy.caveats) + 1  # a generator that the caller may know
-    for kind in (LocalReweighted, LocalSquareCB):
+    for kind in (LocalReweighted,):
         with pytest.raises(NotSecure, match="one process"):
             kind(dim=2, horizon=6000, budget=budget, link="identity")

@@ -17,12 +17,14 @@ from tacit import (
     LocalIRLS,
     LocalLinUCB,
     LocalOnlineUCB,
+    LocalSquareCB,
+    ShuffleGLM,
     ShuffleLinUCB,
     ShuffleNewton,
     Shuffler,
 )
 from tacit.features import Number, Schema
-from tacit.roles import local, shuffle
+from tacit.roles import local, rounds, shuffle
 
 BUDGET, COARSE = Budget(1.0, 1e-6), Budget(1.0, 1e-2)
 FIELDS = Schema(context={"age": Number(0, 100)}, arms="disjoint", actions=("walk",))
@@ -43,6 +45,7 @@ SERVERS = {
     "combiner": lambda: LocalCombiner(dim=2, budget=BUDGET, horizon=1000),
     "glm": lambda: LocalGLM(dim=3, budget=BUDGET),
     "glm-linear": lambda: LocalGLM(dim=1, link="identity", budget=BUDGET, randomizer="gaussian", radius=2.0),
+    "square-cb": lambda: LocalSquareCB(dim=2, budget=BUDGET, horizon=1000, first=20, rewards=(-2.0, 1.0)),
     "newton": lambda: ShuffleNewton(dim=2, budget=COARSE, first=60),
     "newton-fields": lambda: ShuffleNewton(features=FIELDS, budget=COARSE, first=60),
     "newton-ucb": lambda: ShuffleNewton(dim=3, budget=COARSE, first=60, explore="ucb", link="probit"),
@@ -51,6 +54,10 @@ SERVERS = {
     "newton-narrow": lambda: ShuffleNewton(dim=1, budget=COARSE, first=60, explore="elimination"),
     "newton-linear": lambda: ShuffleNewton(dim=2, budget=COARSE, first=60, link="identity", rewards=(-2.0, 1.0)),
     "shuffle-lin-ucb": lambda: ShuffleLinUCB(dim=2, budget=COARSE, first=60, horizon=1000),
+    "shuffle-glm": lambda: ShuffleGLM(dim=2, budget=COARSE, first=60, iterations=2, horizon=1000),
+    "shuffle-glm-fields": lambda: ShuffleGLM(
+        features=FIELDS, budget=COARSE, first=60, iterations=2, horizon=1000, link="probit", dropout=0.1, malicious=0.1
+    ),
 }
 LOCAL = [name for name, make in SERVERS.items() if "Local" in make.__code__.co_names[0]]
 
@@ -62,15 +69,23 @@ def published(name):
     rng, first = default_rng(7), server.billboard()
     low, high = server.rewards
     shuffler = None if name in LOCAL else Shuffler(first)
+    members = []
     for _ in range(66):
         arms = rng.uniform(-0.5, 0.5, (3, server.dim))
         client = device(server.billboard())
-        report = client.randomize(client.choose(arms), rng.choice([low, high]))
+        choice = client.choose(arms)
+        report = client.randomize(choice, rng.choice([low, high]))
+        members.append((client, choice))
         if shuffler is None:
             server.observe(report)
         else:
             shuffler.add(report)
     if shuffler is not None:
+        server.observe(shuffler.close())
+    while b'"round": ' in server.billboard() and json.loads(server.billboard())["round"]:  # until the batch is closed
+        shuffler = Shuffler(server.billboard())
+        for client, choice in members:
+            shuffler.add(client.answer(choice, server.billboard()))
         server.observe(shuffler.close())
     return first, server.billboard()
 
@@ -82,6 +97,8 @@ def document(name):
 
 def device(billboard, **options):
     """The device for a billboard: of either model, and with leave for public arms."""
+    if b'"tacit billboard of rounds"' in billboard:
+        return rounds.Client(billboard, **options)
     if b'"tacit billboard"' in billboard:
         return shuffle.Client(billboard, **options)
     return local.Client(billboard, public_arms=True, **options)

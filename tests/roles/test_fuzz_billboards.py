@@ -4,6 +4,7 @@ Every run has another seed; a failure names it, and TACIT_FUZZ_SEED repeats it."
 
 import contextlib
 import json
+import math
 import os
 import secrets
 
@@ -15,7 +16,7 @@ from tacit import Shuffler
 from tacit.errors import BadBillboard
 from tacit.privacy import entropy
 from tacit.roles import billboard as boards
-from tacit.roles import limits
+from tacit.roles import limits, rounds
 from tacit.roles.fleet import Fleet
 from tests.roles.boards import COARSE, LOCAL, SERVERS, Stream, behaviour, device, document, mutated, people, published
 
@@ -69,7 +70,11 @@ def moved(board, client):
         for arms, _ in people(client.dim, (low, high))
         for r in (low, high)
     ]
-    if hasattr(client, "parameters"):
+    if isinstance(client, rounds.Client):
+        plan, most = client._board["plan"], math.sqrt(2) * client._board["largest"]
+        rows = [client.contribution(x, reward, client._board) for x, reward in data]
+        assert np.abs(rows).max() * plan["grid"] <= plan["reach"]
+    elif hasattr(client, "parameters"):
         plan = client._plan
         most = min(2 * plan["norm"], limits.shuffled_sensitivity(boards.shuffle(board)[1]))
         rows = [client.contribution(x, reward) for x, reward in data]

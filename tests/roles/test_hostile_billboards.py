@@ -69,7 +69,8 @@ def test_rewards_outside_are_clipped_and_nan_counts_as_none(name, monkeypatch):
         *((-(10**400), low), (high + 1e-9, high), (low - 3, low), (np.float16(high), high), (np.int8(low), low)),
     ):
         assert report(reward) == report(same)
-    assert name in LOCAL or report(low) != report(high) != report(None)
+    assert name in LOCAL or report(low) != report(None)
+    assert name in LOCAL or "glm" in name or report(low) != report(high)  # ShuffleGLM asks for rewards in later rounds
 
 
 @pytest.mark.parametrize("name", SERVERS)
@@ -87,7 +88,7 @@ def test_designs_over_tiny_arms_and_in_one_dimension_do_not_fail(name):
     client = device(published(name)[1])
     for arms in (1e-155 * np.ones((3, client.dim)), np.eye(3, client.dim), np.linspace(0.01, 1, 5)[:, None] * [0.7]):
         if arms.shape[1] == client.dim:
-            weights = [client.chance(arms, index) for index in range(len(arms))]
+            weights = [client.chance(arms, index).value for index in range(len(arms))]
             assert sum(weights) == pytest.approx(1.0) and client.choose(arms).index in np.flatnonzero(weights)
 
 

@@ -15,6 +15,7 @@ from numpy.random import Generator
 from tacit import checks
 from tacit.bandits import server_file
 from tacit.bandits.base import State
+from tacit.data import Array
 from tacit.features.schema import Schema
 from tacit.kernels.block import Block
 from tacit.mechanisms.shuffle.encoding import nothing_coded
@@ -90,21 +91,25 @@ class Server(ABC):
         """The claim, and what it rests on."""
 
     @abstractmethod
-    def _play(self, block: Block, transit: OpenBatch) -> None:
+    def _play(self, block: Block, transit: Any) -> None:
         """The rounds of `block` in one compiled loop, devices and all. Simulation only."""
 
     # hooks for Embedded: what lies between the devices and the server
 
-    def _transit(self) -> OpenBatch:
+    def _transit(self) -> Any:
         """What the shuffler holds at the start: nothing, and no room for more where there is no shuffler."""
         return OpenBatch(np.zeros(1, np.int64), nothing_coded(0))
 
     @abstractmethod
-    def _advance(self, transit: OpenBatch, users: int) -> bool:
+    def _advance(self, transit: Any, users: int) -> bool:
         """Called before each choice, with the number of users so far: publish what the public schedule says. True if
         reports of earlier choices come too late from now on."""
 
-    def _send(self, report: bytes, transit: OpenBatch) -> None:
+    def _hear(self, device: Device, x: Array, reward: float | None, transit: Any) -> None:
+        """A device has played the arm x; None: its reward never came. It reports."""
+        self._send(device.report(x, reward), transit)
+
+    def _send(self, report: bytes, transit: Any) -> None:
         """Bring one device's report to where it belongs."""
         self.observe(report)
 

@@ -177,7 +177,7 @@ def bench_command(
 ) -> None:
     """Side by side with peers and limits: microseconds a round (speed), noise of each mechanism (noise),
     noise, bits and time of the shuffled sum (shuffle), noise and time of devices' reports (local), durable choices a
-    second over HTTP (serve), reports a second at a shuffler (roles)."""
+    second over HTTP (serve), reports a second at a shuffler (roles), releases of disjoint and hybrid arms (blocks)."""
     check_name("a bench", what, registry.BENCHES)
     from tacit import bench
 
@@ -328,6 +328,39 @@ def evaluate_command(
         write_json({"raw": True, "rows": rows})
     else:
         sys.stdout.write(evaluating.text(rows) + "\n")
+
+
+@app.command("plan")
+def plan_command(
+    dim: Annotated[int | None, typer.Option(help="Dimension of the features; it follows from a schema.")] = None,
+    arms: Annotated[int | None, typer.Option(help="Arms per round; they may follow from a schema.")] = None,
+    schema: Annotated[
+        Path | None, typer.Option(help="JSON or TOML: a schema, or a configuration of `tacit serve` that has one.")
+    ] = None,
+    epsilon: Annotated[float, typer.Option(help="What a person is promised; the table has others beside it.")] = 1.0,
+    delta: Delta = 1e-6,
+    rounds_per_person: Annotated[int, typer.Option(help="Rounds of one person that are learnt from.")] = 1,
+    radius: Annotated[float, typer.Option(help="Norm of the true parameter: how much people's tastes differ.")] = 3.0,
+    per_day: Annotated[float | None, typer.Option(help="Requests a day.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="The shares: a .png, .svg or .pdf file.")] = None,
+    as_json: Json = False,
+) -> None:
+    """How many people until it is useful: the share of the attainable reward after 1,000 to 10,000,000 people, and what
+    to do about it."""
+    check_figure(plot)
+    from tacit.cli import planning
+
+    question = planning.question(
+        dim=dim,
+        arms=arms,
+        schema=schema,
+        epsilon=epsilon,
+        delta=delta,
+        rounds_per_person=rounds_per_person,
+        radius=radius,
+        per_day=per_day,
+    )
+    planning.show(question, as_json=as_json, plot=plot)
 
 
 @app.command("shuffle-demo")

@@ -239,6 +239,7 @@ def _details(release: Release) -> list[tuple[str, str]]:
         return [
             ("sensitivity D (l2)", f"{release.sensitivity:.6g}"),
             ("users of the batch", f"{release.users} (at least {release.minimum} must report)"),
+            *[("rounds", f"{release.rounds}: every user answers each of them")] * (release.rounds > 1),
             ("grid cells per unit", f"{release.grid:.6g}"),
             ("coins per coordinate", f"{release.trials}"),
             ("noise std of the sum", f"{release.std:.6g}"),

@@ -75,7 +75,9 @@ class RepeatedRelease(msgspec.Struct, frozen=True, tag="repeated"):
 
 class ShuffledRelease(msgspec.Struct, frozen=True, tag="shuffled"):
     """The shuffled sum of one batch: integers v grid, rounded, plus `trials` fair coins of each user and coordinate.
-    epsilon, delta: what it costs a user, recomputed from the coins of those who report."""
+    epsilon, delta: what it costs a user, recomputed from the coins of those who report. rounds: how many sums of this
+    kind the batch's users are in. together: epsilon is that of all releases of the batch, composed; each of them says
+    the same."""
 
     name: str
     statistic: str
@@ -88,6 +90,8 @@ class ShuffledRelease(msgspec.Struct, frozen=True, tag="shuffled"):
     bits: int
     epsilon: float
     delta: float
+    rounds: int = 1
+    together: bool = False
 
     def cost(self, delta: float) -> float:
         """epsilon at delta."""
@@ -130,6 +134,8 @@ def epsilon_of(releases: Sequence[Release], delta: float, *, rounds: int = 1) ->
         return up + down + gaussian.epsilon(rounds * math.hypot(*(r.mu for r in gaussians)), delta * math.exp(-up))
     if rounds > 1:
         raise ValueError("Expected Gaussian releases for several rounds of one person, got others.")
+    if not gaussians and _composed(others):
+        return others[0].cost(delta)
     if gaussians or len(others) > 1:
         raise ValueError("Expected either Gaussian releases or a single one of another kind, got a mixture.")
     return others[0].cost(delta)
@@ -162,6 +168,12 @@ def check(releases: Sequence[Release], budget: Budget) -> float:
 
 def _factors(releases: Sequence[GaussianRelease]) -> tuple[float, float]:
     return math.fsum(r.factors[0] for r in releases), math.fsum(r.factors[1] for r in releases)
+
+
+def _composed(releases: Sequence[Release]) -> bool:
+    """Whether these are sums of one batch, each with the epsilon of all of them."""
+    batch = [r for r in releases if isinstance(r, ShuffledRelease) and r.together]
+    return len(batch) == len(releases) and len({(r.epsilon, r.delta, r.users, r.minimum) for r in batch}) == 1
 
 
 def _known(release: ShuffledRelease | LocalRelease, delta: float) -> float:

@@ -49,11 +49,7 @@ class Analyzer:
         checks.one_of(("exact", "central"), calibration=self.calibration)
         if not 1 <= self.growth < math.inf:
             raise ValueError(f"Expected growth of at least 1, got {self.growth!r}.")
-        for name, share in (("dropout", self.dropout), ("malicious", self.malicious)):
-            if not 0 <= share < 1:
-                raise ValueError(f"Expected {name} in [0, 1), got {share!r}.")
-        if self.dropout + self.malicious >= 1:
-            raise ValueError("Expected dropout and malicious users to leave some honest ones, got none.")
+        check_shares(self.dropout, self.malicious)
 
     def fix(self, plan: Plan) -> None:
         """One plan for every batch: simulation of another mechanism, whose guarantee its caller computes."""
@@ -80,7 +76,7 @@ class Analyzer:
             size=self.size,
             sensitivity=self.sensitivity,
             norm=self.norm,
-            honest=max(1, self._fewest(users) - self._liars(users)),
+            honest=honest(users, self.dropout, self.malicious),
         )
         spent = self.epsilon(plan, self.minimum(plan))
         if spent > self.budget.epsilon * (1 + 1e-6):
@@ -92,26 +88,18 @@ class Analyzer:
 
     def minimum(self, plan: Plan) -> int:
         """The fewest reports that may be analyzed."""
-        return self._fewest(plan.users)
+        return fewest(plan.users, self.dropout)
 
     def epsilon(self, plan: Plan, reports: int) -> float:
         """What a batch of so many reports costs its users. Reports beyond the planned number count for nothing: who
         sends them is anybody's guess."""
         if self.budget.epsilon == math.inf or self.calibration == "central":
             return math.inf
-        return _epsilon(plan, self.budget.delta, min(reports, plan.users) - self._liars(plan.users))
+        return _epsilon(plan, self.budget.delta, min(reports, plan.users) - self.liars(plan))
 
     def liars(self, plan: Plan) -> int:
         """The most users who may leave out their noise."""
-        return self._liars(plan.users)
-
-    # exact numbers of users: in floating point, 0.07 of 100 are more than 7
-
-    def _fewest(self, users: int) -> int:
-        return max(1, math.ceil((1 - Fraction(str(self.dropout))) * users))
-
-    def _liars(self, users: int) -> int:
-        return math.ceil(Fraction(str(self.malicious)) * users)
+        return liars(plan.users, self.malicious)
 
     def plans(self, users: int, batch: int) -> Plans:
         """As a kernel takes them, up to the batch that holds the `users`-th user from the start of `batch`."""
@@ -129,6 +117,32 @@ class Analyzer:
     def open(self, message: bytes, batch: int, digest: bytes) -> tuple[int, Coded]:
         """(reports, sums) of a batch, checked; an error changes nothing."""
         return wire.decode_batch(message, self.parameters(batch, digest))
+
+
+# exact numbers of users: in floating point, 0.07 of 100 are more than 7
+
+
+def fewest(users: int, dropout: float) -> int:
+    """Who surely report, if a share of the users may send nothing."""
+    return max(1, math.ceil((1 - Fraction(str(dropout))) * users))
+
+
+def liars(users: int, malicious: float) -> int:
+    """The most who may send no noise."""
+    return math.ceil(Fraction(str(malicious)) * users)
+
+
+def honest(users: int, dropout: float, malicious: float) -> int:
+    """Who surely report, with noise."""
+    return max(1, fewest(users, dropout) - liars(users, malicious))
+
+
+def check_shares(dropout: float, malicious: float) -> None:
+    for name, share in (("dropout", dropout), ("malicious", malicious)):
+        if not 0 <= share < 1:
+            raise ValueError(f"Expected {name} in [0, 1), got {share!r}.")
+    if dropout + malicious >= 1:
+        raise ValueError("Expected dropout and malicious users to leave some honest ones, got none.")
 
 
 @functools.lru_cache(maxsize=1024)

@@ -18,6 +18,7 @@ from tacit.errors import BadBillboard
 from tacit.mechanisms.randomizers import FINE, SHARE, UNIT
 from tacit.mechanisms.shuffle.encoding import FEWEST, reach
 from tacit.model.links import NAMES as LINKS
+from tacit.model.vectors import packed_size
 from tacit.roles.schema import (
     Field,
     Wrong,
@@ -36,14 +37,16 @@ from tacit.roles.schema import (
 )
 from tacit.roles.wire import VERSION, Parameters, digest
 
-LOCAL, SHUFFLE = "tacit local billboard", "tacit billboard"
+LOCAL, SHUFFLE, ROUNDS = "tacit local billboard", "tacit billboard", "tacit billboard of rounds"
 TAG = 4  # bytes of a digest of what a local report was made for
 LONGEST = 1 << 23  # bytes of a billboard
 DEEPEST = 4  # brackets within brackets
 LARGE = 1e12
-WIDEST = 4096  # features
+WIDEST, FLATTEST = 4096, 1 << 14  # features, and where no matrix is made of them
 COINS = 1 << 28  # random bits of one report
 TOSSES = 1 << 36  # coins of a batch in one coordinate: a shuffler's work grows with their root
+WORKED_OUT = 1 << 30  # the same where devices work out what they give
+ASKED = 1 << 20  # rounds of a batch
 
 NUMBER, POSITIVE, SIZE = real(-LARGE, LARGE), real(1 / LARGE, LARGE), real(0.0, LARGE)
 PART, BELOW_ONE = real(0.0, 1.0), real(0.0, math.nextafter(1.0, 0.0))
@@ -67,18 +70,28 @@ REPORTS: dict[str, dict[str, Field]] = {  # roles.local says what they are
     "pair": {"scale": POSITIVE, "middle": NUMBER, "shake": real(0.0, 1e3)},
     "gradient": {"bound": POSITIVE},
     "public": {},
+    "residual": {"bound": POSITIVE, "clip": POSITIVE},
 }
-CHOICES = {"glm": "thompson", "linear": "ucb", "pair": "ucb", "gradient": "greedy", "public": "thompson"}
+CHOICES = {
+    "glm": "thompson",
+    "linear": "ucb",
+    "pair": "ucb",
+    "gradient": "greedy",
+    "public": "thompson",
+    "residual": "gap",
+}
+STAGED = ("residual",)  # reports of one step of a regression: too late for the next one
 LOCAL_POLICIES: dict[str, dict[str, Field]] = {
     "thompson": {"random": flag, "root": MATRIX},
     "ucb": {"width": SIZE},
     "greedy": {},
+    "gap": {"greed": SIZE, "played": ROW},
 }
 LOCAL_FIELDS: dict[str, Field] = {
     "format": one_of(LOCAL),
     "version": whole(0, 2**63 - 1),
     "bandit": word,
-    "dim": whole(1, WIDEST),
+    "dim": whole(1, FLATTEST),
     "features": or_null(hexadecimal),
     "link": one_of(*LINKS),
     "rewards": ROW,
@@ -133,6 +146,41 @@ SHUFFLE_FIELDS: dict[str, Field] = {
     "spread": ROW,
 }
 
+# A batch whose users answer several rounds: round 0 asks for the information, each later one for a gradient at `theta`.
+ROUNDS_FIELDS: dict[str, Field] = {
+    "format": one_of(ROUNDS),
+    "version": one_of(VERSION),
+    "model": one_of("shuffle"),
+    "bandit": word,
+    "batch": whole(0, 2**63 - 1),  # counts shuffled sums: rounds of all batches
+    "round": whole(0, ASKED),
+    "gradients": whole(1, ASKED),  # rounds after the first
+    "dim": whole(1, WIDEST),
+    "features": or_null(hexadecimal),
+    "link": one_of("logistic", "probit"),
+    "rewards": ROW,
+    "plan": record(
+        {
+            "users": USERS,
+            "minimum": USERS,
+            "malicious": whole(0, TOSSES),
+            "trials": whole(0, 2**20),
+            "information": POSITIVE,  # cells of the grid per unit
+            "gradient": POSITIVE,
+            "epsilon": or_null(POSITIVE),
+            "delta": BELOW_ONE,
+        }
+    ),
+    "largest": real(1 / LARGE, 1.0),  # weight of an arm in the information
+    "first": SIZE,  # widths of the intervals that rule arms out: of batch 1, and of later ones
+    "later": SIZE,
+    "radius": POSITIVE,
+    "thetas": MATRIX,  # a row for each closed batch
+    "inverses": MATRIX,  # as many rows as features for each of them
+    "theta": ROW,
+}
+PASSING = ("batch", "round", "theta")  # what changes from round to round; all else are the terms of a batch
+
 
 def local(billboard: bytes) -> tuple[dict[str, Any], bytes]:
     """(the checked document, its tag) of a billboard of the local model, or BadBillboard."""
@@ -144,6 +192,17 @@ def shuffle(billboard: bytes) -> tuple[Parameters, dict[str, Any]]:
     return _shuffle(_bytes(billboard))
 
 
+def rounds(billboard: bytes) -> tuple[Parameters, dict[str, Any]]:
+    """The same of one whose users answer several rounds. `plan` is that of the round; `terms` a digest of all that
+    stays the same throughout the batch."""
+    return _rounds(_bytes(billboard))
+
+
+def batch(billboard: bytes) -> tuple[Parameters, dict[str, Any]]:
+    """The same of either."""
+    return (_rounds if ROUNDS.encode() in _bytes(billboard)[:LONGEST] else _shuffle)(billboard)
+
+
 def protected(plan: dict[str, Any]) -> None:
     """Raise unless reports by this plan have coins to hide among: what a device can see of its protection."""
     tossed = plan["trials"] * (plan["minimum"] - plan["malicious"])
@@ -153,8 +212,10 @@ def protected(plan: dict[str, Any]) -> None:
 
 def tag(document: dict[str, Any]) -> bytes:
     """Of a local billboard as JSON gives it: what does not change from one version to the next, so that no server reads
-    a report that was made for another's."""
+    a report that was made for another's. Where reports are for one step, also the version."""
     fixed = [document[name] for name in ("bandit", "dim", "features", "link", "rewards", "randomizer", "claim")]
+    if document["report"]["name"] in STAGED:
+        fixed.append(document["version"])
     return hashlib.sha256(json.dumps(fixed, sort_keys=True).encode()).digest()[:TAG]
 
 
@@ -169,7 +230,10 @@ def _local(billboard: bytes) -> tuple[dict[str, Any], bytes]:
         _need(wide == dim + bool(board["report"]["pad"][1]), "theta of as many numbers as there are features")
     else:
         _need(wide == dim or (kind == "public" and wide == dim + 1), "theta of as many numbers as there are features")
-    square = (0, 0) if kind == "gradient" else (wide, wide)
+    flat = kind in ("gradient", "residual")
+    square = (0, 0) if flat else (wide, wide)
+    _need(dim <= (FLATTEST if kind == "residual" else WIDEST), f"at most {WIDEST} features")
+    _need(policy["name"] != "gap" or policy["played"].shape == (dim,), "as many numbers as features in played")
     _need(board["inverse"].shape == square, "an inverse of theta's size")
     _need(policy["name"] == CHOICES[kind], f"the policy {CHOICES[kind]} with a report of the kind {kind}")
     _need(policy["name"] != "thompson" or policy["root"].shape == square, "a root of theta's size")
@@ -198,6 +262,31 @@ def _shuffle(billboard: bytes) -> tuple[Parameters, dict[str, Any]]:
     _need(plan["trials"] * plan["users"] <= TOSSES, f"at most {TOSSES} coins in a batch")
     given = Parameters(board["batch"], digest(billboard), plan["size"], plan["reach"], plan["trials"])
     return given, board
+
+
+@functools.lru_cache(maxsize=4)
+def _rounds(billboard: bytes) -> tuple[Parameters, dict[str, Any]]:
+    document = _document(billboard, "shuffle", ROUNDS)
+    board = _checked(document, ROUNDS_FIELDS)
+    dim, plan, closed = board["dim"], board["plan"], len(board["thetas"])
+    gradient = board["round"] > 0
+    _need(board["theta"].shape == (dim * gradient,), "theta in a round that asks for a gradient, and in no other")
+    _need(board["thetas"].shape == (closed, dim * (closed > 0)), "thetas of as many numbers as there are features")
+    _need(board["inverses"].shape == (closed * dim, dim * (closed > 0)), "an inverse for each of thetas")
+    _need(board["round"] <= min(board["gradients"], board["batch"]), "a round of its batch")
+    _need(max(plan["minimum"], plan["malicious"]) <= plan["users"], "no more users than the plan has")
+    size, norm = (dim, 1.0) if gradient else (packed_size(dim), board["largest"])
+    grids = plan.pop("information"), plan.pop("gradient")
+    board["grids"] = grids
+    for grid, longest in zip(grids, (board["largest"], 1.0), strict=True):
+        _need(2 * reach(grid, longest) + plan["trials"] < 2**32, "a grid whose numbers fit into 4 bytes")
+    _need(plan["trials"] * packed_size(dim) <= COINS, f"at most {COINS} coins in a report")
+    _need(plan["trials"] * plan["users"] <= WORKED_OUT, f"at most {WORKED_OUT} coins in a batch")
+    grid = grids[gradient]
+    plan |= {"size": size, "grid": grid, "reach": reach(grid, norm), "laplace": 0.0, "norm": norm}
+    fixed = {name: value for name, value in document.items() if name not in PASSING}
+    board["terms"] = hashlib.sha256(json.dumps(fixed, sort_keys=True).encode()).hexdigest()
+    return Parameters(board["batch"], digest(billboard), size, plan["reach"], plan["trials"]), board
 
 
 def _bytes(billboard: bytes) -> bytes:

@@ -19,8 +19,10 @@ from tacit.errors import BadBillboard
 from tacit.features.schema import Schema
 from tacit.model import arms as arm_sets
 from tacit.model.arms import Arms, ArmSet
+from tacit.model.chances import Chance, Later
 from tacit.model.links import CODES
 
+DRAWS = 4096  # by which a device estimates a propensity
 NUMBERS = int | float | np.bool_ | np.integer | np.floating
 
 
@@ -34,12 +36,19 @@ class DeviceChoice:
     _x: Array = field(repr=False)
     _propensity: Callable[[], float] = field(repr=False)
     _report: list[Sent] = field(default_factory=list, repr=False)
+    _kept: dict[int, Any] = field(default_factory=dict, repr=False)  # of roles.rounds, whose devices answer again
 
     @property
     def propensity(self) -> float:
         """The probability with which this user got this arm; computed when asked for."""
         with np.errstate(all="ignore"):
             return self._propensity()
+
+    @property
+    def propensity_error(self) -> float:
+        """The standard error of `propensity`: 0 where it is exact (docs/evaluation.md)."""
+        with np.errstate(all="ignore"):
+            return getattr(self._propensity, "error", 0.0)
 
 
 @dataclass(kw_only=True, eq=False)
@@ -62,8 +71,8 @@ class Device(ABC):
         whose report is noise alone."""
 
     @abstractmethod
-    def chance(self, features: Array, index: int) -> float:
-        """The probability with which `pick` returns `index` among (K, d) arms."""
+    def chance(self, features: Array, index: int) -> Chance:
+        """The probability with which `pick` returns `index` among (K, d) arms, and its error."""
 
     def choose(
         self, arms: Arms | Mapping[str, Any], *, actions: Any = None, available: npt.ArrayLike | None = None
@@ -76,7 +85,7 @@ class Device(ABC):
         with np.errstate(all="ignore"):  # the square of a tiny feature may vanish
             picked = self.pick(offered)
         chosen = picked if index is None else int(index[picked])
-        propensity = functools.partial(self.chance, offered, picked)
+        propensity = Later(functools.partial(self.chance, offered, picked))
         return DeviceChoice(chosen, names[chosen] if names else None, features[chosen].copy(), propensity)
 
     def randomize(self, choice: DeviceChoice, reward: float | None) -> Sent:
@@ -93,9 +102,14 @@ class Device(ABC):
         if reward is not None and not isinstance(reward, NUMBERS):
             raise ValueError(f"Expected a reward that is a number, got {type(reward).__name__}.")
         if not choice._report:
+            bounded = within(reward, self.rewards)
             with np.errstate(all="ignore"):
-                choice._report.append(self.report(choice._x, within(reward, self.rewards)))
+                choice._report.append(self.report(choice._x, bounded))
+            self._keep(choice, bounded)
         return choice._report[0]
+
+    def _keep(self, choice: DeviceChoice, reward: float | None) -> None:  # noqa: B027
+        """Keep what later questions about this choice need: nothing, where there are none."""
 
     @functools.cached_property
     def code(self) -> int:

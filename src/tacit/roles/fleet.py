@@ -17,7 +17,7 @@ class Fleet:
     The law of a report is Client's."""
 
     def __init__(self, billboard: bytes) -> None:
-        self.parameters, document = boards.shuffle(billboard)
+        self.parameters, document = boards.batch(billboard)
         boards.protected(document["plan"])
         self._grid, self._norm = document["plan"]["grid"], document["plan"]["norm"]
 

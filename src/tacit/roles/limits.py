@@ -8,7 +8,8 @@ import numpy as np
 from tacit.data import Array
 from tacit.mechanisms.local import MARGIN, epsilon_of, lattice_delta
 from tacit.mechanisms.randomizers import CELLS, Coin, Lattice, Randomizer
-from tacit.model import links
+from tacit.mechanisms.shuffle.together import Part
+from tacit.model import links, rounds
 from tacit.model.glm import glm_norm, glm_sensitivity, largest_weight
 from tacit.model.linear import linear_sensitivity
 from tacit.model.vectors import packed_size
@@ -30,7 +31,7 @@ def extent(report: dict[str, Any], link: str, rewards: tuple[float, float], dim:
         scale, middle = float(report["scale"]), float(report["middle"])
         norm = math.hypot(1, scale * max(abs(low - middle), abs(high - middle)))
         return Extent(dim + 1, norm, math.hypot(2, scale * (high - low)))
-    if kind == "gradient":
+    if kind in ("gradient", "residual"):
         return Extent(dim, 1.0, 2.0)
     if kind == "linear":
         moment = report["scale"] * max(abs(low), abs(high))
@@ -53,6 +54,19 @@ def shuffled_sensitivity(document: dict[str, Any]) -> float:
         report = {"name": "glm", "scale": c / m, "pad": [1.0, 0.0]}
         return m * extent(report, document["link"], rewards, 1).sensitivity
     return c * extent({"name": "linear", "scale": m / c}, document["link"], rewards, 1).sensitivity
+
+
+def together(document: dict[str, Any], reports: int) -> list[Part]:
+    """All sums of a batch whose users answer several rounds, with the noise of so many reports in each, less those who
+    may leave theirs out. Derivation: model.rounds; a gradient is cut to norm 1, a weight to `largest`."""
+    plan, dim, (information, gradient) = document["plan"], document["dim"], document["grids"]
+    coins = (min(reports, plan["users"]) - plan["malicious"]) * plan["trials"]
+    matrices, gradients = rounds.apart()
+    cells = document["largest"] * information
+    return [
+        Part(packed_size(dim), 1, tuple(cells * far for far in matrices), coins),
+        Part(dim, document["gradients"], tuple(gradient * far for far in gradients), coins),
+    ]
 
 
 def holds(made: Randomizer | Coin, *, epsilon: float, delta: float, size: int, sensitivity: float) -> bool:

@@ -12,6 +12,7 @@ from tacit.lock import Lock, locked
 from tacit.mechanisms.shuffle.calibration import Plan, epsilon
 from tacit.mechanisms.shuffle.encoding import nothing_coded
 from tacit.mechanisms.shuffle.sums_kernel import OpenBatch
+from tacit.mechanisms.shuffle.together import together_epsilon
 from tacit.privacy import settings
 from tacit.privacy.budget import Budget
 from tacit.roles import billboard as boards
@@ -38,7 +39,8 @@ class Shuffler:
     `minimum`: below this many reports it hands on nothing, because their noise would not protect them; by default the
     server's number. `budget`: the operator's own limit. With it the epsilon of `minimum` reports is recomputed from the
     billboard's plan, less the users whom it takes for malicious, and a billboard above the budget is refused; `epsilon`
-    is what was found. `planned`: the number of reports at which the server wants the batch."""
+    is what was found. Where users answer several rounds it is that of all rounds together, and each round has a
+    shuffler of its own. `planned`: the number of reports at which the server wants the batch."""
 
     def __init__(
         self,
@@ -52,7 +54,7 @@ class Shuffler:
             settings.check_budget(budget)
         if minimum is not None and (type(minimum) is bool or not isinstance(minimum, int | np.integer) or minimum < 0):
             raise ValueError(f"Expected minimum to be a whole number, at least 0, got {minimum!r}.")
-        self.parameters, document = boards.shuffle(billboard)
+        self.parameters, document = boards.batch(billboard)
         self.minimum: int = document["plan"]["minimum"] if minimum is None else int(minimum)
         self.planned: int = document["plan"]["users"]
         self.epsilon: float | None = None if budget is None else _within(budget, document, self.minimum)
@@ -194,9 +196,14 @@ class Shuffler:
 def _within(budget: Budget, document: dict[str, Any], minimum: int) -> float:
     given = document["plan"]
     boards.protected(given)
+    if "round" in document:
+        return _accepted(budget, together_epsilon(limits.together(document, minimum), budget.delta))
     sensitivity = min(2 * given["norm"], limits.shuffled_sensitivity(document))
     plan = Plan(given["users"], given["size"], given["grid"], given["reach"], given["trials"], sensitivity)
-    spent = epsilon(plan, budget.delta, min(minimum, plan.users) - given["malicious"])
+    return _accepted(budget, epsilon(plan, budget.delta, min(minimum, plan.users) - given["malicious"]))
+
+
+def _accepted(budget: Budget, spent: float) -> float:
     if not spent <= budget.epsilon * (1 + 1e-6):
         raise BadBillboard(
             f"Expected a batch of epsilon at most {budget.epsilon:g} at delta {budget.delta:g}, got {spent:.6g}."

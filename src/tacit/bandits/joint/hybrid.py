@@ -75,10 +75,7 @@ def choose_many(rng: Generator, arms: Array, posterior: Posterior, layout: Layou
         return irls.choose_many(rng, arms, posterior, random=True)
     out = np.empty(len(arms), np.int64)
     draws = rng.standard_normal((len(arms), np.count_nonzero(posterior.spread)))
-    drawn = posterior.spread > 0
-    thompson_hybrid_rows(
-        arms, posterior.theta, posterior.axes[:, drawn] * posterior.spread[drawn], draws, layout.shared, out
-    )
+    thompson_hybrid_rows(arms, posterior, draws, layout.shared, out)
     return out
 
 

@@ -27,7 +27,43 @@ from tacit.roles.shuffler import Shuffler
 
 
 @dataclass(kw_only=True, eq=False)
-class Shuffled(Server):
+class BehindShuffler(Server):
+    """A server that takes shuffled sums. Its version is the number of sums so far; each has a billboard of its own."""
+
+    @property
+    @abstractmethod
+    def wanted(self) -> int:
+        """Reports of the present batch or round: close it when the shuffler has so many."""
+
+    @property
+    @abstractmethod
+    def least(self) -> int:
+        """The fewest reports that may be analyzed."""
+
+    @property
+    @abstractmethod
+    def theta(self) -> Array:
+        """The estimate that devices choose by: a function of shuffled sums."""
+
+    @abstractmethod
+    def _board(self) -> dict[str, Any]:
+        """The billboard as a document."""
+
+    def billboard(self) -> bytes:
+        kept: tuple[int, bytes] | None = getattr(self, "_published", None)
+        if kept is None or kept[0] != self.version:
+            kept = self._published = self.version, json.dumps(self._board(), sort_keys=True).encode()
+            boards.batch(kept[1])  # raises here rather than at every device
+        return kept[1]
+
+    def republish(self, billboard: bytes) -> None:
+        """Reports have the digest of these very bytes."""
+        boards.batch(billboard)
+        self._published = self.version, billboard
+
+
+@dataclass(kw_only=True, eq=False)
+class Shuffled(BehindShuffler):
     """A server whose `analyzer` plans the batches. dropout, malicious: shares of users who may send nothing, or no
     noise."""
 
@@ -70,47 +106,40 @@ class Shuffled(Server):
 
     @property
     def wanted(self) -> int:
-        """Users of the present batch: close it when the shuffler has so many reports."""
         return self.analyzer.plan(self.version).users
 
-    def billboard(self) -> bytes:
-        kept: tuple[int, bytes] | None = getattr(self, "_published", None)
-        if kept is None or kept[0] != self.version:
-            plan = self.analyzer.plan(self.version)
-            document = {
-                "format": boards.SHUFFLE,
-                "version": wire.VERSION,
-                "model": "shuffle",
-                "bandit": type(self).__name__,
-                "batch": self.version,
-                "dim": self.dim,
-                "features": self._schema,
-                "link": self.link,
-                "rewards": list(self.rewards),
-                "plan": {
-                    "users": plan.users,
-                    "minimum": self.analyzer.minimum(plan),
-                    "size": plan.size,
-                    "grid": plan.scale,
-                    "reach": plan.reach,
-                    "trials": plan.trials,
-                    "laplace": plan.laplace,
-                    "norm": self.analyzer.norm,
-                    "sensitivity": plan.sensitivity,
-                    "malicious": self.analyzer.liars(plan),
-                    "epsilon": None if math.isinf(self.budget.epsilon) else self.budget.epsilon,
-                    "delta": self.budget.delta,
-                },
-                **{key: numbers(v) if isinstance(v, np.ndarray) else v for key, v in self._public().items()},
-            }
-            kept = self._published = self.version, json.dumps(document, sort_keys=True).encode()
-            boards.shuffle(kept[1])  # raises here rather than at every device
-        return kept[1]
+    @property
+    def least(self) -> int:
+        return self.analyzer.minimum(self.analyzer.plan(self.version))
 
-    def republish(self, billboard: bytes) -> None:
-        """Reports have the digest of these very bytes."""
-        boards.shuffle(billboard)
-        self._published = self.version, billboard
+    def _board(self) -> dict[str, Any]:
+        plan = self.analyzer.plan(self.version)
+        return {
+            "format": boards.SHUFFLE,
+            "version": wire.VERSION,
+            "model": "shuffle",
+            "bandit": type(self).__name__,
+            "batch": self.version,
+            "dim": self.dim,
+            "features": self._schema,
+            "link": self.link,
+            "rewards": list(self.rewards),
+            "plan": {
+                "users": plan.users,
+                "minimum": self.analyzer.minimum(plan),
+                "size": plan.size,
+                "grid": plan.scale,
+                "reach": plan.reach,
+                "trials": plan.trials,
+                "laplace": plan.laplace,
+                "norm": self.analyzer.norm,
+                "sensitivity": plan.sensitivity,
+                "malicious": self.analyzer.liars(plan),
+                "epsilon": None if math.isinf(self.budget.epsilon) else self.budget.epsilon,
+                "delta": self.budget.delta,
+            },
+            **{key: numbers(v) if isinstance(v, np.ndarray) else v for key, v in self._public().items()},
+        }
 
     def device(self) -> Client:
         return Client(self.billboard(), features=self.features, noise=self._noise(), draws=self._draws())
@@ -166,7 +195,6 @@ class Shuffled(Server):
 
     @property
     def theta(self) -> Array:
-        """The estimate that devices choose by: a function of shuffled sums."""
         out: Array = np.array(self._public()["theta"])
         return out
 

@@ -40,7 +40,7 @@ More users than planned only add independent noise, which is post-processing.
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -49,16 +49,13 @@ from scipy.special import log_ndtr
 from tacit import checks
 from tacit.data import Array, Integers
 from tacit.mechanisms.shuffle.encoding import FEWEST, reach
+from tacit.mechanisms.shuffle.nearness import PRODUCT_ROUNDING, Near, compare, smallest, std
 from tacit.privacy import gaussian, search
 from tacit.privacy.budget import Budget
 
-ROUNDING, TERMS = 1e-9, 10**5
-PRODUCT_ROUNDING = 1 + 1e-9
-REACHES = np.array([3.5, 4.0, 4.5, 5.0, 5.5, 6.0, 6.5, 7.0, 7.5, 8.0, 9.0])  # t: J = ceil(t s)
 MOVES = np.concatenate([np.linspace(0.0, 4.0, 65), np.linspace(4.25, 9.0, 20)])  # grid of step 2, in units of s_v
 OVERHEAD = 1.05  # total standard deviation over that of a trusted curator's Gaussian noise
 MOST_TRIALS = 1 << 20  # trials of a user
-LARGEST_SHOWN = 64.0  # epsilon
 
 
 class Plan(NamedTuple):
@@ -118,12 +115,6 @@ def epsilon(plan: Plan, delta: float, reported: int | None = None) -> float:
         return delta_of(trials, plan.size, plan.scale * plan.sensitivity, at) <= delta
 
     return smallest(enough)
-
-
-def smallest(enough: Callable[[float], bool]) -> float:
-    """The least epsilon up to LARGEST_SHOWN that is enough, rounded up; inf if none is."""
-    low, high = search.doubled(enough, 0.0, 0.25, most=LARGEST_SHOWN)
-    return math.inf if high == math.inf else search.halved(enough, low, high, digits=1e-7)[1]
 
 
 @functools.lru_cache(maxsize=4096)
@@ -193,7 +184,7 @@ def largest_width(budget: Budget, trials: int, size: int, mu: float) -> float:
 
 def delta_of(trials: int, size: int, width: float, epsilon: float) -> float:
     """delta at epsilon: step 3 above, the least over REACHES."""
-    s = math.sqrt(trials / 4 - 1 / 12)
+    s = std(trials)
     over, under, lost, missed = closeness(trials)
     inner = epsilon - size * (over + under)
     possible = inner >= 0
@@ -224,32 +215,6 @@ def gaussian_delta(epsilons: Array, mu: Array) -> Array:
 
 
 @functools.lru_cache(maxsize=256)
-def closeness(trials: int) -> tuple[Array, Array, Array, Array]:
+def closeness(trials: int) -> Near:
     """(rho+, rho-, tau_B, tau_G) of step 3 for each of REACHES."""
-    s = math.sqrt(trials / 4 - 1 / 12)
-    half = trials // 2
-    first = 0.5 * (trials % 2)  # the lattice: 0, 1, 2, ... or 1/2, 3/2, ...
-    ends = np.minimum(np.ceil(REACHES * s).astype(np.int64), half)
-    j = first + np.arange(ends[-1] + 2)
-    with np.errstate(divide="ignore"):
-        binomial = log_central(trials) + np.concatenate(
-            [[0.0], np.cumsum(np.log(np.maximum(trials / 2 - j[:-1], 0.0)) - np.log(trials / 2 + j[1:]))]
-        )
-        upper, lower = log_ndtr(-(j - 0.5) / s), log_ndtr(-(j + 0.5) / s)
-        rounded = upper + np.log(-np.expm1(lower - upper))
-    gap = np.where(np.isfinite(binomial), binomial - rounded, 0.0)  # the lattice ends within reach of few trials
-    error = ROUNDING * max(1.0, j.size / TERMS)
-    over = np.maximum.accumulate(np.maximum(gap, 0.0))[ends] + error
-    under = np.maximum.accumulate(np.maximum(-gap, 0.0))[ends] + error
-    after = np.exp(binomial[ends + 1])
-    ratio = np.maximum(trials / 2 - j[ends + 1], 0.0) / (trials / 2 + j[ends + 1] + 1)
-    lost = 2 * after / (1 - ratio)  # terms beyond fall at least geometrically
-    missed = 2 * np.exp(log_ndtr(-(j[ends] + 0.5) / s))
-    return over, under, lost, missed
-
-
-def log_central(trials: int) -> float:
-    """ln of the largest probability of Bin(trials, 1/2): binom(2k, k) / 4^k, k = ceil(trials / 2), by Stirling's
-    series, whose error is below the first term left out, 17 / (14336 k^7) < 2e-13."""
-    k = (trials + 1) // 2
-    return -0.5 * math.log(math.pi * k) - 1 / (8 * k) + 1 / (192 * k**3) - 1 / (640 * k**5)
+    return compare(trials, log_ndtr)

@@ -5,81 +5,91 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import numpy as np
-
-from tacit.mechanisms.shuffle.calibration import PRODUCT_ROUNDING, Plan, closeness, gaussian_delta, smallest
-from tacit.privacy import search
+from tacit.mechanisms.shuffle.calibration import OVERHEAD, Plan
+from tacit.mechanisms.shuffle.encoding import FEWEST, reach
+from tacit.mechanisms.shuffle.nearness import std
+from tacit.mechanisms.shuffle.together import Part, delta_of, together_epsilon, together_mu
+from tacit.privacy import gaussian, search
 from tacit.privacy.budget import Budget
 
 SMALLEST_MU, LARGEST_MU = 1e-9, 20.0
-TRIALS = 1 << 26  # coins of all users in each coordinate of each sum: more cost bits, not noise
+MOST_TRIALS = 1 << 14  # coins of a user in each coordinate: more cost bits, and hardly change the noise
 
 
 class Sum(NamedTuple):
-    """One of the sums: m numbers, moved by at most D; `share` of the squared privacy parameter goes to it, `times`
-    over."""
+    """One of the sums: m numbers of vectors of at most that norm, `times` over, to which `share` of the squared privacy
+    parameter would go if two users were farthest apart in all sums. apart: how far they are, in each class of pairs."""
 
     size: int
-    sensitivity: float
+    apart: tuple[float, ...]
     norm: float
     share: float
     times: int = 1
 
-
-def calibrate_sums(budget: Budget, *, users: int, sums: Sequence[Sum]) -> list[Plan]:
-    """Plans under which all sums together are (epsilon, delta)-private.
-
-    Proof: as in calibration, with m the coordinates of all sums together; but the move K of a sum may depend on the
-    results of earlier ones, so its rounding is bounded always, not on average: |K| <= W + sqrt m (each coordinate
-    moves by less than 1 more). Gaussian mechanisms chosen adaptively compose: their squared mu add up (Dong, Roth & Su
-    2019), and so does step 3, whose factors bound every density ratio whatever was chosen. So with
-    ((W_j + sqrt m_j) / s)^2 = share_j mu^2 / times_j, shares adding to 1, delta_R(eps_G) is delta_Gauss(eps_G; mu)."""
-    budget.needs_delta("a shuffled sum")
-    trials = math.ceil(TRIALS / users)
-    total = sum(part.size * part.times for part in sums)
-    mu = _mu(budget, trials * users, total)
-    s = math.sqrt(trials * users / 4 - 1 / 12)
-    plans = []
-    for part in sums:
-        width = s * mu * math.sqrt(part.share / part.times) - math.sqrt(part.size)
-        if width <= 0:
-            raise ValueError("Expected a budget that allows for the rounding of all sums, got a smaller one.")
-        scale = width / part.sensitivity / PRODUCT_ROUNDING
-        reach = math.ceil(scale * part.norm)
-        plans.append(Plan(users, part.size, scale, reach, trials, part.sensitivity))
-    return plans
-
-
-def composed_epsilon(plans: Sequence[tuple[Plan, int]], delta: float) -> float:
-    """epsilon at delta of plans with the same coins, each run so many times: recomputed from the noise in use."""
-    trials = plans[0][0].users * plans[0][0].trials
-    s = math.sqrt(trials / 4 - 1 / 12)
-    total = sum(plan.size * times for plan, times in plans)
-    square = sum(
-        times * ((plan.scale * plan.sensitivity * PRODUCT_ROUNDING + math.sqrt(plan.size)) / s) ** 2
-        for plan, times in plans
-    )
-
-    def enough(at: float) -> bool:
-        return _delta(trials, total, math.sqrt(square), at) <= delta
-
-    return smallest(enough)
+    @property
+    def unit(self) -> float:
+        """Grid cells per unit, but for a factor that all sums have in common."""
+        return math.sqrt(self.share / self.times) / max(self.apart)
 
 
 @functools.lru_cache(maxsize=256)
-def _mu(budget: Budget, trials: int, total: int) -> float:
+def calibrate_sums(budget: Budget, *, users: int, sums: tuple[Sum, ...], honest: int | None = None) -> tuple[Plan, ...]:
+    """Plans under which all sums together are (epsilon, delta)-private (proof: mechanisms.shuffle.together) as long as
+    `honest` users take part honestly in each, all of them by default. As few coins, doubled from 64, as bring the noise
+    to OVERHEAD times a trusted curator's; MOST_TRIALS where no fewer do."""
+    budget.needs_delta("a shuffled sum")
+    honest = users if honest is None else honest
+    classes = zip(*(part.apart for part in sums), strict=True)
+    worst = max(sum(p.times * (p.unit * far) ** 2 for p, far in zip(sums, each, strict=True)) for each in classes)
+    best = gaussian.mu(budget) / math.sqrt(worst) * math.sqrt(honest / users) / OVERHEAD
+    trials, plans = 32, None
+    while trials < MOST_TRIALS:
+        trials *= 2
+        plans = _plans(budget, users, honest, sums, trials)
+        if plans and plans[0].std * sums[0].unit * best <= 1:
+            break
+    if not plans:
+        raise ValueError("Expected a budget that allows for the rounding of all sums, got a smaller one.")
+    return plans
+
+
+def composed_epsilon(plans: Sequence[tuple[Plan, Sum]], delta: float, honest: int | None = None) -> float:
+    """epsilon at delta of plans for these sums: recomputed from the noise of so many honest users (all of them by
+    default)."""
+    return together_epsilon([part_of(plan, part, honest) for plan, part in plans], delta)
+
+
+def part_of(plan: Plan, part: Sum, honest: int | None = None) -> Part:
+    coins = (plan.users if honest is None else honest) * plan.trials
+    return Part(part.size, part.times, tuple(plan.scale * far for far in part.apart), coins)
+
+
+def _plans(budget: Budget, users: int, honest: int, sums: Sequence[Sum], trials: int) -> tuple[Plan, ...] | None:
+    """With so many coins a user; None if rounding takes all of the budget."""
+    coins = honest * trials
+    if coins < FEWEST:
+        return None
+    most = _mu(budget, coins, sum(part.size * part.times for part in sums))
+
+    def too_fine(scale: float) -> bool:
+        parts = [Part(p.size, p.times, tuple(scale * p.unit * far for far in p.apart), coins) for p in sums]
+        return together_mu(parts) > most
+
+    if too_fine(0.0):
+        return None
+    scale = search.halved(too_fine, *search.doubled(too_fine, 0.0, std(coins) * most), digits=1e-6)[0]
+    scales = [scale * part.unit for part in sums]
+    return tuple(
+        Plan(users, part.size, each, reach(each, part.norm), trials, max(part.apart))
+        for part, each in zip(sums, scales, strict=True)
+    )
+
+
+@functools.lru_cache(maxsize=256)
+def _mu(budget: Budget, coins: int, total: int) -> float:
+    """The largest mu that so many numbers with so many coins each may have."""
+
     def too_much(mu: float) -> bool:
-        return _delta(trials, total, mu, budget.epsilon) > budget.delta
+        return delta_of(mu, [(total, coins)], budget.epsilon) > budget.delta
 
     return search.halved(too_much, 0.0, LARGEST_MU, digits=1e-6, least=SMALLEST_MU)[0]
-
-
-def _delta(trials: int, total: int, mu: float, epsilon: float) -> float:
-    over, under, lost, missed = closeness(trials)
-    inner = epsilon - total * (over + under)
-    possible = inner >= 0
-    if not possible.any() or mu == 0:
-        return 1.0 if mu else 0.0
-    over, lost, missed, inner = over[possible], lost[possible], missed[possible], inner[possible]
-    gauss = gaussian_delta(inner, np.full(inner.size, mu))
-    return float(np.min(total * lost + np.exp(total * over) * (gauss + np.exp(inner) * total * missed)))

@@ -6,7 +6,7 @@ import threading
 import urllib.error
 import urllib.request
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tacit.errors import BadReport, TacitError
 from tacit.roles import billboard as boards
@@ -24,6 +24,13 @@ EARLY = 425
 FOR_GOOD = (409, 410, 413, 422)  # the same bytes will never be taken
 
 
+class NoRedirect(urllib.request.HTTPRedirectHandler):
+    """The key goes to the analyzer's address and to no other."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
 class Outbox:
     """A thread of its own. `problem`: what keeps it from its work."""
 
@@ -32,6 +39,7 @@ class Outbox:
         self._key_file = setting.key
         self._awake, self._ended = threading.Event(), False
         self._thread = threading.Thread(target=self._run, daemon=True, name="tacit outbox")
+        self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), NoRedirect())
         self.problem: str | None = None
 
     def start(self) -> None:
@@ -88,7 +96,7 @@ class Outbox:
         in_order = waiting is None or self._hand_over(*waiting)
         if in_order and self._role.board() is not None:
             return False
-        with urllib.request.urlopen(f"{self._address}/billboard", timeout=TIMEOUT) as reply:
+        with self._opener.open(f"{self._address}/billboard", timeout=TIMEOUT) as reply:
             billboard = reply.read(boards.LONGEST + 1)
         number = self._role.begin(billboard)
         if number is None:
@@ -101,7 +109,7 @@ class Outbox:
         """False if the analyzer has to have an earlier one first, as after a restore."""
         request = urllib.request.Request(f"{self._address}/batches/{number}", message, self._headers)
         try:
-            with urllib.request.urlopen(request, timeout=TIMEOUT):
+            with self._opener.open(request, timeout=TIMEOUT):
                 pass
         except urllib.error.HTTPError as error:
             if error.code == EARLY:

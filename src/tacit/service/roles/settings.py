@@ -39,7 +39,8 @@ class Between(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=T
     reports of a batch at least; by default the billboard's, which the budget is checked with. close_after: seconds
     after which a batch is closed that has its minimum; else it is closed when it has the planned number. durable: an
     SQLite file of its own. keys: the folder of the batches' keys; FILE.keys by default. key: a file with the key that
-    the analyzer knows it by."""
+    the analyzer knows it by. sealed: a file with its private key, made if there is none; reports have to be sealed to
+    it then (tacit.roles.sealed)."""
 
     analyzer: str
     budget: BudgetSetting
@@ -48,6 +49,7 @@ class Between(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=T
     close_after: float | None = None
     keys: str | None = None
     key: str | None = None
+    sealed: str | None = None
 
     def __post_init__(self) -> None:
         address = urllib.parse.urlsplit(self.analyzer)
@@ -91,10 +93,10 @@ class ShufflerConfig(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw
 
     def __post_init__(self) -> None:
         configs.check_server(self.server)
-        if not is_loopback(self.server.host) and self.server.tls_certificate is None:
+        if not is_loopback(self.server.host) and self.server.tls_certificate is None and self.shuffler.sealed is None:
             raise ValueError(
-                "Expected tls_certificate for a shuffler beyond this machine, got none: whoever reads a report on its "
-                "way sees what the shuffler is trusted with."
+                "Expected tls_certificate for a shuffler beyond this machine, or sealed reports, got neither: whoever "
+                "reads a report on its way sees what the shuffler is trusted with."
             )
 
 
@@ -134,7 +136,7 @@ def convert(role: str, document: dict[str, Any], folder: Path) -> Any:
         configs.taken(given, KeySetting, "[[keys]]")
     config = configs.taken(document, whole, "the configuration")
     mine: Any = getattr(config, role)
-    files = [name for name in ("durable", "keys", "key") if hasattr(mine, name)]
+    files = [name for name in ("durable", "keys", "key", "sealed") if hasattr(mine, name)]
     placed: Any = {
         role: configs.below(folder, mine, *files),
         "server": configs.below(folder, config.server, "tls_certificate", "tls_key"),  # type: ignore[attr-defined]

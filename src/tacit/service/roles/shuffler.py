@@ -3,9 +3,11 @@
 In memory and, sealed, on disk: the sum of the open batch and the ids of its reports. Nothing else of a report is kept,
 and nothing of who sent it."""
 
+import asyncio
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 from tacit.errors import BadReport, LateReport, TacitError, Unavailable
@@ -17,8 +19,10 @@ from tacit.service.groups import Group
 from tacit.service.roles.journal import OPEN, Batch, Journal
 from tacit.service.roles.outbox import Outbox
 from tacit.service.roles.role import Board, Events, acknowledged
+from tacit.service.roles.sealing import Sealing
 from tacit.service.roles.settings import Between
 
+OPENERS = 2  # threads
 Answer = list[str] | TacitError  # for each report "" or why it is refused; or why all of them are
 SAID = tuple("" if verdict in (NEW, DUPLICATE) else reason for verdict, reason in enumerate(REASONS))
 
@@ -34,6 +38,8 @@ class ShufflerRole:
         self.journal = Journal(setting.durable, setting.keys)
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="tacit shuffler")
         self._group: Group[bytes, Answer] = Group(self._commit, self._writer, waiting)
+        self._openers = ThreadPoolExecutor(OPENERS, thread_name_prefix="tacit unseals")
+        self._sealing: Sealing | None = None
         self._outbox = Outbox(self, setting)
         self._last: Batch | None = None
         self._open: Shuffler | None = None
@@ -41,22 +47,35 @@ class ShufflerRole:
         self._place, self._sure = 0, False  # rows of the journal; whether memory is what is on disk
 
     def open(self) -> None:
+        if self.setting.sealed is not None:
+            self._sealing = Sealing(Path(self.setting.sealed))
         self.journal.open()
         self._recover()
         self._outbox.start()
 
     def close(self) -> None:
         self._outbox.end()
+        self._openers.shutdown(wait=True)
         self._writer.shutdown(wait=True)
         self.journal.close()
 
     # reports
 
     async def post(self, path: Sequence[str], body: bytes) -> bytes:
+        if self._sealing is None:
+            return acknowledged(await self._submitted(body))
+        length = None if self._open is None else self._open.parameters.length
+        opener = asyncio.get_running_loop().run_in_executor(self._openers, self._sealing.opened, body, length)
+        reports = await opener
+        good = b"".join(report for report in reports if report is not None)
+        said = iter(await self._submitted(good) if good else ())
+        return acknowledged(["out of range" if report is None else next(said) for report in reports])
+
+    async def _submitted(self, body: bytes) -> list[str]:
         answer = await self._group.submit([body])[0]
         if isinstance(answer, TacitError):
             raise answer
-        return acknowledged(answer)
+        return answer
 
     def _commit(self, bodies: Sequence[bytes]) -> list[Answer]:
         """Reports that are good are counted once, and on disk when this returns. Each bad one is refused alone."""
@@ -164,6 +183,7 @@ class ShufflerRole:
             "epsilon": None if shuffler is None else shuffler.epsilon,
             "budget": {"epsilon": self._budget.epsilon, "delta": self._budget.delta},
             "close_after": self.setting.close_after,
+            "key": None if self._sealing is None else self._sealing.public.hex(),
             "problem": self.problem(),
             "events": self.events.listed(),
         }

@@ -1,0 +1,167 @@
+"""The device of a shuffled batch whose users answer several rounds (ShuffleGLM): choose by the billboard, report, and
+then answer each later question of the batch once.
+
+    client = Client(billboard, budget=Budget(1.0, 1e-6))   # the billboard of round 0
+    report = client.randomize(client.choose(arms), reward)
+    report = client.answer(choice, billboard)              # that of round 1, 2, ...
+
+What a user contributes, x being the arm played and r the reward as a share of its range:
+    round 0  svec(w x x'), w = 1 in the first batch, else mu'(<x, theta_1>) / exp(min(2 S, width |x|_{V^-1})), at most
+             `largest`: a lower bound on the slope at theta*, by the first batch's estimate theta_1 and information V;
+    later    (mu(<x, theta>) - r) x at the billboard's theta: the gradient of the loss, of norm at most 1."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from tacit.data import Array, Coded, Raw, Sent
+from tacit.errors import BadBillboard
+from tacit.features.schema import Schema
+from tacit.mechanisms.local import MARGIN
+from tacit.mechanisms.shuffle.encoding import coded
+from tacit.mechanisms.shuffle.together import together_delta
+from tacit.model.chances import Chance
+from tacit.model.glm import in_units
+from tacit.model.links import mean, slope
+from tacit.model.vectors import packed_size, pair
+from tacit.privacy import entropy
+from tacit.privacy.budget import Budget
+from tacit.privacy.randomness import Randomness, System
+from tacit.roles import billboard as boards
+from tacit.roles import designs, limits, wire
+from tacit.roles.device import Device, DeviceChoice, agreed, agreed_schema
+from tacit.roles.wire import Parameters
+
+REWARD = -1  # in what a choice keeps, beside (digest of the question, report) of each round
+
+
+class Client(Device):
+    """`Client(billboard)`: the device of one user, for the batch that the billboard of its round 0 opens.
+
+    Guarantee: as long as each round has the honest users that the billboard plans for, all that the shuffler hands on
+    in the rounds of the batch is together (epsilon, delta)-private for replacing this user, at the epsilon and delta
+    that the billboard claims. The device works out itself what the plan gives for all rounds, and refuses a billboard
+    that claims more protection than that, or less than the caller's `budget` (None: any claim). It answers no other
+    rounds than those of the terms that it began with, each of them once: a second question for a round that it has
+    answered is refused, and the same one gets the same bytes. Single reports are for the shuffler only.
+    rewards, features, noise, draws: as for the device of a single round (roles.shuffle)."""
+
+    def __init__(
+        self,
+        billboard: bytes,
+        *,
+        budget: Budget | None = None,
+        rewards: tuple[float, float] | None = None,
+        features: Schema | None = None,
+        noise: Randomness | None = None,
+        draws: Randomness | None = None,
+    ) -> None:
+        if budget is not None and not isinstance(budget, Budget):
+            raise ValueError(f"Expected budget to be None or a Budget, got {type(budget).__name__}.")
+        self.parameters, self._board = boards.rounds(billboard)
+        super().__init__(
+            dim=self._board["dim"],
+            link=self._board["link"],
+            rewards=agreed(rewards, self._board["rewards"]),
+            features=agreed_schema(features, self._board["features"]),
+        )
+        if self._board["round"]:
+            raise BadBillboard("Expected the billboard that opens a batch, got that of a later round.")
+        self._noise = noise or System()
+        self._draws = draws or System()
+        self._thetas: Array = self._board["thetas"]
+        self._inverses: Array = self._board["inverses"].reshape(len(self._thetas), self.dim, self.dim)
+        if self._noise.private:
+            self._check(budget)
+
+    def _check(self, budget: Budget | None) -> None:
+        """The plan against its claim for all rounds, and the claim against the caller's limit."""
+        plan = self._board["plan"]
+        boards.protected(plan)
+        epsilon, delta = plan["epsilon"], plan["delta"]
+        if not together_delta(limits.together(self._board, plan["minimum"]), epsilon * (1 + MARGIN)) <= delta:
+            raise BadBillboard(f"Expected coins that give the claimed epsilon {epsilon:g} in all rounds, got fewer.")
+        if budget is not None and not (epsilon <= budget.epsilon * (1 + MARGIN) and delta <= budget.delta):
+            raise BadBillboard(
+                f"Expected epsilon at most {budget.epsilon:g} and delta at most {budget.delta:g} for all rounds, "
+                f"got a billboard with {epsilon:g} and {delta:g}."
+            )
+
+    # choosing
+
+    def pick(self, features: Array) -> int:
+        return designs.draw(float(self._draws.uniforms(1)[0]), self._weights(features))
+
+    def chance(self, features: Array, index: int) -> Chance:
+        return Chance(float(self._weights(features)[index]), 0.0)
+
+    def _weights(self, features: Array) -> Array:
+        """An optimal design over the scaled arms that no closed batch shows to be worse than another."""
+        alive = np.ones(len(features), np.bool_)
+        for k, theta in enumerate(self._thetas):
+            middle, half = features @ theta, self._halves(features, k)
+            alive &= middle + half >= (middle - half)[alive].max()
+        scales = np.array([self._slope_below(x) for x in features])
+        return designs.d_optimal(features, scales, alive)
+
+    def _halves(self, features: Array, k: int) -> Array:
+        squares = np.einsum("ki,ij,kj->k", features, self._inverses[k], features)
+        return np.asarray(self._board["later" if k else "first"] * np.sqrt(np.maximum(squares, 0.0)))
+
+    def _slope_below(self, x: Array) -> float:
+        """A lower bound on the slope at theta*, once a batch is closed; 1 before."""
+        if not len(self._thetas):
+            return 1.0
+        half = float(self._halves(x[None], 0)[0])
+        return slope(self.code, float(x @ self._thetas[0])) * math.exp(-min(2.0 * self._board["radius"], half))
+
+    # reporting
+
+    def report(self, x: Array, reward: float | None) -> Sent:
+        return self.respond(x, reward, self.parameters, self._board)
+
+    def answer(self, choice: DeviceChoice, billboard: bytes) -> Sent:
+        """The report for a later round of the batch, about a choice whose first report this device has made: the same
+        bytes however often it is asked for. BadBillboard for another batch, other terms, or another question than the
+        one that was answered in that round."""
+        if not isinstance(choice, DeviceChoice):
+            raise ValueError(f"Expected what choose returned, got {type(choice).__name__}.")
+        if choice._kept.get(0, (b"",))[0] != self.parameters.digest:
+            raise ValueError("Expected a choice that this device has reported, got another.")
+        parameters, board = boards.rounds(billboard)
+        number = board["round"]
+        if board["terms"] != self._board["terms"] or parameters.batch != self.parameters.batch + number:
+            raise BadBillboard("Expected a round of the batch that this device is in, on its terms, got another.")
+        if number not in choice._kept:
+            with np.errstate(all="ignore"):
+                made = self.respond(choice._x, choice._kept[REWARD], parameters, board)
+            choice._kept[number] = parameters.digest, made  # the report is kept before it is sent
+        asked, sent = choice._kept[number]
+        if asked != parameters.digest:
+            raise BadBillboard(f"Expected the question that was answered in round {number}, got another.")
+        return Sent(sent)
+
+    def _keep(self, choice: DeviceChoice, reward: float | None) -> None:
+        choice._kept.update({REWARD: reward, 0: (self.parameters.digest, choice._report[0])})
+
+    def respond(self, x: Array, reward: float | None, of: Parameters, board: dict[str, Any]) -> Sent:
+        """A fresh report of the arm played and its reward, to one question of the batch."""
+        vector = self.contribution(x, self.rewards[0] if reward is None else reward, board)
+        if reward is None:  # after the same work
+            vector = Raw(np.zeros(vector.size))
+        return wire.encode_report(of, entropy.words(1).tobytes(), self.counts(vector, of, board))
+
+    def counts(self, vector: Raw, of: Parameters, board: dict[str, Any]) -> Coded:
+        """The whole numbers of one report, coins included."""
+        return coded(vector, self._noise, grid=board["plan"]["grid"], reach=of.reach, trials=of.trials)
+
+    def contribution(self, x: Array, reward: float, board: dict[str, Any]) -> Raw:
+        """The vector that is hidden by coins; its norm never exceeds the plan's, whatever the billboard says."""
+        x = x * (1 / max(1.0, math.sqrt(float(np.dot(x, x)))))
+        if board["round"]:
+            expected = mean(self.code, float(np.dot(x, board["theta"])))
+            vector = np.asarray((expected - in_units(reward, self.code, *self.rewards)) * x)
+        else:
+            vector = pair(x, min(self._slope_below(x), board["largest"]), 0.0)[: packed_size(self.dim)]
+        return Raw(limits.clipped(vector, board["plan"]["norm"]))

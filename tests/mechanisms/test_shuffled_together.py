@@ -1,0 +1,98 @@
+"""Several shuffled sums of the same users: the bound against enumeration, its calibration, and what two users move."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from tacit import Budget
+from tacit.mechanisms.shuffle import calibration, nearness
+from tacit.mechanisms.shuffle.composed import Sum, calibrate_sums, composed_epsilon
+from tacit.mechanisms.shuffle.together import Part, together_delta, together_epsilon
+from tacit.model import rounds
+from tacit.privacy import gaussian
+
+
+@pytest.mark.parametrize("trials", [50, 51, 200, 4001, 65_537, 1 << 22])
+def test_devices_know_how_near_coins_are_to_a_gaussian_without_scipy(trials):
+    """Within a hundredth of the error that both allow for."""
+    for one, other in zip(nearness.near(trials), calibration.closeness(trials), strict=True):
+        assert np.allclose(one, other, rtol=1e-9, atol=1e-11)
+
+
+def hockey(zero, one, epsilon):
+    factor = math.exp(epsilon)
+    return max(np.maximum(one - factor * zero, 0).sum(), np.maximum(zero - factor * one, 0).sum())
+
+
+@pytest.mark.parametrize(("coins", "widths"), [((2000, 1500), (15.0, 7.0)), ((2000, 1001), (18.4, 4.5))])
+def test_the_bound_covers_two_sums_that_are_enumerated(coins, widths):
+    """Two sums of one number: whole moves, and moves that are rounded at random."""
+    laws = []
+    for trials, width in zip(coins, widths, strict=True):
+        noise = binom.pmf(np.arange(trials + 20), trials, 0.5)
+        low, share = math.floor(width), width - math.floor(width)
+        laws.append((noise, (1 - share) * np.roll(noise, low) + share * np.roll(noise, low + 1)))
+    zero, one = (np.outer(laws[0][world], laws[1][world]) for world in (0, 1))
+    parts = [Part(1, 1, (width,), trials) for trials, width in zip(coins, widths, strict=True)]
+    for epsilon in (0.5, 1.0, 2.0):
+        true = hockey(zero, one, epsilon)
+        assert true <= together_delta(parts, epsilon)
+    spent = together_epsilon(parts, 0.01)
+    assert hockey(zero, one, spent) <= 0.01 < hockey(zero, one, 0.7 * spent)
+
+
+def test_few_coins_and_no_delta_show_nothing():
+    assert together_delta([Part(1, 1, (1.0,), 49)], 1.0) == 1.0
+    assert together_epsilon([Part(1, 1, (1.0,), 400)], 0.0) == math.inf
+    assert together_epsilon([Part(1, 1, (1.0,), 49)], 0.01) == math.inf
+    assert together_delta([Part(1, 1, (1.0,), 400)], 1e12) == together_delta([Part(1, 1, (1.0,), 400)], 64.0)
+    assert together_delta([Part(9, 10**6, (1e12,), 400)], 64.0) == 1.0
+
+
+def test_composed_sums_keep_the_budget_and_cost_little():
+    budget = Budget(1.0, 1e-6)
+    sums = (Sum(15, (math.sqrt(2),), 1.0, 0.5), Sum(5, (2.0,), 1.0, 0.5, 30))
+    plans = calibrate_sums(budget, users=5000, sums=sums)
+    assert 0.999 < composed_epsilon(list(zip(plans, sums, strict=True)), budget.delta) <= 1 + 1e-5
+    mu = gaussian.mu(budget)
+    assert 1 <= plans[0].std / (math.sqrt(2) / (mu * math.sqrt(0.5))) < 1.05
+    assert 1 <= plans[1].std / (2.0 / (mu * math.sqrt(0.5 / 30))) < 1.05
+    twice = sums[1]._replace(times=60)
+    assert composed_epsilon([(plans[0], sums[0]), (plans[1], twice)], budget.delta) > 1.2
+    fewer = calibrate_sums(budget, users=5000, sums=sums, honest=4000)
+    assert composed_epsilon(list(zip(fewer, sums, strict=True)), budget.delta, 4000) <= 1 + 1e-5
+    assert composed_epsilon(list(zip(plans, sums, strict=True)), budget.delta, 4000) > 1.05
+    with pytest.raises(ValueError, match="rounding"):
+        calibrate_sums(Budget(1e-4, 1e-6), users=100, sums=(Sum(2000, (1.0,), 1.0, 1.0),))
+
+
+def test_two_users_are_never_farther_apart_than_their_class_and_nearly_attain_it():
+    """Random arms, weights and gradients; and for each class the pair at its end."""
+    rng, (matrices, gradients) = np.random.default_rng(0), rounds.apart()
+    for dim in (1, 2, 4):
+        for _ in range(5000):
+            x, y = (v / np.linalg.norm(v) for v in rng.standard_normal((2, dim)))
+            w, v = rng.random(2) ** rng.choice([0.0, 0.2, 3.0])
+            a, b = rng.uniform(-1, 1, 2) if rng.random() < 0.5 else rng.choice([-1.0, 0.0, 1.0], 2)
+            k = min(int(abs(x @ y) * rounds.CLASSES), rounds.CLASSES - 1)
+            assert np.linalg.norm(w * np.outer(x, x) - v * np.outer(y, y)) <= matrices[k] * (1 + 1e-12)
+            assert np.linalg.norm(a * x - b * y) <= gradients[k] * (1 + 1e-12)
+    for k in range(rounds.CLASSES):
+        x, c = np.array([1.0, 0.0]), (k + 0.5) / rounds.CLASSES
+        y = np.array([c, math.sqrt(1 - c * c)])
+        far = max(np.linalg.norm(np.outer(x, x) - v * np.outer(y, y)) for v in (0.0, 1.0))
+        assert far > 0.98 * matrices[k] and np.linalg.norm(x + y) > 0.98 * gradients[k]
+
+
+def test_the_worst_pair_is_far_apart_in_both_and_farthest_in_neither():
+    """What is saved by that: an eighth of the noise."""
+    matrices, gradients = rounds.apart()
+    loose = Sum(3, (math.sqrt(2),), 1.0, 0.5), Sum(2, (2.0,), 1.0, 0.5, 4)
+    tight = Sum(3, matrices, 1.0, 0.5), Sum(2, gradients, 1.0, 0.5, 4)
+    for parts in (loose, tight):
+        assert calibrate_sums(Budget(1.0, 0.02), users=2000, sums=parts)
+    one, two = (calibrate_sums(Budget(1.0, 0.02), users=2000, sums=parts)[0].scale for parts in (loose, tight))
+    trials = [calibrate_sums(Budget(1.0, 0.02), users=2000, sums=parts)[0].trials for parts in (loose, tight)]
+    assert two / one / math.sqrt(trials[1] / trials[0]) == pytest.approx(1 / math.sqrt(0.78125), rel=0.02)

@@ -25,7 +25,9 @@ from tests.roles.boards import (
 )
 from tests.roles.test_hostile_billboards import MISSHAPEN, MISSING, NESTED, PLANS
 
-NAMES = [name for name in SERVERS if name.startswith(("irls", "newton", "shuffle"))]  # what the device is for
+NAMES = [
+    name for name in SERVERS if name.startswith(("irls", "newton")) or name == "shuffle-lin-ucb"
+]  # it is for these
 DAMAGED = 75  # billboards made of each of them
 EACH = 48  # reports by each of them
 TAPE = 1 << 16  # random bytes, over and over

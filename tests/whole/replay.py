@@ -29,6 +29,7 @@ QUIET = {
     "choose_many",
     "observe",
     "observe_many",
+    "republish",
     "play",
     "save",
     "load",

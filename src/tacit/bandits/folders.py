@@ -36,7 +36,8 @@ def learn(bandit: "ContinualBandit", table: Any, actions: Any, engine: str) -> d
         return learn_folder(bandit, folder, made)
     if engine != "local":
         raise ValueError(
-            "Expected secure noise and the columns x0, x1, ... of numbers for engine='ray', got others: "
+            "Expected secure noise, rounds that count when they are chosen, and the columns x0, x1, ... of numbers for "
+            "engine='ray', got others: "
             "schema.encode(frame) makes such columns."
         )
     bandit._room(folder.count)

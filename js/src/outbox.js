@@ -109,6 +109,6 @@ export class Outbox {
 export const post = (url) => async (report) => {
   const options = { method: "POST", body: report, credentials: "omit", referrerPolicy: "no-referrer", cache: "no-store" };
   const { ok, status } = await fetch(url, options);
-  if (!ok && (status >= 500 || status === 408 || status === 429)) throw new Error("Expected an answer, got none.");
-  return ok || status === 409; // 409: it was counted before
+  if (status >= 500 || [408, 425, 429].includes(status)) throw new Error("Expected an answer, got none for now.");
+  return ok;
 };

@@ -67,6 +67,7 @@ export function damaged(tacit, { random, boards, people }) {
     } catch (error) {
       return error.name;
     }
+    if (data === null) return "accepted";
     return people[data].map(({ arms, reward }) => {
       try {
         const [choice, first] = drawn(() => device.choose(arms));
@@ -94,7 +95,8 @@ const fields = ({ Schema }, given) =>
   });
 
 /** What is done with an outbox while a program runs: [method, ...arguments] at given times. Kept is what outlives it. */
-async function outbox({ Outbox, LocalClient, ShuffleClient, sealer }, { board, key, kept, steps, answers = [] }) {
+async function outbox({ Outbox, LocalClient, ShuffleClient, sealer }, { board, key, kept, random, steps, answers = [] }) {
+  if (random) tape(decoded(random));
   const storage = globalThis.localStorage ?? {
     getItem: (name) => kept?.[name] ?? null,
     setItem: (name, text) => (kept = { [name]: text }),
@@ -152,6 +154,19 @@ function laws({ gaussians, halves, uniforms, below, coin }, { draws, sigma, tria
   return { gaussians: gaussians(sigma, draws), halves: halves(trials, draws), uniforms: uniforms(draws), whole, coins };
 }
 
+/** Milliseconds to read a billboard, and for a choice with its report. */
+const timed = (tacit, { boards, draws }) =>
+  boards.map(({ board, arms }) => {
+    const bytes = decoded(board);
+    const started = performance.now();
+    const device = client(tacit, bytes);
+    const read = performance.now();
+    device.randomize(device.choose(arms), 1); // tables are made once
+    const first = performance.now();
+    for (let i = 0; i < draws; i++) device.randomize(device.choose(arms), 1);
+    return { read: read - started, first: first - read, each: (performance.now() - first) / draws };
+  });
+
 const PACKED = ["index", "features", "outbox"];
 const SOURCE = ["bytes", "numbers", "random", "randomizers", "sha256"];
 const TASKS = {
@@ -159,6 +174,7 @@ const TASKS = {
   damaged: { modules: PACKED, work: damaged },
   outbox: { modules: PACKED, work: outbox },
   sealed: { modules: PACKED, work: sealed },
+  timed: { modules: PACKED, work: timed },
   fields: { modules: PACKED, work: fields },
   tables: { modules: SOURCE, work: tables },
   numbers: { modules: SOURCE, work: numbers },

@@ -238,11 +238,11 @@ def test_sums_of_rows_are_the_contributions_of_each(blocks):
     given = np.column_stack([rows, place]) if blocks > 1 else rows
     theta, inverse = rng.normal(size=(blocks, p)), np.stack([np.eye(p)] * blocks)
     expected = np.zeros((2, blocks, 5), np.int64)
-    for x, reward, a in zip(rows, rewards, place, strict=True):
+    for x, y, a in zip(rows, rewards, place, strict=True):
         for out, add in zip(expected, (glm.add_glm, linear_model.add_linear), strict=True):
             v = np.zeros(5)
             at = (theta[a], inverse[a], links.LOGISTIC, 0.7) if add is glm.add_glm else (0.7,)
-            add(x, reward, *at, 0.0, 1.0, v)
+            add(x, y, *at, 0.0, 1.0, v)
             if np.linalg.norm(v) <= longest:  # not for NaN
                 out[a] += np.rint(v / cell).astype(np.int64)
     found = np.zeros_like(expected)

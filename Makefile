@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: env demo serve serve-postgres demo-roles browser test test-full test-ray check docs bench dist js node lock clean
+.PHONY: env demo serve serve-postgres demo-roles browser test test-full test-ray check docs bench plan-fit dist js node lock clean
 
 env: .venv/.ready
 
@@ -52,7 +52,7 @@ test: .venv/.node        ## everything from nothing to green, in minutes
 test-full: .venv/.node test-ray  ## the heavier statistical runs as well
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not ray"
 
-test-ray: .venv/.ready .cache/ray/.ready  ## logs that Ray sums, in an environment of their own: Ray is large
+test-ray: .cache/ray/.ready  ## logs that Ray sums, in an environment of their own: Ray is large
 	.cache/ray/bin/python -m pytest -m ray tests/bandits/test_ray.py
 
 .cache/ray/.ready: requirements.lock requirements-ray.lock
@@ -76,6 +76,9 @@ docs: .venv/.docs         ## the documentation as a site in site/, to be read wi
 bench: .venv/.bench       ## noise of each mechanism, and microseconds a round beside other libraries
 	$(BIN)/tacit bench noise
 	$(BIN)/tacit bench speed
+
+plan-fit: .venv/.ready    ## the formula of `tacit plan`, and its error; simulations that are not stored are done first
+	$(BIN)/python -m tacit.planning.fit --simulate
 
 dist: .venv/.ready        ## wheel and sdist in dist/; `pip install .`, both of them, and a try in a clean environment
 	rm -rf dist .cache/clean

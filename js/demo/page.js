@@ -102,8 +102,8 @@ async function show() {
   const sure = (e) => `${(100 / (1 + Math.exp(-e))).toFixed(e > 5 ? 2 : 0)} %`;
   $("odds").textContent =
     `Whoever thinks it as likely as not that you liked something can be at most ${sure(epsilon)} sure of it after one report ` +
-    `(ε = ${epsilon.toPrecision(3)}${delta ? `, but for a chance of ${delta}` : ""}), and at most ${sure(here * epsilon)} sure of one thing ` +
-    `about you that all ${here} of this week's choices share.`;
+    `(ε = ${epsilon.toPrecision(3)}${delta ? `, but for a chance of ${delta}` : ""})` +
+    (here > 1 ? `, and at most ${sure(here * epsilon)} sure of a thing about you that all ${here} of this week's choices share.` : ".");
 }
 
 function models() {

@@ -29,7 +29,7 @@ const object = (v) => v !== null && typeof v === "object" && !Array.isArray(v);
 const record = (fields) => (v) => {
   const names = Object.keys(fields);
   if (!object(v) || Object.keys(v).length !== names.length) return false;
-  return names.every((name) => name in v && (fields[name](v[name]) || need(false, name)));
+  return names.every((name) => fields[name](v[name]) || need(false, name));
 };
 const variant = (key, kinds) => (v) => {
   const name = object(v) && v[key];

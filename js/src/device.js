@@ -3,7 +3,7 @@
 import { local, need, shuffle } from "./billboard.js";
 import { joined } from "./bytes.js";
 import { chances, drawn } from "./designs.js";
-import { CELLS, MARGIN, extent, holds } from "./limits.js";
+import { MARGIN, extent, holds } from "./limits.js";
 import { bounded, clipped, inUnits, linearized, pair, shortened } from "./model.js";
 import { argmax, dot, quadratic } from "./numbers.js";
 import { halves, normals, octets, uniforms } from "./random.js";
@@ -74,7 +74,6 @@ export class LocalClient extends Device {
     this.extent = extent(this.board);
     need(report.name !== "public" || publicArms === true, "report", "one with arms in the clear");
     need(claim.epsilon !== null && holds(randomizer, claim, this.extent), "noise for its claim", "less");
-    need(randomizer.kind !== "lattice" || (this.extent.norm / randomizer.sigma) * CELLS <= 2 ** 52, "sigma");
     const most = delta ?? (epsilon === undefined ? 1 : 0);
     const allowed = claim.epsilon <= (epsilon ?? Infinity) * (1 + MARGIN) && claim.delta <= most;
     need(allowed, "claim within the limits", `${claim.epsilon} and ${claim.delta}`);

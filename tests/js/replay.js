@@ -67,6 +67,7 @@ export function damaged(tacit, { random, boards, people }) {
     } catch (error) {
       return error.name;
     }
+    if (data === null) return "accepted";
     return people[data].map(({ arms, reward }) => {
       try {
         const [choice, first] = drawn(() => device.choose(arms));

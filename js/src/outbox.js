@@ -52,7 +52,11 @@ export class Outbox {
 
   /** Make the reports whose time has come, and send those that nobody has acknowledged: to be called when the program
    * starts and by a timer, never because of a reward. */
-  async flush() {
+  flush() {
+    return (this.flushing ??= this.#flush().finally(() => (this.flushing = null))); // not twice at once
+  }
+
+  async #flush() {
     const ready = await this.#change(async (kept) => {
       for (const item of kept.items.filter((one) => one.x && one.due <= Date.now())) {
         const report = this.#opened(item.board)?.report(item.x, item.reward === null ? null : Number(item.reward));

@@ -123,7 +123,10 @@ async function outbox({ Outbox, LocalClient, ShuffleClient, sealer }, { board, k
   for (const [at, method, ...given] of steps) {
     now = at;
     try {
-      told.push(await (method === "choose" ? box.choose(bytes, ...given) : box[method](...given)));
+      const begun = [...Array(method === "flush" ? 2 : 1)].map(() => // as by two timers
+        method === "choose" ? box.choose(bytes, ...given) : box[method](...given),
+      );
+      told.push((await Promise.all(begun))[0]);
     } catch (error) {
       told.push(error.name);
     }

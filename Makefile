@@ -52,7 +52,7 @@ test: .venv/.node        ## everything from nothing to green, in minutes
 test-full: .venv/.node test-ray  ## the heavier statistical runs as well
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not ray"
 
-test-ray: .venv/.ready .cache/ray/.ready  ## logs that Ray sums, in an environment of their own: Ray is large
+test-ray: .cache/ray/.ready  ## logs that Ray sums, in an environment of their own: Ray is large
 	.cache/ray/bin/python -m pytest -m ray tests/bandits/test_ray.py
 
 .cache/ray/.ready: requirements.lock requirements-ray.lock

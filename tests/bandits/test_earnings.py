@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.random import default_rng
 
-from tacit import Budget, JointGLM, Simulated
+from tacit import Budget, JointGLM, JointLinUCB, Simulated
 from tacit.bandits.joint.earnings import Earnings, interval, purse
 from tacit.data import Raw
 from tacit.features import Number, Schema
@@ -195,6 +195,22 @@ def test_it_goes_on_after_loading(tmp_path):
     again = JointGLM.load(tmp_path / "bandit.json")
     assert again.earnings == Earnings(0.2, 5.0) and again.earned == bandit.earned
     assert play(again, 70, seed=1).earned == play(bandit, 70, seed=1).earned
+
+
+def test_a_bandit_that_draws_nothing_has_the_average_of_whom_it_chose():
+    bandit = JointLinUCB(
+        dim=2, horizon=400, budget=Budget(math.inf, 1e-4), source=Simulated(0), earnings=Earnings(0.2, 5.0, 2)
+    )
+    own = JointLinUCB(dim=2, horizon=400, budget=Budget(math.inf, 1e-4), source=Simulated(0))
+    for _ in range(200):
+        for one in (bandit, own):
+            choice = one.choose(0.7 * np.eye(2))
+            one.observe(choice, (0.5, -0.5)[choice.index])
+    assert bandit.earned.arms[0].value == pytest.approx(0.5) and bandit.earned.arms[1].value == pytest.approx(-0.5)
+    assert bandit.earned.arms[0].covered + bandit.earned.arms[1].covered == pytest.approx(1.0)
+    assert np.array_equal(bandit.statistics.gram, own.statistics.gram)  # it learns as without
+    with pytest.raises(ValueError, match="exact Gaussian noise for earnings"):
+        JointLinUCB(dim=2, horizon=9, budget=BUDGET, source=Simulated(0), noise="wishart", earnings=Earnings())
 
 
 # whether intervals hold

@@ -75,6 +75,7 @@ JOINT = {
     "joint-glm-earnings": made(JointGLM, first=6, earnings=Earnings(0.2, 4.0)),
     "joint-glm-blocks-earnings": made(JointGLM, first=6, dim=4, blocks=2, earnings=Earnings(0.2, 4.0)),
     "joint-lin-ucb": made(JointLinUCB, first=6),
+    "joint-lin-ucb-earnings": made(JointLinUCB, first=6, earnings=Earnings(0.2, 4.0)),
     "joint-lin-ucb-tree": made(JointLinUCB, release="tree"),
     "joint-lin-ucb-consistent-tree": made(JointLinUCB, release="consistent-tree"),
     "joint-lin-ucb-buffered": made(JointLinUCB, release="buffered"),
@@ -103,9 +104,7 @@ LOCAL = {  # a report that is sent when a reward comes is there or not: everybod
     "local-combiner": embedded(LocalCombiner),
     "local-glm": embedded(LocalGLM),
     "local-square-cb": embedded(LocalSquareCB, first=10),
-}
-ONE_PROCESS = {
-    "local-reweighted": made(LocalReweighted, first=60),
+    "local-reweighted": embedded(LocalReweighted, first=60),
 }
 
 
@@ -143,7 +142,7 @@ def test_step_by_step_with_simulated_noise(name):
     assert replay.check(lambda: (JOINT | SIMULATED)[name](Simulated(4))) >= 2
 
 
-EVERYTHING = JOINT | SIMULATED | SHUFFLE | LOCAL | ONE_PROCESS
+EVERYTHING = JOINT | SIMULATED | SHUFFLE | LOCAL
 
 
 @pytest.mark.parametrize("name", [name for name in EVERYTHING if name != "anytime"])
@@ -161,11 +160,6 @@ def test_shuffle(name, source):
 @pytest.mark.parametrize("name", LOCAL)
 def test_local(name, source):
     assert replay.check(lambda: LOCAL[name](source and Simulated(source)), absent=False) >= 2
-
-
-@pytest.mark.parametrize("name", ONE_PROCESS)
-def test_local_in_one_process(name):
-    assert replay.check(lambda: ONE_PROCESS[name](Simulated(4)), absent=False) >= 2
 
 
 @pytest.mark.parametrize("source", [Secure, lambda: Simulated(4)])

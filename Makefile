@@ -90,7 +90,7 @@ dist: .venv/.ready        ## wheel and sdist in dist/; `pip install .`, both of 
 	  .cache/clean/bin/pip uninstall --quiet --yes tacit || exit 1; done
 
 js: .venv/.node           ## the device in JavaScript as a package in dist/
-	rm -rf .cache/js && mkdir -p .cache dist && cp -r js .cache/js
+	rm -rf .cache/js && mkdir -p .cache dist && cp -r js .cache/js && cp LICENSE .cache/js
 	cd .cache/js && export PATH="$(CURDIR)/$(BIN):$$PATH" && \
 	  npm pkg set version=$$(python -c "import tacit; print(tacit.__version__)") && npm pack --silent --pack-destination ../../dist
 

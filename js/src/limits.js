@@ -1,5 +1,5 @@
-// What a billboard's randomizer really gives, worked out on the device, as by tacit.mechanisms.local, where the proofs
-// are: it trusts no claim of the server. Powers of e are compared, so that no logarithm is needed.
+// What a billboard's randomizer really gives, worked out on the device, as by tacit.mechanisms.local, where the
+// proofs are: it trusts no claim of the server. Powers of e are compared, so that no logarithm is needed.
 import { FINE, SHARE, UNIT } from "./billboard.js";
 import { decay, power, tail } from "./numbers.js";
 

@@ -108,6 +108,15 @@ def test_it_is_spent_with_the_releases_and_with_each_of_a_persons_rounds():
     assert 0 < bandit.privacy.spent < bandit.privacy.epsilon and bandit.earned is not None
 
 
+def test_a_person_whose_rounds_count_as_one_counts_as_one_here():
+    """Their mean is no further from another's than single rounds are, the sensitivity being that of a norm."""
+    bandit = made(budget=Budget(math.inf, 1e-4), earnings=Earnings(arms=2), max_rounds_per_person=1, average=True)
+    for i, reward in enumerate((1.0, 0.0, 0.0, 1.0)):
+        bandit.observe(bandit.choose(np.eye(2), person="a" if i < 3 else "b"), reward)
+    count, total = bandit._state.prefix.open[bandit._learns :][:2] / bandit._purse._part
+    assert count == pytest.approx(2.0) and total == pytest.approx(1.0 - 1 / 3)
+
+
 # which arms
 
 

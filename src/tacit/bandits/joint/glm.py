@@ -118,7 +118,7 @@ class JointGLM(EarningBandit):
         self.contribution = GLMContribution(
             dim=self.dim, link=self._link, scale=scale, low=low, high=high, blocks=self._blocks, shared=self._shared
         )
-        self._open_purse(self.contribution.size, self.contribution.sensitivity)
+        self._open_purse(self.contribution.size, self._bound(self.contribution))
         self._known = known.knowledge(
             self.prior,
             self.warm,

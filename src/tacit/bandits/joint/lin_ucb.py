@@ -163,7 +163,7 @@ class JointLinUCB(EarningBandit):
 
     def _gaussian(self, leaves: int, m: int) -> ridge.Regularizer:
         assert self.failure is not None
-        self._open_purse(self.contribution.size, self.contribution.sensitivity)
+        self._open_purse(self.contribution.size, self._bound(self.contribution))
         mechanism = {"tree": Tree, "consistent-tree": Tree, "buffered": Buffered}.get(str(self.release), Toeplitz)
         options: dict[str, Any] = {"consistent": True} if self.release == "consistent-tree" else {}
         options |= self._columns(self._schedule)

@@ -132,7 +132,7 @@ class LocalServer(Server):
     def _decode(self, report: bytes) -> Released:
         made, body = self._randomizer, self._body(report)
         assert not isinstance(made, Coin)
-        length = 8 * self._size if self.simulated else made.length(self._size)
+        length = 8 * self._numbers if self.simulated else made.length(self._numbers)
         if len(body) != length:
             raise BadReport(f"Expected a report with {length} bytes of numbers, got {len(body)}.")
         vector = Open().decode(body) if self.simulated else made.decode(body)
@@ -142,14 +142,24 @@ class LocalServer(Server):
             raise BadReport("Expected numbers that an honest device can send, got one beyond them.")
         return vector
 
+    @property
+    def _numbers(self) -> int:
+        """Of a report now."""
+        return self._size
+
     def _farthest(self) -> float:
         """No number of an honest report is larger: forged ones cannot outweigh all others."""
         made = self._randomizer
         if isinstance(made, Cap):
             return made.scale * randomizers.largest() / randomizers.UNIT * (1 + 1e-9)
-        norm = limits.extent(self._document()["report"], self.link, self.rewards, self.dim).norm
+        norm = self._norm
         sigma = made.sigma if isinstance(made, Lattice) else 0.0
         return norm * (1 + 1e-9) + FARTHEST * (sigma + self._shake) + 2 * sigma / randomizers.CELLS
+
+    @property
+    def _norm(self) -> float:
+        """Of the vector that a device makes."""
+        return limits.extent(self._document()["report"], self.link, self.rewards, self.dim).norm
 
     @property
     def _shake(self) -> float:

@@ -71,7 +71,7 @@ class RoleApplication:
 
     async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
         route, *rest = scope["path"].strip("/").split("/")
-        if route != self.role.route:
+        if route not in self.role.routes:
             await self._slow(scope, receive, send)
             return
         try:
@@ -80,26 +80,26 @@ class RoleApplication:
                 return
             if scope["method"] != "POST":
                 raise Reply(405, "Expected POST.")
-            if route == "batches":
-                self._check(scope)
+            asker = self._asker(scope) if self.role.routes[route] else ""
             with self._room.held() as hold:
                 server = self._server
                 body = await hot.whole(scope, receive, server.body, server.patience, hold, (BINARY, b""))
-                out = await self.role.post(rest, body)
+                out = await self.role.post(route, rest, body, asker)
             await respond(send, 200, out, JSON, ANYWHERE)
         except Exception as error:
             found = refusal(error)
             close = found.status in UNREAD
             await respond(send, found.status, found.body, JSON, found.headers + ANYWHERE, close=close)
 
-    def _check(self, scope: Scope) -> None:
-        """Only a shuffler hands over batches."""
+    def _asker(self, scope: Scope) -> str:
+        """The name of a shuffler, who alone hands over batches; "" where no keys are needed."""
         self._keys.check_host(scope["headers"])
         given = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
         asker = self._keys.find(given)
         if asker is None:
             raise Reply(401, "Expected the key of a shuffler: authorization: Bearer KEY.")
         asker.take("batches", 1)
+        return asker.name
 
     # what anybody may see
 

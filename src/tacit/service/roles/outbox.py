@@ -36,7 +36,7 @@ class Outbox:
 
     def __init__(self, role: "ShufflerRole", setting: Between) -> None:
         self._role, self._address = role, setting.analyzer.rstrip("/")
-        self._key_file = setting.key
+        self._key_file, self._part = setting.key, setting.part
         self._awake, self._ended = threading.Event(), False
         self._thread = threading.Thread(target=self._run, daemon=True, name="tacit outbox")
         self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), NoRedirect())
@@ -101,13 +101,14 @@ class Outbox:
         number = self._role.begin(billboard)
         if number is None:
             self._role.events.add("A new batch is open.")
-        elif not self._role.journal.again(number):
+        elif self._part is None and not self._role.journal.again(number):
             raise BadReport("Expected the next batch's billboard, got that of a batch that is closed: waiting.")
         return number is None
 
     def _hand_over(self, number: int, message: bytes) -> bool:
         """False if the analyzer has to have an earlier one first, as after a restore."""
-        request = urllib.request.Request(f"{self._address}/batches/{number}", message, self._headers)
+        path = f"batches/{number}" if self._part is None else f"parts/{number}/{self._part}"
+        request = urllib.request.Request(f"{self._address}/{path}", message, self._headers)
         try:
             with self._opener.open(request, timeout=TIMEOUT):
                 pass

@@ -397,18 +397,7 @@ class Bandit(ABC):
         return ticket
 
     def _slot(self, ticket: int) -> int:
-        if isinstance(ticket, bool) or not isinstance(ticket, int | np.integer):
-            raise ValueError(f"Expected a Choice or its id, got {type(ticket).__name__}.")
-        if not 1 <= ticket <= self.choices:
-            raise UnknownChoice("Expected the id of a choice that was made, got an unknown one.")
-        if ticket <= self.choices - self.pending:
-            raise UnknownChoice(
-                f"Expected a reward within {self.pending} later choices, got one for an expired choice."
-            )
-        slot = int(ticket % self.pending)
-        if self._tickets.ids[slot] != ticket:
-            raise UnknownChoice("Expected one reward for each choice, got a second one or one for a refused row.")
-        return slot
+        return self._tickets.slot(ticket, self.choices)
 
 
 def certain(bandit: Bandit, features: Array, index: int) -> Callable[[], float]:

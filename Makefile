@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: env demo serve serve-postgres demo-roles browser test test-full test-ray check docs bench dist lock clean
+.PHONY: env demo serve serve-postgres demo-roles browser test test-full test-ray check docs bench plan-fit dist js node lock clean
 
 env: .venv/.ready
 
@@ -19,6 +19,11 @@ env: .venv/.ready
 
 .venv/.docs: .venv/.ready requirements-docs.lock
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements-docs.lock
+	touch $@
+
+.venv/.node: .venv/.ready requirements-node.lock
+	{ command -v node && command -v npm; } >/dev/null || \
+	  $(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements-node.lock
 	touch $@
 
 demo: .venv/.ready        ## a private bandit beside a non-private one: a table, a picture and a certificate
@@ -38,14 +43,16 @@ browser: .venv/.ready     ## a browser for the dashboard's tests: Debian's chrom
 	  if [ "$$(id -u)" = 0 ]; then as=; else as=sudo; fi; \
 	  $$as apt-get update -q && $$as apt-get install -q -y --no-install-recommends chromium; }
 
-test: .venv/.ready        ## everything from nothing to green, in minutes
+node: .venv/.node         ## node and npm for the tests of js/, from the package of that name, if none are found
+
+test: .venv/.node        ## everything from nothing to green, in minutes
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.cache/boundscheck $(BIN)/python -m pytest -n 2 --dist loadfile tests/kernels/test_kernels.py tests/bandits/test_baselines.py
 
-test-full: .venv/.ready test-ray  ## the heavier statistical runs as well
+test-full: .venv/.node test-ray  ## the heavier statistical runs as well
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not ray"
 
-test-ray: .venv/.ready .cache/ray/.ready  ## logs that Ray sums, in an environment of their own: Ray is large
+test-ray: .cache/ray/.ready  ## logs that Ray sums, in an environment of their own: Ray is large
 	.cache/ray/bin/python -m pytest -m ray tests/bandits/test_ray.py
 
 .cache/ray/.ready: requirements.lock requirements-ray.lock
@@ -70,6 +77,9 @@ bench: .venv/.bench       ## noise of each mechanism, and microseconds a round b
 	$(BIN)/tacit bench noise
 	$(BIN)/tacit bench speed
 
+plan-fit: .venv/.ready    ## the formula of `tacit plan`, and its error; simulations that are not stored are done first
+	$(BIN)/python -m tacit.planning.fit --simulate
+
 dist: .venv/.ready        ## wheel and sdist in dist/; `pip install .`, both of them, and a try in a clean environment
 	rm -rf dist .cache/clean
 	$(BIN)/hatchling build
@@ -79,6 +89,11 @@ dist: .venv/.ready        ## wheel and sdist in dist/; `pip install .`, both of 
 	  .cache/clean/bin/python -I tests/smoke.py $$package && \
 	  .cache/clean/bin/pip uninstall --quiet --yes tacit || exit 1; done
 
+js: .venv/.node           ## the device in JavaScript as a package in dist/
+	rm -rf .cache/js && mkdir -p .cache dist && cp -r js .cache/js && cp LICENSE .cache/js
+	cd .cache/js && export PATH="$(CURDIR)/$(BIN):$$PATH" && \
+	  npm pkg set version=$$(python -c "import tacit; print(tacit.__version__)") && npm pack --silent --pack-destination ../../dist
+
 lock: .venv/.ready        ## renew the locked versions
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url \
 	  --extra experiments --extra store --extra service --group dev pyproject.toml -o requirements.lock
@@ -86,6 +101,8 @@ lock: .venv/.ready        ## renew the locked versions
 	  --extra experiments --extra store --extra service --group dev --group bench pyproject.toml -o requirements-bench.lock
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url \
 	  --constraint requirements.lock --group docs -o requirements-docs.lock
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url \
+	  --group node -o requirements-node.lock
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url \
 	  --constraint requirements.lock --extra ray pyproject.toml -o requirements-ray.lock
 

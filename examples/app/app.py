@@ -12,7 +12,6 @@ import secrets
 import string
 from pathlib import Path
 
-import numpy as np
 import uvicorn
 from starlette.applications import Starlette
 from starlette.responses import HTMLResponse
@@ -22,7 +21,7 @@ from tacit.errors import TacitError
 from tacit.service import AsyncClient
 
 PAGE = string.Template((Path(__file__).parent / "page.html").read_text())
-MESSAGES = {  # name -> title, text, button
+MESSAGES = {  # those of serve.toml: name -> title, text, button
     "delivery": ("Delivered free this week", "Order until Sunday, and the postman is on us.", "Browse the shelves"),
     "reading": ("An evening of poems", "Thursday at seven, between the shelves, with tea.", "Keep me a chair"),
     "circle": ("Join the reading circle", "One novel a month, and people who finished it.", "Show me this month's"),
@@ -34,11 +33,6 @@ SECRET = os.environ.get("SECRET", secrets.token_hex()).encode()  # set it, or ev
 client = AsyncClient(
     os.environ.get("TACIT", "http://127.0.0.1:8321"), "shop", key=os.environ.get("TACIT_KEY"), timeout=5, patience=1
 )
-
-
-def arms(phone):
-    """A row of features for each message: which it is, and whether it is read at a desk or on a phone."""
-    return dict(zip(MESSAGES, np.eye(2 * len(MESSAGES))[int(phone) :: 2], strict=True))
 
 
 def signed(visitor):
@@ -53,9 +47,9 @@ def known(cookie):
 
 async def front(request):
     visitor = known(request.cookies.get("visitor", ""))
-    features = arms("mobile" in request.headers.get("user-agent", "").lower())
+    fields = {"device": "phone" if "mobile" in request.headers.get("user-agent", "").lower() else "desk"}
     try:  # one choice for a visitor's day: a reload has the same answer, and counts once
-        choice = await client.choose(features, request=f"{visitor} {datetime.date.today()}", person=visitor)
+        choice = await client.choose(context=fields, request=f"{visitor} {datetime.date.today()}", person=visitor)
         name, form = choice.name, f"/go/{choice.id}"
     except TacitError:  # the page is there without tacit, too
         name, form = "delivery", "/go/"

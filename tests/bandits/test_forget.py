@@ -61,6 +61,17 @@ def test_what_cannot_be_forgotten_in(wrong):
         JointGLM(dim=2, budget=BUDGET, forget=wrong)
 
 
+def test_days_are_rounds_that_are_expected(tmp_path):
+    """A setting like the number itself, also on disk."""
+    days = JointGLM(dim=3, budget=BUDGET, forget="30 days", per_day=200)
+    assert days.forget == 6000 and days._plan_numbers() == JointGLM(dim=3, budget=BUDGET, forget=6000)._plan_numbers()
+    days.save(tmp_path / "bandit.json")
+    assert JointGLM.load(tmp_path / "bandit.json").forget == 6000
+    for wrong in ({"forget": 6000, "per_day": 200}, {"per_day": 200}, {"forget": "30 days", "per_day": -1.0}):
+        with pytest.raises(ValueError, match="Expected per_day"):
+            JointGLM(dim=2, budget=BUDGET, **wrong)
+
+
 def test_what_one_person_moves_in_a_run_that_forgets_is_at_most_what_is_claimed():
     """Nobody else answers, the noise is zero. The reward comes at once in one world and up to 150 choices later in the
     other, in a run of many windows: all noisy leaves together."""

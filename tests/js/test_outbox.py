@@ -22,11 +22,11 @@ def program(package, run, tmp_path):
     if run is not node.task:
         run.page.evaluate("localStorage.clear()")
 
-    def start(steps, *, board="irls-public", answers=(), key=None):
+    def start(steps, *, board="irls-public", answers=(), key=None, random=b""):
         if run is not node.task:
             run.page.reload()
         given = {"board": vectors.text(published(board)[1]), "steps": steps, "answers": list(answers)}
-        given |= {"kept": state["kept"], "key": key and vectors.text(key)}
+        given |= {"kept": state["kept"], "key": key and vectors.text(key), "random": vectors.text(random)}
         state["count"] += 1
         told = run(package, "outbox", vectors.save(given, tmp_path / f"{state['count']}.json"))
         state["kept"] = told["kept"]
@@ -50,6 +50,17 @@ def test_every_choice_sends_one_report_whatever_came(program, board, reward):
     if board == "newton":
         parameters, _ = boards.shuffle(published(board)[1])
         wire.decode_report(bytes.fromhex(report), parameters)
+
+
+def test_the_reward_is_in_the_report(program):
+    """With the same random bytes."""
+
+    def report(reward):
+        ticket = program([[0, "choose", ARMS]], board="newton")["told"][0]
+        steps = [[2000, "flush"]] if reward is None else [[5, "reward", ticket["id"], reward], [2000, "flush"]]
+        return program(steps, board="newton", random=bytes(range(256)) * 99)["sent"][0][1]
+
+    assert report(None) != report(1.0)
 
 
 def test_reports_are_sent_again_byte_for_byte_until_they_are_taken(program):

@@ -7,6 +7,7 @@ probability 10^-7 at most (the last number of a cap's vector, where it is nearly
 import base64
 import gzip
 import json
+import re
 import secrets
 
 import pytest
@@ -56,10 +57,24 @@ def test_the_device_is_below_10_kilobytes(package):
     assert not {"dependencies", "peerDependencies", "optionalDependencies"} & set(manifest)
 
 
-def test_the_package_is_found_by_its_name(package):
+def test_the_package_is_found_by_its_name_and_has_what_its_types_say(package):
+    for name in ("index", "features", "outbox"):
+        types = (package.parent / "types" / f"{name}.d.ts").read_text()
+        stated = re.findall(r"^export (?:class|function|const) (\w+)", types, re.MULTILINE)
+        module = "tacit-device" if name == "index" else f"tacit-device/{name}"
+        script = f'import * as all from "{module}"; console.log(Object.keys(all).join(" "));'
+        told = node.run("node", "--input-type=module", "-e", script, cwd=package.parents[2]).split()
+        assert stated and set(stated) <= set(told), (name, stated, told)
+
+
+def test_what_is_no_bytes_is_no_billboard(package):
     script = """import { LocalClient, ShuffleClient } from "tacit-device";
-import { Schema } from "tacit-device/features";
-import { Outbox, sealer } from "tacit-device/outbox";
-console.log([LocalClient, ShuffleClient, Schema, Outbox, sealer].map((made) => made.name).join(" "));"""
-    told = node.run("node", "--input-type=module", "-e", script, cwd=package.parents[2])
-    assert told.split() == ["LocalClient", "ShuffleClient", "Schema", "Outbox", "sealer"]
+for (const kind of [LocalClient, ShuffleClient])
+  for (const given of ["{}", null, undefined, {}, [123, 125], new ArrayBuffer(2), new Uint8Array()])
+    try {
+      new kind(given);
+    } catch (error) {
+      console.log(error.name);
+    }"""
+    told = node.run("node", "--input-type=module", "-e", script, cwd=package.parents[2]).split()
+    assert told == ["BadBillboard"] * 14

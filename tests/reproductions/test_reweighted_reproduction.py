@@ -19,6 +19,7 @@ def test_end_to_end(tmp_path, monkeypatch):
     outcome.write(tmp_path)
     assert shares == sorted(shares) and shares[-1] == pytest.approx(1.0)
     assert min((tmp_path / name).stat().st_size for name in ("figure.png", "regret.png")) > 10_000
+    assert max(map(len, (tmp_path / "outcome.txt").read_text().splitlines())) <= 100
     document = json.loads((tmp_path / "outcome.json").read_text())
     played = {row["bandit"] for row in document["rows"]}
     assert {"joint-reweighted", "local-reweighted", "joint-glm", "local-irls", "joint-square-cb"} <= played

@@ -3,6 +3,7 @@
 import pytest
 
 from tacit.errors import BadState
+from tacit.features import Category, Number, Schema
 from tacit.service import config as configs
 from tacit.service import keys
 from tests.service.servers import FIELDS, LINEAR, application
@@ -23,6 +24,8 @@ GLM = {name: value for name, value in LINEAR.items() if name != "horizon"} | {"k
         ),
         ({"bandits": {"a": LINEAR | {"link": "logistic"}}}, "linear"),
         ({"bandits": {"a": LINEAR | {"forget": 5000}}}, "Expected no forget for a"),
+        ({"bandits": {"a": LINEAR | {"warm": "rows.csv"}}}, "Expected no warm for a"),
+        ({"bandits": {"a": GLM | {"prior": {"theta": [0.1]}}}}, "precision"),
         ({"bandits": {"a": GLM | {"forget": "30 days"}}}, "with per_day"),
         ({"bandits": {"a": GLM | {"forget": "a month", "per_day": 100}}}, "number of rounds"),
         ({"bandits": {"a": GLM | {"forget": -1}}}, "forget"),
@@ -66,11 +69,39 @@ def test_rounds_or_days_to_forget_in(given):
     assert configs.build(setting, "a").forget == 6000.0
 
 
+def test_public_rows_and_a_prior_to_start_from(tmp_path):
+    """Files are beside the configuration, and the certificate names what they are."""
+    (tmp_path / "rows.csv").write_text("x0,x1,x2,reward\n" + "0.9,0.1,0.0,1\n-0.9,0.1,0.0,0\n" * 50)
+    text = "[bandits.a]\nkind = 'joint-glm'\ndim = 3\nbudget = {epsilon = 1.0, delta = 1e-6}\ndurable = 'a.db'\n"
+    text += "warm = 'rows.csv'\nprior = {theta = [0.1, 0.2, 0.0], precision = 2.0}\n"
+    (tmp_path / "serve.toml").write_text(text)
+    setting = configs.read(tmp_path / "serve.toml").bandits["a"]
+    bandit = configs.build(setting, "a")
+    told = " ".join(bandit.privacy.caveats)
+    assert "from 100 rows that were given as public" in told and "from a prior that was given" in told
+    assert bandit.theta[0] > 0.5
+    (tmp_path / "rows.csv").write_text("x0,x1,x2\n0.9,0.1,0.0\n")
+    with pytest.raises(ValueError, match=r"\[bandits.a\]: Expected a column reward"):
+        configs.build(setting, "a")
+    (tmp_path / "rows.csv").unlink()
+    with pytest.raises(ValueError, match=r"\[bandits.a\]: Expected a Parquet or CSV file"):
+        configs.build(setting, "a")
+
+
+def test_public_rows_by_the_fields_of_a_schema(tmp_path):
+    schema = Schema(context={"age": Number(0, 100), "sex": Category("F", "M")}, action={"long": Number(0, 1)})
+    (tmp_path / "rows.csv").write_text("age,sex,long,reward\n31,F,0.5,1\n60,M,0.1,0\n")
+    given = {"kind": "joint-glm", "features": schema.to_dict(), "budget": {"epsilon": 1.0, "delta": 1e-6}}
+    document = {"bandits": {"a": given | {"durable": "a.db", "warm": str(tmp_path / "rows.csv")}}}
+    bandit = configs.build(configs.convert(document).bandits["a"], "a")
+    assert "from 2 rows" in " ".join(bandit.privacy.caveats) and bandit.theta.any()
+
+
 def test_errors_name_the_file_and_the_bandit(tmp_path):
     with pytest.raises(ValueError, match="missing.toml, got: No such file or directory"):
         configs.read(tmp_path / "missing.toml")
-    (tmp_path / "serve.toml").write_text("[bandits.a]\nkind = 'joint-glm'\nprior = 1\n")
-    with pytest.raises(ValueError, match=r"serve.toml: Expected a setting of \[bandits.a\], got 'prior'"):
+    (tmp_path / "serve.toml").write_text("[bandits.a]\nkind = 'joint-glm'\npriors = 1\n")
+    with pytest.raises(ValueError, match=r"serve.toml: Expected a setting of \[bandits.a\], got 'priors'"):
         configs.read(tmp_path / "serve.toml")
     for change in ({"link": "cubic"}, {"budget": {"epsilon": -1.0, "delta": 1e-5}}):
         setting = configs.convert({"bandits": {"a": GLM | change}}).bandits["a"]

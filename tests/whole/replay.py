@@ -37,6 +37,8 @@ QUIET = {
     "device",
     "warm_up",
     "learn_log",
+    "add_action",
+    "retire_action",
 }  # show nothing
 ASKED = {
     "interval": lambda method, arms: (method(arms), method(arms, level=0.8)),

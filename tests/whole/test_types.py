@@ -30,7 +30,7 @@ LEAK_OF_EARNINGS = (
     "leaves.part(self._state.prefix.released, ",
     "leaves.part(self._state.prefix.closed, ",
 )
-LEAK_IN_ANOTHER = ("bandits/joint/lin_ucb.py", "ridge.update(released, ", "ridge.update(self._state.prefix.closed, ")
+LEAK_IN_ANOTHER = ("bandits/joint/lin_ucb.py", "ridge.update(learnt, ", "ridge.update(self._state.prefix.closed, ")
 LEAK_IN_A_MATRIX = ("bandits/joint/glm_rare.py", "redesign(released, ", "redesign(self._state.prefix.closed, ")
 LEAK_IN_A_KERNEL = ("bandits/joint/glm_kernel.py", "fit(prefix.released, ", "fit(prefix.open, ")
 LEAK_OF_AN_ITERATE = ("kernels/squarecb.py", "state.played, state.greed", "state.theta, state.greed")

@@ -341,8 +341,8 @@ class Bandit(ABC):
         self, arms: Any, available: npt.ArrayLike | None, actions: Any = None
     ) -> tuple[Array, tuple[str, ...] | None, Any]:
         """One user's features, names and available arms, or ValueError."""
-        form = self._blocks, self._shared
-        features, names = arms_of(getattr(self, "features", None), self.dim, arms, actions, *form)
+        schema = getattr(self, "features", None)
+        features, names = arms_of(schema, self.dim, arms, actions, self._blocks, self._shared)
         return features, names, arm_sets.check_mask(available, len(features))
 
     def _batch(self, arms: Any, actions: Any) -> tuple[list[Array], list[str | None], tuple[str, ...] | None]:
@@ -350,7 +350,7 @@ class Bandit(ABC):
         schema: Schema | None = getattr(self, "features", None)
         if schema is not None:
             rows, problems = schema.batch(arms, actions, placed=self._blocks > 1)
-            return rows, problems, schema.actions if actions is None else tuple(actions)
+            return rows, problems, schema.offered if actions is None else tuple(actions)
         without_actions(actions)
         return *arm_sets.rows(arms, self.dim, self._blocks, self._shared), None
 

@@ -77,7 +77,7 @@ class Ray:
         at = 0
         for piece in self._folder.pieces(start, count, AT_ONCE):
             own = None if teach is None else teach[at : at + piece.length]
-            work.append({"number": len(work), "piece": tuple(piece), "teach": own})
+            work.append({"number": len(work), "teach": own} | piece._asdict())
             at += piece.length
         done = self._data.from_items(work, override_num_blocks=len(work)).map(_summed(self._encoder, summer)).take_all()
         return together([Part(Raw(one["total"]), one["wrong"]) for one in sorted(done, key=lambda one: one["number"])])
@@ -85,8 +85,8 @@ class Ray:
 
 def _summed(encoder: Encoder, summer: Summer) -> Callable[[dict[str, Any]], dict[str, Any]]:
     def on_a_worker(item: dict[str, Any]) -> dict[str, Any]:
-        path, offset, count = item["piece"]
-        table = parquet.frame(Piece(path, int(offset), int(count)), encoder.columns)
+        piece = Piece(str(item["path"]), int(item["offset"]), int(item["length"]))
+        table = parquet.frame(piece, encoder.columns)
         return {"number": item["number"]} | part(encoder, table, summer, item["teach"])._asdict()
 
     return on_a_worker

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tacit import __version__, extras, registry
+from tacit.cli.options import Arms, Delta, Dim, Epsilon, Json, Link, Radius, Yes
 from tacit.cli.output import confirm, fail, progress, tell, write_json
 from tacit.cli.parse import check_name, parse_bandit, parse_environment, parse_epsilon
 from tacit.cli.places import check_figure, check_folder
+from tacit.cli.plan import plan_command
 from tacit.errors import Interrupted, NotSecure, TacitError
 
 if TYPE_CHECKING:
@@ -30,15 +32,6 @@ app = typer.Typer(
     help=ABOUT,
     pretty_exceptions_show_locals=False,  # some versions print them: people's data, and keys
 )
-
-Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
-Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output, nothing else there.")]
-Epsilon = Annotated[list[str], typer.Option(help="Privacy budget; give it several times for several. inf: no noise.")]
-Delta = Annotated[float, typer.Option(help="Privacy budget: how far an event may be above the bound e^epsilon.")]
-Link = Annotated[str | None, typer.Option(help="identity, logistic or probit.")]
-Dim = Annotated[int | None, typer.Option(help="Dimension of the features.")]
-Arms = Annotated[int | None, typer.Option(help="Arms per round.")]
-Radius = Annotated[float | None, typer.Option(help="Norm of the true parameter, known to the bandits as a bound.")]
 
 
 def show_version(wanted: bool) -> None:
@@ -177,7 +170,7 @@ def bench_command(
 ) -> None:
     """Side by side with peers and limits: microseconds a round (speed), noise of each mechanism (noise),
     noise, bits and time of the shuffled sum (shuffle), noise and time of devices' reports (local), durable choices a
-    second over HTTP (serve), reports a second at a shuffler (roles)."""
+    second over HTTP (serve), reports a second at a shuffler (roles), releases of disjoint and hybrid arms (blocks)."""
     check_name("a bench", what, registry.BENCHES)
     from tacit import bench
 
@@ -328,6 +321,9 @@ def evaluate_command(
         write_json({"raw": True, "rows": rows})
     else:
         sys.stdout.write(evaluating.text(rows) + "\n")
+
+
+app.command("plan")(plan_command)
 
 
 @app.command("shuffle-demo")

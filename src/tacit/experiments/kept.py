@@ -22,6 +22,7 @@ APART = (
     "__main__.py",
     "audit",
     "bench",
+    "planning",
     "reproductions",
     "experiments/figure.py",
     "experiments/table.py",

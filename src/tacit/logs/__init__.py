@@ -12,6 +12,7 @@ import numpy as np
 
 from tacit import extras
 from tacit.data import Array, Integers
+from tacit.features.schema import Schema
 from tacit.model import arms as arm_sets
 
 
@@ -79,6 +80,16 @@ def contexts(table: Any, prefix: str = "x") -> Array | None:
     if f"{prefix}0" not in found:
         return None
     return np.stack([numbers(table, name) for name in found], axis=1)
+
+
+def labelled(table: Any, schema: Schema | None = None) -> tuple[Array, Array]:
+    """(features, rewards): of the columns x0, x1, ..., or of the schema's fields."""
+    if "reward" not in names(table):
+        raise ValueError("Expected a column reward, got none.")
+    features = contexts(table) if schema is None else schema.encode(table)
+    if features is None:
+        raise ValueError("Expected the columns x0, x1, ..., got none.")
+    return features, numbers(table, "reward")
 
 
 def blocks(context: Array, count: int) -> Array:

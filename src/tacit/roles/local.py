@@ -22,6 +22,7 @@ from tacit.mechanisms import randomizers
 from tacit.mechanisms.local import MARGIN
 from tacit.mechanisms.randomizers import Coin
 from tacit.model import links
+from tacit.model.chances import Chance, by_draws
 from tacit.model.glm import in_centred_units, in_units, largest_weight, line, softened
 from tacit.model.links import IDENTITY, mean
 from tacit.model.reweighting import said
@@ -30,7 +31,7 @@ from tacit.privacy import entropy
 from tacit.privacy.randomness import Randomness, Seeded, System
 from tacit.roles import billboard as boards
 from tacit.roles import designs, limits
-from tacit.roles.device import NUMBERS, Device, agreed, agreed_schema
+from tacit.roles.device import DRAWS, NUMBERS, Device, agreed, agreed_schema
 
 SENT, SIMULATED = b"L", b"S"  # the first byte of a report: integers of a device, or floats of a simulation
 DRAWN = ("gap", "spanner")  # policies that draw from weights
@@ -114,17 +115,17 @@ class Client(Device):
             return designs.draw(float(self._draws.uniforms(1)[0]), self._weights(features))
         return int(np.argmax(self._values(features, self._target()[: self.dim])))
 
-    def chance(self, features: Array, index: int) -> float:
-        """1 where nothing is drawn, else the share of 4096 draws."""
+    def chance(self, features: Array, index: int) -> Chance:
+        """1 where nothing is drawn, else the share of DRAWS fresh draws."""
         if self._policy["name"] == "thompson":
             root = self._policy["root"]
-            draws = System().normals(4096 * len(root)).reshape(4096, -1) @ root
+            draws = System().normals(DRAWS * len(root)).reshape(DRAWS, -1) @ root
             targets = draws if self._policy["random"] else self._theta + draws
             hits = np.argmax(targets[:, : self.dim] @ features.T, axis=1) == index
-            return (int(np.count_nonzero(hits)) + 1) / 4097
+            return by_draws(int(np.count_nonzero(hits)), DRAWS)
         if self._policy["name"] in DRAWN:
-            return float(self._weights(features)[index])
-        return float(self.pick(features) == index)
+            return Chance(float(self._weights(features)[index]), 0.0)
+        return Chance(float(self.pick(features) == index), 0.0)
 
     def _weights(self, features: Array) -> Array:
         policy = self._policy

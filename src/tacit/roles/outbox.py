@@ -30,8 +30,7 @@ from tacit.roles.device import NUMBERS, Device, DeviceChoice, within
 
 WEEK = 7 * 86400.0  # seconds, as all times here
 ANY = (-np.inf, np.inf)
-LATER = (408, 429)  # answers after which the same report may be sent again; and those from 500 on
-COUNTED = 409  # the answer to a report that was counted before
+LATER = (408, 425, 429)  # answers after which the same report may be sent again; and those from 500 on
 
 
 @dataclass(frozen=True)
@@ -217,6 +216,6 @@ def post(url: str, *, seconds: float = 30.0) -> Callable[[bytes], bool]:
         except urllib.error.HTTPError as answer:  # an OSError
             if answer.code >= 500 or answer.code in LATER:
                 raise
-            return answer.code == COUNTED
+            return False
 
     return send

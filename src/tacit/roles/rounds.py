@@ -21,6 +21,7 @@ from tacit.features.schema import Schema
 from tacit.mechanisms.local import MARGIN
 from tacit.mechanisms.shuffle.encoding import coded
 from tacit.mechanisms.shuffle.together import together_delta
+from tacit.model.chances import Chance
 from tacit.model.glm import in_units
 from tacit.model.links import mean, slope
 from tacit.model.vectors import packed_size, pair
@@ -92,8 +93,8 @@ class Client(Device):
     def pick(self, features: Array) -> int:
         return designs.draw(float(self._draws.uniforms(1)[0]), self._weights(features))
 
-    def chance(self, features: Array, index: int) -> float:
-        return float(self._weights(features)[index])
+    def chance(self, features: Array, index: int) -> Chance:
+        return Chance(float(self._weights(features)[index]), 0.0)
 
     def _weights(self, features: Array) -> Array:
         """An optimal design over the scaled arms that no closed batch shows to be worse than another."""

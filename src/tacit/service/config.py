@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from tacit import checks, registry
+from tacit import checks, logs, registry
 from tacit.bandits.joint import forgetting
 from tacit.bandits.joint.continual import SummedBandit
 from tacit.bandits.joint.earnings import Earnings
@@ -50,6 +50,13 @@ class ProfileSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw
     actions: dict[str, dict[str, Any]] | tuple[str, ...] | None = None
 
 
+class PriorSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """What is known about theta*: its mean, and a precision for all directions. Not protected."""
+
+    theta: tuple[float, ...]
+    precision: float
+
+
 class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True, dict=True):
     """One bandit. A field that is not given is the library's default.
 
@@ -58,9 +65,9 @@ class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
     without them a choice that is not answered teaches nothing. degraded: what choices get while the database is away or
     cannot be written: "refuse", or "serve" without learning. population: whose data these are; one person is in all
     bandits of a population. earnings: estimates of what is earned, from a share of the budget. forget, week, per_day:
-    rounds, or "30 days" of so many choices each. features: a schema, as Schema.to_dict writes it: requests have fields
-    then, and dim follows. coordinates, profiles: names of what is in vectors, and reference profiles, for the
-    dashboard."""
+    rounds, or "30 days" of so many choices each. prior, warm: what is known from elsewhere, and a Parquet or CSV file
+    of public rows; neither is protected. features: a schema, as Schema.to_dict writes it: requests have fields then,
+    and dim follows. coordinates, profiles: names of what is in vectors, and reference profiles, for the dashboard."""
 
     kind: str
     dim: int = 0
@@ -79,6 +86,8 @@ class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
     earnings: EarningsSetting | None = None
     forget: float | str | None = None
     per_day: float | None = None
+    prior: PriorSetting | None = None
+    warm: str | None = None
     on_limit: str = "serve"
     degraded: str = "refuse"
     missing_as: float | None = None
@@ -103,8 +112,8 @@ class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
 
     @property
     def range(self) -> tuple[float, float]:
-        """Of rewards, where earnings are estimated."""
-        return self.rewards or (0.0, 1.0)
+        """Of rewards."""
+        return self.rewards or ((0.0, 1.0) if self.kind == "joint-glm" else (-1.0, 1.0))
 
     @functools.cached_property
     def labels(self) -> list[str]:
@@ -245,7 +254,7 @@ def taken(given: Any, kind: type[Setting], where: str) -> Setting:
 def placed(config: Config, folder: Path) -> Config:
     """With files below `folder` where they are relative."""
 
-    bandits = {name: below(folder, b, "durable", "keys") for name, b in config.bandits.items()}
+    bandits = {name: below(folder, b, "durable", "keys", "warm") for name, b in config.bandits.items()}
     server = below(folder, config.server, "tls_certificate", "tls_key")
     return msgspec.structs.replace(config, bandits=bandits, server=server)
 
@@ -265,8 +274,12 @@ def build(setting: BanditSetting, name: str) -> SummedBandit:
     given |= {name: value for name in LENGTHS if (value := _length(setting, name)) is not None}
     if setting.earnings is not None:
         given["earnings"] = setting.earnings.given()
+    if setting.prior is not None:
+        given["prior"] = (setting.prior.theta, setting.prior.precision)
     kind, own = registry.load(*registry.BANDITS[setting.kind]), setting.budget
     try:
+        if setting.warm is not None:
+            given["warm"] = logs.labelled(logs.read(setting.warm), setting.schema)
         made: SummedBandit = kind(
             dim=setting.dim, features=setting.schema, budget=Budget(own.epsilon, own.delta), **given
         )
@@ -291,10 +304,9 @@ def _check_bandit(name: str, setting: BanditSetting) -> None:
         )
     if setting.kind == "joint-lin-ucb" and setting.link is not None:
         raise ValueError(f"Expected no link for {name}: joint-lin-ucb is linear, got one.")
-    if setting.kind == "joint-lin-ucb" and setting.forget is not None:
-        raise ValueError(f"Expected no forget for {name}: joint-lin-ucb does not, got one.")
-    if setting.kind == "joint-lin-ucb" and setting.earnings is not None:
-        raise ValueError(f"Expected no earnings for {name}: joint-lin-ucb does not estimate them, got some.")
+    for field in ("forget", "prior", "warm"):
+        if setting.kind == "joint-lin-ucb" and getattr(setting, field) is not None:
+            raise ValueError(f"Expected no {field} for {name}: joint-lin-ucb takes none, got one.")
     forgetting.check(_length(setting, "forget"))
     _length(setting, "week")
     checks.one_of(MODES, on_limit=setting.on_limit)

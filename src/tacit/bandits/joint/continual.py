@@ -43,6 +43,15 @@ LOGGED = (
 )
 
 
+class Bounded(Protocol):
+    """A contribution."""
+
+    @property
+    def sensitivity(self) -> float: ...
+    @property
+    def several(self) -> float: ...
+
+
 class ContinualState(Protocol):
     @property
     def counts(self) -> Integers: ...  # choices, the choice count at which the open step closes, and more
@@ -161,6 +170,10 @@ class ContinualBandit(Bandit):
             return {}
         apart = fewest_leaves(steps, self.week, self.horizon or FARTHEST)
         return {"weeks": min(self.weeks or 1, most_weeks(self.week, self.horizon or FARTHEST)), "apart": apart}
+
+    def _bound(self, contribution: Bounded) -> float:
+        """How far one person moves the sums, for each unit of the column norm."""
+        return contribution.sensitivity if self.weeks in (None, 1) else contribution.several
 
     def _limits(self) -> Persons:
         if self._later:

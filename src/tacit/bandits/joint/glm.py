@@ -11,7 +11,6 @@ from numpy.random import Generator, default_rng
 
 from tacit import checks, special
 from tacit.bandits import irls, known
-from tacit.bandits.chances import Later
 from tacit.bandits.choices import Index
 from tacit.bandits.joint import forgetting, hybrid
 from tacit.bandits.joint.continual import FARTHEST, steps_before
@@ -30,6 +29,7 @@ from tacit.mechanisms.grid import Grid
 from tacit.mechanisms.leaves import gains_after
 from tacit.model import links
 from tacit.model.arms import Arms
+from tacit.model.chances import Later
 from tacit.model.glm import GLMContribution, balanced_curvature
 from tacit.model.hybrid import Layout
 from tacit.model.links import Link
@@ -65,8 +65,9 @@ class JointGLM(EarningBandit):
     the number of the part. Sums, noise and work are those of the parts alone (GLMContribution).
     shared: how many coordinates, the first ones, all arms have beside their parts: an arm is a row (s, z, a) then; so
     it is with features of hybrid arms. Sums and noise are those of model.hybrid (docs/actions.md).
-    forget: after so many rounds what was learnt counts 1 / e, for ever (docs/change.md). Without it the past fades ever
-    more slowly, in proportion to its length: for preferences that do not change.
+    forget: after so many rounds, or "30 days" of `per_day` choices that are expected, what was learnt counts 1 / e, for
+    ever (docs/change.md). Without it the past fades ever more slowly, in proportion to its length: for preferences that
+    do not change.
     max_rounds_per_person: the noise is made for replacing a person in so many rounds; the shifts of k rounds add up to
     at most k D times the column norm, which k equal changes in one step attain. What goes with it: see ContinualBandit.
     source: of noise. Secure by default; Simulated(seed) for experiments.
@@ -85,11 +86,13 @@ class JointGLM(EarningBandit):
     first: int | None = None
     growth: float = GROWTH
     discount: float = DISCOUNT
-    forget: float | None = None
+    forget: float | str | None = None
+    per_day: float | None = None
     tuning: Tuning = field(default_factory=Tuning)
     policy: Generator | None = field(default=None, repr=False)
     prior: Any = field(default=None, repr=False)
     warm: Any = field(default=None, repr=False)
+    _forget: float | None = field(init=False, repr=False)
     _state: GLMState = field(init=False, repr=False)
     _counts_answers = True
     _frozen: tuple[int, Posterior] | None = field(default=None, init=False, repr=False)
@@ -98,7 +101,11 @@ class JointGLM(EarningBandit):
         self._check()
         if self.first is not None:
             checks.positive_int(first=self.first)
-        forgetting.check(self.forget)
+        if self.per_day is not None and not isinstance(self.forget, str):
+            raise ValueError('Expected per_day with forget in days, as "30 days", got it without.')
+        self._forget = None if self.forget is None else forgetting.rounds(self.forget, self.per_day)
+        forgetting.check(self._forget)
+        self.forget, self.per_day = self._forget, None
         self.tuning = irls.as_tuning(Tuning, self.tuning)
         if not 1 < self.growth < math.inf:
             raise ValueError(f"Expected growth above 1, got {self.growth!r}.")
@@ -111,7 +118,7 @@ class JointGLM(EarningBandit):
         self.contribution = GLMContribution(
             dim=self.dim, link=self._link, scale=scale, low=low, high=high, blocks=self._blocks, shared=self._shared
         )
-        self._open_purse(self.contribution.size, self.contribution.sensitivity)
+        self._open_purse(self.contribution.size, self._bound(self.contribution))
         self._known = known.knowledge(
             self.prior,
             self.warm,
@@ -135,17 +142,17 @@ class JointGLM(EarningBandit):
 
     def _mechanism(self, first: int) -> Continual:
         """The mechanism for steps of at least `first` choices, with the noise that the budget asks for."""
-        steps = self._schedule = forgetting.schedule(first, self.growth, self.forget)
+        steps = self._schedule = forgetting.schedule(first, self.growth, self._forget)
         leaves = 1 + steps_before(self.horizon or FARTHEST, steps)
-        fading = forgetting.discount(steps, self.forget, self.discount)
+        fading = forgetting.discount(steps, self._forget, self.discount)
         columns = self._columns(steps)
         noiseless = Discounted(leaves=leaves, size=self._size, discount=fading, sigma=0.0, **columns)
         return self._with_noise(noiseless, self._sensitivity, self._mu)
 
     def _releases(self, steps: int) -> tuple[GaussianRelease, ...]:
         statistic = f"discounted sums of weighted x x' and x, {self._numbers(self.contribution.size)}, each user once"
-        if self.forget is not None:
-            statistic += f", forgotten in {self.forget:g} rounds"
+        if self._forget is not None:
+            statistic += f", forgotten in {self._forget:g} rounds"
         return self._entries(statistic, steps)
 
     # the algorithm
@@ -219,8 +226,8 @@ class JointGLM(EarningBandit):
     def _propensity(self, features: Array, index: int) -> Callable[[], float]:
         if self._frozen is None or self._frozen[0] != self._steps:  # once a release, not once a choice
             self._frozen = self._steps, Posterior(*(part.copy() for part in self._state.posterior))
-        whole = self._whole(features)
-        return Later(functools.partial(irls.propensity, whole, self._frozen[1], index, random=self._random))
+        posterior, random, whole = self._frozen[1], self._random, self._whole
+        return Later(lambda: irls.propensity(whole(features), posterior, index, random=random))
 
     def _offers(self, features: Array) -> Callable[[], Array]:
         now = Posterior(*(part.copy() for part in self._state.posterior))
@@ -257,7 +264,7 @@ class JointGLM(EarningBandit):
 
     def _play(self, block: Block) -> None:
         assert self.policy is not None
-        if self._purse is not None:
+        if self._purse is not None or self._shared:
             super()._play(block)
             return
         settings = (
@@ -276,9 +283,7 @@ class JointGLM(EarningBandit):
             self.tuning,
             self._known,
         )
-        if self._shared:
-            super()._play(block)
-        elif self._blocks > 1:
+        if self._blocks > 1:
             glm_block_rounds(*settings, self._live)
         else:
             glm_rounds(*settings)

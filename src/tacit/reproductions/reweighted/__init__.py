@@ -4,8 +4,10 @@
 up to ten thousand dimensions."""
 
 import json
+from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
@@ -14,7 +16,7 @@ from rich.table import Table
 from tacit.experiments import figure
 from tacit.experiments.result import Result, Run
 from tacit.experiments.runner import Progress
-from tacit.experiments.table import render, to_text
+from tacit.experiments.table import WIDTH, render, to_text
 from tacit.reproductions.outcome import Finding, Outcome, part
 from tacit.reproductions.reweighted import dimensions, errors, regret
 
@@ -97,27 +99,39 @@ def _findings(found: Rows, result: Result, wide: Rows, expected: dict[str, Any],
 
 
 def _errors(found: Rows) -> str:
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold", title="L1 error (coverage of 90 % intervals)")
+    """A table for each setting: together they would be wider than a terminal."""
+    tables = ["L1 error in thousandths ± its standard error (coverage of 90 % intervals, in per cent)"]
     counts = sorted({row["rows"] for row in found})
-    for name in ("cloud", "link", "S", "model", "ε", "estimator"):
-        table.add_column(name, no_wrap=True)
-    for count in counts:
-        table.add_column(f"N = {count:,}", justify="right", no_wrap=True)
     keys = ("cloud", "link", "radius", "model", "epsilon")
+    names = [
+        "reweighted",
+        "reweighted, paper",
+        "best",
+        "best radial",
+        "improper sgd",
+        "output perturbation",
+        "no noise",
+    ]
     for cell in dict.fromkeys(tuple(row[k] for k in keys) for row in found):
-        setting = dict(zip(keys, cell, strict=True))
-        names = ["reweighted", "reweighted, paper", "best", "best radial", "improper sgd", "output perturbation"]
-        names.append("no noise")
+        cloud, link, radius, model, epsilon = cell
+        table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold")
+        table.add_column("", no_wrap=True)
+        for count in counts:
+            table.add_column(f"N = {count:,}", justify="right", no_wrap=True)
         for name in names:
-            cells = []
-            for count in counts:
-                row = errors.find(found, name, rows=count, **setting)
-                spread = f" ± {row['error_se']:.5f}" if row and row["error_se"] is not None else ""
-                cells.append(f"{row['error']:.5f}{spread} ({row['coverage']:.0%})" if row else "")
+            cells = [_error(errors.find(found, name, rows=n, **dict(zip(keys, cell, strict=True)))) for n in counts]
             if any(cells):
                 shown = {"best": "best ridge or newton", "best radial": "best radial ridge"}.get(name, name)
-                table.add_row(*(f"{v:g}" if isinstance(v, float) else v for v in cell), shown, *cells)
-    return to_text(table)
+                table.add_row(shown, *cells)
+        tables.append(f"{cloud}, {link}, S = {radius:g}, {model}, ε = {epsilon:g}\n{to_text(table)}")
+    return "\n\n".join(tables) + "\n"
+
+
+def _error(row: Mapping[str, Any] | None) -> str:
+    if row is None:
+        return ""
+    spread = f" ± {1000 * row['error_se']:.3g}" if row["error_se"] is not None else ""
+    return f"{1000 * row['error']:.3g}{spread} ({100 * row['coverage']:.0f})"
 
 
 def _slopes(found: Rows) -> str:
@@ -144,7 +158,7 @@ def _wide(wide: Rows, played: Rows) -> str:
             for row in wide
             if row["estimator"] == name
         ]
-        lines.append(f"  {name:<28} {', '.join(parts)}")
+        lines.append(fill(f"{name:<28} {', '.join(parts)}", WIDTH, initial_indent="  ", subsequent_indent=" " * 31))
     lines.append(f"regret of SquareCB / uniform, T = {played[0]['horizon']}, {played[0]['runs']} runs")
     for name in dict.fromkeys(row["bandit"] for row in played):
         parts = [f"d={row['dim']}: {row['share']:.3f}" for row in played if row["bandit"] == name]

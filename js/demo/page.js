@@ -1,0 +1,174 @@
+// A page that is a device: ?local=URL&shuffler=URL, the servers whose billboards it asks for and to which it reports.
+// It shows the person what was sent, and what that means.
+import { LocalClient, ShuffleClient } from "../src/index.js";
+import { Outbox, TooManyReports, post } from "../src/outbox.js";
+
+const EPSILON = 4; // the application's own limits, whatever a billboard says
+const WEEKLY = 20;
+const REWARDS = [0, 1];
+const THINGS = ["a walk", "a poem", "a recipe", "a song", "a riddle"];
+const asked = new URLSearchParams(location.search);
+const [wait, jitter] = [Number(asked.get("wait") ?? 20e3), Number(asked.get("jitter") ?? 10e3)];
+const $ = (id) => document.getElementById(id);
+
+const MODELS = {
+  local: {
+    label: "a server that nobody trusts",
+    open: (board) => new LocalClient(board, { epsilon: EPSILON, delta: 1e-6, rewards: REWARDS }),
+    claim: ({ claim }) => claim,
+    meaning:
+      "The report is random: any person could have sent these very bytes. It is private by itself, whoever reads it.",
+  },
+  shuffler: {
+    label: "a shuffler",
+    open: (board) => new ShuffleClient(board, { rewards: REWARDS }),
+    claim: ({ plan }) => plan,
+    meaning:
+      "The report has coins of its own in every number. The shuffler adds it to those of many others and hands on the " +
+      "sum alone; what follows holds for that sum, as long as the shuffler keeps this report to itself.",
+  },
+};
+
+function outbox(name) {
+  const { open } = MODELS[name];
+  return new Outbox({
+    open,
+    send: post(`${asked.get(name)}/reports`),
+    wait,
+    jitter,
+    weekly: WEEKLY,
+    name: `tacit ${name}`,
+  });
+}
+
+const boxes = Object.fromEntries(
+  Object.keys(MODELS)
+    .filter((name) => asked.get(name))
+    .map((name) => [name, outbox(name)]),
+);
+const claims = {};
+let model = Object.keys(boxes)[0];
+let ticket = null;
+
+/** Arms for this person: made up, and unknown to everybody else. */
+function arms(dim) {
+  const normal = () => Math.sqrt(-2 * Math.log(1 - Math.random())) * Math.cos(2 * Math.PI * Math.random());
+  return Object.fromEntries(
+    THINGS.map((thing) => {
+      const x = Array.from({ length: dim }, normal);
+      const norm = Math.hypot(...x);
+      return [thing, x.map((v) => v / norm)];
+    }),
+  );
+}
+
+async function choose() {
+  const answer = await fetch(`${asked.get(model)}/billboard`, { credentials: "omit", referrerPolicy: "no-referrer" });
+  if (!answer.ok) throw new Error("Expected a billboard, got none at the moment: try again.");
+  const board = new Uint8Array(await answer.arrayBuffer());
+  const document = JSON.parse(new TextDecoder().decode(board));
+  ticket = await boxes[model].choose(board, arms(document.dim));
+  claims[model] = MODELS[model].claim(document);
+  $("offer").textContent = `How about ${ticket.name}?`;
+  $("like").disabled = false;
+}
+
+async function like() {
+  await boxes[model].reward(ticket.id, 1);
+  $("like").disabled = true;
+  $("offer").textContent += " You like it; the report will leave when it would have left anyway.";
+}
+
+const clock = (time) => new Date(time).toLocaleTimeString();
+
+function said({ due, sent, taken }) {
+  if (sent === null) return taken === false ? "not sent: its billboard is refused now" : `leaves at ${clock(due)}`;
+  const answer = taken ? "taken" : taken === false ? "came too late" : "not acknowledged yet: the same bytes go again";
+  return `left at ${clock(sent)}, ${answer}`;
+}
+
+function cells(row, values) {
+  for (const value of values) row.insertCell().append(value);
+}
+
+function bytes(report) {
+  if (!report) return "not made yet";
+  const code = document.createElement("code");
+  code.textContent = Array.from(report, (v) => v.toString(16).padStart(2, "0")).join("");
+  return code;
+}
+
+async function show() {
+  const rows = [];
+  for (const [name, box] of Object.entries(boxes)) for (const one of await box.shown()) rows.push({ name, ...one });
+  rows.sort((a, b) => b.at - a.at);
+  const body = document.createElement("tbody");
+  body.id = "reports";
+  for (const one of rows)
+    cells(body.insertRow(), [clock(one.at), MODELS[one.name].label, said(one), bytes(one.report)]);
+  $("reports").replaceWith(body);
+  const here = rows.filter((one) => one.name === model).length;
+  $("budget").textContent =
+    `${here} of at most ${WEEKLY} choices in a week, to ${MODELS[model].label}: this page's own limit.`;
+  $("meaning").textContent = MODELS[model].meaning;
+  const { epsilon, delta } = claims[model] ?? {};
+  if (!epsilon) return;
+  const sure = (e) => `${(100 / (1 + Math.exp(-e))).toFixed(e > 5 ? 2 : 0)} %`;
+  $("odds").textContent =
+    `Whoever thinks it as likely as not that you liked something can be at most ${sure(epsilon)} ` +
+    `sure of it after one report (ε = ${epsilon.toPrecision(3)}${delta ? `, but for a chance of ${delta}` : ""})` +
+    (here > 1
+      ? `, and at most ${sure(here * epsilon)} sure of a thing about you that all ${here} of this week's choices share.`
+      : ".");
+}
+
+function models() {
+  for (const name of Object.keys(boxes)) {
+    const button = document.createElement("button");
+    button.textContent = `Report to ${MODELS[name].label}`;
+    button.dataset.model = name;
+    button.onclick = guarded(async () => {
+      model = name;
+      ticket = null;
+      $("like").disabled = true;
+      $("offer").textContent = "Nothing yet.";
+      pressed();
+    });
+    $("models").append(button, " ");
+  }
+  pressed();
+}
+
+function pressed() {
+  for (const button of $("models").children)
+    button.setAttribute("aria-pressed", String(button.dataset.model === model));
+}
+
+/** Work, then show; an error is told. */
+const guarded = (work) => async () => {
+  try {
+    $("problem").hidden = true;
+    await work();
+  } catch (error) {
+    $("problem").textContent = error instanceof TooManyReports ? "This page reports no more this week." : error.message;
+    $("problem").hidden = false;
+  }
+  await show();
+};
+
+if (!model) {
+  $("problem").textContent = "Expected ?local=URL or ?shuffler=URL in the address, got neither.";
+  $("problem").hidden = false;
+} else {
+  models();
+  $("choose").onclick = guarded(choose);
+  $("like").onclick = guarded(like);
+  $("forget").onclick = guarded(async () => {
+    for (const name of Object.keys(boxes)) localStorage.removeItem(`tacit ${name}`);
+    ticket = null;
+    $("like").disabled = true;
+  });
+  const flush = guarded(() => Promise.all(Object.values(boxes).map((box) => box.flush())));
+  await flush();
+  setInterval(flush, Math.min(1000, wait / 4)); // by the clock, never because of a reward
+}

@@ -1,0 +1,25 @@
+import type { Fields } from "./index.js";
+
+export type Column = { weight?: number } & (
+  | { kind: "Number"; low: number; high: number; bins?: number }
+  | { kind: "Category" | "Tags"; values: string[] }
+  | { kind: "Hashed"; slots: number; salt?: string }
+);
+
+/** What Schema.to_dict() of Python writes. */
+export interface Settings {
+  context?: Record<string, Column>;
+  action?: Record<string, Column>;
+  arms?: "shared" | "disjoint" | "hybrid";
+  actions?: string[];
+  cross?: [string, string][];
+  public?: string;
+}
+
+/** From raw fields to vectors of norm at most 1, by the application's public bounds. */
+export class Schema {
+  constructor(settings: Settings);
+  readonly dim: number;
+  readonly digest: string;
+  rows(context: Fields, actions?: string[] | Record<string, Fields>): { names: string[]; rows: number[][] };
+}

@@ -1,0 +1,55 @@
+import type { Schema } from "./features.js";
+
+/** Rows of numbers of norm at most 1: a list, or by name. */
+export type Arms = ArrayLike<number>[] | Record<string, ArrayLike<number>>;
+export type Fields = Record<string, unknown>;
+
+/** A public document that a device does not act by: damaged, hostile, or with less protection than it claims. */
+export class BadBillboard extends Error {}
+
+/** What was chosen for one person. It holds raw data and stays on the device. */
+export interface Choice {
+  readonly index: number;
+  readonly name: string | null;
+}
+
+interface Device {
+  readonly dim: number;
+  readonly rewards: [number, number];
+  /** The arm for this person. With a schema: the person's fields, and the actions as Schema.rows takes them. */
+  choose(arms: Arms | Fields, actions?: string[] | Record<string, Fields>): Choice;
+  /** The report of a choice, the same bytes however often it is asked for; null: no reward came. */
+  randomize(choice: Choice, reward: number | null): Uint8Array;
+}
+
+export interface Own {
+  /** The application's range of rewards: a billboard with another one is refused. */
+  rewards?: [number, number];
+  /** The application's schema: a billboard for another one is refused. */
+  features?: Schema;
+}
+
+/** The device of the local model. Throws BadBillboard. */
+export class LocalClient implements Device {
+  constructor(
+    billboard: Uint8Array,
+    options?: Own & {
+      epsilon?: number;
+      delta?: number;
+      /** Whether arms may be sent in the clear. */ publicArms?: boolean;
+    },
+  );
+  readonly dim: number;
+  readonly rewards: [number, number];
+  choose(arms: Arms | Fields, actions?: string[] | Record<string, Fields>): Choice;
+  randomize(choice: Choice, reward: number | null): Uint8Array;
+}
+
+/** The device of the shuffle model. Throws BadBillboard. */
+export class ShuffleClient implements Device {
+  constructor(billboard: Uint8Array, options?: Own);
+  readonly dim: number;
+  readonly rewards: [number, number];
+  choose(arms: Arms | Fields, actions?: string[] | Record<string, Fields>): Choice;
+  randomize(choice: Choice, reward: number | null): Uint8Array;
+}

@@ -1,0 +1,41 @@
+"""`tacit plan`: its options. What it needs is in `planning`, loaded when it runs."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tacit.cli.options import Delta, Json
+from tacit.cli.places import check_figure
+
+
+def plan_command(
+    dim: Annotated[int | None, typer.Option(help="Dimension of the features; it follows from a schema.")] = None,
+    arms: Annotated[int | None, typer.Option(help="Arms per round; they may follow from a schema.")] = None,
+    schema: Annotated[
+        Path | None, typer.Option(help="JSON or TOML: a schema, or a configuration of `tacit serve` that has one.")
+    ] = None,
+    epsilon: Annotated[float, typer.Option(help="What a person is promised; the table has others beside it.")] = 1.0,
+    delta: Delta = 1e-6,
+    rounds_per_person: Annotated[int, typer.Option(help="Rounds of one person that are learnt from.")] = 1,
+    radius: Annotated[float, typer.Option(help="Norm of the true parameter: how much people's tastes differ.")] = 3.0,
+    per_day: Annotated[float | None, typer.Option(help="Requests a day.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="The shares: a .png, .svg or .pdf file.")] = None,
+    as_json: Json = False,
+) -> None:
+    """How many people until it is useful: the share of the attainable reward after 1,000 to 10,000,000 people, and what
+    to do about it."""
+    check_figure(plot)
+    from tacit.cli import planning
+
+    question = planning.question(
+        dim=dim,
+        arms=arms,
+        schema=schema,
+        epsilon=epsilon,
+        delta=delta,
+        rounds_per_person=rounds_per_person,
+        radius=radius,
+        per_day=per_day,
+    )
+    planning.show(question, as_json=as_json, plot=plot)

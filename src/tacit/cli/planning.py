@@ -1,0 +1,188 @@
+"""`tacit plan`: the schema on the command line, the table of shares, and the picture."""
+
+import json
+import sys
+import textwrap
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tacit.cli.output import tell, write_json
+from tacit.features.schema import Schema
+from tacit.planning import advice, surface
+from tacit.planning.advice import PEOPLE, USEFUL, Question
+from tacit.planning.players import possible
+from tacit.planning.setting import MODELS
+
+MEANING = (
+    "Per cent of what personalising can bring that people get, from the middle to the last of so many: 0 is as good as "
+    "random offers, 100 as good as knowing what everybody likes."
+)
+
+
+def question(*, dim: int | None, arms: int | None, schema: Path | None, **rest: Any) -> Question:
+    """What is asked: sizes that a schema has need not be given, and must not differ from it."""
+    if schema is not None:
+        made = read_schema(schema)
+        if dim not in (None, made.dim):
+            raise ValueError(f"Expected --dim {made.dim}, as the schema has it, got {dim}.")
+        dim, arms = made.dim, arms or len(made.actions) or None
+    if dim is None:
+        raise ValueError("Expected --dim or --schema, got neither.")
+    if arms is None:
+        raise ValueError("Expected --arms: how many there are to choose from, got none.")
+    return Question(dim=dim, arms=arms, **rest)
+
+
+def show(question: Question, *, as_json: bool, plot: Path | None) -> None:
+    rows, said = advice.rows(question), advice.words(question)
+    if plot is not None:
+        draw(question, plot)
+        tell(f"Figure: {plot}")
+    if as_json:
+        write_json(document(question, rows, said))
+    else:
+        sys.stdout.write(text(question, rows, said) + "\n")
+
+
+def read_schema(path: Path) -> Schema:
+    """From a JSON or TOML file: the schema itself, as `Schema.to_dict` writes it, or the [bandits.NAME.features] of a
+    configuration of `tacit serve` that has one."""
+    try:
+        text = path.read_text()
+        document = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+    except OSError as error:
+        raise ValueError(f"Expected a schema in {path}, got: {error.strerror}.") from None
+    except ValueError as error:
+        raise ValueError(f"Expected JSON or TOML in {path}, got a problem: {error}.") from None
+    if isinstance(document, dict) and isinstance(document.get("bandits"), dict):
+        found = [b["features"] for b in document["bandits"].values() if isinstance(b, dict) and "features" in b]
+        if len(found) != 1:
+            raise ValueError(f"Expected one bandit with features in {path}, got {len(found)}.")
+        document = found[0]
+    try:
+        return Schema.from_dict(document)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+
+
+def text(question: Question, rows: Sequence[Mapping[str, Any]], said: Sequence[str]) -> str:
+    """Heading, table, error and recommendation, within the width of all tables."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    from tacit.experiments.table import WIDTH, to_text
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for name in ("trust", "ε"):
+        table.add_column(name, justify="left" if name == "trust" else "right", no_wrap=True)
+    for people in PEOPLE:
+        table.add_column(f"{people:,}", justify="right", no_wrap=True)
+    table.add_column(f"{advice.percent(USEFUL)} after", justify="right", no_wrap=True)
+    for row in rows:
+        here = row["epsilon"] == question.epsilon
+        first = row["epsilon"] == question.epsilons[0]
+        if first and row["model"] != MODELS[0]:
+            table.add_row()
+        name = row["model"] if first else ""
+        table.add_row(name, f"{row['epsilon']:g}{'*' if here else ' '}", *cells(row), after(question, row))
+    if question.per_day is not None:
+        days = [question.days(people) or 0.0 for people in PEOPLE]
+        table.add_row()
+        table.add_row("days", "", *(f"{d:,.1f} " if d < 10 else f"{d:,.0f} " for d in days), "")
+    parts = [
+        textwrap.fill(heading(question), WIDTH, subsequent_indent="  "),
+        textwrap.fill(MEANING, WIDTH),
+        to_text(table),
+        textwrap.fill(notes(), WIDTH),
+        *(textwrap.fill(sentence, WIDTH) for sentence in warnings(question)),
+        *(textwrap.fill(paragraph, WIDTH) for paragraph in said),
+    ]
+    return "\n\n".join(parts)
+
+
+def heading(question: Question) -> str:
+    parts = [
+        f"d = {question.dim}",
+        f"K = {question.arms}",
+        f"radius = {question.radius:g}",
+        f"ε = {question.epsilon:g} (*)",
+        f"δ = {question.delta:g}",
+        f"{question.rounds_per_person} round{'s' * (question.rounds_per_person > 1)} per person",
+    ]
+    if question.per_day is not None:
+        parts.append(f"{question.per_day:,g} requests a day")
+    return f"plan: {', '.join(parts)}"
+
+
+def cells(row: Mapping[str, Any]) -> list[str]:
+    """Per cent; ~ where no simulation reaches."""
+    if row["share"] is None:
+        return ["–" for _ in PEOPLE]
+    return [short(s) + ("~" if beyond else " ") for s, beyond in zip(row["share"], row["computed"], strict=True)]
+
+
+def short(share: float) -> str:
+    """Whole ones, with a digit more near the end: 99.5 is not 100."""
+    return f"{100 * share:.1f}" if 0.99 <= share < 0.9995 else f"{100 * share:.0f}"
+
+
+def after(question: Question, row: Mapping[str, Any]) -> str:
+    return "never" if row["useful_after"] is None else advice.count(row["useful_after"])
+
+
+def notes() -> str:
+    error = surface.ERROR
+    return (
+        "~ computed, beyond what was simulated. All from a formula that was fitted to simulations: it is within "
+        f"{100 * error['tolerance']:.0f} per cent for {100 * error['within']:.1f} % of {error['points']} numbers from "
+        f"{error['settings']} settings that it was not fitted to; the worst is {100 * error['worst']:.0f} off. "
+        "Worlds of other kinds differ more: docs/plan.md."
+    )
+
+
+def warnings(question: Question) -> list[str]:
+    found = advice.outside(question)
+    return [f"Outside of what was simulated, so take it with care: {', '.join(found)}."] * bool(found)
+
+
+def document(question: Question, rows: Sequence[Mapping[str, Any]], said: Sequence[str]) -> dict[str, Any]:
+    return {
+        "setting": vars(question),
+        "people": list(PEOPLE),
+        "days": None if question.per_day is None else [question.days(people) for people in PEOPLE],
+        "rows": list(rows),
+        "error": surface.ERROR,
+        "outside": advice.outside(question),
+        "recommendation": list(said),
+    }
+
+
+def draw(question: Question, path: Path) -> None:
+    """A panel for each model: the share against the number of people, a line for each epsilon."""
+    import numpy as np
+
+    from tacit.experiments import figure
+
+    at = np.unique(np.logspace(3, 7, 81).astype(int)).tolist()
+    canvas, axes = figure.subplots(1, len(MODELS), width=4.2, height=3.8)
+    for axis, model in zip(axes.flat, MODELS, strict=True):
+        for index, epsilon in enumerate(question.epsilons):
+            setting = question.setting(model, epsilon=epsilon)
+            if possible(setting):
+                shares = np.array(surface.shares(setting, at))
+                beyond = np.array([surface.computed(setting, n) for n in at])
+                look = {"color": figure.COLOURS[index]}
+                axis.plot(at, np.where(beyond, np.nan, shares), label=f"ε = {epsilon:g}", **look)
+                axis.plot(at, np.where(beyond, shares, np.nan), linestyle=":", **look)
+        axis.axhline(USEFUL, color="#444444", linewidth=0.8)
+        axis.set_xscale("log")
+        axis.set_xlim(at[0], at[-1])
+        axis.set_ylim(0, 1)
+        axis.set_title(f"{model} ({surface.BANDITS[model]})", loc="left")
+        axis.set_xlabel("people")
+    axes.flat[0].set_ylabel("share of the attainable reward")
+    axes.flat[0].legend(loc="lower right", fontsize=8.5)
+    canvas.suptitle(heading(question).replace(" (*)", "") + "; dotted: computed", x=0.01, ha="left", fontsize=10)
+    figure.save(canvas, path)

@@ -1,0 +1,195 @@
+"""From shares to words: whether to personalise at this size, whom people have to trust, and what they are promised."""
+
+import dataclasses
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tacit import checks
+from tacit.planning import surface
+from tacit.planning.players import possible
+from tacit.planning.setting import MODELS, Setting
+
+PEOPLE = (10**3, 10**4, 10**5, 10**6, 10**7)
+EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)
+USEFUL = 0.8  # of what could be had: worth the work
+HOPELESS = 0.3  # less is not
+CLOSE = 1.25  # times the people: no reason to hold more of each
+YEAR = 365  # days, in which a plan is to pay
+FARTHEST = 10**9  # people, beyond which nobody is asked to wait
+TRUST = {
+    "joint": "you hold people's raw data, and nobody else does",
+    "shuffle": "people's devices hide what they send, and trust a shuffler that you do not run",
+    "local": "people's devices hide what they send, and trust nobody",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """per_day: requests a day, of which a person makes `rounds_per_person`; None if nobody knows."""
+
+    dim: int
+    arms: int
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    rounds_per_person: int = 1
+    radius: float = 3.0
+    per_day: float | None = None
+
+    def __post_init__(self) -> None:
+        self.setting("joint")  # ValueError for what is wrong
+        if self.per_day is not None:
+            checks.positive(per_day=self.per_day)
+
+    def setting(self, model: str, **changed: Any) -> Setting:
+        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        del fields["per_day"]
+        return Setting(model=model, **fields | changed)
+
+    @property
+    def epsilons(self) -> list[float]:
+        return sorted({*EPSILONS, self.epsilon})
+
+    @property
+    def year(self) -> int | None:
+        """People in a year."""
+        return None if self.per_day is None else round(YEAR * self.per_day / self.rounds_per_person)
+
+    def days(self, people: float) -> float | None:
+        return None if self.per_day is None else people * self.rounds_per_person / self.per_day
+
+
+def rows(question: Question) -> list[dict[str, Any]]:
+    """For each trust model and epsilon: shares after PEOPLE, which of them no simulation reaches, and how many people
+    it takes until it is useful. shares: None where no report can have so little epsilon."""
+    out = []
+    for model in MODELS:
+        for epsilon in question.epsilons:
+            setting = question.setting(model, epsilon=epsilon)
+            need = needed(setting)
+            out.append(
+                {
+                    "model": model,
+                    "bandit": surface.BANDITS[model],
+                    "epsilon": epsilon,
+                    "share": [round(s, 4) for s in surface.shares(setting, PEOPLE)] if possible(setting) else None,
+                    "computed": [surface.computed(setting, n) for n in PEOPLE],
+                    "useful_after": need,
+                    "days": None if need is None else question.days(need),
+                }
+            )
+    return out
+
+
+def outside(question: Question) -> list[str]:
+    """What no simulation covers."""
+    return question.setting("joint").outside()
+
+
+def words(question: Question) -> list[str]:
+    """The recommendation, a paragraph each: personalise or not, which model, which unit."""
+    need = {model: needed(question.setting(model)) for model in MODELS}
+    best = _best(question, need)
+    return [_verdict(question, need["joint"]), _model(question, need, best), _unit(question, best)]
+
+
+def needed(setting: Setting) -> int | None:
+    """How many people until it is useful; None if more than anybody has."""
+    return surface.needed(setting, USEFUL, FARTHEST) if possible(setting) else None
+
+
+def _verdict(question: Question, joint: int | None) -> str:
+    if question.year is None and joint is None:
+        return f"Do not personalise: {FARTHEST:,} people would not be enough. {_instead(question, FARTHEST)}"
+    if question.year is None:
+        return (
+            f"Personalise if you expect well over {count(joint or 0)} people: from then on they get {percent(USEFUL)} "
+            "of what it can bring, where they trust you (joint). --per-day says how long that takes."
+        )
+    share = surface.shares(question.setting("joint"), [max(1, question.year)])[0]
+    size = f"at this size ({count(question.year)} people a year)"
+    if joint is not None and 2 * joint <= question.year:
+        return f"Personalise {size}: after {_when(question, joint)} they get {percent(USEFUL)} of what it can bring."
+    end = f"at the end of a year people get {percent(share)} of what it can bring"
+    if share >= HOPELESS:
+        return f"Personalise {size} only if a part is worth it: {end}. {_instead(question, question.year)}"
+    return f"Do not personalise {size}: even {end}. {_instead(question, question.year)}"
+
+
+def _instead(question: Question, people: int) -> str:
+    """What would make it useful within half of the time: fewer features, or a larger epsilon."""
+    base, enough = question.setting("joint"), people // 2
+    fewer = next((d for d in range(question.dim - 1, 1, -1) if _soon(replace(base, dim=d), enough)), None)
+    larger = next((e for e in EPSILONS if e > question.epsilon and _soon(replace(base, epsilon=e), enough)), None)
+    ways = [f"{fewer} features" * (fewer is not None), f"ε = {larger or 0:g}" * (larger is not None)]
+    said = " or ".join(way for way in ways if way)
+    if not said:
+        return "Neither fewer features nor a larger ε would help enough: offer everybody the same."
+    return f"It would be useful with {said}."
+
+
+def _soon(setting: Setting, people: int) -> bool:
+    need = needed(setting)
+    return need is not None and need <= people
+
+
+def _best(question: Question, need: dict[str, int | None]) -> str:
+    """The least trust that is useful soon: within half a year, or, where nobody knows the rate, with ten times the
+    people that the most trust takes; joint if none is."""
+    limit = 10 * (need["joint"] or 0) if question.year is None else question.year // 2
+    good = (model for model in reversed(MODELS) if (need[model] or FARTHEST + 1) <= limit)
+    return next(good, "joint")
+
+
+def _model(question: Question, need: dict[str, int | None], best: str) -> str:
+    told = "; ".join(
+        f"{model} {'never' if people is None else 'after ' + _when(question, people)}" for model, people in need.items()
+    )
+    easier = "" if best == "joint" else " JointGLM is easier to run, where people may trust you."
+    return f"Model: {best} ({surface.BANDITS[best]}): {TRUST[best]}. {percent(USEFUL)} is reached: {told}.{easier}"
+
+
+def _unit(question: Question, model: str) -> str:
+    k = question.rounds_per_person
+    if k == 1:
+        return (
+            "Unit: each person comes once here, so that a promise for a round is one for a person. If people come "
+            "back, say how often (--rounds-per-person): a promise for a round says little to who comes daily."
+        )
+    tried = {j: needed(question.setting(model, rounds_per_person=j)) for j in sorted({1, max(1, k // 3), k})}
+    able = {j: people for j, people in tried.items() if people is not None}
+    if not able:
+        return "Unit: the person; with one round of each or with all of them, there is too much noise to learn."
+    least = min(able.values())
+    j = min(j for j, people in able.items() if people <= CLOSE * least)
+    rounds = "the first round" if j == 1 else f"the first {j} rounds"
+    told = ", ".join(f"{count(people)} with {rounds_of(j)}" for j, people in able.items())
+    return (
+        f"Unit: the person, learning from {rounds} of each and serving the others without learning. People until "
+        f"{percent(USEFUL)} is reached ({model}): {told}."
+    )
+
+
+def rounds_of(count: int) -> str:
+    return "1 round" if count == 1 else f"{count} rounds"
+
+
+def _when(question: Question, people: int) -> str:
+    days = question.days(people)
+    return f"{count(people)} people" + ("" if days is None else f" ({span(days)})")
+
+
+def count(people: float) -> str:
+    """Two digits: nobody knows more."""
+    return f"{float(f'{people:.2g}'):,.0f}"
+
+
+def percent(share: float) -> str:
+    return f"{100 * max(0.0, share):.0f} %"
+
+
+def span(days: float) -> str:
+    if days < 1:
+        return "within a day"
+    if days < 2 * YEAR:
+        return f"{float(f'{days:.2g}'):,.0f} days"
+    return f"{float(f'{days / YEAR:.2g}'):,.0f} years"

@@ -1,0 +1,45 @@
+"""The share of the attainable reward after so many people: the fitted formula, for a setting of one's own."""
+
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tacit.planning import formula
+from tacit.planning.formula import Sizes
+from tacit.planning.players import noise_of
+from tacit.planning.setting import Setting
+
+BANDITS = {"joint": "JointGLM", "shuffle": "ShuffleNewton", "local": "LocalIRLS"}
+FITTED: dict[str, Any] = json.loads((Path(__file__).parent / "fitted.json").read_text())  # written by `fit`
+ERROR: dict[str, Any] = FITTED["error"]
+
+
+def shares(setting: Setting, people: Sequence[int]) -> list[float]:
+    """Of the people from n / 2 to n, for each n of `people`, all of whose rounds are learnt from."""
+    own = setting.dim, setting.arms, setting.radius, *noise_of(setting)
+    sizes = Sizes(*(np.full(len(people), float(number)) for number in own))
+    rounds = np.array(people, float) * setting.rounds_per_person
+    fitted = np.array(FITTED["models"][setting.model])
+    return [float(share) for share in formula.shares(setting.model, fitted, sizes, rounds)]
+
+
+def needed(setting: Setting, share: float, most: int) -> int | None:
+    """The fewest people after whom it is reached, or None if more than `most`: shares rise with people."""
+    if shares(setting, [most])[0] < share:
+        return None
+    low, high = 1.0, float(most)
+    while high / low > 1.005:
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if shares(setting, [round(middle)])[0] >= share else (middle, high)
+    return round(high)
+
+
+def computed(setting: Setting, people: int) -> bool:
+    """Whether that is beyond the rounds that were simulated for such a dimension."""
+    reach: list[tuple[int, int]] = FITTED["reach"]
+    longest = next((rounds for dim, rounds in reach if setting.dim <= dim), 0)
+    return people * setting.rounds_per_person > longest

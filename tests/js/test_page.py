@@ -1,0 +1,92 @@
+"""The page that is a device: a person clicks, one report leaves at its time, and the page shows those very bytes."""
+
+import functools
+import http.server
+import threading
+import time
+
+import pytest
+
+from tacit import Budget, LocalIRLS, ShuffleNewton, Shuffler
+from tests.js import node
+
+WAIT, JITTER = 800, 400  # milliseconds
+
+
+class Handler(http.server.SimpleHTTPRequestHandler):
+    """The page's files, and two servers: /local and /shuffler."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        name = self.path.strip("/").partition("/")[0]
+        if name not in self.servers:
+            return super().do_GET()
+        self.servers[name]["asked"].append(time.time())
+        return self._answer(200, self.servers[name]["board"])
+
+    def do_POST(self):
+        name = self.path.strip("/").partition("/")[0]
+        self.servers[name]["got"].append((time.time(), self.rfile.read(int(self.headers["content-length"]))))
+        return self._answer(200, b"{}")
+
+    def _answer(self, status, body):
+        self.send_response(status)
+        self.send_header("access-control-allow-origin", "*")
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *said):
+        pass
+
+
+@pytest.fixture(scope="module")
+def servers():
+    """By name: its billboard, when it was asked for it, and when it got what."""
+    local = LocalIRLS(dim=3, budget=Budget(4.0, 1e-6), radius=3.0)
+    newton = ShuffleNewton(dim=3, budget=Budget(1.0, 1e-6), first=1000)
+    both = {"local": local, "shuffler": newton}
+    made = {name: {"board": one.billboard(), "asked": [], "got": []} for name, one in both.items()}
+    kind = type("One", (Handler,), {"servers": made})
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(kind, directory=str(node.JS)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield {**made, "address": f"http://127.0.0.1:{server.server_port}", "server": local}
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture
+def page(servers, browser):
+    address = servers["address"]
+    query = f"local={address}/local&shuffler={address}/shuffler&wait={WAIT}&jitter={JITTER}"
+    made, errors = browser.page.context.browser.new_page(), []
+    made.on("pageerror", lambda error: errors.append(str(error)))
+    made.goto(f"{address}/demo/?{query}")
+    yield made
+    made.close()
+    assert not errors
+
+
+def test_a_person_sees_what_was_sent(servers, page):
+    page.click("#choose")
+    page.wait_for_selector("#like:enabled")
+    page.click("#like")
+    page.wait_for_selector("#like:disabled")
+    page.wait_for_selector("text=taken")
+    page.click("[data-model=shuffler]")
+    page.click("#choose")  # and nothing is said about this one
+    page.wait_for_function("document.querySelectorAll('#reports code').length === 2")
+    page.wait_for_function("document.querySelectorAll('#reports')[0].innerText.split('taken').length === 3")
+    shown = page.eval_on_selector_all("#reports code", "all => all.map((one) => one.textContent)")
+    page.reload()
+    page.wait_for_function("document.querySelectorAll('#reports code').length === 2")
+    text = page.inner_text("main")
+    page.click("#forget")
+    page.wait_for_function("document.querySelectorAll('#reports tr').length === 0")
+    sent = [report.hex() for name in ("shuffler", "local") for _, report in servers[name]["got"]]
+    assert sent == shown and "1 of at most 20 choices" in text
+    for name in ("local", "shuffler"):  # not at the click
+        assert servers[name]["got"][0][0] - servers[name]["asked"][0] >= WAIT / 1000
+    servers["server"].observe(servers["local"]["got"][0][1])
+    Shuffler(servers["shuffler"]["board"]).add(servers["shuffler"]["got"][0][1])

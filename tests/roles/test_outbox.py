@@ -1,0 +1,189 @@
+"""The outbox of a Python device: one report for every choice at a public time, and the same bytes after every crash."""
+
+import json
+import math
+import os
+import random
+import signal
+import stat
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from tacit import Shuffler
+from tacit.errors import BadBillboard, BadReport, TooManyReports
+from tacit.roles import sealed
+from tacit.roles.outbox import WEEK, Outbox
+from tests.roles.boards import changed, device, published
+
+BOARD = published("newton")[1]
+ARMS = {"stay": [0.6, 0.123456], "go": [0.123456, 0.9]}
+WAIT, JITTER = 1000.0, 100.0
+
+
+class World:
+    """A clock, and what a server got: its answers are given, True after that."""
+
+    def __init__(self, path, *, answers=(), weekly=3, open=device, **options):
+        self.now, self.sent, self.answers = 0.0, [], list(answers)
+        self.outbox = Outbox(
+            path, open=open, send=self.send, wait=WAIT, jitter=JITTER, weekly=weekly, clock=lambda: self.now, **options
+        )
+
+    def send(self, report):
+        self.sent.append(report)
+        answer = self.answers.pop(0) if self.answers else True
+        if answer is None:
+            raise ConnectionError
+        return answer
+
+    def at(self, now):
+        self.now = now
+        return self.outbox
+
+
+@pytest.mark.parametrize("reward", [None, 0.0, 1.0, math.nan, 10**400, np.float32(0.5)])
+def test_every_choice_sends_one_report_whatever_came(tmp_path, reward):
+    world = World(tmp_path / "kept")
+    ticket = world.outbox.choose(BOARD, ARMS)
+    assert ticket.name == list(ARMS)[ticket.index]
+    (item,) = world.outbox.shown()
+    assert WAIT <= item.due < WAIT + JITTER and "0.123456" in (tmp_path / "kept").read_text()
+    if reward is not None:
+        world.at(500.0).reward(ticket.id, reward)
+    world.at(item.due - 1e-3).flush()
+    assert not world.sent
+    for later in (item.due, item.due + 1, item.due + 2):
+        world.at(later).flush()
+    Shuffler(BOARD).add(world.sent[0])
+    assert len(world.sent) == 1 and world.outbox.shown()[0].report == world.sent[0].hex()
+    assert "0.123456" not in (tmp_path / "kept").read_text()  # the raw datum is forgotten
+    assert stat.S_IMODE(os.stat(tmp_path / "kept").st_mode) == 0o600
+
+
+def test_times_have_a_jitter_of_their_own(tmp_path):
+    """Both halves of the range are met (false alarm 2^-59), and no two are alike."""
+    world = World(tmp_path / "kept", weekly=60)
+    for _ in range(60):
+        world.outbox.choose(BOARD, ARMS)
+    jitter = [item.due - WAIT for item in world.outbox.shown()]
+    assert len(set(jitter)) == 60 and min(jitter) < JITTER / 2 < max(jitter)
+
+
+def test_reports_are_sent_again_byte_for_byte_until_they_are_taken(tmp_path):
+    first = World(tmp_path / "kept", answers=[None, None, None])
+    first.outbox.choose(BOARD, ARMS)
+    for now in (2000.0, 3000.0, 4000.0):
+        first.at(now).flush()
+    again = World(tmp_path / "kept")
+    for now in (5000.0, 6000.0):
+        again.at(now).flush()
+    assert len(set(first.sent)) == 1 and again.sent == first.sent[:1] and len(first.sent) == 3
+
+
+def test_refused_reports_are_not_sent_again_and_late_rewards_are_dropped(tmp_path):
+    world = World(tmp_path / "kept", answers=[False])
+    ticket = world.outbox.choose(BOARD, ARMS)
+    world.at(999.0).reward(ticket.id, 1.0)
+    world.at(1000.0).reward(ticket.id, 0.0)
+    world.outbox.reward("unknown", 1.0)
+    assert json.loads((tmp_path / "kept").read_text())[0]["reward"] == 1.0
+    world.at(2000.0).flush()
+    world.at(2000.0).flush()
+    assert len(world.sent) == 1 and world.outbox.shown()[0].taken is False
+    with pytest.raises(ValueError, match="a number, got str"):
+        world.outbox.reward(ticket.id, "1")
+
+
+def test_a_device_has_a_budget_of_its_own(tmp_path):
+    world = World(tmp_path / "kept")
+    for _ in range(3):
+        world.outbox.choose(BOARD, ARMS)
+    with pytest.raises(TooManyReports, match="at most 3 reports in a week"):
+        World(tmp_path / "kept").outbox.choose(BOARD, ARMS)
+    world.at(5000.0).flush()
+    world.at(WEEK + 1).choose(BOARD, ARMS)
+    assert len(world.outbox.shown()) == 1
+
+
+def test_what_is_refused_is_not_kept(tmp_path):
+    world = World(tmp_path / "kept")
+    with pytest.raises(BadBillboard):
+        world.outbox.choose(changed("newton", "plan", "trials", to=0), ARMS)
+    with pytest.raises(ValueError, match="norm at most 1"):
+        world.outbox.choose(BOARD, {"long": [2.0, 0.0]})
+    assert world.outbox.shown() == []
+
+
+def test_an_application_with_stricter_limits_sends_nothing_by_old_billboards(tmp_path):
+    World(tmp_path / "kept").outbox.choose(BOARD, ARMS)
+    strict = World(tmp_path / "kept", open=lambda board: device(board, rewards=(0.0, 2.0)))
+    strict.at(2000.0).flush()
+    assert not strict.sent and strict.outbox.shown()[0].taken is False
+
+
+PROGRAM = """
+import sys
+from pathlib import Path
+from tacit.roles.outbox import Outbox
+from tacit.roles.shuffle import Client
+
+kept, board, log = Path(sys.argv[1]), Path(sys.argv[2]).read_bytes(), open(sys.argv[3], "a", buffering=1)
+
+def send(report):
+    log.write(report.hex() + "\\n")
+    return True
+
+outbox = Outbox(kept, open=Client, send=send, wait=1e-6, jitter=1e-6, weekly=100_000)
+print("ready", flush=True)
+while True:
+    outbox.reward(outbox.choose(board, [[0.6, 0.1], [0.1, 0.9]]).id, 1.0)
+    outbox.flush()
+"""
+
+
+def test_a_program_that_is_killed_at_random_moments_reports_every_choice_once(tmp_path):
+    """kill -9 in the middle of whatever it does; every report that was ever sent for a choice is the same bytes."""
+    (tmp_path / "board").write_bytes(BOARD)
+    command = [sys.executable, "-c", PROGRAM, *(str(tmp_path / name) for name in ("kept", "board", "log"))]
+    for _ in range(4):
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as program:
+            assert program.stdout.readline() == "ready\n"
+            time.sleep(random.uniform(0.05, 0.25))
+            program.send_signal(signal.SIGKILL)
+    sent = [bytes.fromhex(line) for line in (tmp_path / "log").read_text().split()]
+    last = World(tmp_path / "kept", weekly=100_000)
+    last.at(time.time() + 60).flush()
+    kept = last.outbox.shown()
+    reports = {bytes.fromhex(item.report) for item in kept}
+    assert len(reports) == len(kept) >= 4 and {*sent, *last.sent} == reports
+    shuffler = Shuffler(BOARD)
+    for report in reports:  # distinct ids: each of them is another choice
+        shuffler.add(report)
+    assert shuffler.reports == len(kept)
+
+
+def test_sealed_reports(tmp_path):
+    private = sealed.new_key()
+    key, unseal = sealed.public_key(private), sealed.opener(private)
+    world = World(tmp_path / "kept", seal=sealed.sealer(key))
+    world.outbox.choose(BOARD, ARMS)
+    world.at(2000.0).flush()
+    (sent,) = world.sent
+    report = unseal(sent)
+    Shuffler(BOARD).add(report)
+    assert len(sent) == len(report) + sealed.LONGER and report not in sent
+    damaged = [sent[:i] + bytes([sent[i] ^ 1]) + sent[i + 1 :] for i in (0, 1, 2, 40, 65, 66, 90, len(sent) - 1)]
+    for bad in (b"", sent[:-1], sent + b"0", sent[: sealed.LONGER - 1], *damaged, "text", None):
+        with pytest.raises(BadReport, match="Expected a"):
+            unseal(bad)
+    with pytest.raises(BadReport, match="this shuffler's key"):
+        sealed.opener(sealed.new_key())(sent)
+    for wrong in (b"", key[:-1], bytes(65), b"\x04" + bytes(64), key + b"0"):
+        with pytest.raises(BadReport, match="public key"):
+            sealed.sealer(wrong)
+    seal = sealed.sealer(key)
+    assert seal(b"same") != seal(b"same")

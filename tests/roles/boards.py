@@ -48,6 +48,7 @@ SERVERS = {
     "glm-linear": lambda: LocalGLM(dim=1, link="identity", budget=BUDGET, randomizer="gaussian", radius=2.0),
     "square-cb": lambda: LocalSquareCB(dim=2, budget=BUDGET, horizon=1000, first=20, rewards=(-2.0, 1.0)),
     "reweighted": lambda: LocalReweighted(dim=2, budget=BUDGET, horizon=1000, first=60),
+    "reweighted-steps": lambda: LocalReweighted(dim=2, budget=BUDGET, horizon=1000, first=200, link="probit"),
     "reweighted-linear": lambda: LocalReweighted(
         dim=2, link="identity", rewards=(-1.0, 1.0), budget=BUDGET, horizon=1000, first=200
     ),

@@ -57,7 +57,7 @@ LEAK_IN_A_SHUFFLE_SERVER = (
 )
 LEAK_IN_A_SHUFFLED_DESCENT = (
     "bandits/shuffle/glm_kernel.py",
-    "return with_coins(rng, total, plan.scale, plan.trials, plan.chance)",
+    "return with_coins(rng, total, sums.gradient, users * sums.coins, sums.chance)",
     "return total",
 )
 LEAK_IN_A_LOCAL_SERVER = ("bandits/local/server.py", "self._absorb(vector)", "self._absorb(np.frombuffer(report))")
@@ -67,6 +67,17 @@ LEAK_IN_A_LOCAL_LOOP = (
     "linear_absorb(vector, state)",
 )
 LEAK_IN_A_LOCAL_FIT = ("bandits/local/irls_kernel.py", "local_absorb(report, state)", "local_absorb(vector, state)")
+LEAK_IN_A_LOCAL_DESCENT = (
+    "bandits/local/square_cb_kernel.py",
+    "square_absorb(report, bound, state)",
+    "square_absorb(vector, bound, state)",
+)
+LEAK_IN_A_LOCAL_STEP = (
+    "bandits/local/reports_kernel.py",
+    "report_absorb(report, state)",
+    "report_absorb(vector, state)",
+)
+LEAK_IN_A_ROUND = ("roles/rounds.py", "self.counts(vector, of, board))", "vector)")
 LEAK_IN_A_STORE = ("bandits/stored/releases.py", "leaves.written(noisy)", "leaves.written(total)")
 LEAKS = (
     LEAK_IN_A_STEP,
@@ -85,6 +96,9 @@ LEAKS = (
     LEAK_IN_A_LOCAL_SERVER,
     LEAK_IN_A_LOCAL_LOOP,
     LEAK_IN_A_LOCAL_FIT,
+    LEAK_IN_A_LOCAL_DESCENT,
+    LEAK_IN_A_LOCAL_STEP,
+    LEAK_IN_A_ROUND,
     LEAK_IN_A_STORE,
 )
 

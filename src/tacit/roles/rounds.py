@@ -131,10 +131,10 @@ class Client(Device):
             with np.errstate(all="ignore"):
                 made = self.respond(choice._x, choice._kept[REWARD], parameters, board)
             choice._kept[number] = parameters.digest, made  # the report is kept before it is sent
-        asked, sent = choice._kept[number]
-        if asked != parameters.digest:
+        kept: tuple[bytes, Sent] = choice._kept[number]
+        if kept[0] != parameters.digest:
             raise BadBillboard(f"Expected the question that was answered in round {number}, got another.")
-        return Sent(sent)
+        return kept[1]
 
     def _keep(self, choice: DeviceChoice, reward: float | None) -> None:
         choice._kept.update({REWARD: reward, 0: (self.parameters.digest, choice._report[0])})

@@ -52,7 +52,7 @@ test: .venv/.node        ## everything from nothing to green, in minutes
 test-full: .venv/.node test-ray  ## the heavier statistical runs as well
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not ray"
 
-test-ray: .venv/.ready .cache/ray/.ready  ## logs that Ray sums, in an environment of their own: Ray is large
+test-ray: .cache/ray/.ready  ## logs that Ray sums, in an environment of their own: Ray is large
 	.cache/ray/bin/python -m pytest -m ray tests/bandits/test_ray.py
 
 .cache/ray/.ready: requirements.lock requirements-ray.lock
@@ -90,7 +90,7 @@ dist: .venv/.ready        ## wheel and sdist in dist/; `pip install .`, both of 
 	  .cache/clean/bin/pip uninstall --quiet --yes tacit || exit 1; done
 
 js: .venv/.node           ## the device in JavaScript as a package in dist/
-	rm -rf .cache/js && mkdir -p .cache dist && cp -r js .cache/js
+	rm -rf .cache/js && mkdir -p .cache dist && cp -r js .cache/js && cp LICENSE .cache/js
 	cd .cache/js && export PATH="$(CURDIR)/$(BIN):$$PATH" && \
 	  npm pkg set version=$$(python -c "import tacit; print(tacit.__version__)") && npm pack --silent --pack-destination ../../dist
 

@@ -23,6 +23,8 @@ from tacit.roles import local, shuffle
 USERS = {"analyzer": 61001, "shuffler": 61002, "local": 61003}
 THETA, ARMS, RATE, CONNECTIONS = np.array([1.6, -1.9, 1.1]), 5, 400.0, 8
 PAGE = Path(__file__).parents[1] / "js"  # a device in the browser, where there is one: js/demo/index.html
+RENEW = 0.2  # seconds: reports by an older billboard may come too late
+WAITS = {"wait": 3000, "jitter": 2000}  # milliseconds from a choice to its report: batches are short here
 TOML = {
     "analyzer": """
 [analyzer]
@@ -100,7 +102,8 @@ def show(addresses: dict[str, str]) -> None:
         handler = functools.partial(quiet, directory=str(PAGE))
         server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        query = urllib.parse.urlencode({role: addresses[role] for role in ("shuffler", "local")})
+        told = {role: addresses[role] for role in ("shuffler", "local")} | WAITS
+        query = urllib.parse.urlencode(told)
         print(f"A device in your browser: http://127.0.0.1:{server.server_port}/demo/?{query}", flush=True)
 
 
@@ -131,7 +134,7 @@ async def everybody(addresses: dict[str, str], devices: int) -> None:
 
 
 class Crowd:
-    """Devices at one server, each with a choice of its own. The billboard is asked for once a second, by all."""
+    """Devices at one server, each with a choice of its own. The billboard is asked for now and then, by all."""
 
     def __init__(self, address: str, kind) -> None:
         self._host, self._port = urllib.parse.urlsplit(address).netloc, urllib.parse.urlsplit(address).port
@@ -160,7 +163,7 @@ class Crowd:
             while time.monotonic() > self._until:
                 status, board = await self._ask("GET /billboard", b"")
                 if status == 200:
-                    self._client, self._until = self._kind(board, rewards=(0.0, 1.0)), time.monotonic() + 1.0
+                    self._client, self._until = self._kind(board, rewards=(0.0, 1.0)), time.monotonic() + RENEW
                 else:
                     await asyncio.sleep(0.1)
         return self._client

@@ -1,6 +1,6 @@
 // node build.js: the modules of src as three files in dist, without comments and spaces. Nothing else is changed:
-// minifiers rewrite arithmetic (one of them Math.sqrt(x) as x ** .5, which engines may round as they like), and what runs
-// on people's devices should be what is tested, and readable.
+// minifiers rewrite arithmetic (one of them Math.sqrt(x) as x ** .5, which engines may round as they like), and what
+// runs on people's devices should be what is tested, and readable.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 
 const at = (path) => new URL(path, import.meta.url);
@@ -13,11 +13,14 @@ function needed(name, known = new Set(), found = new Set()) {
   return found.add(name);
 }
 
-const KEPT = /"[^"\n]*"|`[^`]*`|\/(?! )(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/[\\\n])+\/[a-z]*/; // strings, templates, patterns
+// Strings, templates, patterns: in these spaces count.
+const KEPT = /"[^"\n]*"|`[^`]*`|\/(?! )(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/[\\\n])+\/[a-z]*/;
 const COMMENT = /\/\/ .*|\/\*\*[^]*?\*\//;
 
 function stripped(name) {
-  const code = source(name).replace(IMPORT, "").replace(/^export /gm, "");
+  const code = source(name)
+    .replace(IMPORT, "")
+    .replace(/^export /gm, "");
   const parts = code.split(new RegExp(`(${COMMENT.source}|${KEPT.source})`));
   const tight = (text) => text.replace(/\s+/g, " ").replace(/ ?([-+*/%<>=!&|?:,;(){}[\]^~]+) ?/g, "$1");
   return parts.map((text, i) => (i % 2 === 0 ? tight(text) : /^\/[/*]/.test(text) ? "" : text)).join("");
@@ -26,7 +29,10 @@ function stripped(name) {
 const listed = (name) => [...source(name).matchAll(IMPORT)].flatMap(([, names]) => names.split(", "));
 const core = needed("index.js");
 const others = ["features.js", "outbox.js"].map((name) => [name, needed(name, core)]);
-const names = (files) => [...files].flatMap((file) => [...source(file).matchAll(/^export (?:async )?(?:const|function|class) (\w+)/gm)].map(([, own]) => own));
+const names = (files) =>
+  [...files].flatMap((file) =>
+    [...source(file).matchAll(/^export (?:async )?(?:const|function|class) (\w+)/gm)].map(([, own]) => own),
+  );
 const inside = new Set(names(core));
 const taken = (files) => [...new Set([...files].flatMap(listed))].filter((name) => inside.has(name));
 

@@ -24,6 +24,8 @@ from tacit import (
     LocalIRLS,
     LocalLinUCB,
     LocalOnlineUCB,
+    LocalReweighted,
+    LocalSquareCB,
     ShuffleGLM,
     ShuffleLinUCB,
     ShuffleNewton,
@@ -177,7 +179,7 @@ def device(family: str, kind: type, **options: Any) -> Draw:
     def make(_source: Any) -> Run:
         server = kind(dim=2, horizon=1000, budget=BUDGET, rewards=(-1.0, 1.0), **options)
         client, release = server.device(), server.privacy.releases[0]
-        std = np.full(release.numbers, release.std)
+        std = np.full(server._numbers, release.std)
         std[:-1] = np.hypot(std[:-1], json.loads(server.billboard())["report"].get("shake", 0.0))
         return lambda: [server._decode(client.randomize(client.choose(NOBODY), None)) / std]
 
@@ -233,6 +235,8 @@ DRAWS = {
     "local-online-ucb": device("pair", LocalOnlineUCB),
     "local-anytime-ucb": device("pair", LocalAnytimeUCB),
     "local-combiner": device("pair", LocalCombiner),
+    "local-square-cb": device("lattice", LocalSquareCB, first=10),
+    "local-reweighted": device("lattice", LocalReweighted, first=60),
     "shuffle-newton": coins(ShuffleNewton, first=200),
     "shuffle-newton-fleet": coins(ShuffleNewton, fleet=True, first=200),
     "shuffle-lin-ucb": coins(ShuffleLinUCB, horizon=1000, first=200),

@@ -16,24 +16,36 @@ const MODELS = {
     label: "a server that nobody trusts",
     open: (board) => new LocalClient(board, { epsilon: EPSILON, delta: 1e-6, rewards: REWARDS }),
     claim: ({ claim }) => claim,
-    meaning: "The report is random: any person could have sent these very bytes. It is private by itself, whoever reads it.",
+    meaning:
+      "The report is random: any person could have sent these very bytes. It is private by itself, whoever reads it.",
   },
   shuffler: {
     label: "a shuffler",
     open: (board) => new ShuffleClient(board, { rewards: REWARDS }),
     claim: ({ plan }) => plan,
     meaning:
-      "The report has coins of its own in every number. The shuffler adds it to those of many others and hands on the sum alone; " +
-      "what follows holds for that sum, as long as the shuffler keeps this report to itself.",
+      "The report has coins of its own in every number. The shuffler adds it to those of many others and hands on the " +
+      "sum alone; what follows holds for that sum, as long as the shuffler keeps this report to itself.",
   },
 };
 
 function outbox(name) {
   const { open } = MODELS[name];
-  return new Outbox({ open, send: post(`${asked.get(name)}/reports`), wait, jitter, weekly: WEEKLY, name: `tacit ${name}` });
+  return new Outbox({
+    open,
+    send: post(`${asked.get(name)}/reports`),
+    wait,
+    jitter,
+    weekly: WEEKLY,
+    name: `tacit ${name}`,
+  });
 }
 
-const boxes = Object.fromEntries(Object.keys(MODELS).filter((name) => asked.get(name)).map((name) => [name, outbox(name)]));
+const boxes = Object.fromEntries(
+  Object.keys(MODELS)
+    .filter((name) => asked.get(name))
+    .map((name) => [name, outbox(name)]),
+);
 const claims = {};
 let model = Object.keys(boxes)[0];
 let ticket = null;
@@ -92,18 +104,22 @@ async function show() {
   rows.sort((a, b) => b.at - a.at);
   const body = document.createElement("tbody");
   body.id = "reports";
-  for (const one of rows) cells(body.insertRow(), [clock(one.at), MODELS[one.name].label, said(one), bytes(one.report)]);
+  for (const one of rows)
+    cells(body.insertRow(), [clock(one.at), MODELS[one.name].label, said(one), bytes(one.report)]);
   $("reports").replaceWith(body);
   const here = rows.filter((one) => one.name === model).length;
-  $("budget").textContent = `${here} of at most ${WEEKLY} choices in a week, to ${MODELS[model].label}: this page's own limit.`;
+  $("budget").textContent =
+    `${here} of at most ${WEEKLY} choices in a week, to ${MODELS[model].label}: this page's own limit.`;
   $("meaning").textContent = MODELS[model].meaning;
   const { epsilon, delta } = claims[model] ?? {};
   if (!epsilon) return;
   const sure = (e) => `${(100 / (1 + Math.exp(-e))).toFixed(e > 5 ? 2 : 0)} %`;
   $("odds").textContent =
-    `Whoever thinks it as likely as not that you liked something can be at most ${sure(epsilon)} sure of it after one report ` +
-    `(ε = ${epsilon.toPrecision(3)}${delta ? `, but for a chance of ${delta}` : ""}), and at most ${sure(here * epsilon)} sure of one thing ` +
-    `about you that all ${here} of this week's choices share.`;
+    `Whoever thinks it as likely as not that you liked something can be at most ${sure(epsilon)} ` +
+    `sure of it after one report (ε = ${epsilon.toPrecision(3)}${delta ? `, but for a chance of ${delta}` : ""})` +
+    (here > 1
+      ? `, and at most ${sure(here * epsilon)} sure of a thing about you that all ${here} of this week's choices share.`
+      : ".");
 }
 
 function models() {
@@ -124,7 +140,8 @@ function models() {
 }
 
 function pressed() {
-  for (const button of $("models").children) button.setAttribute("aria-pressed", String(button.dataset.model === model));
+  for (const button of $("models").children)
+    button.setAttribute("aria-pressed", String(button.dataset.model === model));
 }
 
 /** Work, then show; an error is told. */

@@ -1,5 +1,6 @@
-// Billboards: the public documents that devices act by, written by a server that is not trusted. A document is checked
-// whole before a datum meets it, as by tacit.roles.billboard: exactly these fields, of these types, shapes and ranges.
+// Billboards: the public documents that devices act by, written by a server that is not trusted. A document is
+// checked whole before a datum meets it, as by tacit.roles.billboard: exactly these fields, of these types, shapes
+// and ranges.
 import { utf8 } from "./bytes.js";
 import { BadBillboard } from "./errors.js";
 import { dumps, parse } from "./json.js";
@@ -22,14 +23,17 @@ const real = (low, high) => (v) => number(v) && low <= v && v <= high;
 const whole = (low, high) => (v) => typeof v === "bigint" && low <= v && v <= high;
 const flag = (v) => typeof v === "boolean";
 const text = (pattern) => (v) => typeof v === "string" && pattern.test(v);
-const oneOf = (...known) => (v) => known.includes(v);
+const oneOf =
+  (...known) =>
+  (v) =>
+    known.includes(v);
 const orNull = (inner) => (v) => v === null || inner(v);
 const list = (inner) => (v) => Array.isArray(v) && v.every(inner);
 const object = (v) => v !== null && typeof v === "object" && !Array.isArray(v);
 const record = (fields) => (v) => {
   const names = Object.keys(fields);
   if (!object(v) || Object.keys(v).length !== names.length) return false;
-  return names.every((name) => name in v && (fields[name](v[name]) || need(false, name)));
+  return names.every((name) => fields[name](v[name]) || need(false, name));
 };
 const variant = (key, kinds) => (v) => {
   const name = object(v) && v[key];
@@ -128,7 +132,10 @@ export function shuffle(data) {
   const { dim, plan } = board;
   for (const name of ["theta", "centre", "spread"]) need(board[name].length === dim, name);
   for (const name of ["inverse", "axes"]) need(square(board[name], dim), name);
-  need(board.spread.every((v) => v >= 0), "spread");
+  need(
+    board.spread.every((v) => v >= 0),
+    "spread",
+  );
   need(plan.size === (dim * (dim + 3)) / 2, "size");
   const reach = Math.ceil(plan.grid * plan.norm) + Math.ceil(40 * plan.laplace);
   need(plan.reach === reach && 2 * reach + plan.trials < SHARE, "reach");

@@ -1,4 +1,5 @@
-// An optimal design over a user's own arms, as tacit.roles.designs: how often to play each so that none stays uncertain.
+// An optimal design over a user's own arms, as tacit.roles.designs: how often to play each so that none stays
+// uncertain.
 import { argmax, dot, quadratic } from "./numbers.js";
 
 const STEPS = 400;
@@ -23,7 +24,11 @@ export function chances(given, alive) {
     const step = (worst / d - 1) / (worst - 1);
     if (step >= 1) return weights.map((_, a) => Number(a === at)); // one dimension: all on the longest arm
     weights = weights.map((w, a) => w * (1 - step) + (a === at ? step : 0));
-    inverse = added(inverse.map((row) => row.map((v) => v / (1 - step))), arms[at], step);
+    inverse = added(
+      inverse.map((row) => row.map((v) => v / (1 - step))),
+      arms[at],
+      step,
+    );
   }
   return weights;
 }

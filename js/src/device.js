@@ -1,9 +1,9 @@
-// The devices of both models: choose by the billboard, randomise, report. Once an arm was chosen there is a report, of one
-// length and by the same work, whatever the reward: one that fails to come would tell it without noise.
+// The devices of both models: choose by the billboard, randomise, report. Once an arm was chosen there is a report,
+// of one length and by the same work, whatever the reward: one that fails to come would tell it without noise.
 import { local, need, shuffle } from "./billboard.js";
 import { joined } from "./bytes.js";
 import { chances, drawn } from "./designs.js";
-import { CELLS, MARGIN, extent, holds } from "./limits.js";
+import { MARGIN, extent, holds } from "./limits.js";
 import { bounded, clipped, inUnits, linearized, pair, shortened } from "./model.js";
 import { argmax, dot, quadratic } from "./numbers.js";
 import { halves, normals, octets, uniforms } from "./random.js";
@@ -38,8 +38,8 @@ class Device {
     return new Choice(index, names ? names[index] : null, rows[index]);
   }
 
-  /** The report for the server: the same bytes however often it is asked for. A reward outside the range is clipped, NaN
-   * counts as null: no reward came. What is no number at all is an error of the program. */
+  /** The report for the server: the same bytes however often it is asked for. A reward outside the range is clipped,
+  /** NaN counts as null: no reward came. What is no number at all is an error of the program. */
   randomize(choice, reward) {
     expect(choice instanceof Choice && choice.x.length === this.dim, "what choose returned", "another");
     return (choice.report ??= this.report(choice.x, reward));
@@ -49,7 +49,10 @@ class Device {
   report(x, reward) {
     expect(reward === null || typeof reward === "number", "a reward that is a number or null", typeof reward);
     const [low, high] = this.rewards;
-    return this.encoded(shortened(x), reward === null || Number.isNaN(reward) ? null : Math.min(Math.max(reward, low), high));
+    return this.encoded(
+      shortened(x),
+      reward === null || Number.isNaN(reward) ? null : Math.min(Math.max(reward, low), high),
+    );
   }
 }
 
@@ -62,9 +65,9 @@ export class Choice {
   }
 }
 
-/** The device of the local model: what randomize returns is private by itself, at the claim that the device has checked.
- * options: `epsilon`, `delta`: its own limits; `rewards`, `features`: the application's; `publicArms`: whether the arm
- * played may be sent as it is. */
+/** The device of the local model: what randomize returns is private by itself, at the claim that the device has
+/** checked. options: `epsilon`, `delta`: its own limits; `rewards`, `features`: the application's; `publicArms`:
+/** whether the arm played may be sent as it is. */
 export class LocalClient extends Device {
   constructor(billboard, { epsilon, delta, publicArms = false, ...own } = {}) {
     const range = (epsilon ?? 1) > 0 && (delta ?? 0) >= 0 && (delta ?? 0) < 1;
@@ -74,7 +77,6 @@ export class LocalClient extends Device {
     this.extent = extent(this.board);
     need(report.name !== "public" || publicArms === true, "report", "one with arms in the clear");
     need(claim.epsilon !== null && holds(randomizer, claim, this.extent), "noise for its claim", "less");
-    need(randomizer.kind !== "lattice" || (this.extent.norm / randomizer.sigma) * CELLS <= 2 ** 52, "sigma");
     const most = delta ?? (epsilon === undefined ? 1 : 0);
     const allowed = claim.epsilon <= (epsilon ?? Infinity) * (1 + MARGIN) && claim.delta <= most;
     need(allowed, "claim within the limits", `${claim.epsilon} and ${claim.delta}`);
@@ -113,8 +115,8 @@ export class LocalClient extends Device {
   }
 }
 
-/** The device of the shuffle model, for the batch that the billboard announces. Its report is for the shuffler only: what
- * the shuffler hands on is private if the batch has as many honest users as the billboard plans for. */
+/** The device of the shuffle model, for the batch that the billboard announces. Its report is for the shuffler only:
+/** what the shuffler hands on is private if the batch has as many honest users as the billboard plans for. */
 export class ShuffleClient extends Device {
   constructor(billboard, options = {}) {
     super(shuffle(billboard), options);
@@ -146,7 +148,10 @@ export class ShuffleClient extends Device {
     const half = this.halves(rows);
     const middle = rows.map((x) => dot(x, this.board.theta));
     const best = middle.reduce((most, v, a) => Math.max(most, v - half[a]), -Infinity);
-    return chances(rows, middle.map((v, a) => v + half[a] >= best));
+    return chances(
+      rows,
+      middle.map((v, a) => v + half[a] >= best),
+    );
   }
 
   encoded(x, reward) {

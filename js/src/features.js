@@ -1,5 +1,5 @@
-// From raw fields to vectors of norm at most 1 by public bounds, as tacit.features: the application's own settings, never
-// the server's, whose billboard has their digest.
+// From raw fields to vectors of norm at most 1 by public bounds, as tacit.features: the application's own settings,
+// never the server's, whose billboard has their digest.
 import { hex, utf8 } from "./bytes.js";
 import { dumps, ordered } from "./json.js";
 import { sha256 } from "./sha256.js";
@@ -24,7 +24,10 @@ const COLUMNS = {
       if (count === 1) return [[0, 2 * share - 1]];
       const place = share * (count - 1);
       const left = Math.min(Math.floor(place), count - 2);
-      return [[left, 1 - (place - left)], [left + 1, place - left]];
+      return [
+        [left, 1 - (place - left)],
+        [left + 1, place - left],
+      ];
     },
   },
   Category: {
@@ -77,13 +80,19 @@ export class Schema {
     const own = (name) => name in person;
     const parts = [[], ...this.names.flat().map((name) => [name]), ...cross];
     this.shared = arms === "disjoint" ? null : this.placed(parts, scale);
-    this.own = arms === "shared" ? null : this.placed(parts.filter((part) => part.every(own)), scale);
+    this.own =
+      arms === "shared"
+        ? null
+        : this.placed(
+            parts.filter((part) => part.every(own)),
+            scale,
+          );
     this.start = this.shared?.size ?? 0;
     this.dim = this.start + actions.length * (this.own?.size ?? 0);
   }
 
   /** The names and vectors of what may be offered to a person. actions: name -> fields; names are enough where actions
-   * have no fields, and left out it is all of them. */
+  /** have no fields, and left out it is all of them. */
   rows(context, actions) {
     const [ofPerson, ofAction] = this.names;
     if (actions === undefined && !ofAction.length) actions = this.actions;

@@ -6,7 +6,7 @@ const TOKEN =
   /[ \t\n\r]*(?:([{}[\]:,])|"([^"\x00-\x1f]*)"|(true|false|null)|(-?(?:0|[1-9][0-9]*))((?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?)|$)/y;
 const DIGITS = 4300; // of a whole number: longer ones take quadratic time
 
-/** The value in some bytes, undefined if there is none: ASCII without escapes; length, depth and brackets are bounded. */
+/** The value in some bytes, undefined if there is none: ASCII without escapes, of bounded length, depth and brackets. */
 export function parse(data, longest, deepest, brackets) {
   if (data.length > longest || data.some((v) => v > 127 || v === 92)) return undefined;
   const text = new TextDecoder().decode(data);
@@ -28,9 +28,10 @@ export function parse(data, longest, deepest, brackets) {
     const end = { "{": "}", "[": "]" }[mark];
     if (!need(end && depth < deepest && ++opened <= brackets)) return null;
     const out = end === "]" ? [] : Object.create(null);
-    for (let token = next(); good && token[1] !== end; ) {
+    for (let token = next(); good && token[1] !== end;) {
       if (end === "]") out.push(value(depth + 1, token));
-      else if (need(token[2] !== undefined && !(token[2] in out) && next()[1] === ":")) out[token[2]] = value(depth + 1);
+      else if (need(token[2] !== undefined && !(token[2] in out) && next()[1] === ":"))
+        out[token[2]] = value(depth + 1);
       token = next();
       if (token[1] === ",") need((token = next())[1] !== end);
       else need(token[1] === end);

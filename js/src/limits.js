@@ -1,5 +1,5 @@
-// What a billboard's randomizer really gives, worked out on the device, as by tacit.mechanisms.local, where the proofs
-// are: it trusts no claim of the server. Powers of e are compared, so that no logarithm is needed.
+// What a billboard's randomizer really gives, worked out on the device, as by tacit.mechanisms.local, where the
+// proofs are: it trusts no claim of the server. Powers of e are compared, so that no logarithm is needed.
 import { FINE, SHARE, UNIT } from "./billboard.js";
 import { decay, power, tail } from "./numbers.js";
 
@@ -61,6 +61,7 @@ function capHolds({ chance, threshold }, epsilon, size) {
   return p * (1 - q) * decay(epsilon) <= (1 - p) * q;
 }
 
+/** mu is bounded, and norms are below sensitivities: numbers of cells stay far below 2^53. */
 function latticeDelta(sigma, sensitivity, size, epsilon) {
   const mu = sensitivity / sigma + Math.sqrt(size) / CELLS;
   const slack = 2 * size * (2 ** -44 + (9 / CELLS) ** 2 / 24);

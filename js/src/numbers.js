@@ -6,12 +6,12 @@ const LOW = 1.9082149292705877e-10; // and the rest of it
 
 /** e^-q for q >= 0, within 4 ulp; 0 beyond 745.
  *
- * Proof, with u = 2^-53; an ulp is at least u times the number. e^-q = 2^-k e^r, r = k ln 2 - q, |r| < a = .3467. k * HIGH
- * is exact, k * HIGH - q and the sum with k * LOW have errors below .35 u each, so e^r is within a factor 1 +- .7 u.
- * Horner: p_n = 1 + r p_(n+1) / (n+1) from p_14 = 1, and p_0 differs from e^r by a^15 / 15! < .01 u. The share of the
- * second term in p_n is at most a / (n + 1 - a) =: s_n, and it takes two roundings, the sum one: the relative errors
- * satisfy e_n <= s_n (e_(n+1) + 2 u) + u, that is e_3 < 1.4 u, e_2 < 1.45 u, e_1 < 1.73 u, e_0 < 2.98 u. Halving is exact
- * for q < 700. Together less than 3.7 u. */
+ * Proof, with u = 2^-53; an ulp is at least u times the number. e^-q = 2^-k e^r, r = k ln 2 - q, |r| < a = .3467. k *
+ * HIGH is exact, k * HIGH - q and the sum with k * LOW have errors below .35 u each, so e^r is within a factor 1 +-
+ * .7 u. Horner: p_n = 1 + r p_(n+1) / (n+1) from p_14 = 1, and p_0 differs from e^r by a^15 / 15! < .01 u. The share
+ * of the second term in p_n is at most a / (n + 1 - a) =: s_n, and it takes two roundings, the sum one: the relative
+ * errors satisfy e_n <= s_n (e_(n+1) + 2 u) + u, that is e_3 < 1.4 u, e_2 < 1.45 u, e_1 < 1.73 u, e_0 < 2.98 u.
+ * Halving is exact for q < 700. Together less than 3.7 u. */
 export function decay(q) {
   if (!(q < 745)) return 0;
   let k = Math.round(q / LN2);

@@ -1,6 +1,6 @@
-// Reports in the world. Whether and when a report leaves must tell nothing of the reward: every choice sends exactly one,
-// at a public deadline plus a jitter that is drawn when the choice is made, whether or not a reward came. It is kept until
-// it is acknowledged, and sent again byte for byte.
+// Reports in the world. Whether and when a report leaves must tell nothing of the reward: every choice sends exactly
+// one, at a public deadline plus a jitter that is drawn when the choice is made, whether or not a reward came. It is
+// kept until it is acknowledged, and sent again byte for byte.
 export { sealer } from "./sealed.js";
 import { hex } from "./bytes.js";
 import { octets, uniforms } from "./random.js";
@@ -23,7 +23,8 @@ export class TooManyReports extends Error {
  * storage: as localStorage; name: of what is kept there. */
 export class Outbox {
   constructor({ open, send, wait, jitter, weekly, seal = (report) => report, storage = localStorage, name = "tacit" }) {
-    if (!(wait > 0 && jitter > 0 && weekly > 0)) throw new TypeError("Expected wait, jitter and weekly above 0, got others.");
+    if (!(wait > 0 && jitter > 0 && weekly > 0))
+      throw new TypeError("Expected wait, jitter and weekly above 0, got others.");
     Object.assign(this, { open, send, wait, jitter, weekly, seal, storage, name, turn: Promise.resolve() });
   }
 
@@ -52,7 +53,11 @@ export class Outbox {
 
   /** Make the reports whose time has come, and send those that nobody has acknowledged: to be called when the program
    * starts and by a timer, never because of a reward. */
-  async flush() {
+  flush() {
+    return (this.flushing ??= this.#flush().finally(() => (this.flushing = null))); // not twice at once
+  }
+
+  async #flush() {
     const ready = await this.#change(async (kept) => {
       for (const item of kept.items.filter((one) => one.x && one.due <= Date.now())) {
         const report = this.#opened(item.board)?.report(item.x, item.reward === null ? null : Number(item.reward));
@@ -71,11 +76,17 @@ export class Outbox {
     }
   }
 
-  /** For the person: of each choice of the last week when it was made, when its report is due and was first sent, whether
-   * it was taken, and the very bytes. */
+  /** For the person: of each choice of the last week when it was made, when its report is due and was first sent,
+  /** whether it was taken, and the very bytes. */
   async shown() {
     const kept = await this.#change((state) => state);
-    return kept.items.map(({ at, due, sent, taken, report }) => ({ at, due, sent, taken, report: report && unhex(report) }));
+    return kept.items.map(({ at, due, sent, taken, report }) => ({
+      at,
+      due,
+      sent,
+      taken,
+      report: report && unhex(report),
+    }));
   }
 
   /** The client of a billboard that was accepted once, null if the application has other limits now. */
@@ -107,7 +118,13 @@ export class Outbox {
 
 /** To send by fetch: nothing goes along but the bytes. Whatever is refused for good will not be sent again. */
 export const post = (url) => async (report) => {
-  const options = { method: "POST", body: report, credentials: "omit", referrerPolicy: "no-referrer", cache: "no-store" };
+  const options = {
+    method: "POST",
+    body: report,
+    credentials: "omit",
+    referrerPolicy: "no-referrer",
+    cache: "no-store",
+  };
   const { ok, status } = await fetch(url, options);
   if (status >= 500 || [408, 425, 429].includes(status)) throw new Error("Expected an answer, got none for now.");
   return ok;

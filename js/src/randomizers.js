@@ -1,5 +1,5 @@
-// What a device of the local model does to its vector or reward before anything leaves it, as tacit.mechanisms.randomizers:
-// whole numbers in, whole numbers out, by the same work for every datum.
+// What a device of the local model does to its vector or reward before anything leaves it, as
+// tacit.mechanisms.randomizers: whole numbers in, whole numbers out, by the same work for every datum.
 import { FINE, SHARE, UNIT } from "./billboard.js";
 import { CELLS, searched } from "./limits.js";
 import { dot, rint, tail } from "./numbers.js";
@@ -85,7 +85,7 @@ function candidates(rows, size) {
 let made;
 
 /** Values of the cells, quantiles of their middles, rounded to the grid: j where the middle's probability lies between
- * those of j - 1/2 and j + 1/2, so that no inverse of the normal law is needed. */
+/** those of j - 1/2 and j + 1/2, so that no inverse of the normal law is needed. */
 export function tables() {
   if (made) return made;
   const first = new Int16Array(2 ** 16);

@@ -1,12 +1,13 @@
-// Reports sealed to the shuffler's key, so that a relay can hide who sent them and reads nothing: ECDH P-256, HKDF-SHA-256
-// and AES-256-GCM by WebCrypto. tacit.roles.sealed opens them. The key is the application's, pinned in it: one that came
-// with a billboard would be the server's to choose.
+// Reports sealed to the shuffler's key, so that a relay can hide who sent them and reads nothing: ECDH P-256, HKDF-
+// SHA-256 and AES-256-GCM by WebCrypto. tacit.roles.sealed opens them. The key is the application's, pinned in it:
+// one that came with a billboard would be the server's to choose.
 import { joined } from "./bytes.js";
 
 const CURVE = { name: "ECDH", namedCurve: "P-256" };
 const ABOUT = Uint8Array.from("tacit sealed report 1", (c) => c.charCodeAt(0));
 
-/** A function that seals reports to `key`, 65 bytes: a point of P-256, uncompressed. Its key and nonce serve one report. */
+/** A function that seals reports to `key`, 65 bytes: a point of P-256, uncompressed. Its key and nonce serve one
+/** report. */
 export function sealer(key) {
   const { subtle } = crypto;
   const theirs = subtle.importKey("raw", key, CURVE, false, []);

@@ -7,6 +7,8 @@ const ROUNDS = primes.map((p) => fraction(Math.cbrt(p)));
 const START = primes.slice(0, 8).map((p) => fraction(Math.sqrt(p)));
 const turned = (v, by) => (v >>> by) | (v << (32 - by));
 
+const mixed = (v, one, two, by) => turned(v, one) ^ turned(v, two) ^ (v >>> by);
+
 /** The 32 bytes for some bytes. */
 export function sha256(data) {
   const padded = new DataView(new ArrayBuffer((((data.length + 8) >> 6) + 1) << 6));
@@ -18,12 +20,10 @@ export function sha256(data) {
   for (let at = 0; at < padded.byteLength; at += 64) {
     let [a, b, c, d, e, f, g, h] = hash;
     for (let i = 0; i < 64; i++) {
-      const x = w[i - 15];
-      const y = w[i - 2];
       w[i] =
         i < 16
           ? padded.getInt32(at + 4 * i)
-          : w[i - 16] + w[i - 7] + (turned(x, 7) ^ turned(x, 18) ^ (x >>> 3)) + (turned(y, 17) ^ turned(y, 19) ^ (y >>> 10));
+          : w[i - 16] + w[i - 7] + mixed(w[i - 15], 7, 18, 3) + mixed(w[i - 2], 17, 19, 10);
       const one = h + (turned(e, 6) ^ turned(e, 11) ^ turned(e, 25)) + ((e & f) ^ (~e & g)) + ROUNDS[i] + w[i];
       const two = (turned(a, 2) ^ turned(a, 13) ^ turned(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
       [a, b, c, d, e, f, g, h] = [(one + two) | 0, a, b, c, (d + one) | 0, e, f, g];

@@ -33,7 +33,11 @@ export interface Own {
 export class LocalClient implements Device {
   constructor(
     billboard: Uint8Array,
-    options?: Own & { epsilon?: number; delta?: number; /** Whether arms may be sent in the clear. */ publicArms?: boolean },
+    options?: Own & {
+      epsilon?: number;
+      delta?: number;
+      /** Whether arms may be sent in the clear. */ publicArms?: boolean;
+    },
   );
   readonly dim: number;
   readonly rewards: [number, number];

@@ -110,7 +110,7 @@ REPRODUCTIONS = {
     "reweighted": ("tacit.reproductions.reweighted", "reproduce"),
 }
 ROLES = ("analyzer", "shuffler", "local")  # that run as processes of their own
-BENCHES = ("speed", "noise", "shuffle", "local", "serve", "roles")  # modules of tacit.bench
+BENCHES = ("speed", "noise", "shuffle", "local", "serve", "roles", "blocks")  # modules of tacit.bench
 
 
 def load(home: str, name: str) -> Any:

@@ -83,6 +83,7 @@ def test_everything_at_the_default_runs():
     near = {row.attack.name: row.epsilon_lower for row in rows}
     assert near["joint-glm"] >= 0.8
     assert near["joint-lin-ucb-batched"] >= 0.8
+    assert near["earnings-and-all"] >= 0.8
 
 
 # the canary

@@ -9,7 +9,7 @@ from tacit.audit.verdict import carry_out
 NEAR = {
     "reweighted-fit": 0.2,
     "reweighted-fit-secure": 0.15,  # of 1500 runs: .42 to .75 in five trials
-    "reweighted-report": 0.7,
+    "reweighted-report": 0.5,  # of 12 000 runs: .86 +- .06
     "reweighted-underflow": 0.0,
     "joint-square-cb-iterate": 0.0,
     "joint-reweighted-late": 2.0,
@@ -33,7 +33,7 @@ ALL = (*attacks(), *late_attacks())
 )
 def test_attacks_come_out_as_they_should(attack):
     """At 99.9 % confidence a true claim is convicted with probability below .001 a row."""
-    row = carry_out(attack, runs=30_000 if attack.name == "reweighted-fit-secure" else 6_000)
+    row = carry_out(attack, runs={"reweighted-fit-secure": 30_000, "reweighted-report": 12_000}.get(attack.name, 6_000))
     assert row.as_expected
     if attack.claimed:
         assert NEAR[attack.name] <= row.epsilon_lower <= attack.epsilon

@@ -20,7 +20,7 @@ def lower(attack, runs, rng):
 @pytest.mark.parametrize("attack", LISTED, ids=lambda a: a.name)
 def test_sound_randomisers_are_near_their_claim_and_bugs_far_above(attack):
     """Confidence .999 for each row. Gaussian reports: .91 +- .04 of epsilon at 30 000 runs, so that .7 is 5 standard
-    deviations away."""
+    deviations away; .86 +- .06 at 12 000, so that .5 is."""
     import numpy as np
 
     tiny, gaussian = attack.name == "local-tiny-features", attack.name == "local-gaussian"
@@ -29,7 +29,9 @@ def test_sound_randomisers_are_near_their_claim_and_bugs_far_above(attack):
         assert found > 1.1 * attack.epsilon
     else:
         assert found <= attack.epsilon
-    if attack.claimed and not tiny:  # tiny features contribute nothing, and so show nothing
+    if attack.name == "local-square-cb-report":
+        assert found >= 0.5 * attack.epsilon
+    elif attack.claimed and not tiny:  # tiny features contribute nothing, and so show nothing
         assert found >= (0.7 if gaussian or attack.name == "local-irls-report" else 0.95) * attack.epsilon
 
 

@@ -9,6 +9,7 @@ import pytest
 from tacit import Budget, JointGLM, JointLinUCB, LocalIRLS
 from tacit.bandits import actions, storage
 from tacit.bandits.actions import Declared
+from tacit.bandits.joint.earnings import Earnings
 from tacit.errors import BadState
 from tacit.features import Number, Schema
 from tacit.privacy.noise import Simulated
@@ -237,6 +238,18 @@ def test_simulated_rounds_are_those_of_single_calls():
             super(JointGLM, bandit)._play(block)
         made.append((block.index.copy(), bandit.theta))
     assert np.array_equal(made[0][0], made[1][0]) and np.array_equal(made[0][1], made[1][1])
+
+
+def test_what_each_action_earns_has_its_place_from_the_start():
+    bandit = glm("walk", most=3, earnings=Earnings(0.2))
+    size = bandit.mechanism.size
+    assert size == glm("walk", "sleep", "read", most=3, earnings=Earnings(0.2)).mechanism.size
+    rounds(bandit, 20)
+    assert [one.name for one in bandit.earned.arms] == ["walk"]
+    bandit.add_action("sleep")
+    bandit.retire_action("walk")
+    rounds(bandit, 20)
+    assert [one.name for one in bandit.earned.arms] == ["walk", "sleep"] and bandit.mechanism.size == size
 
 
 def test_devices_have_a_fixed_list():

@@ -9,13 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tacit import Budget, LocalReweighted, LocalSquareCB, Secure, Simulated
+from tacit import Budget
 from tacit.bandits.base import Bandit
-from tacit.errors import NotSecure
 from tacit.registry import BANDITS, load
 
 KINDS = [load(*home) for home in BANDITS.values()]
-SIMULATED = (LocalReweighted, LocalSquareCB)
 ARMS = np.array([[0.8, 0.1], [0.1, 0.8]])
 
 
@@ -25,26 +23,13 @@ def settings(kind):
     return {name: given[name] for name in given if name in {f.name for f in dataclasses.fields(kind)}}
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in SIMULATED])
+@pytest.mark.parametrize("kind", KINDS)
 def test_defaults_work(kind):
     made = kind(**settings(kind))
     chooser = made if isinstance(made, Bandit) else made.device()
     assert chooser.choose(ARMS).index in (0, 1)
     if "budget" in settings(kind):
         assert made.privacy.private
-
-
-@pytest.mark.parametrize("kind", SIMULATED)
-def test_simulated_noise_has_to_be_asked_for(kind):
-    for source, name in ((None, "none"), (Secure(), "a secure source"), ("simulated", "str")):
-        options = {} if source is None else {"source": source}
-        with pytest.raises(
-            NotSecure, match=rf"Expected source=Simulated\(seed\) for {kind.__name__}, .*, got {name}\."
-        ):
-            kind(**settings(kind), **options)
-    made = kind(**settings(kind), source=Simulated(0))
-    assert made.choose(ARMS).index in (0, 1)
-    assert not made.privacy.private
 
 
 def test_another_operating_system_is_named():

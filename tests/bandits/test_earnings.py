@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.random import default_rng
 
-from tacit import Budget, JointGLM, Simulated
+from tacit import Budget, JointGLM, JointLinUCB, Simulated
 from tacit.bandits.joint.earnings import Earnings, interval, purse
 from tacit.data import Raw
 from tacit.features import Number, Schema
@@ -108,6 +108,15 @@ def test_it_is_spent_with_the_releases_and_with_each_of_a_persons_rounds():
     assert 0 < bandit.privacy.spent < bandit.privacy.epsilon and bandit.earned is not None
 
 
+def test_a_person_whose_rounds_count_as_one_counts_as_one_here():
+    """Their mean is no further from another's than single rounds are, the sensitivity being that of a norm."""
+    bandit = made(budget=Budget(math.inf, 1e-4), earnings=Earnings(arms=2), max_rounds_per_person=1, average=True)
+    for i, reward in enumerate((1.0, 0.0, 0.0, 1.0)):
+        bandit.observe(bandit.choose(np.eye(2), person="a" if i < 3 else "b"), reward)
+    count, total = bandit._state.prefix.open[bandit._learns :][:2] / bandit._purse._part
+    assert count == pytest.approx(2.0) and total == pytest.approx(1.0 - 1 / 3)
+
+
 # which arms
 
 
@@ -195,6 +204,22 @@ def test_it_goes_on_after_loading(tmp_path):
     again = JointGLM.load(tmp_path / "bandit.json")
     assert again.earnings == Earnings(0.2, 5.0) and again.earned == bandit.earned
     assert play(again, 70, seed=1).earned == play(bandit, 70, seed=1).earned
+
+
+def test_a_bandit_that_draws_nothing_has_the_average_of_whom_it_chose():
+    bandit = JointLinUCB(
+        dim=2, horizon=400, budget=Budget(math.inf, 1e-4), source=Simulated(0), earnings=Earnings(0.2, 5.0, 2)
+    )
+    own = JointLinUCB(dim=2, horizon=400, budget=Budget(math.inf, 1e-4), source=Simulated(0))
+    for _ in range(200):
+        for one in (bandit, own):
+            choice = one.choose(0.7 * np.eye(2))
+            one.observe(choice, (0.5, -0.5)[choice.index])
+    assert bandit.earned.arms[0].value == pytest.approx(0.5) and bandit.earned.arms[1].value == pytest.approx(-0.5)
+    assert bandit.earned.arms[0].covered + bandit.earned.arms[1].covered == pytest.approx(1.0)
+    assert np.array_equal(bandit.statistics.gram, own.statistics.gram)  # it learns as without
+    with pytest.raises(ValueError, match="exact Gaussian noise for earnings"):
+        JointLinUCB(dim=2, horizon=9, budget=BUDGET, source=Simulated(0), noise="wishart", earnings=Earnings())
 
 
 # whether intervals hold

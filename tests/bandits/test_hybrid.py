@@ -1,5 +1,6 @@
 """Hybrid arms: rows (s, z, a), what is left out of their contributions, and that without noise nothing else changes."""
 
+import itertools
 import math
 
 import numpy as np
@@ -228,3 +229,55 @@ def test_room_that_nobody_has_changes_no_estimate():
             bandit.observe(bandit.choose(asked, actions={name: OFFERED[name]}), reward)
     tight, roomy = (bandit.theta for bandit in made)
     assert np.allclose(roomy[: len(tight)], tight, atol=1e-12) and not roomy[len(tight) :].any() and tight.any()
+
+
+def test_blocks_are_drawn_towards_what_they_have_in_common_as_far_as_noise_goes():
+    layout, rng = Layout(2, 5, 3), np.random.default_rng(6)
+    size, live = layout.shared * layout.own + 6, np.array([0, 1, 3, 4])
+    released = rng.standard_normal(layout.size) * 0.1
+    parts = released[5:].reshape(5, layout.each)
+    shape = np.append(rng.standard_normal(6), [1, 0, 0, 1, 0, 1]) / 3  # s z', and z z' of trace 1
+    parts[:, :size] = np.array([50.0, 20.0, 30.0, 5.0, 40.0])[:, None] * shape
+    parts[4, 0] += 30.0  # by far more than noise
+    before, noisy = released.copy(), rng.standard_normal(parts.shape)
+    parts += noisy * 0.5
+    given = released.copy()
+    keep = hybrid.pool(released, layout, live, 0.5)
+    mine = given[5:].reshape(5, -1)[live, :size]
+    traces = mine[:, [6, 9, 11]].sum(axis=1)
+    target = traces[:, None] / traces.sum() * mine.sum(axis=0)
+    square = np.sum((mine - target) ** 2, axis=1)
+    assert np.allclose(keep, np.maximum(0.0, 1 - (size - 1) * 0.25 / square)) and keep[3] > 0.9 > 0.5 > keep[:3].min()
+    after = released[5:].reshape(5, -1)
+    assert np.allclose(after[live, :size], target + keep[:, None] * (mine - target))
+    others = np.ones(layout.size, bool)
+    others[5:].reshape(5, -1)[live, :size] = False
+    assert np.array_equal(released[others], given[others])  # moments, the shared part, and what is not in use
+    exact = before[5:].reshape(5, -1)
+    alike = live[:3]
+    assert np.sum((after - exact)[alike, :size] ** 2) < np.sum((given[5:].reshape(5, -1) - exact)[alike, :size] ** 2)
+    still = given.copy()
+    hybrid.pool(still, layout, live, 0.0)
+    assert np.allclose(still, given, atol=1e-12)
+
+
+def test_it_has_less_regret_than_with_its_zeros():
+    """All seeds are fixed: nothing here is by chance."""
+    layout = Layout(4, 8, 4)
+    regret = {"dense": 0.0, "hybrid": 0.0}
+    for seed, kind in itertools.product(range(3), regret):
+        rng = np.random.default_rng(seed)
+        theta = rng.standard_normal(layout.dim)
+        theta *= 3 / np.linalg.norm(theta)
+        parts = {"blocks": layout.blocks, "shared": layout.shared} if kind == "hybrid" else {}
+        draws = {"source": Simulated(seed), "policy": np.random.default_rng(seed + 9)}
+        bandit = JointGLM(dim=layout.dim, radius=3.0, budget=Budget(8.0, 1e-6), pending=1, **draws, **parts)
+        for _ in range(1500):
+            person, own = rng.uniform(-0.5, 0.5, 4), rng.uniform(-0.35, 0.35, (8, 4))
+            offered = np.column_stack([own, np.tile(person, (8, 1)) * 0.7, np.arange(8)])
+            dense = layout.whole(offered)
+            means = 1 / (1 + np.exp(-dense @ theta))
+            choice = bandit.choose(offered if parts else dense)
+            regret[kind] += means.max() - means[choice.index]
+            bandit.observe(choice, float(rng.random() < means[choice.index]))
+    assert regret["hybrid"] < 0.93 * regret["dense"]

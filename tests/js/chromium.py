@@ -16,7 +16,7 @@ class Browser:
     def __init__(self, page, **folders):
         self.page, self.folders = page, folders
         page.route("http://localhost/**", self._answer)
-        page.goto(PAGE)
+        page.goto(PAGE)  # so that there is a storage
 
     def _answer(self, route):
         top, _, rest = route.request.url.removeprefix("http://localhost/").partition("/")
@@ -29,7 +29,8 @@ class Browser:
             route.fulfill(status=404)
 
     def __call__(self, folder, task, file):
-        """What a task of replay.js with the modules in the folder returns of what is in the file."""
+        """What a task of replay.js with the modules in the folder returns of what is in the file, on a fresh page."""
+        self.page.goto(PAGE)
         self.folders |= {folder.parent.name: folder.parent, "given": file.parent}
         script = """async ([folder, task, name]) => {
             const { done } = await import("/tests/replay.js");

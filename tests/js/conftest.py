@@ -9,11 +9,14 @@ def package(tmp_path_factory):
     return node.packed(tmp_path_factory.mktemp("packed")) / "dist"
 
 
+@pytest.fixture(scope="package")
+def browser():
+    """One for all tests of this package: Playwright has no two at once."""
+    with chromium.opened(tests=node.HERE) as found:
+        yield found
+
+
 @pytest.fixture(scope="package", params=["node", "chromium"])
 def run(request):
     """A function that does a task of replay.js: with the modules of which folder, which task, and a file for it."""
-    if request.param == "node":
-        yield node.task
-    else:
-        with chromium.opened(tests=node.HERE) as browser:
-            yield browser
+    return node.task if request.param == "node" else request.getfixturevalue("browser")

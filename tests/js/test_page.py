@@ -1,6 +1,5 @@
 """The page that is a device: a person clicks, one report leaves at its time, and the page shows those very bytes."""
 
-import contextlib
 import functools
 import http.server
 import threading
@@ -9,7 +8,6 @@ import time
 import pytest
 
 from tacit import Budget, LocalIRLS, ShuffleNewton, Shuffler
-from tests.browser import launched
 from tests.js import node
 
 WAIT, JITTER = 800, 400  # milliseconds
@@ -58,36 +56,34 @@ def servers():
     server.server_close()
 
 
-@contextlib.contextmanager
-def opened(servers):
+@pytest.fixture
+def page(servers, browser):
     address = servers["address"]
     query = f"local={address}/local&shuffler={address}/shuffler&wait={WAIT}&jitter={JITTER}"
-    with launched() as browser:
-        page = browser.new_page()
-        errors = []
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        page.goto(f"{address}/demo/?{query}")
-        yield page
-        assert not errors
+    made, errors = browser.page.context.browser.new_page(), []
+    made.on("pageerror", lambda error: errors.append(str(error)))
+    made.goto(f"{address}/demo/?{query}")
+    yield made
+    made.close()
+    assert not errors
 
 
-def test_a_person_sees_what_was_sent(servers):
-    with opened(servers) as page:
-        page.click("#choose")
-        page.wait_for_selector("#like:enabled")
-        page.click("#like")
-        page.wait_for_selector("#like:disabled")
-        page.wait_for_selector("text=taken")
-        page.click("[data-model=shuffler]")
-        page.click("#choose")  # and nothing is said about this one
-        page.wait_for_function("document.querySelectorAll('#reports code').length === 2")
-        page.wait_for_function("document.querySelectorAll('#reports')[0].innerText.split('taken').length === 3")
-        shown = page.eval_on_selector_all("#reports code", "all => all.map((one) => one.textContent)")
-        page.reload()
-        page.wait_for_function("document.querySelectorAll('#reports code').length === 2")
-        text = page.inner_text("main")
-        page.click("#forget")
-        page.wait_for_function("document.querySelectorAll('#reports tr').length === 0")
+def test_a_person_sees_what_was_sent(servers, page):
+    page.click("#choose")
+    page.wait_for_selector("#like:enabled")
+    page.click("#like")
+    page.wait_for_selector("#like:disabled")
+    page.wait_for_selector("text=taken")
+    page.click("[data-model=shuffler]")
+    page.click("#choose")  # and nothing is said about this one
+    page.wait_for_function("document.querySelectorAll('#reports code').length === 2")
+    page.wait_for_function("document.querySelectorAll('#reports')[0].innerText.split('taken').length === 3")
+    shown = page.eval_on_selector_all("#reports code", "all => all.map((one) => one.textContent)")
+    page.reload()
+    page.wait_for_function("document.querySelectorAll('#reports code').length === 2")
+    text = page.inner_text("main")
+    page.click("#forget")
+    page.wait_for_function("document.querySelectorAll('#reports tr').length === 0")
     sent = [report.hex() for name in ("shuffler", "local") for _, report in servers[name]["got"]]
     assert sent == shown and "1 of at most 20 choices" in text
     for name in ("local", "shuffler"):  # not at the click

@@ -65,3 +65,16 @@ def test_the_package_is_found_by_its_name_and_has_what_its_types_say(package):
         script = f'import * as all from "{module}"; console.log(Object.keys(all).join(" "));'
         told = node.run("node", "--input-type=module", "-e", script, cwd=package.parents[2]).split()
         assert stated and set(stated) <= set(told), (name, stated, told)
+
+
+def test_what_is_no_bytes_is_no_billboard(package):
+    script = """import { LocalClient, ShuffleClient } from "tacit-device";
+for (const kind of [LocalClient, ShuffleClient])
+  for (const given of ["{}", null, undefined, {}, [123, 125], new ArrayBuffer(2), new Uint8Array()])
+    try {
+      new kind(given);
+    } catch (error) {
+      console.log(error.name);
+    }"""
+    told = node.run("node", "--input-type=module", "-e", script, cwd=package.parents[2]).split()
+    assert told == ["BadBillboard"] * 14

@@ -1,7 +1,6 @@
 """What both devices are given: billboards of our servers, people and random bytes, new ones in each run."""
 
 import base64
-import contextlib
 import json
 import math
 
@@ -10,6 +9,8 @@ from numpy.random import default_rng
 
 from tacit.errors import BadBillboard
 from tacit.privacy import entropy
+from tacit.roles import local, shuffle
+from tests.js import hostile
 from tests.roles.boards import (
     FIELDS,
     LOCAL,
@@ -24,7 +25,9 @@ from tests.roles.boards import (
 )
 from tests.roles.test_hostile_billboards import MISSHAPEN, MISSING, NESTED, PLANS
 
-NAMES = [name for name in SERVERS if name.startswith(("irls", "newton", "shuffle"))]  # what the device is for
+NAMES = [
+    name for name in SERVERS if name.startswith(("irls", "newton")) or name == "shuffle-lin-ucb"
+]  # it is for these
 DAMAGED = 75  # billboards made of each of them
 EACH = 48  # reports by each of them
 TAPE = 1 << 16  # random bytes, over and over
@@ -120,18 +123,39 @@ def damaged(seed, patch):
     given = {"random": text(data), "boards": [], "people": []}
     expected, places, tape = [], {}, Tape(data)
     patch.setattr(entropy, "octets", tape)
-    for board in boards:
-        client = None
-        with contextlib.suppress(BadBillboard):
-            client = device(board)
+    for board, options in [*((board, {}) for board in boards), *hostile.everything()]:
+        client = accepted(board, options)
         kind = (client.dim, client.rewards) if client else (1, (0.0, 1.0))
         if kind not in places:
             places[kind] = len(places)
             persons = [{"arms": arms.tolist(), "reward": plain(reward)} for arms, reward in people(*kind)]
             given["people"].append(persons)
-        given["boards"].append({"board": text(board.rstrip(b" ")), "more": spaces(board), "data": places[kind]})
-        expected.append([shown(client, *datum, tape) for datum in people(*kind)] if client else "BadBillboard")
+        told = {"board": text(board.rstrip(b" ")), "more": spaces(board), "data": places[kind]}
+        given["boards"].append(told | {"options": translated(options)})
+        if client is None:
+            expected.append("BadBillboard")
+        elif client.features is not None or client.dim > 3:  # fields, or too slow to try all people
+            given["boards"][-1]["data"] = None
+            expected.append("accepted")
+        else:
+            expected.append([shown(client, *datum, tape) for datum in people(*kind)])
     return given, expected
+
+
+def accepted(board, options):
+    """Python's device, or None where it refuses."""
+    try:
+        if b'"tacit billboard"' in board:
+            return shuffle.Client(board, **options)
+        return local.Client(board, **{"public_arms": True} | options)
+    except BadBillboard:
+        return None
+
+
+def translated(options):
+    """As JavaScript has them."""
+    names = {"public_arms": "publicArms", "features": "fields"}
+    return {names.get(key, key): value.to_dict() if key == "features" else value for key, value in options.items()}
 
 
 def save(given, path):

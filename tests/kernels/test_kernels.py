@@ -6,9 +6,10 @@ from scipy import stats
 from scipy.special import expit
 
 from tacit.environments import worlds_kernel as worlds
-from tacit.kernels import continual, formulas, linalg, linear, noise, rounds
+from tacit.kernels import continual, formulas, linalg, linear, noise, rounds, summing
 from tacit.kernels.block import BERNOULLI, GAUSSIAN_REWARD, LOGGED, SIGN, Block, reward
 from tacit.model import glm, links
+from tacit.model import linear as linear_model
 from tests.reference import linear as reference
 
 
@@ -225,6 +226,47 @@ def test_bartlett_has_the_law_of_a_sum_of_squares():
     variance = np.where(np.eye(d) > 0, diagonal, other)
     assert (np.abs(mean - dof * scale**2 * np.eye(d)) < 5 * np.sqrt(variance / count)).all()
     assert np.allclose(draws.var(axis=0), variance, rtol=0.07)
+
+
+@pytest.mark.parametrize("blocks", [1, 3])
+def test_sums_of_rows_are_the_contributions_of_each(blocks):
+    """In whole cells, by plain numpy; a row without a reward, and one that is no user's, add nothing."""
+    rng, p, cell, longest = np.random.default_rng(0), 2, 2.0**-9, 3.0
+    rows, rewards = rng.uniform(-0.6, 0.6, (40, p)), rng.random(40)
+    rewards[7] = np.nan
+    place = rng.integers(blocks, size=40)
+    given = np.column_stack([rows, place]) if blocks > 1 else rows
+    theta, inverse = rng.normal(size=(blocks, p)), np.stack([np.eye(p)] * blocks)
+    expected = np.zeros((2, blocks, 5), np.int64)
+    for x, y, a in zip(rows, rewards, place, strict=True):
+        for out, add in zip(expected, (glm.add_glm, linear_model.add_linear), strict=True):
+            v = np.zeros(5)
+            at = (theta[a], inverse[a], links.LOGISTIC, 0.7) if add is glm.add_glm else (0.7,)
+            add(x, y, *at, 0.0, 1.0, v)
+            if np.linalg.norm(v) <= longest:  # not for NaN
+                out[a] += np.rint(v / cell).astype(np.int64)
+    found = np.zeros_like(expected)
+    summing.sum_glm(given, rewards, theta, inverse, links.LOGISTIC, 0.7, 0.0, 1.0, cell, longest, found[0])
+    summing.sum_linear(given, rewards, 0.7, 0.0, 1.0, cell, longest, found[1])
+    assert np.array_equal(found, expected) and expected.any(axis=2).all()
+    summing.sum_linear(given, rewards, 0.7, 0.0, 1.0, cell, 1e-9, found[1])
+    assert np.array_equal(found, expected)
+
+
+def test_rated_films_are_those_of_the_person_each_once():
+    rng, start = np.random.default_rng(0), np.array([0, 4, 9])
+    people, films = np.array([[1.0, 0.0], [0.0, 1.0]]), np.arange(1.0, 10.0)[:, None]
+    arrays, outs = (
+        (np.zeros((50, 4, 2)), np.zeros((50, 4)), np.zeros(50)),
+        (np.zeros(50, int), np.zeros(50), np.zeros(50)),
+    )
+    block = Block(*arrays, np.full(50, -1), np.array([BERNOULLI]), np.array([1.0]), *outs)
+    worlds.fill_ratings(rng, block, people, films, start, np.arange(9), np.arange(9.0), np.arange(9))
+    for arms, means in zip(block.arms, block.means, strict=True):
+        user = int(arms[0, 1] > 0)
+        assert np.array_equal(arms[:, user], means + 1) and not arms[:, 1 - user].any()
+        assert len(set(means)) == 4 and set(means) <= set(range(start[user], start[user + 1]))
+    assert 10 < (block.arms[:, 0, 0] > 0).sum() < 40  # both come
 
 
 def test_worlds_fill_every_round_of_a_block():

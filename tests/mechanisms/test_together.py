@@ -14,6 +14,7 @@ from tacit.mechanisms.toeplitz import Toeplitz, coefficients
 from tacit.mechanisms.together import sum_norm
 from tacit.mechanisms.tree import Tree
 from tacit.model.glm import glm_sensitivity
+from tacit.model.vectors import pair_several
 from tests.reference import discounted, together
 
 LEAVES = 12
@@ -62,20 +63,22 @@ def contribution(rng, weight):
     rounds=st.integers(1, 3),
     discount=st.floats(0.3, 1.0),
     weight=st.sampled_from([0.1, 0.5, 1.0, 1.3, 2.0, 4.0]),
+    same=st.booleans(),
 )
-@settings(max_examples=150, deadline=None)
-def test_nobody_moves_more_whenever_answers_come(seed, apart, weeks, rounds, discount, weight):
-    """In each of `weeks` weeks up to `rounds` contributions, at leaves of that week that differ between the worlds;
-    each is then improved by trying others in its place."""
+@settings(max_examples=200, deadline=None)
+def test_nobody_moves_more_whenever_answers_come(seed, apart, weeks, rounds, discount, weight, same):
+    """In each of `weeks` weeks, the same ones in both worlds or others, up to `rounds` contributions, at leaves that
+    differ between the worlds; each is then improved by trying others in its place."""
     rng, leaves = np.random.default_rng(seed), 16
     a = coefficients(leaves) * discount ** np.arange(leaves)
-    C, bound = matrix(a), rounds * glm_sensitivity(weight) * sum_norm(a, weeks, apart)
+    C, one = matrix(a), glm_sensitivity(weight) if same else pair_several(weight, 1.0)
+    bound = rounds * one * sum_norm(a, weeks, apart)
     groups = [range(start, min(start + apart, leaves)) for start in range(0, leaves, apart)]
-    groups = [groups[i] for i in rng.choice(len(groups), min(weeks, len(groups)), replace=False)]
+    chosen = [rng.choice(len(groups), min(weeks, len(groups)), replace=False) for _ in range(2)]
     parts = [
-        (sign, group, [int(rng.choice(group)), contribution(rng, weight)])
-        for group in groups
-        for sign in (1, -1)
+        (sign, groups[i], [int(rng.choice(groups[i])), contribution(rng, weight)])
+        for sign, those in ((1, chosen[0]), (-1, chosen[0 if same else 1]))
+        for i in those
         for _ in range(rounds)
     ]
 

@@ -15,8 +15,6 @@ from tacit import (
     Budget,
     JointReweighted,
     JointSquareCB,
-    LocalReweighted,
-    LocalSquareCB,
     Secure,
     Simulated,
 )
@@ -375,7 +373,7 @@ def test_noise_is_secure_by_default():
     assert copy.deepcopy(fitted.source) is not fitted.source
 
 
-def test_a_secure_epoch_bandit_says_so_and_a_local_one_refuses():
+def test_a_secure_epoch_bandit_says_so():
     budget = Budget(1.0, 1e-5)
     for kind in (JointReweighted, JointSquareCB):
         bandit = kind(dim=2, horizon=600, first=100, budget=budget, rewards=(-1.0, 1.0), link="identity")
@@ -388,6 +386,3 @@ def test_a_secure_epoch_bandit_says_so_and_a_local_one_refuses():
             dim=2, horizon=600, budget=budget, rewards=(-1.0, 1.0), link="identity", policy=np.random.default_rng(1)
         )
         assert len(seeded.privacy.caveats) == len(bandit.privacy.caveats) + 1  # a generator that the caller may know
-    for kind in (LocalReweighted, LocalSquareCB):
-        with pytest.raises(NotSecure, match="one process"):
-            kind(dim=2, horizon=6000, budget=budget, link="identity")

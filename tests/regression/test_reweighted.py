@@ -12,6 +12,7 @@ from tacit import Budget, Simulated
 from tacit.kernels.matrices import packed, root, unpacked
 from tacit.mechanisms.queries import Queries, Query
 from tacit.model import links
+from tacit.regression import ReweightedGLM
 from tacit.regression import estimate as reweighted
 from tacit.regression import theory as reweighted_theory
 from tacit.regression.contribution import ReweightedContribution, link_means, link_slopes
@@ -195,6 +196,19 @@ def test_the_tight_ridge_is_the_smallest_that_the_induction_allows():
     ridge = reweighted_theory.tight_ridge(error, c)
     assert ridge - error == pytest.approx((ridge + error) / c**2)
     assert reweighted_theory.growing_ridge(20, error) == pytest.approx(45 * error)
+
+
+def test_the_growing_ridge_begins_at_five_and_ends_at_the_result(monkeypatch):
+    """lambda_0, lambda_1, ... = 5, 7, ... eps_N in (13); lambda_K = (2 K + 5) eps_N goes with U_(K)."""
+    used, step = [], reweighted.spectral_step
+    monkeypatch.setattr(reweighted, "spectral_step", lambda u, h, ridge: (used.append(ridge), step(u, h, ridge))[1])
+    rng = np.random.default_rng(0)
+    x, y = rng.uniform(-0.5, 0.5, (3000, 2)), rng.integers(0, 2, 3000)
+    options = {"link": "logistic", "schedule": "paper", "source": Simulated(0)}
+    fitted = ReweightedGLM(budget=Budget(8.0, 1e-3), radius=1.0, **options).fit(x, y)
+    error = used[0] / 5
+    assert np.allclose(used, [(2 * k + 5) * error for k in range(len(used))]) and len(used) > 2
+    assert fitted.normalisation_.ridge == pytest.approx((2 * len(used) + 5) * error)
 
 
 def test_proposition_4_3_is_vacuous_at_one_hundred_thousand_rows():

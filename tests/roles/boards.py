@@ -17,6 +17,8 @@ from tacit import (
     LocalIRLS,
     LocalLinUCB,
     LocalOnlineUCB,
+    LocalReweighted,
+    LocalSquareCB,
     ShuffleGLM,
     ShuffleLinUCB,
     ShuffleNewton,
@@ -44,6 +46,12 @@ SERVERS = {
     "combiner": lambda: LocalCombiner(dim=2, budget=BUDGET, horizon=1000),
     "glm": lambda: LocalGLM(dim=3, budget=BUDGET),
     "glm-linear": lambda: LocalGLM(dim=1, link="identity", budget=BUDGET, randomizer="gaussian", radius=2.0),
+    "square-cb": lambda: LocalSquareCB(dim=2, budget=BUDGET, horizon=1000, first=20, rewards=(-2.0, 1.0)),
+    "reweighted": lambda: LocalReweighted(dim=2, budget=BUDGET, horizon=1000, first=60),
+    "reweighted-steps": lambda: LocalReweighted(dim=2, budget=BUDGET, horizon=1000, first=200, link="probit"),
+    "reweighted-linear": lambda: LocalReweighted(
+        dim=2, link="identity", rewards=(-1.0, 1.0), budget=BUDGET, horizon=1000, first=200
+    ),
     "newton": lambda: ShuffleNewton(dim=2, budget=COARSE, first=60),
     "newton-fields": lambda: ShuffleNewton(features=FIELDS, budget=COARSE, first=60),
     "newton-ucb": lambda: ShuffleNewton(dim=3, budget=COARSE, first=60, explore="ucb", link="probit"),

@@ -88,7 +88,7 @@ def test_designs_over_tiny_arms_and_in_one_dimension_do_not_fail(name):
     client = device(published(name)[1])
     for arms in (1e-155 * np.ones((3, client.dim)), np.eye(3, client.dim), np.linspace(0.01, 1, 5)[:, None] * [0.7]):
         if arms.shape[1] == client.dim:
-            weights = [client.chance(arms, index) for index in range(len(arms))]
+            weights = [client.chance(arms, index).value for index in range(len(arms))]
             assert sum(weights) == pytest.approx(1.0) and client.choose(arms).index in np.flatnonzero(weights)
 
 

@@ -117,7 +117,8 @@ class World(NamedTuple):
     options: dict
 
 
-VECTORS = World(OTHERS, usual, {"profiles": PROFILES})
+EARNINGS = {"share": 0.3, "clip": 5.0}
+VECTORS = World(OTHERS, usual, {"profiles": PROFILES, "earnings": EARNINGS})
 WITH_FIELDS = World(
     {
         "as it was": (HERE, [1.0]),
@@ -132,6 +133,7 @@ WITH_FIELDS = World(
         "features": FIELDS["features"] | {"context": FIELDS["features"]["context"] | {"likes": LIKES}},
         "profiles": {"somebody": {"context": {"age": 31}}},
         "max_rounds_per_person": 3,
+        "earnings": EARNINGS,
     },
 )
 

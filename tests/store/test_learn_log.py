@@ -1,9 +1,13 @@
 """A log learnt on a database: the sums and counts of the same people who came live, through any crash, and once."""
 
+import threading
+
 import numpy as np
+import polars as pl
 import pytest
 
 from tacit import recover
+from tacit.bandits.stored import learning
 from tacit.errors import BadState, HorizonReached
 from tests.store.places import Place, contribution, dies_at, linear, sums, table, total
 
@@ -100,11 +104,42 @@ def test_killed_again_and_again_it_goes_on_where_it_stopped(place):
 
 
 def test_two_workers_learn_one_log_together(on_postgres):
+    """At once: where one is ahead, the other goes on from there."""
     with on_postgres.open(linear()) as one, on_postgres.open(linear()) as other:
-        one.learn_log({name: column[:45] for name, column in log().items()}, log="june")
-        other.learn_log(log(), log="june")
-        one.learn_log(log(), log="june")
+        threads = [
+            threading.Thread(target=each.learn_log, args=(log(),), kwargs={"log": "june"}) for each in (one, other)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
         assert one.choices == ROWS and np.array_equal(total(one), expected(ROWS))
+
+
+def test_who_is_behind_skips_what_another_has_learnt(on_postgres, monkeypatch):
+    """More than it had read of the log."""
+    monkeypatch.setattr(learning, "AT_ONCE", 4)
+    with on_postgres.open(linear()) as one, on_postgres.open(linear()) as other:
+        step, times = learning._next_step, []
+
+        def overtaken(stored):
+            if stored is one and not times:
+                times.append(one.choices)
+                other.learn_log({name: column[:57] for name, column in log().items()}, log="june")
+            step(stored)
+
+        monkeypatch.setattr(learning, "_next_step", overtaken)
+        one.learn_log(log(), log="june")
+        assert times == [10] and one.choices == ROWS and np.array_equal(total(one), expected(ROWS))
+
+
+def test_a_folder_is_its_rows(place, tmp_path):
+    for i, start in enumerate((0, 7, 50)):
+        pl.DataFrame(log())[start : (7, 50, ROWS)[i]].write_parquet(tmp_path / f"{i}.parquet")
+    with place.open(linear()) as stored:
+        stored.learn_log({name: column[:33] for name, column in log().items()}, log="june")
+        assert stored.learn_log(tmp_path, log="june") == {}
+        assert stored.choices == ROWS and np.array_equal(total(stored), expected(ROWS))
 
 
 def test_a_log_from_before_a_recovery_is_not_learnt_again(on_sqlite, tmp_path):

@@ -4,6 +4,7 @@ workers and after a restart."""
 import numpy as np
 import pytest
 
+from tacit import recover
 from tacit.bandits.stored.people import WEEK
 from tests.store.places import contribution, glm, linear, table, total
 
@@ -100,3 +101,33 @@ def test_what_the_bandit_says_of_people_beyond_the_limit_is_the_default(on_sqlit
             stored.choose(np.eye(3), person="ada")
     with pytest.raises(ValueError, match="without average"):
         on_sqlite.open(glm(max_rounds_per_person=1, average=True))
+
+
+def test_deferred_choices_count_when_they_are_activated_and_rows_do_not_tell_who_is_named(place):
+    one = contribution(weekly(max_rounds_per_person=1), np.array(ARM[0]), 1.0)
+    with place.open(weekly(max_rounds_per_person=1)) as stored:
+        shown, waiting = (stored.choose(ARM, person="ada", deferred=True) for _ in range(2))
+        for choice in (shown, waiting):
+            stored.observe(choice, 1.0)
+        assert not total(stored).any()
+        stored.choose(ARM)
+        stored.choose(ARM, person="bob")
+        assert len(table(stored, "SELECT DISTINCT length(sealed) FROM waiting")) == 1
+        for choice in (shown, waiting):
+            stored.activate(choice)
+        assert np.array_equal(total(stored), one)  # the second is one too many
+        stored.erase("bob")
+        assert len(table(stored, "SELECT ticket FROM waiting")) == 1
+
+
+def test_a_recovered_bandit_counts_weeks_anew_and_says_what_that_costs(place):
+    with place.open(weekly()) as stored:
+        visit(stored, "ada")
+        one, over = stored.privacy.epsilon, stored.privacy.over
+    assert recover(weekly(), place.where, keys=place.keys) == 2
+    with place.open(weekly()) as stored:
+        before = total(stored)
+        for _ in range(3):
+            visit(stored, "ada")
+        assert np.array_equal(total(stored) - before, 2 * contribution(weekly(), np.array(ARM[0]), 1.0))
+        assert stored.privacy.epsilon > 1.3 * one and stored.privacy.over[4] > 1.3 * over[4]

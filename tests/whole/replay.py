@@ -29,6 +29,7 @@ QUIET = {
     "choose_many",
     "observe",
     "observe_many",
+    "republish",
     "play",
     "save",
     "load",
@@ -36,6 +37,8 @@ QUIET = {
     "device",
     "warm_up",
     "learn_log",
+    "add_action",
+    "retire_action",
 }  # show nothing
 ASKED = {
     "interval": lambda method, arms: (method(arms), method(arms, level=0.8)),

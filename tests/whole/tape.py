@@ -12,9 +12,7 @@ import numba
 import numpy as np
 
 from tacit.bandits.local.irls_kernel import public_report
-from tacit.bandits.local.reports_kernel import add_report
 from tacit.kernels.continual import simulate_step
-from tacit.kernels.squarecb import add_gradient
 from tacit.mechanisms import noisy_kernel
 from tacit.mechanisms.continual import Continual
 from tacit.mechanisms.grid import Grid
@@ -145,8 +143,6 @@ SEAMS = {
     with_noise: noisy_sum,
     simulate_step: after("prefix", lambda rng, state, law: law, lambda rng, state, law: [state.released, *state.noise]),
     noisy_kernel.with_noise: noisy_gradient,
-    add_report: after("report", lambda *args: args[-2].stage, lambda *args: [args[-2].open]),
-    add_gradient: after("report", lambda *args: args[-2].theta, lambda *args: [args[-2].open]),
     randomize: after("report", lambda rng, law, vector, out: law, lambda *args: [args[-1]]),
     public_report: after("report", lambda *args: (), lambda *args: [args[-1]]),
     unshuffle: before("batch", lambda reports, sums, plan: (reports, plan), lambda reports, sums, plan: [sums]),

@@ -30,7 +30,7 @@ LEAK_OF_EARNINGS = (
     "leaves.part(self._state.prefix.released, ",
     "leaves.part(self._state.prefix.closed, ",
 )
-LEAK_IN_ANOTHER = ("bandits/joint/lin_ucb.py", "ridge.update(released, ", "ridge.update(self._state.prefix.closed, ")
+LEAK_IN_ANOTHER = ("bandits/joint/lin_ucb.py", "ridge.update(learnt, ", "ridge.update(self._state.prefix.closed, ")
 LEAK_IN_A_MATRIX = ("bandits/joint/glm_rare.py", "redesign(released, ", "redesign(self._state.prefix.closed, ")
 LEAK_IN_A_KERNEL = ("bandits/joint/glm_kernel.py", "fit(prefix.released, ", "fit(prefix.open, ")
 LEAK_OF_AN_ITERATE = ("kernels/squarecb.py", "state.played, state.greed", "state.theta, state.greed")
@@ -57,7 +57,7 @@ LEAK_IN_A_SHUFFLE_SERVER = (
 )
 LEAK_IN_A_SHUFFLED_DESCENT = (
     "bandits/shuffle/glm_kernel.py",
-    "return with_coins(rng, total, plan.scale, plan.trials, plan.chance)",
+    "return with_coins(rng, total, sums.gradient, users * sums.coins, sums.chance)",
     "return total",
 )
 LEAK_IN_A_LOCAL_SERVER = ("bandits/local/server.py", "self._absorb(vector)", "self._absorb(np.frombuffer(report))")
@@ -67,6 +67,17 @@ LEAK_IN_A_LOCAL_LOOP = (
     "linear_absorb(vector, state)",
 )
 LEAK_IN_A_LOCAL_FIT = ("bandits/local/irls_kernel.py", "local_absorb(report, state)", "local_absorb(vector, state)")
+LEAK_IN_A_LOCAL_DESCENT = (
+    "bandits/local/square_cb_kernel.py",
+    "square_absorb(report, bound, state)",
+    "square_absorb(vector, bound, state)",
+)
+LEAK_IN_A_LOCAL_STEP = (
+    "bandits/local/reports_kernel.py",
+    "report_absorb(report, state)",
+    "report_absorb(vector, state)",
+)
+LEAK_IN_A_ROUND = ("roles/rounds.py", "self.counts(vector, of, board))", "vector)")
 LEAK_IN_A_STORE = ("bandits/stored/releases.py", "leaves.written(noisy)", "leaves.written(total)")
 LEAKS = (
     LEAK_IN_A_STEP,
@@ -85,6 +96,9 @@ LEAKS = (
     LEAK_IN_A_LOCAL_SERVER,
     LEAK_IN_A_LOCAL_LOOP,
     LEAK_IN_A_LOCAL_FIT,
+    LEAK_IN_A_LOCAL_DESCENT,
+    LEAK_IN_A_LOCAL_STEP,
+    LEAK_IN_A_ROUND,
     LEAK_IN_A_STORE,
 )
 

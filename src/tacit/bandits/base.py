@@ -341,8 +341,8 @@ class Bandit(ABC):
         self, arms: Any, available: npt.ArrayLike | None, actions: Any = None
     ) -> tuple[Array, tuple[str, ...] | None, Any]:
         """One user's features, names and available arms, or ValueError."""
-        form = self._blocks, self._shared
-        features, names = arms_of(getattr(self, "features", None), self.dim, arms, actions, *form)
+        schema = getattr(self, "features", None)
+        features, names = arms_of(schema, self.dim, arms, actions, self._blocks, self._shared)
         return features, names, arm_sets.check_mask(available, len(features))
 
     def _batch(self, arms: Any, actions: Any) -> tuple[list[Array], list[str | None], tuple[str, ...] | None]:
@@ -350,7 +350,7 @@ class Bandit(ABC):
         schema: Schema | None = getattr(self, "features", None)
         if schema is not None:
             rows, problems = schema.batch(arms, actions, placed=self._blocks > 1)
-            return rows, problems, schema.actions if actions is None else tuple(actions)
+            return rows, problems, schema.offered if actions is None else tuple(actions)
         without_actions(actions)
         return *arm_sets.rows(arms, self.dim, self._blocks, self._shared), None
 
@@ -397,18 +397,7 @@ class Bandit(ABC):
         return ticket
 
     def _slot(self, ticket: int) -> int:
-        if isinstance(ticket, bool) or not isinstance(ticket, int | np.integer):
-            raise ValueError(f"Expected a Choice or its id, got {type(ticket).__name__}.")
-        if not 1 <= ticket <= self.choices:
-            raise UnknownChoice("Expected the id of a choice that was made, got an unknown one.")
-        if ticket <= self.choices - self.pending:
-            raise UnknownChoice(
-                f"Expected a reward within {self.pending} later choices, got one for an expired choice."
-            )
-        slot = int(ticket % self.pending)
-        if self._tickets.ids[slot] != ticket:
-            raise UnknownChoice("Expected one reward for each choice, got a second one or one for a refused row.")
-        return slot
+        return self._tickets.slot(ticket, self.choices)
 
 
 def certain(bandit: Bandit, features: Array, index: int) -> Callable[[], float]:

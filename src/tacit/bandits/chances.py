@@ -14,7 +14,6 @@ Nothing here takes from a source of noise or from the policy's generator."""
 
 import functools
 import math
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -22,35 +21,11 @@ from numpy.random import default_rng
 
 from tacit import special
 from tacit.data import Array
+from tacit.model.chances import Chance
 
 POINTS, GENERATOR = 1021, 76  # of a Korobov lattice
 SHIFTS = 8
 TIE = 1e-12  # values are told apart by so much, relative to their size, in the order of the arms
-
-
-class Chance(NamedTuple):
-    """A probability, and its standard error: 0 where it is exact (up to rounding, about 1e-11)."""
-
-    value: float
-    error: float
-
-
-class Later:
-    """What computes a chance when it is first asked for, and then keeps it."""
-
-    def __init__(self, compute: Callable[[], Chance]) -> None:
-        self._compute = compute
-
-    @functools.cached_property
-    def _chance(self) -> Chance:
-        return self._compute()
-
-    def __call__(self) -> float:
-        return self._chance.value
-
-    @property
-    def error(self) -> float:
-        return self._chance.error
 
 
 class Values(NamedTuple):

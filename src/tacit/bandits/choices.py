@@ -8,6 +8,7 @@ from typing import NamedTuple, NoReturn
 import numpy as np
 
 from tacit.data import Array
+from tacit.errors import UnknownChoice
 
 Index = np.ndarray[tuple[int], np.dtype[np.int64]]
 Marks = np.ndarray[tuple[int, int], np.dtype[np.uint8]]
@@ -53,6 +54,20 @@ class Tickets(NamedTuple):
     ids: Index
     features: Array
     people: Marks  # who chose, or whether it teaches: bandits.persons; of no width where people are not counted
+
+    def slot(self, ticket: object, choices: int) -> int:
+        """Where a choice waits, after so many; ValueError or UnknownChoice for what does not wait."""
+        pending = len(self.ids)
+        if isinstance(ticket, bool) or not isinstance(ticket, int | np.integer):
+            raise ValueError(f"Expected a Choice or its id, got {type(ticket).__name__}.")
+        if not 1 <= ticket <= choices:
+            raise UnknownChoice("Expected the id of a choice that was made, got an unknown one.")
+        if ticket <= choices - pending:
+            raise UnknownChoice(f"Expected a reward within {pending} later choices, got one for an expired choice.")
+        slot = int(ticket % pending)
+        if self.ids[slot] != ticket:
+            raise UnknownChoice("Expected one reward for each choice, got a second one or one for a refused row.")
+        return slot
 
 
 def reward_problem(reward: object, low: float, high: float) -> str | None:

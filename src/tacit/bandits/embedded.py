@@ -1,6 +1,6 @@
 """Both halves of a shuffle or local bandit in one process, with the methods of the joint bandits."""
 
-import math
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,12 +9,12 @@ from typing import Any, NamedTuple, NoReturn, Self
 import numpy as np
 
 from tacit.bandits.base import Bandit, State
-from tacit.bandits.chances import Chance, Later
 from tacit.bandits.choices import Index
 from tacit.bandits.persons import LEARNS
 from tacit.bandits.server import Server
 from tacit.data import Array, Integers
 from tacit.kernels.block import Block
+from tacit.model.chances import Later
 from tacit.privacy.certificate import Certificate
 from tacit.roles.device import Device
 
@@ -56,8 +56,7 @@ class Embedded(Bandit):
         return np.array([device.pick(arms) for arms in features], np.int64)
 
     def _propensity(self, features: Array, index: int) -> Callable[[], float]:
-        device = self._present()
-        return Later(lambda: _by_draws(device.chance(features, index)))
+        return Later(functools.partial(self._present().chance, features, index))
 
     def _learn(self, x: Array, reward: float) -> None:
         self.server._hear(self._present(), x, reward, self._state.transit)
@@ -90,8 +89,3 @@ class Embedded(Bandit):
     @classmethod
     def load(cls, path: str | Path) -> Self:
         raise TypeError("Expected Embedded(TheServer.load(path)), got Embedded.load.")
-
-
-def _by_draws(value: float) -> Chance:
-    """A device's word with its largest standard error: where it draws, it is a share of 4096 draws."""
-    return Chance(value, math.sqrt(value * (1 - value) / 4096))

@@ -11,26 +11,23 @@ from numpy.random import default_rng
 from tacit import checks
 from tacit.bandits.base import Bandit
 from tacit.bandits.choices import Index
-from tacit.errors import NotSecure
 from tacit.kernels.block import Block
 from tacit.kernels.rounds import BOUNDARY, CHOICES
 from tacit.mechanisms import queries
 from tacit.model import links
 from tacit.privacy import settings
 from tacit.privacy.budget import Budget
-from tacit.privacy.certificate import RELATION, Certificate, certify
+from tacit.privacy.certificate import Certificate, certify
 from tacit.privacy.ledger import GaussianRelease
-from tacit.privacy.noise import Secure, Simulated
+from tacit.privacy.noise import Secure
 
 STEP, EPOCH = 2, 3  # in a state's counts, after CHOICES and BOUNDARY: of the open epoch; epochs closed
 FOREVER = 2**60  # where the last epoch ends
-ONE_REPORT = "replace one user, who sends one report: one of the kinds below"  # in certificates
 
 
 @dataclass(kw_only=True, eq=False)
 class EpochBandit(Bandit):
-    """Arms are chosen by what earlier epochs have released; an epoch is released at its end (joint), or each of its
-    users sends one report (local).
+    """Arms are chosen by what earlier epochs have released; an epoch is released at its end.
 
     A bandit says what a user's data go through (`_releases`), what happens when a step closes (`_close`), and how
     rounds are played up to there (`_rounds`). An epoch is one step, or several: `_close` sets where the next one ends.
@@ -42,8 +39,6 @@ class EpochBandit(Bandit):
     first: int = 500
     source: Any = field(default_factory=Secure)
     policy: Any = field(default=None, repr=False)  # a Generator; by default fresh, seeded by the operating system
-
-    _model = "joint"
 
     @abstractmethod
     def _releases(self) -> tuple[GaussianRelease, ...]:
@@ -65,8 +60,6 @@ class EpochBandit(Bandit):
 
     def _check(self) -> None:
         """The settings that all have: ValueError or NotSecure if one is wrong."""
-        if self._model == "local":
-            simulated(self)
         settings.check(self)
         checks.positive_int(dim=self.dim, first=self.first)
         self.dim = int(self.dim)
@@ -74,7 +67,7 @@ class EpochBandit(Bandit):
             raise ValueError(f"Expected a horizon for {type(self).__name__}, which learns in epochs, got None.")
         checks.positive_int(horizon=self.horizon)
         self._link = links.built_in(self.link)
-        self._policy_given = self._model == "joint" and self.policy is not None
+        self._policy_given = self.policy is not None
         self.policy = self.policy or default_rng()
         self._ends = ends(self.first, self.horizon)
         if self.source.private and self.budget.epsilon < math.inf and len(self._ends) > 1:
@@ -122,18 +115,15 @@ class EpochBandit(Bandit):
     @property
     def privacy(self) -> Certificate:
         assert self.horizon is not None
-        local = self._model == "local"
-        released = self.choices if local else self.closed  # a report is a release of its own
         return certify(
             type(self).__name__,
-            model=self._model,
+            model="joint",
             budget=self.budget,
             releases=self._releases(),
             costliest=self._costliest(),
-            spent=self._costliest() if released else (),
+            spent=self._costliest() if self.closed else (),
             source=self.source,
             rounds=self.horizon,
-            relation=ONE_REPORT if local else RELATION,
             policy_given=self._policy_given,
             caveats=self._caveats(),
         )
@@ -143,15 +133,3 @@ def ends(first: int, horizon: int) -> Index:
     """The choice counts at which epochs of length first, 2 first, 4 first, ... end, before the horizon."""
     count = max(0, math.ceil(math.log2(horizon / first + 1)) - 1)
     return np.array([first * (2 ** (j + 1) - 1) for j in range(count)] + [FOREVER])
-
-
-def simulated(bandit: Any) -> None:
-    """Refuses all but simulated noise, which has to be asked for: people's devices and the server are one process in
-    these bandits."""
-    given = bandit.source
-    if not isinstance(given, Simulated):
-        name = "none" if given is None else "a secure source" if isinstance(given, Secure) else type(given).__name__
-        raise NotSecure(
-            f"Expected source=Simulated(seed) for {type(bandit).__name__}, which is for experiments (people's devices "
-            f"and the server are one process here), got {name}."
-        )

@@ -1,7 +1,9 @@
 """Learning from a log that is a folder of Parquet files: the same sums whether rows are added one by one, many at once,
 or on other machines."""
 
+import itertools
 import math
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +49,20 @@ def learn(bandit: "ContinualBandit", table: Any, actions: Any, engine: str) -> d
         refused |= {first + row: why for row, why in learning.learn_log(bandit, parquet.frame(piece), actions).items()}
         first += piece.length
     return refused
+
+
+def source(bandit: "ContinualBandit", table: Any, actions: Any) -> tuple[int, Callable[[int], Iterator[learning.Row]]]:
+    """How many rows a table or folder has, and what gives those from a position on, one by one."""
+    if not isinstance(table, str | Path):
+        count, _ = learning.read(bandit, table, actions)
+        return count, lambda start: itertools.islice(learning.read(bandit, table, actions)[1], start, None)
+    folder = Folder(table)
+
+    def rows_from(start: int) -> Iterator[learning.Row]:
+        for piece in folder.pieces(start, folder.count - start, ROWS_AT_ONCE):
+            yield from learning.read(bandit, parquet.frame(piece), actions)[1]
+
+    return folder.count, rows_from
 
 
 def learn_folder(bandit: "ContinualBandit", folder: Folder, engine: engines.Engine) -> dict[int, str]:

@@ -8,10 +8,11 @@ import numpy as np
 from numpy.random import Generator
 
 from tacit.bandits import chances
-from tacit.bandits.chances import Chance, Values
+from tacit.bandits.chances import Values
 from tacit.data import Array, Integers, Released
 from tacit.kernels.blocks import combine_blocks, fit_blocks, thompson_block_rows
 from tacit.kernels.glm import Known, Posterior, Tuning, combine, fit, thompson_rows
+from tacit.model.chances import Chance
 
 T = TypeVar("T", bound=tuple[Any, ...])
 

@@ -1,4 +1,4 @@
-"""What the two dimension-free linear bandits share: epochs, inverse-gap weighting, settings."""
+"""Dimension-free linear bandits: epochs, inverse-gap weighting, settings."""
 
 from abc import abstractmethod
 from collections.abc import Callable
@@ -63,7 +63,7 @@ class SquareCB(EpochBandit):
     def init(self) -> SquareState:
         d = self.dim
         played, theta = nothing_released(d), Raw(np.zeros(d))
-        state = SquareState(np.zeros(4, np.int64), played, theta, np.zeros(d), np.zeros(1), np.zeros(1))
+        state = SquareState(np.zeros(4, np.int64), played, theta, np.zeros(1), np.zeros(1))
         self._open(state)
         return state
 

@@ -20,6 +20,7 @@ from rich.table import Table
 
 from tacit.bench.serve import cpu, running
 from tacit.experiments.table import to_text
+from tacit.roles import sealed
 from tacit.roles.fleet import Fleet
 from tacit.roles.shuffle import Client
 from tacit.roles.shuffler import Shuffler
@@ -161,8 +162,11 @@ def parts(billboard: bytes) -> list[dict[str, Any]]:
     journal.open()
     journal.begin(0, billboard)
     place = iter(range(10**9))
+    private = sealed.new_key()
+    opener, hidden = sealed.opener(private), sealed.sealer(sealed.public_key(private))(many[: len(many) // BODY])
     steps: dict[str, tuple[int, Callable[[], Any]]] = {
         "choose and randomise, on the device": (1, lambda: client.randomize(client.choose(arms), 1.0)),
+        "open one that came through a relay": (1, lambda: opener(hidden)),
         f"check {BODY}": (BODY, lambda: shuffler.check(many)),
         f"sum {BODY}": (BODY, lambda: shuffler.take(intake)),
         f"commit {BODY}": (BODY, lambda: journal.write(0, next(place), intake)),

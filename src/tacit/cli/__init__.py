@@ -170,7 +170,7 @@ def bench_command(
 ) -> None:
     """Side by side with peers and limits: microseconds a round (speed), noise of each mechanism (noise),
     noise, bits and time of the shuffled sum (shuffle), noise and time of devices' reports (local), durable choices a
-    second over HTTP (serve), reports a second at a shuffler (roles)."""
+    second over HTTP (serve), reports a second at a shuffler (roles), releases of disjoint and hybrid arms (blocks)."""
     check_name("a bench", what, registry.BENCHES)
     from tacit import bench
 

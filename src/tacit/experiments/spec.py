@@ -8,7 +8,7 @@ from numpy.random import SeedSequence, default_rng
 
 from tacit.bandits.base import Bandit
 from tacit.bandits.embedded import Embedded
-from tacit.bandits.joint.continual import takes_blocks
+from tacit.bandits.joint.forms import takes_blocks
 from tacit.bandits.server import Server
 from tacit.environments.base import Environment
 from tacit.model.links import Link

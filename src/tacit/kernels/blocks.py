@@ -153,12 +153,18 @@ def thompson_block_rows(arms: Array, theta: Array, axes: Array, spread: Array, d
 
 
 @kernel
-def thompson_hybrid_rows(arms: Array, theta: Array, scaled: Array, draws: Array, shared: int, out: Integers) -> None:
-    """out[i] = argmax over rows (s, z, a) of <s, t_s> + <z, t_a>, t = theta + scaled draws[i]: its first `shared`
-    coordinates t_s, and those of block a."""
+def thompson_hybrid_rows(arms: Array, posterior: Posterior, draws: Array, shared: int, out: Integers) -> None:
+    """out[i] = argmax over rows (s, z, a) of <s, t_s> + <z, t_a>, t = theta + sum_k spread_k N(0, 1) axis_k: its first
+    `shared` coordinates t_s, and those of block a. draws[i]: normal numbers, one for each positive spread."""
     own = arms.shape[2] - 1 - shared
+    along = np.zeros(posterior.theta.size)
     for i in range(arms.shape[0]):
-        target = theta + np.dot(scaled, draws[i])
+        n = 0
+        for k in range(along.size):
+            if posterior.spread[k] > 0.0:
+                along[k] = posterior.spread[k] * draws[i, n]
+                n += 1
+        target = posterior.theta + np.dot(posterior.axes, along)
         best, index = -np.inf, 0
         for row in range(arms.shape[1]):
             start, value = shared + int(arms[i, row, shared + own]) * own, 0.0

@@ -56,13 +56,21 @@ def fit(
                       b_k is mostly noise that stays for long), then projected on |theta| <= radius
         spread_k    = explore h_k / sqrt(precision_k)
     where c (variance), ridge, explore and share are in `tuning`."""
+    noise = unit * std * math.sqrt(1.0 + (radius / (unit * scale)) ** 2)
+    fit_with(released, scale, unit, noise, radius, tuning, posterior)
+
+
+@kernel
+def fit_with(
+    released: Released, scale: float, unit: float, noise: float, radius: float, tuning: Tuning, posterior: Posterior
+) -> None:
+    """`fit` with that e, the std of b - A theta* from the noise."""
     d = posterior.theta.size
     packed = d * (d + 1) // 2
     curvature = np.empty((d, d))
     smat(released[:packed], curvature)
     values, axes = np.linalg.eigh(curvature / scale)
     moment = np.dot(axes.T, released[packed:] * unit)
-    noise = unit * std * math.sqrt(1.0 + (radius / (unit * scale)) ** 2)
     prior = radius / math.sqrt(d)
     mean = 0.0
     for k in range(d):

@@ -8,17 +8,15 @@ from numpy.random import Generator
 from tacit.data import Array, Integers, Raw, Released
 from tacit.kernels.block import Block
 from tacit.kernels.compile import kernel
-from tacit.kernels.noise import GAUSSIAN, NoiseLaw, draw
 from tacit.kernels.rounds import BOUNDARY, CHOICES, draw_arm, outcome
 
 
 class SquareState(NamedTuple):
-    """joint: `theta` is raw until it is released into `played`. local: all of it is public."""
+    """`theta` is raw until it is released into `played`."""
 
     counts: Integers  # (4,): choices, the choice count at which the step closes, steps closed, epochs closed
     played: Released  # (d,): the estimate that arms are chosen by
     theta: Raw  # (d,): the iterate of the open epoch
-    open: Array  # (d,): the sum of the open batch's reports (local)
     greed: Array  # (1,): gamma of the weights over sqrt K
     step: Array  # (1,): of a gradient
 
@@ -74,20 +72,6 @@ def gradient_step(x: Array, r: float, step: float, clip: float, theta: Raw) -> N
 
 
 @kernel
-def add_gradient(x: Array, r: float, clip: float, state: SquareState, noise: Array) -> None:
-    """The sum of reports grows by x (clip <x, theta> - r) plus this person's noise."""
-    d = x.size
-    s, z = 0.0, 0.0
-    for i in range(d):
-        s += x[i] * x[i]
-        z += x[i] * state.theta[i]
-    shrink = 1.0 / max(1.0, np.sqrt(s))
-    residual = min(max(shrink * z, -clip), clip) - r
-    for i in range(d):
-        state.open[i] += shrink * residual * x[i] + noise[i]
-
-
-@kernel
 def joint_square_rounds(
     policy: Generator, block: Block, state: SquareState, unit: float, clip: float, start: int
 ) -> int:
@@ -102,30 +86,4 @@ def joint_square_rounds(
         if outcome(block, t, index):
             state.counts[CHOICES] += 1
             gradient_step(block.arms[t, index], block.reward[t] / unit, state.step[0], clip, state.theta)
-    return block.noise.size
-
-
-@kernel
-def local_square_rounds(
-    policy: Generator,
-    rng: Generator,
-    block: Block,
-    state: SquareState,
-    unit: float,
-    clip: float,
-    sigma: float,
-    start: int,
-) -> int:
-    """The same for LocalSquareCB, whose users each send a noisy gradient."""
-    weights, noise = np.empty(block.arms.shape[1]), np.empty(block.arms.shape[2])
-    law = NoiseLaw(GAUSSIAN, sigma, 0.0)
-    for t in range(start, block.noise.size):
-        if state.counts[CHOICES] >= state.counts[BOUNDARY]:
-            return t
-        gap_weights(block.arms[t], state.played, state.greed[0], weights)
-        index = draw_arm(policy.random(), weights)
-        if outcome(block, t, index):
-            state.counts[CHOICES] += 1
-            draw(rng, law, noise)
-            add_gradient(block.arms[t, index], block.reward[t] / unit, clip, state, noise)
     return block.noise.size

@@ -1,4 +1,4 @@
-"""A sum, or one report, with its noise, within a compiled loop."""
+"""A sum with its noise, within a compiled loop."""
 
 from tacit.data import Array, Raw, Released
 from tacit.kernels.compile import kernel
@@ -10,10 +10,3 @@ def with_noise(total: Raw, noise: Array, cell: float) -> Released:
     if cell > 0.0:
         return Released((total + noise) * cell)
     return Released(total + noise)
-
-
-@kernel
-def add_noisy(vector: Raw, noise: Array, out: Released) -> None:
-    """out += vector + noise: a sum of reports grows by one that is private by itself."""
-    for i in range(noise.size):
-        out[i] += vector[i] + noise[i]

@@ -5,7 +5,6 @@ the target in units of the link, z = <phi, theta> at the public theta, clipped t
 data: they go into a mechanism and nowhere else.
 """
 
-import functools
 import math
 from dataclasses import dataclass
 
@@ -16,10 +15,10 @@ from tacit.data import Array, Raw
 from tacit.kernels import formulas
 from tacit.kernels.matrices import packed, root
 from tacit.model.links import Link
+from tacit.model.reweighting import farthest
 from tacit.model.vectors import TINY
 
 OUTER_SHARE = 1 / 16  # of closing_sensitivity: b. No record of its choice
-RANGE, POINTS = 40.0, 8_001  # of log tan(psi / 2)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,7 +111,7 @@ class ReweightedContribution:
         values = np.linalg.eigvalsh(normalisation)
         spread = math.log(values[-1] / values[0]) if values[0] > 0 else 60.0
         outer, jacobian, residual = self.outer_scale**2, (self.scale * self.steepest) ** 2, self.closing_residual**2
-        worst = min(_largest(spread, outer, jacobian, residual), self.closing_sensitivity**2)
+        worst = min(farthest(spread, outer, jacobian, residual), self.closing_sensitivity**2)
         return self.closing_sensitivity / math.sqrt(worst)
 
     # sums
@@ -148,31 +147,6 @@ class ReweightedContribution:
 
     def _residuals(self, x: Array, r: Array, theta: Array) -> Array:
         return np.asarray(r - link_means(self.link, self._predictors(x, theta)))
-
-
-@functools.lru_cache(maxsize=8)
-def _largest(spread: float, outer: float, jacobian: float, residual: float) -> float:
-    """The largest f where log kappa = spread, for b^2, a^2 L^2 and B^2: see `tightness`."""
-    x = np.linspace(-RANGE, RANGE, POINTS)
-    low, high = np.cos(_angle(x + spread)), np.cos(_angle(x - spread))  # the smallest and the largest c
-    straight = np.cos(_angle(x))
-    best = np.zeros(POINTS)
-    for sign in (1.0, -1.0):  # |c| = sign c
-        ends = np.maximum(sign * np.where(sign > 0, low, high), 0.0), sign * np.where(sign > 0, high, low)
-        peak = (residual - sign * jacobian * straight) / (2 * outer)
-        best_c = np.clip(peak, np.minimum(*ends), np.maximum(*ends))
-        slope = 2 * (residual - sign * jacobian * straight)
-        value = 2 * (jacobian + residual + outer) + best_c * (slope - 2 * outer * best_c)
-        best = np.maximum(best, np.where(ends[1] >= 0, value, 0.0))
-    margin = (4 * jacobian + 2 * residual + 4 * outer) * RANGE / (POINTS - 1)
-    c = min(1.0, residual / (2 * outer))
-    short = jacobian + 2 * (residual + outer) + 2 * residual * c - 2 * outer * c * c
-    return max(float(best.max()) + margin, short)
-
-
-def _angle(x: Array) -> Array:
-    """The angle whose half has the tangent e^x."""
-    return np.asarray(2 * np.arctan(np.exp(x)))
 
 
 def link_means(link: Link, z: Array) -> Array:

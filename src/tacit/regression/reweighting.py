@@ -45,12 +45,15 @@ def normalise(
     """U from the first `steps` queries. rule: "practical" (the size of the noise), "growing" (Proposition 4.3) or
     "tight" (Proposition C.5) for lambda."""
     dim, count = contribution.dim, sample.count
-    matrix, ridge = np.eye(dim), 0.0
+    matrix = np.eye(dim)
+
+    def ridge(step: int, number: int) -> float:
+        return _ridge(rule, step, asked.std(number, count), dim, asked.people(number, count), steps)
+
     for k in range(steps):
-        ridge = _ridge(rule, k, asked.std(k, count), dim, asked.people(k, count), steps)
         total = contribution.gram(sample.x[asked.rows(k, count)], matrix)
-        matrix = reweighted.spectral_step(matrix, asked.release(k, total, count, source), ridge)
-    return Normalisation(matrix, ridge)
+        matrix = reweighted.spectral_step(matrix, asked.release(k, total, count, source), ridge(k, k))
+    return Normalisation(matrix, ridge(steps, steps - 1))
 
 
 def descend(
@@ -114,5 +117,5 @@ def _ridge(rule: str, step: int, std: float, dim: int, people: int, steps: int) 
     if rule == "practical":
         return reweighted.noise_ridge(std, dim, people)
     if rule == "growing":
-        return reweighted_theory.growing_ridge(step + 1, reweighted_theory.sampling_error(std, dim, people, steps))
+        return reweighted_theory.growing_ridge(step, reweighted_theory.sampling_error(std, dim, people, steps))
     return reweighted_theory.tight_ridge(reweighted_theory.tight_error(std, dim, people, steps))

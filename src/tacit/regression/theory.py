@@ -28,7 +28,8 @@ def sampling_error(std: float, dim: int, people: int, steps: int, failure: float
 
 
 def growing_ridge(step: int, error: float) -> float:
-    """lambda_k = (2 k + 5) eps_N of Proposition 4.3 (and C.7)."""
+    """lambda_k = (2 k + 5) eps_N of Proposition 4.3 (and C.7): of Sigma_(k) in (13), from which U_(k+1) follows, and at
+    k = K of the result."""
     return (2 * step + 5) * error
 
 

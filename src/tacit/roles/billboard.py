@@ -18,6 +18,7 @@ from tacit.errors import BadBillboard
 from tacit.mechanisms.randomizers import FINE, SHARE, UNIT
 from tacit.mechanisms.shuffle.encoding import FEWEST, reach
 from tacit.model.links import NAMES as LINKS
+from tacit.model.reweighting import STAGES
 from tacit.model.vectors import packed_size
 from tacit.roles.schema import (
     Field,
@@ -42,13 +43,14 @@ TAG = 4  # bytes of a digest of what a local report was made for
 LONGEST = 1 << 23  # bytes of a billboard
 DEEPEST = 4  # brackets within brackets
 LARGE = 1e12
-WIDEST = 4096  # features
+WIDEST, FLATTEST, NARROWEST = 4096, 1 << 14, 256  # features; where no matrix is made of them; where reports are long
 COINS = 1 << 28  # random bits of one report
 TOSSES = 1 << 36  # coins of a batch in one coordinate: a shuffler's work grows with their root
 WORKED_OUT = 1 << 30  # the same where devices work out what they give
 ASKED = 1 << 20  # rounds of a batch
 
 NUMBER, POSITIVE, SIZE = real(-LARGE, LARGE), real(1 / LARGE, LARGE), real(0.0, LARGE)
+BALANCE = real(1e-6, 1e6)
 PART, BELOW_ONE = real(0.0, 1.0), real(0.0, math.nextafter(1.0, 0.0))
 ROW, MATRIX = numbers(LARGE), matrix(LARGE)
 USERS = whole(1, TOSSES)
@@ -70,18 +72,31 @@ REPORTS: dict[str, dict[str, Field]] = {  # roles.local says what they are
     "pair": {"scale": POSITIVE, "middle": NUMBER, "shake": real(0.0, 1e3)},
     "gradient": {"bound": POSITIVE},
     "public": {},
+    "residual": {"bound": POSITIVE, "clip": POSITIVE},
+    "reweighted": {"stage": one_of(*STAGES), "half": MATRIX, "radius": POSITIVE, "scale": BALANCE, "outer": BALANCE},
 }
-CHOICES = {"glm": "thompson", "linear": "ucb", "pair": "ucb", "gradient": "greedy", "public": "thompson"}
+CHOICES = {
+    "glm": "thompson",
+    "linear": "ucb",
+    "pair": "ucb",
+    "gradient": "greedy",
+    "public": "thompson",
+    "residual": "gap",
+    "reweighted": "spanner",
+}
+STAGED = ("residual", "reweighted")  # reports of one step of a regression: too late for the next one
 LOCAL_POLICIES: dict[str, dict[str, Field]] = {
     "thompson": {"random": flag, "root": MATRIX},
     "ucb": {"width": SIZE},
     "greedy": {},
+    "gap": {"greed": SIZE, "played": ROW},
+    "spanner": {"factor": real(1.01, LARGE), "thetas": MATRIX, "inverses": MATRIX},
 }
 LOCAL_FIELDS: dict[str, Field] = {
     "format": one_of(LOCAL),
     "version": whole(0, 2**63 - 1),
     "bandit": word,
-    "dim": whole(1, WIDEST),
+    "dim": whole(1, FLATTEST),
     "features": or_null(hexadecimal),
     "link": one_of(*LINKS),
     "rewards": ROW,
@@ -202,8 +217,10 @@ def protected(plan: dict[str, Any]) -> None:
 
 def tag(document: dict[str, Any]) -> bytes:
     """Of a local billboard as JSON gives it: what does not change from one version to the next, so that no server reads
-    a report that was made for another's."""
+    a report that was made for another's. Where reports are for one step, also the version."""
     fixed = [document[name] for name in ("bandit", "dim", "features", "link", "rewards", "randomizer", "claim")]
+    if document["report"]["name"] in STAGED:
+        fixed.append(document["version"])
     return hashlib.sha256(json.dumps(fixed, sort_keys=True).encode()).digest()[:TAG]
 
 
@@ -218,9 +235,19 @@ def _local(billboard: bytes) -> tuple[dict[str, Any], bytes]:
         _need(wide == dim + bool(board["report"]["pad"][1]), "theta of as many numbers as there are features")
     else:
         _need(wide == dim or (kind == "public" and wide == dim + 1), "theta of as many numbers as there are features")
-    square = (0, 0) if kind == "gradient" else (wide, wide)
+    flat = kind in ("gradient", "residual")
+    square = (0, 0) if flat else (wide, wide)
+    _need(dim <= (FLATTEST if kind == "residual" else WIDEST), f"at most {WIDEST} features")
+    _need(policy["name"] != "gap" or policy["played"].shape == (dim,), "as many numbers as features in played")
     _need(board["inverse"].shape == square, "an inverse of theta's size")
     _need(policy["name"] == CHOICES[kind], f"the policy {CHOICES[kind]} with a report of the kind {kind}")
+    if kind == "reweighted":
+        _need(dim <= NARROWEST, f"at most {NARROWEST} features where a report holds matrices of them")
+        _need(board["report"]["half"].shape == square, "a root of the inverse's size")
+        _need(bool((board["inverse"] == board["inverse"].T).all()), "a symmetric inverse")
+        thetas, inverses, count = policy["thetas"], policy["inverses"], len(policy["thetas"])
+        _need(thetas.shape == (count, dim * (count > 0)), "thetas of as many numbers as there are features")
+        _need(inverses.shape == (count * dim, dim * (count > 0)), "an inverse for each of thetas")
     _need(policy["name"] != "thompson" or policy["root"].shape == square, "a root of theta's size")
     _need((board["randomizer"]["kind"] == "coin") == (kind == "public"), "a randomizer for what the report holds")
     return board, tag(document)

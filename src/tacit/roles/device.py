@@ -19,8 +19,10 @@ from tacit.errors import BadBillboard
 from tacit.features.schema import Schema
 from tacit.model import arms as arm_sets
 from tacit.model.arms import Arms, ArmSet
+from tacit.model.chances import Chance, Later
 from tacit.model.links import CODES
 
+DRAWS = 4096  # by which a device estimates a propensity
 NUMBERS = int | float | np.bool_ | np.integer | np.floating
 
 
@@ -41,6 +43,12 @@ class DeviceChoice:
         """The probability with which this user got this arm; computed when asked for."""
         with np.errstate(all="ignore"):
             return self._propensity()
+
+    @property
+    def propensity_error(self) -> float:
+        """The standard error of `propensity`: 0 where it is exact (docs/evaluation.md)."""
+        with np.errstate(all="ignore"):
+            return getattr(self._propensity, "error", 0.0)
 
 
 @dataclass(kw_only=True, eq=False)
@@ -63,8 +71,8 @@ class Device(ABC):
         whose report is noise alone."""
 
     @abstractmethod
-    def chance(self, features: Array, index: int) -> float:
-        """The probability with which `pick` returns `index` among (K, d) arms."""
+    def chance(self, features: Array, index: int) -> Chance:
+        """The probability with which `pick` returns `index` among (K, d) arms, and its error."""
 
     def choose(
         self, arms: Arms | Mapping[str, Any], *, actions: Any = None, available: npt.ArrayLike | None = None
@@ -77,7 +85,7 @@ class Device(ABC):
         with np.errstate(all="ignore"):  # the square of a tiny feature may vanish
             picked = self.pick(offered)
         chosen = picked if index is None else int(index[picked])
-        propensity = functools.partial(self.chance, offered, picked)
+        propensity = Later(functools.partial(self.chance, offered, picked))
         return DeviceChoice(chosen, names[chosen] if names else None, features[chosen].copy(), propensity)
 
     def randomize(self, choice: DeviceChoice, reward: float | None) -> Sent:

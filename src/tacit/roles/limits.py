@@ -9,9 +9,10 @@ from tacit.data import Array
 from tacit.mechanisms.local import MARGIN, epsilon_of, lattice_delta
 from tacit.mechanisms.randomizers import CELLS, Coin, Lattice, Randomizer
 from tacit.mechanisms.shuffle.together import Part
-from tacit.model import links, rounds
+from tacit.model import links, reweighting, rounds
 from tacit.model.glm import glm_norm, glm_sensitivity, largest_weight
 from tacit.model.linear import linear_sensitivity
+from tacit.model.reweighting import Question
 from tacit.model.vectors import packed_size
 
 
@@ -23,15 +24,22 @@ class Extent(NamedTuple):
     sensitivity: float
 
 
-def extent(report: dict[str, Any], link: str, rewards: tuple[float, float], dim: int) -> Extent:
+def extent(
+    report: dict[str, Any], link: str, rewards: tuple[float, float], dim: int, matrix: Array | None = None
+) -> Extent:
     """Of the vector for that `report`, whatever the rest of the billboard says. Derivations: model.linear, model.glm; a
-    pair is x beside a number in an interval; a gradient is cut to norm 1."""
+    pair is x beside a number in an interval; a gradient is cut to norm 1. reweighted: of a statement by U = `matrix`,
+    divided by how far apart two of them are."""
     kind, (low, high) = report["name"], rewards
+    if kind == "reweighted":
+        asked = question(report, np.eye(dim) if matrix is None else matrix, np.zeros(dim))
+        norm, far = reweighting.apart(asked, link)
+        return Extent(reweighting.sizes(dim)[reweighting.STAGES.index(asked.stage)], norm / far, 1.0)
     if kind == "pair":
         scale, middle = float(report["scale"]), float(report["middle"])
         norm = math.hypot(1, scale * max(abs(low - middle), abs(high - middle)))
         return Extent(dim + 1, norm, math.hypot(2, scale * (high - low)))
-    if kind == "gradient":
+    if kind in ("gradient", "residual"):
         return Extent(dim, 1.0, 2.0)
     if kind == "linear":
         moment = report["scale"] * max(abs(low), abs(high))
@@ -43,6 +51,12 @@ def extent(report: dict[str, Any], link: str, rewards: tuple[float, float], dim:
     if kind == "public":
         return Extent(1, 1.0, 1.0)
     raise KeyError
+
+
+def question(report: dict[str, Any], matrix: Array, point: Array) -> Question:
+    """What a billboard of reweighted regression asks."""
+    numbers = report["radius"], report["scale"], report["outer"]
+    return Question(report["stage"], matrix, np.asarray(report["half"]), point, *numbers)
 
 
 def shuffled_sensitivity(document: dict[str, Any]) -> float:

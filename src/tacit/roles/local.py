@@ -5,6 +5,8 @@ What a device contributes is named in the billboard's "report", how it chooses i
     linear    (svec(x x'), scale y x)                                                     (LocalLinUCB)
     pair      (x, scale y)                                                                (LocalOnlineUCB and kin)
     gradient  (mu(<x, theta>) - r) x, divided by its bound                                (LocalGLM)
+    residual  (clip <x, theta> - y) x, divided by its bound                               (LocalSquareCB)
+    reweighted  one step of a regression, by model.reweighting                            (LocalReweighted)
     public    x in the clear, the reward by randomised response                           (LocalIRLS, public arms)
 """
 
@@ -20,16 +22,19 @@ from tacit.mechanisms import randomizers
 from tacit.mechanisms.local import MARGIN
 from tacit.mechanisms.randomizers import Coin
 from tacit.model import links
+from tacit.model.chances import Chance, by_draws
 from tacit.model.glm import in_centred_units, in_units, largest_weight, line, softened
 from tacit.model.links import IDENTITY, mean
+from tacit.model.reweighting import said
 from tacit.model.vectors import pair
 from tacit.privacy import entropy
 from tacit.privacy.randomness import Randomness, Seeded, System
 from tacit.roles import billboard as boards
-from tacit.roles import limits
-from tacit.roles.device import NUMBERS, Device, agreed, agreed_schema
+from tacit.roles import designs, limits
+from tacit.roles.device import DRAWS, NUMBERS, Device, agreed, agreed_schema
 
 SENT, SIMULATED = b"L", b"S"  # the first byte of a report: integers of a device, or floats of a simulation
+DRAWN = ("gap", "spanner")  # policies that draw from weights
 ID_BYTES = 8  # random bytes after SENT, by which a server knows a retry; after them the billboard's tag
 
 
@@ -78,7 +83,9 @@ class Client(Device):
         self._policy: dict[str, Any] = document["policy"]
         self._randomizer = randomizers.from_document(document["randomizer"])
         self._theta, self._inverse = document["theta"], document["inverse"]
-        self._size, self._norm, self._sensitivity = limits.extent(self._report, self.link, self.rewards, self.dim)
+        self._size, self._norm, self._sensitivity = limits.extent(
+            self._report, self.link, self.rewards, self.dim, self._inverse
+        )
         if not isinstance(self._noise, Seeded):
             self._check(document["claim"], epsilon, delta, public_arms)
 
@@ -104,17 +111,31 @@ class Client(Device):
     # choosing
 
     def pick(self, features: Array) -> int:
+        if self._policy["name"] in DRAWN:
+            return designs.draw(float(self._draws.uniforms(1)[0]), self._weights(features))
         return int(np.argmax(self._values(features, self._target()[: self.dim])))
 
-    def chance(self, features: Array, index: int) -> float:
-        """1 where nothing is drawn, else the share of 4096 draws."""
+    def chance(self, features: Array, index: int) -> Chance:
+        """1 where nothing is drawn, else the share of DRAWS fresh draws."""
         if self._policy["name"] == "thompson":
             root = self._policy["root"]
-            draws = System().normals(4096 * len(root)).reshape(4096, -1) @ root
+            draws = System().normals(DRAWS * len(root)).reshape(DRAWS, -1) @ root
             targets = draws if self._policy["random"] else self._theta + draws
             hits = np.argmax(targets[:, : self.dim] @ features.T, axis=1) == index
-            return (int(np.count_nonzero(hits)) + 1) / 4097
-        return float(self.pick(features) == index)
+            return by_draws(int(np.count_nonzero(hits)), DRAWS)
+        if self._policy["name"] in DRAWN:
+            return Chance(float(self._weights(features)[index]), 0.0)
+        return Chance(float(self.pick(features) == index), 0.0)
+
+    def _weights(self, features: Array) -> Array:
+        policy = self._policy
+        if policy["name"] == "gap":
+            return designs.gap_weights(features, policy["played"], policy["greed"])
+        thetas, count = policy["thetas"], len(policy["thetas"])  # of the inverses, which have the widths in them
+        alive = designs.survivors(
+            features, thetas, policy["inverses"].reshape(count, self.dim, self.dim), np.ones(count)
+        )
+        return designs.span_weights(features, alive, policy["factor"])
 
     def _target(self) -> Array:
         if self._policy["name"] != "thompson":
@@ -168,6 +189,13 @@ class Client(Device):
         if kind == "gradient":
             r = reward if self.code == IDENTITY else in_units(reward, self.code, *self.rewards)
             return np.asarray((mean(self.code, float(np.dot(x, self._theta))) - r) / self._report["bound"] * x)
+        if kind == "residual":
+            clip, bound = self._report["clip"], self._report["bound"]
+            z = min(max(float(np.dot(x, self._theta)), -clip), clip)
+            return np.asarray((z - in_units(reward, IDENTITY, *self.rewards)) / bound * x)
+        if kind == "reweighted":
+            r = in_units(reward, self.code, *self.rewards)
+            return said(x, r, limits.question(self._report, self._inverse, self._theta), self.link)
         if kind == "linear":
             return pair(x, 1.0, self._report["scale"] * reward)
         if len(self._theta) > self.dim:

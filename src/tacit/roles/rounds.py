@@ -21,6 +21,7 @@ from tacit.features.schema import Schema
 from tacit.mechanisms.local import MARGIN
 from tacit.mechanisms.shuffle.encoding import coded
 from tacit.mechanisms.shuffle.together import together_delta
+from tacit.model.chances import Chance
 from tacit.model.glm import in_units
 from tacit.model.links import mean, slope
 from tacit.model.vectors import packed_size, pair
@@ -92,27 +93,21 @@ class Client(Device):
     def pick(self, features: Array) -> int:
         return designs.draw(float(self._draws.uniforms(1)[0]), self._weights(features))
 
-    def chance(self, features: Array, index: int) -> float:
-        return float(self._weights(features)[index])
+    def chance(self, features: Array, index: int) -> Chance:
+        return Chance(float(self._weights(features)[index]), 0.0)
 
     def _weights(self, features: Array) -> Array:
         """An optimal design over the scaled arms that no closed batch shows to be worse than another."""
-        alive = np.ones(len(features), np.bool_)
-        for k, theta in enumerate(self._thetas):
-            middle, half = features @ theta, self._halves(features, k)
-            alive &= middle + half >= (middle - half)[alive].max()
+        widths = np.array([self._board["later" if k else "first"] for k in range(len(self._thetas))])
+        alive = designs.survivors(features, self._thetas, self._inverses, widths)
         scales = np.array([self._slope_below(x) for x in features])
         return designs.d_optimal(features, scales, alive)
-
-    def _halves(self, features: Array, k: int) -> Array:
-        squares = np.einsum("ki,ij,kj->k", features, self._inverses[k], features)
-        return np.asarray(self._board["later" if k else "first"] * np.sqrt(np.maximum(squares, 0.0)))
 
     def _slope_below(self, x: Array) -> float:
         """A lower bound on the slope at theta*, once a batch is closed; 1 before."""
         if not len(self._thetas):
             return 1.0
-        half = float(self._halves(x[None], 0)[0])
+        half = self._board["first"] * math.sqrt(max(float(x @ self._inverses[0] @ x), 0.0))
         return slope(self.code, float(x @ self._thetas[0])) * math.exp(-min(2.0 * self._board["radius"], half))
 
     # reporting
@@ -136,10 +131,10 @@ class Client(Device):
             with np.errstate(all="ignore"):
                 made = self.respond(choice._x, choice._kept[REWARD], parameters, board)
             choice._kept[number] = parameters.digest, made  # the report is kept before it is sent
-        asked, sent = choice._kept[number]
-        if asked != parameters.digest:
+        kept: tuple[bytes, Sent] = choice._kept[number]
+        if kept[0] != parameters.digest:
             raise BadBillboard(f"Expected the question that was answered in round {number}, got another.")
-        return Sent(sent)
+        return kept[1]
 
     def _keep(self, choice: DeviceChoice, reward: float | None) -> None:
         choice._kept.update({REWARD: reward, 0: (self.parameters.digest, choice._report[0])})

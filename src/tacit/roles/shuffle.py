@@ -8,13 +8,14 @@ import numpy as np
 from tacit.data import Array, Coded, Raw, Sent
 from tacit.features.schema import Schema
 from tacit.mechanisms.shuffle.encoding import coded
+from tacit.model.chances import Chance, by_draws
 from tacit.model.glm import in_units, line, softened
 from tacit.model.vectors import pair
 from tacit.privacy import entropy
 from tacit.privacy.randomness import Randomness, System
 from tacit.roles import billboard as boards
 from tacit.roles import designs, wire
-from tacit.roles.device import Device, agreed, agreed_schema
+from tacit.roles.device import DRAWS, Device, agreed, agreed_schema
 
 
 class Client(Device):
@@ -70,18 +71,19 @@ class Client(Device):
             return int(np.argmax(features @ target))
         return self._optimistic(features)
 
-    def chance(self, features: Array, index: int) -> float:
+    def chance(self, features: Array, index: int) -> Chance:
         kind = self._policy["name"]
         if kind == "random":
-            return 1 / len(features)
+            return Chance(1 / len(features), 0.0)
         if kind == "elimination":
-            return float(self._weights(features)[index])
+            return Chance(float(self._weights(features)[index]), 0.0)
         certain = float(self._optimistic(features) == index)
         if kind == "thompson":
-            draws = System().normals(4096 * self.dim).reshape(4096, self.dim)
+            draws = System().normals(DRAWS * self.dim).reshape(DRAWS, self.dim)
             hits = np.argmax((self._centre + (draws * self._spread) @ self._axes.T) @ features.T, axis=1) == index
-            return self._share * certain + (1 - self._share) * (int(np.count_nonzero(hits)) + 1) / 4097
-        return certain
+            value, error = by_draws(int(np.count_nonzero(hits)), DRAWS)
+            return Chance(self._share * certain + (1 - self._share) * value, (1 - self._share) * error)
+        return Chance(certain, 0.0)
 
     def _optimistic(self, features: Array) -> int:
         """The arm that may be best; by the cautious estimate, unless draws are about the centre."""

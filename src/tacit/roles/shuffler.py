@@ -25,10 +25,16 @@ Verdicts = npt.NDArray[np.uint8]
 
 
 class Intake(NamedTuple):
-    """What reports add to a batch: their ids, sorted, and their sum."""
+    """What reports add to a batch: their ids, sorted, their sum, and how many there are."""
 
     ids: npt.NDArray[np.uint64]
     sums: Coded
+    reports: int
+
+    @classmethod
+    def without_ids(cls, sums: Coded, reports: int) -> "Intake":
+        """Of reports that another shuffler has counted."""
+        return cls(np.zeros(0, np.uint64), sums, reports)
 
 
 class Shuffler:
@@ -115,7 +121,7 @@ class Shuffler:
             good = verdicts == NEW
         sums = nothing_coded(self.parameters.size)
         sums[:] += _columns(counts if good.all() else counts[good])
-        return Intake(ids[~known], sums), verdicts
+        return Intake(ids[~known], sums, int(good.sum())), verdicts
 
     @locked
     def take(self, intake: Intake) -> None:
@@ -123,7 +129,7 @@ class Shuffler:
         self._still_open()
         self._merge(intake.ids)
         self._open.sums[:] += intake.sums
-        self._open.reports[0] += len(intake.ids)
+        self._open.reports[0] += intake.reports
 
     def _whole(self, stream: bytes) -> int:
         """Bytes of each report of a stream of whole ones."""

@@ -54,16 +54,16 @@ class Application:
         routes = [
             Route("/", self._start),
             Route("/healthz", self._healthz),
-            Route("/readyz", self._guarded(self._readyz)),
-            Route("/metrics", self._guarded(self._metrics)),
-            Route(START.rstrip("/"), self._guarded(self._names)),
-            Route(START + "{bandit}/{what}", self._guarded(self._show)),
-            *(Route(path, self._guarded(see), methods=[verb]) for path, verb, see in self.pages.routes),
+            Route("/readyz", guarded(self._readyz)),
+            Route("/metrics", guarded(self._metrics)),
+            Route(START.rstrip("/"), guarded(self._names)),
+            Route(START + "{bandit}/{what}", guarded(self._show)),
+            *(Route(path, guarded(see), methods=[verb]) for path, verb, see in self.pages.routes),
         ]
         described = [route for route in routes if "{what}" not in route.path]
         self._slow = Starlette(routes=[*routes, *docs.routes(START, described, SHOWN)], lifespan=self._lifespan)
         self._slow.router.redirect_slashes = False  # to http, by whatever host a request names
-        self._slow.add_exception_handler(HTTPException, self._no_route)
+        self._slow.add_exception_handler(HTTPException, no_route("/docs"))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -115,27 +115,6 @@ class Application:
         return one
 
     # the slow routes
-
-    def _guarded(self, handler: Handler) -> Handler:
-        async def call(request: Request) -> Response:
-            try:
-                response = await handler(request)
-            except Exception as error:
-                found = refusal(error)
-                headers = {name.decode(): value.decode() for name, value in found.headers}
-                response = Response(found.body, found.status, headers, media_type=JSON.decode())
-            for name, value in HEADERS.items():
-                response.headers.setdefault(name, value)
-            return response
-
-        return call
-
-    async def _no_route(self, _: Request, error: Exception) -> Response:
-        """What starlette refuses, in our words."""
-        status = error.status_code if isinstance(error, HTTPException) else 404
-        text = "Expected another method for this route." if status == 405 else "Expected a route of this server: /docs."
-        headers = HEADERS | dict((error.headers or {}) if isinstance(error, HTTPException) else {})
-        return Response(Reply(status, text).body, status, headers, media_type=JSON.decode())
 
     @contextlib.asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
@@ -194,6 +173,36 @@ class Application:
         one = self._bandit(request.path_params["bandit"])
         shown = await one.show(lambda: SHOWN[what](self, one))
         return Response(msgspec.json.encode(shown), media_type=JSON.decode())
+
+
+def guarded(handler: Handler) -> Handler:
+    """With the headers of what is asked for seldom, and a reply to any error."""
+
+    async def call(request: Request) -> Response:
+        try:
+            response = await handler(request)
+        except Exception as error:
+            found = refusal(error)
+            headers = {name.decode(): value.decode() for name, value in found.headers}
+            response = Response(found.body, found.status, headers, media_type=JSON.decode())
+        for name, value in HEADERS.items():
+            response.headers.setdefault(name, value)
+        return response
+
+    return call
+
+
+def no_route(known: str) -> Callable[[Request, Exception], Awaitable[Response]]:
+    """What starlette refuses, in our words; `known` says which routes there are."""
+
+    async def refused(_: Request, error: Exception) -> Response:
+        status = error.status_code if isinstance(error, HTTPException) else 404
+        text = f"Expected a route of this server: {known}."
+        reply = Reply(status, "Expected another method for this route." if status == 405 else text)
+        headers = HEADERS | dict((error.headers or {}) if isinstance(error, HTTPException) else {})
+        return Response(reply.body, status, headers, media_type=JSON.decode())
+
+    return refused
 
 
 async def respond(

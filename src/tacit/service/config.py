@@ -112,8 +112,8 @@ class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
 
     @property
     def range(self) -> tuple[float, float]:
-        """Of rewards, where earnings are estimated."""
-        return self.rewards or (0.0, 1.0)
+        """Of rewards."""
+        return self.rewards or ((0.0, 1.0) if self.kind == "joint-glm" else (-1.0, 1.0))
 
     @functools.cached_property
     def labels(self) -> list[str]:
@@ -304,7 +304,7 @@ def _check_bandit(name: str, setting: BanditSetting) -> None:
         )
     if setting.kind == "joint-lin-ucb" and setting.link is not None:
         raise ValueError(f"Expected no link for {name}: joint-lin-ucb is linear, got one.")
-    for field in ("earnings", "forget", "prior", "warm"):
+    for field in ("forget", "prior", "warm"):
         if setting.kind == "joint-lin-ucb" and getattr(setting, field) is not None:
             raise ValueError(f"Expected no {field} for {name}: joint-lin-ucb takes none, got one.")
     forgetting.check(_length(setting, "forget"))

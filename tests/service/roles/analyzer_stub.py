@@ -12,15 +12,20 @@ def server(first, **options):
 
 class Stub:
     """billboard: what it shows. statuses: of the next replies to batches, then 200. batches: (number, message) of each
-    time that one came."""
+    time that one came. elsewhere: where it sends whoever asks for the billboard."""
 
     def __init__(self, billboard):
-        self.billboard, self.statuses, self.batches = billboard, [], []
+        self.billboard, self.statuses, self.batches, self.elsewhere = billboard, [], [], None
         stub = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_GET(self):
-                self._say(200, stub.billboard)
+                if stub.elsewhere:
+                    self.send_response(302)
+                    self.send_header("location", stub.elsewhere)
+                    self.end_headers()
+                else:
+                    self._say(200, stub.billboard)
 
             def do_POST(self):
                 message = self.rfile.read(int(self.headers["content-length"]))

@@ -96,7 +96,7 @@ def report(billboard, rng, theta=(1.0, -1.0)):
     return client.randomize(choice, float(rng.random() < chance))
 
 
-def until(true, seconds=30.0):
+def until(true, seconds=120.0):
     """What `true` returns as soon as it is true."""
     end = time.monotonic() + seconds
     while not (found := true()):

@@ -1,16 +1,22 @@
 """The server of the local model as a process: each report once, also across restarts; bad ones are refused alone."""
 
+import asyncio
 import http.client
 import random
 import threading
 import time
 
 import numpy as np
+import pytest
 
 from tacit import Budget, LocalIRLS
 from tacit.roles.local import Client
+from tacit.service.roles import settings
+from tacit.service.roles.local import LocalRole
 from tests.service.roles import running
 from tests.service.roles.running import ask
+
+KIND = {"dim": 2, "radius": 1.0, "horizon": 500, "budget": {"epsilon": 4.0, "delta": 1e-6}, "durable": "local.db"}
 
 
 def server():
@@ -49,6 +55,26 @@ def test_what_it_shows_is_what_the_same_reports_give_in_process(start):
     assert shown(role) == here.billboard()
     assert post(role, sent[0]) == (200, b'{"taken":1}') and post(role, sent[5] + sent[119])[0] == 200  # counted before
     assert b'"users":120,' in ask(role.port, "GET", "/status")[2]
+
+
+@pytest.mark.parametrize("kind", ["local-lin-ucb", "local-glm", "local-square-cb"])
+def test_every_kind_goes_on_where_it_stood(kind, tmp_path):
+    """In this process: opened and closed again and again, it stands where one stands that never was."""
+    setting = settings.convert("local", {"local": KIND | {"kind": kind}}, tmp_path).local
+    here, rng = settings.build("local", setting), np.random.default_rng(0)
+    for _ in range(4):
+        role = LocalRole(settings.build("local", setting), setting.durable, 10)
+        role.open()
+        assert role.board().content == here.billboard()
+        for _ in range(6):
+            device = here.device()
+            report = device.randomize(device.choose(rng.uniform(-0.7, 0.7, (3, 2))), 1.0)
+            here.observe(report)
+            here.billboard()
+            for _ in range(2):
+                assert asyncio.run(role.post("reports", [], report, "")) == b'{"taken":1}'
+        role.close()
+    assert here.users == 24 and role.status()["users"] == 24
 
 
 def test_bad_reports_are_refused_alone(start):

@@ -1,10 +1,15 @@
-"""The dashboards of roles in a real browser: they say what a role can see and what not, and follow it."""
+"""Roles and a real browser: dashboards that say what a role can see and what not, and a page that is a device."""
+
+import functools
+import http.server
+import threading
 
 import numpy as np
 
 from tests.browser import launched
+from tests.js import node
 from tests.service.roles import running
-from tests.service.roles.running import ask
+from tests.service.roles.running import ask, until
 
 
 def test_dashboards_say_what_a_role_sees_and_follow_it(start):
@@ -28,3 +33,29 @@ def test_dashboards_say_what_a_role_sees_and_follow_it(start):
         pages["Analyzer"].locator("#tiles", has_text="wants 60 reports").wait_for(timeout=15000)
         assert "Batch 0 was closed; its key is destroyed." in pages["Shuffler"].inner_text("#events")
     assert not wrong
+
+
+def test_a_page_is_a_device_among_others(start):
+    analyzer = start("analyzer", running.analyzer(40))
+    shuffler, local = start("shuffler", running.shuffler(analyzer.port)), start("local", running.LOCAL)
+    board, rng = running.billboard(shuffler.port), np.random.default_rng(0)
+    others = b"".join(running.report(board, rng) for _ in range(39))
+    assert ask(shuffler.port, "POST", "/reports", others)[2] == b'{"taken":39}'
+    quiet = type("Quiet", (http.server.SimpleHTTPRequestHandler,), {"log_message": lambda *said: None})
+    files = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(quiet, directory=str(node.JS)))
+    threading.Thread(target=files.serve_forever, daemon=True).start()
+    there = f"shuffler=http://127.0.0.1:{shuffler.port}&local=http://127.0.0.1:{local.port}"
+    with launched() as browser:
+        page = browser.new_page()
+        page.goto(f"http://127.0.0.1:{files.server_port}/demo/?{there}&wait=300&jitter=200")
+        for number, model in enumerate(("shuffler", "local")):
+            page.click(f"[data-model={model}]")
+            page.click("#choose")
+            page.wait_for_selector("#like:enabled")
+            page.click("#like")
+            taken = f"document.querySelector('#reports').innerText.split('taken').length === {number + 2}"
+            page.wait_for_function(taken, timeout=60000)
+    files.shutdown()
+    files.server_close()
+    until(lambda: b'"batch":1,"users":40,' in ask(analyzer.port, "GET", "/status")[2])  # the page's was the fortieth
+    assert b'"users":1,' in ask(local.port, "GET", "/status")[2]

@@ -77,7 +77,7 @@ def person_in_steps(name: str, make: Make, steps: Sequence[int], *, bug: str = "
         scores=scores,
         family="gaussian",
         share=0.1 if bug else 0.2,
-        fewest=800 if bug else 400,
+        fewest=600 if bug else 200,
     )
 
 

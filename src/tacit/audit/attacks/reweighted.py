@@ -3,6 +3,7 @@
 import copy
 import dataclasses
 import functools
+import json
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -12,15 +13,18 @@ from numpy.random import Generator, default_rng
 
 from tacit.audit.attack import Attack
 from tacit.bandits import JointSquareCB, LocalReweighted
-from tacit.bandits.local.reports_kernel import CLOSING
 from tacit.data import Array, Raw, Released
 from tacit.kernels.matrices import root
 from tacit.mechanisms.queries import Queries
+from tacit.mechanisms.randomizers import Coin
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Secure, Simulated, Source
 from tacit.regression import estimate as reweighted
 from tacit.regression.linear import ReweightedLinear
 from tacit.regression.reweighting import Sample
+from tacit.roles.billboard import TAG
+from tacit.roles.limits import extent
+from tacit.roles.local import ID_BYTES, Client
 
 BUDGET = Budget(epsilon=1.0, delta=0.02)
 CROWD = 200  # known rows beside the canary
@@ -126,20 +130,30 @@ def fit_attack(*, secure: bool = False) -> Attack:
     )
 
 
+class Stale(Client):
+    """A bug: statements are divided by how far apart users are at a round U."""
+
+    def __init__(self, billboard: bytes, **options: Any) -> None:
+        super().__init__(billboard, **options)
+        here, round = (extent(self._report, self.link, self.rewards, self.dim, u) for u in (self._inverse, None))
+        self._louder = round.norm / here.norm
+        self._norm = round.norm
+
+    def _datum(self, x: Array, reward: float) -> Array:
+        return super()._datum(x, reward) * self._louder
+
+
 def report_attack(*, stale: bool = False, tiny: bool = False) -> Attack:
-    """LocalReweighted: one closing report. stale: planted, a round U's sensitivity used at an ill-conditioned one.
-    tiny: covariates so small that their squares underflow, and their computed norm is a third of the true one."""
+    """LocalReweighted: one closing report of a device. stale: planted, a round U's sensitivity used at an
+    ill-conditioned one. tiny: covariates so small that their squares underflow, and their computed norm is a third of
+    the true one."""
     dim = 20 if tiny else 2
-    bandit = LocalReweighted(
-        dim=dim, horizon=10_000, budget=BUDGET, link="identity", rewards=(-1.0, 1.0), source=Simulated(0), pending=1
-    )
-    contribution = bandit._contribution
+    server = LocalReweighted(dim=dim, horizon=10_000, budget=BUDGET, link="identity", rewards=(-1.0, 1.0))
     matrix = np.diag([1.0, 1000.0]) if stale else np.eye(dim)
-    tightness = contribution.tightness(np.eye(dim))
-    state = bandit._state
-    size, sigma = contribution.size, bandit._asked.sigma(len(bandit._asked.queries) - 1)
-    state.matrix[:], state.half[:] = matrix, root(matrix)
-    state.stage[:] = CLOSING, size, sigma, tightness, contribution.scale, contribution.outer_scale
+    board = json.loads(server.billboard()) | {"inverse": matrix.tolist()}
+    board["report"] |= {"stage": "closing", "half": root(matrix).tolist()}
+    kind = Stale if stale else Client
+    client = kind(json.dumps(board).encode(), epsilon=BUDGET.epsilon, delta=BUDGET.delta)
     if stale:  # nearly equal covariates that U turns against each other
         users = [(np.array([0.999, 0.04]), 1.0), (np.array([0.999, -0.04]), 1.0)]
     elif tiny:
@@ -147,37 +161,27 @@ def report_attack(*, stale: bool = False, tiny: bool = False) -> Attack:
         users = [(x, 1.0), (x, -1.0)]
     else:
         users = [(np.array([1.0, 0.0]), 1.0), (np.array([TINY, 0.0]), -1.0)]
-
-    def said(world: int) -> Array:
-        x, y = users[world]
-        x = x / UNDERFLOW * TINY if tiny else x  # what it would say if it were a little longer
-        one = contribution.closing(x[None], np.array([y]), matrix, np.zeros(dim)) / contribution.tightness(matrix)
-        return tightness * one
-
-    difference = said(1) - said(0)
+    known = [(x / UNDERFLOW * TINY if tiny else x, y) for x, y in users]  # what a little longer ones would say
+    difference = client.contribution(*known[1]) - client.contribution(*known[0])
+    made, head = client._randomizer, 1 + ID_BYTES + TAG
+    assert not isinstance(made, Coin)
 
     def scores(world: int, runs: int, rng: Generator) -> Array:
-        bandit.source = Simulated(int(rng.integers(2**63)))
-        out = np.empty(runs)
         x, y = users[world]
-        for i in range(runs):
-            state.open[:] = 0.0
-            bandit._learn(x, y)
-            out[i] = state.open @ difference
-        return out
+        return np.array([made.decode(client.report(x, y)[head:]) @ difference for _ in range(runs)])
 
     apart = "have covariates near 1e-162 and opposite targets" if tiny else "U sets farthest apart"
     bug = "PLANTED: the sensitivity of a round U used at an ill-conditioned one. " if stale else ""
     return Attack(
         name="reweighted-stale-sensitivity" if stale else "reweighted-underflow" if tiny else "reweighted-report",
         view="one report",
-        epsilon=bandit.epsilon,
+        epsilon=server.epsilon,
         delta=BUDGET.delta,
         claimed=not stale,
         how=bug + f"One user's closing report for two users that {apart}; score: along their difference.",
         scores=scores,
         family="gaussian",
-        share=5.0 if stale else 1.0,
+        share=0.1 if tiny else 1.0,
     )
 
 

@@ -18,6 +18,7 @@ from tacit.bandits import folders
 from tacit.bandits.actions import Declared
 from tacit.bandits.base import Bandit
 from tacit.bandits.joint.earnings import Earned
+from tacit.bandits.joint.forms import form
 from tacit.bandits.joint.summing import Summer
 from tacit.bandits.joint.turns import Turns
 from tacit.bandits.joint.weeks import Weeks, fewest_leaves, most_weeks
@@ -41,6 +42,15 @@ LOGGED = (
     "{} of the choices are rows of a log (learn_log), protected like other rounds. If the log's policy learnt from "
     "people, what one person was offered may tell of another; that happened before, and is not covered."
 )
+
+
+class Bounded(Protocol):
+    """A contribution."""
+
+    @property
+    def sensitivity(self) -> float: ...
+    @property
+    def several(self) -> float: ...
 
 
 class ContinualState(Protocol):
@@ -109,7 +119,7 @@ class ContinualBandit(Bandit):
         """The settings that all have: ValueError if one is wrong."""
         settings.check(self)
         settings.dimension(self)
-        self._blocks, self._shared = _form(self)
+        self._blocks, self._shared = form(self)
         self._declared = declared_actions.of(self.features)
         self._live = self._estimated(self._declared)
         if self.horizon is not None:
@@ -161,6 +171,10 @@ class ContinualBandit(Bandit):
             return {}
         apart = fewest_leaves(steps, self.week, self.horizon or FARTHEST)
         return {"weeks": min(self.weeks or 1, most_weeks(self.week, self.horizon or FARTHEST)), "apart": apart}
+
+    def _bound(self, contribution: Bounded) -> float:
+        """How far one person moves the sums, for each unit of the column norm."""
+        return contribution.sensitivity if self.weeks in (None, 1) else contribution.several
 
     def _limits(self) -> Persons:
         if self._later:
@@ -370,43 +384,6 @@ class SummedBandit(ContinualBandit):
     @abstractmethod
     def _mean(self, z: Array) -> Array:
         """The mean reward where <x, theta*> is z."""
-
-
-def takes_blocks(settings: Mapping[str, Any]) -> bool:
-    """Whether a bandit with these settings, of those that have blocks at all, takes them: not with published noise."""
-    return (settings.get("noise", "gaussian"), settings.get("calibration", "exact")) == ("gaussian", "exact")
-
-
-def _form(bandit: Any) -> tuple[int, int]:
-    """How many blocks arms have, and how many coordinates are shared beside them: those of the schema, if it has any,
-    or of `blocks` and `shared`; (1, 0) where arms are vectors. ValueError if blocks are not of equal length."""
-    if not hasattr(bandit, "blocks"):
-        return 1, 0
-    given = bandit.blocks, getattr(bandit, "shared", None)
-    if not takes_blocks(vars(bandit)):
-        if bandit.blocks is not None:
-            raise ValueError("Expected exact Gaussian noise for arms in blocks of their own, got another.")
-        return 1, 0
-    schema = bandit.features
-    if schema is not None and schema.blocks > 1 and (hasattr(bandit, "shared") or not schema.shared):
-        made = schema.blocks, schema.shared or None
-        if given not in ((None, None), made):
-            raise ValueError(f"Expected blocks={made[0]} and shared={made[1]}, as the schema has it, got {given}.")
-        bandit.blocks = made[0]
-        if schema.shared:
-            bandit.shared = made[1]
-        given = made
-    if given == (None, None):
-        return 1, 0
-    blocks, shared = given[0], 0 if given[1] is None else given[1]
-    checks.positive_int(blocks=blocks)
-    if given[1] is not None:
-        checks.positive_int(shared=shared)
-    if (bandit.dim - shared) % blocks or bandit.dim <= shared or (shared and blocks == 1):
-        raise ValueError(
-            f"Expected dim to be shared={shared} and a multiple of blocks={blocks} more, got {bandit.dim}."
-        )
-    return int(blocks), int(shared)
 
 
 def steps_before(horizon: int, schedule: Schedule) -> int:

@@ -11,7 +11,6 @@ from numpy.random import Generator, default_rng
 
 from tacit import checks, special
 from tacit.bandits import irls, known
-from tacit.bandits.chances import Later
 from tacit.bandits.choices import Index
 from tacit.bandits.joint import forgetting, hybrid
 from tacit.bandits.joint.continual import FARTHEST, steps_before
@@ -30,6 +29,7 @@ from tacit.mechanisms.grid import Grid
 from tacit.mechanisms.leaves import gains_after
 from tacit.model import links
 from tacit.model.arms import Arms
+from tacit.model.chances import Later
 from tacit.model.glm import GLMContribution, balanced_curvature
 from tacit.model.hybrid import Layout
 from tacit.model.links import Link
@@ -118,7 +118,7 @@ class JointGLM(EarningBandit):
         self.contribution = GLMContribution(
             dim=self.dim, link=self._link, scale=scale, low=low, high=high, blocks=self._blocks, shared=self._shared
         )
-        self._open_purse(self.contribution.size, self.contribution.sensitivity)
+        self._open_purse(self.contribution.size, self._bound(self.contribution))
         self._known = known.knowledge(
             self.prior,
             self.warm,
@@ -226,8 +226,8 @@ class JointGLM(EarningBandit):
     def _propensity(self, features: Array, index: int) -> Callable[[], float]:
         if self._frozen is None or self._frozen[0] != self._steps:  # once a release, not once a choice
             self._frozen = self._steps, Posterior(*(part.copy() for part in self._state.posterior))
-        whole = self._whole(features)
-        return Later(functools.partial(irls.propensity, whole, self._frozen[1], index, random=self._random))
+        posterior, random, whole = self._frozen[1], self._random, self._whole
+        return Later(lambda: irls.propensity(whole(features), posterior, index, random=random))
 
     def _offers(self, features: Array) -> Callable[[], Array]:
         now = Posterior(*(part.copy() for part in self._state.posterior))
@@ -264,7 +264,7 @@ class JointGLM(EarningBandit):
 
     def _play(self, block: Block) -> None:
         assert self.policy is not None
-        if self._purse is not None:
+        if self._purse is not None or self._shared:
             super()._play(block)
             return
         settings = (
@@ -283,9 +283,7 @@ class JointGLM(EarningBandit):
             self.tuning,
             self._known,
         )
-        if self._shared:
-            super()._play(block)
-        elif self._blocks > 1:
+        if self._blocks > 1:
             glm_block_rounds(*settings, self._live)
         else:
             glm_rounds(*settings)

@@ -6,6 +6,7 @@ the curvature, so it cannot be had block by block by elimination: it is computed
 are in use, once a release. A choice needs products with the asking user's own numbers alone."""
 
 import functools
+import math
 
 import numpy as np
 from numpy.random import Generator
@@ -14,9 +15,10 @@ from tacit.bandits import irls
 from tacit.bandits.choices import Index
 from tacit.data import Array, Integers, Released
 from tacit.kernels.blocks import thompson_hybrid_rows
-from tacit.kernels.glm import Known, Posterior, Tuning
+from tacit.kernels.glm import Known, Posterior, Tuning, combine, fit_with
 from tacit.mechanisms import leaves
 from tacit.model.hybrid import Layout
+from tacit.model.vectors import packed_size, pair_size
 
 
 @functools.lru_cache(maxsize=1024)
@@ -54,19 +56,42 @@ def update(
     """As irls.update, of the coordinates that are in use; the rest stays as it is."""
     here = layout.coordinates(live)
     one = irls.prior(len(here), radius)
-    whole = leaves.placed(released, layout.places(here))
-    irls.update(
-        whole,
-        scale=scale,
-        unit=unit,
-        std=std,
-        radius=radius,
-        tuning=tuning,
-        posterior=one,
-        known=_of(known, here),
-    )
+    together = leaves.part(released, slice(None))
+    keep = pool(together, layout, live, std)
+    whole = leaves.placed(together, layout.places(here))
+    noise = unit * std * math.sqrt(1 + _touched(layout, keep) * (radius / (unit * scale)) ** 2)
+    fit_with(whole, scale, unit, noise, radius, tuning, one)
+    if known.theta.size:
+        combine(_of(known, here), radius, one)
     posterior.spread[:] = 0.0  # of what is not in use
     _put(one, here, posterior)
+
+
+def pool(released: Released, layout: Layout, live: Integers, std: float) -> Array:
+    """What blocks have to themselves, (s z', z z'), is drawn towards the trace of z z' times the shape that all blocks
+    have together, as far as its distance from there may be noise (kernels.blocks.pool); without noise nothing changes.
+    Changes `released`, and returns which share of its own noise each block keeps."""
+    shared, own = layout.shared, layout.own
+    most = shared * own + packed_size(own)
+    parts = released[pair_size(shared) :].reshape(layout.blocks, layout.each)
+    mine, diagonal = parts[live, :most], shared * own + np.cumsum([0, *range(own, 1, -1)])
+    traces = mine[:, diagonal].sum(axis=1)
+    if traces.sum() <= 0:  # nothing but noise
+        return np.ones(len(live))
+    target = np.maximum(traces, 0.0)[:, None] / traces.sum() * mine.sum(axis=0)
+    squares = np.sum((mine - target) ** 2, axis=1)
+    expected = (most - 1) * std**2
+    keep = np.where(squares > expected, 1 - expected / np.maximum(squares, 1e-300), 0.0)
+    parts[live, :most] = target + keep[:, None] * (mine - target)
+    return keep
+
+
+def _touched(layout: Layout, keep: Array) -> float:
+    """The share of |theta*|^2 that noise in the curvature multiplies, on average over coordinates: all of it in a
+    shared one; and in one of a block, for the noise that the block keeps, what is shared and of that block."""
+    dim = layout.shared + len(keep) * layout.own
+    blocks = layout.own * float(np.sum(keep**2)) * (layout.shared + layout.own) / dim
+    return (layout.shared + blocks) / dim
 
 
 def choose_many(rng: Generator, arms: Array, posterior: Posterior, layout: Layout, *, random: bool) -> Index:
@@ -75,10 +100,7 @@ def choose_many(rng: Generator, arms: Array, posterior: Posterior, layout: Layou
         return irls.choose_many(rng, arms, posterior, random=True)
     out = np.empty(len(arms), np.int64)
     draws = rng.standard_normal((len(arms), np.count_nonzero(posterior.spread)))
-    drawn = posterior.spread > 0
-    thompson_hybrid_rows(
-        arms, posterior.theta, posterior.axes[:, drawn] * posterior.spread[drawn], draws, layout.shared, out
-    )
+    thompson_hybrid_rows(arms, posterior, draws, layout.shared, out)
     return out
 
 

@@ -14,10 +14,11 @@ from tacit.bandits.actions import Declared
 from tacit.bandits.base import certain
 from tacit.bandits.choices import Index
 from tacit.bandits.joint import lin_ucb_published as published
-from tacit.bandits.joint.continual import SummedBandit, steps_before
+from tacit.bandits.joint.continual import steps_before
+from tacit.bandits.joint.earning import EarningBandit
 from tacit.bandits.joint.lin_ucb_kernel import JointState, joint_rounds
 from tacit.bandits.joint.summing import Cells, LinearSummer, Summer
-from tacit.data import Array, Integers, Raw, Released
+from tacit.data import Array, Integers, Released
 from tacit.errors import NotSecure
 from tacit.kernels.block import Block
 from tacit.kernels.formulas import add_linear
@@ -51,7 +52,7 @@ class Statistics(NamedTuple):
 
 
 @dataclass(kw_only=True, eq=False)
-class JointLinUCB(SummedBandit):
+class JointLinUCB(EarningBandit):
     """Optimism with ridge regression on noisy sums of x x' and y x, released as the public schedule says.
 
     Guarantee: (epsilon, delta)-joint differential privacy for replacing one user, whatever later users do: all that
@@ -86,6 +87,7 @@ class JointLinUCB(SummedBandit):
     growth: float = GROWTH
     _counts_answers = True
     _state: JointState = field(init=False, repr=False)
+    _prior_std = 0.0  # of the noise in what an earlier incarnation released, which does not fade
 
     def __post_init__(self) -> None:
         self._check()
@@ -113,6 +115,8 @@ class JointLinUCB(SummedBandit):
         checks.positive(subgaussian=self.subgaussian)
         if wishart and self.budget.epsilon == math.inf:
             raise ValueError("Expected a finite epsilon for Wishart noise: its shift follows from the noise.")
+        if self.earnings is not None and (wishart or self.calibration == "paper"):
+            raise ValueError("Expected exact Gaussian noise for earnings, got another calibration or Wishart noise.")
         if wishart and (self.max_rounds_per_person not in (None, 1) or self._later):
             raise ValueError("Expected Gaussian noise for max_rounds_per_person above 1, got Wishart noise.")
         if wishart and self.source.private:
@@ -159,16 +163,16 @@ class JointLinUCB(SummedBandit):
 
     def _gaussian(self, leaves: int, m: int) -> ridge.Regularizer:
         assert self.failure is not None
-        size = self.contribution.size
+        self._open_purse(self.contribution.size, self._bound(self.contribution))
         mechanism = {"tree": Tree, "consistent-tree": Tree, "buffered": Buffered}.get(str(self.release), Toeplitz)
         options: dict[str, Any] = {"consistent": True} if self.release == "consistent-tree" else {}
         options |= self._columns(self._schedule)
-        noiseless: Continual = mechanism(leaves=leaves, size=size, sigma=0.0, **options)
+        noiseless: Continual = mechanism(leaves=leaves, size=self._size, sigma=0.0, **options)
         sigma = None
         if self.calibration == "paper":
             sigma = published.gaussian_paper_sigma(self.budget, m, self.contribution.largest_reward)
             sigma *= self.max_rounds_per_person or 1
-        self.mechanism = self._with_noise(noiseless, self.contribution.sensitivity, self._mu, sigma=sigma)
+        self.mechanism = self._with_noise(noiseless, self._sensitivity, self._mu, sigma=sigma)
         sigma = self.mechanism.sigma
         if self.calibration == "paper":
             return published.gaussian_paper_bounds(sigma, m, self.rounds, self.dim, self.failure, self.shift)
@@ -183,8 +187,13 @@ class JointLinUCB(SummedBandit):
         )
 
     def _prior_noise(self, std: float) -> None:
+        self._prior_std = std
         worst = math.hypot(std, self.mechanism.sigma * self._worst_gain(self.mechanism))
         self._regularize(self._exact_bounds(worst, self.mechanism.leaves))
+
+    def _std(self) -> float:
+        own = self.mechanism.sigma * float(self.mechanism.gain(np.array([float(self._steps)]))[0])
+        return math.hypot(own, self._prior_std)
 
     def _wishart(self, leaves: int, m: int) -> ridge.Regularizer:
         assert self.failure is not None
@@ -216,12 +225,12 @@ class JointLinUCB(SummedBandit):
             count = 2 * steps.bit_length() - 1  # a late reward moves a user between leaves, from one path to another
             name = "Shariff & Sheffet 2018, Theorem 8"
             return (RepeatedRelease(self.noise, statistic, name, *self._node, count, self.mechanism.dof),)
-        k = self.max_rounds_per_person or 1
-        return (self.mechanism.entry("gaussian", statistic, self.contribution.sensitivity, steps, k),)
+        return self._entries(statistic, steps)
 
     # the algorithm
 
     def init(self) -> JointState:
+        self._filled = None
         return JointState(self._opened(2), self.mechanism.init(self.source), self._before())
 
     def _before(self) -> Estimate:
@@ -234,10 +243,11 @@ class JointLinUCB(SummedBandit):
 
     def _update(self, released: Released) -> None:
         scale, bounds, estimate = self.contribution.scale, self.regularizer, self._state.estimate
+        learnt = self._for_learning(released)
         if self._blocks > 1:
-            ridge.update_blocks(released, scale, bounds.shift, bounds.floor, self._live, estimate)
+            ridge.update_blocks(learnt, scale, bounds.shift, bounds.floor, self._live, estimate)
         else:
-            ridge.update(released, scale, bounds.shift, estimate)
+            ridge.update(learnt, scale, bounds.shift, estimate)
 
     def _reestimate(self) -> None:
         if self._steps:
@@ -266,11 +276,12 @@ class JointLinUCB(SummedBandit):
         return np.clip(z, *self.rewards)
 
     def _learn(self, x: Array, reward: float) -> None:
-        c, part = self.contribution, slice(None)
+        c = self.contribution
+        kept, x, part = x, x[: self._width], slice(0, c.size)
         if c.blocks > 1:
             x, part = x[:-1], c.part(int(x[-1]))
         add = functools.partial(add_linear, x, reward, c.scale, c.low, c.high)
-        self._absorb(lambda out: add(Raw(out[part])))
+        self._add(kept, reward, add, part)
 
     def _summer(self) -> Summer | None:
         c, grid = self.contribution, self.mechanism
@@ -279,7 +290,7 @@ class JointLinUCB(SummedBandit):
         return LinearSummer(c.scale, c.low, c.high, c.blocks, Cells.of(grid, c.size))
 
     def _play(self, block: Block) -> None:
-        if self._blocks > 1:
+        if self._blocks > 1 or self._purse is not None:
             super()._play(block)
             return
         joint_rounds(
@@ -304,9 +315,8 @@ class JointLinUCB(SummedBandit):
     @requires_durable
     def statistics(self) -> Statistics:
         """The released sums; where there are blocks, with one more axis, the first: of blocks."""
-        steps = max(1, self._steps)
-        std = self.mechanism.gain(np.array([float(steps)]))[0] * self.mechanism.sigma
-        released, scale = self._state.prefix.released, self.contribution.scale
+        std = self.mechanism.gain(np.array([float(max(1, self._steps))]))[0] * self.mechanism.sigma
+        released, scale = self._state.prefix.released[: self.contribution.size], self.contribution.scale
         packed = packed_size(self._own_dim)
         pairs = released.reshape(self._blocks, -1)
         gram = np.stack([unpacked(pair[:packed], self._own_dim) for pair in pairs])

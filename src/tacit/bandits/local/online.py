@@ -175,7 +175,8 @@ class LocalOnlineUCB(LocalPairs):
     hidden constants in the paper, and V contains t sigma^2 I, so that the bonus is nearly the same for all arms of one
     norm: width_scale times the lemmas' expression with all constants 1, and 0 by default.
 
-    eigenvalue: lambda_min of E[x x']; at or below threshold (default T^(-1/4)) devices add N(0, threshold) to x.
+    eigenvalue: lambda_min of E[x x']; at or below threshold (default T^(-1/4), as in Corollary 3.6) devices add
+    N(0, threshold) to x; threshold=0: never, if the eigenvalue is above 0.
     learner: "maler" or "ogd" (projected gradient descent with steps 1 / (mu t + G sqrt t / 2 D)).
     """
 
@@ -185,7 +186,7 @@ class LocalOnlineUCB(LocalPairs):
     def __post_init__(self) -> None:
         checks.non_negative(eigenvalue=self.eigenvalue)
         if self.threshold is None:
-            self.threshold = 0.0 if self.eigenvalue > 0 else (self.horizon or 10_000) ** -0.25
+            self.threshold = (self.horizon or 10_000) ** -0.25
         checks.non_negative(threshold=self.threshold)
         super().__post_init__()
 

@@ -7,26 +7,26 @@ from numpy.random import Generator
 
 from tacit.data import Array, Integers, Raw, Released
 from tacit.kernels.block import Block
-from tacit.kernels.compile import inlined, kernel
+from tacit.kernels.compile import kernel
 from tacit.kernels.formulas import link_mean, link_slope
-from tacit.kernels.noise import GAUSSIAN, NoiseLaw, draw
 from tacit.kernels.rounds import BOUNDARY, CHOICES, Range, draw_arm, outcome
 from tacit.kernels.spanner import span_weights
-from tacit.mechanisms.noisy_kernel import add_noisy
+from tacit.mechanisms.randomize_kernel import empty_report, randomize
+from tacit.mechanisms.randomizers import Law
 from tacit.model.glm import in_units
 from tacit.model.links import Code
 from tacit.model.vectors import TINY, add_outer
 
 GRAM, GRADIENT, CLOSING = 0, 1, 2
-KIND, SIZE, SIGMA, TIGHTNESS, SCALE, OUTER_SCALE = 0, 1, 2, 3, 4, 5  # of ReportState.stage
+KIND, SIZE, FAR, SCALE, OUTER_SCALE = 0, 1, 2, 3, 4  # of ReportState.stage
 
 
 class ReportState(NamedTuple):
     """All of it is public: sums of reports, and what follows from them."""
 
-    counts: Integers  # (4,): choices, the choice count at which the stage closes, stages closed, epochs closed
-    open: Released  # the sum of the open stage's reports; only the first `stage` numbers are in use
-    stage: Array  # (6,): what the open stage asks, see KIND to OUTER_SCALE
+    counts: Integers  # (5,): users, the user count at which the stage closes, stages closed, epochs closed, version
+    open: Released  # the sum of the open stage's reports; only the first SIZE numbers are in use
+    stage: Array  # (5,): what the open stage asks, see KIND to OUTER_SCALE
     matrix: Array  # (d, d): U
     half: Array  # (d, d): U^1/2
     w: Array  # (d,)
@@ -38,7 +38,8 @@ class ReportState(NamedTuple):
 
 @kernel
 def statement(x: Array, r: float, link: Code, radius: float, state: ReportState, out: Raw) -> None:
-    """out <- what this person would say exactly: gram, gradient or closing statistic."""
+    """out <- what this person would say exactly, divided by how far apart two people are at most: gram, gradient or
+    closing statistic. model.reweighting has the same for devices."""
     d = x.size
     u, side = np.empty(d), np.empty(d)
     s = 0.0
@@ -62,7 +63,7 @@ def statement(x: Array, r: float, link: Code, radius: float, state: ReportState,
     kind = int(state.stage[KIND])
     if kind == GRAM:
         out[:] = 0.0
-        add_outer(side, 1.0 / length, out)
+        add_outer(side, 1.0 / length / state.stage[FAR], out)
         return
     z = 0.0
     for i in range(d):
@@ -72,35 +73,28 @@ def statement(x: Array, r: float, link: Code, radius: float, state: ReportState,
     residual = r - link_mean(link, z)
     if kind == GRADIENT:
         for i in range(d):
-            out[i] = -residual * u[i]
+            out[i] = -residual / state.stage[FAR] * u[i]
         return
-    tightness = state.stage[TIGHTNESS]
-    first, second = tightness * state.stage[SCALE] * link_slope(link, z), tightness * state.stage[OUTER_SCALE]
+    far = state.stage[FAR]
+    first, second = state.stage[SCALE] * link_slope(link, z) / far, state.stage[OUTER_SCALE] / far
     k = 0
     for i in range(d):
         for j in range(d):
             out[k] = first * u[i] * shrink * x[j]
             k += 1
     for i in range(d):
-        out[k] = tightness * residual * u[i]
+        out[k] = residual / far * u[i]
         k += 1
     out[k:] = 0.0
     add_outer(u, second, out[k:])
 
 
 @kernel
-def add_report(x: Array, r: float, link: Code, radius: float, state: ReportState, noise: Array) -> None:
-    """The sum of reports grows by this person's statement plus its noise."""
-    said = Raw(np.empty(noise.size))
-    statement(x, r, link, radius, state, said)
-    add_noisy(said, noise, state.open)
-
-
-@inlined
-def report_noise(rng: Generator, state: ReportState) -> Array:
-    out = np.empty(int(state.stage[SIZE]))
-    draw(rng, NoiseLaw(GAUSSIAN, state.stage[SIGMA], 0.0), out)
-    return out
+def report_absorb(report: Released, state: ReportState) -> None:
+    """One more report. Changes state."""
+    for i in range(report.size):
+        state.open[i] += state.stage[FAR] * report[i]
+    state.counts[CHOICES] += 1
 
 
 @kernel
@@ -109,6 +103,7 @@ def report_rounds(
     rng: Generator,
     block: Block,
     state: ReportState,
+    law: Law,
     rewards: Range,
     link: Code,
     radius: float,
@@ -117,14 +112,16 @@ def report_rounds(
 ) -> int:
     """LocalReweighted, from round `start` up to the end of the block or of the stage. Returns the next round. Changes
     state and the block's out arrays."""
-    weights = np.empty(block.arms.shape[1])
+    size = int(state.stage[SIZE])
+    weights, vector, report = np.empty(block.arms.shape[1]), Raw(np.empty(size)), empty_report(size)
     for t in range(start, block.noise.size):
         if state.counts[CHOICES] >= state.counts[BOUNDARY]:
             return t
         span_weights(block.arms[t], state, factor, weights)
         index = draw_arm(policy.random(), weights)
         if outcome(block, t, index):
-            state.counts[CHOICES] += 1
             r = in_units(block.reward[t], link, rewards.low, rewards.high)
-            add_report(block.arms[t, index], r, link, radius, state, report_noise(rng, state))
+            statement(block.arms[t, index], r, link, radius, state, vector)
+            randomize(rng, law, vector, report)
+            report_absorb(report, state)
     return block.noise.size

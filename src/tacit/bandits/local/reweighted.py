@@ -1,5 +1,6 @@
 """Generalised linear bandits by reweighted regression and elimination, under local privacy."""
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -7,28 +8,29 @@ import numpy as np
 
 from tacit import checks
 from tacit.bandits import spanner
-from tacit.bandits.epochs import EPOCH, STEP, EpochBandit
+from tacit.bandits.epochs import EPOCH, STEP
+from tacit.bandits.local.epochs import EpochServer
 from tacit.bandits.local.reports_kernel import (
     CLOSING,
+    FAR,
     GRADIENT,
     GRAM,
     KIND,
-    SIGMA,
     SIZE,
-    TIGHTNESS,
     ReportState,
-    add_report,
+    report_absorb,
     report_rounds,
 )
-from tacit.data import Array
+from tacit.bandits.server import numbers
+from tacit.data import Array, Released
 from tacit.kernels.block import Block
 from tacit.kernels.matrices import root
-from tacit.kernels.noise import gaussian_law
 from tacit.kernels.rounds import BOUNDARY, Range
+from tacit.mechanisms import local
 from tacit.mechanisms.queries import Queries, mean_of_reports, nothing_released
-from tacit.model.glm import in_units
-from tacit.privacy.ledger import GaussianRelease
-from tacit.privacy.noise import generator_of
+from tacit.model import links, reweighting
+from tacit.model.reweighting import STAGES, Question
+from tacit.privacy.noise import Simulated
 from tacit.regression import estimate as reweighted
 from tacit.regression.contribution import ReweightedContribution
 from tacit.regression.estimate import Normalisation
@@ -39,53 +41,49 @@ KINDS = {"normalisation": GRAM, "descent": GRADIENT, "closing": CLOSING}
 
 
 @dataclass(kw_only=True, eq=False)
-class LocalReweighted(EpochBandit):
+class LocalReweighted(EpochServer):
     """As JointReweighted, but each user sends one noisy report, to the question of the stage that is open: the epoch's
     users are split between the steps of the regression. The server holds sums of reports and nothing else.
 
-    Guarantee: (epsilon, delta)-local differential privacy: each report carries Gaussian noise that covers replacing the
-    user's whole datum, and a user sends one report.
+    Guarantee: (epsilon, delta)-local differential privacy: each report carries discrete Gaussian noise that covers
+    replacing the user's whole datum, and a user sends one report. The statistic of each stage is divided by how far
+    apart two users are in it at most, which follows from the public U (model.reweighting), so that one randomiser
+    serves all.
     Regret: of order sqrt(T) / epsilon up to powers of d, kappa and logarithms, for i.i.d. contexts and the paper's
     widths (Theorem 5.3).
     Reference: Chen, Li, Rakhlin & Simchi-Levi 2025, arXiv:2502.13115, Algorithms 3, 4 and 11, with 8-10 or a local 12.
-    Departure: as JointReweighted's practical schedule. Both halves run in one process here: `observe` randomises at
-    once and keeps nothing else of the datum; the ticket of a choice holds its features until its reward comes, as a
-    device would.
+    Departure: as JointReweighted's practical schedule."""
 
-    source: of noise, Simulated(seed): it has to be given.
-    """
-
-    rewards: tuple[float, float] = (0.0, 1.0)
     first: int = 4000
     width: float = 3.0
     factor: float = spanner.FACTOR
-    source: Any = None
     _state: ReportState = field(init=False, repr=False)
 
-    _model = "local"
-
     def __post_init__(self) -> None:
-        self._check()
+        super().__post_init__()
         checks.positive(width=self.width)
-        if not self.factor > 1:
-            raise ValueError(f"Expected factor above 1, got {self.factor!r}.")
+        if not 1.01 <= self.factor < math.inf:
+            raise ValueError(f"Expected factor of at least 1.01, got {self.factor!r}.")
+        self._link = links.built_in(self.link)
         kind: Any = ReweightedGLM if self._link.bounded else ReweightedLinear
         options = {"budget": self.budget, "radius": self.radius, "link": self.link, "targets": self.rewards}
-        self._regressor = kind(**options, model="local", source=self.source)
+        self._regressor = kind(**options, model="local", source=Simulated(0))  # its plan alone: no noise is drawn
         self._contribution: ReweightedContribution = self._regressor.contribution(self.dim)
         self._asked: Queries = self._regressor._queries(self.dim, self.first)
         self._asked.people(0, self.first)
-        self.epsilon = self._asked.epsilon
-        super().__post_init__()
+        size = self._contribution.size
+        made = local.best(self.budget, sensitivity=1.0, radius=1.0, size=size, kind="gaussian")
+        self._calibrate(made, size=size, sensitivity=1.0)
+        self._state = self.init()
 
     # the algorithm
 
     def init(self) -> ReportState:
         size, d = len(self._ends), self.dim
         state = ReportState(
-            np.zeros(4, np.int64),
+            np.zeros(5, np.int64),
             nothing_released(self._contribution.size),
-            np.zeros(6),
+            np.zeros(5),
             np.eye(d),
             np.eye(d),
             np.zeros(d),
@@ -97,13 +95,17 @@ class LocalReweighted(EpochBandit):
         self._open(state, 0, 0)
         return state
 
+    def _question(self, state: ReportState, kind: int) -> Question:
+        each = self._contribution
+        settings = each.radius, each.scale, each.outer_scale
+        return Question(STAGES[kind], state.matrix, state.half, state.point, *settings)
+
     def _open(self, state: ReportState, epoch: int, stage: int) -> None:
         """Ask the next question: stage `stage` of epoch `epoch`."""
         query, contribution = self._asked.queries[stage], self._contribution
         kind = KINDS[query.name.split()[0]]
-        tightness = contribution.tightness(state.matrix) if kind == CLOSING else 1.0
-        scales = contribution.scale, contribution.outer_scale
-        state.stage[:] = kind, query.size, self._asked.sigma(stage), tightness, *scales
+        far = reweighting.apart(self._question(state, kind), self.link)[1]
+        state.stage[:] = kind, query.size, far, contribution.scale, contribution.outer_scale
         state.counts[BOUNDARY] = self._start(epoch) + self._asked.rows(stage, self._length(epoch)).stop
         state.counts[STEP] = stage
         state.open[:] = 0.0
@@ -121,13 +123,14 @@ class LocalReweighted(EpochBandit):
 
     def _learn_from_reports(self, state: ReportState, stage: int, epoch: int) -> None:
         """One step of the regression, from the sum of the stage's reports."""
-        length, dim = self._length(epoch), self.dim
-        people, std = self._asked.people(stage, length), self._asked.std(stage, length)
+        dim, people = self.dim, self._asked.people(stage, self._length(epoch))
+        std = self.std * float(state.stage[FAR]) / math.sqrt(people)
         kind, size = int(state.stage[KIND]), int(state.stage[SIZE])
         mean = mean_of_reports(state.open, size, people)
         if kind == GRAM:
             state.ridge[0] = reweighted.noise_ridge(std, dim, people)
-            state.matrix[:] = reweighted.spectral_step(state.matrix, mean, float(state.ridge[0]))
+            matrix = reweighted.spectral_step(state.matrix, mean, float(state.ridge[0]))
+            state.matrix[:] = (matrix + matrix.T) / 2  # as devices ask for it
             state.half[:] = root(state.matrix)
             return
         normalisation = Normalisation(state.matrix.copy(), float(state.ridge[0]))
@@ -137,12 +140,12 @@ class LocalReweighted(EpochBandit):
             state.w[:] = reweighted.descent_step(state.w, normalisation, mean, step, pull, self._contribution.radius)
             state.point[:] = state.matrix @ state.w
             return
-        tightness, scale, outer_scale = state.stage[TIGHTNESS:]
+        scale, outer_scale = self._contribution.scale, self._contribution.outer_scale
         fit = reweighted.close(
             normalisation,
             state.point.copy(),
-            *reweighted.parts(mean, dim, tightness=tightness, scale=scale, outer_scale=outer_scale),
-            stds=(std / tightness / scale, std / tightness),
+            *reweighted.parts(mean, dim, tightness=1.0, scale=scale, outer_scale=outer_scale),
+            stds=(std / scale, std),
             radius=self._contribution.radius,
             offset=self._contribution.radius,
             variance=self._regressor._variance / people,
@@ -150,30 +153,53 @@ class LocalReweighted(EpochBandit):
         state.thetas[epoch] = fit.theta
         state.inverses[epoch] = fit.shape(self.width)
 
-    _pick = spanner.pick
-    _propensity = spanner.propensity
+    # the protocol
 
-    def _learn(self, x: Array, reward: float) -> None:
-        r = in_units(reward, self._link.code, *self.rewards)
-        law = gaussian_law(self._state.stage[SIGMA])
-        noise = self.source.rows(1, int(self._state.stage[SIZE]), law)[0]
-        add_report(x, r, self._link.code, self._contribution.radius, self._state, noise)
+    @property
+    def _numbers(self) -> int:
+        return int(self._state.stage[SIZE])
+
+    @property
+    def _norm(self) -> float:
+        norm, far = reweighting.apart(self._question(self._state, int(self._state.stage[KIND])), self.link)
+        return norm / far
+
+    def _document(self) -> dict[str, Any]:
+        state, closed = self._state, self.closed
+        asked = self._question(state, int(state.stage[KIND]))
+        return {
+            "theta": numbers(asked.point),
+            "inverse": numbers(asked.matrix),
+            "report": {
+                "name": "reweighted",
+                "stage": asked.stage,
+                "half": numbers(asked.half),
+                "radius": asked.radius,
+                "scale": asked.scale,
+                "outer": asked.outer,
+            },
+            "policy": {
+                "name": "spanner",
+                "factor": self.factor,
+                "thetas": numbers(state.thetas[:closed]),
+                "inverses": numbers(state.inverses[:closed].reshape(-1, self.dim)),
+            },
+        }
+
+    def _absorb(self, vector: Released) -> None:
+        report_absorb(vector, self._state)
 
     def _rounds(self, block: Block, start: int) -> int:
-        return report_rounds(
-            self.policy,
-            generator_of(self.source),
-            block,
-            self._state,
-            Range(*map(float, self.rewards)),
-            self._link.code,
-            self._contribution.radius,
-            self.factor,
-            start,
-        )
+        policy, noise = self._generators()
+        settings = Range(*map(float, self.rewards)), self._link.code, self._contribution.radius, self.factor
+        return report_rounds(policy, noise, block, self._state, self._law, *settings, start)
 
-    def _releases(self) -> tuple[GaussianRelease, ...]:
-        return self._asked.releases()
+    @property
+    def theta(self) -> Array:
+        """The last closed epoch's estimate, in units of the link."""
+        self._advance(self._transit(), self.users)
+        out: Array = self._state.thetas[self.closed - 1].copy() if self.closed else np.zeros(self.dim)
+        return out
 
-    def _costliest(self) -> tuple[GaussianRelease, ...]:
-        return self._asked.costliest()
+    def _statistic(self) -> str:
+        return f"one step of a regression: up to {self._size} numbers of each user, in units of its sensitivity, once"

@@ -1,6 +1,5 @@
 """What the servers of the local model share: reports come in, each private by itself, and are decoded."""
 
-import functools
 import json
 import math
 from abc import abstractmethod
@@ -20,7 +19,7 @@ from tacit.privacy.entropy import FARTHEST
 from tacit.privacy.ledger import LocalRelease
 from tacit.roles import billboard as boards
 from tacit.roles import limits
-from tacit.roles.billboard import TAG, tag
+from tacit.roles.billboard import STAGED, TAG, tag
 from tacit.roles.local import ID_BYTES, SENT, SIMULATED, Client
 
 REMEMBERED = 1 << 20  # ids
@@ -30,6 +29,7 @@ REMEMBERED = 1 << 20  # ids
 class LocalServer(Server):
     """A subclass sets `_randomizer`, `_size` and `_sensitivity` by `_calibrate`, then `self._state = self.init()`."""
 
+    _staged = False  # whether reports are for one step alone
     _seen: dict[bytes, None] = field(default_factory=dict, init=False, repr=False)
 
     def _calibrate(self, made: Randomizer | Coin, *, size: int, sensitivity: float, enforce: bool = True) -> None:
@@ -119,14 +119,20 @@ class LocalServer(Server):
             raise WrongBatch("Expected a report made for this server's settings and budget, got one for others.")
         return report[1 + ID_BYTES + TAG :]
 
-    @functools.cached_property
+    @property
     def _tag(self) -> bytes:
-        return tag(self._fixed())
+        """Of the present billboard: it changes with the version where reports are for one step alone."""
+        step = self.version if self._staged else 0
+        kept: tuple[int, bytes] | None = getattr(self, "_tagged", None)
+        if kept is None or kept[0] != step:
+            document = {"version": step, "report": {"name": STAGED[0] if self._staged else ""}}
+            kept = self._tagged = step, tag(self._fixed() | document)
+        return kept[1]
 
     def _decode(self, report: bytes) -> Released:
         made, body = self._randomizer, self._body(report)
         assert not isinstance(made, Coin)
-        length = 8 * self._size if self.simulated else made.length(self._size)
+        length = 8 * self._numbers if self.simulated else made.length(self._numbers)
         if len(body) != length:
             raise BadReport(f"Expected a report with {length} bytes of numbers, got {len(body)}.")
         vector = Open().decode(body) if self.simulated else made.decode(body)
@@ -136,14 +142,24 @@ class LocalServer(Server):
             raise BadReport("Expected numbers that an honest device can send, got one beyond them.")
         return vector
 
+    @property
+    def _numbers(self) -> int:
+        """Of a report now."""
+        return self._size
+
     def _farthest(self) -> float:
         """No number of an honest report is larger: forged ones cannot outweigh all others."""
         made = self._randomizer
         if isinstance(made, Cap):
             return made.scale * randomizers.largest() / randomizers.UNIT * (1 + 1e-9)
-        norm = limits.extent(self._document()["report"], self.link, self.rewards, self.dim).norm
+        norm = self._norm
         sigma = made.sigma if isinstance(made, Lattice) else 0.0
         return norm * (1 + 1e-9) + FARTHEST * (sigma + self._shake) + 2 * sigma / randomizers.CELLS
+
+    @property
+    def _norm(self) -> float:
+        """Of the vector that a device makes."""
+        return limits.extent(self._document()["report"], self.link, self.rewards, self.dim).norm
 
     @property
     def _shake(self) -> float:

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.random import Generator, default_rng
 
 from tacit.bandits import chances
-from tacit.bandits.chances import Chance, Later
 from tacit.bandits.choices import Index
 from tacit.bandits.references import plain
 from tacit.data import Array
 from tacit.kernels.block import Block
 from tacit.kernels.mle import MLEState, laplace_rounds, laplace_rows, record
+from tacit.model.chances import Chance, Later
 
 
 @dataclass(kw_only=True, eq=False)

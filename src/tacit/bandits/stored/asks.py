@@ -11,9 +11,9 @@ from typing import NamedTuple, NoReturn
 
 import numpy as np
 
-from tacit.bandits.chances import Chance, Later
 from tacit.data import Array, Integers
 from tacit.errors import BadState, UnknownChoice
+from tacit.model.chances import Chance, Later
 
 LONGEST_NAME = 255  # bytes
 # ticket, version, index, bytes of the name or -1, the name, the propensity and its error, or NaN; early rows lack these

@@ -220,10 +220,10 @@ class Stored(Shown):
         self._write(lambda: self._rounds.activate(tickets))
 
     def learn_log(self, table: Any, *, log: str, actions: Any = None) -> Mapping[int, str]:
-        """Learn from logged rounds, as a bandit's learn_log, some rows in each transaction. log: what the table is
-        called. Its rows are learnt once under that name: after a crash, or with rows added at the end, the same call
-        goes on with the next one. Each step of rows waits for the release of the one before, `delay` seconds. Returns
-        row -> reason for those that this call refused."""
+        """Learn from logged rounds, as a bandit's learn_log, some rows in each transaction. table: also the path of a
+        folder of Parquet files. log: what it is called. Its rows are learnt once under that name: after a crash, or
+        with rows added at the end, the same call goes on with the next one. Each step of rows waits for the release of
+        the one before, `delay` seconds. Returns row -> reason for those that this call refused."""
         return learning.learn_log(self, table, log, actions)
 
     def erase(self, person: Person) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tacit.bandits import learning
+from tacit.bandits import folders, learning
 from tacit.bandits.stored import asks as packed
 from tacit.bandits.stored.asks import Answer, Ask, Report
 from tacit.bandits.stored.rounds import Rounds
@@ -44,7 +44,7 @@ def learn_log(stored: "Stored", table: Any, log: str, actions: Any) -> dict[int,
     """Row -> reason for those that were refused by this call."""
     if not isinstance(log, str) or not log:
         raise ValueError("Expected log to be a name, got none.")
-    count, found = learning.read(stored._bandit, table, actions)
+    count, rows_from = folders.source(stored._bandit, table, actions)
     name = hashlib.blake2b(log.encode("utf-8", "surrogatepass"), key=stored._line.persons, digest_size=16).hexdigest()
     learnt = stored._outage.again(functools.partial(_begin, stored, name))
     if learnt > count:
@@ -52,9 +52,8 @@ def learn_log(stored: "Stored", table: Any, log: str, actions: Any) -> dict[int,
     with stored._lock:
         stored._outage.again(stored._count)
         stored._bandit._room(count - learnt)
-    coming = itertools.islice(_rows(stored, found), learnt, None)
     refused: dict[int, str] = {}
-    waiting: list[Row] = []
+    coming, waiting = _rows(stored, rows_from(learnt)), list[Row]()
     while waiting := waiting + list(itertools.islice(coming, AT_ONCE - len(waiting))):
         with stored._lock:
             stored._own()
@@ -62,6 +61,8 @@ def learn_log(stored: "Stored", table: Any, log: str, actions: Any) -> dict[int,
             now, problems = stored._outage.again(work)
         if now == learnt:
             _next_step(stored)
+        if now > learnt + len(waiting):  # another worker is ahead
+            coming = _rows(stored, rows_from(now))
         waiting, learnt = waiting[now - learnt :], now
         refused |= problems
     return refused

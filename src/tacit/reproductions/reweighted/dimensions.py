@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.random import SeedSequence, default_rng
 
-from tacit.bandits import JointSquareCB, LocalSquareCB, Uniform
+from tacit.bandits import Embedded, JointSquareCB, LocalSquareCB, Uniform
 from tacit.bandits.base import Bandit
 from tacit.experiments.runner import Progress
 from tacit.privacy.budget import Budget
@@ -79,13 +79,18 @@ def _play(dim: int, horizon: int, run: int) -> dict[str, float]:
     rng = default_rng(world)
     theta = worlds.meanings(dim, rng)
     common: dict[str, Any] = {"dim": dim, "horizon": horizon, "pending": 1}
+    local = LocalSquareCB(
+        dim=dim,
+        horizon=horizon,
+        budget=Budget(4.0, DELTA),
+        source=Simulated(seeds[2]),
+        policy=default_rng(seeds[3]),
+    )
     bandits: dict[str, Bandit] = {
         "joint-square-cb ε=1": JointSquareCB(
             budget=Budget(1.0, DELTA), source=Simulated(seeds[0]), policy=default_rng(seeds[1]), **common
         ),
-        "local-square-cb ε=4": LocalSquareCB(
-            budget=Budget(4.0, DELTA), source=Simulated(seeds[2]), policy=default_rng(seeds[3]), **common
-        ),
+        "local-square-cb ε=4": Embedded(local, pending=1),
         "uniform": Uniform(policy=default_rng(seeds[4]), **common),
     }
     totals = dict.fromkeys(bandits, 0.0)

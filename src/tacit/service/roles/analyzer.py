@@ -12,7 +12,7 @@ from tacit.bandits.server import Server
 from tacit.errors import BadState
 from tacit.service.errors import Reply
 from tacit.service.roles.kept import Kept
-from tacit.service.roles.role import Board, Events
+from tacit.service.roles.role import Board, Events, number_in
 
 TABLE = "CREATE TABLE IF NOT EXISTS batch (number BIGINT PRIMARY KEY, digest BLOB, reports BIGINT)"
 
@@ -20,9 +20,10 @@ TABLE = "CREATE TABLE IF NOT EXISTS batch (number BIGINT PRIMARY KEY, digest BLO
 class AnalyzerRole:
     """On disk: the server's state, made of shuffled sums; the billboard; of each batch a digest of its message."""
 
-    name, route = "analyzer", "batches"
+    name = "analyzer"
 
     def __init__(self, server: Server, durable: str) -> None:
+        self.routes = {"batches": True}
         self._kept, self.events = Kept(server, durable, TABLE, describe), Events()
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="tacit analyzer")
 
@@ -33,10 +34,8 @@ class AnalyzerRole:
         self._writer.shutdown(wait=True)
         self._kept.close()
 
-    async def post(self, path: Sequence[str], body: bytes) -> bytes:
-        if len(path) != 1 or not path[0].isdecimal() or len(path[0]) > 18:
-            raise Reply(404, "Expected /batches/NUMBER.")
-        number = int(path[0])
+    async def post(self, route: str, path: Sequence[str], body: bytes, asker: str) -> bytes:
+        number = number_in(path)
         await asyncio.get_running_loop().run_in_executor(self._writer, self.take, number, body)
         return msgspec.json.encode({"batch": number})
 
@@ -50,17 +49,14 @@ class AnalyzerRole:
             if found[0][0] != digest:
                 raise BadState(f"Expected the message that batch {number} was analyzed by, got another.")
             return
-        if number != self._kept.server.version:
-            raise Reply(425, f"Expected batch {self._kept.server.version} first.")
-        before = self._kept.server.users
+        before = self._kept.current()
+        version, users = before.version, before.users
+        if number != version:
+            raise Reply(425, f"Expected batch {version} first.")
         with self._kept.changing() as run:
             self._kept.server.observe(message)
-            run(
-                "INSERT INTO batch (number, digest, reports) VALUES (?, ?, ?)",
-                number,
-                digest,
-                self._kept.server.users - before,
-            )
+            given = number, digest, self._kept.server.users - users
+            run("INSERT INTO batch (number, digest, reports) VALUES (?, ?, ?)", *given)
         self.events.add(f"Batch {number} was analyzed.")
 
     # what may be shown

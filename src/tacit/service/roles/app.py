@@ -1,20 +1,20 @@
-"""The application of one role: reports or batches come in as bytes; the billboard, what the role may show and how it
-is go out. No address is looked at, kept or logged."""
+"""The application of one role: reports or batches come in as bytes, and whatever the role may show goes out. No address
+is looked at, kept or logged."""
 
 import contextlib
 import time
 from collections.abc import AsyncIterator, Sequence
-from typing import Any
 
 import msgspec
 from prometheus_client import CollectorRegistry, Gauge, generate_latest
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from tacit.service import dashboard, hot
-from tacit.service.app import HEADERS, UNREAD, refusal, respond
+from tacit.service.app import UNREAD, guarded, no_route, refusal, respond
 from tacit.service.config import KeySetting, ServerSetting
 from tacit.service.errors import Reply
 from tacit.service.hot import BINARY, JSON, Receive, Scope, Send
@@ -35,17 +35,19 @@ class RoleApplication:
         self.role, self._server = role, server
         self._keys, self._room = Keys(keys, time.monotonic), Room(server.bodies)
         self._assets = dashboard.assets()
-        routes = [
-            Route("/", self._start),
-            Route("/billboard", self._billboard),
-            Route("/health", self._health),
-            Route("/metrics", self._metrics),
-            Route("/status", self._status),
-            Route("/dashboard", self._dashboard),
-            Route("/assets/{file}", self._asset),
-        ]
+        shown = {
+            "/": self._start,
+            "/billboard": self._billboard,
+            "/health": self._health,
+            "/metrics": self._metrics,
+            "/status": self._status,
+            "/dashboard": self._dashboard,
+            "/assets/{file}": self._asset,
+        }
+        routes = [Route(path, guarded(see)) for path, see in shown.items()]
         self._slow = Starlette(routes=routes, lifespan=self._lifespan)
         self._slow.router.redirect_slashes = False
+        self._slow.add_exception_handler(HTTPException, no_route(", ".join(list(shown)[1:6])))
 
     def open(self) -> None:
         self.role.open()
@@ -69,7 +71,7 @@ class RoleApplication:
 
     async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
         route, *rest = scope["path"].strip("/").split("/")
-        if route != self.role.route:
+        if route not in self.role.routes:
             await self._slow(scope, receive, send)
             return
         try:
@@ -78,26 +80,26 @@ class RoleApplication:
                 return
             if scope["method"] != "POST":
                 raise Reply(405, "Expected POST.")
-            if route == "batches":
-                self._check(scope)
+            asker = self._asker(scope) if self.role.routes[route] else ""
             with self._room.held() as hold:
                 server = self._server
                 body = await hot.whole(scope, receive, server.body, server.patience, hold, (BINARY, b""))
-                out = await self.role.post(rest, body)
+                out = await self.role.post(route, rest, body, asker)
             await respond(send, 200, out, JSON, ANYWHERE)
         except Exception as error:
             found = refusal(error)
             close = found.status in UNREAD
             await respond(send, found.status, found.body, JSON, found.headers + ANYWHERE, close=close)
 
-    def _check(self, scope: Scope) -> None:
-        """Only a shuffler hands over batches."""
+    def _asker(self, scope: Scope) -> str:
+        """The name of a shuffler, who alone hands over batches; "" where no keys are needed."""
         self._keys.check_host(scope["headers"])
         given = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
         asker = self._keys.find(given)
         if asker is None:
             raise Reply(401, "Expected the key of a shuffler: authorization: Bearer KEY.")
         asker.take("batches", 1)
+        return asker.name
 
     # what anybody may see
 
@@ -108,8 +110,8 @@ class RoleApplication:
         board = self.role.board()
         headers = {name.decode(): value.decode() for name, value in ANYWHERE}
         if board is None:
-            text = Reply(503, "Expected a batch that is open, got none at the moment: come again.")
-            return Response(text.body, 503, headers | {"retry-after": "1"}, media_type=JSON.decode())
+            found = Reply(503, "Expected a batch that is open, got none at the moment: come again.")
+            return Response(found.body, 503, headers | {"retry-after": "1"}, media_type=JSON.decode())
         headers |= {"etag": board.mark, "cache-control": "no-cache"}
         if request.headers.get("if-none-match") == board.mark:
             return Response(status_code=304, headers=headers)
@@ -117,25 +119,22 @@ class RoleApplication:
 
     async def _health(self, _: Request) -> Response:
         problem = self.role.problem()
-        return PlainTextResponse(
-            "well\n" if problem is None else f"{problem}\n", 200 if problem is None else 503, HEADERS
-        )
+        return PlainTextResponse(f"{problem or 'well'}\n", 200 if problem is None else 503)
 
     async def _status(self, _: Request) -> Response:
-        return Response(msgspec.json.encode(self.role.status()), 200, HEADERS, media_type=JSON.decode())
+        return Response(msgspec.json.encode(self.role.status()), media_type=JSON.decode())
 
     async def _metrics(self, _: Request) -> Response:
         registry = CollectorRegistry(auto_describe=False)
         for name, (about, value) in self.role.metrics().items():
             Gauge(name, about, registry=registry).set(value)
-        return PlainTextResponse(generate_latest(registry), 200, HEADERS, "text/plain; version=0.0.4")
+        return PlainTextResponse(generate_latest(registry), media_type="text/plain; version=0.0.4")
 
     async def _dashboard(self, _: Request) -> Response:
-        found: dict[str, Any] = self.role.status()
-        return HTMLResponse(page.of(found, self.role.problem()), 200, HEADERS | dashboard.HEADERS)
+        return HTMLResponse(page.of(self.role.status(), self.role.problem()), headers=dashboard.HEADERS)
 
     async def _asset(self, request: Request) -> Response:
         asset = self._assets.get(request.path_params["file"])
         if asset is None:
-            return PlainTextResponse("Expected a file of the dashboard.\n", 404)
+            raise Reply(404, "Expected a file of the dashboard.")
         return asset.reply(request)

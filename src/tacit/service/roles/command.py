@@ -36,7 +36,7 @@ def application(role: str, config: Any) -> Any:
 
     own, keys = getattr(config, role), getattr(config, "keys", ())
     if role == "shuffler":
-        return RoleApplication(ShufflerRole(own, config.server.waiting), config.server)
+        return RoleApplication(ShufflerRole(own, config.server.waiting), config.server, keys)
     made: Any = settings.build(role, own)
     made.warm_up()
     if role == "analyzer":

@@ -17,11 +17,13 @@ from tacit.store.seal import Keys, Seal
 from tacit.store.sqlite import SQLite
 
 OPEN, CLOSED, HANDED, REFUSED = range(4)  # states of a batch
-KIND = "batch"
+KIND, MESSAGE = "batch", -1  # kind of keys; the place of a message that is sealed
 TABLES = (
     "CREATE TABLE IF NOT EXISTS batch (number BIGINT PRIMARY KEY, state BIGINT, opened DOUBLE PRECISION,"
     " billboard BLOB, reports BIGINT, message BLOB)",
     "CREATE TABLE IF NOT EXISTS journal (number BIGINT, place BIGINT, sealed BLOB, PRIMARY KEY (number, place))",
+    # parts of the open batch that other shufflers have handed over
+    "CREATE TABLE IF NOT EXISTS part (number BIGINT, name TEXT, digest BLOB, PRIMARY KEY (number, name))",
 )
 
 
@@ -36,10 +38,11 @@ class Batch(NamedTuple):
 
 
 class Journal:
-    """Of one shuffler; one thread at a time."""
+    """Of one shuffler; one thread at a time. part: its message is that of a part of a batch, with the noise of these
+    reports alone: it stays sealed, and the key is destroyed when it was handed over."""
 
-    def __init__(self, durable: str, keys: str | None) -> None:
-        self.database = SQLite(Path(durable))
+    def __init__(self, durable: str, keys: str | None, *, part: bool = False) -> None:
+        self.database, self._part = SQLite(Path(durable)), part
         self._folder = Path(keys or f"{durable}.keys")
 
     def open(self) -> None:
@@ -47,9 +50,10 @@ class Journal:
         with self.database.transaction() as run:
             for table in TABLES:
                 run(table)
-            closed = run("SELECT number FROM batch WHERE state <> ? ORDER BY number DESC LIMIT 2", OPEN)
-        for (number,) in closed:  # a crash may have come before the key went
-            self._forget(number)
+            last = run("SELECT number, state FROM batch ORDER BY number DESC LIMIT 2")
+        for number, state in last:  # a crash may have come before the key went
+            if state in (HANDED, REFUSED) or (state == CLOSED and not self._part):
+                self._forget(number)
 
     def last(self) -> Batch | None:
         with self.database.transaction() as run:
@@ -64,46 +68,56 @@ class Journal:
             run("INSERT INTO batch (number, state, opened, billboard, reports) VALUES (?, ?, ?, ?, ?)", *batch)
         return batch
 
-    def write(self, number: int, place: int, intake: Intake) -> None:
-        """On disk when this returns; after Unavailable nobody knows, and the journal has to be read again."""
-        text = intake.sums.astype("<i8").tobytes() + intake.ids.astype("<u8").tobytes()
-        sealed = self._seal.seal(KIND, number, f"{number}.{place}", text)
+    def write(self, number: int, place: int, intake: Intake, part: tuple[str, bytes] | None = None) -> None:
+        """On disk when this returns; after Unavailable nobody knows, and the journal has to be read again. part: the
+        name and the digest of a part that this is."""
+        text = intake.reports.to_bytes(8, "little") + intake.sums.astype("<i8").tobytes()
+        sealed = self._sealed(number, place, text + intake.ids.astype("<u8").tobytes())
         with self.database.transaction() as run:
             run("INSERT INTO journal (number, place, sealed) VALUES (?, ?, ?)", number, place, sealed)
+            if part is not None:
+                run("INSERT INTO part (number, name, digest) VALUES (?, ?, ?)", number, *part)
 
     def read(self, number: int, size: int) -> list[Intake]:
         """All that was written, in order; `size` numbers in a sum."""
         with self.database.transaction() as run:
-            found = run("SELECT place, sealed FROM journal WHERE number = ? ORDER BY place", number)
+            found = run("SELECT sealed FROM journal WHERE number = ? ORDER BY place", number)
         out = []
-        for at, (place, sealed) in enumerate(found):
-            text = self._seal.open(KIND, f"{number}.{place}", sealed)
-            if text is None or place != at:
-                raise BadState(
-                    "Expected the open batch's key and all of its journal, got an older copy of the database: its "
-                    "reports are gone; begin with a new file."
-                )
-            ids = np.frombuffer(text, "<u8", offset=8 * size)
-            out.append(Intake(ids.astype(np.uint64), encoding.unpacked(text, "<i8", size, 0)))
+        for at, (sealed,) in enumerate(found):
+            text = self._opened(number, at, sealed)
+            ids = np.frombuffer(text, "<u8", offset=8 + 8 * size).astype(np.uint64)
+            out.append(Intake(ids, encoding.unpacked(text, "<i8", size, 8), int.from_bytes(text[:8], "little")))
         return out
+
+    def parts(self, number: int) -> dict[str, bytes]:
+        """Which have come: name -> digest."""
+        with self.database.transaction() as run:
+            return dict(run("SELECT name, digest FROM part WHERE number = ?", number))
 
     def finish(self, number: int, reports: int, message: bytes) -> None:
         """The batch is closed: from now on there is its message alone."""
+        kept = self._sealed(number, MESSAGE, message) if self._part else message
         with self.database.transaction() as run:
-            given = CLOSED, reports, message, number
+            given = CLOSED, reports, kept, number
             run("UPDATE batch SET state = ?, reports = ?, message = ? WHERE number = ?", *given)
             run("DELETE FROM journal WHERE number = ?", number)
-        self._forget(number)
+        if not self._part:
+            self._forget(number)
 
     def waiting(self) -> tuple[int, bytes] | None:
         """A closed batch that was not handed over yet, and its message."""
         with self.database.transaction() as run:
             found = run("SELECT number, message FROM batch WHERE state = ? ORDER BY number LIMIT 1", CLOSED)
-        return (found[0][0], found[0][1]) if found else None
+        if not found:
+            return None
+        number, kept = found[0]
+        return number, self._opened(number, MESSAGE, kept) if self._part else kept
 
     def again(self, number: int) -> bool:
         """An analyzer that was restored from a backup asks for that batch, whose message waits from now on: it has seen
-        those very bytes. False if there is none."""
+        those very bytes. False if there is none, as of parts."""
+        if self._part:
+            return False
         with self.database.transaction() as run:
             found = run("UPDATE batch SET state = ? WHERE number = ? AND state = ? RETURNING 1", CLOSED, number, HANDED)
         return bool(found)
@@ -112,6 +126,20 @@ class Journal:
         """The analyzer has it, or never will."""
         with self.database.transaction() as run:
             run("UPDATE batch SET state = ? WHERE number = ?", state, number)
+        if self._part:
+            self._forget(number)
+
+    def _sealed(self, number: int, place: int, text: bytes) -> bytes:
+        return self._seal.seal(KIND, number, f"{number}.{place}", text)
+
+    def _opened(self, number: int, place: int, sealed: bytes) -> bytes:
+        text = self._seal.open(KIND, f"{number}.{place}", sealed)
+        if text is None:
+            raise BadState(
+                "Expected the key of the open batch, got an older copy of the database: its reports are gone; begin "
+                "with a new file."
+            )
+        return text
 
     def _forget(self, number: int) -> None:
         self._seal.keys.destroy(self._seal.label(KIND, number))

@@ -48,8 +48,7 @@ class Kept:
     def changing(self) -> Iterator[Run]:
         """A transaction that keeps the server as it is at the end; only then its new billboard is shown. After an error
         the server is as it was: what is on disk counts, also where the end of a transaction was not seen."""
-        if not self._sure:
-            self._read()
+        self.current()
         self._sure = False
         try:
             with self.database.transaction() as run:
@@ -61,6 +60,12 @@ class Kept:
                 self._read()
             raise
         self._show(billboard)
+
+    def current(self) -> Server:
+        """The server as it is on disk."""
+        if not self._sure:
+            self._read()
+        return self.server
 
     def _read(self) -> None:
         with self.database.transaction() as run:

@@ -21,9 +21,10 @@ Answer = list[str] | TacitError
 class LocalRole:
     """On disk: the server's state, made of randomised reports, and the ids of all reports."""
 
-    name, route = "local", "reports"
+    name = "local"
 
     def __init__(self, server: Server, durable: str, waiting: int) -> None:
+        self.routes = {"reports": False}
         self._kept, self.events = Kept(server, durable, TABLE, describe), Events()
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="tacit local")
         self._group: Group[bytes, Answer] = Group(self._commit, self._writer, waiting)
@@ -39,7 +40,7 @@ class LocalRole:
         self._writer.shutdown(wait=True)
         self._kept.close()
 
-    async def post(self, path: Sequence[str], body: bytes) -> bytes:
+    async def post(self, route: str, path: Sequence[str], body: bytes, asker: str) -> bytes:
         if not body or len(body) % self.length:
             raise BadReport(f"Expected whole reports of {self.length} bytes each, got another length.")
         answer = await self._group.submit([body])[0]

@@ -6,7 +6,7 @@ import threading
 import urllib.error
 import urllib.request
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tacit.errors import BadReport, TacitError
 from tacit.roles import billboard as boards
@@ -24,14 +24,22 @@ EARLY = 425
 FOR_GOOD = (409, 410, 413, 422)  # the same bytes will never be taken
 
 
+class NoRedirect(urllib.request.HTTPRedirectHandler):
+    """The key goes to the analyzer's address and to no other."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
 class Outbox:
     """A thread of its own. `problem`: what keeps it from its work."""
 
     def __init__(self, role: "ShufflerRole", setting: Between) -> None:
         self._role, self._address = role, setting.analyzer.rstrip("/")
-        self._key_file = setting.key
+        self._key_file, self._part = setting.key, setting.part
         self._awake, self._ended = threading.Event(), False
         self._thread = threading.Thread(target=self._run, daemon=True, name="tacit outbox")
+        self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), NoRedirect())
         self.problem: str | None = None
 
     def start(self) -> None:
@@ -88,20 +96,21 @@ class Outbox:
         in_order = waiting is None or self._hand_over(*waiting)
         if in_order and self._role.board() is not None:
             return False
-        with urllib.request.urlopen(f"{self._address}/billboard", timeout=TIMEOUT) as reply:
+        with self._opener.open(f"{self._address}/billboard", timeout=TIMEOUT) as reply:
             billboard = reply.read(boards.LONGEST + 1)
         number = self._role.begin(billboard)
         if number is None:
             self._role.events.add("A new batch is open.")
-        elif not self._role.journal.again(number):
+        elif self._part is None and not self._role.journal.again(number):
             raise BadReport("Expected the next batch's billboard, got that of a batch that is closed: waiting.")
         return number is None
 
     def _hand_over(self, number: int, message: bytes) -> bool:
         """False if the analyzer has to have an earlier one first, as after a restore."""
-        request = urllib.request.Request(f"{self._address}/batches/{number}", message, self._headers)
+        path = f"batches/{number}" if self._part is None else f"parts/{number}/{self._part}"
+        request = urllib.request.Request(f"{self._address}/{path}", message, self._headers)
         try:
-            with urllib.request.urlopen(request, timeout=TIMEOUT):
+            with self._opener.open(request, timeout=TIMEOUT):
                 pass
         except urllib.error.HTTPError as error:
             if error.code == EARLY:

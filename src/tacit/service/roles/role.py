@@ -32,17 +32,17 @@ class Board(NamedTuple):
 
 
 class Role(Protocol):
-    """`post` takes what is sent to `route`, with the rest of the path; all that the others return may be shown
-    to anybody."""
+    """routes: what may be sent to it, and whether a key is needed. `post` takes it, with the rest of the path and the
+    name of the asker's key; all that the others return may be shown to anybody."""
 
     name: str
-    route: str
+    routes: dict[str, bool]
 
     def open(self) -> None: ...
 
     def close(self) -> None: ...
 
-    async def post(self, path: Sequence[str], body: bytes) -> bytes: ...
+    async def post(self, route: str, path: Sequence[str], body: bytes, asker: str) -> bytes: ...
 
     def board(self) -> Board | None: ...
 
@@ -67,6 +67,13 @@ class Events:
 
     def listed(self) -> list[dict[str, Any]]:
         return [{"at": at, "what": what} for at, what in self._kept]
+
+
+def number_in(path: Sequence[str]) -> int:
+    """The number of a batch, where the path is that and nothing else."""
+    if len(path) != 1 or not (path[0].isascii() and path[0].isdecimal()) or len(path[0]) > 18:
+        raise Reply(404, "Expected the number of a batch in the path.")
+    return int(path[0])
 
 
 def acknowledged(reasons: Sequence[str]) -> bytes:

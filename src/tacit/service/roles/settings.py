@@ -39,7 +39,10 @@ class Between(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=T
     reports of a batch at least; by default the billboard's, which the budget is checked with. close_after: seconds
     after which a batch is closed that has its minimum; else it is closed when it has the planned number. durable: an
     SQLite file of its own. keys: the folder of the batches' keys; FILE.keys by default. key: a file with the key that
-    the analyzer knows it by."""
+    the analyzer knows it by. sealed: a file with its private key, made if there is none; reports have to be sealed to
+    it then (tacit.roles.sealed). parts: the names of other shufflers with parts of each batch, which this one closes.
+    part: its own name, if `analyzer` is the address of a shuffler that closes its batches. share: of the planned
+    number, at which it is full."""
 
     analyzer: str
     budget: BudgetSetting
@@ -48,6 +51,10 @@ class Between(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=T
     close_after: float | None = None
     keys: str | None = None
     key: str | None = None
+    sealed: str | None = None
+    parts: tuple[str, ...] = ()
+    part: str | None = None
+    share: float = 1.0
 
     def __post_init__(self) -> None:
         address = urllib.parse.urlsplit(self.analyzer)
@@ -55,6 +62,10 @@ class Between(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=T
             raise ValueError("Expected analyzer to be http://HOST:PORT or https://HOST:PORT, got another.")
         if self.key is not None and address.scheme == "http" and not is_loopback(address.hostname):
             raise ValueError("Expected https:// for an analyzer beyond this machine, got http://: the key would show.")
+        if not 0 < self.share <= 1 or (self.part is None) != (self.share == 1):
+            raise ValueError("Expected a share in (0, 1) with part, and none without, got another.")
+        if self.part is not None and (self.parts or not self.part.isidentifier()):
+            raise ValueError("Expected part to be a name, and no parts of it, got others.")
         if self.minimum is not None:
             checks.positive_int(minimum=self.minimum)
         if self.close_after is not None:
@@ -86,15 +97,21 @@ class AnalyzerConfig(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw
 
 
 class ShufflerConfig(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """keys: of the shufflers that have parts, by their names."""
+
     shuffler: Between
     server: ShufflerServer = ShufflerServer()
+    keys: tuple[KeySetting, ...] = ()
 
     def __post_init__(self) -> None:
+        configs.check_keys(self.keys, ("shuffler",))
         configs.check_server(self.server)
-        if not is_loopback(self.server.host) and self.server.tls_certificate is None:
+        if not is_loopback(self.server.host) and self.shuffler.parts and not self.keys:
+            raise ValueError("Expected [[keys]] of the parts of a shuffler beyond this machine, got none.")
+        if not is_loopback(self.server.host) and self.server.tls_certificate is None and self.shuffler.sealed is None:
             raise ValueError(
-                "Expected tls_certificate for a shuffler beyond this machine, got none: whoever reads a report on its "
-                "way sees what the shuffler is trusted with."
+                "Expected tls_certificate for a shuffler beyond this machine, or sealed reports, got neither: whoever "
+                "reads a report on its way sees what the shuffler is trusted with."
             )
 
 
@@ -134,7 +151,7 @@ def convert(role: str, document: dict[str, Any], folder: Path) -> Any:
         configs.taken(given, KeySetting, "[[keys]]")
     config = configs.taken(document, whole, "the configuration")
     mine: Any = getattr(config, role)
-    files = [name for name in ("durable", "keys", "key") if hasattr(mine, name)]
+    files = [name for name in ("durable", "keys", "key", "sealed") if hasattr(mine, name)]
     placed: Any = {
         role: configs.below(folder, mine, *files),
         "server": configs.below(folder, config.server, "tls_certificate", "tls_key"),  # type: ignore[attr-defined]

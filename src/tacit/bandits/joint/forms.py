@@ -1,0 +1,43 @@
+"""What form a bandit's arms have: vectors, or rows of blocks (model.arms)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from tacit import checks
+
+
+def takes_blocks(settings: Mapping[str, Any]) -> bool:
+    """Whether a bandit with these settings, of those that have blocks at all, takes them: not with published noise."""
+    return (settings.get("noise", "gaussian"), settings.get("calibration", "exact")) == ("gaussian", "exact")
+
+
+def form(bandit: Any) -> tuple[int, int]:
+    """How many blocks arms have, and how many coordinates are shared beside them: those of the schema, if it has any,
+    or of `blocks` and `shared`; (1, 0) where arms are vectors. ValueError if blocks are not of equal length."""
+    if not hasattr(bandit, "blocks"):
+        return 1, 0
+    given = bandit.blocks, getattr(bandit, "shared", None)
+    if not takes_blocks(vars(bandit)):
+        if bandit.blocks is not None:
+            raise ValueError("Expected exact Gaussian noise for arms in blocks of their own, got another.")
+        return 1, 0
+    schema = bandit.features
+    if schema is not None and schema.blocks > 1 and (hasattr(bandit, "shared") or not schema.shared):
+        made = schema.blocks, schema.shared or None
+        if given not in ((None, None), made):
+            raise ValueError(f"Expected blocks={made[0]} and shared={made[1]}, as the schema has it, got {given}.")
+        bandit.blocks = made[0]
+        if schema.shared:
+            bandit.shared = made[1]
+        given = made
+    if given == (None, None):
+        return 1, 0
+    blocks, shared = given[0], 0 if given[1] is None else given[1]
+    checks.positive_int(blocks=blocks)
+    if given[1] is not None:
+        checks.positive_int(shared=shared)
+    if (bandit.dim - shared) % blocks or bandit.dim <= shared or (shared and blocks == 1):
+        raise ValueError(
+            f"Expected dim to be shared={shared} and a multiple of blocks={blocks} more, got {bandit.dim}."
+        )
+    return int(blocks), int(shared)

@@ -1,0 +1,94 @@
+"""Arms with a part of their own: how many numbers a release has, and how long a release, a reward and a choice take."""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+
+from tacit.bandits.joint.glm import JointGLM
+from tacit.data import Array
+from tacit.experiments.table import to_text
+from tacit.model import arms
+from tacit.privacy.budget import Budget
+
+OWN = 9  # numbers of a person, in the part that an action has for itself, and beside it where some are shared
+ACTIONS = (6, 50)
+RELEASES = 10
+FORMS = ("disjoint", "hybrid", "dense, disjoint", "dense, hybrid")
+
+
+def measure(progress: Callable[[float], None]) -> list[dict[str, Any]]:
+    made = [(actions, form) for actions in ACTIONS for form in FORMS]
+    rows = []
+    for i, (actions, form) in enumerate(made):
+        rows.append(_measured(actions, form))
+        progress((i + 1) / len(made))
+    return rows
+
+
+def _measured(actions: int, form: str) -> dict[str, Any]:
+    """Of JointGLM with secure noise: the processor time of a release after the first, on average (noise is drawn ahead,
+    for several at once), and the shortest time of a choice and of a reward."""
+    shared = OWN if form.endswith("hybrid") else 0
+    dim, dense = shared + OWN * actions, form.startswith("dense")
+    parts: dict[str, Any] = {} if dense else {"blocks": actions, "shared": shared or None}
+    bandit = JointGLM(dim=dim, radius=3.0, budget=Budget(1.0, 1e-6), first=4, pending=100, **parts)
+    rng = np.random.default_rng(0)
+    choice: list[float] = []
+    reward: list[float] = []
+    release: list[float] = []
+    while bandit._steps <= RELEASES:
+        offered = _offered(rng, actions, shared)
+        if dense:
+            offered = arms.whole(offered, dim, actions, shared)
+        due = bandit._due
+        clock = time.process_time if due else time.perf_counter
+        began = clock()
+        made = bandit.choose(offered)
+        (release if due else choice).append(clock() - began)
+        began = time.perf_counter()
+        bandit.observe(made, 1.0)
+        reward.append(time.perf_counter() - began)
+        if bandit._steps == 0:
+            choice.clear()  # arms are random before the first release
+    return {
+        "arms": form,
+        "actions": actions,
+        "dim": dim,
+        "numbers": bandit.mechanism.size,
+        "sigma": bandit.mechanism.sigma,
+        "release_ms": 1e3 * float(np.mean(release[1:])),
+        "choice_us": 1e6 * min(choice),
+        "reward_us": 1e6 * min(reward),
+    }
+
+
+def _offered(rng: np.random.Generator, actions: int, shared: int) -> Array:
+    """Rows (s, z, a) of one person."""
+    x = np.tile(rng.uniform(-1, 1, shared + OWN) / (shared + OWN) ** 0.5, (actions, 1))
+    return np.column_stack([x, np.arange(actions)])
+
+
+def render(rows: Sequence[dict[str, Any]]) -> str:
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    for name in ("actions", "arms"):
+        table.add_column(name)
+    for name in ("dim", "numbers", "sigma", "release\nms", "choice\nµs", "reward\nµs"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for row in rows:
+        table.add_row(
+            str(row["actions"]),
+            row["arms"],
+            str(row["dim"]),
+            f"{row['numbers']:,}",
+            f"{row['sigma']:.2f}",
+            f"{row['release_ms']:.1f}",
+            f"{row['choice_us']:.0f}",
+            f"{row['reward_us']:.0f}",
+            end_section=row["arms"] == FORMS[-1],
+        )
+    head = f"JointGLM, {OWN} numbers of each action's own (hybrid: and {OWN} shared), secure noise at epsilon 1.\n"
+    return head + to_text(table)

@@ -1,0 +1,163 @@
+"""The batches of a shuffler, one after the other: in memory as on disk. One thread at a time."""
+
+import hashlib
+import math
+import time
+from collections.abc import Callable, Sequence
+
+from tacit.errors import BadReport, BadState, LateReport, TacitError, Unavailable
+from tacit.privacy.budget import Budget
+from tacit.roles import wire
+from tacit.roles.shuffler import DUPLICATE, NEW, REASONS, Intake, Shuffler
+from tacit.roles.wire import Parameters
+from tacit.service.roles.journal import OPEN, Batch, Journal
+from tacit.service.roles.role import Board
+from tacit.service.roles.settings import Between
+
+Answer = list[str] | TacitError  # for each report "" or why it is refused; or why all of them are
+SAID = tuple("" if verdict in (NEW, DUPLICATE) else reason for verdict, reason in enumerate(REASONS))
+
+
+class Batches:
+    """`last`: the latest batch; `open`: its shuffler, and `board` its billboard, while it is open. closed: called with
+    the number of a batch that was closed."""
+
+    def __init__(self, setting: Between, closed: Callable[[int], None]) -> None:
+        self._setting, self._closed = setting, closed
+        self._budget = Budget(setting.budget.epsilon, setting.budget.delta)
+        self.journal = Journal(setting.durable, setting.keys, part=setting.part is not None)
+        self.last: Batch | None = None
+        self.open: Shuffler | None = None
+        self.board: Board | None = None
+        self._parts: dict[str, bytes] = {}  # that have come: name -> digest
+        self._place, self._sure = 0, False  # rows of the journal; whether memory is what is on disk
+
+    # reports
+
+    def commit(self, bodies: Sequence[bytes]) -> list[Answer]:
+        """Reports that are good are counted once, and on disk when this returns. Each bad one is refused alone."""
+        shuffler = self._present()
+        if shuffler is None:
+            return [self._between(body) for body in bodies]
+        of = shuffler.parameters
+        refused = [_misfit(body, of) for body in bodies]
+        stream = b"".join(body for body, error in zip(bodies, refused, strict=True) if error is None)
+        said = iter(self._counted(shuffler, stream))
+        return [
+            error or [next(said) for _ in range(len(body) // of.length)]
+            for body, error in zip(bodies, refused, strict=True)
+        ]
+
+    def _counted(self, shuffler: Shuffler, stream: bytes) -> list[str]:
+        if not stream:
+            return []
+        intake, verdicts = shuffler.check(stream)
+        if intake.reports:
+            self._take(shuffler, intake)
+        return [SAID[verdict] for verdict in verdicts]
+
+    def _take(self, shuffler: Shuffler, intake: Intake, part: tuple[str, bytes] | None = None) -> None:
+        self._sure = False  # until it is known that the journal has it
+        self.journal.write(shuffler.parameters.batch, self._place, intake, part)
+        shuffler.take(intake)
+        self._parts |= [part] if part else []
+        self._place, self._sure = self._place + 1, True
+        self.close_if_due()
+
+    def _between(self, body: bytes) -> TacitError:
+        """Of a report that comes while no batch is open."""
+        head = body[: wire.REPORT.size]
+        if len(head) == wire.REPORT.size and self._over(wire.REPORT.unpack(head)[3]):
+            return LateReport("Expected a report before its batch was closed, got one after.")
+        return Unavailable("Expected an open batch, got none yet.")
+
+    def _over(self, number: int) -> bool:
+        return self.last is not None and number <= self.last.number
+
+    # parts of a batch, which other shufflers hand over to the one that closes it
+
+    def add_part(self, number: int, name: str, message: bytes) -> None:
+        """Once: the same message again changes nothing, another one is refused."""
+        shuffler, digest = self._present(), hashlib.sha256(message).digest()
+        if shuffler is None or shuffler.parameters.batch != number:
+            if self._over(number):
+                raise LateReport("Expected a part before its batch was closed, got one after.")
+            raise Unavailable("Expected a part of the open batch, got one of a later one.")
+        if name in self._parts:
+            if self._parts[name] != digest:
+                raise BadState(f"Expected the part that {name} handed over before, got another.")
+            return
+        reports, sums = wire.decode_batch(message, shuffler.parameters)
+        self._take(shuffler, Intake.without_ids(sums, reports), (name, digest))
+
+    # batches
+
+    def close_if_due(self) -> None:
+        """By the public rule: the planned number and all parts, or the time with at least the minimum."""
+        shuffler, last, after = self._present(), self.last, self._setting.close_after
+        if shuffler is None or last is None or shuffler.reports < shuffler.minimum:
+            return
+        full = shuffler.reports >= self.planned and self._parts.keys() >= set(self._setting.parts)
+        if full or (after is not None and time.time() >= last.opened + after):
+            self._sure = False
+            self.journal.finish(last.number, shuffler.reports, shuffler.close())
+            self.recover()
+            self._closed(last.number)
+
+    @property
+    def planned(self) -> int:
+        """Reports at which the open batch, or this shuffler's share of it, is full."""
+        return 0 if self.open is None else math.ceil(self._setting.share * self.open.planned)
+
+    def made(self, billboard: bytes) -> Shuffler:
+        """A shuffler for the batch of that billboard; BadBillboard if it asks for more than the operator allows. A part
+        may have few reports: their number is for the one that closes the batch to check."""
+        out = Shuffler(billboard, minimum=self._setting.minimum, budget=self._budget)
+        if self._setting.part is not None:
+            out.minimum = 1
+        return out
+
+    def begin(self, made: Shuffler, billboard: bytes) -> int | None:
+        """Open that batch; its number, if it or a later one has been open."""
+        self._present()
+        number = made.parameters.batch
+        if self._over(number):
+            return number
+        self._sure = False
+        last = self.journal.begin(number, billboard)
+        self._set(last, made, billboard, 0, {})
+        return None
+
+    def recover(self) -> None:
+        """Read again where the batches stand."""
+        last = self.journal.last()
+        if last is None or last.state != OPEN:
+            self._set(last, None, b"", 0, {})
+            return
+        shuffler = self.made(last.billboard)
+        rows = self.journal.read(last.number, shuffler.parameters.size)
+        for intake in rows:
+            shuffler.take(intake)
+        self._set(last, shuffler, last.billboard, len(rows), self.journal.parts(last.number))
+
+    def _present(self) -> Shuffler | None:
+        if not self._sure:
+            self.recover()
+        return self.open
+
+    def _set(
+        self, last: Batch | None, shuffler: Shuffler | None, billboard: bytes, place: int, parts: dict[str, bytes]
+    ) -> None:
+        self.board = None if shuffler is None else Board.of(billboard)
+        self.last, self.open, self._place, self._parts, self._sure = last, shuffler, place, parts, True
+
+
+def _misfit(body: bytes, of: Parameters) -> TacitError | None:
+    """What is wrong with a body that does not consist of whole reports of this batch's length."""
+    if body and len(body) % of.length == 0:
+        return None
+    try:
+        wire.decode_report(body[: of.length], of)
+    except BadReport as error:
+        return error
+    return BadReport(f"Expected whole reports of {of.length} bytes each, got another length.")

@@ -1,0 +1,56 @@
+"""Nothing that a shuffler shows, answers or writes in a size of its own depends on what people's reports say."""
+
+import asyncio
+
+import apsw
+import numpy as np
+import pytest
+
+from tacit.roles.shuffle import Client
+from tacit.service.roles import page, settings
+from tacit.service.roles.shuffler import ShufflerRole
+from tests.service.roles.analyzer_stub import Stub, server
+from tests.service.roles.running import until
+
+SHUFFLER = {"budget": {"epsilon": 1.0, "delta": 1e-6}, "durable": "shuffler.db"}
+
+
+@pytest.fixture
+def stub():
+    made = Stub(server(60).billboard())
+    yield made
+    made.close()
+
+
+def seen(folder, stub, people):
+    """All that is to be seen of a batch of these people's reports, step by step, but for times."""
+    folder.mkdir()
+    given = {"shuffler": SHUFFLER | {"analyzer": f"http://127.0.0.1:{stub.port}"}}
+    role = ShufflerRole(settings.convert("shuffler", given, folder).shuffler, 100)
+    role.open()
+    until(role.board)
+    out, client = [], Client(stub.billboard)
+    for x, reward in people:
+        report = client.randomize(client.choose([x]), reward)
+        out.append((len(report), asyncio.run(role.post("reports", [], report, ""))))
+        status = role.status()
+        out.append((page.of(status | {"events": []}, role.problem()), role.metrics()))
+    said = until(lambda: len(found := [event["what"] for event in role.status()["events"]]) >= 3 and found)
+    out.append(said[:3])
+    role.close()
+    rows = apsw.Connection(str(folder / "shuffler.db"))
+    out.append([tuple(rows.execute(f"SELECT count(*) FROM {table}")) for table in ("batch", "journal", "part")])
+    out.append(sorted((path.name, path.stat().st_size) for path in folder.rglob("*") if path.is_file()))
+    rows.close()
+    (message,) = {message for _, message in stub.batches}
+    stub.batches.clear()
+    return out, message
+
+
+def test_what_is_seen_of_a_batch_is_the_same_whoever_was_in_it(tmp_path, stub):
+    rng = np.random.default_rng(0)
+    people = [(rng.uniform(-0.7, 0.7, 2), float(rng.random() < 0.5)) for _ in range(60)]
+    others = [(np.array([0.9, -0.1]), 1.0)] * 30 + [(np.array([-0.2, 0.6]), None)] * 30
+    (first, one), (second, other) = seen(tmp_path / "a", stub, people), seen(tmp_path / "b", stub, others)
+    assert first == second
+    assert one != other and len(one) == len(other)  # their sums do differ

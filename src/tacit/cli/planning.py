@@ -129,7 +129,10 @@ def short(share: float) -> str:
 
 
 def after(question: Question, row: Mapping[str, Any]) -> str:
-    return "never" if row["useful_after"] is None else advice.count(row["useful_after"])
+    need, k = row["useful_after"], question.rounds_per_person
+    if need is None:
+        return "never"
+    return ("≤ " if need * k <= surface.LEAST + k else "") + advice.count(need)
 
 
 def notes() -> str:

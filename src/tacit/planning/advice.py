@@ -162,10 +162,11 @@ def _unit(question: Question, model: str) -> str:
     least = min(able.values())
     j = min(j for j, people in able.items() if people <= CLOSE * least)
     rounds = "the first round" if j == 1 else f"the first {j} rounds"
-    told = ", ".join(f"{count(people)} with {rounds_of(j)}" for j, people in able.items())
+    told = ", ".join(f"{count(people)} with {rounds_of(each)}" for each, people in able.items())
+    named = f' (max_rounds_per_person={j}, on_limit="serve")' if model == "joint" else ""
     return (
-        f"Unit: the person, learning from {rounds} of each and serving the others without learning. People until "
-        f"{percent(USEFUL)} is reached ({model}): {told}."
+        f"Unit: the person, learning from {rounds} of each and serving the others without learning"
+        f"{named}. People until {percent(USEFUL)} is reached ({model}): {told}."
     )
 
 
@@ -175,7 +176,8 @@ def rounds_of(count: int) -> str:
 
 def _when(question: Question, people: int) -> str:
     days = question.days(people)
-    return f"{count(people)} people" + ("" if days is None else f" ({span(days)})")
+    few = "at most " if people * question.rounds_per_person <= surface.LEAST + question.rounds_per_person else ""
+    return f"{few}{count(people)} people" + ("" if days is None else f" ({span(days)})")
 
 
 def count(people: float) -> str:

@@ -136,13 +136,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if parser.parse_args(arguments).simulate:
         simulate()
     rows = read()
-    own, held_out, long = ([row for row in rows if row["part"] == part] for part in ("fit", "held-out", "long"))
+    own = [row for row in rows if row["part"] in ("fit", "noisy")]
+    held_out, long = ([row for row in rows if row["part"] == part] for part in ("held-out", "long"))
     models = {model: fit(model, [row for row in own if row["model"] == model]).tolist() for model in MODELS}
     document = {
         "by": "python -m tacit.planning.fit, from simulated.jsonl",
         "fitted_to": len(own),
         "error": judge(models, held_out),
-        "long": judge(models, long) if long else {},
+        "long": judge(models, long),
         "reach": reach(own),
         "models": models,
     }

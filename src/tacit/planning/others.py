@@ -47,7 +47,7 @@ def difference(name: str, model: str, dim: int, arms: int, epsilon: float) -> li
     found = simulations.measure(
         setting,
         seed=[SEED, dim, MODELS.index(model), sorted(WORLDS).index(name)],
-        seconds=0.5,
+        seconds=0.4,
         precise=0.02,
         most=AT[-1],
         world=lambda **_: made,

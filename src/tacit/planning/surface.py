@@ -15,6 +15,7 @@ from tacit.planning.setting import Setting
 
 BANDITS = {"joint": "JointGLM", "shuffle": "ShuffleNewton", "local": "LocalIRLS"}
 FITTED: dict[str, Any] = json.loads((Path(__file__).parent / "fitted.json").read_text())  # written by `fit`
+LEAST = 1000  # rounds: fewer were not simulated
 ERROR: dict[str, Any] = FITTED["error"]
 
 
@@ -28,10 +29,14 @@ def shares(setting: Setting, people: Sequence[int]) -> list[float]:
 
 
 def needed(setting: Setting, share: float, most: int) -> int | None:
-    """The fewest people after whom it is reached, or None if more than `most`: shares rise with people."""
+    """The fewest people after whom it is reached, of those that make LEAST rounds at least, or None if more than
+    `most`: shares rise with people."""
     if shares(setting, [most])[0] < share:
         return None
-    low, high = 1.0, float(most)
+    least = math.ceil(LEAST / setting.rounds_per_person)
+    if shares(setting, [least])[0] >= share:
+        return least
+    low, high = float(least), float(most)
     while high / low > 1.005:
         middle = math.sqrt(low * high)
         low, high = (low, middle) if shares(setting, [round(middle)])[0] >= share else (middle, high)

@@ -15,6 +15,7 @@ own request and of fresh randomness: types, layers and replay tests hold the cod
     mechanisms/   the only code that turns Raw into Released
     roles/        what lies between a person and a server: device, shuffler, wire
     regression/   private regression on its own
+    features/ logs/ planning/ evaluation: from fields and logs to a decision, and how many people it takes
     bandits/      joint/ shuffle/ local/ references/: an algorithm is one file, its kernel beside it; stored/: on a
                   database
     environments/ experiments/ reproductions/ audit/ bench/ cli
@@ -30,6 +31,7 @@ from tacit import registry
 if TYPE_CHECKING:
     from tacit import environments as environments
     from tacit.bandits import *  # noqa: F403
+    from tacit.bandits.joint.earnings import Earnings as Earnings
     from tacit.experiments.result import Result as Result
     from tacit.experiments.runner import simulate as simulate
     from tacit.experiments.spec import Spec as Spec

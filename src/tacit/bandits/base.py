@@ -206,7 +206,7 @@ class Bandit(ABC):
         problem = self._problem(reward)
         if problem:
             raise ValueError(problem)
-        slot = self._slot(choice.id if isinstance(choice, Choice) else choice)
+        slot = self._tickets.slot(choice.id if isinstance(choice, Choice) else choice, self.choices)
         self._own()
         self._tickets.ids[slot] = 0
         mark = self._tickets.people[slot].tobytes()
@@ -395,11 +395,3 @@ class Bandit(ABC):
         if self._persons.most is not None:
             self._tickets.people[slot] = np.frombuffer(mark, np.uint8)
         return ticket
-
-    def _slot(self, ticket: int) -> int:
-        return self._tickets.slot(ticket, self.choices)
-
-
-def certain(bandit: Bandit, features: Array, index: int) -> Callable[[], float]:
-    """The propensity of a bandit that draws nothing: what it picked it would pick again."""
-    return lambda: 1.0

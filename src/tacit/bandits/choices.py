@@ -79,3 +79,8 @@ def reward_problem(reward: object, low: float, high: float) -> str | None:
     except OverflowError:
         inside = False
     return None if inside else f"Expected a finite reward in [{low:g}, {high:g}], got one outside."
+
+
+def certain(bandit: object, features: Array, index: int) -> Callable[[], float]:
+    """The propensity of a bandit that draws nothing: what it picked it would pick again."""
+    return lambda: 1.0

@@ -260,25 +260,6 @@ def purge(run: Run, uid: str, before: int, locking: str) -> bool:
 # logs
 
 
-def begin_log(run: Run, uid: str, log: str) -> None:
-    run("INSERT INTO bookmark (bandit, log, learnt) VALUES (?, ?, 0) ON CONFLICT DO NOTHING", uid, log)
-
-
-def bookmark(run: Run, uid: str, log: str, locking: str = "") -> int | None:
-    """How many rows of that log are learnt; None if it was never begun."""
-    found = run("SELECT learnt FROM bookmark WHERE bandit = ? AND log = ?" + locking, uid, log)
-    return int(found[0][0]) if found else None
-
-
-def put_bookmark(run: Run, uid: str, log: str, learnt: int) -> None:
-    run("UPDATE bookmark SET learnt = ? WHERE bandit = ? AND log = ?", learnt, uid, log)
-
-
-def logged(run: Run, uid: str) -> int:
-    """Rows of all logs."""
-    return int(run("SELECT coalesce(sum(learnt), 0) FROM bookmark WHERE bandit = ?", uid)[0][0])
-
-
 # steps
 
 

@@ -13,9 +13,10 @@ from tacit import checks, special
 from tacit.bandits import irls, known
 from tacit.bandits.choices import Index
 from tacit.bandits.joint import forgetting, hybrid
-from tacit.bandits.joint.continual import FARTHEST, steps_before
+from tacit.bandits.joint.continual import steps_before
 from tacit.bandits.joint.earning import EarningBandit
 from tacit.bandits.joint.glm_kernel import GLMState, glm_block_rounds, glm_rounds
+from tacit.bandits.joint.personal import FARTHEST
 from tacit.bandits.joint.summing import Cells, GLMSummer, Summer
 from tacit.data import Array, Released
 from tacit.kernels.block import Block

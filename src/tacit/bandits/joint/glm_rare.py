@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tacit import checks
-from tacit.bandits.base import certain
-from tacit.bandits.choices import Index
+from tacit.bandits.choices import Index, certain
 from tacit.bandits.joint.continual import ContinualBandit
 from tacit.bandits.joint.glm_rare_kernel import (
     CALLS_O,

@@ -11,8 +11,7 @@ import numpy as np
 from tacit import checks
 from tacit.bandits import ridge
 from tacit.bandits.actions import Declared
-from tacit.bandits.base import certain
-from tacit.bandits.choices import Index
+from tacit.bandits.choices import Index, certain
 from tacit.bandits.joint import lin_ucb_published as published
 from tacit.bandits.joint.continual import steps_before
 from tacit.bandits.joint.earning import EarningBandit

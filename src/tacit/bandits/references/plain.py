@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from tacit import checks
-from tacit.bandits.base import Bandit, certain
-from tacit.bandits.choices import Index
+from tacit.bandits.base import Bandit
+from tacit.bandits.choices import Index, certain
 from tacit.data import Array, Raw
 from tacit.kernels.linear import Estimate
 from tacit.kernels.mle import MLEState

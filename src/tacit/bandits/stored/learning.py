@@ -21,7 +21,7 @@ from tacit.bandits.stored.asks import Answer, Ask, Report
 from tacit.bandits.stored.rounds import Rounds
 from tacit.bandits.stored.tending import PATIENCE
 from tacit.errors import BadState, HorizonReached, TacitError
-from tacit.store import rows
+from tacit.store import bookmarks, rows
 from tacit.store.witness import older
 
 if TYPE_CHECKING:
@@ -74,14 +74,14 @@ def _begin(stored: "Stored", name: str) -> int:
     label = f"{line.bandit.name}.log.{name}"
     with database.transaction() as run:
         stored._rounds._head(run, database.locking)
-        found = rows.bookmark(run, line.uid, name)
+        found = bookmarks.learnt(run, line.uid, name)
         if found is None:
             if line.seal.keys.find(label) is not None:
                 raise BadState(
                     "Expected a log that is new to this bandit, got one that was begun before a recovery: nobody knows "
                     "which of its rows were released. Give rows that are certainly new, under another name."
                 )
-            rows.begin_log(run, line.uid, name)
+            bookmarks.begin(run, line.uid, name)
     line.seal.keys.make(label)
     return found or 0
 
@@ -111,7 +111,7 @@ def _learn(rounds: Rounds, name: str, learnt: int, coming: list[Row]) -> tuple[i
     reports: list[Report] = []
     with database.transaction() as run:
         head = rounds._head(run, database.locking)
-        found = rows.bookmark(run, uid, name)
+        found = bookmarks.learnt(run, uid, name)
         if found is None or found < learnt:
             raise older()
         if found > learnt:
@@ -131,7 +131,7 @@ def _learn(rounds: Rounds, name: str, learnt: int, coming: list[Row]) -> tuple[i
             now += 1
         rows.advance(run, uid, head)
         rounds._observe(run, reports)
-        rows.put_bookmark(run, uid, name, now)
+        bookmarks.put(run, uid, name, now)
     return now, refused
 
 

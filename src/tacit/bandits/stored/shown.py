@@ -22,7 +22,7 @@ from tacit.kernels.rounds import CHOICES
 from tacit.lock import Lock, locked
 from tacit.model.arms import Arms
 from tacit.privacy.certificate import Certificate
-from tacit.store import rows
+from tacit.store import bookmarks, rows
 from tacit.store.database import Database
 
 
@@ -170,7 +170,7 @@ class Shown:
         """The public counts, as they are now."""
         self._own()
         with self._database.transaction() as run:
-            head, self._bandit._logged = rows.head(run, self._line.uid), rows.logged(run, self._line.uid)
+            head, self._bandit._logged = rows.head(run, self._line.uid), bookmarks.all_learnt(run, self._line.uid)
         self._bandit._state.counts[CHOICES] = head.choices
         self._bandit._persons.unnamed = head.unnamed
         self._versions.expected = max(self._versions.expected, head.step)

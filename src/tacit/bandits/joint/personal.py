@@ -1,0 +1,165 @@
+"""Whose rounds teach, and what the claim is for: a bandit that knows persons, and weeks of them."""
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import msgspec
+import numpy as np
+
+from tacit import checks
+from tacit.bandits.base import Bandit
+from tacit.bandits.joint.turns import Turns
+from tacit.bandits.joint.weeks import Weeks, fewest_leaves, most_weeks
+from tacit.bandits.persons import MODES, Persons
+from tacit.data import Array, Integers, Raw
+from tacit.kernels.continual import PrefixState
+from tacit.kernels.rounds import Schedule
+from tacit.mechanisms.continual import Continual
+from tacit.privacy import gaussian
+from tacit.privacy.budget import Budget
+from tacit.privacy.ledger import GaussianRelease, Release
+from tacit.privacy.noise import Secure, generator_of
+from tacit.privacy.persons import SEVERAL_WEEKS, PersonClaim
+
+FARTHEST = 10**12  # choices that the schedule is planned for where there is no horizon
+
+
+class Bounded(Protocol):
+    """A contribution."""
+
+    @property
+    def sensitivity(self) -> float: ...
+    @property
+    def several(self) -> float: ...
+
+
+class ContinualState(Protocol):
+    @property
+    def counts(self) -> Integers: ...  # choices, the choice count at which the open step closes, and more
+    @property
+    def prefix(self) -> PrefixState: ...
+
+
+@dataclass(kw_only=True, eq=False)
+class PersonalBandit(Bandit):
+    """max_rounds_per_person: the noise is made for replacing a person in so many rounds. on_limit: what a person beyond
+    them gets, "refuse" (PersonLimit) or "serve" without learning; with the settings below everybody is served. teach:
+    each round may teach with that probability, by a secret coin thrown when it is chosen. week: the rounds are those of
+    a week of so many choices, and so is the claim; weeks: in how many weeks a person may teach, for a claim about a
+    person. average: a person's rounds count as one in each step, by their mean, and `max_rounds_per_person` is a number
+    of steps. docs/persons.md says which to choose."""
+
+    budget: Budget
+    max_rounds_per_person: int | None = None
+    on_limit: str = "refuse"
+    teach: float = 1.0
+    week: float | None = None
+    weeks: int | None = None
+    average: bool = False
+    source: Any = field(default_factory=Secure)
+    mechanism: Continual = field(init=False, repr=False)
+    _schedule: Schedule = field(init=False, repr=False)
+    _turns: Turns | None = field(default=None, init=False, repr=False)  # RAW: where answers are counted
+    _caught: Raw | None = field(default=None, init=False, repr=False)  # what takes a contribution instead of the sums
+    _state: ContinualState = field(init=False, repr=False)
+
+    @abstractmethod
+    def _releases(self, steps: int) -> tuple[Release, ...]:
+        """What has happened to the data after that many steps: for the ledger."""
+
+    def _planned(self) -> tuple[Release, ...]:
+        """What will have happened at the end of the schedule."""
+        return self._releases(self.mechanism.leaves)
+
+    def _check_persons(self) -> None:
+        checks.one_of(MODES, on_limit=self.on_limit)
+        if self.teach != 1:
+            checks.probability(teach=self.teach)
+        if self.max_rounds_per_person is not None:
+            checks.positive_int(max_rounds_per_person=self.max_rounds_per_person)
+        elif self.on_limit != "refuse" or self.teach < 1 or self.week is not None or self.average:
+            raise ValueError("Expected max_rounds_per_person with on_limit, teach, week and average, got none.")
+        if self.week is not None:
+            checks.positive(week=self.week)
+        if self.weeks is not None:
+            checks.positive_int(weeks=self.weeks)
+            if self.week is None:
+                raise ValueError("Expected week, the choices in one, with weeks, got none.")
+        if (self.week is not None or self.average) and not self._counts_answers:
+            raise ValueError(f"Expected a bandit that counts answers (JointGLM), got {type(self).__name__}.")
+
+    @property
+    def _mu(self) -> float:
+        """The budget in terms of Gaussian noise, for one of a person's rounds."""
+        return gaussian.mu(self.budget) / (self.max_rounds_per_person or 1)
+
+    _counts_answers = False  # whether it knows weeks and averages
+
+    @property
+    def _serves(self) -> bool:
+        """Whether a person beyond the limit is served. Who counts answers, or secret coins, could not tell."""
+        return self.on_limit == "serve" or self._always_serves
+
+    @property
+    def _always_serves(self) -> bool:
+        return self.teach < 1 or self._later
+
+    @property
+    def _later(self) -> bool:
+        """Whether rounds are counted when their answers come."""
+        return self.week is not None or self.average
+
+    def _columns(self, steps: Schedule) -> dict[str, int]:
+        """How many columns of the encoder one person may be in, for the mechanism: see mechanisms.together."""
+        if self.week is None:
+            return {}
+        apart = fewest_leaves(steps, self.week, self.horizon or FARTHEST)
+        return {"weeks": min(self.weeks or 1, most_weeks(self.week, self.horizon or FARTHEST)), "apart": apart}
+
+    def _bound(self, contribution: Bounded) -> float:
+        """How far one person moves the sums, for each unit of the column norm."""
+        return contribution.sensitivity if self.weeks in (None, 1) else contribution.several
+
+    def _limits(self) -> Persons:
+        if self._later:
+            assert self.max_rounds_per_person is not None
+            weeks = None if self.week is None else Weeks(self._schedule, self.week)
+            self._turns = Turns(self.max_rounds_per_person, weeks=weeks, most_weeks=self.weeks)
+        coins = self.teach < 1 and not self.source.private  # in experiments they follow from the seed
+        key = generator_of(self.source).bytes(32) if coins else None
+        options: dict[str, Any] = {"serve": self._serves, "teach": self.teach, "later": self._later, "key": key}
+        return Persons(self.max_rounds_per_person, **options)
+
+    def _take(self, x: Array, reward: float, person: bytes | None) -> None:
+        if person is None or self._turns is None:
+            self._learn(x, reward)
+        elif self._turns.teaches(person, self._steps):
+            if not self.average:
+                self._learn(x, reward)
+                return
+            self._caught = Raw(np.zeros(self.mechanism.size))
+            self._learn(x, reward)
+            v, self._caught = self._caught, None
+            self.mechanism.exchange(self._state.prefix, *self._turns.join(person, v))
+
+    def _absorb(self, add: Callable[[Raw], None]) -> None:
+        """One contribution: `add` adds it to the vector that it is given."""
+        if self._caught is None:
+            self.mechanism.absorb(self._state.prefix, add)
+        else:
+            add(self._caught)
+
+    def _person(self) -> PersonClaim | None:
+        """What the claim is for, where it is for a person or a person's week."""
+        if self.max_rounds_per_person is None:
+            return None
+        over = {}
+        if self.week is not None and self.weeks is None:
+            most = most_weeks(self.week, self.horizon or FARTHEST)
+            for weeks in sorted({min(weeks, most) for weeks in SEVERAL_WEEKS} - {1}):
+                norm = self.mechanism.sum_norm_after(self.mechanism.leaves, weeks)
+                planned = [r for r in self._planned() if isinstance(r, GaussianRelease)]
+                over[weeks] = [msgspec.structs.replace(release, column_norm=norm) for release in planned]
+        return PersonClaim(self.max_rounds_per_person, self.week, self.weeks, self.average, over)

@@ -9,7 +9,7 @@ so far, of which b had been released, and e the noise's standard deviation,
     share at t = (1 + rho^q)^(-1 / (2 q)),  0 before anything was released
 and that of the rounds from n / 2 to n is the mean over them. log A, log B, a, c and log q are sums of products of the
 logarithms of dimension d, arms k, radius r and, for local, e; FORMS has which. a and c are positive: more people never
-make it smaller, nor does a larger epsilon in joint and shuffle, where e is in one place (in local a test sees to it)."""
+make it smaller, nor does a larger epsilon in joint and shuffle, where e is in one place (a test sees to local)."""
 
 from typing import NamedTuple
 

@@ -152,10 +152,6 @@ class ShuffleGLM(BehindShuffler):
         return self._plan.users
 
     @property
-    def least(self) -> int:
-        return self._plan.minimum
-
-    @property
     def _plan(self) -> BatchPlan:
         """Of the open batch; after the last one, devices still choose by its billboard."""
         return self._plans[min(int(self._state.counts[CLOSED]), len(self._plans) - 1)]

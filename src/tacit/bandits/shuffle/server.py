@@ -37,11 +37,6 @@ class BehindShuffler(Server):
 
     @property
     @abstractmethod
-    def least(self) -> int:
-        """The fewest reports that may be analyzed."""
-
-    @property
-    @abstractmethod
     def theta(self) -> Array:
         """The estimate that devices choose by: a function of shuffled sums."""
 
@@ -107,10 +102,6 @@ class Shuffled(BehindShuffler):
     @property
     def wanted(self) -> int:
         return self.analyzer.plan(self.version).users
-
-    @property
-    def least(self) -> int:
-        return self.analyzer.minimum(self.analyzer.plan(self.version))
 
     def _board(self) -> dict[str, Any]:
         plan = self.analyzer.plan(self.version)

@@ -32,7 +32,7 @@ def test_the_formula_is_near_fresh_simulations(model):
     """Settings and seeds that nobody fitted to; 0.05 and two standard errors of what was simulated."""
     for dim, arms, epsilon in ((3, 8, 1.0), (8, 4, 4.0)):
         made = Setting(model=model, dim=dim, arms=arms, epsilon=epsilon, delta=1e-5, radius=2.5)
-        found = simulations.measure(made, seed=[7, dim], seconds=0.3, precise=0.02, most=4000, least=3162)
+        found = simulations.measure(made, seed=[7, dim], seconds=0.2, precise=0.02, most=4000, least=3162)
         assert len(found.at) == 3 and max(found.error) < 0.06
         assert found.share == sorted(found.share) and found.share[-1] > 0.4
         for share, error, said in zip(found.share, found.error, surface.shares(made, found.at), strict=True):
@@ -109,6 +109,13 @@ def test_a_stored_row_is_of_the_setting_that_its_number_draws():
     for row in (ROWS[0], ROWS[1], HELD_OUT[2]):
         assert draws.draw(row["part"], row["number"]) == setting_of(row)
         assert noise_of(setting_of(row)) == pytest.approx(tuple(row["noise"]), rel=1e-4)
+
+
+def test_a_stored_row_comes_out_again():
+    for part, number in (("fit", 9), ("held-out", 4)):
+        (stored,) = [row for row in ROWS if (row["part"], row["number"]) == (part, number)]
+        again = draws.simulate(part, number)
+        assert again["share"] == pytest.approx(stored["share"], abs=0.01)  # the same, but for the last bits elsewhere
 
 
 @pytest.mark.full

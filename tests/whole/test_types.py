@@ -39,11 +39,7 @@ LEAK_IN_A_DESCENT = (
     "released = with_noise(total, noise[n], rule.cell)",
     "released = total",
 )
-LEAK_IN_AN_ESTIMATE = (
-    "regression/reweighting.py",
-    "asked.release(k, total, count, source), ridge(k, k))",
-    "total, ridge(k, k))",
-)
+LEAK_IN_AN_ESTIMATE = ("regression/reweighting.py", "asked.release(k, total, count, source), ridge", "total, ridge")
 LEAK_IN_A_DEVICE = (
     "roles/local.py",
     "return self._framed(made.encode(vector))",

@@ -12,7 +12,8 @@ import pytest
 from numpy.random import SeedSequence, default_rng
 
 from tacit import Budget, JointGLM, LogisticTS, Simulated, Spec, environments
-from tacit.bandits.base import Bandit, certain
+from tacit.bandits.base import Bandit
+from tacit.bandits.choices import certain
 from tacit.registry import BANDITS, load
 from tacit.roles.device import Device
 

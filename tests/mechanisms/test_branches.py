@@ -82,7 +82,7 @@ def test_randomised_response_flips_with_exactly_its_chance(epsilon, monkeypatch)
     [
         LocalIRLS(dim=2, budget=BUDGET, randomizer="gaussian"),
         LocalLinUCB(dim=2, budget=BUDGET),
-        LocalOnlineUCB(dim=2, budget=BUDGET),
+        LocalOnlineUCB(dim=2, budget=BUDGET, eigenvalue=0.5, threshold=0.0),
     ],
     ids=lambda server: type(server).__name__,
 )

@@ -206,7 +206,7 @@ class Bandit(ABC):
         problem = self._problem(reward)
         if problem:
             raise ValueError(problem)
-        slot = self._tickets.slot(choice.id if isinstance(choice, Choice) else choice, self.choices)
+        slot = self._slot(choice.id if isinstance(choice, Choice) else choice)
         self._own()
         self._tickets.ids[slot] = 0
         mark = self._tickets.people[slot].tobytes()
@@ -395,3 +395,6 @@ class Bandit(ABC):
         if self._persons.most is not None:
             self._tickets.people[slot] = np.frombuffer(mark, np.uint8)
         return ticket
+
+    def _slot(self, ticket: int) -> int:
+        return self._tickets.slot(ticket, self.choices)

@@ -181,7 +181,11 @@ def report_attack(*, stale: bool = False, tiny: bool = False) -> Attack:
         how=bug + f"One user's closing report for two users that {apart}; score: along their difference.",
         scores=scores,
         family="gaussian",
-        share=0.1 if tiny else 1.0,
+        share=0.1
+        if tiny
+        else 5.0
+        if stale
+        else 1.0,  # the bug is worth .33 of epsilon: found in 20 of 20 with 10 000 runs
     )
 
 

@@ -235,9 +235,21 @@ def test_a_hopeless_size_and_a_good_one():
     assert "only if a part is worth it" in middling[0] and "It would be useful with" in middling[0]
     good = advice.words(Question(dim=8, arms=5, epsilon=1.0, per_day=10_000))
     assert good[0].startswith("Personalise at this size (3,600,000 people a year)") and "within a day" in good[0]
-    assert "local (LocalIRLS)" in good[1] and "JointGLM is easier to run" in good[1]
     unknown = advice.words(Question(dim=8, arms=5))
     assert "if you expect well over" in unknown[0] and "days" not in unknown[1]
+
+
+def test_little_trust_is_recommended_where_it_costs_few_people():
+    def model(epsilon, per_day):
+        return advice.words(Question(dim=8, arms=6, epsilon=epsilon, per_day=per_day))[1]
+
+    one, two = model(1.0, 2000), model(2.0, 2000)
+    assert "If not, shuffle (ShuffleNewton)" in one and "Local wants an ε of 2 or more" in one
+    assert "If not, local (LocalIRLS)" in two and "Local wants" not in two
+    assert "If not" not in model(2.0, 20)  # 7300 people a year
+    for said in (one, two):
+        assert said.startswith("Model: joint (JointGLM) if people trust you")
+        assert all(f"{name} after" in said for name in MODELS)
 
 
 def test_the_unit_is_the_person_where_people_come_back():

@@ -14,6 +14,8 @@ EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)
 USEFUL = 0.8  # of what could be had: worth the work
 HOPELESS = 0.3  # less is not
 CLOSE = 1.25  # times the people: no reason to hold more of each
+SOON = 0.1  # of a year's people: no reason to ask for more trust
+LOCAL = 2.0  # the least epsilon for which the local model is recommended: it is what worlds of other kinds hurt most
 YEAR = 365  # days, in which a plan is to pay
 FARTHEST = 10**9  # people, beyond which nobody is asked to wait
 TRUST = {
@@ -133,19 +135,25 @@ def _soon(setting: Setting, people: int) -> bool:
 
 
 def _best(question: Question, need: dict[str, int | None]) -> str:
-    """The least trust that is useful soon: within half a year, or, where nobody knows the rate, with ten times the
-    people that the most trust takes; joint if none is."""
-    limit = 10 * (need["joint"] or 0) if question.year is None else question.year // 2
-    good = (model for model in reversed(MODELS) if (need[model] or FARTHEST + 1) <= limit)
-    return next(good, "joint")
+    """The least trust that is useful soon: with a tenth of a year's people, or, where nobody knows the rate, with ten
+    times those of joint; joint if none is. Local must have an epsilon of LOCAL besides."""
+    limit = (need["joint"] or 0) / SOON if question.year is None else question.year * SOON
+    good = [model for model in MODELS if (need[model] or FARTHEST + 1) <= limit]
+    if question.epsilon < LOCAL and "local" in good:
+        good.remove("local")
+    return good[-1] if good else "joint"
 
 
 def _model(question: Question, need: dict[str, int | None], best: str) -> str:
+    """Which one for which trust, and what each costs in people."""
     told = "; ".join(
         f"{model} {'never' if people is None else 'after ' + _when(question, people)}" for model, people in need.items()
     )
-    easier = "" if best == "joint" else " JointGLM is easier to run, where people may trust you."
-    return f"Model: {best} ({surface.BANDITS[best]}): {TRUST[best]}. {percent(USEFUL)} is reached: {told}.{easier}"
+    chosen = f"joint (JointGLM) if people trust you with their data: {TRUST['joint']}."
+    if best != "joint":
+        chosen += f" If not, {best} ({surface.BANDITS[best]}): {TRUST[best]}."
+    weak = f" Local wants an ε of {LOCAL:g} or more." if question.epsilon < LOCAL else ""
+    return f"Model: {chosen} {percent(USEFUL)} is reached: {told}.{weak}"
 
 
 def _unit(question: Question, model: str) -> str:

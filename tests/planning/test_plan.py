@@ -254,6 +254,25 @@ def test_little_trust_is_recommended_where_it_costs_few_people():
 
 def test_the_unit_is_the_person_where_people_come_back():
     once = advice.words(Question(dim=8, arms=5))[2]
-    assert "comes once" in once
-    often = advice.words(Question(dim=8, arms=5, rounds_per_person=5, per_day=50_000))[2]
-    assert "Unit: the person, learning from the first round of each" in often and "5 rounds" in often
+    assert "learning from the first round of each" in once and "--per-day is new people a day" in once
+    often = Question(dim=8, arms=5, rounds_per_person=5, per_day=50_000)
+    said = advice.words(often)[2]
+    assert "Unit: the person, learning from the first round of each" in said
+    for model in MODELS:
+        for k in (1, 5):
+            people = advice.needed(often.setting(model, rounds_per_person=k))
+            assert f"{advice.count(people)} ({model})" in said
+    assert "first 5 rounds" in advice.words(Question(dim=100, arms=6, rounds_per_person=5, epsilon=8.0))[2]
+
+
+def test_who_returns_daily_is_told_the_ways_out():
+    asked = Question(dim=30, arms=6, rounds_per_person=365, per_day=2000)
+    verdict, _, unit = advice.words(asked)
+    assert verdict.startswith("Do not personalise at this size (2,000 people a year)")
+    assert "a promise for a week instead of for ever" in verdict
+    for way in ('max_rounds_per_person=1, on_limit="serve"', "week=, docs/persons.md", "or do both"):
+        assert way in unit
+    few = advice.words(replace(asked, per_day=20))[0]  # 20 people, each of whom counts at most 52 times
+    assert "a week" not in few
+    once = advice.words(replace(asked, per_day=20, rounds_per_person=1))[0]
+    assert "a week" not in once and "first round" not in once

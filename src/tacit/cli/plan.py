@@ -17,9 +17,11 @@ def plan_command(
     ] = None,
     epsilon: Annotated[float, typer.Option(help="What a person is promised; the table has others beside it.")] = 1.0,
     delta: Delta = 1e-6,
-    rounds_per_person: Annotated[int, typer.Option(help="Rounds of one person that are learnt from.")] = 1,
+    rounds_per_person: Annotated[
+        int, typer.Option(help="Rounds of one person that are learnt from, and protected together.")
+    ] = 1,
     radius: Annotated[float, typer.Option(help="Norm of the true parameter: how much people's tastes differ.")] = 3.0,
-    per_day: Annotated[float | None, typer.Option(help="Requests a day.")] = None,
+    per_day: Annotated[float | None, typer.Option(help="Requests a day that are learnt from.")] = None,
     plot: Annotated[Path | None, typer.Option(help="The shares: a .png, .svg or .pdf file.")] = None,
     as_json: Json = False,
 ) -> None:

@@ -109,7 +109,7 @@ def heading(question: Question) -> str:
         f"radius = {question.radius:g}",
         f"ε = {question.epsilon:g} (*)",
         f"δ = {question.delta:g}",
-        f"{question.rounds_per_person} round{'s' * (question.rounds_per_person > 1)} per person",
+        f"{question.rounds_per_person} round{'s' * (question.rounds_per_person > 1)} learnt from each person",
     ]
     if question.per_day is not None:
         parts.append(f"{question.per_day:,g} requests a day")

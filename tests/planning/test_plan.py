@@ -185,6 +185,43 @@ def test_a_schema_says_the_sizes(capsys, monkeypatch, tmp_path):
         assert (json.loads(out)["setting"]["dim"], json.loads(out)["setting"]["arms"]) == (schema.dim, 2)
 
 
+SERVED = """
+[bandits.one]
+kind = "joint-glm"
+budget = {epsilon = 2.0, delta = 1e-7}
+radius = 2.5
+max_rounds_per_person = 3
+per_day = 4000
+week = "7 days"
+[bandits.one.features]
+arms = "disjoint"
+actions = ["a", "b", "c"]
+retired = ["c"]
+max_actions = 9
+context.plan = {kind = "Category", values = ["free", "paid"]}
+"""
+
+
+def test_a_configuration_says_the_budget_and_the_rate(capsys, monkeypatch, tmp_path):
+    file = tmp_path / "serve.toml"
+    file.write_text(SERVED)
+    document = json.loads(run(capsys, monkeypatch, "--schema", file, "--json")[1])
+    plain = Schema(context={"plan": Category("free", "paid")}, arms="disjoint", actions=("a", "b"))
+    assert document["setting"] == {
+        "dim": plain.dim,  # without places that nobody is offered
+        "arms": 2,
+        "epsilon": 2.0,
+        "delta": 1e-7,
+        "rounds_per_person": 3,
+        "radius": 2.5,
+        "per_day": 4000,
+    }
+    assert any("promises for a week" in note for note in document["notes"])
+    told = " ".join(run(capsys, monkeypatch, "--schema", file, "--epsilon", 1, "--per-day", 50)[1].split())
+    assert "ε = 1 (*)" in told and "50 requests a day" in told and "spare or retired, do not count" in told
+    assert "serve.toml: d, K, delta, rounds_per_person, radius." in told
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -212,6 +249,9 @@ def test_bad_schemas(capsys, monkeypatch, tmp_path):
         ("bandits = 1", "got another name"),
         ("[bandits.one]\nkind = 'joint-glm'", "Expected one bandit with features"),
         ("arms", "Expected JSON or TOML"),
+        (SERVED.replace("{epsilon = 2.0, delta = 1e-7}", "1"), "Expected budget = {epsilon = ..., delta = ...}"),
+        (SERVED.replace("4000", "'many'"), "Expected per_day to be a positive number"),
+        (SERVED.replace("1e-7", "'small'"), "Expected delta in (0, 1)"),
     ):
         file.write_text(text)
         assert message in " ".join(run(capsys, monkeypatch, "--schema", file)[2].split())

@@ -1,15 +1,13 @@
-"""`tacit plan`: the schema on the command line, the table of shares, and the picture."""
+"""`tacit plan`: the table of shares, what is said about it, and the picture."""
 
-import json
 import sys
 import textwrap
-import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tacit.cli.asked import Asked
 from tacit.cli.output import tell, write_json
-from tacit.features.schema import Schema
 from tacit.planning import advice, surface
 from tacit.planning.advice import PEOPLE, USEFUL, Question
 from tacit.planning.players import possible
@@ -21,59 +19,26 @@ MEANING = (
 )
 
 
-def question(*, dim: int | None, arms: int | None, schema: Path | None, **rest: Any) -> Question:
-    """What is asked: sizes that a schema has need not be given, and must not differ from it."""
-    if schema is not None:
-        made = read_schema(schema)
-        if dim not in (None, made.dim):
-            raise ValueError(f"Expected --dim {made.dim}, as the schema has it, got {dim}.")
-        dim, arms = made.dim, arms or len(made.actions) or None
-    if dim is None:
-        raise ValueError("Expected --dim or --schema, got neither.")
-    if arms is None:
-        raise ValueError("Expected --arms: how many there are to choose from, got none.")
-    return Question(dim=dim, arms=arms, **rest)
-
-
-def show(question: Question, *, as_json: bool, plot: Path | None) -> None:
+def show(asked: Asked, *, as_json: bool, plot: Path | None) -> None:
+    question = asked.question
     rows, said = advice.rows(question), advice.words(question)
     if plot is not None:
         draw(question, plot)
         tell(f"Figure: {plot}")
     if as_json:
-        write_json(document(question, rows, said))
+        write_json(document(asked, rows, said))
     else:
-        sys.stdout.write(text(question, rows, said) + "\n")
+        sys.stdout.write(text(asked, rows, said) + "\n")
 
 
-def read_schema(path: Path) -> Schema:
-    """From a JSON or TOML file: the schema itself, as `Schema.to_dict` writes it, or the [bandits.NAME.features] of a
-    configuration of `tacit serve` that has one."""
-    try:
-        text = path.read_text()
-        document = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
-    except OSError as error:
-        raise ValueError(f"Expected a schema in {path}, got: {error.strerror}.") from None
-    except ValueError as error:
-        raise ValueError(f"Expected JSON or TOML in {path}, got a problem: {error}.") from None
-    if isinstance(document, dict) and isinstance(document.get("bandits"), dict):
-        found = [b["features"] for b in document["bandits"].values() if isinstance(b, dict) and "features" in b]
-        if len(found) != 1:
-            raise ValueError(f"Expected one bandit with features in {path}, got {len(found)}.")
-        document = found[0]
-    try:
-        return Schema.from_dict(document)
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
-
-
-def text(question: Question, rows: Sequence[Mapping[str, Any]], said: Sequence[str]) -> str:
+def text(asked: Asked, rows: Sequence[Mapping[str, Any]], said: Sequence[str]) -> str:
     """Heading, table, error and recommendation, within the width of all tables."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
     from tacit.experiments.table import WIDTH, to_text
 
+    question = asked.question
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     for name in ("trust", "ε"):
         table.add_column(name, justify="left" if name == "trust" else "right", no_wrap=True)
@@ -93,6 +58,7 @@ def text(question: Question, rows: Sequence[Mapping[str, Any]], said: Sequence[s
         table.add_row("days", "", *(f"{d:,.1f} " if d < 10 else f"{d:,.0f} " for d in days), "")
     parts = [
         textwrap.fill(heading(question), WIDTH, subsequent_indent="  "),
+        *([textwrap.fill(" ".join(asked.notes), WIDTH)] if asked.notes else []),
         textwrap.fill(MEANING, WIDTH),
         to_text(table),
         textwrap.fill(notes(), WIDTH),
@@ -150,9 +116,11 @@ def warnings(question: Question) -> list[str]:
     return [f"Outside of what was simulated, so take it with care: {', '.join(found)}."] * bool(found)
 
 
-def document(question: Question, rows: Sequence[Mapping[str, Any]], said: Sequence[str]) -> dict[str, Any]:
+def document(asked: Asked, rows: Sequence[Mapping[str, Any]], said: Sequence[str]) -> dict[str, Any]:
+    question = asked.question
     return {
         "setting": vars(question),
+        "notes": asked.notes,
         "people": list(PEOPLE),
         "days": None if question.per_day is None else [question.days(people) for people in PEOPLE],
         "rows": list(rows),

@@ -153,6 +153,7 @@ def test_the_table_fits_and_says_its_error(capsys, monkeypatch):
         assert code == 0
         assert max(map(len, out.splitlines())) <= 100
         assert f"{surface.ERROR['settings']} settings" in out
+        assert "d counts the numbers of the vector" in " ".join(out.split()) and "features" not in out
         assert all(f"{people:,}" in out for people in PEOPLE)
         assert all(word in out for word in ("joint", "shuffle", "local", "days", "ersonalise", "Model:", "Unit:"))
 

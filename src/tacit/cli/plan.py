@@ -10,7 +10,7 @@ from tacit.cli.places import check_figure
 
 
 def plan_command(
-    dim: Annotated[int | None, typer.Option(help="Dimension of the features; it follows from a schema.")] = None,
+    dim: Annotated[int | None, typer.Option(help="Numbers of a vector, not fields; it follows from a schema.")] = None,
     arms: Annotated[int | None, typer.Option(help="Arms per round; they may follow from a schema.")] = None,
     schema: Annotated[
         Path | None, typer.Option(help="JSON or TOML: a schema, or a configuration of `tacit serve` with its settings.")

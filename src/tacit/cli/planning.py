@@ -14,8 +14,9 @@ from tacit.planning.players import possible
 from tacit.planning.setting import MODELS
 
 MEANING = (
-    "Per cent of what personalising can bring that people get, from the middle to the last of so many: 0 is as good as "
-    "random offers, 100 as good as knowing what everybody likes."
+    "Per cent of what personalising can bring: what those get who come between n/2 and n, for n = 1,000 to 10,000,000 "
+    "people. 0 is as good as random offers, 100 as good as knowing what everybody likes. d counts the numbers of the "
+    "vector, not fields: a schema of 8 fields with 6 disjoint actions has 100 or more."
 )
 
 

@@ -158,6 +158,15 @@ def test_the_table_fits_and_says_its_error(capsys, monkeypatch):
         assert all(word in out for word in ("joint", "shuffle", "local", "days", "ersonalise", "Model:", "Unit:"))
 
 
+def test_prose_fits_the_terminal(capsys, monkeypatch):
+    for columns, most in ((60, 60), (200, 100)):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        out = run(capsys, monkeypatch, "--dim", 8, "--arms", 6)[1]
+        prose = [line for line in out.splitlines() if not line.startswith(" ")]
+        assert most - 10 < max(map(len, prose)) <= most
+        assert all(f"{people:,}" in out for people in PEOPLE)
+
+
 def test_json_and_picture(capsys, monkeypatch, tmp_path):
     picture = tmp_path / "plan.png"
     code, out, err = run(capsys, monkeypatch, "--dim", 8, "--arms", 4, "--epsilon", 3, "--json", "--plot", picture)

@@ -1,5 +1,6 @@
 """`tacit plan`: the table of shares, what is said about it, and the picture."""
 
+import shutil
 import sys
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -33,7 +34,7 @@ def show(asked: Asked, *, as_json: bool, plot: Path | None) -> None:
 
 
 def text(asked: Asked, rows: Sequence[Mapping[str, Any]], said: Sequence[str]) -> str:
-    """Heading, table, error and recommendation, within the width of all tables."""
+    """Heading, table, error and recommendation. Prose is as wide as the terminal, and no wider than all tables."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
@@ -57,14 +58,13 @@ def text(asked: Asked, rows: Sequence[Mapping[str, Any]], said: Sequence[str]) -
         days = [question.days(people) or 0.0 for people in PEOPLE]
         table.add_row()
         table.add_row("days", "", *(f"{d:,.1f} " if d < 10 else f"{d:,.0f} " for d in days), "")
+    width = min(WIDTH, shutil.get_terminal_size((WIDTH, 0)).columns)
+    before = [MEANING] if not asked.notes else [" ".join(asked.notes), MEANING]
     parts = [
-        textwrap.fill(heading(question), WIDTH, subsequent_indent="  "),
-        *([textwrap.fill(" ".join(asked.notes), WIDTH)] if asked.notes else []),
-        textwrap.fill(MEANING, WIDTH),
+        textwrap.fill(heading(question), width, subsequent_indent="  "),
+        *(textwrap.fill(paragraph, width) for paragraph in before),
         to_text(table),
-        textwrap.fill(notes(), WIDTH),
-        *(textwrap.fill(sentence, WIDTH) for sentence in warnings(question)),
-        *(textwrap.fill(paragraph, WIDTH) for paragraph in said),
+        *(textwrap.fill(paragraph, width) for paragraph in (notes(), *warnings(question), *said)),
     ]
     return "\n\n".join(parts)
 

@@ -45,7 +45,7 @@ def asked(*, dim: int | None, arms: int | None, schema: Path | None, **options: 
 
 
 def offered(schema: Schema) -> Schema:
-    """Without places that nobody is offered: they cost no regret that could be measured."""
+    """Without places that nobody is offered: spare ones cost no measurable regret, and retired ones are like them."""
     return dataclasses.replace(schema, actions=schema.offered, max_actions=None, retired=())
 
 

@@ -1,10 +1,11 @@
 """Learning from a log: the same sums, releases and counts as the same people would have left live."""
 
 import numpy as np
+import polars as pl
 import pytest
 from numpy.random import default_rng
 
-from tacit import Budget, JointGLM, JointLinUCB, Simulated
+from tacit import Budget, JointGLM, JointLinUCB, Simulated, Stored
 from tacit.features import Category, Number, Schema
 from tacit.logs import mabwiser, vowpal
 
@@ -119,6 +120,22 @@ def test_fields_of_a_schema():
     assert list(bandit.learn_log(table)) == [1]  # there is no action c; an unknown sex is no error
     live.observe(live.choose({"age": 30, "sex": "F"}, actions=["a"]), 1.0)
     assert np.array_equal(bandit._state.prefix.open, live._state.prefix.open)
+
+
+def test_a_field_of_the_schema_without_a_column_is_no_missing_value(tmp_path):
+    schema = Schema(context={"age": Number(0, 100), "sex": Category("F", "M")}, arms="disjoint", actions=("a", "b"))
+    table = {"Age": [30, 60], "sex": ["F", None], "action": ["a", "b"], "reward": [1.0, 1.0]}
+    pl.DataFrame(table).write_parquet(tmp_path / "log.parquet")
+    bandit = JointGLM(features=schema, budget=BUDGET)
+    for given in (table, tmp_path):
+        with pytest.raises(ValueError, match="got none named age\\."):
+            bandit.learn_log(given)
+    assert bandit.choices == 0 and bandit.learn_log(table | {"age": [None, None]}) == {}
+    with Stored(JointGLM(features=schema, budget=BUDGET), tmp_path / "stored.db", background=False) as stored:
+        for given in (table, tmp_path):
+            with pytest.raises(ValueError, match="got none named age\\."):
+                stored.learn_log(given, log="june")
+        assert stored.choices == 0 and stored.learn_log(table | {"age": [None, None]}, log="june") == {}
 
 
 def test_tables_without_what_is_needed():

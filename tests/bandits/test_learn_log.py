@@ -88,6 +88,27 @@ def test_persons_are_counted_with_live_rounds():
     bandit.choose([[0.1] * 4], person="bob")
 
 
+def test_persons_are_in_a_log_where_they_are_limited_and_nowhere_else(tmp_path):
+    """Else each row would be refused, or taken for another person, and epsilon spent all the same."""
+    table = {name: column[:4] for name, column in log().items()}
+    named = table | {"person": ["ada", "ada", "bob", None]}
+    for options, wrong, message in (
+        ({}, named, "Expected max_rounds_per_person for a log"),
+        ({"max_rounds_per_person": 2}, table, "Expected a column person"),
+    ):
+        pl.DataFrame(wrong).write_parquet(tmp_path / "log.parquet")
+        bandit = JointGLM(dim=4, budget=BUDGET, **options)
+        with Stored(JointGLM(dim=4, budget=BUDGET, **options), tmp_path / f"{len(options)}.db") as stored:
+            for given in (wrong, tmp_path):
+                with pytest.raises(ValueError, match=message):
+                    bandit.learn_log(given)
+                with pytest.raises(ValueError, match=message):
+                    stored.learn_log(given, log="june")
+            assert bandit.choices == stored.choices == 0
+    nobody = make(max_rounds_per_person=2)
+    assert nobody.learn_log(table | {"person": [None] * 4}) == {} and nobody._persons.unnamed == 4
+
+
 def test_the_certificate_counts_them_and_files_keep_that(tmp_path):
     bandit = JointGLM(dim=4, budget=BUDGET)
     assert "log" not in " ".join(bandit.privacy.caveats)

@@ -29,7 +29,7 @@ def read(bandit: "ContinualBandit", table: Any, actions: Any) -> tuple[int, Iter
     names = logs.names(table)
     check_columns(bandit, names)
     rewards = list(table["reward"])
-    people = list(table["person"]) if "person" in names else [None] * len(rewards)
+    people = list(table["person"]) if "person" in names else [None] * len(rewards)  # where persons are not counted
     return len(rewards), zip(_played(bandit, table, actions), rewards, people, strict=True)
 
 
@@ -37,6 +37,11 @@ def check_columns(bandit: "ContinualBandit", names: Collection[str]) -> None:
     """ValueError for a table in which something is not named as it should be: before a row of it is spent."""
     if "reward" not in names:
         raise ValueError("Expected a column reward, got none.")
+    limited = bandit.max_rounds_per_person is not None
+    if limited and "person" not in names:
+        raise ValueError("Expected a column person (None where unknown), as max_rounds_per_person is set, got none.")
+    if "person" in names and not limited:
+        raise ValueError("Expected max_rounds_per_person for a log with a column person, got a bandit without it.")
     if bandit.features is not None:
         missing = [name for name in bandit.features.context if name not in names]
         if missing:

@@ -18,7 +18,7 @@ from tacit.kernels.rounds import CHOICES
 if TYPE_CHECKING:
     from tacit.bandits.joint.continual import ContinualBandit
 
-ROW = "Expected an action of the bandit and finite features, got a row with others."
+ROW = "Expected an action of the bandit and finite features of norm at most 1, got a row with others."
 
 
 Row = tuple[Array | None, Any, Any]  # RAW: features, None where they are wrong; reward; person

@@ -70,6 +70,10 @@ def test_days_are_rounds_that_are_expected(tmp_path):
     for wrong in ({"forget": 6000, "per_day": 200}, {"per_day": 200}, {"forget": "30 days", "per_day": -1.0}):
         with pytest.raises(ValueError, match="Expected per_day"):
             JointGLM(dim=2, budget=BUDGET, **wrong)
+    with pytest.raises(ValueError, match='as "30 days" with per_day, got a text of another form'):
+        JointGLM(dim=2, budget=BUDGET, forget="1 month", per_day=200)
+    with pytest.raises(ValueError, match='as "30 days" with per_day, got days without it'):
+        JointGLM(dim=2, budget=BUDGET, forget="30 days")
 
 
 def test_what_one_person_moves_in_a_run_that_forgets_is_at_most_what_is_claimed():

@@ -19,21 +19,18 @@ LEAST_GROWTH = (
 FEWEST_STEPS = 8  # in `forget`: with fewer, most of the past would be in one step
 
 
-def check(forget: float | None) -> None:
-    if forget is not None:
-        checks.positive(forget=forget)
-
-
-def rounds(length: float | str, per_day: float | None, name: str = "forget") -> float:
+def rounds(length: float | str, per_day: float | None, name: str) -> float:
     """A time as a number of rounds, where it may be "30 days" of so many choices a day, which are expected: a setting,
     since a real count would make the noise depend on it."""
-    if not isinstance(length, str):
-        return length
-    found = re.fullmatch(r"(\d+(?:\.\d+)?) days?", length)
-    if found is None or per_day is None:
-        raise ValueError(f'Expected {name} to be a number of rounds, or "30 days" with per_day, got another.')
-    checks.positive(per_day=per_day)
-    return float(found[1]) * per_day
+    if isinstance(length, str):
+        found = re.fullmatch(r"(\d+(?:\.\d+)?) days?", length)
+        if found is None or per_day is None:
+            came = "a text of another form" if found is None else "days without it"
+            raise ValueError(f'Expected {name} to be a number of rounds, or as "30 days" with per_day, got {came}.')
+        checks.positive(per_day=per_day)
+        length = float(found[1]) * per_day
+    checks.positive(**{name: length})
+    return length
 
 
 def schedule(first: int, growth: float, forget: float | None) -> Schedule:

@@ -88,25 +88,19 @@ class JointGLM(EarningBandit):
     growth: float = GROWTH
     discount: float = DISCOUNT
     forget: float | str | None = None
-    per_day: float | None = None
     tuning: Tuning = field(default_factory=Tuning)
     policy: Generator | None = field(default=None, repr=False)
     prior: Any = field(default=None, repr=False)
     warm: Any = field(default=None, repr=False)
-    _forget: float | None = field(init=False, repr=False)
     _state: GLMState = field(init=False, repr=False)
     _counts_answers = True
+    _lengths = ("week", "forget")
     _frozen: tuple[int, Posterior] | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         self._check()
         if self.first is not None:
             checks.positive_int(first=self.first)
-        if self.per_day is not None and not isinstance(self.forget, str):
-            raise ValueError('Expected per_day with forget in days, as "30 days", got it without.')
-        self._forget = None if self.forget is None else forgetting.rounds(self.forget, self.per_day)
-        forgetting.check(self._forget)
-        self.forget, self.per_day = self._forget, None
         self.tuning = irls.as_tuning(Tuning, self.tuning)
         if not 1 < self.growth < math.inf:
             raise ValueError(f"Expected growth above 1, got {self.growth!r}.")
@@ -140,6 +134,11 @@ class JointGLM(EarningBandit):
         self._policy_given = self.policy is not None
         self.policy = self.policy or default_rng()
         super().__post_init__()
+
+    @property
+    def _forget(self) -> float | None:
+        assert not isinstance(self.forget, str)
+        return self.forget
 
     def _mechanism(self, first: int) -> Continual:
         """The mechanism for steps of at least `first` choices, with the noise that the budget asks for."""

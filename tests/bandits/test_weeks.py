@@ -300,7 +300,12 @@ def test_misuse():
         build(JointGLMRare, average=True)
     with pytest.raises(ValueError, match="Gaussian noise"):
         build(JointLinUCB, noise="wishart", average=True, max_rounds_per_person=1, source=Simulated(0))
+    for options in ({"week": 20}, {"average": True}, {"teach": 0.5}):
+        assert build(**options).on_limit == build(on_limit="serve", **options).on_limit == "serve"
+        with pytest.raises(ValueError, match="with teach, week or average, which refuse nobody"):
+            build(on_limit="refuse", **options)
     refusing = build()
+    assert refusing.on_limit == "refuse"
     for _ in range(2):
         refusing.choose(ARM, person="ada")
     with pytest.raises(PersonLimit):

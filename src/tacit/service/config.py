@@ -283,6 +283,7 @@ def build(setting: BanditSetting, name: str) -> SummedBandit:
         made: SummedBandit = kind(
             dim=setting.dim, features=setting.schema, budget=Budget(own.epsilon, own.delta), **given
         )
+        made._limit(setting.on_limit)
     except ValueError as error:
         raise ValueError(f"[bandits.{name}]: {error}") from None
     return made

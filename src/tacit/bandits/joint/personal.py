@@ -46,15 +46,16 @@ class ContinualState(Protocol):
 @dataclass(kw_only=True, eq=False)
 class PersonalBandit(Bandit):
     """max_rounds_per_person: the noise is made for replacing a person in so many rounds. on_limit: what a person beyond
-    them gets, "refuse" (PersonLimit) or "serve" without learning; with the settings below everybody is served. teach:
-    each round may teach with that probability, by a secret coin thrown when it is chosen. week: the rounds are those of
-    a week of so many choices, or "7 days" of `per_day` choices that are expected, and so is the claim; weeks: in how
-    many weeks a person may teach, for a claim about a person. average: a person's rounds count as one in each step, by
-    their mean, and `max_rounds_per_person` is a number of steps. docs/persons.md says which to choose."""
+    them gets, "refuse" (PersonLimit, the default) or "serve" without learning; with teach, week or average everybody is
+    served. teach: each round may teach with that probability, by a secret coin thrown when it is chosen. week: the
+    rounds are those of a week of so many choices, or "7 days" of `per_day` choices that are expected, and so is the
+    claim; weeks: in how many weeks a person may teach, for a claim about a person. average: a person's rounds count as
+    one in each step, by their mean, and `max_rounds_per_person` is a number of steps. docs/persons.md says which to
+    choose."""
 
     budget: Budget
     max_rounds_per_person: int | None = None
-    on_limit: str = "refuse"
+    on_limit: str | None = None
     teach: float = 1.0
     week: float | str | None = None
     weeks: int | None = None
@@ -76,13 +77,12 @@ class PersonalBandit(Bandit):
         return self._releases(self.mechanism.leaves)
 
     def _check_persons(self) -> None:
-        checks.one_of(MODES, on_limit=self.on_limit)
         self._count_days()
         if self.teach != 1:
             checks.probability(teach=self.teach)
         if self.max_rounds_per_person is not None:
             checks.positive_int(max_rounds_per_person=self.max_rounds_per_person)
-        elif self.on_limit != "refuse" or self.teach < 1 or self.week is not None or self.average:
+        elif self.on_limit == "serve" or self._always_serves:
             raise ValueError("Expected max_rounds_per_person with on_limit, teach, week and average, got none.")
         if self.weeks is not None:
             checks.positive_int(weeks=self.weeks)
@@ -90,6 +90,16 @@ class PersonalBandit(Bandit):
                 raise ValueError("Expected week, the choices in one, with weeks, got none.")
         if (self.week is not None or self.average) and not self._counts_answers:
             raise ValueError(f"Expected a bandit that counts answers (JointGLM), got {type(self).__name__}.")
+        self.on_limit = self._limit(self.on_limit)
+
+    def _limit(self, given: str | None) -> str:
+        """What a person beyond the limit gets; ValueError if that cannot be what was asked for."""
+        if given is None:
+            return "serve" if self._serves else "refuse"
+        checks.one_of(MODES, on_limit=given)
+        if given == "refuse" and self._always_serves:
+            raise ValueError("Expected on_limit=serve with teach, week or average, which refuse nobody, got refuse.")
+        return given
 
     _lengths: ClassVar[tuple[str, ...]] = ("week",)  # settings that may be given in days
 

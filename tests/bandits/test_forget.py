@@ -1,6 +1,7 @@
 """JointGLM(forget=...): steps stop growing, what was learnt fades for ever, and the claim holds for ever."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -59,6 +60,22 @@ def test_the_claim_is_the_same_for_ever():
 def test_what_cannot_be_forgotten_in(wrong):
     with pytest.raises(ValueError, match="Expected forget"):
         JointGLM(dim=2, budget=BUDGET, forget=wrong)
+
+
+@pytest.mark.parametrize("options", [{}, {"first": 30}, {"max_rounds_per_person": 3, "week": 500}])
+def test_what_is_too_short_is_told_the_least_that_is_not(options):
+    def made(forget):
+        return JointGLM(dim=2, budget=BUDGET, forget=forget, **options)
+
+    told = set()
+    for short in (1e-9, 7, 20, 64, 90):
+        with pytest.raises(ValueError, match=f"got {short:g}") as error:
+            made(short)
+        told.add(int(re.search(r"at least (\d+),", str(error.value))[1]))
+    (least,) = told
+    assert made(least).forget == least >= 8 * made(least).first
+    with pytest.raises(ValueError, match=f"at least {least},"):
+        made(least - 1)
 
 
 def test_days_are_rounds_that_are_expected(tmp_path):

@@ -7,6 +7,7 @@ settings and on the number of choices alone."""
 
 import math
 import re
+from collections.abc import Callable
 
 from tacit import checks
 from tacit.kernels.rounds import Schedule
@@ -42,13 +43,29 @@ def schedule(first: int, growth: float, forget: float | None) -> Schedule:
 
 
 def discount(steps: Schedule, forget: float | None, otherwise: float) -> float:
-    """The factor by which earlier steps fade at each step: e^-1 in `forget` choices, once steps have stopped growing.
-    ValueError where the shortest step is too long for that."""
-    if forget is None:
-        return otherwise
-    if steps.longest * FEWEST_STEPS > forget:
+    """The factor by which earlier steps fade at each step: e^-1 in `forget` choices, once steps stop growing."""
+    return otherwise if forget is None else math.exp(-steps.longest / forget)
+
+
+def check(forget: float | None, shortest: Callable[[float], int]) -> None:
+    """ValueError where the shortest step, which may depend on `forget`, is too long for it."""
+    if forget is not None and not _fits(forget, shortest):
         raise ValueError(
-            f"Expected forget of at least {FEWEST_STEPS} steps of {steps.first:g} choices, which is what the noise of "
-            f"this budget needs, got {forget:g}."
+            f"Expected forget of at least {_least(shortest)}, which is {FEWEST_STEPS} of the shortest steps that the "
+            f"budget or `first` allows, got {forget:g}."
         )
-    return math.exp(-steps.longest / forget)
+
+
+def _fits(forget: float, shortest: Callable[[float], int]) -> bool:
+    return forget >= FEWEST_STEPS and forget >= FEWEST_STEPS * shortest(forget)
+
+
+def _least(shortest: Callable[[float], int]) -> int:
+    """The least whole number that would do: steps get longer with `forget`, but more slowly than it does."""
+    low, high = 0, FEWEST_STEPS
+    while not _fits(high, shortest):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if _fits(middle, shortest) else (middle, high)
+    return high

@@ -126,9 +126,10 @@ class JointGLM(EarningBandit):
             radius=self.radius,
             unit=self._unit,
         )
-        if self.first is None:
-            self.first = FEWEST + math.floor(PER_SIGMA * self._mechanism(FEWEST).sigma)
-        self.mechanism = self._mechanism(self.first)
+        given = self.first
+        forgetting.check(self._forget, self._shortest if given is None else lambda _: given)
+        self.first = self._shortest(self._forget) if given is None else given
+        self.mechanism = self._mechanism(self.first, self._forget)
         self._gains = self.mechanism.gain(np.arange(self.mechanism.window + 1.0))  # and as the last one for ever
         self.epsilon = ledger.check(self._planned(), self.budget)
         self._policy_given = self.policy is not None
@@ -140,11 +141,15 @@ class JointGLM(EarningBandit):
         assert not isinstance(self.forget, str)
         return self.forget
 
-    def _mechanism(self, first: int) -> Continual:
+    def _shortest(self, forget: float | None) -> int:
+        """Choices in a step that says more than its noise."""
+        return FEWEST + math.floor(PER_SIGMA * self._mechanism(FEWEST, forget).sigma)
+
+    def _mechanism(self, first: int, forget: float | None) -> Continual:
         """The mechanism for steps of at least `first` choices, with the noise that the budget asks for."""
-        steps = self._schedule = forgetting.schedule(first, self.growth, self._forget)
+        steps = self._schedule = forgetting.schedule(first, self.growth, forget)
         leaves = 1 + steps_before(self.horizon or FARTHEST, steps)
-        fading = forgetting.discount(steps, self._forget, self.discount)
+        fading = forgetting.discount(steps, forget, self.discount)
         columns = self._columns(steps)
         noiseless = Discounted(leaves=leaves, size=self._size, discount=fading, sigma=0.0, **columns)
         return self._with_noise(noiseless, self._sensitivity, self._mu)

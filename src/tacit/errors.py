@@ -61,6 +61,10 @@ class NotSecure(TacitError, ValueError):
     """Settings that cannot be served with noise that protects people's data; simulation can still use them."""
 
 
+class NoHorizon(TacitError, ValueError):
+    """A bandit that is planned for a number of rounds was given none."""
+
+
 class NotInstalled(TacitError, ImportError):
     """Something that only experiments need, and that is not installed."""
 

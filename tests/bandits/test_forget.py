@@ -1,6 +1,7 @@
 """JointGLM(forget=...): steps stop growing, what was learnt fades for ever, and the claim holds for ever."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -61,6 +62,22 @@ def test_what_cannot_be_forgotten_in(wrong):
         JointGLM(dim=2, budget=BUDGET, forget=wrong)
 
 
+@pytest.mark.parametrize("options", [{}, {"first": 30}, {"max_rounds_per_person": 3, "week": 500}])
+def test_what_is_too_short_is_told_the_least_that_is_not(options):
+    def made(forget):
+        return JointGLM(dim=2, budget=BUDGET, forget=forget, **options)
+
+    told = set()
+    for short in (1e-9, 7, 20, 64, 90):
+        with pytest.raises(ValueError, match=f"got {short:g}") as error:
+            made(short)
+        told.add(int(re.search(r"at least (\d+),", str(error.value))[1]))
+    (least,) = told
+    assert made(least).forget == least >= 8 * made(least).first
+    with pytest.raises(ValueError, match=f"at least {least},"):
+        made(least - 1)
+
+
 def test_days_are_rounds_that_are_expected(tmp_path):
     """A setting like the number itself, also on disk."""
     days = JointGLM(dim=3, budget=BUDGET, forget="30 days", per_day=200)
@@ -70,6 +87,10 @@ def test_days_are_rounds_that_are_expected(tmp_path):
     for wrong in ({"forget": 6000, "per_day": 200}, {"per_day": 200}, {"forget": "30 days", "per_day": -1.0}):
         with pytest.raises(ValueError, match="Expected per_day"):
             JointGLM(dim=2, budget=BUDGET, **wrong)
+    with pytest.raises(ValueError, match='as "30 days" with per_day, got a text of another form'):
+        JointGLM(dim=2, budget=BUDGET, forget="1 month", per_day=200)
+    with pytest.raises(ValueError, match='as "30 days" with per_day, got days without it'):
+        JointGLM(dim=2, budget=BUDGET, forget="30 days")
 
 
 def test_what_one_person_moves_in_a_run_that_forgets_is_at_most_what_is_claimed():

@@ -1,10 +1,11 @@
 """Learning from a log: the same sums, releases and counts as the same people would have left live."""
 
 import numpy as np
+import polars as pl
 import pytest
 from numpy.random import default_rng
 
-from tacit import Budget, JointGLM, JointLinUCB, Simulated
+from tacit import Budget, JointGLM, JointLinUCB, Simulated, Stored
 from tacit.features import Category, Number, Schema
 from tacit.logs import mabwiser, vowpal
 
@@ -52,7 +53,8 @@ def test_a_bad_row_is_refused_alone_and_counts():
         bad = {name: list(values) for name, values in table.items()}
         bad[column][7] = value
         bandit = make()
-        assert list(bandit.learn_log(bad)) == [7]
+        refused = bandit.learn_log(bad)
+        assert list(refused) == [7] and ("norm at most 1" in refused[7]) == (column != "reward")
         same(bandit, expected)
 
 
@@ -87,6 +89,27 @@ def test_persons_are_counted_with_live_rounds():
     bandit.choose([[0.1] * 4], person="bob")
 
 
+def test_persons_are_in_a_log_where_they_are_limited_and_nowhere_else(tmp_path):
+    """Else each row would be refused, or taken for another person, and epsilon spent all the same."""
+    table = {name: column[:4] for name, column in log().items()}
+    named = table | {"person": ["ada", "ada", "bob", None]}
+    for options, wrong, message in (
+        ({}, named, "Expected max_rounds_per_person for a log"),
+        ({"max_rounds_per_person": 2}, table, "Expected a column person"),
+    ):
+        pl.DataFrame(wrong).write_parquet(tmp_path / "log.parquet")
+        bandit = JointGLM(dim=4, budget=BUDGET, **options)
+        with Stored(JointGLM(dim=4, budget=BUDGET, **options), tmp_path / f"{len(options)}.db") as stored:
+            for given in (wrong, tmp_path):
+                with pytest.raises(ValueError, match=message):
+                    bandit.learn_log(given)
+                with pytest.raises(ValueError, match=message):
+                    stored.learn_log(given, log="june")
+            assert bandit.choices == stored.choices == 0
+    nobody = make(max_rounds_per_person=2)
+    assert nobody.learn_log(table | {"person": [None] * 4}) == {} and nobody._persons.unnamed == 4
+
+
 def test_the_certificate_counts_them_and_files_keep_that(tmp_path):
     bandit = JointGLM(dim=4, budget=BUDGET)
     assert "log" not in " ".join(bandit.privacy.caveats)
@@ -119,6 +142,22 @@ def test_fields_of_a_schema():
     assert list(bandit.learn_log(table)) == [1]  # there is no action c; an unknown sex is no error
     live.observe(live.choose({"age": 30, "sex": "F"}, actions=["a"]), 1.0)
     assert np.array_equal(bandit._state.prefix.open, live._state.prefix.open)
+
+
+def test_a_field_of_the_schema_without_a_column_is_no_missing_value(tmp_path):
+    schema = Schema(context={"age": Number(0, 100), "sex": Category("F", "M")}, arms="disjoint", actions=("a", "b"))
+    table = {"Age": [30, 60], "sex": ["F", None], "action": ["a", "b"], "reward": [1.0, 1.0]}
+    pl.DataFrame(table).write_parquet(tmp_path / "log.parquet")
+    bandit = JointGLM(features=schema, budget=BUDGET)
+    for given in (table, tmp_path):
+        with pytest.raises(ValueError, match="got none named age\\."):
+            bandit.learn_log(given)
+    assert bandit.choices == 0 and bandit.learn_log(table | {"age": [None, None]}) == {}
+    with Stored(JointGLM(features=schema, budget=BUDGET), tmp_path / "stored.db", background=False) as stored:
+        for given in (table, tmp_path):
+            with pytest.raises(ValueError, match="got none named age\\."):
+                stored.learn_log(given, log="june")
+        assert stored.choices == 0 and stored.learn_log(table | {"age": [None, None]}, log="june") == {}
 
 
 def test_tables_without_what_is_needed():

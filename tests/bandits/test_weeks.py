@@ -271,6 +271,17 @@ def test_the_noise_is_that_of_steps(kind):
     assert privacy.averaged and "in up to 2 steps" in str(privacy)
 
 
+@pytest.mark.parametrize("kind", [JointGLM, JointLinUCB])
+def test_a_week_in_days_is_rounds_that_are_expected(kind, tmp_path):
+    days, counted = build(kind, week="7 days", per_day=20), build(kind, week=140)
+    assert days.week == 140 and days._plan_numbers() == counted._plan_numbers() and days.privacy == counted.privacy
+    days.save(tmp_path / "bandit.json")
+    assert kind.load(tmp_path / "bandit.json").week == 140
+    for wrong in ({"week": "7 days"}, {"week": "1 week", "per_day": 20}, {"week": 140, "per_day": 20}):
+        with pytest.raises(ValueError, match="per_day"):
+            build(kind, **wrong)
+
+
 def test_misuse():
     for options in ({"week": 20}, {"average": True}, {"teach": 0.5}, {"on_limit": "serve"}):
         with pytest.raises(ValueError, match="Expected max_rounds_per_person with"):
@@ -289,7 +300,12 @@ def test_misuse():
         build(JointGLMRare, average=True)
     with pytest.raises(ValueError, match="Gaussian noise"):
         build(JointLinUCB, noise="wishart", average=True, max_rounds_per_person=1, source=Simulated(0))
+    for options in ({"week": 20}, {"average": True}, {"teach": 0.5}):
+        assert build(**options).on_limit == build(on_limit="serve", **options).on_limit == "serve"
+        with pytest.raises(ValueError, match="with teach, week or average, which refuse nobody"):
+            build(on_limit="refuse", **options)
     refusing = build()
+    assert refusing.on_limit == "refuse"
     for _ in range(2):
         refusing.choose(ARM, person="ada")
     with pytest.raises(PersonLimit):

@@ -50,6 +50,23 @@ def test_privacy():
     assert certificate["epsilon"] == pytest.approx(1.0, rel=1e-6)
     assert certificate["releases"][0]["sensitivity"] > 0
     assert certificate["private"] is True and certificate["distance"] == 0.0
+    assert certificate["horizon"] == 1_000_000
+
+
+def test_a_plan_has_a_horizon_only_where_one_is_given_or_needed(capsys, monkeypatch):
+    def shown(*arguments):
+        monkeypatch.setattr(sys, "argv", ["tacit", "privacy", *arguments])
+        with pytest.raises(SystemExit):
+            cli.main()
+        return capsys.readouterr().out
+
+    weekly = "joint-glm:max_rounds_per_person=1,week=14000,forget=60000"
+    text = shown(weekly)
+    assert text.startswith("Privacy certificate: JointGLM\n") and "4 weeks: epsilon" in text
+    text = shown(weekly, "--horizon", "10000")
+    assert text.startswith("Privacy certificate: JointGLM; planned for 10000 choices\n") and "weeks: " not in text
+    for bandit in ("joint-lin-ucb", "joint-glm-rare", "joint-reweighted", "shuffle-lin-ucb", "local-combiner"):
+        assert "; planned for 10000 choices\n" in shown(bandit)
 
 
 @pytest.mark.parametrize(

@@ -249,6 +249,8 @@ def test_beyond_the_rounds_of_a_person_choices_are_served_and_not_learnt_from(tm
 
 def test_rounds_of_a_person_by_the_week_are_settings(tmp_path):
     week = {"week": "7 days", "per_day": 20, "weeks": 3, "teach": 0.5}
+    with pytest.raises(ValueError, match="which refuse nobody, got refuse"):
+        application(tmp_path, max_rounds_per_person=2, on_limit="refuse", **week)
     app = application(tmp_path, max_rounds_per_person=2, **week)
     try:
         bandit, certificate = stored(app)._bandit, stored(app).privacy

@@ -101,6 +101,8 @@ def test_what_the_bandit_says_of_people_beyond_the_limit_is_the_default(on_sqlit
     with on_sqlite.open(glm(max_rounds_per_person=1, on_limit="serve")) as stored:
         for _ in range(2):
             stored.choose(np.eye(3), person="ada")
+    with pytest.raises(ValueError, match="which refuse nobody, got refuse"):
+        on_sqlite.open(glm(max_rounds_per_person=1, week=100), on_limit="refuse")
     with pytest.raises(ValueError, match="without average"):
         on_sqlite.open(glm(max_rounds_per_person=1, average=True))
 

@@ -11,6 +11,7 @@ from numpy.random import default_rng
 from tacit import checks
 from tacit.bandits.base import Bandit
 from tacit.bandits.choices import Index
+from tacit.errors import NoHorizon
 from tacit.kernels.block import Block
 from tacit.kernels.rounds import BOUNDARY, CHOICES
 from tacit.mechanisms import queries
@@ -64,7 +65,7 @@ class EpochBandit(Bandit):
         checks.positive_int(dim=self.dim, first=self.first)
         self.dim = int(self.dim)
         if self.horizon is None:
-            raise ValueError(f"Expected a horizon for {type(self).__name__}, which learns in epochs, got None.")
+            raise NoHorizon(f"Expected a horizon for {type(self).__name__}, which learns in epochs, got None.")
         checks.positive_int(horizon=self.horizon)
         self._link = links.built_in(self.link)
         self._policy_given = self.policy is not None
@@ -114,7 +115,6 @@ class EpochBandit(Bandit):
 
     @property
     def privacy(self) -> Certificate:
-        assert self.horizon is not None
         return certify(
             type(self).__name__,
             model="joint",
@@ -123,7 +123,8 @@ class EpochBandit(Bandit):
             costliest=self._costliest(),
             spent=self._costliest() if self.closed else (),
             source=self.source,
-            rounds=self.horizon,
+            horizon=self.horizon,
+            rounds=self.choices,
             policy_given=self._policy_given,
             caveats=self._caveats(),
         )

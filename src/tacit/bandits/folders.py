@@ -31,7 +31,7 @@ def learn(bandit: "ContinualBandit", table: Any, actions: Any, engine: str) -> d
         if engine != "local":
             raise ValueError(f"Expected a folder of Parquet files for engine={engine!r}, got a table.")
         return learning.learn_log(bandit, table, actions)
-    folder = Folder(table)
+    folder = _folder(bandit, table)
     encoder = _encoder(bandit, folder, actions)
     if encoder is not None:
         made = engines.Ray(folder, encoder) if engine == "ray" else engines.Local(folder, encoder)
@@ -56,7 +56,7 @@ def source(bandit: "ContinualBandit", table: Any, actions: Any) -> tuple[int, Ca
     if not isinstance(table, str | Path):
         count, _ = learning.read(bandit, table, actions)
         return count, lambda start: itertools.islice(learning.read(bandit, table, actions)[1], start, None)
-    folder = Folder(table)
+    folder = _folder(bandit, table)
 
     def rows_from(start: int) -> Iterator[learning.Row]:
         for piece in folder.pieces(start, folder.count - start, ROWS_AT_ONCE):
@@ -87,6 +87,12 @@ def learn_folder(bandit: "ContinualBandit", folder: Folder, engine: engines.Engi
             refused[first + int(row)] = learning.ROW if wrong[row] == FEATURES else reward
         first += count
     return refused
+
+
+def _folder(bandit: "ContinualBandit", path: str | Path) -> Folder:
+    folder = Folder(path)
+    learning.check_columns(bandit, folder.columns)
+    return folder
 
 
 def _people(bandit: "ContinualBandit", folder: Folder, first: int, count: int) -> tuple[Mask | None, dict[int, str]]:

@@ -4,7 +4,7 @@ A row counts as a choice and adds its reward to the step that is open, so the sc
 A row that is refused (bad features, a person with no rounds left) is refused alone and counts all the same."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from tacit.kernels.rounds import CHOICES
 if TYPE_CHECKING:
     from tacit.bandits.joint.continual import ContinualBandit
 
-ROW = "Expected an action of the bandit and finite features, got a row with others."
+ROW = "Expected an action of the bandit and finite features of norm at most 1, got a row with others."
 
 
 Row = tuple[Array | None, Any, Any]  # RAW: features, None where they are wrong; reward; person
@@ -27,11 +27,28 @@ Row = tuple[Array | None, Any, Any]  # RAW: features, None where they are wrong;
 def read(bandit: "ContinualBandit", table: Any, actions: Any) -> tuple[int, Iterator[Row]]:
     """How many rows a table has, and what is learnt of each; ValueError for a table that has not the right columns."""
     names = logs.names(table)
+    check_columns(bandit, names)
+    rewards = list(table["reward"])
+    people = list(table["person"]) if "person" in names else [None] * len(rewards)  # where persons are not counted
+    return len(rewards), zip(_played(bandit, table, actions), rewards, people, strict=True)
+
+
+def check_columns(bandit: "ContinualBandit", names: Collection[str]) -> None:
+    """ValueError for a table in which something is not named as it should be: before a row of it is spent."""
     if "reward" not in names:
         raise ValueError("Expected a column reward, got none.")
-    rewards = list(table["reward"])
-    people = list(table["person"]) if "person" in names else [None] * len(rewards)
-    return len(rewards), zip(_played(bandit, table, actions), rewards, people, strict=True)
+    limited = bandit.max_rounds_per_person is not None
+    if limited and "person" not in names:
+        raise ValueError("Expected a column person (None where unknown), as max_rounds_per_person is set, got none.")
+    if "person" in names and not limited:
+        raise ValueError("Expected max_rounds_per_person for a log with a column person, got a bandit without it.")
+    if bandit.features is not None:
+        missing = [name for name in bandit.features.context if name not in names]
+        if missing:
+            raise ValueError(
+                "Expected a column for each field of the schema (of None where it is not known), got none named "
+                f"{' or '.join(missing)}."
+            )
 
 
 def is_silent(reward: Any) -> bool:
@@ -80,7 +97,7 @@ def _played(bandit: "ContinualBandit", table: Any, actions: Any) -> Iterator[Arr
     columns = logs.names(table)
     named = list(table["action"]) if "action" in columns else None
     if bandit.features is not None:
-        return _by_schema(bandit, table, named, actions)
+        return _by_schema(bandit, table, _need(named), actions)
     if "arms" in columns:
         column = table["arms"]
         return map(_of_arms(bandit, actions), column.to_list() if hasattr(column, "to_list") else column, _need(named))
@@ -115,11 +132,11 @@ def _need(named: list[Any] | None) -> list[Any]:
     return named
 
 
-def _by_schema(bandit: "ContinualBandit", table: Any, named: list[Any] | None, actions: Any) -> Iterator[Array | None]:
+def _by_schema(bandit: "ContinualBandit", table: Any, named: list[Any], actions: Any) -> Iterator[Array | None]:
     assert bandit.features is not None
-    fields = [name for name in logs.names(table) if name in bandit.features.context]
-    rows = zip(*(list(table[name]) for name in fields), strict=True) if fields else iter([()] * len(_need(named)))
-    for row, action in zip(rows, _need(named), strict=True):
+    fields = list(bandit.features.context)
+    rows = zip(*(list(table[name]) for name in fields), strict=True) if fields else iter([()] * len(named))
+    for row, action in zip(rows, named, strict=True):
         known = isinstance(actions, Mapping) and isinstance(action, str) and action in actions
         offered: Any = {action: actions[action]} if known else [action]
         yield _checked(bandit, dict(zip(fields, row, strict=True)), offered)

@@ -18,13 +18,14 @@ from tacit.cli.output import confirm, fail, progress, tell, write_json
 from tacit.cli.parse import check_name, parse_bandit, parse_environment, parse_epsilon
 from tacit.cli.places import check_figure, check_folder
 from tacit.cli.plan import plan_command
-from tacit.errors import Interrupted, NotSecure, TacitError
+from tacit.errors import Interrupted, NoHorizon, NotSecure, TacitError
 
 if TYPE_CHECKING:
     from tacit.experiments.result import Result
     from tacit.experiments.spec import Spec
 
 ABOUT = "Contextual bandits under differential privacy: what is shown hardly depends on any one person."
+HORIZON = 10_000  # rounds, where none are given and the bandit needs a number
 
 app = typer.Typer(
     add_completion=False,
@@ -110,7 +111,9 @@ def privacy_command(
     delta: Delta = 1e-6,
     dim: Annotated[int, typer.Option(help="Dimension of the features.")] = 5,
     radius: Annotated[float, typer.Option(help="Bound on the norm of the true parameter.")] = 1.0,
-    horizon: Annotated[int, typer.Option(help="Rounds.")] = 10_000,
+    horizon: Annotated[
+        int | None, typer.Option(help=f"Rounds. Default: {HORIZON} for bandits that need a number, else no end.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """The certificate for a plan, before anything runs."""
@@ -133,7 +136,7 @@ def warm_up_command(
     logger.setLevel(logging.INFO)
     try:
         for spec in specs:
-            build(spec, dim=5, radius=1.0, horizon=10_000).warm_up()
+            build(spec, dim=5, radius=1.0).warm_up()
     finally:
         logger.removeHandler(handler)
 
@@ -363,11 +366,14 @@ def show_warning(message: Warning | str, *_: Any) -> None:
 
 
 def build(spec: "Spec", **known: Any) -> Any:
-    """A bandit for people's data; simulated where it can only be simulated: its certificate says so."""
+    """A bandit for people's data; simulated where it can only be simulated, and for HORIZON rounds where it needs a
+    number and none is given: its certificate says so."""
     names = {f.name for f in dataclasses.fields(spec.kind)}
     settings = {key: value for key, value in known.items() if key in names} | spec.options
     try:
         return spec.kind(**settings)
+    except NoHorizon:
+        return build(spec, **known | {"horizon": HORIZON})
     except NotSecure:
         from tacit.privacy.noise import Simulated
 

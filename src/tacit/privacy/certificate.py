@@ -52,7 +52,8 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     the most weeks of one person. `distance`: total variation between the noise drawn and the law that is accounted
     for (None: floats, unknown); `grid_delta`: the part of delta that the grid costs. `features`: what the bandit makes
     of people's fields, if it is given fields; its bounds are public. `actions`: those that were added or retired, and
-    when, in numbers of choices."""
+    when, in numbers of choices. `horizon`: the choices
+    that it was planned for, if it was for so many."""
 
     bandit: str
     model: str
@@ -76,12 +77,14 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     caveats: tuple[str, ...] = ()
     features: str = ""
     actions: str = ""
+    horizon: int | None = None
 
     def json(self) -> bytes:
         return msgspec.json.encode(self)
 
     def __str__(self) -> str:
-        lines = [f"Privacy certificate: {self.bandit}", "", _wrapped("  ", " ".join(words.promise(self))), ""]
+        most = "" if self.horizon is None else f"; planned for {self.horizon} choices"
+        lines = [f"Privacy certificate: {self.bandit}{most}", "", _wrapped("  ", " ".join(words.promise(self))), ""]
         if self.epsilon is None:
             claim = "none: no privacy is claimed"
         else:
@@ -126,6 +129,7 @@ def certify(
     spent: Sequence[Release],
     source: Origin,
     rounds: int,
+    horizon: int | None = None,
     costliest: Sequence[Release] | None = None,
     delta: float | None = None,
     unit: str = UNIT,
@@ -140,9 +144,9 @@ def certify(
     """The certificate of all that is released, in any model: the ledger computes its epsilon.
 
     releases: what happens to the data. costliest: those that the user whom they cost most is in, all by default; spent:
-    those of them so far. rounds: the horizon, or the number of choices so far. delta: of the claim, the budget's by
-    default. person: what the claim is for, where it is for one person; `unnamed`: choices made without an id.
-    policy_given: whether the policy's draws come from the caller's generator. features: how people's fields become
+    those of them so far. rounds: the number of choices so far. horizon: how many were planned. delta: of the claim, the
+    budget's by default. person: what the claim is for, where it is for one person; `unnamed`: choices made without an
+    id. policy_given: whether the policy's draws come from the caller's generator. features: how people's fields become
     vectors. actions: what changed among them."""
     described = "" if features is None else str(features)
     if budget.epsilon == math.inf:
@@ -161,7 +165,7 @@ def certify(
             "The policy's draws come from a generator that the caller gave: the claim assumes that they do not depend "
             "on people's data and are used for nothing else."
         )
-    if delta * rounds >= 1:
+    if delta * (rounds := horizon or rounds) >= 1:
         listed.append(
             f"delta {delta:g} is at or above 1/rounds = {1 / rounds:.3g}: it would allow revealing a user outright."
         )
@@ -195,6 +199,7 @@ def certify(
         caveats=tuple(listed),
         features=described,
         actions=actions,
+        horizon=horizon,
     )
 
 

@@ -283,6 +283,7 @@ def build(setting: BanditSetting, name: str) -> SummedBandit:
         made: SummedBandit = kind(
             dim=setting.dim, features=setting.schema, budget=Budget(own.epsilon, own.delta), **given
         )
+        made._limit(setting.on_limit)
     except ValueError as error:
         raise ValueError(f"[bandits.{name}]: {error}") from None
     return made
@@ -307,8 +308,8 @@ def _check_bandit(name: str, setting: BanditSetting) -> None:
     for field in ("forget", "prior", "warm"):
         if setting.kind == "joint-lin-ucb" and getattr(setting, field) is not None:
             raise ValueError(f"Expected no {field} for {name}: joint-lin-ucb takes none, got one.")
-    forgetting.check(_length(setting, "forget"))
-    _length(setting, "week")
+    for length in LENGTHS:
+        _length(setting, length)
     checks.one_of(MODES, on_limit=setting.on_limit)
     checks.one_of(MODES, degraded=setting.degraded)
     checks.positive_int(dim=setting.dim, most_arms=setting.most_arms)

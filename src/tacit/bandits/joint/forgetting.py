@@ -7,6 +7,7 @@ settings and on the number of choices alone."""
 
 import math
 import re
+from collections.abc import Callable
 
 from tacit import checks
 from tacit.kernels.rounds import Schedule
@@ -19,21 +20,18 @@ LEAST_GROWTH = (
 FEWEST_STEPS = 8  # in `forget`: with fewer, most of the past would be in one step
 
 
-def check(forget: float | None) -> None:
-    if forget is not None:
-        checks.positive(forget=forget)
-
-
-def rounds(length: float | str, per_day: float | None, name: str = "forget") -> float:
+def rounds(length: float | str, per_day: float | None, name: str) -> float:
     """A time as a number of rounds, where it may be "30 days" of so many choices a day, which are expected: a setting,
     since a real count would make the noise depend on it."""
-    if not isinstance(length, str):
-        return length
-    found = re.fullmatch(r"(\d+(?:\.\d+)?) days?", length)
-    if found is None or per_day is None:
-        raise ValueError(f'Expected {name} to be a number of rounds, or "30 days" with per_day, got another.')
-    checks.positive(per_day=per_day)
-    return float(found[1]) * per_day
+    if isinstance(length, str):
+        found = re.fullmatch(r"(\d+(?:\.\d+)?) days?", length)
+        if found is None or per_day is None:
+            came = "a text of another form" if found is None else "days without it"
+            raise ValueError(f'Expected {name} to be a number of rounds, or as "30 days" with per_day, got {came}.')
+        checks.positive(per_day=per_day)
+        length = float(found[1]) * per_day
+    checks.positive(**{name: length})
+    return length
 
 
 def schedule(first: int, growth: float, forget: float | None) -> Schedule:
@@ -45,13 +43,29 @@ def schedule(first: int, growth: float, forget: float | None) -> Schedule:
 
 
 def discount(steps: Schedule, forget: float | None, otherwise: float) -> float:
-    """The factor by which earlier steps fade at each step: e^-1 in `forget` choices, once steps have stopped growing.
-    ValueError where the shortest step is too long for that."""
-    if forget is None:
-        return otherwise
-    if steps.longest * FEWEST_STEPS > forget:
+    """The factor by which earlier steps fade at each step: e^-1 in `forget` choices, once steps stop growing."""
+    return otherwise if forget is None else math.exp(-steps.longest / forget)
+
+
+def check(forget: float | None, shortest: Callable[[float], int]) -> None:
+    """ValueError where the shortest step, which may depend on `forget`, is too long for it."""
+    if forget is not None and not _fits(forget, shortest):
         raise ValueError(
-            f"Expected forget of at least {FEWEST_STEPS} steps of {steps.first:g} choices, which is what the noise of "
-            f"this budget needs, got {forget:g}."
+            f"Expected forget of at least {_least(shortest)}, which is {FEWEST_STEPS} of the shortest steps that the "
+            f"budget or `first` allows, got {forget:g}."
         )
-    return math.exp(-steps.longest / forget)
+
+
+def _fits(forget: float, shortest: Callable[[float], int]) -> bool:
+    return forget >= FEWEST_STEPS and forget >= FEWEST_STEPS * shortest(forget)
+
+
+def _least(shortest: Callable[[float], int]) -> int:
+    """The least whole number that would do: steps get longer with `forget`, but more slowly than it does."""
+    low, high = 0, FEWEST_STEPS
+    while not _fits(high, shortest):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if _fits(middle, shortest) else (middle, high)
+    return high

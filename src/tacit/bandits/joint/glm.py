@@ -88,25 +88,19 @@ class JointGLM(EarningBandit):
     growth: float = GROWTH
     discount: float = DISCOUNT
     forget: float | str | None = None
-    per_day: float | None = None
     tuning: Tuning = field(default_factory=Tuning)
     policy: Generator | None = field(default=None, repr=False)
     prior: Any = field(default=None, repr=False)
     warm: Any = field(default=None, repr=False)
-    _forget: float | None = field(init=False, repr=False)
     _state: GLMState = field(init=False, repr=False)
     _counts_answers = True
+    _lengths = ("week", "forget")
     _frozen: tuple[int, Posterior] | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         self._check()
         if self.first is not None:
             checks.positive_int(first=self.first)
-        if self.per_day is not None and not isinstance(self.forget, str):
-            raise ValueError('Expected per_day with forget in days, as "30 days", got it without.')
-        self._forget = None if self.forget is None else forgetting.rounds(self.forget, self.per_day)
-        forgetting.check(self._forget)
-        self.forget, self.per_day = self._forget, None
         self.tuning = irls.as_tuning(Tuning, self.tuning)
         if not 1 < self.growth < math.inf:
             raise ValueError(f"Expected growth above 1, got {self.growth!r}.")
@@ -132,20 +126,30 @@ class JointGLM(EarningBandit):
             radius=self.radius,
             unit=self._unit,
         )
-        if self.first is None:
-            self.first = FEWEST + math.floor(PER_SIGMA * self._mechanism(FEWEST).sigma)
-        self.mechanism = self._mechanism(self.first)
+        given = self.first
+        forgetting.check(self._forget, self._shortest if given is None else lambda _: given)
+        self.first = self._shortest(self._forget) if given is None else given
+        self.mechanism = self._mechanism(self.first, self._forget)
         self._gains = self.mechanism.gain(np.arange(self.mechanism.window + 1.0))  # and as the last one for ever
         self.epsilon = ledger.check(self._planned(), self.budget)
         self._policy_given = self.policy is not None
         self.policy = self.policy or default_rng()
         super().__post_init__()
 
-    def _mechanism(self, first: int) -> Continual:
+    @property
+    def _forget(self) -> float | None:
+        assert not isinstance(self.forget, str)
+        return self.forget
+
+    def _shortest(self, forget: float | None) -> int:
+        """Choices in a step that says more than its noise."""
+        return FEWEST + math.floor(PER_SIGMA * self._mechanism(FEWEST, forget).sigma)
+
+    def _mechanism(self, first: int, forget: float | None) -> Continual:
         """The mechanism for steps of at least `first` choices, with the noise that the budget asks for."""
-        steps = self._schedule = forgetting.schedule(first, self.growth, self._forget)
+        steps = self._schedule = forgetting.schedule(first, self.growth, forget)
         leaves = 1 + steps_before(self.horizon or FARTHEST, steps)
-        fading = forgetting.discount(steps, self._forget, self.discount)
+        fading = forgetting.discount(steps, forget, self.discount)
         columns = self._columns(steps)
         noiseless = Discounted(leaves=leaves, size=self._size, discount=fading, sigma=0.0, **columns)
         return self._with_noise(noiseless, self._sensitivity, self._mu)

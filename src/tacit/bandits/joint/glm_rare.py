@@ -31,7 +31,7 @@ from tacit.bandits.joint.glm_rare_kernel import (
 from tacit.bandits.joint.glm_rare_theory import Theory, theory
 from tacit.bandits.persons import LEARNS, SILENT
 from tacit.data import Array, Raw, Released
-from tacit.errors import NotSecure
+from tacit.errors import NoHorizon, NotSecure
 from tacit.kernels.block import Block
 from tacit.kernels.noise import gaussian_law
 from tacit.kernels.rounds import EVERY_CHOICE
@@ -111,7 +111,9 @@ class JointGLMRare(ContinualBandit):
 
     def __post_init__(self) -> None:
         self._check()
-        checks.positive_int(horizon=self.horizon, iterations=self.iterations)
+        if self.horizon is None:
+            raise NoHorizon("Expected a horizon for JointGLMRare, which keeps room for all data, got None.")
+        checks.positive_int(iterations=self.iterations)
         self.iterations = int(self.iterations)
         checks.positive(step=self.step)
         checks.non_negative(width=self.width)

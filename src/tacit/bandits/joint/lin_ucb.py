@@ -18,7 +18,7 @@ from tacit.bandits.joint.earning import EarningBandit
 from tacit.bandits.joint.lin_ucb_kernel import JointState, joint_rounds
 from tacit.bandits.joint.summing import Cells, LinearSummer, Summer
 from tacit.data import Array, Integers, Released
-from tacit.errors import NotSecure
+from tacit.errors import NoHorizon, NotSecure
 from tacit.kernels.block import Block
 from tacit.kernels.formulas import add_linear
 from tacit.kernels.linear import Estimate
@@ -91,7 +91,7 @@ class JointLinUCB(EarningBandit):
     def __post_init__(self) -> None:
         self._check()
         if self.horizon is None:
-            raise ValueError(
+            raise NoHorizon(
                 "Expected a horizon (without one: Anytime(lambda horizon: JointLinUCB(..., horizon=horizon))), "
                 "got none."
             )

@@ -3,13 +3,14 @@
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import msgspec
 import numpy as np
 
 from tacit import checks
 from tacit.bandits.base import Bandit
+from tacit.bandits.joint import forgetting
 from tacit.bandits.joint.turns import Turns
 from tacit.bandits.joint.weeks import Weeks, fewest_leaves, most_weeks
 from tacit.bandits.persons import MODES, Persons
@@ -45,19 +46,21 @@ class ContinualState(Protocol):
 @dataclass(kw_only=True, eq=False)
 class PersonalBandit(Bandit):
     """max_rounds_per_person: the noise is made for replacing a person in so many rounds. on_limit: what a person beyond
-    them gets, "refuse" (PersonLimit) or "serve" without learning; with the settings below everybody is served. teach:
-    each round may teach with that probability, by a secret coin thrown when it is chosen. week: the rounds are those of
-    a week of so many choices, and so is the claim; weeks: in how many weeks a person may teach, for a claim about a
-    person. average: a person's rounds count as one in each step, by their mean, and `max_rounds_per_person` is a number
-    of steps. docs/persons.md says which to choose."""
+    them gets, "refuse" (PersonLimit, the default) or "serve" without learning; with teach, week or average everybody is
+    served. teach: each round may teach with that probability, by a secret coin thrown when it is chosen. week: the
+    rounds are those of a week of so many choices, or "7 days" of `per_day` choices that are expected, and so is the
+    claim; weeks: in how many weeks a person may teach, for a claim about a person. average: a person's rounds count as
+    one in each step, by their mean, and `max_rounds_per_person` is a number of steps. docs/persons.md says which to
+    choose."""
 
     budget: Budget
     max_rounds_per_person: int | None = None
-    on_limit: str = "refuse"
+    on_limit: str | None = None
     teach: float = 1.0
-    week: float | None = None
+    week: float | str | None = None
     weeks: int | None = None
     average: bool = False
+    per_day: float | None = None
     source: Any = field(default_factory=Secure)
     mechanism: Continual = field(init=False, repr=False)
     _schedule: Schedule = field(init=False, repr=False)
@@ -74,21 +77,47 @@ class PersonalBandit(Bandit):
         return self._releases(self.mechanism.leaves)
 
     def _check_persons(self) -> None:
-        checks.one_of(MODES, on_limit=self.on_limit)
+        self._count_days()
         if self.teach != 1:
             checks.probability(teach=self.teach)
         if self.max_rounds_per_person is not None:
             checks.positive_int(max_rounds_per_person=self.max_rounds_per_person)
-        elif self.on_limit != "refuse" or self.teach < 1 or self.week is not None or self.average:
+        elif self.on_limit == "serve" or self._always_serves:
             raise ValueError("Expected max_rounds_per_person with on_limit, teach, week and average, got none.")
-        if self.week is not None:
-            checks.positive(week=self.week)
         if self.weeks is not None:
             checks.positive_int(weeks=self.weeks)
             if self.week is None:
                 raise ValueError("Expected week, the choices in one, with weeks, got none.")
         if (self.week is not None or self.average) and not self._counts_answers:
             raise ValueError(f"Expected a bandit that counts answers (JointGLM), got {type(self).__name__}.")
+        self.on_limit = self._limit(self.on_limit)
+
+    def _limit(self, given: str | None) -> str:
+        """What a person beyond the limit gets; ValueError if that cannot be what was asked for."""
+        if given is None:
+            return "serve" if self._serves else "refuse"
+        checks.one_of(MODES, on_limit=given)
+        if given == "refuse" and self._always_serves:
+            raise ValueError("Expected on_limit=serve with teach, week or average, which refuse nobody, got refuse.")
+        return given
+
+    _lengths: ClassVar[tuple[str, ...]] = ("week",)  # settings that may be given in days
+
+    def _count_days(self) -> None:
+        """From here on they are numbers of rounds."""
+        given = {name: getattr(self, name) for name in self._lengths}
+        if self.per_day is not None and not any(isinstance(length, str) for length in given.values()):
+            names = " or ".join(self._lengths)
+            raise ValueError(f'Expected per_day with {names} in days, as "30 days", got it without.')
+        for name, length in given.items():
+            if length is not None:
+                setattr(self, name, forgetting.rounds(length, self.per_day, name))
+        self.per_day = None
+
+    @property
+    def _week(self) -> float | None:
+        assert not isinstance(self.week, str)
+        return self.week
 
     @property
     def _mu(self) -> float:
@@ -113,10 +142,10 @@ class PersonalBandit(Bandit):
 
     def _columns(self, steps: Schedule) -> dict[str, int]:
         """How many columns of the encoder one person may be in, for the mechanism: see mechanisms.together."""
-        if self.week is None:
+        if self._week is None:
             return {}
-        apart = fewest_leaves(steps, self.week, self.horizon or FARTHEST)
-        return {"weeks": min(self.weeks or 1, most_weeks(self.week, self.horizon or FARTHEST)), "apart": apart}
+        apart = fewest_leaves(steps, self._week, self.horizon or FARTHEST)
+        return {"weeks": min(self.weeks or 1, most_weeks(self._week, self.horizon or FARTHEST)), "apart": apart}
 
     def _bound(self, contribution: Bounded) -> float:
         """How far one person moves the sums, for each unit of the column norm."""
@@ -125,7 +154,7 @@ class PersonalBandit(Bandit):
     def _limits(self) -> Persons:
         if self._later:
             assert self.max_rounds_per_person is not None
-            weeks = None if self.week is None else Weeks(self._schedule, self.week)
+            weeks = None if self._week is None else Weeks(self._schedule, self._week)
             self._turns = Turns(self.max_rounds_per_person, weeks=weeks, most_weeks=self.weeks)
         coins = self.teach < 1 and not self.source.private  # in experiments they follow from the seed
         key = generator_of(self.source).bytes(32) if coins else None
@@ -156,10 +185,10 @@ class PersonalBandit(Bandit):
         if self.max_rounds_per_person is None:
             return None
         over = {}
-        if self.week is not None and self.weeks is None:
-            most = most_weeks(self.week, self.horizon or FARTHEST)
+        if self._week is not None and self.weeks is None:
+            most = most_weeks(self._week, self.horizon or FARTHEST)
             for weeks in sorted({min(weeks, most) for weeks in SEVERAL_WEEKS} - {1}):
                 norm = self.mechanism.sum_norm_after(self.mechanism.leaves, weeks)
                 planned = [r for r in self._planned() if isinstance(r, GaussianRelease)]
                 over[weeks] = [msgspec.structs.replace(release, column_norm=norm) for release in planned]
-        return PersonClaim(self.max_rounds_per_person, self.week, self.weeks, self.average, over)
+        return PersonClaim(self.max_rounds_per_person, self._week, self.weeks, self.average, over)

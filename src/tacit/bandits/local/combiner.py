@@ -8,6 +8,7 @@ import numpy as np
 from tacit import checks
 from tacit.bandits.local.online import LocalPairs
 from tacit.bandits.local.online_kernel import Base, Rates
+from tacit.errors import NoHorizon
 
 
 @dataclass(kw_only=True, eq=False)
@@ -26,7 +27,7 @@ class LocalCombiner(LocalPairs):
     def __post_init__(self) -> None:
         checks.positive(constant=self.constant)
         if self.horizon is None:
-            raise ValueError("Expected a horizon for LocalCombiner: its guesses and bounds follow from it, got none.")
+            raise NoHorizon("Expected a horizon for LocalCombiner: its guesses and bounds follow from it, got none.")
         super().__post_init__()
 
     @property

@@ -8,6 +8,7 @@ from tacit import checks
 from tacit.bandits import epochs
 from tacit.bandits.epochs import EPOCH
 from tacit.bandits.local.server import LocalServer
+from tacit.errors import NoHorizon
 from tacit.kernels.block import Block
 from tacit.kernels.rounds import BOUNDARY, CHOICES
 
@@ -27,7 +28,7 @@ class EpochServer(LocalServer):
         super().__post_init__()
         checks.positive_int(first=self.first)
         if self.horizon is None:
-            raise ValueError(f"Expected a horizon for {type(self).__name__}, which learns in epochs, got None.")
+            raise NoHorizon(f"Expected a horizon for {type(self).__name__}, which learns in epochs, got None.")
         self._ends = epochs.ends(self.first, self.horizon)
 
     @abstractmethod

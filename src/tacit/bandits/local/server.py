@@ -181,7 +181,8 @@ class LocalServer(Server):
             spent=releases if self.users else (),
             source=self._origin,
             features=self.features,
-            rounds=self.horizon or max(1, self.users),
+            horizon=self.horizon,
+            rounds=self.users,
             relation="replace one user",
             caveats=self._caveats(),
         )

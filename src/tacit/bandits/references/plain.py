@@ -9,6 +9,7 @@ from tacit import checks
 from tacit.bandits.base import Bandit
 from tacit.bandits.choices import Index, certain
 from tacit.data import Array, Raw
+from tacit.errors import NoHorizon
 from tacit.kernels.linear import Estimate
 from tacit.kernels.mle import MLEState
 from tacit.kernels.rounds import Range
@@ -57,7 +58,7 @@ def check(bandit: Any, *, horizon: bool = True) -> Link:
     if bandit.horizon is not None:
         checks.positive_int(horizon=bandit.horizon)
     elif horizon:
-        raise ValueError(f"Expected a horizon for {type(bandit).__name__}, which keeps room for all data, got None.")
+        raise NoHorizon(f"Expected a horizon for {type(bandit).__name__}, which keeps room for all data, got None.")
     checks.positive(radius=bandit.radius)
     checks.non_negative(width_scale=bandit.width_scale)
     link = links.built_in(bandit.link)

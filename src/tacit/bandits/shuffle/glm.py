@@ -320,7 +320,8 @@ class ShuffleGLM(BehindShuffler):
             spent=self._releases(plan, spent) if self.version else (),
             source=self._origin,
             features=self.features,
-            rounds=self.horizon or self.users,
+            horizon=self.horizon,
+            rounds=self.users,
             caveats=caveats,
         )
 

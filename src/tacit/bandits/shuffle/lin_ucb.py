@@ -12,7 +12,7 @@ from tacit.bandits.shuffle.batches_kernel import ShuffleState
 from tacit.bandits.shuffle.lin_ucb_kernel import Settings, linear_close, shuffle_linear_rounds
 from tacit.bandits.shuffle.server import Shuffled
 from tacit.data import Coded
-from tacit.errors import NotSecure
+from tacit.errors import NoHorizon, NotSecure
 from tacit.kernels.block import Block
 from tacit.mechanisms.queries import nothing_released
 from tacit.mechanisms.shuffle.amplification import amplified, local_epsilon
@@ -59,7 +59,7 @@ class ShuffleLinUCB(Shuffled):
         checks.one_of(VARIANTS, variant=self.variant)
         checks.non_negative(width_scale=self.width_scale)
         if self.horizon is None:
-            raise ValueError("Expected a horizon for ShuffleLinUCB, whose width and batches depend on it, got None.")
+            raise NoHorizon("Expected a horizon for ShuffleLinUCB, whose width and batches depend on it, got None.")
         low, high = self.rewards
         largest = max(abs(low), abs(high))
         scale = balanced_scale(self.dim, self.radius, largest)

@@ -216,5 +216,6 @@ class Shuffled(BehindShuffler):
             spent=(msgspec.structs.replace(release, epsilon=spent),) if self.version else (),
             source=self._origin,
             features=self.features,
-            rounds=self.horizon or self.users,
+            horizon=self.horizon,
+            rounds=self.users,
         )

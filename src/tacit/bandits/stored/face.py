@@ -67,10 +67,7 @@ class Stored(Shown):
     ) -> None:
         line.check(bandit, name, population)
         checks.non_negative(delay=delay)
-        on_limit = bandit.on_limit if on_limit is None else on_limit
-        checks.one_of(MODES, on_limit=on_limit)
-        if bandit._always_serves:
-            on_limit = "serve"
+        on_limit = bandit._limit(on_limit)
         checks.one_of(MODES, degraded=degraded)
         self._bandit, self._clock = bandit, clock
         silence = tending.silence(bandit, missing_as, after, rate) or (None, None)

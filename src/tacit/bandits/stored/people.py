@@ -25,8 +25,8 @@ class People:
     def __init__(self, bandit: SummedBandit, line: Line, persons: Persons) -> None:
         self._line, self._persons, self._most, self._most_weeks = line, persons, persons.most, bandit.weeks
         self._weeks, self._swept, self._sweeps = None, 0, threading.Lock()
-        if bandit.week is not None:  # requests and sweeps are different threads
-            self._weeks, self._sweeping = (Weeks(bandit._schedule, bandit.week) for _ in range(2))
+        if bandit._week is not None:  # requests and sweeps are different threads
+            self._weeks, self._sweeping = (Weeks(bandit._schedule, bandit._week) for _ in range(2))
 
     def chooses(self, run: Run, person: bytes | None, ticket: bytes) -> bool:
         """Whether that choice may teach. It is counted, unless its answer will be."""

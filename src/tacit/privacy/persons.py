@@ -21,10 +21,12 @@ class PersonClaim(NamedTuple):
 
     @property
     def unit(self) -> str:
-        what = f"all rounds that are answered in at most {many(self.rounds, 'step')}"
-        what, mean = (
-            (what, ", averaged in each step") if self.averaged else (f"at most {many(self.rounds, 'round')}", "")
-        )
+        what, mean = f"at most {many(self.rounds, 'round')}", ""
+        if self.averaged:
+            what, mean = (
+                f"all rounds that are answered in at most {many(self.rounds, 'step')}",
+                ", averaged in each step",
+            )
         who, when, long = "one person", "", f"{self.week:g} choices or more" if self.week else ""
         if self.week is not None and self.weeks is None:
             who, when = f"one person in one week of {long}", "" if self.averaged else " answered in it"

@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from tacit import Anytime, Budget, JointGLM, JointGLMRare, JointLinUCB, Simulated
+from tacit import Anytime, Budget, JointGLM, JointGLMRare, JointLinUCB, Simulated, Stored
 from tacit.errors import PersonLimit
 from tacit.mechanisms.grid import on_grid
 from tacit.mechanisms.toeplitz import Toeplitz
@@ -138,6 +138,19 @@ def test_batches_refuse_a_persons_row_alone():
     with pytest.raises(ValueError, match="one person for each of 6 rows"):
         bandit.choose_many(arms, persons=["ada@lovelace"])
     assert bandit.choices == 7
+
+
+def test_one_round_is_no_plural(tmp_path):
+    bandit = JointGLM(dim=2, budget=BUDGET, max_rounds_per_person=1)
+    assert "rewards of at most 1 round (" in bandit.privacy.unit
+    bandit.choose([[0.0, 1.0]])
+    assert "nobody has more than 1 round is assumed" in " ".join(bandit.privacy.caveats)
+    other = JointGLM(dim=2, budget=BUDGET, max_rounds_per_person=1)
+    with Stored(other, tmp_path / "bandit.db") as stored:
+        for either in (bandit, stored):
+            either.choose([[0.0, 1.0]], person="ada")
+            with pytest.raises(PersonLimit, match="at most 1 round of one person"):
+                either.choose([[0.0, 1.0]], person="ada")
 
 
 def test_without_ids_the_cap_is_a_stated_assumption():

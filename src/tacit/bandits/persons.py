@@ -10,11 +10,16 @@ import numpy as np
 
 from tacit import checks
 from tacit.errors import PersonLimit
+from tacit.privacy.persons import many
 
 Person = str | bytes | int | np.integer[Any]
 MODES = ("refuse", "serve")  # what a person beyond the limit gets
 HASH = 16  # bytes that a person is known by
 LEARNS, SILENT = bytes(HASH), b"\xff" * HASH  # marks of choices that teach, and that do not, whoever made them
+
+
+def beyond(most: int) -> PersonLimit:
+    return PersonLimit(f"Expected at most {many(most, 'round')} of one person, got one more.")
 
 
 class Persons:
@@ -55,7 +60,7 @@ class Persons:
             raise ValueError("Expected max_rounds_per_person for choices with person=, got a bandit without it.")
         digest = self.hash(person, self.key)
         if not self.serve and self.counts[digest] >= self.most:
-            raise PersonLimit(f"Expected at most {self.most} rounds of one person, got one more.")
+            raise beyond(self.most)
         return digest
 
     @staticmethod

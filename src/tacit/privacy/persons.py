@@ -21,13 +21,15 @@ class PersonClaim(NamedTuple):
 
     @property
     def unit(self) -> str:
-        what = f"all rounds that are answered in at most {_many(self.rounds, 'step')}"
-        what, mean = (what, ", averaged in each step") if self.averaged else (f"at most {self.rounds} rounds", "")
+        what, mean = f"at most {many(self.rounds, 'round')}", ""
+        if self.averaged:
+            what = f"all rounds that are answered in at most {many(self.rounds, 'step')}"
+            mean = ", averaged in each step"
         who, when, long = "one person", "", f"{self.week:g} choices or more" if self.week else ""
         if self.week is not None and self.weeks is None:
             who, when = f"one person in one week of {long}", " of that week" if self.averaged else " answered in it"
         elif self.week is not None:
-            when = f" a week of {long}, in at most {_many(self.weeks or 1, 'week')}"
+            when = f" a week of {long}, in at most {many(self.weeks or 1, 'week')}"
         return f"{who}: the arm sets and rewards of {what}{when}{mean} (enforced with person=, else assumed)"
 
     @property
@@ -39,9 +41,10 @@ class PersonClaim(NamedTuple):
     @property
     def assumed(self) -> str:
         """What is not enforced where a choice has no person."""
-        limit = f"{_many(self.rounds, 'step')}" if self.averaged else f"{self.rounds} rounds"
+        limit = many(self.rounds, "step" if self.averaged else "round")
         return f"That nobody has more than {limit}{'' if self.week is None else ' a week'}"
 
 
-def _many(count: int, of: str) -> str:
+def many(count: int, of: str) -> str:
+    """1 round, 2 rounds."""
     return f"{count} {of}" if count == 1 else f"{count} {of}s"

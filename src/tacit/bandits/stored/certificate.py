@@ -6,6 +6,7 @@ from tacit.bandits.joint.continual import SummedBandit
 from tacit.bandits.stored.population import Population
 from tacit.privacy.certificate import ROUNDING, Certificate
 from tacit.privacy.ledger import epsilon_of, grid_delta
+from tacit.privacy.persons import many
 from tacit.store.rows import Bandit
 
 RAW_ROWS = (
@@ -50,8 +51,8 @@ def of(
         releases, spent = found.releases * n, found.releases * (n - 1) + bandit._releases(released)
         epsilon = epsilon_of(releases, found.delta)
         caveats.append(
-            f"Counts of a person's rounds may be too low since a restore: up to {bandit.max_rounds_per_person} rounds "
-            "in each incarnation are accounted for."
+            "Counts of a person's rounds may be too low since a restore. Accounted for: up to "
+            f"{many(bandit.max_rounds_per_person, 'round')} in each incarnation."
         )
         claim = bandit._person()
         assert claim is not None

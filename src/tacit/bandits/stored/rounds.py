@@ -7,6 +7,7 @@ from typing import NoReturn
 
 from tacit.bandits import learning
 from tacit.bandits.joint.continual import SummedBandit
+from tacit.bandits.persons import beyond
 from tacit.bandits.stored import asks as packed
 from tacit.bandits.stored import line as lines
 from tacit.bandits.stored.asks import Answer, Ask, Report, StoredChoice
@@ -167,8 +168,8 @@ class Rounds:
         """Or the refusal that is stored in its place: it counts as a choice, or the schedule would tell of it."""
         if answer.arm != packed.REFUSED:
             return answer
-        most = self._bandit.max_rounds_per_person
-        return PersonLimit(f"Expected at most {most} rounds of one person, got one more.")
+        assert self._bandit.max_rounds_per_person is not None
+        return beyond(self._bandit.max_rounds_per_person)
 
     def _wait(self, run: Run, ticket: bytes, number: int, made_at: float, x: bytes, deferred: bool) -> None:
         uid, epoch = self._line.uid, number // self._line.bandit.epoch

@@ -16,6 +16,7 @@ SAID = {
     "wrong batch": "Expected a report as the present billboard says, got one made for another.",
     "version": "Expected a report of this version, got something else.",
     "out of range": "Expected a report that an honest device can send, got another.",
+    "not sealed": "Expected a report that is sealed to this shuffler's key, since it takes no others, got another.",
 }
 MOST_EVENTS = 20
 

@@ -60,7 +60,7 @@ class ShufflerRole:
         reports = await self._in(self._openers, self._sealing.opened, body, length)
         good = b"".join(report for report in reports if report is not None)
         said = iter(await self._submitted(good) if good else ())
-        return acknowledged(["out of range" if report is None else next(said) for report in reports])
+        return acknowledged(["not sealed" if report is None else next(said) for report in reports])
 
     async def _submitted(self, body: bytes) -> list[str]:
         answer = await self._group.submit([body])[0]

@@ -80,10 +80,12 @@ class RoleApplication:
                 return
             if scope["method"] != "POST":
                 raise Reply(405, "Expected POST.")
-            asker = self._asker(scope) if self.role.routes[route] else ""
+            secret = self.role.routes[route]
+            asker = self._asker(scope) if secret else ""
+            media = (BINARY,) if secret else ()  # what anybody may send, a page's form may send too
             with self._room.held() as hold:
                 server = self._server
-                body = await hot.whole(scope, receive, server.body, server.patience, hold, (BINARY, b""))
+                body = await hot.whole(scope, receive, server.body, server.patience, hold, media)
                 out = await self.role.post(route, rest, body, asker)
             await respond(send, 200, out, JSON, ANYWHERE)
         except Exception as error:

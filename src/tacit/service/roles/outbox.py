@@ -52,7 +52,7 @@ class Outbox:
         try:
             return {"authorization": f"Bearer {Path(self._key_file).read_text().strip()}"}
         except OSError as error:
-            raise ValueError(f"Expected a file with the key, got: {error.strerror}.") from None
+            raise ValueError(f"Expected the key in {self._key_file}, got: {error.strerror}.") from None
 
     def wake(self) -> None:
         self._awake.set()

@@ -33,6 +33,7 @@ export class Outbox {
     jitter: number;
     weekly: number;
     seal?: (report: Uint8Array) => Promise<Uint8Array>;
+    /** localStorage by default; elsewhere, as in Node, the application's own. */
     storage?: Pick<Storage, "getItem" | "setItem">;
     name?: string;
   });

@@ -34,7 +34,7 @@ export class Outbox {
     weekly: number;
     seal?: (report: Uint8Array) => Promise<Uint8Array>;
     /** localStorage by default; elsewhere, as in Node, the application's own. */
-    storage?: Pick<Storage, "getItem" | "setItem">;
+    storage?: { getItem(name: string): string | null; setItem(name: string, text: string): void };
     name?: string;
   });
   /** Throws TooManyReports or BadBillboard: then nothing is sent. */

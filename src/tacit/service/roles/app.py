@@ -111,9 +111,9 @@ class RoleApplication:
     async def _billboard(self, request: Request) -> Response:
         board = self.role.board()
         headers = {name.decode(): value.decode() for name, value in ANYWHERE}
-        if board is None:
-            found = Reply(503, "Expected a batch that is open, got none at the moment: come again.")
-            return Response(found.body, 503, headers | {"retry-after": "1"}, media_type=JSON.decode())
+        if isinstance(board, Reply):
+            headers |= {name.decode(): value.decode() for name, value in board.headers}
+            return Response(board.body, board.status, headers, media_type=JSON.decode())
         headers |= {"etag": board.mark, "cache-control": "no-cache"}
         if request.headers.get("if-none-match") == board.mark:
             return Response(status_code=304, headers=headers)

@@ -14,7 +14,7 @@ from tacit.service.errors import Reply
 from tacit.service.groups import Group
 from tacit.service.roles.batches import Answer, Batches
 from tacit.service.roles.outbox import Outbox
-from tacit.service.roles.role import Board, Events, acknowledged, number_in
+from tacit.service.roles.role import BETWEEN, OVER, Board, Events, acknowledged, number_in
 from tacit.service.roles.sealing import Sealing
 from tacit.service.roles.settings import Between
 
@@ -100,8 +100,8 @@ class ShufflerRole:
 
     # what may be shown: one report for each choice, so that their number is public; when each of them came is not
 
-    def board(self) -> Board | None:
-        return self._batches.board
+    def board(self) -> Board | Reply:
+        return self._batches.board or (Reply(410, OVER) if self._outbox.over else Reply(503, BETWEEN))
 
     def problem(self) -> str | None:
         return self._outbox.problem

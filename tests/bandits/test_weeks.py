@@ -214,7 +214,7 @@ def test_the_certificate_says_weeks_plainly():
         root, whole = (gaussian.epsilon(times * mu, 1e-3) for times in (math.sqrt(weeks), weeks))
         assert 1.3 * root < epsilon <= whole * (1 + 1e-9)
     text = " ".join(str(privacy).split())
-    assert "4 weeks: epsilon" in text and "week after week is protected less" in text
+    assert "4 weeks: epsilon" in text and "answered in several is protected less" in text
     forgetting = build(week=25, horizon=None, first=5, forget=50).privacy
     assert forgetting.over[52] < privacy.over[52]  # what is forgotten overlaps less
     whole = build(week=25, weeks=10, horizon=2000).privacy

@@ -153,8 +153,18 @@ def test_the_table_fits_and_says_its_error(capsys, monkeypatch):
         assert code == 0
         assert max(map(len, out.splitlines())) <= 100
         assert f"{surface.ERROR['settings']} settings" in out
+        assert "d counts the numbers of the vector" in " ".join(out.split()) and "features" not in out
         assert all(f"{people:,}" in out for people in PEOPLE)
         assert all(word in out for word in ("joint", "shuffle", "local", "days", "ersonalise", "Model:", "Unit:"))
+
+
+def test_prose_fits_the_terminal(capsys, monkeypatch):
+    for columns, most in ((60, 60), (200, 100)):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        out = run(capsys, monkeypatch, "--dim", 8, "--arms", 6)[1]
+        prose = [line for line in out.splitlines() if not line.startswith(" ")]
+        assert most - 10 < max(map(len, prose)) <= most
+        assert all(f"{people:,}" in out for people in PEOPLE)
 
 
 def test_json_and_picture(capsys, monkeypatch, tmp_path):
@@ -185,6 +195,43 @@ def test_a_schema_says_the_sizes(capsys, monkeypatch, tmp_path):
         assert (json.loads(out)["setting"]["dim"], json.loads(out)["setting"]["arms"]) == (schema.dim, 2)
 
 
+SERVED = """
+[bandits.one]
+kind = "joint-glm"
+budget = {epsilon = 2.0, delta = 1e-7}
+radius = 2.5
+max_rounds_per_person = 3
+per_day = 4000
+week = "7 days"
+[bandits.one.features]
+arms = "disjoint"
+actions = ["a", "b", "c"]
+retired = ["c"]
+max_actions = 9
+context.plan = {kind = "Category", values = ["free", "paid"]}
+"""
+
+
+def test_a_configuration_says_the_budget_and_the_rate(capsys, monkeypatch, tmp_path):
+    file = tmp_path / "serve.toml"
+    file.write_text(SERVED)
+    document = json.loads(run(capsys, monkeypatch, "--schema", file, "--json")[1])
+    plain = Schema(context={"plan": Category("free", "paid")}, arms="disjoint", actions=("a", "b"))
+    assert document["setting"] == {
+        "dim": plain.dim,  # without places that nobody is offered
+        "arms": 2,
+        "epsilon": 2.0,
+        "delta": 1e-7,
+        "rounds_per_person": 3,
+        "radius": 2.5,
+        "per_day": 4000,
+    }
+    assert any("promises for a week" in note for note in document["notes"])
+    told = " ".join(run(capsys, monkeypatch, "--schema", file, "--epsilon", 1, "--per-day", 50)[1].split())
+    assert "ε = 1 (*)" in told and "50 requests a day" in told and "spare or retired, do not count" in told
+    assert "serve.toml: d, K, delta, rounds_per_person, radius." in told
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -212,6 +259,9 @@ def test_bad_schemas(capsys, monkeypatch, tmp_path):
         ("bandits = 1", "got another name"),
         ("[bandits.one]\nkind = 'joint-glm'", "Expected one bandit with features"),
         ("arms", "Expected JSON or TOML"),
+        (SERVED.replace("{epsilon = 2.0, delta = 1e-7}", "1"), "Expected budget = {epsilon = ..., delta = ...}"),
+        (SERVED.replace("4000", "'many'"), "Expected per_day to be a positive number"),
+        (SERVED.replace("1e-7", "'small'"), "Expected delta in (0, 1)"),
     ):
         file.write_text(text)
         assert message in " ".join(run(capsys, monkeypatch, "--schema", file)[2].split())
@@ -235,13 +285,44 @@ def test_a_hopeless_size_and_a_good_one():
     assert "only if a part is worth it" in middling[0] and "It would be useful with" in middling[0]
     good = advice.words(Question(dim=8, arms=5, epsilon=1.0, per_day=10_000))
     assert good[0].startswith("Personalise at this size (3,600,000 people a year)") and "within a day" in good[0]
-    assert "local (LocalIRLS)" in good[1] and "JointGLM is easier to run" in good[1]
     unknown = advice.words(Question(dim=8, arms=5))
     assert "if you expect well over" in unknown[0] and "days" not in unknown[1]
 
 
+def test_little_trust_is_recommended_where_it_costs_few_people():
+    def model(epsilon, per_day):
+        return advice.words(Question(dim=8, arms=6, epsilon=epsilon, per_day=per_day))[1]
+
+    one, two = model(1.0, 2000), model(2.0, 2000)
+    assert "If not, shuffle (ShuffleNewton)" in one and "Local wants an ε of 2 or more" in one
+    assert "If not, local (LocalIRLS)" in two and "Local wants" not in two
+    assert "If not" not in model(2.0, 20)  # 7300 people a year
+    for said in (one, two):
+        assert said.startswith("Model: joint (JointGLM) if people trust you")
+        assert all(f"{name} after" in said for name in MODELS)
+
+
 def test_the_unit_is_the_person_where_people_come_back():
     once = advice.words(Question(dim=8, arms=5))[2]
-    assert "comes once" in once
-    often = advice.words(Question(dim=8, arms=5, rounds_per_person=5, per_day=50_000))[2]
-    assert "Unit: the person, learning from the first round of each" in often and "5 rounds" in often
+    assert "learning from the first round of each" in once and "--per-day is new people a day" in once
+    often = Question(dim=8, arms=5, rounds_per_person=5, per_day=50_000)
+    said = advice.words(often)[2]
+    assert "Unit: the person, learning from the first round of each" in said
+    for model in MODELS:
+        for k in (1, 5):
+            people = advice.needed(often.setting(model, rounds_per_person=k))
+            assert f"{advice.count(people)} ({model})" in said
+    assert "first 5 rounds" in advice.words(Question(dim=100, arms=6, rounds_per_person=5, epsilon=8.0))[2]
+
+
+def test_who_returns_daily_is_told_the_ways_out():
+    asked = Question(dim=30, arms=6, rounds_per_person=365, per_day=2000)
+    verdict, _, unit = advice.words(asked)
+    assert verdict.startswith("Do not personalise at this size (2,000 people a year)")
+    assert "a promise for a week instead of for ever" in verdict
+    for way in ('max_rounds_per_person=1, on_limit="serve"', "week=, docs/persons.md", "or do both"):
+        assert way in unit
+    few = advice.words(replace(asked, per_day=20))[0]  # 20 people, each of whom counts at most 52 times
+    assert "a week" not in few
+    once = advice.words(replace(asked, per_day=20, rounds_per_person=1))[0]
+    assert "a week" not in once and "first round" not in once

@@ -1,6 +1,8 @@
 """A person's rounds by the week and by secret coins, on a database: the counts are those of a bandit in memory, for all
 workers and after a restart."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -131,3 +133,24 @@ def test_a_recovered_bandit_counts_weeks_anew_and_says_what_that_costs(place):
             visit(stored, "ada")
         assert np.array_equal(total(stored) - before, 2 * contribution(weekly(), np.array(ARM[0]), 1.0))
         assert stored.privacy.epsilon > 1.3 * one and stored.privacy.over[4] > 1.3 * over[4]
+
+
+def test_counts_of_two_weeks_do_not_tell_that_they_are_one_persons(place):
+    with place.open(weekly()) as stored:
+        visit(stored, "ada")
+        pass_time(stored, 8)
+        visit(stored, "ada")
+        digests = [bytes(digest) for (digest,) in table(stored, "SELECT digest FROM person")]
+        weeks = [digest[WEEK.size :] for digest in digests if len(digest) > WEEK.size + 15]
+        assert len(weeks) == len(set(weeks)) == 2
+
+
+def test_coins_are_told_to_nobody_whatever_another_worker_agreed_to(place):
+    """A worker whose coins say what teaches refuses nobody, though one that was opened later would."""
+    with place.open(linear(max_rounds_per_person=2, teach=0.5)) as stored:
+        terms = json.loads(table(stored, "SELECT settings FROM bandit")[0][0])
+        assert terms["on_limit"] == "serve"
+        table(stored, "UPDATE bandit SET settings = ?", json.dumps(terms | {"on_limit": "refuse"}))
+        for n in range(20):
+            stored.choose(ARM, person=f"person {n}")
+        assert stored._agreed.now.on_limit == "refuse"

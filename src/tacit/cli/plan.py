@@ -5,21 +5,27 @@ from typing import Annotated
 
 import typer
 
-from tacit.cli.options import Delta, Json
+from tacit.cli.options import Json
 from tacit.cli.places import check_figure
 
 
 def plan_command(
-    dim: Annotated[int | None, typer.Option(help="Dimension of the features; it follows from a schema.")] = None,
+    dim: Annotated[int | None, typer.Option(help="Numbers of a vector, not fields; it follows from a schema.")] = None,
     arms: Annotated[int | None, typer.Option(help="Arms per round; they may follow from a schema.")] = None,
     schema: Annotated[
-        Path | None, typer.Option(help="JSON or TOML: a schema, or a configuration of `tacit serve` that has one.")
+        Path | None, typer.Option(help="JSON or TOML: a schema, or a configuration of `tacit serve` with its settings.")
     ] = None,
-    epsilon: Annotated[float, typer.Option(help="What a person is promised; the table has others beside it.")] = 1.0,
-    delta: Delta = 1e-6,
-    rounds_per_person: Annotated[int, typer.Option(help="Rounds of one person that are learnt from.")] = 1,
-    radius: Annotated[float, typer.Option(help="Norm of the true parameter: how much people's tastes differ.")] = 3.0,
-    per_day: Annotated[float | None, typer.Option(help="Requests a day.")] = None,
+    epsilon: Annotated[
+        float | None, typer.Option(help="What a person is promised, 1 by default; the table has others beside it.")
+    ] = None,
+    delta: Annotated[float | None, typer.Option(help="How far an event may exceed e^epsilon; 1e-6 by default.")] = None,
+    rounds_per_person: Annotated[
+        int | None, typer.Option(help="Rounds of a person that are learnt from, and protected together; 1 by default.")
+    ] = None,
+    radius: Annotated[
+        float | None, typer.Option(help="Norm of the true parameter: how much tastes differ; 3 by default.")
+    ] = None,
+    per_day: Annotated[float | None, typer.Option(help="Requests a day that are learnt from.")] = None,
     plot: Annotated[Path | None, typer.Option(help="The shares: a .png, .svg or .pdf file.")] = None,
     as_json: Json = False,
 ) -> None:
@@ -27,8 +33,9 @@ def plan_command(
     to do about it."""
     check_figure(plot)
     from tacit.cli import planning
+    from tacit.cli.asked import asked
 
-    question = planning.question(
+    question = asked(
         dim=dim,
         arms=arms,
         schema=schema,

@@ -14,8 +14,15 @@ EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)
 USEFUL = 0.8  # of what could be had: worth the work
 HOPELESS = 0.3  # less is not
 CLOSE = 1.25  # times the people: no reason to hold more of each
+SOON = 0.1  # of a year's people: no reason to ask for more trust
+LOCAL = 2.0  # the least epsilon for which the local model is recommended: it is what worlds of other kinds hurt most
 YEAR = 365  # days, in which a plan is to pay
 FARTHEST = 10**9  # people, beyond which nobody is asked to wait
+WEEKS = 52
+WEEK = (
+    "Where people come often you may also promise for a week instead of for ever (JointGLM, week=, docs/persons.md), "
+    "or do both: everybody then counts as a new person each week, and many weeks together are protected less."
+)
 TRUST = {
     "joint": "you hold people's raw data, and nobody else does",
     "shuffle": "people's devices hide what they send, and trust a shuffler that you do not run",
@@ -25,7 +32,8 @@ TRUST = {
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """per_day: requests a day, of which a person makes `rounds_per_person`; None if nobody knows."""
+    """rounds_per_person: rounds of one person that are learnt from, and protected together. per_day: requests a day
+    that are learnt from, `rounds_per_person` of each person; None if nobody knows."""
 
     dim: int
     arms: int
@@ -89,7 +97,7 @@ def words(question: Question) -> list[str]:
     """The recommendation, a paragraph each: personalise or not, which model, which unit."""
     need = {model: needed(question.setting(model)) for model in MODELS}
     best = _best(question, need)
-    return [_verdict(question, need["joint"]), _model(question, need, best), _unit(question, best)]
+    return [_verdict(question, need["joint"]), _model(question, need, best), _unit(question, need)]
 
 
 def needed(setting: Setting) -> int | None:
@@ -116,14 +124,21 @@ def _verdict(question: Question, joint: int | None) -> str:
 
 
 def _instead(question: Question, people: int) -> str:
-    """What would make it useful within half of the time: fewer features, or a larger epsilon."""
+    """What would make it useful within half of the time: fewer numbers, a larger epsilon, or a promise for less of what
+    a person does. In a year a person counts once in each week at most, and once in each round."""
     base, enough = question.setting("joint"), people // 2
+    first, weeks = replace(base, rounds_per_person=1), min(WEEKS, question.rounds_per_person)
     fewer = next((d for d in range(question.dim - 1, 1, -1) if _soon(replace(base, dim=d), enough)), None)
     larger = next((e for e in EPSILONS if e > question.epsilon and _soon(replace(base, epsilon=e), enough)), None)
-    ways = [f"{fewer} features" * (fewer is not None), f"ε = {larger or 0:g}" * (larger is not None)]
+    ways = [
+        f"{fewer} numbers" * (fewer is not None),
+        f"ε = {larger or 0:g}" * (larger is not None),
+        "the first round of each person alone" * (first != base and _soon(first, enough)),
+        "a promise for a week instead of for ever (see Unit)" * (first != base and _soon(first, weeks * enough)),
+    ]
     said = " or ".join(way for way in ways if way)
     if not said:
-        return "Neither fewer features nor a larger ε would help enough: offer everybody the same."
+        return "Neither fewer numbers nor a larger ε would help enough: offer everybody the same."
     return f"It would be useful with {said}."
 
 
@@ -133,45 +148,53 @@ def _soon(setting: Setting, people: int) -> bool:
 
 
 def _best(question: Question, need: dict[str, int | None]) -> str:
-    """The least trust that is useful soon: within half a year, or, where nobody knows the rate, with ten times the
-    people that the most trust takes; joint if none is."""
-    limit = 10 * (need["joint"] or 0) if question.year is None else question.year // 2
-    good = (model for model in reversed(MODELS) if (need[model] or FARTHEST + 1) <= limit)
-    return next(good, "joint")
+    """The least trust that is useful soon: with a tenth of a year's people, or, where nobody knows the rate, with ten
+    times those of joint; joint if none is. Local must have an epsilon of LOCAL besides."""
+    limit = (need["joint"] or 0) / SOON if question.year is None else question.year * SOON
+    good = [model for model in MODELS if (need[model] or FARTHEST + 1) <= limit]
+    if question.epsilon < LOCAL and "local" in good:
+        good.remove("local")
+    return good[-1] if good else "joint"
 
 
 def _model(question: Question, need: dict[str, int | None], best: str) -> str:
+    """Which one for which trust, and what each costs in people."""
     told = "; ".join(
         f"{model} {'never' if people is None else 'after ' + _when(question, people)}" for model, people in need.items()
     )
-    easier = "" if best == "joint" else " JointGLM is easier to run, where people may trust you."
-    return f"Model: {best} ({surface.BANDITS[best]}): {TRUST[best]}. {percent(USEFUL)} is reached: {told}.{easier}"
+    chosen = f"joint (JointGLM) if people trust you with their data: {TRUST['joint']}."
+    if best != "joint":
+        chosen += f" If not, {best} ({surface.BANDITS[best]}): {TRUST[best]}."
+    weak = f" Local wants an ε of {LOCAL:g} or more." if question.epsilon < LOCAL else ""
+    return f"Model: {chosen} {percent(USEFUL)} is reached: {told}.{weak}"
 
 
-def _unit(question: Question, model: str) -> str:
+def _unit(question: Question, need: dict[str, int | None]) -> str:
+    """Whose promise it is, and what to do where people come often."""
     k = question.rounds_per_person
     if k == 1:
         return (
-            "Unit: each person comes once here, so that a promise for a round is one for a person. If people come "
-            "back, say how often (--rounds-per-person): a promise for a round says little to who comes daily."
+            f"Unit: the person, learning from the first round of each. {_serving(1)} If people come back, --per-day is "
+            f"new people a day. {WEEK}"
         )
-    tried = {j: needed(question.setting(model, rounds_per_person=j)) for j in sorted({1, max(1, k // 3), k})}
-    able = {j: people for j, people in tried.items() if people is not None}
-    if not able:
-        return "Unit: the person; with one round of each or with all of them, there is too much noise to learn."
-    least = min(able.values())
-    j = min(j for j, people in able.items() if people <= CLOSE * least)
-    rounds = "the first round" if j == 1 else f"the first {j} rounds"
-    told = ", ".join(f"{count(people)} with {rounds_of(each)}" for each, people in able.items())
-    named = f' (max_rounds_per_person={j}, on_limit="serve")' if model == "joint" else ""
+    once = {model: needed(question.setting(model, rounds_per_person=1)) for model in MODELS}
+    if once["joint"] is None and need["joint"] is None:
+        return f"Unit: the person; with one round of each or with {k}, there is too much noise to learn. {WEEK}"
+    better = need["joint"] is None or (once["joint"] or FARTHEST + 1) <= CLOSE * need["joint"]
+    rounds = "the first round" if better else f"the first {k} rounds"
     return (
-        f"Unit: the person, learning from {rounds} of each and serving the others without learning"
-        f"{named}. People until {percent(USEFUL)} is reached ({model}): {told}."
+        f"Unit: the person, learning from {rounds} of each. {_serving(1 if better else k)} {percent(USEFUL)} is "
+        f"reached with 1 round of each after {_people(once)} people; with {k} after {_people(need)}. {WEEK}"
     )
 
 
-def rounds_of(count: int) -> str:
-    return "1 round" if count == 1 else f"{count} rounds"
+def _serving(k: int) -> str:
+    return f'Later visits are served without learning (JointGLM: max_rounds_per_person={k}, on_limit="serve").'
+
+
+def _people(need: dict[str, int | None]) -> str:
+    """Of each model."""
+    return ", ".join(f"{'never' if n is None else count(n)} ({model})" for model, n in need.items())
 
 
 def _when(question: Question, people: int) -> str:

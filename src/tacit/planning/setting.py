@@ -34,10 +34,9 @@ class Setting:
         checks.one_of(MODELS, model=self.model)
         checks.positive_int(dim=self.dim, arms=self.arms, rounds_per_person=self.rounds_per_person)
         checks.positive(radius=self.radius, epsilon=self.epsilon)
+        checks.probability(delta=self.delta)
         if self.arms < 2:
             raise ValueError(f"Expected at least 2 arms, got {self.arms}: there is nothing to choose.")
-        if not 0 < self.delta < 1:
-            raise ValueError(f"Expected delta in (0, 1), got {self.delta!r}.")
 
     @property
     def budget(self) -> Budget:

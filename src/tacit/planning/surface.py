@@ -20,7 +20,7 @@ ERROR: dict[str, Any] = FITTED["error"]
 
 
 def shares(setting: Setting, people: Sequence[int]) -> list[float]:
-    """Of the people from n / 2 to n, for each n of `people`, all of whose rounds are learnt from."""
+    """Of the people who come between n / 2 and n, for each n of `people`, all of whose rounds are learnt from."""
     own = setting.dim, setting.arms, setting.radius, *noise_of(setting)
     sizes = Sizes(*(np.full(len(people), float(number)) for number in own))
     rounds = np.array(people, float) * setting.rounds_per_person

@@ -25,7 +25,7 @@ class PersonClaim(NamedTuple):
         what, mean = (what, ", averaged in each step") if self.averaged else (f"at most {self.rounds} rounds", "")
         who, when, long = "one person", "", f"{self.week:g} choices or more" if self.week else ""
         if self.week is not None and self.weeks is None:
-            who, when = f"one person in one week of {long}", "" if self.averaged else " answered in it"
+            who, when = f"one person in one week of {long}", " of that week" if self.averaged else " answered in it"
         elif self.week is not None:
             when = f" a week of {long}, in at most {_many(self.weeks or 1, 'week')}"
         return f"{who}: the arm sets and rewards of {what}{when}{mean} (enforced with person=, else assumed)"
@@ -33,7 +33,7 @@ class PersonClaim(NamedTuple):
     @property
     def relation(self) -> str:
         if self.week is not None and self.weeks is None:
-            return "replace what one person did in one week; the others, and other weeks, may be chosen adaptively"
+            return "replace one person in the rounds that are answered in one week; all others may be chosen adaptively"
         return "replace one person in all rounds; the others may be chosen adaptively"
 
     @property

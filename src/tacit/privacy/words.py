@@ -60,7 +60,10 @@ def promise(certificate: "Certificate") -> list[str]:
         out.append("A person who comes often is protected less for all visits together.")
     if certificate.over:
         several = ", ".join(f"{rate(e, delta)} over {weeks} weeks" for weeks, e in certificate.over.items())
-        out.append(f"That is for one week. A person who comes week after week is protected less: {several}.")
+        out.append(
+            "That is for the answers of one week. A person whose visits are answered in several is protected less: "
+            f"{several}."
+        )
     return [*out, f"{TRUST[certificate.model]} It holds whatever else becomes known, now or later."]
 
 
@@ -73,5 +76,5 @@ def _visits(certificate: "Certificate") -> str:
     if certificate.week is None:
         return f"all visits of one person, up to {certificate.person} of them,"
     if certificate.weeks is None:
-        return f"all visits of one person in one week ({certificate.week:g} choices), {count},"
+        return f"all visits of one person that are answered in one week ({certificate.week:g} choices), {count},"
     return f"all visits of one person that teach, in up to {certificate.weeks} weeks,"

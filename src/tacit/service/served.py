@@ -127,6 +127,7 @@ class Served:
                 "delta": privacy.delta,
                 "spent": privacy.spent,
                 "max_rounds_per_person": self.setting.max_rounds_per_person,
+                "unit": privacy.unit,
             },
             "earned": earned.written(last.earned),
             "retired": self.stored.retired,

@@ -54,9 +54,11 @@ SECOND = (
     "CREATE INDEX deferred_number ON deferred (bandit, number)",
     # RAW: whose choice it is, for who has the epoch's key and the person's id; looks random to others, also for nobody
     "ALTER TABLE choice ADD COLUMN mark BLOB",
+)
+THIRD = (
     # how many rows of each log are learnt, by the log's keyed hash: in the transaction that learns them
     """CREATE TABLE bookmark (
         bandit TEXT, log TEXT, learnt BIGINT, PRIMARY KEY (bandit, log))""",
 )
-VERSIONS = (FIRST, SECOND)
+VERSIONS = (FIRST, SECOND, THIRD)
 VERSION = len(VERSIONS)

@@ -177,6 +177,7 @@ class JointGLM(EarningBandit):
         else:
             for part, new in zip(self._state.posterior, self._before(), strict=True):
                 part[...] = new
+            self._frozen = None
 
     @property
     def _random(self) -> bool:

@@ -10,7 +10,8 @@ from tacit.store.rows import Bandit
 
 RAW_ROWS = (
     "Raw rows are sealed; who has a copy of the database, old or new, and the folder of keys of the same time can read "
-    "what was waiting then. The folder of keys must not be in backups."
+    "what was waiting then. How many rounds each person has had is kept by keyed hashes. The folder of keys must not "
+    "be in backups."
 )
 
 

@@ -45,7 +45,9 @@ def learn_log(stored: "Stored", table: Any, log: str, actions: Any) -> dict[int,
     if not isinstance(log, str) or not log:
         raise ValueError("Expected log to be a name, got none.")
     count, rows_from = folders.source(stored._bandit, table, actions)
-    name = hashlib.blake2b(log.encode("utf-8", "surrogatepass"), key=stored._line.persons, digest_size=16).hexdigest()
+    name = hashlib.blake2b(
+        b"log" + log.encode("utf-8", "surrogatepass"), key=stored._line.persons, digest_size=16
+    ).hexdigest()
     learnt = stored._outage.again(functools.partial(_begin, stored, name))
     if learnt > count:
         raise ValueError(f"Expected at least the {learnt} rows that were learnt under this name, got fewer.")

@@ -4,7 +4,9 @@ Where a week has a limit of its own, answers are counted when they come, in the 
 in that step's week. A choice that waits then carries its person's hash, sealed with it. The count of a week is kept
 under the incarnation and the week, which come first, so that those of weeks that are over can be deleted."""
 
+import hashlib
 import struct
+import threading
 
 from tacit.bandits.joint.continual import SummedBandit
 from tacit.bandits.joint.weeks import Weeks
@@ -22,7 +24,7 @@ class People:
 
     def __init__(self, bandit: SummedBandit, line: Line, persons: Persons) -> None:
         self._line, self._persons, self._most, self._most_weeks = line, persons, persons.most, bandit.weeks
-        self._weeks, self._swept = None, 0
+        self._weeks, self._swept, self._sweeps = None, 0, threading.Lock()
         if bandit.week is not None:  # requests and sweeps are different threads
             self._weeks, self._sweeping = (Weeks(bandit._schedule, bandit.week) for _ in range(2))
 
@@ -46,7 +48,7 @@ class People:
         """Whether an answer that joins that step teaches. It is counted."""
         if self._weeks is None or self._most is None or person == NOBODY:
             return True
-        week = self._key(self._weeks.of(step)) + person
+        week = self._week_of(self._weeks.of(step), person)
         count = self._once_more(run, week, self._most)
         if count == 1 and self._most_weeks is not None and self._once_more(run, person, self._most_weeks) is None:
             rows.use_up(run, self._line.bandit.name, week, self._most)
@@ -59,7 +61,8 @@ class People:
             return
         with database.transaction() as run:
             step = rows.head(run, self._line.uid).step
-        before = self._sweeping.of(step) - 1
+        with self._sweeps:
+            before = self._sweeping.of(step) - 1
         if before > self._swept:
             self._swept = before
             with database.transaction() as run:
@@ -67,6 +70,11 @@ class People:
 
     def _once_more(self, run: Run, whose: bytes, most: int) -> int | None:
         return rows.round_of(run, self._line.bandit.name, whose, most)
+
+    def _week_of(self, week: int, person: bytes) -> bytes:
+        """Under what a person's answers of a week are counted: it tells nobody that two weeks are the same person's."""
+        key = self._key(week)
+        return key + hashlib.blake2b(key + person, key=self._line.persons, digest_size=HASH).digest()
 
     def _key(self, week: int) -> bytes:
         return WEEK.pack(self._line.bandit.incarnation, week)

@@ -20,11 +20,21 @@ export class TooManyReports extends Error {
  * wait: from a choice to its deadline; jitter: at most so much later the report leaves;
  * weekly: the most reports in a week, whatever a server asks;
  * seal: a function from a report's bytes to a promise of those that are sent (sealer);
- * storage: as localStorage; name: of what is kept there. */
+ * storage: where it is kept, with getItem and setItem as localStorage, the default; name: of what is kept there. */
 export class Outbox {
-  constructor({ open, send, wait, jitter, weekly, seal = (report) => report, storage = localStorage, name = "tacit" }) {
+  constructor({
+    open,
+    send,
+    wait,
+    jitter,
+    weekly,
+    seal = (report) => report,
+    storage = globalThis.localStorage,
+    name = "tacit",
+  }) {
     if (!(wait > 0 && jitter > 0 && weekly > 0))
       throw new TypeError("Expected wait, jitter and weekly above 0, got others.");
+    if (!storage?.setItem) throw new TypeError("Expected storage with getItem and setItem, as localStorage, got none.");
     Object.assign(this, { open, send, wait, jitter, weekly, seal, storage, name, turn: Promise.resolve() });
   }
 

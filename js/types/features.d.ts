@@ -16,9 +16,19 @@ export interface Settings {
   public?: string;
 }
 
+/** The same as TypeScript reads it from a JSON file, where texts are any and pairs are lists. */
+export interface Document {
+  context?: Record<string, { kind: string }>;
+  action?: Record<string, { kind: string }>;
+  arms?: string;
+  actions?: string[];
+  cross?: string[][];
+  public?: string;
+}
+
 /** From raw fields to vectors of norm at most 1, by the application's public bounds. */
 export class Schema {
-  constructor(settings: Settings);
+  constructor(settings: Settings | Document);
   readonly dim: number;
   readonly digest: string;
   rows(context: Fields, actions?: string[] | Record<string, Fields>): { names: string[]; rows: number[][] };

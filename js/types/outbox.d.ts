@@ -33,7 +33,8 @@ export class Outbox {
     jitter: number;
     weekly: number;
     seal?: (report: Uint8Array) => Promise<Uint8Array>;
-    storage?: Pick<Storage, "getItem" | "setItem">;
+    /** localStorage by default; elsewhere, as in Node, the application's own. */
+    storage?: { getItem(name: string): string | null; setItem(name: string, text: string): void };
     name?: string;
   });
   /** Throws TooManyReports or BadBillboard: then nothing is sent. */

@@ -4,7 +4,9 @@ import dataclasses
 import json
 import math
 import random
+import re
 import string
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -235,6 +237,25 @@ def test_a_schema_is_the_same_after_a_file() -> None:
     for broken in ({"more": 1}, {"context": {"a": {"kind": "Word"}}}, {"context": {"a": {"kind": "Number", "x": 1}}}):
         with pytest.raises(ValueError, match="^Expected "):
             Schema.from_dict(broken)
+
+
+def test_the_page_has_one_schema_in_python_json_and_toml() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "features.md").read_text()
+    (as_json,), (as_toml,) = (re.findall(rf"```{kind}\n(.*?)```", page, re.DOTALL) for kind in ("json", "toml"))
+    assert Schema.from_dict(json.loads(as_json)) == HEALTH
+    assert Schema.from_dict(tomllib.loads(as_toml)["bandits"]["films"]["features"]) == HEALTH
+
+
+@pytest.mark.parametrize(
+    ("column", "said"),
+    [
+        ({"type": "Number", "low": 0, "high": 1}, 'Expected kind = "Number" or kind = "Category" or .* for age, got'),
+        ({"kind": "Number", "min": 0, "max": 1}, r"Number for age \(low, high, bins, weight\), got others"),
+    ],
+)
+def test_what_a_field_lacks_is_named(column: Any, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        Schema.from_dict({"context": {"age": column}})
 
 
 def test_a_schema_is_the_same_in_whatever_order_its_fields_are_written() -> None:

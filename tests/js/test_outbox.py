@@ -1,7 +1,10 @@
 """The JavaScript outbox: one report for every choice at a public time, kept and sent again byte for byte. In Node each
 program is a process of its own, in Chromium a page that is loaded anew; what is kept outlives it."""
 
+import json
+import re
 import secrets
+import time
 
 import pytest
 
@@ -119,3 +122,34 @@ def test_sealed_reports_are_kept_sealed(program):
     assert first[0][1] == again[0][1]
     parameters, _ = boards.shuffle(published("newton")[1])
     wire.decode_report(sealed.opener(private)(bytes.fromhex(first[0][1])), parameters)
+
+
+NODE = """
+import { LocalClient } from "tacit-device";
+import { Outbox } from "tacit-device/outbox";
+const wait = 1, jitter = 1, weekly = 9, [board, last] = process.argv.slice(-2), sent = [];
+const open = (given) => new LocalClient(given, { publicArms: true });
+const send = async (report) => Boolean(sent.push(report.length));
+const outbox = new Outbox({ open, send, wait, jitter, weekly, storage });
+if (last === "choose") await outbox.choose(Buffer.from(board, "base64"), [[0.6, 0], [0, 0.9]]);
+else await outbox.flush();
+console.log(JSON.stringify(sent));
+"""
+
+
+def test_in_node_a_report_is_kept_in_the_storage_of_the_page_or_its_lack_is_said(package, tmp_path):
+    page = (node.JS.parent / "docs" / "device.md").read_text()
+    (storage,) = (code for code in re.findall(r"```js\n(.*?)```", page, re.DOTALL) if "node:fs" in code)
+    folder, board = package.parents[2], vectors.text(published("irls-public")[1])
+    (folder / "kept.mjs").write_text(storage + NODE)
+    (folder / "nowhere.mjs").write_text("let storage;" + NODE)
+
+    def told(program, what):
+        (tmp_path / "kept").mkdir(exist_ok=True)
+        return json.loads(node.run("node", folder / program, board, what, cwd=tmp_path / "kept"))
+
+    assert told("kept.mjs", "choose") == []
+    time.sleep(0.01)
+    assert len(told("kept.mjs", "flush")) == 1 and told("kept.mjs", "flush") == []
+    with pytest.raises(AssertionError, match="Expected storage with getItem and setItem, as localStorage, got none"):
+        told("nowhere.mjs", "choose")

@@ -86,6 +86,11 @@ class Server(ABC):
         """Raised whenever the billboard changes."""
 
     @property
+    def over(self) -> bool:
+        """Whether the plan is used up: nothing more is taken, and devices choose by what was learnt."""
+        return False
+
+    @property
     @abstractmethod
     def privacy(self) -> Certificate:
         """The claim, and what it rests on."""

@@ -294,7 +294,9 @@ def migrate_command(
 @app.command("key")
 def key_command(
     name: Annotated[str, typer.Argument(help="Whose key it is.")],
-    role: Annotated[str, typer.Option(help="app (choose, reward), operator or auditor.")] = "app",
+    role: Annotated[
+        str, typer.Option(help="app (choose, reward), operator or auditor; shuffler (docs/roles.md).")
+    ] = "app",
 ) -> None:
     """A new key for `tacit serve`: lines with its hash on standard output, for the configuration, and on standard error
     the key itself, which is shown only here."""

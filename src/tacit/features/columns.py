@@ -172,13 +172,15 @@ def read(name: str, given: Any) -> Column:
     fields = dict(given) if isinstance(given, Mapping) else {}
     kind, values = fields.pop("kind", None), fields.pop("values", ())
     if not isinstance(kind, str) or kind not in KINDS:
-        raise ValueError(f"Expected {name} to be of the kind {', '.join(KINDS)}, got another.")
+        kinds = " or ".join(f'kind = "{each}"' for each in KINDS)
+        raise ValueError(f"Expected {kinds} for {name}, got another or none.")
     try:
         if not isinstance(values, list | tuple):
             raise TypeError
         return KINDS[kind](*values, **fields)
     except TypeError:
-        raise ValueError(f"Expected the settings of a {kind} for {name}, got others.") from None
+        settings = ", ".join(each.name for each in dataclasses.fields(KINDS[kind]))
+        raise ValueError(f"Expected the settings of a {kind} for {name} ({settings}), got others.") from None
 
 
 def _texts(what: str, values: tuple[Any, ...]) -> tuple[str, ...]:

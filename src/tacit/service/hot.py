@@ -21,7 +21,7 @@ T = TypeVar("T")
 JSON, LINES, BINARY = b"application/json", b"application/x-ndjson", b"application/octet-stream"
 MEDIA: dict[tuple[bytes, ...], str] = {
     (JSON, LINES): "Expected content-type: application/json, or application/x-ndjson for a batch.",
-    (BINARY, b""): "Expected content-type: application/octet-stream, or none.",
+    (BINARY,): "Expected content-type: application/octet-stream.",
 }
 MOST_ROWS = 1000  # of a batch
 AT_A_TIME = 16  # rows that are read before others get their turn
@@ -106,11 +106,11 @@ async def whole(
     hold: Callable[[int], None] = lambda size: None,
     media: tuple[bytes, ...] = (JSON, LINES),
 ) -> bytes:
-    """The body, if it is not too long, comes in time and says that it is `media`, as no form of a web page does.
-    hold: asked before each part is kept (tacit.service.room)."""
+    """The body, if it is not too long, comes in time and says that it is `media`, as no form of a web page does; no
+    media: whatever it says that it is. hold: asked before each part is kept (tacit.service.room)."""
     headers = scope["headers"]
     given = next((value for name, value in headers if name == b"content-type"), b"")
-    if given.partition(b";")[0].strip().lower() not in media:
+    if media and given.partition(b";")[0].strip().lower() not in media:
         raise Reply(415, MEDIA[media])
     length = next((value for name, value in headers if name == b"content-length"), b"0")
     if len(length) > 18 or int(length) > most:

@@ -43,6 +43,8 @@ def test_a_billboard_is_shown_as_the_bytes_that_reports_are_bound_to(start):
     same = {"if-none-match": headers["etag"]}
     assert ask(role.port, "GET", "/billboard", headers=same)[::2] == (304, b"")
     (message,), (_, after) = batches(1)
+    for page in ("text/plain", ""):  # what a page of another origin can send without asking
+        assert post(role, 0, message, **{"content-type": page}) == 415
     assert post(role, 0, message) == 200
     assert ask(role.port, "GET", "/billboard", headers=same)[::2] == (200, after)
 

@@ -13,6 +13,7 @@ from tacit.roles import wire
 from tacit.service.roles import settings
 from tacit.service.roles.analyzer import AnalyzerRole
 from tacit.service.roles.local import LocalRole
+from tacit.service.roles.role import Board
 from tacit.service.roles.shuffler import ShufflerRole
 from tests.service.roles import running, test_analyzer, test_local
 from tests.service.roles.analyzer_stub import Stub, server
@@ -66,7 +67,7 @@ def test_a_shuffler_counts_once(tmp_path, stub):
     given = {"analyzer": f"http://127.0.0.1:{stub.port}", "budget": {"epsilon": 1.0, "delta": 1e-6}, "durable": "s.db"}
     role = ShufflerRole(settings.convert("shuffler", {"shuffler": given}, tmp_path).shuffler, 100)
     role.open()
-    until(role.board)
+    until(lambda: isinstance(role.board(), Board))
     rng, (of, _) = np.random.default_rng(0), boards.shuffle(stub.billboard)
     sent = [running.report(stub.billboard, rng) for _ in range(60)]
     mended = failing(role.journal.database)

@@ -8,6 +8,7 @@ import pytest
 
 from tacit.roles.shuffle import Client
 from tacit.service.roles import page, settings
+from tacit.service.roles.role import Board
 from tacit.service.roles.shuffler import ShufflerRole
 from tests.service.roles.analyzer_stub import Stub, server
 from tests.service.roles.running import until
@@ -28,7 +29,7 @@ def seen(folder, stub, people):
     given = {"shuffler": SHUFFLER | {"analyzer": f"http://127.0.0.1:{stub.port}"}}
     role = ShufflerRole(settings.convert("shuffler", given, folder).shuffler, 100)
     role.open()
-    until(role.board)
+    until(lambda: isinstance(role.board(), Board))
     out, client = [], Client(stub.billboard)
     for x, reward in people:
         report = client.randomize(client.choose([x]), reward)

@@ -7,8 +7,20 @@ from numpy.random import default_rng
 from tacit import Budget, ShuffleGLM, Shuffler
 from tacit.roles.rounds import Client
 from tacit.service.roles.analyzer import AnalyzerRole
+from tests.service.roles import running
+from tests.service.roles.running import ask, until
 
 BUDGET = Budget(1.0, 1e-2)
+ANALYZER = """
+[analyzer]
+kind = "shuffle-glm"
+dim = 2
+radius = 3.0
+horizon = 60
+budget = {epsilon = 1.0, delta = 1e-2}
+durable = "analyzer.db"
+options = {first = 60, iterations = 1}
+"""
 
 
 def made():
@@ -35,6 +47,32 @@ def test_rounds_are_taken_one_by_one_and_a_restart_goes_on(tmp_path):
         role.take(number, shuffler.close())  # the same again changes nothing
         status = role.status()
         assert (status["batch"], status["users"], status["wanted"]) == (number + 1, 60 * (1 + number // 3), 60)
-        last = json.loads(role.board().content)
+        assert status["over"] == (number == 5)
         role.close()
-    assert status["spent"] <= 1 + 1e-6 and len(last["thetas"]) == 2
+    assert status["spent"] <= 1 + 1e-6 and len(json.loads(role._kept.board.content)["thetas"]) == 2
+
+
+def test_after_the_last_batch_nobody_reports_for_nothing(start):
+    analyzer = start("analyzer", ANALYZER)
+    shuffler = start("shuffler", running.shuffler(analyzer.port, budget="{epsilon = 1.0, delta = 1e-2}"))
+    members, rng = [], default_rng(1)
+    for number in range(2):
+        until(lambda n=number: f'"batch":{n},"open":true'.encode() in ask(shuffler.port, "GET", "/status")[2])
+        board = running.billboard(shuffler.port)
+        if number == 0:
+            clients = [Client(board, budget=BUDGET) for _ in range(60)]
+            members = [(client, client.choose(rng.uniform(-0.7, 0.7, (3, 2)))) for client in clients]
+            body = b"".join(client.randomize(choice, 1.0) for client, choice in members)
+        else:
+            body = b"".join(client.answer(choice, board) for client, choice in members)
+        assert ask(shuffler.port, "POST", "/reports", body)[2] == b'{"taken":60}'
+    until(lambda: ask(shuffler.port, "GET", "/billboard")[0] == 410)  # the analyzer has said that it is over
+    for role in (analyzer, shuffler):
+        status, headers, said = ask(role.port, "GET", "/billboard")
+        assert status == 410 and b"no further batch is opened" in said and headers["access-control-allow-origin"] == "*"
+        assert b"no further batch is opened" in ask(role.port, "GET", "/health")[2]
+        assert b"no further batch is opened" in ask(role.port, "GET", "/dashboard")[2]
+    assert ask(shuffler.port, "POST", "/reports", body)[0] == 410  # late
+    shuffler.kill()
+    again = start("shuffler", running.shuffler(analyzer.port, budget="{epsilon = 1.0, delta = 1e-2}"), shuffler.port)
+    until(lambda: ask(again.port, "GET", "/billboard")[0] == 410)

@@ -58,6 +58,16 @@ def test_files_lie_beside_their_configuration(tmp_path):
     assert settings.read("shuffler", path).server.port == 8323
 
 
+def test_a_key_file_that_is_missing_is_named(tmp_path):
+    path = tmp_path / "role.toml"
+    path.write_text(SHUFFLER + 'key = "missing.key"')
+    command = [sys.executable, "-m", "tacit", "serve", "shuffler", str(path), "--port", "0"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode and done.stderr.endswith(
+        f"Expected the key in {tmp_path / 'missing.key'}, got: No such file or directory.\n"
+    )
+
+
 @pytest.mark.parametrize("words", [["analyzer"], ["analyzr", "role.toml"], ["shuffler", "missing.toml"]])
 def test_the_command_says_in_one_line_what_it_expected(tmp_path, words):
     command = [sys.executable, "-m", "tacit", "serve", *words]

@@ -157,7 +157,7 @@ class ShuffleGLM(BehindShuffler):
         return self._plans[min(int(self._state.counts[CLOSED]), len(self._plans) - 1)]
 
     @property
-    def _over(self) -> bool:
+    def over(self) -> bool:
         return bool(self._state.counts[CLOSED] == len(self._plans))
 
     @property
@@ -205,7 +205,7 @@ class ShuffleGLM(BehindShuffler):
 
     def observe(self, report: bytes) -> None:
         """Take the shuffled sum of a round that the shuffler hands over."""
-        if self._over:
+        if self.over:
             raise HorizonReached(f"Expected at most {self.horizon} users, got a batch after the last one.")
         plan, coding = self._plan, self._coding
         assert isinstance(coding, Plan)
@@ -249,7 +249,7 @@ class ShuffleGLM(BehindShuffler):
 
     def _advance(self, transit: Cohort, users: int) -> bool:
         inside = users - self.users
-        if self._over or inside < self._plan.users:
+        if self.over or inside < self._plan.users:
             return False
         if self.source is None:
             self._by_devices(transit, inside)

@@ -12,7 +12,7 @@ from tacit.bandits.server import Server
 from tacit.errors import BadState
 from tacit.service.errors import Reply
 from tacit.service.roles.kept import Kept
-from tacit.service.roles.role import Board, Events, number_in
+from tacit.service.roles.role import OVER, Board, Events, number_in
 
 TABLE = "CREATE TABLE IF NOT EXISTS batch (number BIGINT PRIMARY KEY, digest BLOB, reports BIGINT)"
 
@@ -61,11 +61,12 @@ class AnalyzerRole:
 
     # what may be shown
 
-    def board(self) -> Board | None:
-        return self._kept.board
+    def board(self) -> Board | Reply:
+        """None after the last batch: devices would report for nothing."""
+        return Reply(410, OVER) if self._kept.shown["over"] else self._kept.board
 
     def problem(self) -> str | None:
-        return None
+        return OVER if self._kept.shown["over"] else None
 
     def status(self) -> dict[str, Any]:
         return {"role": self.name, **self._kept.shown, "events": self.events.listed()}
@@ -88,6 +89,7 @@ def describe(server: Server, board: dict[str, Any]) -> dict[str, Any]:
         "users": server.users,
         "wanted": board["plan"]["users"],
         "minimum": board["plan"]["minimum"],
+        "over": server.over,
         "epsilon": privacy.epsilon,
         "delta": privacy.delta,
         "spent": privacy.spent,

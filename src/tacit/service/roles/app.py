@@ -80,10 +80,12 @@ class RoleApplication:
                 return
             if scope["method"] != "POST":
                 raise Reply(405, "Expected POST.")
-            asker = self._asker(scope) if self.role.routes[route] else ""
+            secret = self.role.routes[route]
+            asker = self._asker(scope) if secret else ""
+            media = (BINARY,) if secret else ()  # what anybody may send, a page's form may send too
             with self._room.held() as hold:
                 server = self._server
-                body = await hot.whole(scope, receive, server.body, server.patience, hold, (BINARY, b""))
+                body = await hot.whole(scope, receive, server.body, server.patience, hold, media)
                 out = await self.role.post(route, rest, body, asker)
             await respond(send, 200, out, JSON, ANYWHERE)
         except Exception as error:
@@ -109,9 +111,9 @@ class RoleApplication:
     async def _billboard(self, request: Request) -> Response:
         board = self.role.board()
         headers = {name.decode(): value.decode() for name, value in ANYWHERE}
-        if board is None:
-            found = Reply(503, "Expected a batch that is open, got none at the moment: come again.")
-            return Response(found.body, 503, headers | {"retry-after": "1"}, media_type=JSON.decode())
+        if isinstance(board, Reply):
+            headers |= {name.decode(): value.decode() for name, value in board.headers}
+            return Response(board.body, board.status, headers, media_type=JSON.decode())
         headers |= {"etag": board.mark, "cache-control": "no-cache"}
         if request.headers.get("if-none-match") == board.mark:
             return Response(status_code=304, headers=headers)

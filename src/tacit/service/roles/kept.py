@@ -26,7 +26,7 @@ class Kept:
     ) -> None:
         self._new, self.server, self._table, self._describe = server, server, table, describe
         self.database = SQLite(Path(durable))
-        self.board: Board | None = None
+        self.board = Board.of(b"")  # until it is open
         self.shown: dict[str, Any] = {}
         self._sure = False  # whether the server in memory is the one on disk
 
@@ -75,7 +75,7 @@ class Kept:
         self._show(billboard)
 
     def _show(self, billboard: bytes) -> None:
-        if self.board is None or billboard != self.board.content:
+        if billboard != self.board.content:
             self.board, self._document = Board.of(billboard), json.loads(billboard)
         self.shown, self._sure = self._describe(self.server, self._document), True
 

@@ -71,7 +71,7 @@ class LocalRole:
 
     # what may be shown: one report for each choice, so their number is public
 
-    def board(self) -> Board | None:
+    def board(self) -> Board:
         return self._kept.board
 
     def problem(self) -> str | None:

@@ -8,10 +8,11 @@ import urllib.request
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tacit.errors import BadReport, TacitError
+from tacit.errors import BadReport, HorizonReached, TacitError
 from tacit.roles import billboard as boards
 from tacit.service.app import log_unexpected
 from tacit.service.roles.journal import HANDED, REFUSED
+from tacit.service.roles.role import OVER, Board
 from tacit.service.roles.settings import Between
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 PAUSE, SLOWEST = 0.05, 2.0  # seconds between tries; twice as long after each that failed
 CALM = 1.0  # seconds between looks while a batch is open
 TIMEOUT = 10.0
-EARLY = 425
+EARLY, GONE = 425, 410
 FOR_GOOD = (409, 410, 413, 422)  # the same bytes will never be taken
 
 
@@ -32,7 +33,7 @@ class NoRedirect(urllib.request.HTTPRedirectHandler):
 
 
 class Outbox:
-    """A thread of its own. `problem`: what keeps it from its work."""
+    """A thread of its own. `problem`: what keeps it from its work. `over`: the analyzer has no further batch."""
 
     def __init__(self, role: "ShufflerRole", setting: Between) -> None:
         self._role, self._address = role, setting.analyzer.rstrip("/")
@@ -41,6 +42,7 @@ class Outbox:
         self._thread = threading.Thread(target=self._run, daemon=True, name="tacit outbox")
         self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), NoRedirect())
         self.problem: str | None = None
+        self.over = False
 
     def start(self) -> None:
         self._headers = {"content-type": "application/octet-stream"} | self._authorization()
@@ -52,7 +54,7 @@ class Outbox:
         try:
             return {"authorization": f"Bearer {Path(self._key_file).read_text().strip()}"}
         except OSError as error:
-            raise ValueError(f"Expected a file with the key, got: {error.strerror}.") from None
+            raise ValueError(f"Expected the key in {self._key_file}, got: {error.strerror}.") from None
 
     def wake(self) -> None:
         self._awake.set()
@@ -84,7 +86,7 @@ class Outbox:
                     log_unexpected(error)
                 self._say(str(error) if isinstance(error, TacitError) else f"An unexpected {type(error).__name__}.")
                 pause = min(SLOWEST, 2 * pause)
-            self._awake.wait(pause if self._role.board() is None else CALM)
+            self._awake.wait(CALM if isinstance(self._role.board(), Board) else pause)
 
     def _say(self, problem: str) -> None:
         self.problem = problem
@@ -94,16 +96,26 @@ class Outbox:
         """Whether a batch was opened."""
         waiting = self._role.journal.waiting()
         in_order = waiting is None or self._hand_over(*waiting)
-        if in_order and self._role.board() is not None:
+        if in_order and isinstance(self._role.board(), Board):
             return False
-        with self._opener.open(f"{self._address}/billboard", timeout=TIMEOUT) as reply:
-            billboard = reply.read(boards.LONGEST + 1)
+        billboard = self._billboard()
         number = self._role.begin(billboard)
         if number is None:
             self._role.events.add("A new batch is open.")
         elif self._part is None and not self._role.journal.again(number):
             raise BadReport("Expected the next batch's billboard, got that of a batch that is closed: waiting.")
         return number is None
+
+    def _billboard(self) -> bytes:
+        try:
+            with self._opener.open(f"{self._address}/billboard", timeout=TIMEOUT) as reply:
+                self.over = False
+                return bytes(reply.read(boards.LONGEST + 1))
+        except urllib.error.HTTPError as error:
+            self.over = error.code == GONE
+            if self.over:
+                raise HorizonReached(OVER) from None
+            raise
 
     def _hand_over(self, number: int, message: bytes) -> bool:
         """False if the analyzer has to have an earlier one first, as after a restore."""

@@ -16,7 +16,10 @@ SAID = {
     "wrong batch": "Expected a report as the present billboard says, got one made for another.",
     "version": "Expected a report of this version, got something else.",
     "out of range": "Expected a report that an honest device can send, got another.",
+    "not sealed": "Expected a report that is sealed to this shuffler's key, since it takes no others, got another.",
 }
+BETWEEN = "Expected a batch that is open, got none at the moment: come again."
+OVER = "Expected a plan with batches left, got the end of its horizon: no further batch is opened."
 MOST_EVENTS = 20
 
 
@@ -44,7 +47,8 @@ class Role(Protocol):
 
     async def post(self, route: str, path: Sequence[str], body: bytes, asker: str) -> bytes: ...
 
-    def board(self) -> Board | None: ...
+    def board(self) -> Board | Reply:
+        """Or why there is none now."""
 
     def problem(self) -> str | None:
         """What an operator has to see to."""

@@ -14,7 +14,7 @@ from tacit.service.errors import Reply
 from tacit.service.groups import Group
 from tacit.service.roles.batches import Answer, Batches
 from tacit.service.roles.outbox import Outbox
-from tacit.service.roles.role import Board, Events, acknowledged, number_in
+from tacit.service.roles.role import BETWEEN, OVER, Board, Events, acknowledged, number_in
 from tacit.service.roles.sealing import Sealing
 from tacit.service.roles.settings import Between
 
@@ -60,7 +60,7 @@ class ShufflerRole:
         reports = await self._in(self._openers, self._sealing.opened, body, length)
         good = b"".join(report for report in reports if report is not None)
         said = iter(await self._submitted(good) if good else ())
-        return acknowledged(["out of range" if report is None else next(said) for report in reports])
+        return acknowledged(["not sealed" if report is None else next(said) for report in reports])
 
     async def _submitted(self, body: bytes) -> list[str]:
         answer = await self._group.submit([body])[0]
@@ -100,8 +100,8 @@ class ShufflerRole:
 
     # what may be shown: one report for each choice, so that their number is public; when each of them came is not
 
-    def board(self) -> Board | None:
-        return self._batches.board
+    def board(self) -> Board | Reply:
+        return self._batches.board or (Reply(410, OVER) if self._outbox.over else Reply(503, BETWEEN))
 
     def problem(self) -> str | None:
         return self._outbox.problem

@@ -240,6 +240,20 @@ def test_simulated_rounds_are_those_of_single_calls():
     assert np.array_equal(made[0][0], made[1][0]) and np.array_equal(made[0][1], made[1][1])
 
 
+def test_a_propensity_is_that_of_the_actions_on_offer_now():
+    """Also before the first release, where what is known decides."""
+    dim = schema("walk", "sleep").dim
+    known = {"prior": (np.zeros(dim), 1.0), "source": Simulated(0)}
+    bandit = glm("walk", "sleep", **known)
+    bandit.choose({"age": 30.0}).propensity  # noqa: B018  # remembers what it was computed from
+    bandit.add_action("read")
+    other = glm("walk", "sleep", "read", **known)
+    offers = {name: bandit.choose({"age": 30.0}, actions=[name, "read"]) for name in ("walk", "sleep")}
+    for name, choice in offers.items():
+        features = bandit._request({"age": 30.0}, None, [name, "read"])[0]
+        assert choice.propensity == pytest.approx(other._propensity(features, choice.index)(), abs=1e-12)
+
+
 def test_what_each_action_earns_has_its_place_from_the_start():
     bandit = glm("walk", most=3, earnings=Earnings(0.2))
     size = bandit.mechanism.size

@@ -55,7 +55,10 @@ class Anytime:
         self, arms: Arms | Mapping[str, Any], *, actions: Any = None, available: npt.ArrayLike | None = None
     ) -> Choice:
         with self._lock:
-            self._bandit._request(arms, available, actions)  # a request that is refused replaces no bandit
+            features, names, _ = self._bandit._request(arms, available, actions)
+            problem = self._bandit._undeclared(len(features), names)
+            if problem:  # a request that is refused replaces no bandit
+                raise ValueError(problem)
             self._renew(1)
             choice = self._bandit.choose(arms, actions=actions, available=available)
             return Choice(choice.index, choice.name, choice.id + self._before, choice._propensity)

@@ -24,6 +24,7 @@ from tacit.roles.shuffler import Shuffler
 from tacit.roles.wire import Parameters
 
 BUDGET = Budget(1.0, 0.02)
+VIEW: dict[str, Any] = {"view": "shuffled counts of all rounds", "epsilon": BUDGET.epsilon, "delta": BUDGET.delta}
 GRADIENTS = 3
 HALF = math.acos(0.25) / 2
 ARMS = np.array([[math.cos(HALF), math.sin(HALF)], [math.cos(HALF), -math.sin(HALF)]])  # of the two users
@@ -87,16 +88,7 @@ def _exact(name: str, gradients: int, claimed: bool, how: str) -> Attack:
         """delta: the mass of losses above epsilon, less what e^epsilon times the other world has there."""
         return max(float(mass[at > epsilon] @ -np.expm1(epsilon - at[at > epsilon])) for mass, at in (forward, back))
 
-    return Attack(
-        name=name,
-        view="shuffled counts of all rounds",
-        epsilon=BUDGET.epsilon,
-        delta=BUDGET.delta,
-        claimed=claimed,
-        how=how,
-        scores=scores,
-        exact=exact,
-    )
+    return Attack(name=name, claimed=claimed, how=how, scores=scores, exact=exact, **VIEW)
 
 
 def _law(cells: float, coins: int) -> Array:
@@ -153,16 +145,7 @@ def _protocol(name: str, kind: type[Client], claimed: bool, how: str) -> Attack:
                 out[i] += apart[k] * sums[1 if k == 0 else 0]
         return out
 
-    return Attack(
-        name=name,
-        view="shuffled counts of all rounds",
-        epsilon=BUDGET.epsilon,
-        delta=BUDGET.delta,
-        claimed=claimed,
-        how=how,
-        scores=scores,
-        share=0.1,
-    )
+    return Attack(name=name, claimed=claimed, how=how, scores=scores, share=0.1, **VIEW)
 
 
 def _played(client: Client, arm: Array, reward: float | None) -> DeviceChoice:

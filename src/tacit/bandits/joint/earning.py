@@ -1,5 +1,6 @@
 """A bandit that may release estimates of what is earned, beside what it learns from (joint.earnings)."""
 
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -50,9 +51,9 @@ class EarningBandit(SummedBandit):
         """Of both parts as one vector."""
         return self._from if self._purse is None else float(np.hypot(self._from, self._purse.sensitivity))
 
+    @abstractmethod
     def _std(self) -> float:
         """Of the noise in each number of the latest release."""
-        raise NotImplementedError
 
     def _entries(self, statistic: str, steps: int) -> tuple[GaussianRelease, ...]:
         """What the ledger has after so many steps: of the sums that the bandit learns from, and of the purse's."""

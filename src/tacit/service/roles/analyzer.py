@@ -62,7 +62,7 @@ class AnalyzerRole:
     # what may be shown
 
     def board(self) -> Board | Reply:
-        """None after the last batch: devices would report for nothing."""
+        """410 after the last batch: devices would report for nothing."""
         return Reply(410, OVER) if self._kept.shown["over"] else self._kept.board
 
     def problem(self) -> str | None:

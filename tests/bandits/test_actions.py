@@ -243,7 +243,7 @@ def test_simulated_rounds_are_those_of_single_calls():
 def test_a_propensity_is_that_of_the_actions_on_offer_now():
     """Also before the first release, where what is known decides."""
     dim = schema("walk", "sleep").dim
-    known = {"prior": (np.zeros(dim), 1.0), "source": Simulated(0)}
+    known = {"prior": (np.linspace(-0.5, 0.5, dim), 1.0), "source": Simulated(0)}
     bandit = glm("walk", "sleep", **known)
     bandit.choose({"age": 30.0}).propensity  # noqa: B018  # remembers what it was computed from
     bandit.add_action("read")

@@ -13,6 +13,7 @@ import numpy as np
 
 from tacit import (
     Budget,
+    Earnings,
     JointGLM,
     JointGLMRare,
     JointLinUCB,
@@ -218,6 +219,8 @@ DRAWS = {
     "joint-lin-ucb-toeplitz": continual("toeplitz", JointLinUCB, release="toeplitz"),
     "joint-lin-ucb-buffered": continual("buffered", JointLinUCB, release="buffered"),
     "joint-glm": continual("discounted", JointGLM, first=1),
+    "joint-glm-earnings": continual("discounted", JointGLM, first=1, earnings=Earnings(0.2, 4.0)),
+    "joint-glm-person": continual("discounted", JointGLM, first=1, max_rounds_per_person=3),
     "joint-glm-rare": continual("matrices", JointGLMRare, explore=1e-3, ridge=1e9),  # so that nothing is recomputed
     "joint-glm-rare-gradients": gradients(),
     "joint-reweighted": asked(JointReweighted, epoch, dim=2, horizon=64, first=12, pending=64),

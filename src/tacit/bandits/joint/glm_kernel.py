@@ -37,6 +37,7 @@ def glm_rounds(
     schedule: Schedule,
     rewards: Range,
     link: Code,
+    blend: float,
     scale: float,
     unit: float,
     radius: float,
@@ -63,7 +64,7 @@ def glm_rounds(
         if outcome(block, t, index):
             counts[CHOICES] += 1
             x, y = block.arms[t, index], block.reward[t]
-            add_glm(x, y, posterior.theta, posterior.inverse, link, scale, rewards.low, rewards.high, collected)
+            add_glm(x, y, posterior.theta, posterior.inverse, link, blend, scale, rewards.low, rewards.high, collected)
 
 
 @kernel
@@ -77,6 +78,7 @@ def glm_block_rounds(
     schedule: Schedule,
     rewards: Range,
     link: Code,
+    blend: float,
     scale: float,
     unit: float,
     radius: float,
@@ -104,4 +106,4 @@ def glm_block_rounds(
             counts[CHOICES] += 1
             x, y, a = block.arms[t, index, :p], block.reward[t], int(block.arms[t, index, p])
             own = Raw(prefix.open[a * pair_size(p) : (a + 1) * pair_size(p)])
-            add_glm(x, y, posterior.theta[a], posterior.inverse[a], link, scale, rewards.low, rewards.high, own)
+            add_glm(x, y, posterior.theta[a], posterior.inverse[a], link, blend, scale, rewards.low, rewards.high, own)

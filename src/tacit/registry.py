@@ -106,6 +106,7 @@ REPRODUCTIONS = {
     "ldp-table1": ("tacit.reproductions.ldp_table1", "reproduce"),
     "local-suite": ("tacit.reproductions.local_suite", "reproduce"),
     "suite": ("tacit.reproductions.suite", "reproduce"),
+    "oracles": ("tacit.reproductions.oracles", "reproduce"),
     "shuffle": ("tacit.reproductions.shuffle", "reproduce"),
     "reweighted": ("tacit.reproductions.reweighted", "reproduce"),
 }

@@ -109,6 +109,7 @@ REPRODUCTIONS = {
     "oracles": ("tacit.reproductions.oracles", "reproduce"),
     "shuffle": ("tacit.reproductions.shuffle", "reproduce"),
     "reweighted": ("tacit.reproductions.reweighted", "reproduce"),
+    "errata": ("tacit.reproductions.errata", "reproduce"),
 }
 ROLES = ("analyzer", "shuffler", "local")  # that run as processes of their own
 BENCHES = ("speed", "noise", "shuffle", "local", "serve", "roles", "blocks")  # modules of tacit.bench

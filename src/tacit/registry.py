@@ -96,6 +96,7 @@ ENVIRONMENTS = {
 }
 FETCHED = tuple(name for name, (home, _) in ENVIRONMENTS.items() if ".real." in home)  # data of `tacit fetch`
 REPRODUCTIONS = {
+    "shariff-figure1": ("tacit.reproductions.shariff_figure1", "reproduce"),
     "shariff-d1": ("tacit.reproductions.shariff_d1", "reproduce"),
     "shariff-d2": ("tacit.reproductions.shariff_d2", "reproduce"),
     "shariff-d3": ("tacit.reproductions.shariff_d3", "reproduce"),

@@ -3,6 +3,7 @@
 import json
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from tacit import environments
@@ -22,6 +23,17 @@ def test_end_to_end(module, tmp_path, monkeypatch):
     assert (tmp_path / "figure.png").stat().st_size > 10_000
     document = json.loads((tmp_path / "outcome.json").read_text())
     assert document["rows"] and {f["seen"] for f in document["findings"]} <= {True, False}
+
+
+def test_one_parameter_and_many_are_told_apart():
+    """With 100 arms of section 5 the played ones lie near theta*: a small eigenvalue, which an average over many theta*
+    hides. On the sphere they are spread out around one theta* too."""
+    medians = {}
+    for reading, (kind, shared) in ldp_table1.READINGS.items():
+        world = kind(dim=5, arms=100, radius=1.0)
+        medians[reading] = np.median(ldp_table1.eigenvalues(world, 1000, 40, shared)[500:])
+    one, anew, sphere, gaussian = medians.values()
+    assert 4 * one < ldp_table1.FLOOR < min(sphere, anew) / 2 and gaussian > 0.1
 
 
 def test_the_suite_end_to_end(tmp_path, monkeypatch):

@@ -6,6 +6,7 @@ import pytest
 
 from tacit.experiments.result import Result
 from tacit.reproductions import reweighted
+from tacit.reproductions.outcome import claims
 from tacit.reproductions.reweighted import dimensions, errors, regret
 
 
@@ -40,7 +41,7 @@ def test_findings_come_out_either_way(ours, seen):
     ]
     wide = [{"estimator": "improper sgd, joint", "dim": d, "error": e} for d, e in ((10, 1.0), (100, 1.5), (1000, 1.2))]
     wide.append({"estimator": "ridge 1", "dim": 1000, "error": 2 * ours - 0.3})
-    limits = json.loads((reweighted.files("tacit.reproductions.reweighted") / "expected.json").read_text())
+    limits = claims("tacit.reproductions.reweighted")
     ratio, flat, below = reweighted._findings(found, Result([]), wide, limits, quick=False)
     assert ratio.seen is seen and "(ridge 2)" in ratio.ours and "without noise 0.65000 (0.65)" in ratio.ours
     assert flat.seen and below.seen is not seen

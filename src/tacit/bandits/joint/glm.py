@@ -27,9 +27,9 @@ from tacit.kernels.glm import Posterior, Tuning
 from tacit.kernels.rounds import Range
 from tacit.lock import requires_durable
 from tacit.mechanisms.continual import Continual
-from tacit.mechanisms.discounted import Discounted
 from tacit.mechanisms.grid import Grid
 from tacit.mechanisms.leaves import gains_after
+from tacit.mechanisms.recursive import discounted
 from tacit.model import links
 from tacit.model.arms import Arms
 from tacit.model.chances import Later
@@ -164,7 +164,7 @@ class JointGLM(EarningBandit):
         leaves = 1 + steps_before(self.horizon or FARTHEST, steps)
         fading = forgetting.discount(steps, forget, self.discount)
         columns = self._columns(steps)
-        noiseless = Discounted(leaves=leaves, size=self._size, discount=fading, sigma=0.0, **columns)
+        noiseless = discounted(leaves=leaves, size=self._size, discount=fading, **columns)
         return self._with_noise(noiseless, self._sensitivity, self._mu)
 
     def _releases(self, steps: int) -> tuple[GaussianRelease, ...]:

@@ -31,6 +31,11 @@ def after(prior: Released, fading: float, steps: int, released: Released) -> Rel
     return Released(fading**steps * prior + released)
 
 
+def nothing(size: int) -> Released:
+    """So many zeros: what was released before anything was."""
+    return Released(np.zeros(size))
+
+
 def part(released: Released, where: slice) -> Released:
     """Some of the numbers that were released."""
     return Released(released[where].copy())

@@ -12,12 +12,14 @@ from numpy.random import Generator, default_rng
 from tacit import checks, special
 from tacit.bandits import irls, known
 from tacit.bandits.choices import Index
-from tacit.bandits.joint import forgetting, hybrid
+from tacit.bandits.joint import forgetting, hybrid, public
 from tacit.bandits.joint.continual import steps_before
 from tacit.bandits.joint.earning import EarningBandit
 from tacit.bandits.joint.glm_kernel import GLMState, glm_block_rounds, glm_rounds
 from tacit.bandits.joint.personal import FARTHEST
+from tacit.bandits.joint.public_kernel import EXACT
 from tacit.bandits.joint.summing import Cells, GLMSummer, Summer
+from tacit.bandits.persons import LEARNS
 from tacit.data import Array, Released
 from tacit.kernels.block import Block
 from tacit.kernels.formulas import add_glm
@@ -34,9 +36,11 @@ from tacit.model.chances import Later
 from tacit.model.glm import GLMContribution, balanced_curvature
 from tacit.model.hybrid import Layout
 from tacit.model.links import Link
+from tacit.model.public import LONGEST, LONGEST_ALONE, RewardContribution
 from tacit.privacy import ledger
 from tacit.privacy.ledger import GaussianRelease
 from tacit.privacy.noise import generator_of
+from tacit.privacy.relations import ZERO_OUT
 
 # Chosen, with kernels.glm.Tuning, among some 100 settings by regret on tuning seeds (docs/measurements/joint-glm.md;
 # the single runs were not kept); none of them touches privacy.
@@ -77,6 +81,8 @@ class JointGLM(EarningBandit):
     prior: (theta, precision), what is known about theta* from elsewhere; precision: a number or a (d, d) matrix.
     warm: (features, rewards), rows as in `choose` or (n, d), and rewards, of people whose data is public. Neither is
     protected (`known`).
+    contexts: "public" where features and offered arms are no secret: rewards alone are protected, and whether and when
+    they came, with much less noise (joint.public, docs/public.md).
     rewards: their range; the mean is low + (high - low) mu(z), and z for identity.
     """
 
@@ -84,6 +90,7 @@ class JointGLM(EarningBandit):
     rewards: tuple[float, float] = (0.0, 1.0)
     blocks: int | None = None
     shared: int | None = None
+    contexts: str = public.PRIVATE
     first: int | None = None
     growth: float = GROWTH
     discount: float = DISCOUNT
@@ -109,10 +116,9 @@ class JointGLM(EarningBandit):
             raise ValueError(f"Expected a link known for |z| <= {self.radius:g}, got one for {self._link.reach:g}.")
         low, high = self.rewards
         self._unit = 1.0 if self._link.bounded else max(abs(low), abs(high))
-        scale = balanced_curvature(self._link, self.radius / self._unit)
-        self.contribution = GLMContribution(
-            dim=self.dim, link=self._link, scale=scale, low=low, high=high, blocks=self._blocks, shared=self._shared
-        )
+        self._public = public.check(self)
+        parts: dict[str, Any] = {"low": low, "high": high, "blocks": self._blocks, "shared": self._shared}
+        self.contribution = self._contribution(dim=self.dim, link=self._link, **parts)
         self._open_purse(self.contribution.size, self._bound(self.contribution))
         self._known = known.knowledge(
             self.prior,
@@ -136,6 +142,13 @@ class JointGLM(EarningBandit):
         self.policy = self.policy or default_rng()
         super().__post_init__()
 
+    def _contribution(self, **parts: Any) -> GLMContribution | RewardContribution:
+        zero_out = self.budget.adjacency == ZERO_OUT
+        if self._public:
+            return RewardContribution(**parts, scale=EXACT, longest=LONGEST_ALONE if zero_out else LONGEST)
+        scale = balanced_curvature(self._link, self.radius / self._unit, apart=1.0 if zero_out else 2.0)
+        return GLMContribution(**parts, scale=scale)
+
     @property
     def _forget(self) -> float | None:
         assert not isinstance(self.forget, str)
@@ -155,7 +168,8 @@ class JointGLM(EarningBandit):
         return self._with_noise(noiseless, self._sensitivity, self._mu)
 
     def _releases(self, steps: int) -> tuple[GaussianRelease, ...]:
-        statistic = f"discounted sums of weighted x x' and x, {self._numbers(self.contribution.size)}, each user once"
+        what = "centred rewards times x / |x|" if self._public else "weighted x x' and x"
+        statistic = f"discounted sums of {what}, {self._numbers(self.contribution.size)}, each user once"
         if self._forget is not None:
             statistic += f", forgotten in {self._forget:g} rounds"
         return self._entries(statistic, steps)
@@ -164,7 +178,8 @@ class JointGLM(EarningBandit):
 
     def init(self) -> GLMState:
         self._filled = None
-        return GLMState(self._opened(2), self.mechanism.init(self.source), self._before())
+        sums = public.sums(self._blocks if self._public else 0, self._own_dim)
+        return GLMState(self._opened(2), self.mechanism.init(self.source), self._before(), sums)
 
     def _before(self) -> Posterior:
         """Before anything was released."""
@@ -189,7 +204,7 @@ class JointGLM(EarningBandit):
         return self._steps == 0 and not self._known.theta.size
 
     def _told(self) -> tuple[str, ...]:
-        return (*super()._told(), *known.sentences(self.prior, self.warm))
+        return (*super()._told(), *known.sentences(self.prior, self.warm), *[public.TOLD] * self._public)
 
     def _update(self, released: Released) -> None:
         options: dict[str, Any] = {
@@ -202,12 +217,24 @@ class JointGLM(EarningBandit):
             "live": self._live,
             "posterior": self._state.posterior,
         }
-        learnt = self._for_learning(released)
+        learnt = public.with_released(self, released) if self._public else self._for_learning(released)
         if self._shared:
             hybrid.update(learnt, layout=self._layout, **options)
         else:
             irls.update(learnt, **options)
         self._frozen = None
+
+    def _advance(self) -> None:
+        if self._public and self._due:
+            public.close_step(self)
+        super()._advance()
+
+    @property
+    def _keeps(self) -> int:
+        return super()._keeps + self._public
+
+    def _ticket(self, x: Array, mark: bytes = LEARNS) -> int:
+        return super()._ticket(public.counted(self, x) if self._public else x, mark)
 
     def _std(self) -> float:
         return self.mechanism.sigma * float(self._gains[min(self._steps, len(self._gains) - 1)])
@@ -248,6 +275,9 @@ class JointGLM(EarningBandit):
         return np.asarray(low + (high - low) * self._link.mean(z))
 
     def _learn(self, x: Array, reward: float) -> None:
+        if self._public:
+            public.learn(self, x, reward)
+            return
         c, theta, inverse = self.contribution, self._state.posterior.theta, self._state.posterior.inverse
         kept, x = x, x[: self._width]
         part: Any = slice(0, c.size)
@@ -261,7 +291,7 @@ class JointGLM(EarningBandit):
         self._add(kept, reward, add, part)
 
     def _summer(self) -> Summer | None:
-        if self._shared or not isinstance(self.mechanism, Grid):
+        if self._shared or self._public or not isinstance(self.mechanism, Grid):
             return None
         c, now = self.contribution, self._state.posterior
         own = self.dim // self._blocks
@@ -272,6 +302,9 @@ class JointGLM(EarningBandit):
         assert self.policy is not None
         if self._purse is not None or self._shared:
             super()._play(block)
+            return
+        if self._public:
+            public.play(self, block, self.policy)
             return
         settings = (
             self.policy,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from tacit.data import Array, Raw
 from tacit.model.links import IDENTITY, TABLE, Code, Link, kind, mean, slope, softness
-from tacit.model.vectors import TINY, PairContribution, add_pair, norm, pair_several, shortened
+from tacit.model.vectors import TINY, PairContribution, add_pair, norm, pair_several, quadratic, shortened
 
 # How much the curvature's noise, seen through theta*, matters beside the moment's: chosen by regret on tuning seeds
 # of which no record was kept.
@@ -54,12 +54,10 @@ def tangent(v: float, link: Code, blend: float) -> tuple[float, float, float]:
 
 def predict(x: Array, theta: Array, inverse: Array, link: Code) -> tuple[float, float]:
     """`softened` of z = <x, theta> and s = x' inverse x."""
-    z, s = 0.0, 0.0
+    z = 0.0
     for i in range(x.size):
         z += x[i] * theta[i]
-        for j in range(x.size):
-            s += x[i] * inverse[i, j] * x[j]
-    return softened(z, s, link)
+    return softened(z, quadratic(x, inverse), link)
 
 
 def softened(z: float, s: float, link: Code) -> tuple[float, float]:

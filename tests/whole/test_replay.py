@@ -70,6 +70,7 @@ JOINT = {
     "joint-glm-forget": made(JointGLM, first=3, forget=30),
     "joint-glm-probit": made(JointGLM, first=6, link="probit", radius=2.0),
     "joint-glm-blocks": made(JointGLM, first=6, dim=4, blocks=2),
+    "joint-glm-scores": made(JointGLM, first=6, curvature="none"),
     "joint-glm-hybrid": made(JointGLM, first=6, dim=3, blocks=2, shared=1),
     "joint-lin-ucb-blocks": made(JointLinUCB, first=6, dim=4, blocks=2),
     "joint-glm-earnings": made(JointGLM, first=6, earnings=Earnings(0.2, 4.0)),

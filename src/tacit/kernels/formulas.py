@@ -7,7 +7,7 @@ from numba.extending import overload, register_jitable
 
 from tacit.data import Array
 from tacit.kernels.compile import kernel
-from tacit.model import glm, linear, links, vectors
+from tacit.model import glm, linear, links, scores, vectors
 from tacit.model.links import Code
 
 for _function in (
@@ -27,6 +27,9 @@ for _function in (
     glm.in_units,
     glm.unit_reward,
     glm.in_centred_units,
+    scores.mean_share,
+    scores.score,
+    scores.at,
 ):
     register_jitable(_function)
 
@@ -54,6 +57,7 @@ link_mean = kernel(links.mean)
 link_slope = kernel(links.slope)
 add_linear = kernel(linear.add_linear)
 add_glm = kernel(glm.add_glm)
+add_score = kernel(scores.add_score)
 
 
 @kernel

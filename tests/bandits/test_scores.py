@@ -105,7 +105,8 @@ def test_propensities_are_frequencies():
     bandit = make(dim=2, first=5)
     rng = default_rng(5)
     play(bandit, rng.uniform(-0.5, 0.5, (12, 3, 2)), rng.integers(2, size=12))
-    bandit._state.posterior.theta *= 0.1
+    bandit._state.posterior.theta[:] *= 0.1
+    bandit._frozen = None
     arms = np.array([[0.5, 0.1], [-0.3, 0.4], [0.1, -0.6], [-0.5, -0.2], [0.2, 0.5]])
     told = bandit._offers(arms)()
     assert told.sum() == pytest.approx(1.0, abs=1e-6) and 0.01 < told.min() < told.max() < 0.9

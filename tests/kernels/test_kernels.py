@@ -326,3 +326,19 @@ def test_fused_rounds_run_under_bounds_checks():
             bandit.play(block)
         assert bandit.choices == 100
         assert (block.index >= 0).all()
+
+
+@pytest.mark.parametrize("dim", [3, 63, 64, 67])
+def test_many_dimensions_in_a_faster_order_of_sums(dim):
+    from tacit.kernels.compile import kernel
+    from tacit.kernels.glm import Posterior, update_inverse
+    from tacit.model import vectors
+
+    rng = np.random.default_rng(dim)
+    x, matrix = rng.standard_normal(dim), rng.standard_normal((dim, dim))
+    for quadratic in (vectors.quadratic, kernel(vectors.quadratic)):
+        assert quadratic(x, matrix) == pytest.approx(x @ matrix @ x, rel=1e-12, abs=1e-10)
+    axes, precision = np.linalg.qr(matrix)[0], rng.uniform(1, 2, dim)
+    found = Posterior(x, x, np.ascontiguousarray(axes), precision, x, np.empty((dim, dim)))
+    update_inverse(found)
+    assert np.allclose(found.inverse, np.linalg.inv(axes @ np.diag(precision) @ axes.T), atol=1e-12)

@@ -9,6 +9,7 @@ from numpy.random import Generator
 from tacit.data import Array, Integers, Released
 from tacit.kernels.compile import inlined, kernel
 from tacit.kernels.linalg import copy, smat
+from tacit.model.vectors import LARGE
 
 
 class Posterior(NamedTuple):
@@ -176,6 +177,9 @@ def update_inverse(posterior: Posterior) -> None:
     """inverse <- axes diag(1 / precision) axes'."""
     axes = posterior.axes
     d = posterior.precision.size
+    if d >= LARGE:
+        copy(np.dot(axes / posterior.precision, axes.T), posterior.inverse)
+        return
     for i in range(d):
         for j in range(i + 1):
             s = 0.0

@@ -23,6 +23,13 @@ def add_cells(v: Raw, cell: float, longest: float, out: Integers) -> None:
 
 
 @kernel
+def add_rounded(v: Array, cell: float, out: Integers) -> None:
+    """out += round(v / cell)."""
+    for j in range(v.size):
+        out[j] += np.int64(np.rint(v[j] / cell))
+
+
+@kernel
 def sum_glm(
     rows: Array,
     rewards: Array,

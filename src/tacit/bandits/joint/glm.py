@@ -45,9 +45,10 @@ from tacit.privacy.relations import ZERO_OUT
 
 # Chosen, with kernels.glm.Tuning, among some 100 settings by regret on tuning seeds (docs/measurements/joint-glm.md;
 # the single runs were not kept); none of them touches privacy.
-BLEND = 0.85  # of tangent and chord: see model.glm.line
+BLEND = 0.85  # of tangent and chord (model.glm.line), and less where the noise is so little that only tangents settle:
+NOISY = 4  # is the mu (of mu-GDP) up to which there is noise enough
 CURVATURE_SHARE = 0.136  # see balanced_curvature
-GROWTH = 1.02  # of steps
+GROWTH = 1.03  # of steps
 DISCOUNT = 0.995  # of earlier steps, at each step
 FEWEST, PER_SIGMA = 8, 2.5  # the smallest step: so many users, and so many more for each unit of the noise's std
 # Where preferences change (`forget`), contributions are linearised by the tangent, with which what is expected weighs
@@ -162,7 +163,7 @@ class JointGLM(EarningBandit):
         if self._scores:
             return ScoreContribution(dim=self.dim, link=self._link, low=parts["low"], high=parts["high"])
         zero_out = self.budget.adjacency == ZERO_OUT
-        parts["blend"] = BLEND if self._link.odd and self.forget is None else 0.0
+        parts["blend"] = BLEND * min(1.0, NOISY / self._mu) if self._link.odd and self.forget is None else 0.0
         if self._public:
             return RewardContribution(**parts, scale=EXACT, longest=LONGEST_ALONE if zero_out else LONGEST)
         reach, apart = self.radius / self._unit, 1.0 if zero_out else 2.0

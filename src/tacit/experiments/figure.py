@@ -104,7 +104,7 @@ def draw_panel(axis: Any, groups: Sequence[Sequence[Run]], *, log: bool = False)
     else:
         axis.set_xlim(left=0)
         axis.set_ylim(bottom=0)
-        axis.xaxis.set_major_formatter(_thousands)
+        axis.xaxis.set_major_formatter(thousands)
     (below if len(groups) <= len(COLOURS) else at_ends)(axis)
 
 
@@ -155,7 +155,7 @@ def at_ends(axis: Any) -> None:
         axis.text(1.02, share, line.get_label(), transform=axis.transAxes, **look)
 
 
-def _thousands(value: float, _position: int) -> str:
+def thousands(value: float, _position: int) -> str:
     for size, letter in ((1e6, "M"), (1e3, "k")):
         if value >= size:
             return f"{value / size:g}{letter}"

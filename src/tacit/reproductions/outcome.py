@@ -14,11 +14,13 @@ from tacit.experiments.runner import Progress
 
 @dataclass(frozen=True)
 class Finding:
-    """What the paper says (or what we aim at), what we see, and whether it is the same."""
+    """What the paper says (or what we aim at), what we see, and whether it is the same. timed: by the clock, so that it
+    may come out differently next time."""
 
     expected: str
     ours: str
     seen: bool
+    timed: bool = False
 
 
 @dataclass

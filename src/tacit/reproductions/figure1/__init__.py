@@ -17,6 +17,7 @@ from tacit.privacy.budget import Budget
 from tacit.reproductions.outcome import Finding, Outcome, alike, mean, spread
 
 DELTA = 0.02
+ROUNDS = {"logistic": 15_000, "probit": 5000}
 EPSILONS = (1.0, 2.0, 4.0, 8.0)
 TIMINGS = ("published", "strict")
 THEIRS = "rs-glin-ucb, average"
@@ -38,7 +39,7 @@ def specs(link: str) -> list[Spec]:
 
 
 def logistic(*, quick: bool, runs: int | None, out: Path, progress: Progress | None = None) -> Outcome:
-    outcome = _reproduce("logistic", 3.5, 15_000, quick, runs, out, progress)
+    outcome = _reproduce("logistic", 3.5, quick, runs, out, progress)
     for epsilon, limit in ((1, 90), (4, 55)):
         regret, error = mean(outcome.result, f"joint-glm ε={epsilon}")
         outcome.findings.append(
@@ -50,13 +51,13 @@ def logistic(*, quick: bool, runs: int | None, out: Path, progress: Progress | N
 
 
 def probit(*, quick: bool, runs: int | None, out: Path, progress: Progress | None = None) -> Outcome:
-    return _reproduce("probit", 3.0, 5000, quick, runs, out, progress)
+    return _reproduce("probit", 3.0, quick, runs, out, progress)
 
 
 def _reproduce(
-    link: str, radius: float, rounds: int, quick: bool, runs: int | None, out: Path, progress: Progress | None
+    link: str, radius: float, quick: bool, runs: int | None, out: Path, progress: Progress | None
 ) -> Outcome:
-    world = ball(dim=5, arms=20, radius=radius, link=link)
+    world, rounds = ball(dim=5, arms=20, radius=radius, link=link), ROUNDS[link]
     result = simulate(
         specs(link), world, horizon=rounds, runs=runs or (10 if quick else 100), seed=2026, out=out, progress=progress
     )

@@ -85,7 +85,7 @@ def said(epsilon: float, result: Result) -> list[Finding]:
         found.append(alike(f"{at} the same with OGD", mean(result, ogd), mean(result, online), SAME))
         slow, fast = (next(r["us_per_round"] for r in result.rows if r["label"] == name) for name in (online, ogd))
         text = f"{fast:.1f} µs a round against {slow:.1f}"
-        found.append(Finding(f"{at} a lot faster with OGD (half the time)", text, fast < slow / 2))
+        found.append(Finding(f"{at} a lot faster with OGD (half the time)", text, fast < slow / 2, timed=True))
     ours, online = mean(result, "LocalIRLS (ours)"), "OnlineUCB"
     found.append(below(f"ε = {epsilon:g}: LocalIRLS below OnlineUCB", ours, mean(result, online)))
     return found

@@ -64,7 +64,7 @@ class JointGLM(EarningBandit):
     Guarantee: (epsilon, delta)-joint differential privacy for replacing one user, whatever later users do: the whole
     run is one Gaussian mechanism on bounded contributions, and what is shown to each user is a function of its
     releases, that user's own arms and fresh randomness. No horizon is needed: the noise stays bounded.
-    Regret: measured, not proven (docs/joint-glm.md).
+    Regret: measured (docs/joint-glm.md); what is proven is in docs/proofs/one-pass.md.
     Reference: none; the saturating weights and the one pass are ours. Discounted square-root Toeplitz: see Discounted.
     Departure: none.
 

@@ -36,7 +36,7 @@ def test_simulate_json():
 def test_simulate_table_plot_and_rows(tmp_path):
     done = tacit(
         "simulate", "lin-ucb", "--env", "ball", "--link", "probit", "--radius", "3", "--horizon", "200", "--runs", "2",
-        "--plot", str(tmp_path / "a.png"), "--out", str(tmp_path / "rows"),
+        "--plot", str(tmp_path / "a.png"), "--out", str(tmp_path / "rows"), "--bound", "joint-reweighted:constant=0.01",
     )  # fmt: skip
     assert "lin-ucb" in done.stdout
     assert (tmp_path / "a.png").exists()
@@ -67,6 +67,7 @@ def test_a_plan_has_a_horizon_only_where_one_is_given_or_needed(capsys, monkeypa
     assert text.startswith("Privacy certificate: JointGLM; planned for 10000 choices\n") and "weeks: " not in text
     for bandit in ("joint-lin-ucb", "joint-glm-rare", "joint-reweighted", "shuffle-lin-ucb", "local-combiner"):
         assert "; planned for 10000 choices\n" in shown(bandit)
+    assert "; planned for 512 choices\n" in shown("joint-lin-ucb:anytime=512")
 
 
 @pytest.mark.parametrize(
@@ -77,6 +78,7 @@ def test_a_plan_has_a_horizon_only_where_one_is_given_or_needed(capsys, monkeypa
         (["simulate", "lin-ucb:width=1", "--env", "ball"], "Expected an option of lin-ucb"),
         (["simulate", "joint-glm:features=x", "--env", "ball"], "Expected an option of joint-glm"),
         (["simulate", "lin-ucb:ridge=a", "--env", "ball"], "Expected ridge"),
+        (["simulate", "lin-ucb:anytime=a", "--env", "ball"], "Expected anytime to be a whole number, got 'a'."),
         (["simulate", "lin-ucb:ridge", "--env", "ball"], "Expected NAME:key=value"),
         (["simulate", "joint-lin-ucb", "--env", "ball", "--epsilon", "0"], "Expected epsilon"),
         (["simulate", "joint-lin-ucb", "--env", "ball", "--epsilon", "x"], "Expected epsilon"),
@@ -85,6 +87,12 @@ def test_a_plan_has_a_horizon_only_where_one_is_given_or_needed(capsys, monkeypa
             "Expected delta in [0, 1), got 1.0.",
         ),
         (["simulate", "lin-ucb", "--env", "ball", "--runs", "0"], "Expected runs"),
+        (["simulate", "lin-ucb", "--env", "ball", "--bound", "glm-lower"], "Expected --plot FILE with --bound"),
+        (["simulate", "lin-ucb", "--env", "ball", "--plot", "a.png", "--bound", "no"], "Expected a bound, got 'no'."),
+        (
+            ["simulate", "lin-ucb", "--env", "ball", "--plot", "a.png", "--bound", "linear-lower:x=1"],
+            "Expected an option",
+        ),
         (["simulate", "lin-ucb", "--env", "ball", "--plot", "a.jpg"], "Expected a .png, .svg or .pdf file to plot to"),
         (["reproduce", "table99"], "Expected a reproduction, got 'table99'. Did you mean table2? There are"),
         (["bench", "weight"], "Expected a bench, got 'weight'. There are speed"),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tacit import registry
 
 if TYPE_CHECKING:
+    from tacit.bounds.drawn import Line
     from tacit.environments import Environment
     from tacit.experiments.spec import Spec
 
@@ -29,7 +30,8 @@ def check_name(what: str, given: str, known: Iterable[str]) -> None:
 
 
 def parse_bandit(text: str, epsilons: list[float], delta: float) -> list["Spec"]:
-    """BANDIT[:key=value,...], once for each budget if it takes one; epsilon= and delta= override."""
+    """BANDIT[:key=value,...], once for each budget if it takes one; epsilon= and delta= override; anytime= is a first
+    horizon."""
     name, options = split(text)
     check_name("a bandit", name, registry.BANDITS)
     from tacit.experiments.spec import Spec
@@ -38,7 +40,10 @@ def parse_bandit(text: str, epsilons: list[float], delta: float) -> list["Spec"]
     kind = registry.load(*registry.BANDITS[name])
     fields = {f.name for f in dataclasses.fields(kind)}
     own_epsilon, own_delta = options.pop("epsilon", None), options.pop("delta", None)
+    first = options.pop("anytime", None)
     values = {key: convert(kind, key, value) for key, value in options.items()}
+    if first is not None:
+        values["anytime"] = parse_whole("anytime", first)
     if "budget" not in fields:
         return [Spec(kind, **values)]
     if own_epsilon is not None:
@@ -65,6 +70,35 @@ def parse_environment(text: str, given: dict[str, Any]) -> "Environment":
     return made
 
 
+def parse_bounds(
+    texts: list[str], worlds: list["Environment"], epsilons: list[float], delta: float, horizon: int
+) -> dict[str, list["Line"]]:
+    """NAME[:constant=...,eigenvalue=...], for each world and budget."""
+    from tacit.bounds.drawn import BOUNDS, Line, Problem, line
+    from tacit.model.links import named
+    from tacit.privacy.budget import Budget
+
+    out: dict[str, list[Line]] = {}
+    for text in texts:
+        name, options = split(text)
+        check_name("a bound", name, BOUNDS)
+        for key in options:
+            check_name(f"an option of the bound {name}", key, ("constant", "eigenvalue"))
+        numbers: dict[str, Any] = {key: parse_number(key, value) for key, value in options.items()}
+        for world in worlds:
+            for e in epsilons:
+                sizes = Problem(named(world.link), world.dim, world.arms, world.radius, Budget(e, delta))
+                out.setdefault(world.name.replace("_", "-"), []).append(line(name, sizes._replace(**numbers), horizon))
+    return out
+
+
+def parse_number(key: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"Expected {key} to be a number, got {text!r}.") from None
+
+
 def split(text: str) -> tuple[str, dict[str, str]]:
     name, _, rest = text.partition(":")
     pairs = [pair.partition("=") for pair in rest.split(",") if pair]
@@ -72,6 +106,13 @@ def split(text: str) -> tuple[str, dict[str, str]]:
         if not equals:
             raise ValueError(f"Expected NAME:key=value,..., got {key!r} in {text!r}.")
     return name, {key.replace("-", "_"): value for key, _, value in pairs}
+
+
+def parse_whole(name: str, text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise ValueError(f"Expected {name} to be a whole number, got {text!r}.") from None
 
 
 def parse_epsilon(text: str) -> float:

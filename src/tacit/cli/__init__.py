@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tacit import __version__, extras, registry
-from tacit.cli.options import Arms, Delta, Dim, Epsilon, Json, Link, Radius, Yes
+from tacit.cli.options import Arms, Delta, Dim, Engine, Epsilon, Json, Link, Radius, Yes
 from tacit.cli.output import confirm, fail, progress, tell, write_json
 from tacit.cli.parse import check_name, parse_bandit, parse_environment, parse_epsilon
 from tacit.cli.places import check_figure, check_folder
@@ -71,6 +71,7 @@ def simulate_command(
             help="Keep every run here, so that an interrupted command goes on; result.parquet has this command's rows."
         ),
     ] = None,
+    engine: Engine = "local",
 ) -> None:
     """Play bandits against each other in simulated worlds: regret, with its spread, and microseconds a round."""
     check_figure(plot)
@@ -85,7 +86,7 @@ def simulate_command(
     from tacit.experiments.runner import simulate
 
     with progress("simulating") as report:
-        result = simulate(specs, worlds, horizon=horizon, runs=runs, seed=seed, out=out, progress=report)
+        result = simulate(specs, worlds, horizon=horizon, runs=runs, seed=seed, out=out, progress=report, engine=engine)
     show(result, as_json=as_json, plot=plot, out=out)
 
 
@@ -147,6 +148,7 @@ def reproduce_command(
     quick: Annotated[bool, typer.Option("--quick", help="A small version, in a minute or two.")] = False,
     runs: Annotated[int | None, typer.Option(help="Runs of each bandit, instead of the reproduction's own.")] = None,
     out: Annotated[Path | None, typer.Option(help="Where runs, tables and figures go. Default: out/NAME.")] = None,
+    engine: Engine = "local",
     as_json: Json = False,
 ) -> None:
     """A paper's table or figure, ours beside theirs, and a check of what the paper says in words."""
@@ -158,7 +160,7 @@ def reproduce_command(
     folder = out or Path("out") / (name + ("-quick" if quick else ""))
     check_folder(folder)
     with progress(name) as report:
-        outcome = reproductions.run(name, quick=quick, runs=runs, out=folder, progress=report)
+        outcome = reproductions.run(name, quick=quick, runs=runs, out=folder, progress=report, engine=engine)
     if as_json:
         write_json(outcome.json())
         return

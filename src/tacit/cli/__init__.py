@@ -15,12 +15,14 @@ import typer
 from tacit import __version__, extras, registry
 from tacit.cli.options import Arms, Delta, Dim, Engine, Epsilon, Json, Link, Radius, Yes
 from tacit.cli.output import confirm, fail, progress, tell, write_json
-from tacit.cli.parse import check_name, parse_bandit, parse_environment, parse_epsilon
+from tacit.cli.parse import check_name, parse_bandit, parse_bounds, parse_environment, parse_epsilon
 from tacit.cli.places import check_figure, check_folder
 from tacit.cli.plan import plan_command
+from tacit.cli.reproducing import reproduce_command
 from tacit.errors import Interrupted, NoHorizon, NotSecure, TacitError
 
 if TYPE_CHECKING:
+    from tacit.bounds.drawn import Line
     from tacit.experiments.result import Result
     from tacit.experiments.spec import Spec
 
@@ -65,6 +67,12 @@ def simulate_command(
     seed: Annotated[int, typer.Option(help="Run i of every bandit has the same world, from (seed, i).")] = 0,
     as_json: Json = False,
     plot: Annotated[Path | None, typer.Option(help="Regret curves: a .png, .svg or .pdf file.")] = None,
+    bound: Annotated[
+        list[str],
+        typer.Option(
+            help="Draw a regret bound too: NAME[:constant=...,eigenvalue=...] of docs/bounds.md, at each epsilon."
+        ),
+    ] = [],  # noqa: B006
     out: Annotated[
         Path | None,
         typer.Option(
@@ -82,12 +90,16 @@ def simulate_command(
     worlds = [parse_environment(text, given) for text in env]
     if plot is not None and all(world.rounds is not None for world in worlds):
         raise ValueError("Expected an environment with regret to --plot, got logs only: nobody knows what they missed.")
-    specs = [spec for text in bandits for spec in parse_bandit(text, [parse_epsilon(e) for e in epsilon], delta)]
+    epsilons = [parse_epsilon(e) for e in epsilon]
+    specs = [spec for text in bandits for spec in parse_bandit(text, epsilons, delta)]
+    if bound and plot is None:
+        raise ValueError("Expected --plot FILE with --bound, got no file to draw in.")
+    lines = parse_bounds(bound, worlds, epsilons, delta, horizon) if bound else None
     from tacit.experiments.runner import simulate
 
     with progress("simulating") as report:
         result = simulate(specs, worlds, horizon=horizon, runs=runs, seed=seed, out=out, progress=report, engine=engine)
-    show(result, as_json=as_json, plot=plot, out=out)
+    show(result, as_json=as_json, plot=plot, out=out, bounds=lines)
 
 
 @app.command("fetch")
@@ -140,32 +152,6 @@ def warm_up_command(
             build(spec, dim=5, radius=1.0).warm_up()
     finally:
         logger.removeHandler(handler)
-
-
-@app.command("reproduce")
-def reproduce_command(
-    name: Annotated[str, typer.Argument(help=", ".join(registry.REPRODUCTIONS))],
-    quick: Annotated[bool, typer.Option("--quick", help="A small version, in a minute or two.")] = False,
-    runs: Annotated[int | None, typer.Option(help="Runs of each bandit, instead of the reproduction's own.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Where runs, tables and figures go. Default: out/NAME.")] = None,
-    engine: Engine = "local",
-    as_json: Json = False,
-) -> None:
-    """A paper's table or figure, ours beside theirs, and a check of what the paper says in words."""
-    check_name("a reproduction", name, registry.REPRODUCTIONS)
-    for module in ("matplotlib", "polars"):
-        extras.load(module, "reproductions")
-    from tacit import reproductions
-
-    folder = out or Path("out") / (name + ("-quick" if quick else ""))
-    check_folder(folder)
-    with progress(name) as report:
-        outcome = reproductions.run(name, quick=quick, runs=runs, out=folder, progress=report, engine=engine)
-    if as_json:
-        write_json(outcome.json())
-        return
-    sys.stdout.write(outcome.text() + "\n")
-    tell(f"Figure and rows: {folder}")
 
 
 @app.command("bench")
@@ -331,6 +317,7 @@ def evaluate_command(
 
 
 app.command("plan")(plan_command)
+app.command("reproduce")(reproduce_command)
 
 
 @app.command("shuffle-demo")
@@ -386,9 +373,16 @@ def build(spec: "Spec", **known: Any) -> Any:
         return spec.kind(**settings | {"source": Simulated()})
 
 
-def show(result: "Result", *, as_json: bool, plot: Path | None, out: Path | None) -> None:
+def show(
+    result: "Result",
+    *,
+    as_json: bool,
+    plot: Path | None,
+    out: Path | None,
+    bounds: dict[str, list["Line"]] | None = None,
+) -> None:
     if plot is not None:
-        result.plot(plot)
+        result.plot(plot, bounds=bounds)
         tell(f"Figure: {plot}")
     if out is not None:
         tell(f"Rows: {result.write(out)}")

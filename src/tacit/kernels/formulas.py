@@ -7,7 +7,7 @@ from numba.extending import overload, register_jitable
 
 from tacit.data import Array
 from tacit.kernels.compile import kernel
-from tacit.model import glm, linear, links, vectors
+from tacit.model import glm, linear, links, public, scores, vectors
 from tacit.model.links import Code
 
 for _function in (
@@ -17,16 +17,22 @@ for _function in (
     vectors.packed_size,
     vectors.pair_size,
     vectors.norm,
+    vectors.quadratic,
     vectors.shortened,
     vectors.add_outer,
     vectors.add_pair,
     glm.predict,
     glm.softened,
+    glm.tangent,
     glm.line,
     glm.linearize,
     glm.in_units,
     glm.unit_reward,
     glm.in_centred_units,
+    public.gauge,
+    scores.mean_share,
+    scores.score,
+    scores.at,
 ):
     register_jitable(_function)
 
@@ -54,6 +60,9 @@ link_mean = kernel(links.mean)
 link_slope = kernel(links.slope)
 add_linear = kernel(linear.add_linear)
 add_glm = kernel(glm.add_glm)
+add_context = kernel(public.add_context)
+add_reward = kernel(public.add_reward)
+add_score = kernel(scores.add_score)
 
 
 @kernel

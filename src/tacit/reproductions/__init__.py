@@ -4,8 +4,8 @@ version finds, written by `make expected`."""
 
 from pathlib import Path
 
-from tacit import registry
-from tacit.experiments import sweeps
+from tacit import __version__, registry
+from tacit.experiments import kept, sweeps
 from tacit.experiments.sweeps import Progress
 from tacit.reproductions.outcome import Outcome
 
@@ -23,5 +23,7 @@ def run(
     reproduce = registry.load(*registry.REPRODUCTIONS[name])
     with sweeps.using(engine):
         outcome: Outcome = reproduce(quick=quick, runs=runs, out=out, progress=progress)
+    more = "".join([" --quick" * quick, f" --runs {runs}" if runs else ""])
+    outcome.made = f"tacit reproduce {name}{more} (tacit {__version__}, code {kept.code()[:12]})"
     outcome.write(out)
     return outcome

@@ -12,12 +12,14 @@ from numpy.random import Generator, default_rng
 from tacit import checks, special
 from tacit.bandits import irls, known
 from tacit.bandits.choices import Index
-from tacit.bandits.joint import forgetting, hybrid
+from tacit.bandits.joint import forgetting, hybrid, public, scores
 from tacit.bandits.joint.continual import steps_before
 from tacit.bandits.joint.earning import EarningBandit
 from tacit.bandits.joint.glm_kernel import GLMState, glm_block_rounds, glm_rounds
 from tacit.bandits.joint.personal import FARTHEST
+from tacit.bandits.joint.public_kernel import EXACT
 from tacit.bandits.joint.summing import Cells, GLMSummer, Summer
+from tacit.bandits.persons import LEARNS
 from tacit.data import Array, Released
 from tacit.kernels.block import Block
 from tacit.kernels.formulas import add_glm
@@ -25,25 +27,32 @@ from tacit.kernels.glm import Posterior, Tuning
 from tacit.kernels.rounds import Range
 from tacit.lock import requires_durable
 from tacit.mechanisms.continual import Continual
-from tacit.mechanisms.discounted import Discounted
 from tacit.mechanisms.grid import Grid
 from tacit.mechanisms.leaves import gains_after
+from tacit.mechanisms.recursive import discounted
 from tacit.model import links
 from tacit.model.arms import Arms
 from tacit.model.chances import Later
 from tacit.model.glm import GLMContribution, balanced_curvature
 from tacit.model.hybrid import Layout
 from tacit.model.links import Link
+from tacit.model.public import LONGEST, LONGEST_ALONE, RewardContribution
+from tacit.model.scores import ScoreContribution
 from tacit.privacy import ledger
 from tacit.privacy.ledger import GaussianRelease
 from tacit.privacy.noise import generator_of
+from tacit.privacy.relations import ZERO_OUT
 
 # Chosen, with kernels.glm.Tuning, among some 100 settings by regret on tuning seeds (docs/measurements/joint-glm.md;
 # the single runs were not kept); none of them touches privacy.
-GROWTH = 1.03  # of steps
+BLEND = 0.85  # of tangent and chord: see model.glm.line
+CURVATURE_SHARE = 0.136  # see balanced_curvature
+GROWTH = 1.02  # of steps
 DISCOUNT = 0.995  # of earlier steps, at each step
-FEWEST, PER_SIGMA = 8, 2  # the smallest step: so many users, and so many more for each unit of the noise's std
-WIDENING = 2.2  # of intervals: they cover at least 92 % at level .9 in six environments, T = 5000 and 50000
+FEWEST, PER_SIGMA = 8, 2.5  # the smallest step: so many users, and so many more for each unit of the noise's std
+# Intervals cover at least 93 % at level .9 in six environments, T = 5000 and 50000.
+WIDENING = 2.2  # of their standard deviations
+BEYOND = 0.3  # the share by which an end above 0 is moved up, and one below 0 down: with chords, estimates fall short
 
 
 @dataclass(kw_only=True, eq=False)
@@ -59,8 +68,10 @@ class JointGLM(EarningBandit):
     Reference: none; the saturating weights and the one pass are ours. Discounted square-root Toeplitz: see Discounted.
     Departure: none.
 
-    first: the smallest step, and how many users get random arms; by default 8 + 2 sigma, long enough for a step to say
-    more than its noise.
+    curvature: "released", or "none": scores alone, d numbers a release (joint.scores); "auto", the default, takes the
+    first for few dimensions and the second for many. The certificate says which it was.
+    first: the smallest step, and how many users get random arms; by default 8 + 2.5 sigma, so that a step says more
+    than its noise.
     blocks: into how many parts of equal length arms are divided, if each arm has zeros in all but one; with features of
     disjoint arms, as many as there are actions. An arm then is a row (z, a): the dim / blocks numbers of its part, and
     the number of the part. Sums, noise and work are those of the parts alone (GLMContribution).
@@ -77,6 +88,8 @@ class JointGLM(EarningBandit):
     prior: (theta, precision), what is known about theta* from elsewhere; precision: a number or a (d, d) matrix.
     warm: (features, rewards), rows as in `choose` or (n, d), and rewards, of people whose data is public. Neither is
     protected (`known`).
+    contexts: "public" where features and offered arms are no secret: rewards alone are protected, and whether and when
+    they came, with much less noise (joint.public, docs/public.md).
     rewards: their range; the mean is low + (high - low) mu(z), and z for identity.
     """
 
@@ -84,9 +97,11 @@ class JointGLM(EarningBandit):
     rewards: tuple[float, float] = (0.0, 1.0)
     blocks: int | None = None
     shared: int | None = None
+    contexts: str = public.PRIVATE
     first: int | None = None
-    growth: float = GROWTH
-    discount: float = DISCOUNT
+    curvature: str = "auto"
+    growth: float | None = None
+    discount: float | None = None
     forget: float | str | None = None
     tuning: Tuning = field(default_factory=Tuning)
     policy: Generator | None = field(default=None, repr=False)
@@ -102,6 +117,11 @@ class JointGLM(EarningBandit):
         if self.first is not None:
             checks.positive_int(first=self.first)
         self.tuning = irls.as_tuning(Tuning, self.tuning)
+        checks.one_of(("auto", "released", "none"), curvature=self.curvature)
+        self._public = public.check(self)
+        self._scores = not self._public and scores.without_curvature(self.curvature, self.dim)
+        self.growth = (scores.GROWTH if self._scores else GROWTH) if self.growth is None else self.growth
+        self.discount = (scores.DISCOUNT if self._scores else DISCOUNT) if self.discount is None else self.discount
         if not 1 < self.growth < math.inf:
             raise ValueError(f"Expected growth above 1, got {self.growth!r}.")
         self._link = links.named(self.link)
@@ -109,10 +129,8 @@ class JointGLM(EarningBandit):
             raise ValueError(f"Expected a link known for |z| <= {self.radius:g}, got one for {self._link.reach:g}.")
         low, high = self.rewards
         self._unit = 1.0 if self._link.bounded else max(abs(low), abs(high))
-        scale = balanced_curvature(self._link, self.radius / self._unit)
-        self.contribution = GLMContribution(
-            dim=self.dim, link=self._link, scale=scale, low=low, high=high, blocks=self._blocks, shared=self._shared
-        )
+        parts: dict[str, Any] = {"low": low, "high": high, "blocks": self._blocks, "shared": self._shared}
+        self.contribution = self._contribution(dim=self.dim, link=self._link, **parts)
         self._open_purse(self.contribution.size, self._bound(self.contribution))
         self._known = known.knowledge(
             self.prior,
@@ -136,6 +154,15 @@ class JointGLM(EarningBandit):
         self.policy = self.policy or default_rng()
         super().__post_init__()
 
+    def _contribution(self, **parts: Any) -> GLMContribution | RewardContribution | ScoreContribution:
+        if self._scores:
+            return ScoreContribution(dim=self.dim, link=self._link, low=parts["low"], high=parts["high"])
+        zero_out, parts["blend"] = self.budget.adjacency == ZERO_OUT, BLEND if self._link.odd else 0.0
+        if self._public:
+            return RewardContribution(**parts, scale=EXACT, longest=LONGEST_ALONE if zero_out else LONGEST)
+        reach, apart = self.radius / self._unit, 1.0 if zero_out else 2.0
+        return GLMContribution(**parts, scale=balanced_curvature(self._link, reach, share=CURVATURE_SHARE, apart=apart))
+
     @property
     def _forget(self) -> float | None:
         assert not isinstance(self.forget, str)
@@ -143,19 +170,23 @@ class JointGLM(EarningBandit):
 
     def _shortest(self, forget: float | None) -> int:
         """Choices in a step that says more than its noise."""
-        return FEWEST + math.floor(PER_SIGMA * self._mechanism(FEWEST, forget).sigma)
+        per_sigma = scores.PER_SIGMA if self._scores else PER_SIGMA
+        return FEWEST + math.floor(per_sigma * self._mechanism(FEWEST, forget).sigma)
 
     def _mechanism(self, first: int, forget: float | None) -> Continual:
         """The mechanism for steps of at least `first` choices, with the noise that the budget asks for."""
+        assert self.growth is not None and self.discount is not None
         steps = self._schedule = forgetting.schedule(first, self.growth, forget)
         leaves = 1 + steps_before(self.horizon or FARTHEST, steps)
         fading = forgetting.discount(steps, forget, self.discount)
         columns = self._columns(steps)
-        noiseless = Discounted(leaves=leaves, size=self._size, discount=fading, sigma=0.0, **columns)
+        noiseless = discounted(leaves=leaves, size=self._size, discount=fading, **columns)
         return self._with_noise(noiseless, self._sensitivity, self._mu)
 
     def _releases(self, steps: int) -> tuple[GaussianRelease, ...]:
-        statistic = f"discounted sums of weighted x x' and x, {self._numbers(self.contribution.size)}, each user once"
+        what = "centred rewards times x / |x|" if self._public else "scores" if self._scores else "weighted x x' and x"
+        statistic = f"discounted sums of {what}, {self._numbers(self.contribution.size)}, each user once"
+        statistic += scores.words(self.curvature, self.dim) * (not self._public)
         if self._forget is not None:
             statistic += f", forgotten in {self._forget:g} rounds"
         return self._entries(statistic, steps)
@@ -164,10 +195,13 @@ class JointGLM(EarningBandit):
 
     def init(self) -> GLMState:
         self._filled = None
-        return GLMState(self._opened(2), self.mechanism.init(self.source), self._before())
+        sums = public.sums(self._blocks if self._public else 0, self._own_dim)
+        return GLMState(self._opened(2), self.mechanism.init(self.source), self._before(), sums)
 
     def _before(self) -> Posterior:
         """Before anything was released."""
+        if self._scores:
+            return scores.prior(self.dim, self._known)
         if self._shared:
             return hybrid.prior(self._layout, self.radius, self._live, self._known, self.tuning.explore)
         if self._blocks > 1:
@@ -189,9 +223,13 @@ class JointGLM(EarningBandit):
         return self._steps == 0 and not self._known.theta.size
 
     def _told(self) -> tuple[str, ...]:
-        return (*super()._told(), *known.sentences(self.prior, self.warm))
+        return (*super()._told(), *known.sentences(self.prior, self.warm), *[public.TOLD] * self._public)
 
     def _update(self, released: Released) -> None:
+        if self._scores:
+            scores.update(self, self._for_learning(released))
+            self._frozen = None
+            return
         options: dict[str, Any] = {
             "scale": self.contribution.scale,
             "unit": self._unit,
@@ -202,12 +240,24 @@ class JointGLM(EarningBandit):
             "live": self._live,
             "posterior": self._state.posterior,
         }
-        learnt = self._for_learning(released)
+        learnt = public.with_released(self, released) if self._public else self._for_learning(released)
         if self._shared:
             hybrid.update(learnt, layout=self._layout, **options)
         else:
             irls.update(learnt, **options)
         self._frozen = None
+
+    def _advance(self) -> None:
+        if self._public and self._due:
+            public.close_step(self)
+        super()._advance()
+
+    @property
+    def _keeps(self) -> int:
+        return super()._keeps + self._public
+
+    def _ticket(self, x: Array, mark: bytes = LEARNS) -> int:
+        return super()._ticket(public.counted(self, x) if self._public else x, mark)
 
     def _std(self) -> float:
         return self.mechanism.sigma * float(self._gains[min(self._steps, len(self._gains) - 1)])
@@ -217,6 +267,8 @@ class JointGLM(EarningBandit):
 
     def _pick(self, features: Array) -> Index:
         assert self.policy is not None
+        if self._scores:
+            return scores.choose_many(self, features)
         if self._shared:
             return hybrid.choose_many(self.policy, features, self._state.posterior, self._layout, random=self._random)
         return irls.choose_many(self.policy, features, self._state.posterior, random=self._random)
@@ -227,29 +279,42 @@ class JointGLM(EarningBandit):
 
     def _whole(self, features: Array) -> Array:
         """Arms as the posterior has them: with their zeros where coordinates are shared."""
-        return self._layout.whole(features) if self._shared else features
+        return self._layout.whole(features) if self._shared or (self._scores and self._blocks > 1) else features
 
     def _propensity(self, features: Array, index: int) -> Callable[[], float]:
         if self._frozen is None or self._frozen[0] != self._steps:  # once a release, not once a choice
             self._frozen = self._steps, Posterior(*(part.copy() for part in self._state.posterior))
         posterior, random, whole = self._frozen[1], self._random, self._whole
-        return Later(lambda: irls.propensity(whole(features), posterior, index, random=random))
+        of = scores.propensity if self._scores else irls.propensity
+        return Later(lambda: of(whole(features), posterior, index, random=random))
 
     def _offers(self, features: Array) -> Callable[[], Array]:
         now = Posterior(*(part.copy() for part in self._state.posterior))
-        return functools.partial(irls.offers, self._whole(features), now, random=self._random)
+        of = scores.offers if self._scores else irls.offers
+        return functools.partial(of, self._whole(features), now, random=self._random)
 
     def _beliefs(self, features: Array, level: float) -> tuple[Array, Array]:
+        if self._scores:
+            return scores.beliefs(self._whole(features), self._state.posterior, self.radius)
         widths = WIDENING * float(special.ndtri((1 + level) / 2))
-        return irls.beliefs(self._whole(features), self._state.posterior, widths)
+        middle, half = irls.beliefs(self._whole(features), self._state.posterior, widths)
+        low, high, beyond = middle - half, middle + half, BEYOND if self.contribution.blend else 0.0
+        low, high = low + beyond * np.minimum(low, 0.0), high + beyond * np.maximum(high, 0.0)
+        return (low + high) / 2, (high - low) / 2
 
     def _mean(self, z: Array) -> Array:
         low, high = self.rewards if self._link.bounded else (0.0, 1.0)
         return np.asarray(low + (high - low) * self._link.mean(z))
 
     def _learn(self, x: Array, reward: float) -> None:
+        if self._public:
+            public.learn(self, x, reward)
+            return
         c, theta, inverse = self.contribution, self._state.posterior.theta, self._state.posterior.inverse
         kept, x = x, x[: self._width]
+        if isinstance(c, ScoreContribution):
+            self._add(kept, reward, scores.addition(self, x, reward), slice(0, c.size))
+            return
         part: Any = slice(0, c.size)
         if c.shared:
             here, part = hybrid.places(self._layout, int(x[-1]))
@@ -257,21 +322,27 @@ class JointGLM(EarningBandit):
         elif c.blocks > 1:
             a = int(x[-1])
             x, theta, inverse, part = x[:-1], theta[a], inverse[a], c.part(a)
-        add = functools.partial(add_glm, x, reward, theta, inverse, c.link.code, c.scale, c.low, c.high)
+        add = functools.partial(add_glm, x, reward, theta, inverse, c.link.code, c.blend, c.scale, c.low, c.high)
         self._add(kept, reward, add, part)
 
     def _summer(self) -> Summer | None:
-        if self._shared or not isinstance(self.mechanism, Grid):
+        if self._shared or self._public or self._scores or not isinstance(self.mechanism, Grid):
             return None
         c, now = self.contribution, self._state.posterior
         own = self.dim // self._blocks
         theta, inverse = now.theta.reshape(-1, own).copy(), now.inverse.reshape(-1, own, own).copy()
-        return GLMSummer(theta, inverse, c.link.code, c.scale, c.low, c.high, Cells.of(self.mechanism, c.size))
+        return GLMSummer(theta, inverse, c.link.code, c.blend, c.scale, c.low, c.high, Cells.of(self.mechanism, c.size))
 
     def _play(self, block: Block) -> None:
         assert self.policy is not None
         if self._purse is not None or self._shared:
             super()._play(block)
+            return
+        if self._public:
+            public.play(self, block, self.policy)
+            return
+        if self._scores:
+            scores.play(self, block)
             return
         settings = (
             self.policy,
@@ -283,6 +354,7 @@ class JointGLM(EarningBandit):
             self._schedule,
             Range(*map(float, self.rewards)),
             self._link.code,
+            self.contribution.blend,
             self.contribution.scale,
             self._unit,
             self.radius,
@@ -306,8 +378,8 @@ class JointGLM(EarningBandit):
         """For each arm, given as in `choose`, an interval that holds its mean reward with at least that probability,
         from released sums only.
 
-        Coverage is measured, not proven: the standard deviations are widened by the factor WIDENING because early
-        contributions were linearised far from theta*."""
+        Coverage is measured, not proven: intervals are widened (WIDENING, BEYOND) because early contributions were
+        linearised far from theta*."""
         checks.probability(level=level)
         middle, half = self._beliefs(self._request(arms, None, actions)[0], level)
         return list(zip(self._mean(middle - half).tolist(), self._mean(middle + half).tolist(), strict=True))

@@ -7,7 +7,7 @@ import msgspec
 
 from tacit.bandits.stored.line import Line
 from tacit.privacy.certificate import Certificate
-from tacit.privacy.ledger import epsilon_of
+from tacit.privacy.ledger import Release, epsilon_of, relation_of
 from tacit.store import rows
 from tacit.store.register import Member, Register
 
@@ -67,6 +67,7 @@ class Membership:
 
     def learn(self, members: Sequence[Member]) -> None:
         """Puts on record here what may be on record elsewhere."""
+        check_relation(self._population, [*self.members, *members])
         self._register.add(members)
 
     def together(self) -> Population:
@@ -75,6 +76,15 @@ class Membership:
         with self._database.transaction() as run:
             unrecorded = [name for name, uid in rows.lines(run) if uid not in recorded]
         return compose(self._population, members, unrecorded)
+
+
+def check_relation(name: str, members: Sequence[Member], more: Sequence[Release] = ()) -> None:
+    """ValueError where the neighbours of two bandits of a population, or those of releases that would join them,
+    differ: no epsilon is that of both together."""
+    try:
+        relation_of([*more, *(release for m in members if m.population == name for release in m.releases)])
+    except ValueError as error:
+        raise ValueError(f"{error} Give bandits of another relation a population of their own.") from None
 
 
 def compose(name: str, members: Sequence[Member], unrecorded: Sequence[str] = ()) -> Population:

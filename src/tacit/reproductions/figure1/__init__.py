@@ -4,10 +4,8 @@ code that the figure was drawn with (average)."""
 
 from pathlib import Path
 
-import numpy as np
-
 from tacit.bandits import GLMUCB, GLOC, MLEUCB, ECOLog, JointGLM, JointGLMRare, LinUCB, RSGLinUCB
-from tacit.bounds import glm_lower
+from tacit.bounds.drawn import Problem, line
 from tacit.environments import ball
 from tacit.experiments import figure
 from tacit.experiments.result import Result
@@ -65,10 +63,9 @@ def _reproduce(
     )
     canvas, axes = figure.subplots(1, 1, width=8.0, height=5.0)
     figure.draw_panel(axes[0, 0], result.groups())
-    budget = Budget(1.0, DELTA)
-    at = np.geomspace(rounds / 100, rounds, 50).astype(int)
-    lower = [glm_lower(named(link), dim=5, horizon=int(t), radius=radius, budget=budget) for t in at]
-    axes[0, 0].plot(at, lower, color="black", linewidth=1, linestyle=":", label="lower bound, worst world, ε=1")
+    problem = Problem(named(link), dim=5, arms=20, radius=radius, budget=Budget(1.0, DELTA))
+    lower = line("glm-lower", problem, rounds)._replace(label="lower bound, worst world, ε=1")
+    figure.draw_bound(axes[0, 0], lower)
     axes[0, 0].set(yscale="log", ylim=(2, None))
     figure.at_ends(axes[0, 0])
     axes[0, 0].set_title(f"{link}, d = 5, K = 20, S = {radius:g}, δ = {DELTA}", loc="left")

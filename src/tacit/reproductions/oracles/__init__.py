@@ -36,7 +36,7 @@ ORACLES = {
 
 def worlds() -> list[Environment]:
     """The suite's first six, and one of many dimensions."""
-    return [*probit_worlds()[:6], environments.digits(link="logistic", apart=None)]
+    return [*probit_worlds()[:6], environments.digits()]
 
 
 def specs(budget: Budget) -> list[Spec]:

@@ -66,8 +66,8 @@ def worlds() -> list[Environment]:
         *probit_worlds(),
         environments.skewed(),
         environments.tail(radius=3.0, link="logistic"),
-        environments.digits(link="logistic"),
-        environments.breast_cancer(link="logistic"),
+        environments.digits(),
+        environments.breast_cancer(),
         environments.drift(radius=3.0, link="probit"),
     ]
 

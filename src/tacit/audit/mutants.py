@@ -11,6 +11,7 @@ import numpy as np
 
 from tacit.bandits import JointGLM, JointLinUCB
 from tacit.bandits.joint.earnings import AVERAGE, Purse
+from tacit.bandits.persons import LEARNS
 from tacit.bandits.ridge import Regularizer
 from tacit.data import Array, Raw, Released
 from tacit.kernels.continual import PrefixState, trailing_zeros
@@ -130,6 +131,22 @@ class ExactSums(JointGLM):
 
     def _update(self, released: Released) -> None:
         super()._update(Released(self._exact))  # the lie
+
+
+@dataclass(kw_only=True, eq=False)
+class CountedWhenAnswered(JointGLM):
+    """With public contexts: their curvature is summed when the reward comes, so that it tells whether one came."""
+
+    def _ticket(self, x: Array, mark: bytes = LEARNS) -> int:
+        before = self._state.public.open.copy()
+        ticket = super()._ticket(x, mark)
+        self._taken = self._state.public.open - before
+        self._state.public.open[:] = before
+        return ticket
+
+    def _learn(self, x: Array, reward: float) -> None:
+        self._state.public.open[:] += self._taken  # of the last choice: enough for an attack
+        super()._learn(x, reward)
 
 
 @dataclass(kw_only=True, eq=False)

@@ -36,6 +36,7 @@ def sum_glm(
     theta: Array,
     inverse: Array,
     link: Code,
+    blend: float,
     scale: float,
     low: float,
     high: float,
@@ -51,7 +52,7 @@ def sum_glm(
         if np.isnan(rewards[i]):
             continue
         a = int(rows[i, p]) if blocks > 1 else 0
-        add_glm(rows[i, :p], rewards[i], theta[a], inverse[a], link, scale, low, high, v)
+        add_glm(rows[i, :p], rewards[i], theta[a], inverse[a], link, blend, scale, low, high, v)
         add_cells(v, cell, longest, out[a])
 
 

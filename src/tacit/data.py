@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
+Words = npt.NDArray[np.uint64]
 Booleans = npt.NDArray[np.bool_]
 Raw = NewType("Raw", npt.NDArray[Any])  # depends on people's data: floats, or whole cells of a grid
 Released = NewType("Released", Array)  # came out of a mechanism

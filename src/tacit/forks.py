@@ -2,7 +2,6 @@
 there for ever, and numbers that the parent drew would be used by both."""
 
 import os
-import threading
 import weakref
 from abc import ABC, abstractmethod
 
@@ -24,42 +23,6 @@ class Renewed(ABC):
         if self._process != process():
             self._renew()
             self._process = process()
-
-
-class Gate(Renewed):
-    """Work that a fork must not cut in two, one thread at a time: a fork waits until nobody is inside. Who waits at the
-    door goes in next, so that a thread that comes again and again keeps nobody out."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        os.register_at_fork(before=self._close, after_in_parent=self._open)  # the child has locks of its own
-
-    def _renew(self) -> None:
-        self._door, self._inside = threading.RLock(), threading.RLock()
-        self._owner, self._depth = 0, 0
-
-    def __enter__(self) -> None:
-        self._here()
-        if self._owner == threading.get_ident():  # a signal's handler, say: nobody else can be inside
-            self._inside.acquire()
-        else:
-            with self._door:
-                self._inside.acquire()
-        self._owner, self._depth = threading.get_ident(), self._depth + 1
-
-    def __exit__(self, *_: object) -> None:
-        self._depth -= 1
-        if not self._depth:
-            self._owner = 0
-        self._inside.release()
-
-    def _close(self) -> None:
-        self._door.acquire()
-        self._inside.acquire()
-
-    def _open(self) -> None:
-        self._inside.release()
-        self._door.release()
 
 
 _alive: "weakref.WeakSet[Renewed]" = weakref.WeakSet()

@@ -96,18 +96,22 @@ ENVIRONMENTS = {
 }
 FETCHED = tuple(name for name, (home, _) in ENVIRONMENTS.items() if ".real." in home)  # data of `tacit fetch`
 REPRODUCTIONS = {
+    "shariff-figure1": ("tacit.reproductions.shariff_figure1", "reproduce"),
     "shariff-d1": ("tacit.reproductions.shariff_d1", "reproduce"),
     "shariff-d2": ("tacit.reproductions.shariff_d2", "reproduce"),
     "shariff-d3": ("tacit.reproductions.shariff_d3", "reproduce"),
     "table2": ("tacit.reproductions.table2", "reproduce"),
     "figure1-logistic": ("tacit.reproductions.figure1", "logistic"),
     "figure1-probit": ("tacit.reproductions.figure1", "probit"),
+    "review": ("tacit.reproductions.review", "reproduce"),
     "ldp-figure1": ("tacit.reproductions.ldp_figure1", "reproduce"),
     "ldp-table1": ("tacit.reproductions.ldp_table1", "reproduce"),
     "local-suite": ("tacit.reproductions.local_suite", "reproduce"),
     "suite": ("tacit.reproductions.suite", "reproduce"),
+    "oracles": ("tacit.reproductions.oracles", "reproduce"),
     "shuffle": ("tacit.reproductions.shuffle", "reproduce"),
     "reweighted": ("tacit.reproductions.reweighted", "reproduce"),
+    "errata": ("tacit.reproductions.errata", "reproduce"),
 }
 ROLES = ("analyzer", "shuffler", "local")  # that run as processes of their own
 BENCHES = ("speed", "noise", "shuffle", "local", "serve", "roles", "blocks")  # modules of tacit.bench

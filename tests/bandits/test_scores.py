@@ -56,8 +56,13 @@ def test_what_is_released_is_told():
     assert "as 2 dim" not in make(dim=2).privacy.releases[0].statistic
     exact = make(dim=2).privacy.releases[0]
     assert exact.sensitivity == 2.0 and make(dim=2).privacy.epsilon == pytest.approx(4.0, rel=1e-6)
+    alone = make(dim=2, budget=Budget(4.0, 1e-3, "zero-out")).privacy.releases[0]
+    assert alone.sensitivity == 1.0
     with pytest.raises(ValueError, match="curvature"):
         make(dim=2, curvature="some")
+    with pytest.raises(ValueError, match="contexts"):
+        make(dim=2, contexts="public")
+    assert JointGLM(dim=120, budget=BUDGET, contexts="public").privacy.releases[0].statistic.count("curvature") == 0
 
 
 @pytest.mark.parametrize(

@@ -62,6 +62,36 @@ def test_algorithm_1_shows_its_parameters_and_its_claim():
             ShuffleGLM(**({"dim": 2, "horizon": 100, "budget": BUDGET, "source": Simulated(0)} | wrong))
 
 
+def test_the_published_descent_has_its_own_steps_and_its_own_bound_on_gradients():
+    """Algorithm 7 with E.4: count epsilon^2 n^2 / (d ln^3(n d / delta)), step 2 D / (L sqrt T), L = 2 S + S lambda / n,
+    at epsilon / 2 and delta / 2; noise for gradients of norm L."""
+    settings = {"dim": 5, "radius": 3.0, "horizon": 20_000, "budget": BUDGET, "calibration": "paper"}
+    own = ShuffleGLM(**settings, iterations=None, source=Simulated(0))
+    short = ShuffleGLM(**settings, source=Simulated(0))
+    plan = max(own._plans, key=lambda plan: plan.users)
+    n, count = plan.users, plan.fit.gradients
+    assert count == math.ceil(0.25 * n**2 / (5 * math.log(n * 5 / 0.01) ** 3)) > 1000
+    bound = 6 + 3 * plan.fit.pull / n
+    assert plan.fit.step == pytest.approx(2 * 6 / (bound * math.sqrt(count)))
+    assert plan.gradient.sensitivity == bound and short._plans[1].gradient.sensitivity == 1.0
+    tight = ShuffleGLM(dim=5, radius=3.0, horizon=300, first=150, iterations=None, budget=BUDGET)
+    assert tight.privacy.epsilon <= 1 + 1e-5, "with exact noise a gradient is bounded by what it is"
+
+
+def test_algorithm_1_as_printed_does_not_leave_its_warm_up():
+    """So it plays an optimal design over all arms to the end, whatever it was told."""
+    spec = Spec(ShuffleGLM, budget=BUDGET, calibration="paper", constants="paper", iterations=None)
+    bandit = spec.build(LOGISTIC, 3000, np.random.SeedSequence(1))
+    world, block = LOGISTIC.start(np.random.default_rng(2), 3000), LOGISTIC.block(3000)
+    world.fill(block)
+    bandit.play(block)
+    server = bandit.server
+    assert server.theory["warm_up"] > 3000 == server._plans[0].users and len(server._plans) == 1
+    assert server.version == 0 and not server.theta.any()
+    chosen = block.means[np.arange(3000), block.index]
+    assert abs(chosen.mean() - block.means.mean()) < 0.03, "six standard errors of 3000 means are .03"
+
+
 def test_an_unclipped_weight_is_clipped():
     bandit = ShuffleGLM(dim=2, horizon=100, budget=BUDGET, oracle_kappa_star=50.0, source=Simulated(0))
     assert all(plan.sums.largest == 1 / 50 for plan in bandit._plans[1:])

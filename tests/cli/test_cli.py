@@ -36,7 +36,7 @@ def test_simulate_json():
 def test_simulate_table_plot_and_rows(tmp_path):
     done = tacit(
         "simulate", "lin-ucb", "--env", "ball", "--link", "probit", "--radius", "3", "--horizon", "200", "--runs", "2",
-        "--plot", str(tmp_path / "a.png"), "--out", str(tmp_path / "rows"),
+        "--plot", str(tmp_path / "a.png"), "--out", str(tmp_path / "rows"), "--bound", "joint-reweighted:constant=0.01",
     )  # fmt: skip
     assert "lin-ucb" in done.stdout
     assert (tmp_path / "a.png").exists()
@@ -85,6 +85,12 @@ def test_a_plan_has_a_horizon_only_where_one_is_given_or_needed(capsys, monkeypa
             "Expected delta in [0, 1), got 1.0.",
         ),
         (["simulate", "lin-ucb", "--env", "ball", "--runs", "0"], "Expected runs"),
+        (["simulate", "lin-ucb", "--env", "ball", "--bound", "glm-lower"], "Expected --plot FILE with --bound"),
+        (["simulate", "lin-ucb", "--env", "ball", "--plot", "a.png", "--bound", "no"], "Expected a bound, got 'no'."),
+        (
+            ["simulate", "lin-ucb", "--env", "ball", "--plot", "a.png", "--bound", "linear-lower:x=1"],
+            "Expected an option",
+        ),
         (["simulate", "lin-ucb", "--env", "ball", "--plot", "a.jpg"], "Expected a .png, .svg or .pdf file to plot to"),
         (["reproduce", "table99"], "Expected a reproduction, got 'table99'. Did you mean table2? There are"),
         (["bench", "weight"], "Expected a bench, got 'weight'. There are speed"),

@@ -100,5 +100,6 @@ def test_the_reproduction_end_to_end(tmp_path):
     from tacit.reproductions import shuffle
 
     outcome = shuffle.reproduce(quick=True, runs=2, out=tmp_path)
-    assert len(outcome.findings) == 6 and "as published" in outcome.text()
+    assert len(outcome.findings) == 9 and "Computed, not run" in outcome.text()
+    assert outcome.extra["computed"]["T=5000, ε=1"]["warm-up"] > 1e8
     assert (tmp_path / "figure.png").stat().st_size > 10_000

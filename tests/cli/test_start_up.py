@@ -67,7 +67,7 @@ with tempfile.TemporaryDirectory() as folder:
     bandit.save(folder + "/bandit.json")
     assert JointGLM.load(folder + "/bandit.json").choices == 5
 """
-    assert not loaded(code) & (SLOW | HEAVY - {"opendp"})
+    assert not loaded(code) & (SLOW | HEAVY)
 
 
 @pytest.mark.parametrize("module", ["tacit.roles.local", "tacit.roles.shuffle"])

@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import pytest
 
+from tacit.bounds.drawn import Line
 from tacit.experiments import figure
 
 
@@ -27,3 +28,20 @@ def test_names_at_the_ends_of_lines_do_not_lie_on_each_other(ends, scale):
     assert all(lower.y1 <= upper.y0 for lower, upper in pairwise(boxes))
     assert boxes[0].x0 > axis.get_window_extent().x1
     assert boxes[0].y0 > axis.get_window_extent().y0 - 2  # not among the ticks
+
+
+def test_bounds_are_in_the_legend_and_do_not_squash_the_curves():
+    _, axes = figure.subplots(1, 1)
+    axis = axes[0, 0]
+    axis.plot([0, 10], [0.0, 100.0], label="curve")
+    axis.set_ylim(0, 110)
+    lines = [Line("low", [1, 10], [1.0, 10.0], True), Line("near", [1, 10], [1.0, 150.0], False)]
+    figure.draw_bounds(axis, [*lines, Line("far (1e+09 at the end)", [1, 10], [1e8, 1e9], False)])
+    assert axis.get_ylim() == (0, 150)
+    assert [text.get_text() for text in axis.get_legend().get_texts()] == [
+        "curve",
+        "low",
+        "near",
+        "far (1e+09 at the end)",
+    ]
+    assert [line.get_linestyle() for line in axis.get_lines()[1:]] == [":", "--", "--"]

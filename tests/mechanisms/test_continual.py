@@ -8,7 +8,7 @@ from scipy import stats
 
 from tacit import Budget, JointLinUCB, Simulated
 from tacit.errors import HorizonReached
-from tacit.mechanisms.buffered import Buffered, _design, _encoder
+from tacit.mechanisms.buffered import Buffered, _design, encoder_of
 from tacit.mechanisms.discounted import Discounted
 from tacit.mechanisms.toeplitz import Toeplitz, coefficients, lower_bound
 from tacit.mechanisms.tree import Tree, WishartTree
@@ -136,9 +136,9 @@ def test_buffered_is_within_a_percent_of_the_exact_toeplitz_for_every_horizon():
         assert buffered.memory == 10
 
 
-def test_buffered_encoder_inverts_its_decoder():
+def test_bufferedencoder_of_inverts_its_decoder():
     decoder = _design(500)
-    encoder = _encoder(decoder)
+    encoder = encoder_of(decoder)
     k = np.arange(500)
     b = np.exp(-np.outer(k, decoder.rates)) @ decoder.weights
     c = np.exp(-np.outer(k, encoder.rates)) @ encoder.weights

@@ -120,8 +120,8 @@ def test_leaf_by_leaf_as_a_store_does_it():
         whole.open[:] = x
         expected = grid.release(whole, source).copy()
         for _ in range(2):  # a leaf that was not committed is measured anew
-            noisy = one_by_one.measure(grid, releasing, x, source)
-        one_by_one.close(releasing, t, x)
+            noisy = grid.measure(releasing, x, source)
+        grid.close(releasing, t, x)
         gone = one_by_one.left(grid, t)
         assert gone == (t + 1 - grid.window if t + 1 >= grid.window else None)
         if gone is not None:

@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 import textwrap
-import threading
 import time
 import warnings
 
@@ -12,8 +11,6 @@ import pytest
 
 from tacit import Budget, JointGLM, Secure
 from tacit.errors import BadState
-from tacit.forks import Gate
-from tacit.privacy import noise
 
 LIMIT = 240.0  # seconds for a script below; it needs a few, or a minute where kernels are compiled first
 
@@ -52,8 +49,8 @@ def script(work):
 
 
 def test_a_child_forked_just_after_construction_comes_to_its_first_release():
-    """Six processes make their first bandit, which is when OpenDP is imported and a thread starts to draw, and fork
-    at once and up to 60 ms later."""
+    """Six processes make their first bandit, which is when a thread starts to draw, and fork at once and up to 60 ms
+    later."""
     out = script(
         """
         import numpy as np
@@ -74,8 +71,7 @@ def test_a_child_forked_just_after_construction_comes_to_its_first_release():
             play(bandit)
 
         settings = {"dim": 2, "budget": Budget(1.0, 1e-6), "first": 2}
-        play(JointGLM(**settings, source=Simulated(0)))  # kernels are there, OpenDP is not
-        assert "opendp" not in sys.modules
+        play(JointGLM(**settings, source=Simulated(0)))  # kernels are there
         assert wait([fork(server) for _ in range(6)])
         print("done")
         """
@@ -150,48 +146,6 @@ def in_a_child(work):
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
-def test_no_fork_happens_while_a_thread_is_within_opendp(monkeypatch):
-    inside = threading.Event()
-
-    def slow(numbers):
-        inside.set()
-        time.sleep(0.05)
-        inside.clear()
-        return numbers
-
-    monkeypatch.setattr(noise, "_sampler", lambda cells: slow)
-    source = Secure()
-    for _ in range(5):
-        source.expect(1000, 7.0)
-        inside.wait()
-        assert in_a_child(lambda: not inside.is_set()) == 0
-        source._pools.clear()
-
-
-def test_who_waits_at_a_gate_goes_in_before_who_comes_again():
-    """A thread that is inside nearly always does not keep another out, nor a fork."""
-    from tacit.forks import Gate
-
-    gate, stop, turns = Gate(), threading.Event(), []
-
-    def again_and_again():
-        while not stop.is_set():
-            with gate:
-                turns.append(time.sleep(0.002))
-
-    thread = threading.Thread(target=again_and_again)
-    thread.start()
-    while not turns:
-        time.sleep(0.001)
-    for _ in range(20):
-        before = len(turns)
-        with gate:
-            assert len(turns) - before <= 3
-    assert in_a_child(lambda: gate.__enter__() is None) == 0
-    stop.set()
-    thread.join()
-
-
 def test_a_child_does_not_keep_a_file_that_was_locked_when_it_was_forked(tmp_path):
     from tacit.bandits import disk
 
@@ -216,7 +170,7 @@ def test_a_fork_that_python_is_not_told_of_shares_no_numbers(monkeypatch):
     source = Secure()
     source.expect(8, 2.0**40)
     end = time.monotonic() + 60
-    while len(source._pools.get(2.0**40, [])) < 32 and time.monotonic() < end:
+    while len(source._pools.get(2.0**40, ())) < 32 and time.monotonic() < end:
         time.sleep(0.01)
     ahead = list(source._pools[2.0**40])
     source._lock.acquire()  # as if a thread of the parent had held it
@@ -253,23 +207,6 @@ def test_a_used_bandit_refuses_in_a_child_with_its_parents_number():
             os._exit(0)
         os._exit(1)
     assert os.waitpid(child, 0)[1] == 0
-
-
-def test_a_gate_lets_its_holder_in_again_while_others_wait():
-    gate, done = Gate(), []
-
-    def enter():
-        with gate:
-            done.append(1)
-
-    with gate:
-        waiting = threading.Thread(target=enter)
-        waiting.start()
-        time.sleep(0.05)
-        with gate:
-            assert not done
-    waiting.join(5)
-    assert done
 
 
 def test_workers_forked_from_an_unused_bandit_draw_for_themselves():

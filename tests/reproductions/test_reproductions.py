@@ -1,37 +1,16 @@
-"""Reproductions run end to end on a small scale, and their findings can come out either way."""
-
-import json
+"""Findings come out either way, and tables fit."""
 
 import pytest
 
-from tacit.reproductions import shariff_d1, shariff_d2, shariff_d3, table2
-
-
-@pytest.fixture(autouse=True)
-def small(monkeypatch):
-    for module in (shariff_d1, shariff_d2, shariff_d3):
-        monkeypatch.setattr(module, "QUICK", 2000)
-
-
-@pytest.mark.parametrize("module", [shariff_d1, shariff_d2, shariff_d3])
-def test_end_to_end(module, tmp_path):
-    shares = []
-    outcome = module.reproduce(quick=True, runs=2, out=tmp_path, progress=shares.append)
-    outcome.write(tmp_path)
-    assert shares[-1] == pytest.approx(1.0)
-    assert (tmp_path / "figure.png").stat().st_size > 10_000
-    document = json.loads((tmp_path / "outcome.json").read_text())
-    assert document["rows"]
-    assert {f["seen"] for f in document["findings"]} <= {True, False}
-    assert "What is expected" in outcome.text()
-    assert max(map(len, outcome.table.splitlines())) <= 100
+from tacit.reproductions import shariff_d1, table2
+from tacit.reproductions.outcome import alike, below
 
 
 def test_table2_fits_a_terminal():
     """With numbers of the largest size in every place."""
     row = {"regret_mean": 2345.6, "regret_se": 17.7, "paper": 2323.0}
     text = table2._table([row | {"label": spec.label} for spec, _ in table2.specs(2.0) for _ in table2.RADII])
-    assert "joint-glm-rare published ε=8" in text and text.count("2,346 ± 17.7") == 57
+    assert "joint-glm-rare published ε=8" in text and text.count("2,346 ± 17.7") == 66
     assert max(map(len, text.splitlines())) <= 100
 
 
@@ -46,3 +25,45 @@ def test_slope_of_known_points():
     value, error = shariff_d1.slope(SimpleNamespace(runs=runs), "lin-ucb", "bounded")
     assert value == pytest.approx(1.7, abs=0.01)
     assert 0 < error < 0.02
+
+
+PAPER = {"glm-ucb, oracle kappa": (100, 150, 200), "gloc, oracle kappa": (100, 150, 200), "rs-glin-ucb": (50, 50, 50)}
+
+
+def rows(**changed):
+    """Regrets at S = 2, 2.5, 3 as the paper's words have them, but for `changed`."""
+    words = PAPER | {
+        f"joint-glm-rare {timing} ε={e}": (100 - e, 100 - e, 100 - e) for timing in table2.TIMINGS for e in (4, 6, 8)
+    }
+    return [
+        {"label": label, "name": label, "regret_mean": float(value)}
+        for label, values in (words | changed).items()
+        for value in values
+    ]
+
+
+def unseen(found):
+    return [finding.expected for finding in found if not finding.seen]
+
+
+def test_sentences_of_table_2_come_out_either_way():
+    assert unseen(table2.said(rows(), 1.25)) == []
+    (steep,) = unseen(table2.said(rows(**{"gloc, oracle kappa": (100, 90, 200)}), 1.25))
+    assert "gloc degrades" in steep
+    (stable,) = unseen(table2.said(rows(**{"rs-glin-ucb": (50, 60, 70)}), 1.25))
+    assert "rs-glin-ucb remains stable" in stable
+    below_it = {f"joint-glm-rare strict ε={e}": (100 - e, 100 - e, 49) for e in (4, 6, 8)}
+    (narrows,) = unseen(table2.said(rows(**below_it), 1.25))
+    assert "gap of joint-glm-rare strict to RS-GLinUCB narrows" in narrows and "S = 3" in narrows
+
+
+def test_rows_of_table_2_come_out_either_way():
+    close = table2.printed(rows(), {"rs-glin-ucb": [51.0, 49.0, 52.0]})
+    far = table2.printed(rows(), {"rs-glin-ucb": [51.0, 49.0, 54.0]})
+    assert close[0].seen and "3.8% off" in close[0].ours and not far[0].seen
+
+
+def test_below_asks_for_two_standard_errors_and_alike_for_a_share():
+    assert below("x", (10.0, 1.0), (15.0, 1.0)).seen and not below("x", (10.0, 2.0), (15.0, 2.0)).seen
+    assert below("x", (10.0, float("nan")), (11.0, float("nan"))).seen  # one run
+    assert alike("x", (10.9, 1.0), (10.0, 1.0), 0.1).seen and not alike("x", (8.9, 1.0), (10.0, 1.0), 0.1).seen

@@ -9,7 +9,7 @@ import pytest
 from tacit.bandits.stored import rehearsal
 from tacit.bandits.stored.releases import Releases
 from tacit.errors import BadState, Unavailable
-from tacit.mechanisms import leaves
+from tacit.mechanisms.grid import Grid
 from tacit.store import rows
 from tests.store.places import Clock, arms, glm, linear, play, sums, table
 from tests.store.test_together import at_once
@@ -171,8 +171,8 @@ def test_noise_that_was_not_committed_is_not_shown_and_drawn_again(place, monkey
     with place.open(linear()) as stored:
         play(stored, rng, 10)
         stored.choose(arms(rng))
-        drawn, measure, release = [], leaves.measure, rows.release
-        monkeypatch.setattr(leaves, "measure", lambda *args: drawn.append(measure(*args)) or drawn[-1])
+        drawn, measure, release = [], Grid.measure, rows.release
+        monkeypatch.setattr(Grid, "measure", lambda *args: drawn.append(measure(*args)) or drawn[-1])
 
         def lost(*args):
             release(*args)
@@ -218,7 +218,7 @@ def test_of_eight_releasers_at_one_boundary_one_releases(on_postgres):
 
 def test_one_thread_of_a_worker_releases_at_a_time(place, monkeypatch):
     """They share exact sums: of two, one would measure the step of the other."""
-    rng, measure, inside, most = np.random.default_rng(4), leaves.measure, [], []
+    rng, measure, inside, most = np.random.default_rng(4), Grid.measure, [], []
 
     def slowly(*given):
         inside.append(given)
@@ -229,7 +229,7 @@ def test_one_thread_of_a_worker_releases_at_a_time(place, monkeypatch):
         finally:
             inside.pop()
 
-    monkeypatch.setattr(leaves, "measure", slowly)
+    monkeypatch.setattr(Grid, "measure", slowly)
     with place.open(glm()) as stored:
         stored.choose_group([stored.ask(arms(rng)) for _ in range(35)])
         at_once(*[stored.tend] * 4)

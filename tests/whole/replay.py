@@ -119,11 +119,14 @@ class Held:
 
 
 def crowd(people, bandit, *, wide=False):
-    """(the same users in all runs, others): each yields arms and a reward."""
+    """(the same users in all runs, others): each yields arms and a reward. Where contexts are public, others have the
+    same arms in all runs, and other rewards."""
     dim, (low, high) = bandit._width, bandit.rewards
+    public = getattr(bandit, "_public", False)
 
     def some(seed, most):
         rng = np.random.default_rng(seed)
+        rewards = np.random.default_rng([7, people]) if public and most else rng
         while True:
             arms, mask = (
                 rng.uniform(-0.7, 0.7, (rng.integers(1, most) if most else rng.choice([4, 12]) if wide else 4, dim)),
@@ -135,9 +138,9 @@ def crowd(people, bandit, *, wide=False):
                 arms[:, -1] = np.arange(len(arms)) % bandit._blocks
             if wide and not most and rng.integers(2):
                 mask = np.arange(len(arms)) % 3 < 2
-            yield Asking(arms, float(rng.choice([low, high, rng.uniform(low, high)])), mask)
+            yield Asking(arms, float(rewards.choice([low, high, rewards.uniform(low, high)])), mask)
 
-    return some(5, 0), some([6, people], 7)
+    return some(5, 0), some([6, 0 if public else people], 7)
 
 
 def rounds(bandit, people, *, tape, count=60, absent=True):
@@ -161,7 +164,7 @@ def rounds(bandit, people, *, tape, count=60, absent=True):
                 out.append(seen | {"log": lines})
             elif t % 7 == 3:
                 rows = [next(others).arms for _ in range(3)] + [next(known).arms]
-                if worse:
+                if worse and not getattr(inner, "_public", False):
                     rows[1] = np.full((2, dim), np.nan)
                 choices = bandit.choose_many(rows)
                 out.append({"round": t, "index": choices.index[3], "id": choices.id[3], "why": choices.refused.get(3)})
@@ -242,9 +245,11 @@ def fits(regressor, people, *, tape, count=40):
 
 def blocks(bandit, people, *, tape, count=60, size=20):
     """The same in compiled loops: blocks of `size` rounds, all of whose users answer."""
-    (known, _), (others, _), out = crowd(0, bandit), crowd(0, bandit), []
-    for _ in range(1 + 500 * people):
+    (known, _), (others, answering), out = crowd(0, bandit), crowd(people, bandit), []
+    for _ in range(1 + 500 * people * (not getattr(bandit, "_public", False))):
         next(others)  # so that they are somebody else
+    if getattr(bandit, "_public", False):
+        others = (user._replace(reward=next(answering).reward) for user in others)
     asking = next(crowd(0, bandit)[0]).arms
     for start in range(0, count, size):
         same = [t for t in range(size) if (start + t) % EVERY == 0]

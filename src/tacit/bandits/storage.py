@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tacit.bandits.base import Bandit
 
 FORMAT = "tacit bandit"
-VERSION = 6
+VERSION = 7
 ROWS = 1024  # waiting choices are written in multiples of so many
 
 B = TypeVar("B", bound="Bandit")
@@ -248,7 +248,7 @@ def _encode(value: Any) -> Any:
         data = base64.b64encode(np.ascontiguousarray(value).tobytes()).decode()
         return {"dtype": value.dtype.str, "shape": list(value.shape), "base64": data}
     if isinstance(value, Budget):
-        return {"budget": [_encode(float(value.epsilon)), float(value.delta)]}
+        return {"budget": [_encode(float(value.epsilon)), float(value.delta), value.adjacency]}
     if isinstance(value, Schema):
         return {"schema": value.to_dict()}
     if isinstance(value, Secure):

@@ -15,12 +15,13 @@ import typer
 from tacit import __version__, extras, registry
 from tacit.cli.options import Arms, Delta, Dim, Epsilon, Json, Link, Radius, Yes
 from tacit.cli.output import confirm, fail, progress, tell, write_json
-from tacit.cli.parse import check_name, parse_bandit, parse_environment, parse_epsilon
+from tacit.cli.parse import check_name, parse_bandit, parse_bounds, parse_environment, parse_epsilon
 from tacit.cli.places import check_figure, check_folder
 from tacit.cli.plan import plan_command
 from tacit.errors import Interrupted, NoHorizon, NotSecure, TacitError
 
 if TYPE_CHECKING:
+    from tacit.bounds.drawn import Line
     from tacit.experiments.result import Result
     from tacit.experiments.spec import Spec
 
@@ -65,6 +66,12 @@ def simulate_command(
     seed: Annotated[int, typer.Option(help="Run i of every bandit has the same world, from (seed, i).")] = 0,
     as_json: Json = False,
     plot: Annotated[Path | None, typer.Option(help="Regret curves: a .png, .svg or .pdf file.")] = None,
+    bound: Annotated[
+        list[str],
+        typer.Option(
+            help="Draw a regret bound too: NAME[:constant=...,eigenvalue=...] of docs/bounds.md, at each epsilon."
+        ),
+    ] = [],  # noqa: B006
     out: Annotated[
         Path | None,
         typer.Option(
@@ -81,12 +88,16 @@ def simulate_command(
     worlds = [parse_environment(text, given) for text in env]
     if plot is not None and all(world.rounds is not None for world in worlds):
         raise ValueError("Expected an environment with regret to --plot, got logs only: nobody knows what they missed.")
-    specs = [spec for text in bandits for spec in parse_bandit(text, [parse_epsilon(e) for e in epsilon], delta)]
+    epsilons = [parse_epsilon(e) for e in epsilon]
+    specs = [spec for text in bandits for spec in parse_bandit(text, epsilons, delta)]
+    if bound and plot is None:
+        raise ValueError("Expected --plot FILE with --bound, got no file to draw in.")
+    lines = parse_bounds(bound, worlds, epsilons, delta, horizon) if bound else None
     from tacit.experiments.runner import simulate
 
     with progress("simulating") as report:
         result = simulate(specs, worlds, horizon=horizon, runs=runs, seed=seed, out=out, progress=report)
-    show(result, as_json=as_json, plot=plot, out=out)
+    show(result, as_json=as_json, plot=plot, out=out, bounds=lines)
 
 
 @app.command("fetch")
@@ -382,9 +393,16 @@ def build(spec: "Spec", **known: Any) -> Any:
         return spec.kind(**settings | {"source": Simulated()})
 
 
-def show(result: "Result", *, as_json: bool, plot: Path | None, out: Path | None) -> None:
+def show(
+    result: "Result",
+    *,
+    as_json: bool,
+    plot: Path | None,
+    out: Path | None,
+    bounds: dict[str, list["Line"]] | None = None,
+) -> None:
     if plot is not None:
-        result.plot(plot)
+        result.plot(plot, bounds=bounds)
         tell(f"Figure: {plot}")
     if out is not None:
         tell(f"Rows: {result.write(out)}")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tacit import registry
 
 if TYPE_CHECKING:
+    from tacit.bounds.drawn import Line
     from tacit.environments import Environment
     from tacit.experiments.spec import Spec
 
@@ -63,6 +64,35 @@ def parse_environment(text: str, given: dict[str, Any]) -> "Environment":
         values = {"dim": size, "arms": size} | values
     made: Environment = kind(**values)
     return made
+
+
+def parse_bounds(
+    texts: list[str], worlds: list["Environment"], epsilons: list[float], delta: float, horizon: int
+) -> dict[str, list["Line"]]:
+    """NAME[:constant=...,eigenvalue=...], for each world and budget."""
+    from tacit.bounds.drawn import BOUNDS, Line, Problem, line
+    from tacit.model.links import named
+    from tacit.privacy.budget import Budget
+
+    out: dict[str, list[Line]] = {}
+    for text in texts:
+        name, options = split(text)
+        check_name("a bound", name, BOUNDS)
+        for key in options:
+            check_name(f"an option of the bound {name}", key, ("constant", "eigenvalue"))
+        numbers: dict[str, Any] = {key: parse_number(key, value) for key, value in options.items()}
+        for world in worlds:
+            for e in epsilons:
+                sizes = Problem(named(world.link), world.dim, world.arms, world.radius, Budget(e, delta))
+                out.setdefault(world.name.replace("_", "-"), []).append(line(name, sizes._replace(**numbers), horizon))
+    return out
+
+
+def parse_number(key: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"Expected {key} to be a number, got {text!r}.") from None
 
 
 def split(text: str) -> tuple[str, dict[str, str]]:

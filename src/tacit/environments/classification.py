@@ -10,7 +10,6 @@ import numpy as np
 
 from tacit import checks, extras
 from tacit.environments.labelled import Labelled, Rows
-from tacit.model.links import Link
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,8 +17,6 @@ class Classification(Labelled):
     """dim = classes * (components + 1)."""
 
     components: int = 5
-    link: str | Link = "identity"
-    apart: bool | None = False
 
     def __post_init__(self) -> None:
         checks.positive_int(components=self.components)

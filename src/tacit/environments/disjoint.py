@@ -32,7 +32,6 @@ class disjoint(Disjoint):
 
     dim: int = 20
     arms: int = 5
-    apart: bool | None = False
 
     def __post_init__(self) -> None:
         super().__post_init__()

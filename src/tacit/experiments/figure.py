@@ -1,13 +1,14 @@
 """Figures that read well in print and on a dark page: opaque paper, few colours, labels at the lines' ends."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from tacit import extras
+from tacit.bounds.drawn import Line
 from tacit.experiments.result import Run
 
 # Okabe & Ito's palette: told apart by people who see colours differently, and in grey
@@ -57,8 +58,15 @@ def style(index: int) -> dict[str, Any]:
     return {"color": COLOURS[index % len(COLOURS)], "linestyle": DASHES[index // len(COLOURS) % len(DASHES)]}
 
 
-def regret_curves(groups: Sequence[Sequence[Run]], path: Path, *, title: str | None = None, log: bool = False) -> None:
-    """One panel an environment; mean regret and the band of two standard errors."""
+def regret_curves(
+    groups: Sequence[Sequence[Run]],
+    path: Path,
+    *,
+    title: str | None = None,
+    log: bool = False,
+    bounds: Mapping[str, Sequence[Line]] | None = None,
+) -> None:
+    """One panel an environment; mean regret and the band of two standard errors; bounds by environment."""
     worlds: dict[str, list[Sequence[Run]]] = {}
     for group in groups:
         if group[0].curve:
@@ -71,6 +79,7 @@ def regret_curves(groups: Sequence[Sequence[Run]], path: Path, *, title: str | N
         axis.set_visible(False)
     for axis, (name, members) in zip(axes.flat, worlds.items(), strict=False):
         draw_panel(axis, members, log=log)
+        draw_bounds(axis, (bounds or {}).get(name, ()))
         axis.set_title(name if len(worlds) > 1 or title is None else title, loc="left")
     if title is not None and len(worlds) > 1:
         figure.suptitle(title, x=0.01, ha="left")
@@ -95,8 +104,24 @@ def draw_panel(axis: Any, groups: Sequence[Sequence[Run]], *, log: bool = False)
     else:
         axis.set_xlim(left=0)
         axis.set_ylim(bottom=0)
-        axis.xaxis.set_major_formatter(_thousands)
+        axis.xaxis.set_major_formatter(thousands)
     (below if len(groups) <= len(COLOURS) else at_ends)(axis)
+
+
+def draw_bounds(axis: Any, lines: Sequence[Line]) -> None:
+    """Lower bounds are dotted, upper ones dashed. The curves stay readable: a bound far above them is not followed, and
+    its value at the end is in the legend."""
+    if not lines:
+        return
+    low, high = axis.get_ylim()
+    for line in lines:
+        draw_bound(axis, line)
+    axis.set_ylim(low, max(high, *(line.values[-1] for line in lines if line.values[-1] <= 2 * high), high))
+    below(axis)
+
+
+def draw_bound(axis: Any, line: Line) -> None:
+    axis.plot(line.at, line.values, color="black", linewidth=1, linestyle=":" if line.lower else "--", label=line.label)
 
 
 def below(axis: Any) -> None:
@@ -130,7 +155,7 @@ def at_ends(axis: Any) -> None:
         axis.text(1.02, share, line.get_label(), transform=axis.transAxes, **look)
 
 
-def _thousands(value: float, _position: int) -> str:
+def thousands(value: float, _position: int) -> str:
     for size, letter in ((1e6, "M"), (1e3, "k")):
         if value >= size:
             return f"{value / size:g}{letter}"

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,8 @@ from tacit.experiments import kept
 
 if TYPE_CHECKING:
     import polars
+
+    from tacit.bounds.drawn import Line
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,11 +99,18 @@ class Result:
 
         return render(self.rows)
 
-    def plot(self, path: str | Path, *, title: str | None = None, log: bool = False) -> None:
-        """Regret curves with bands, as PNG, SVG or PDF by the file's name."""
+    def plot(
+        self,
+        path: str | Path,
+        *,
+        title: str | None = None,
+        log: bool = False,
+        bounds: Mapping[str, Sequence["Line"]] | None = None,
+    ) -> None:
+        """Regret curves with bands, as PNG, SVG or PDF by the file's name; beside them bounds, by environment."""
         from tacit.experiments.figure import regret_curves
 
-        regret_curves(self.groups(), Path(path), title=title, log=log)
+        regret_curves(self.groups(), Path(path), title=title, log=log, bounds=bounds)
 
 
 def _row(group: list[Run]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ Every mechanism here releases (exact prefix + noise_t) where noise_t is linear i
     TABLE       row t of a table of noise drawn in advance (square-root Toeplitz)
     BUFFERED    sum_i weight_i s_i with s_i <- decay_i s_i + z
     HISTORY     sum_s weight_{t-s} z_s over the last leaves, as many as the table has rows: z_s is in row s modulo that
+    BACKWARDS   s_0, with s_i <- decay_i s_i + x and x = (z - sum_i weight_i decay_i s_i) / (one more weight)
 With a discount below 1 the sum of the closed steps, too, fades by that factor at each step.
 """
 
@@ -21,7 +22,7 @@ from tacit.kernels.compile import inlined, kernel
 from tacit.kernels.linalg import copy
 from tacit.kernels.noise import NoiseLaw, draw
 
-TREE, PADDED, CONSISTENT, TABLE, BUFFERED, HISTORY = 0, 1, 2, 3, 4, 5
+TREE, PADDED, CONSISTENT, TABLE, BUFFERED, HISTORY, BACKWARDS = 0, 1, 2, 3, 4, 5, 6
 
 
 class ContinualState(NamedTuple):
@@ -91,6 +92,18 @@ def noise_step(state: ContinualState, z: Array, out: Array) -> None:
             for j in range(size):
                 levels[i, j] = r * levels[i, j] + z[0, j]
                 out[j] += w * levels[i, j]
+        return
+    if kind == BACKWARDS:
+        last = levels.shape[0]
+        for j in range(size):
+            x = z[0, j]
+            for i in range(last):
+                levels[i, j] *= state.decay[i]
+                x -= state.weights[i] * levels[i, j]
+            x /= state.weights[last]
+            for i in range(last):
+                levels[i, j] += x
+            out[j] = levels[0, j]
         return
     top = trailing_zeros(t)  # this leaf completes the nodes at levels 0..top; the top one stays live
     for j in range(size):

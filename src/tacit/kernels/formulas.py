@@ -7,7 +7,7 @@ from numba.extending import overload, register_jitable
 
 from tacit.data import Array
 from tacit.kernels.compile import kernel
-from tacit.model import glm, linear, links, scores, vectors
+from tacit.model import glm, linear, links, public, scores, vectors
 from tacit.model.links import Code
 
 for _function in (
@@ -22,6 +22,7 @@ for _function in (
     vectors.add_pair,
     glm.predict,
     glm.softened,
+    glm.tangent,
     glm.line,
     glm.linearize,
     glm.in_units,
@@ -30,6 +31,7 @@ for _function in (
     scores.mean_share,
     scores.score,
     scores.at,
+    public.gauge,
 ):
     register_jitable(_function)
 
@@ -58,6 +60,8 @@ link_slope = kernel(links.slope)
 add_linear = kernel(linear.add_linear)
 add_glm = kernel(glm.add_glm)
 add_score = kernel(scores.add_score)
+add_context = kernel(public.add_context)
+add_reward = kernel(public.add_reward)
 
 
 @kernel

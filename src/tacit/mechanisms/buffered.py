@@ -35,7 +35,7 @@ class Buffered(Continual):
         return BUFFERS
 
     def sum_norm_after(self, steps: int, weeks: int) -> float:
-        return weeks * math.sqrt(_encoder(_design(self.leaves)).squares(steps))
+        return weeks * math.sqrt(encoder_of(_design(self.leaves)).squares(steps))
 
     def gain(self, steps: Array) -> Array:
         decoder = _design(self.leaves)
@@ -46,10 +46,7 @@ class Buffered(Continual):
         return self._state(BUFFERED, levels=BUFFERS, weights=decoder.weights, decay=np.exp(-decoder.rates))
 
     def encoder(self) -> Array:
-        sequence = _encoder(_design(self.leaves))
-        out: Array = np.exp(-np.outer(np.arange(self.leaves), sequence.rates)) @ sequence.weights
-        out[0] += sequence.first
-        return out
+        return encoder_of(_design(self.leaves)).terms(self.leaves)
 
 
 class Exponentials(NamedTuple):
@@ -58,6 +55,12 @@ class Exponentials(NamedTuple):
     weights: Array
     rates: Array
     first: float = 0.0
+
+    def terms(self, count: int) -> Array:
+        """a_0 .. a_{count-1}."""
+        out: Array = np.exp(-np.outer(np.arange(count), self.rates)) @ self.weights
+        out[0] += self.first
+        return out
 
     def squares(self, count: int) -> float:
         """sum_{k < count} a_k^2."""
@@ -68,7 +71,7 @@ class Exponentials(NamedTuple):
         return total + self.first * (self.first + 2 * float(self.weights.sum()))
 
 
-def _quadrature(slowest: float, fastest: float) -> Exponentials:
+def quadrature(slowest: float, fastest: float) -> Exponentials:
     """binom(2k, k) / 4^k = (1 / pi) int exp(-k s) exp(-s / 2) / sqrt(1 - exp(-s)) ds, trapezoidal in log s."""
     log_rates = np.linspace(math.log(slowest), math.log(fastest), BUFFERS)
     s = np.exp(log_rates)
@@ -76,7 +79,7 @@ def _quadrature(slowest: float, fastest: float) -> Exponentials:
     return Exponentials(spacing / math.pi * s * np.exp(-s / 2) / np.sqrt(-np.expm1(-s)), s)
 
 
-def _encoder(decoder: Exponentials) -> Exponentials:
+def encoder_of(decoder: Exponentials) -> Exponentials:
     """The coefficients of 1 / ((1 - x) b(x)), b(x) = sum_i w_i / (1 - exp(-s_i) x), by partial fractions.
 
     With x = exp(q): 1 - exp(-s_i) x = -expm1(q - s_i). Zeros of b: one q between each two neighbouring s_i. The pole
@@ -106,10 +109,10 @@ def _design(leaves: int) -> Exponentials:
     from scipy.optimize import minimize
 
     def worst(ends: Array) -> float:
-        decoder = _quadrature(math.exp(ends[0]), math.exp(ends[1]))
-        return math.log(decoder.squares(leaves) * _encoder(decoder).squares(leaves))
+        decoder = quadrature(math.exp(ends[0]), math.exp(ends[1]))
+        return math.log(decoder.squares(leaves) * encoder_of(decoder).squares(leaves))
 
     start = [math.log(0.005 / leaves), math.log(5.0)]
     options = {"xatol": 1e-3, "fatol": 1e-6}
     ends = minimize(worst, start, method="Nelder-Mead", options=options).x
-    return _quadrature(math.exp(ends[0]), math.exp(ends[1]))
+    return quadrature(math.exp(ends[0]), math.exp(ends[1]))

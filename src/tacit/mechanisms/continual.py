@@ -10,6 +10,9 @@ Late contributions: all columns of every C here are non-negative, so a user who 
 and v' to leaf s' in the other moves C x by
     |c_s|^2 |v|^2 + |c_s'|^2 |v'|^2 - 2 <c_s, c_s'> <v, v'> <= (largest column norm)^2 max(|v - v'|^2, |v|^2 + |v'|^2),
 and D^2 >= |v|^2 + |v'|^2 for the contributions of this package: when a reward arrives costs nothing extra.
+Zero-out (privacy.relations): a user contributes v to one leaf s in one world, whichever that is, and nothing in the
+other. C x moves by c_s v, at most (largest column norm) (largest |v|). A reward that comes at another time is no
+neighbour there, but two steps away.
 """
 
 from abc import ABC, abstractmethod
@@ -23,6 +26,7 @@ from tacit.data import Array, Raw, Released
 from tacit.errors import HorizonReached, NotSecure
 from tacit.kernels.continual import ContinualState, PrefixState, draws_needed, prefix_step
 from tacit.kernels.noise import NoiseLaw, gaussian_law
+from tacit.privacy import relations
 from tacit.privacy.ledger import GaussianRelease
 from tacit.privacy.noise import Source
 
@@ -112,11 +116,19 @@ class Continual(ABC):
         return 0
 
     def entry(
-        self, name: str, statistic: str, exact: float, steps: int, rounds: int, *, size: int | None = None
+        self,
+        name: str,
+        statistic: str,
+        exact: float,
+        steps: int,
+        rounds: int,
+        *,
+        size: int | None = None,
+        relation: str = relations.REPLACE,
     ) -> GaussianRelease:
         """What the ledger records after `steps` releases, for replacing `rounds` contributions of bound `exact`. size:
         of a part of the vector that has an entry of its own; squares of the parts' distances add up, so that their mu
-        compose as those of separate mechanisms do."""
+        compose as those of separate mechanisms do. relation: the neighbours that `exact` is for."""
         return GaussianRelease(
             name,
             statistic,
@@ -126,6 +138,7 @@ class Continual(ABC):
             rounds,
             self.step,
             self.numbers(steps, size),
+            relation,
         )
 
     def absorb(self, state: PrefixState, add: Callable[[Raw], None]) -> None:

@@ -151,14 +151,33 @@ class Grid(Continual):
         state.open[:] += self.encode(new) - self.encode(old)
 
     def release(self, state: PrefixState, source: Any) -> Released:
-        step = int(state.noise.step[0])
-        if step >= self.leaves:
-            raise HorizonReached(f"Expected at most {self.leaves} steps, and they have all been released.")
-        noise = source.integers(self._draws(step), self.size, self.cells)
+        noise = self._noise(state, source)
         values = self._nodes(state, noise) if isinstance(self.real, Tree) else self._leaf(state, noise)
         state.open[:] = 0
         noise_step(state.noise, values * self.step, state.released)
         return state.released
+
+    def close(self, state: PrefixState, step: int, sums: Raw) -> None:
+        """The exact sums of the next step, which has been released by whomever. Steps between may be missing: those
+        that have left the window."""
+        state.closed[step % len(state.closed)] = sums
+        state.noise.step[0] = step + 1
+
+    def measure(self, state: PrefixState, sums: Raw, source: Any) -> Released:
+        """The next leaf, Y = C X + Z in floats of the grid: `sums` and those of earlier steps with fresh noise. It
+        closes no step."""
+        state.open[:] = sums
+        noisy = Released(self._leaf(state, self._noise(state, source))[0] * self.step)
+        state.open[:] = 0
+        return noisy
+
+    def _noise(self, state: PrefixState, source: Any) -> Integers:
+        """Of the next step."""
+        step = int(state.noise.step[0])
+        if step >= self.leaves:
+            raise HorizonReached(f"Expected at most {self.leaves} steps, and they have all been released.")
+        noise: Integers = source.integers(self._draws(step), self.size, self.cells)
+        return noise
 
     def _draws(self, step: int) -> int:
         """Vectors of noise that the next step takes: one, or one for each node that it completes."""
@@ -233,13 +252,15 @@ def sigma_for(shift: float, mu: float, step: float) -> float:
     return math.hypot(shift / mu, discrete.WIDTH * step)
 
 
-def on_grid(mechanism: Continual, *, sensitivity: float, mu: float, sigma: float | None = None) -> Grid:
+def on_grid(
+    mechanism: Continual, *, sensitivity: float, mu: float, sigma: float | None = None, kind: "type[Grid]" = Grid
+) -> Grid:
     """`mechanism` (its sigma does not matter) on integers with the noise that mu asks for, or with sigma if given."""
     shape = {name: getattr(mechanism, name) for name in ("leaves", "size", "weeks", "apart")}
 
     def with_cell(cell: float) -> Grid:
         longest = sensitivity * (1 + LENGTH_SLACK)
-        grid = Grid(**shape, sigma=0.0, real=mechanism, cell=cell, longest=longest)
+        grid = kind(**shape, sigma=0.0, real=mechanism, cell=cell, longest=longest)
         shift = grid.sensitivity(sensitivity) * grid.column_norm
         return dataclasses.replace(grid, sigma=sigma_for(shift, mu, grid.step) if sigma is None else sigma)
 

@@ -1,8 +1,9 @@
 """A continual release on a grid, one leaf at a time, for a store: what is released is one noisy leaf after the other,
 and every prefix is computed from those.
 
-Two parties each work on a state of their own. The one that releases knows the exact sums of all closed steps (`close`)
-and computes the next noisy leaf (`measure`), which changes nothing yet: a leaf counts only once its row is committed.
+Two parties each work on a state of their own. The one that releases knows the exact sums of all closed steps
+(`Grid.close`) and computes the next noisy leaf (`Grid.measure`), which changes nothing yet: a leaf counts only once its
+row is committed.
 The one that serves knows noisy leaves alone (`show`), as they were read from committed rows (`read`)."""
 
 import numpy as np
@@ -11,30 +12,12 @@ from tacit.data import Array, Integers, Raw, Released
 from tacit.errors import BadState
 from tacit.kernels.continual import PrefixState, noise_step
 from tacit.mechanisms.grid import Grid
-from tacit.privacy.noise import Secure
-
-
-def close(state: PrefixState, step: int, sums: Raw) -> None:
-    """The exact sums of the next step, which has been released by whomever. Steps between may be missing: those that
-    have left the window (`left`)."""
-    state.closed[step % len(state.closed)] = sums
-    state.noise.step[0] = step + 1
 
 
 def left(grid: Grid, step: int) -> int | None:
     """The step whose exact sums no release needs after that of `step`, if there is one."""
     gone = step + 1 - grid.window
     return gone if gone >= 0 else None
-
-
-def measure(grid: Grid, state: PrefixState, sums: Raw, source: Secure) -> Released:
-    """The next leaf, Y = C X + Z in floats of the grid: `sums` and those of earlier steps with fresh noise."""
-    t = int(state.noise.step[0])
-    state.open[:] = sums
-    grid.release(state, source)
-    noisy = Released(state.noise.table[t % grid.window].copy())
-    state.noise.step[0] = t
-    return noisy
 
 
 def show(state: PrefixState, noisy: Released) -> Released:
@@ -46,6 +29,11 @@ def show(state: PrefixState, noisy: Released) -> Released:
 def after(prior: Released, fading: float, steps: int, released: Released) -> Released:
     """The sum of what an earlier run released, faded by so many steps, and of what this one has released."""
     return Released(fading**steps * prior + released)
+
+
+def nothing(size: int) -> Released:
+    """So many zeros: what was released before anything was."""
+    return Released(np.zeros(size))
 
 
 def part(released: Released, where: slice) -> Released:

@@ -38,12 +38,17 @@ def line(length: float, v: float, k: float, r: float, link: Code, blend: float) 
         return 0.0, 0.0
     if kind(link) == IDENTITY:
         return 1.0 / length, r / length
+    _, steep, c = tangent(v, link, blend)
+    u = 1.0 / (max(abs(c), abs(1.0 - c)) * length)
+    return k * u * steep, u * (r - c)
+
+
+def tangent(v: float, link: Code, blend: float) -> tuple[float, float, float]:
+    """(mu(v), w, c) of the line c + w t of `line`."""
     expected, steep = mean(link, v), slope(link, v)
     if blend > 0.0 and abs(v) > 1e-6:
         steep = (1.0 - blend) * steep + blend * (expected - 0.5) / v
-    c = expected - steep * v
-    u = 1.0 / (max(abs(c), abs(1.0 - c)) * length)
-    return k * u * steep, u * (r - c)
+    return expected, steep, expected - steep * v
 
 
 def predict(x: Array, theta: Array, inverse: Array, link: Code) -> tuple[float, float]:
@@ -110,6 +115,8 @@ class GLMContribution(PairContribution):
     2 + 2 q + 1 / (2 q) (q >= 1/2), which is more if q > 1 + 1 / sqrt 2; (0, 0) gives 4:
         D^2 = 4 + q  for q <= 1 + 1 / sqrt 2,  else  2 + 2 q + 1 / (2 q).
     It is never less than twice the largest |v|^2 = 1 + q, so late rewards are covered.
+    Zero-out: one of the two is 0, |v|^2 = s^2 + b^2 <= 1 + q, its square root is `norm`. A reward comes in one leaf or
+    in none, so there is no other time to compare with (mechanisms.continual).
 
     Blocks (PairContribution). Two users in the same part are as above with z; for two users in different parts v and v~
     are at right angles, and
@@ -154,7 +161,8 @@ def largest_weight(link: Link) -> float:
     return 2 * link.steepest if link.bounded else 1.0
 
 
-def balanced_curvature(link: Link, radius: float) -> float:
-    """The scale of the curvature within a contribution: (4 share)^(1/4) sqrt(radius / W) minimises
-    D^2 (1 + share radius^2 / scale^2) for D^2 = 4 + (scale W)^2; share is CURVATURE_SHARE."""
-    return math.sqrt(math.sqrt(4 * CURVATURE_SHARE) * radius / largest_weight(link))
+def balanced_curvature(link: Link, radius: float, *, apart: float = 2.0) -> float:
+    """The scale of the curvature within a contribution: (apart^2 share)^(1/4) sqrt(radius / W) minimises
+    D^2 (1 + share radius^2 / scale^2) for D^2 = apart^2 + (scale W)^2, moments being so far apart: 2 where users are
+    replaced, 1 for the zero-out relation; share is CURVATURE_SHARE."""
+    return math.sqrt(apart * math.sqrt(CURVATURE_SHARE) * radius / largest_weight(link))

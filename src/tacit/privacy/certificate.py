@@ -9,13 +9,21 @@ from typing import NamedTuple, Protocol
 import msgspec
 
 from tacit.features.schema import Schema
-from tacit.privacy import words
+from tacit.privacy import relations, words
 from tacit.privacy.budget import Budget
-from tacit.privacy.ledger import GaussianRelease, LocalRelease, Release, ShuffledRelease, epsilon_of, grid_delta
+from tacit.privacy.ledger import (
+    GaussianRelease,
+    LocalRelease,
+    Release,
+    ShuffledRelease,
+    epsilon_of,
+    grid_delta,
+    relation_of,
+)
 from tacit.privacy.persons import PersonClaim
 
 UNIT = "one user: one round's whole arm set and reward"
-RELATION = "replace one user by another whose request is valid; later users may be chosen adaptively"
+UNIT_OF_REWARDS = "one user: one round's reward, and whether and when it came; features and offered arms are public"
 COLUMNS = 100  # of the printed certificate
 ROUNDING = 1e-6  # of the budget
 CAVEATS = {"shuffle": ("The shuffler must not show reports to the server, and enough users must add their coins.",)}
@@ -53,7 +61,8 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     for (None: floats, unknown); `grid_delta`: the part of delta that the grid costs. `features`: what the bandit makes
     of people's fields, if it is given fields; its bounds are public. `actions`: those that were added or retired, and
     when, in numbers of choices. `horizon`: the choices
-    that it was planned for, if it was for so many."""
+    that it was planned for, if it was for so many. `neighbours`: the relation by its name (privacy.relations), which
+    `relation` has in words."""
 
     bandit: str
     model: str
@@ -63,7 +72,8 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     budget: float | None
     spent: float | None
     unit: str = UNIT
-    relation: str = RELATION
+    relation: str = relations.USER[relations.REPLACE]
+    neighbours: str = relations.REPLACE
     source: str = "none"
     distance: float | None = None
     grid_delta: float = 0.0
@@ -132,8 +142,8 @@ def certify(
     horizon: int | None = None,
     costliest: Sequence[Release] | None = None,
     delta: float | None = None,
-    unit: str = UNIT,
-    relation: str = RELATION,
+    unit: str | None = None,
+    relation: str | None = None,
     person: PersonClaim | None = None,
     unnamed: int = 0,
     policy_given: bool = False,
@@ -170,11 +180,14 @@ def certify(
             f"delta {delta:g} is at or above 1/rounds = {1 / rounds:.3g}: it would allow revealing a user outright."
         )
     group = {}
+    neighbours = relation_of(releases)
+    own = UNIT_OF_REWARDS if relations.of_rewards(neighbours) else UNIT
+    unit, relation = unit or own, relation or relations.USER[neighbours]
     if person is not None:
-        unit, relation = person.unit, person.relation
+        unit, relation = person.unit(neighbours), person.relation(neighbours)
         if unnamed:
             listed.append(f"{person.assumed} is assumed for {_choices(unnamed)} made without person=.")
-    elif model == "joint" and unit == UNIT and all(isinstance(release, GaussianRelease) for release in releases):
+    elif model == "joint" and unit == own and all(isinstance(release, GaussianRelease) for release in releases):
         group = {k: epsilon_of(releases, delta, rounds=k) for k in GROUPS}
     return Certificate(
         bandit=bandit,
@@ -186,6 +199,7 @@ def certify(
         spent=epsilon_of(spent, delta),
         unit=unit,
         relation=relation,
+        neighbours=neighbours,
         source=source.description,
         distance=getattr(source, "distance", None),
         grid_delta=grid_delta(releases, epsilon),

@@ -7,10 +7,8 @@ import math
 import os
 
 import numpy as np
-import numpy.typing as npt
 
-Words = npt.NDArray[np.uint64]
-Integers = npt.NDArray[np.int64]
+from tacit.data import Integers, Words
 
 FARTHEST = 9  # discrete_gaussian draws within this many sigma
 RATIO = 2.0**-44  # discrete_gaussian: |ln (probability drawn / probability of the exact law)| within reach is at most
@@ -39,6 +37,19 @@ def octets(count: int) -> bytes:
         ssl.RAND_add(os.urandom(32), 32.0)
         out += ssl.RAND_bytes(min(count - len(out), LONGEST))
     return out
+
+
+def fill(out: Words) -> None:
+    """Independent uniform words into `out`, from the kernel, and into no other memory: who wipes them has wiped them.
+    The device does not wait until the kernel has gathered entropy, after the machine has started; the call does."""
+    os.urandom(1)
+    view = out.view(np.uint8).data
+    with open("/dev/urandom", "rb", buffering=0) as device:
+        while len(view):
+            got = device.readinto(view)
+            if not got:
+                raise OSError("Expected random bytes from /dev/urandom, got none.")
+            view = view[got:]
 
 
 def words(count: int) -> Words:

@@ -12,7 +12,7 @@ import msgspec
 
 from tacit import checks
 from tacit.errors import BudgetExceeded
-from tacit.privacy import discrete, gaussian
+from tacit.privacy import discrete, gaussian, relations
 from tacit.privacy.budget import Budget
 from tacit.privacy.composition import repeated_epsilon
 
@@ -26,7 +26,8 @@ class GaussianRelease(msgspec.Struct, frozen=True, tag="gaussian"):
     one column from each (mechanisms.together). rounds: how many rounds of one person may be replaced together; their
     shifts add up to at most so many times that of one (attained by k equal changes in one step).
     grid > 0: the noise is a discrete Gaussian of parameter sigma on multiples of grid, `numbers` of them in all, and mu
-    includes what that costs (privacy.discrete)."""
+    includes what that costs (privacy.discrete).
+    relation: the neighbours that `sensitivity` is for (privacy.relations)."""
 
     name: str
     statistic: str
@@ -36,8 +37,10 @@ class GaussianRelease(msgspec.Struct, frozen=True, tag="gaussian"):
     rounds: int = 1
     grid: float = 0.0
     numbers: int = 0
+    relation: str = relations.REPLACE
 
     def __post_init__(self) -> None:
+        checks.one_of(relations.RELATIONS, relation=self.relation)
         checks.non_negative(sensitivity=self.sensitivity, column_norm=self.column_norm, sigma=self.sigma)
         checks.non_negative(grid=self.grid, numbers=self.numbers)
         checks.positive_int(rounds=self.rounds)
@@ -120,11 +123,13 @@ Release = GaussianRelease | RepeatedRelease | ShuffledRelease | LocalRelease
 
 def epsilon_of(releases: Sequence[Release], delta: float, *, rounds: int = 1) -> float:
     """epsilon at delta for a user who is in all these releases, each chosen in the light of the earlier ones; for
-    replacing `rounds` times as many rounds as each is made for. ValueError for what cannot be computed."""
+    replacing `rounds` times as many rounds as each is made for. ValueError for what cannot be computed, and for
+    releases whose neighbours are not the same."""
     checks.positive_int(rounds=rounds)
     for release in releases:
         if not isinstance(release, Release):
             raise ValueError(f"Expected a kind of release that the ledger knows, got {type(release).__name__}.")
+    relation_of(releases)
     gaussians = [r for r in releases if isinstance(r, GaussianRelease)]
     others = [r for r in releases if not isinstance(r, GaussianRelease)]
     if not others:
@@ -141,6 +146,12 @@ def epsilon_of(releases: Sequence[Release], delta: float, *, rounds: int = 1) ->
     return others[0].cost(delta)
 
 
+def relation_of(releases: Sequence[Release]) -> str:
+    """The neighbours that all of them are for; ValueError where they differ. Other kinds know whole rounds that are
+    replaced alone."""
+    return relations.one(r.relation if isinstance(r, GaussianRelease) else relations.REPLACE for r in releases)
+
+
 def grid_delta(releases: Sequence[Release], epsilon: float) -> float:
     """What the grid costs in delta at epsilon: the bound for discrete noise less the continuous Gaussian's curve."""
     gaussians = [r for r in releases if isinstance(r, GaussianRelease)]
@@ -154,7 +165,10 @@ def grid_delta(releases: Sequence[Release], epsilon: float) -> float:
 
 
 def check(releases: Sequence[Release], budget: Budget) -> float:
-    """The recomputed epsilon, or BudgetExceeded."""
+    """The recomputed epsilon, or BudgetExceeded; ValueError for releases that are not for the budget's neighbours."""
+    found = relation_of(releases)
+    if releases and relations.zeroed(found) != relations.zeroed(budget.adjacency):
+        raise ValueError(f"Expected releases for the budget's adjacency, {budget.adjacency}, got {found}.")
     if budget.epsilon == math.inf:
         return math.inf
     computed = epsilon_of(releases, budget.delta)

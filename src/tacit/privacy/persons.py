@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from tacit.privacy import relations
 from tacit.privacy.ledger import Release
 
 SEVERAL_WEEKS = (4, 52)  # for which a certificate that protects a person's week says what epsilon is
@@ -19,8 +20,7 @@ class PersonClaim(NamedTuple):
     averaged: bool = False
     over: Mapping[int, Sequence[Release]] = {}
 
-    @property
-    def unit(self) -> str:
+    def unit(self, relation: str) -> str:
         what, mean = f"at most {many(self.rounds, 'round')}", ""
         if self.averaged:
             what = f"all rounds that are answered in at most {many(self.rounds, 'step')}"
@@ -30,13 +30,12 @@ class PersonClaim(NamedTuple):
             who, when = f"one person in one week of {long}", " of that week" if self.averaged else " answered in it"
         elif self.week is not None:
             when = f" a week of {long}, in at most {many(self.weeks or 1, 'week')}"
-        return f"{who}: the arm sets and rewards of {what}{when}{mean} (enforced with person=, else assumed)"
+        whose = "the rewards" if relations.of_rewards(relation) else "the arm sets and rewards"
+        public = "; features and offered arms are public" if relations.of_rewards(relation) else ""
+        return f"{who}: {whose} of {what}{when}{mean} (enforced with person=, else assumed){public}"
 
-    @property
-    def relation(self) -> str:
-        if self.week is not None and self.weeks is None:
-            return "replace one person in the rounds that are answered in one week; all others may be chosen adaptively"
-        return "replace one person in all rounds; the others may be chosen adaptively"
+    def relation(self, relation: str) -> str:
+        return (relations.WEEK if self.week is not None and self.weeks is None else relations.PERSON)[relation]
 
     @property
     def assumed(self) -> str:

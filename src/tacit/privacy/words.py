@@ -3,6 +3,8 @@
 import math
 from typing import TYPE_CHECKING
 
+from tacit.privacy import relations
+
 if TYPE_CHECKING:
     from tacit.privacy.certificate import Certificate
 
@@ -49,13 +51,26 @@ def promise(certificate: "Certificate") -> list[str]:
         whose, it = _visits(certificate), "those visits"
     else:
         whose, it = ("one visit", "that visit") if visit else ("what one person gave", "it")
+    if relations.of_rewards(certificate.neighbours):
+        whose, it = f"the response to {whose}", "that response"
+    zeroed = relations.zeroed(certificate.neighbours)
+    had = "counted for nothing" if zeroed else "been entirely different"
+    asked = (
+        f"whether {it} counted or not, each as likely before"
+        if zeroed
+        else (f"which of two versions of {it}, equally likely before, is the true one")
+    )
     out = [
-        f"Had {whose} been entirely different, {SEEN[certificate.model]} would be almost the same.",
+        f"Had {whose} {had}, {SEEN[certificate.model]} would be almost the same.",
         "How close is almost? Take somebody who sees all of that, for ever, and knows everything about everyone else. "
-        f"Asked which of two versions of {it}, equally likely before, is the true one, they are right at most "
-        f"{rate(epsilon, delta)} of the time. Whoever tosses a coin is right 50\u00a0% of the time. "
+        f"Asked {asked}, they are right at most {rate(epsilon, delta)} of the time. "
+        f"Whoever tosses a coin is right 50\u00a0% of the time. "
         f"With what has been released so far it is at most {rate(certificate.spent or 0.0, delta)}.",
     ]
+    if zeroed:
+        out.append("That is for there or not there: which of two versions is the true one is protected less.")
+    if relations.of_rewards(certificate.neighbours):
+        out.append("What the application says about people, and what they are offered, is taken to be public.")
     if visit and certificate.person is None:
         out.append("A person who comes often is protected less for all visits together.")
     if certificate.over:

@@ -1,7 +1,10 @@
 """What a reproduction found."""
 
 import json
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +14,13 @@ from tacit.experiments.runner import Progress
 
 @dataclass(frozen=True)
 class Finding:
-    """What the paper says (or what we aim at), what we see, and whether it is the same."""
+    """What the paper says (or what we aim at), what we see, and whether it is the same. timed: by the clock, so that it
+    may come out differently next time."""
 
     expected: str
     ours: str
     seen: bool
+    timed: bool = False
 
 
 @dataclass
@@ -36,13 +41,24 @@ class Outcome:
         return "\n".join(lines)
 
     def json(self) -> dict[str, Any]:
-        findings = [{"expected": f.expected, "ours": f.ours, "seen": f.seen} for f in self.findings]
+        findings = [{"expected": f.expected, "ours": f.ours, "seen": bool(f.seen)} for f in self.findings]
         return {"title": self.title, "rows": self.result.rows, "findings": findings} | self.extra
 
     def write(self, folder: Path) -> None:
-        self.result.write(folder)
+        if self.result.runs:
+            self.result.write(folder)
         (folder / "outcome.json").write_text(json.dumps(self.json(), indent=1))
         (folder / "outcome.txt").write_text(self.text() + "\n")
+
+
+def claims(package: str) -> dict[str, Any]:
+    """claims.json of a reproduction: what the paper prints, and how far off we call the same."""
+    found: dict[str, Any] = json.loads(files(package).joinpath("claims.json").read_text())
+    return found
+
+
+def together(results: Sequence[Result]) -> Result:
+    return Result([run for result in results for run in result.runs])
 
 
 def part(progress: Progress | None, start: float, end: float) -> Progress | None:
@@ -57,3 +73,21 @@ def mean(result: Result, label: str, **setting: Any) -> tuple[float, float]:
             error = row["regret_se"]
             return row["regret_mean"], float("nan") if error is None else error
     raise KeyError(label)
+
+
+def below(expected: str, ours: tuple[float, float], other: tuple[float, float]) -> Finding:
+    """One mean regret below another by two standard errors of the difference, or at all where there is one run."""
+    margin = 2 * math.hypot(ours[1], other[1])
+    seen = ours[0] < other[0] - (0.0 if math.isnan(margin) else margin)
+    return Finding(expected, f"{spread(ours)} against {spread(other)}", seen)
+
+
+def alike(expected: str, ours: tuple[float, float], other: tuple[float, float], within: float) -> Finding:
+    """One mean regret within that share of another."""
+    ratio = ours[0] / other[0]
+    text = f"{spread(ours)} against {spread(other)}: {ratio:.2f} times (alike: within {within:.0%})"
+    return Finding(expected, text, abs(ratio - 1) <= within)
+
+
+def spread(one: tuple[float, float]) -> str:
+    return f"{one[0]:,.0f}" + ("" if math.isnan(one[1]) else f" ± {one[1]:,.0f}")

@@ -18,6 +18,7 @@ from tacit.bandits.stored.outage import MODES
 from tacit.features.schema import Schema
 from tacit.model import arms
 from tacit.privacy.budget import Budget
+from tacit.privacy.relations import REPLACE
 
 KINDS = ("joint-glm", "joint-lin-ucb")
 LENGTHS = ("forget", "week")  # of time, in rounds or days
@@ -27,8 +28,11 @@ ROLES = ("app", "operator", "auditor")
 
 
 class BudgetSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """As tacit.Budget."""
+
     epsilon: float
     delta: float
+    adjacency: str = REPLACE
 
 
 class EarningsSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -281,7 +285,7 @@ def build(setting: BanditSetting, name: str) -> SummedBandit:
         if setting.warm is not None:
             given["warm"] = logs.labelled(logs.read(setting.warm), setting.schema)
         made: SummedBandit = kind(
-            dim=setting.dim, features=setting.schema, budget=Budget(own.epsilon, own.delta), **given
+            dim=setting.dim, features=setting.schema, budget=Budget(own.epsilon, own.delta, own.adjacency), **given
         )
         made._limit(setting.on_limit)
     except ValueError as error:

@@ -13,13 +13,13 @@ from tacit.audit.attacks.bandits import GLM_PAIR, LINEAR_PAIR, glm, lin_ucb, whi
 from tacit.audit.attacks.discrete import integer_attack
 from tacit.audit.attacks.mechanisms import BUDGET, HOW
 from tacit.audit.canary import worst_canary
-from tacit.data import Array
+from tacit.data import Array, Integers
 from tacit.mechanisms.continual import Continual
 from tacit.mechanisms.grid import Grid, on_grid
 from tacit.mechanisms.toeplitz import Toeplitz
 from tacit.mechanisms.tree import Tree
 from tacit.privacy import gaussian, ledger
-from tacit.privacy.noise import Integers, Secure, Source
+from tacit.privacy.noise import Secure, Source
 
 LEAVES = 4
 
@@ -56,7 +56,7 @@ def secure(_seed: int) -> Source:
 
 
 def grid_attack(name: str, mechanism: Continual, *, factor: float = 1.0, share: float = 1.0, bug: str = "") -> Attack:
-    """As `mechanism_attack`, on integers: the noise is OpenDP's, so the attack is not repeated by a seed."""
+    """As `mechanism_attack`, on integers: the noise has no seed, so the attack is not repeated by a seed."""
     grid = on_grid(mechanism, sensitivity=1.0, mu=gaussian.mu(BUDGET))
     canary = worst_canary(dataclasses.replace(mechanism, sigma=grid.sigma))
 

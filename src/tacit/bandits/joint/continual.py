@@ -24,7 +24,7 @@ from tacit.features.schema import Schema
 from tacit.kernels.rounds import BOUNDARY, CHOICES, Schedule, next_boundary
 from tacit.lock import locked
 from tacit.mechanisms.continual import Continual
-from tacit.mechanisms.grid import on_grid
+from tacit.mechanisms.recursive_grid import on_integers
 from tacit.privacy import settings
 from tacit.privacy.certificate import Certificate, certify
 
@@ -79,7 +79,7 @@ class ContinualBandit(PersonalBandit):
         """A mechanism with the noise that makes it mu-GDP, or with that of std `sigma` if given: whole numbers on a
         grid where people's data are protected, floats in experiments."""
         if self.source.private and mu < math.inf:
-            return on_grid(noiseless, sensitivity=sensitivity, mu=mu, sigma=sigma)
+            return on_integers(noiseless, sensitivity=sensitivity, mu=mu, sigma=sigma)
         sigma = sensitivity * noiseless.column_norm / mu if sigma is None else sigma
         return dataclasses.replace(noiseless, sigma=sigma)
 

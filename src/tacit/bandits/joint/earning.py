@@ -1,5 +1,6 @@
 """A bandit that may release estimates of what is earned, beside what it learns from (joint.earnings)."""
 
+import functools
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -25,6 +26,7 @@ class EarningBandit(SummedBandit):
     `_for_learning` with what was released, and `_add` with each user's numbers."""
 
     earnings: Earnings | None = None
+    _zeroes = True  # it has a claim for the zero-out relation, too; there the purse has more noise than it would take
     _purse: Purse | None = field(default=None, init=False, repr=False)
     _filled: Released | None = field(default=None, init=False, repr=False)  # the purse's part of what was last released
 
@@ -57,7 +59,8 @@ class EarningBandit(SummedBandit):
 
     def _entries(self, statistic: str, steps: int) -> tuple[GaussianRelease, ...]:
         """What the ledger has after so many steps: of the sums that the bandit learns from, and of the purse's."""
-        rounds, entry = self.max_rounds_per_person or 1, self.mechanism.entry
+        rounds = self.max_rounds_per_person or 1
+        entry = functools.partial(self.mechanism.entry, relation=self._relation)
         own = entry("gaussian", statistic, self._from, steps, rounds, size=self._learns)
         if self._purse is None or steps == 0:
             return (own,) * (steps > 0)

@@ -12,12 +12,14 @@ from numpy.random import Generator, default_rng
 from tacit import checks, special
 from tacit.bandits import irls, known
 from tacit.bandits.choices import Index
-from tacit.bandits.joint import forgetting, hybrid, scores
+from tacit.bandits.joint import forgetting, hybrid, public, scores
 from tacit.bandits.joint.continual import steps_before
 from tacit.bandits.joint.earning import EarningBandit
 from tacit.bandits.joint.glm_kernel import GLMState, glm_block_rounds, glm_rounds
 from tacit.bandits.joint.personal import FARTHEST
+from tacit.bandits.joint.public_kernel import EXACT
 from tacit.bandits.joint.summing import Cells, GLMSummer, Summer
+from tacit.bandits.persons import LEARNS
 from tacit.data import Array, Released
 from tacit.kernels.block import Block
 from tacit.kernels.formulas import add_glm
@@ -25,19 +27,21 @@ from tacit.kernels.glm import Posterior, Tuning
 from tacit.kernels.rounds import Range
 from tacit.lock import requires_durable
 from tacit.mechanisms.continual import Continual
-from tacit.mechanisms.discounted import Discounted
 from tacit.mechanisms.grid import Grid
 from tacit.mechanisms.leaves import gains_after
+from tacit.mechanisms.recursive import discounted
 from tacit.model import links
 from tacit.model.arms import Arms
 from tacit.model.chances import Later
 from tacit.model.glm import GLMContribution, balanced_curvature
 from tacit.model.hybrid import Layout
 from tacit.model.links import Link
+from tacit.model.public import LONGEST, LONGEST_ALONE, RewardContribution
 from tacit.model.scores import ScoreContribution
 from tacit.privacy import ledger
 from tacit.privacy.ledger import GaussianRelease
 from tacit.privacy.noise import generator_of
+from tacit.privacy.relations import ZERO_OUT
 
 # Chosen, with kernels.glm.Tuning, among some 100 settings by regret on tuning seeds (docs/measurements/joint-glm.md;
 # the single runs were not kept); none of them touches privacy.
@@ -80,6 +84,8 @@ class JointGLM(EarningBandit):
     prior: (theta, precision), what is known about theta* from elsewhere; precision: a number or a (d, d) matrix.
     warm: (features, rewards), rows as in `choose` or (n, d), and rewards, of people whose data is public. Neither is
     protected (`known`).
+    contexts: "public" where features and offered arms are no secret: rewards alone are protected, and whether and when
+    they came, with much less noise (joint.public, docs/public.md).
     rewards: their range; the mean is low + (high - low) mu(z), and z for identity.
     """
 
@@ -87,6 +93,7 @@ class JointGLM(EarningBandit):
     rewards: tuple[float, float] = (0.0, 1.0)
     blocks: int | None = None
     shared: int | None = None
+    contexts: str = public.PRIVATE
     first: int | None = None
     curvature: str = "auto"
     growth: float | None = None
@@ -106,10 +113,11 @@ class JointGLM(EarningBandit):
         if self.first is not None:
             checks.positive_int(first=self.first)
         self.tuning = irls.as_tuning(Tuning, self.tuning)
-        checks.one_of(("auto", "released", "none"), curvature=self.curvature)
-        self._scores = scores.without_curvature(self.curvature, self.dim)
-        self.growth = (scores.GROWTH if self._scores else GROWTH) if self.growth is None else self.growth
-        self.discount = (scores.DISCOUNT if self._scores else DISCOUNT) if self.discount is None else self.discount
+        self._public = public.check(self)
+        self._scores = scores.check(self)
+        paces = (scores.GROWTH, scores.DISCOUNT) if self._scores else (GROWTH, DISCOUNT)
+        self.growth = paces[0] if self.growth is None else self.growth
+        self.discount = paces[1] if self.discount is None else self.discount
         if not 1 < self.growth < math.inf:
             raise ValueError(f"Expected growth above 1, got {self.growth!r}.")
         self._link = links.named(self.link)
@@ -117,7 +125,8 @@ class JointGLM(EarningBandit):
             raise ValueError(f"Expected a link known for |z| <= {self.radius:g}, got one for {self._link.reach:g}.")
         low, high = self.rewards
         self._unit = 1.0 if self._link.bounded else max(abs(low), abs(high))
-        self.contribution = self._contribution(low, high)
+        parts: dict[str, Any] = {"low": low, "high": high, "blocks": self._blocks, "shared": self._shared}
+        self.contribution = self._contribution(dim=self.dim, link=self._link, **parts)
         self._open_purse(self.contribution.size, self._bound(self.contribution))
         self._known = known.knowledge(
             self.prior,
@@ -141,12 +150,14 @@ class JointGLM(EarningBandit):
         self.policy = self.policy or default_rng()
         super().__post_init__()
 
-    def _contribution(self, low: float, high: float) -> GLMContribution | ScoreContribution:
+    def _contribution(self, **parts: Any) -> GLMContribution | RewardContribution | ScoreContribution:
         if self._scores:
-            return ScoreContribution(dim=self.dim, link=self._link, low=low, high=high)
-        scale = balanced_curvature(self._link, self.radius / self._unit)
-        form = {"blocks": self._blocks, "shared": self._shared}
-        return GLMContribution(dim=self.dim, link=self._link, scale=scale, low=low, high=high, **form)
+            return ScoreContribution(**parts)
+        zero_out = self.budget.adjacency == ZERO_OUT
+        if self._public:
+            return RewardContribution(**parts, scale=EXACT, longest=LONGEST_ALONE if zero_out else LONGEST)
+        scale = balanced_curvature(self._link, self.radius / self._unit, apart=1.0 if zero_out else 2.0)
+        return GLMContribution(**parts, scale=scale)
 
     @property
     def _forget(self) -> float | None:
@@ -165,13 +176,13 @@ class JointGLM(EarningBandit):
         leaves = 1 + steps_before(self.horizon or FARTHEST, steps)
         fading = forgetting.discount(steps, forget, self.discount)
         columns = self._columns(steps)
-        noiseless = Discounted(leaves=leaves, size=self._size, discount=fading, sigma=0.0, **columns)
+        noiseless = discounted(leaves=leaves, size=self._size, discount=fading, **columns)
         return self._with_noise(noiseless, self._sensitivity, self._mu)
 
     def _releases(self, steps: int) -> tuple[GaussianRelease, ...]:
-        sums = "scores" if self._scores else "weighted x x' and x"
-        statistic = f"discounted sums of {sums}, {self._numbers(self.contribution.size)}, each user once"
-        statistic += scores.words(self.curvature, self.dim)
+        what = "centred rewards times x / |x|" if self._public else "scores" if self._scores else "weighted x x' and x"
+        statistic = f"discounted sums of {what}, {self._numbers(self.contribution.size)}, each user once"
+        statistic += scores.words(self)
         if self._forget is not None:
             statistic += f", forgotten in {self._forget:g} rounds"
         return self._entries(statistic, steps)
@@ -180,7 +191,8 @@ class JointGLM(EarningBandit):
 
     def init(self) -> GLMState:
         self._filled = None
-        return GLMState(self._opened(2), self.mechanism.init(self.source), self._before())
+        sums = public.sums(self._blocks if self._public else 0, self._own_dim)
+        return GLMState(self._opened(2), self.mechanism.init(self.source), self._before(), sums)
 
     def _before(self) -> Posterior:
         """Before anything was released."""
@@ -207,7 +219,7 @@ class JointGLM(EarningBandit):
         return self._steps == 0 and not self._known.theta.size
 
     def _told(self) -> tuple[str, ...]:
-        return (*super()._told(), *known.sentences(self.prior, self.warm))
+        return (*super()._told(), *known.sentences(self.prior, self.warm), *[public.TOLD] * self._public)
 
     def _update(self, released: Released) -> None:
         if self._scores:
@@ -224,12 +236,24 @@ class JointGLM(EarningBandit):
             "live": self._live,
             "posterior": self._state.posterior,
         }
-        learnt = self._for_learning(released)
+        learnt = public.with_released(self, released) if self._public else self._for_learning(released)
         if self._shared:
             hybrid.update(learnt, layout=self._layout, **options)
         else:
             irls.update(learnt, **options)
         self._frozen = None
+
+    def _advance(self) -> None:
+        if self._public and self._due:
+            public.close_step(self)
+        super()._advance()
+
+    @property
+    def _keeps(self) -> int:
+        return super()._keeps + self._public
+
+    def _ticket(self, x: Array, mark: bytes = LEARNS) -> int:
+        return super()._ticket(public.counted(self, x) if self._public else x, mark)
 
     def _std(self) -> float:
         return self.mechanism.sigma * float(self._gains[min(self._steps, len(self._gains) - 1)])
@@ -276,6 +300,9 @@ class JointGLM(EarningBandit):
         return np.asarray(low + (high - low) * self._link.mean(z))
 
     def _learn(self, x: Array, reward: float) -> None:
+        if self._public:
+            public.learn(self, x, reward)
+            return
         c, theta, inverse = self.contribution, self._state.posterior.theta, self._state.posterior.inverse
         kept, x = x, x[: self._width]
         if isinstance(c, ScoreContribution):
@@ -292,7 +319,7 @@ class JointGLM(EarningBandit):
         self._add(kept, reward, add, part)
 
     def _summer(self) -> Summer | None:
-        if self._shared or self._scores or not isinstance(self.mechanism, Grid):
+        if self._shared or self._scores or self._public or not isinstance(self.mechanism, Grid):
             return None
         c, now = self.contribution, self._state.posterior
         own = self.dim // self._blocks
@@ -303,6 +330,9 @@ class JointGLM(EarningBandit):
         assert self.policy is not None
         if self._purse is not None or self._shared:
             super()._play(block)
+            return
+        if self._public:
+            public.play(self, block, self.policy)
             return
         if self._scores:
             scores.play(self, block)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from tacit.data import Array, Integers, Raw
+from tacit.data import Array, Integers, Raw, Released
 from tacit.kernels.block import Block
 from tacit.kernels.blocks import combine_blocks, fit_blocks, thompson_blocks
 from tacit.kernels.compile import kernel
@@ -18,12 +18,22 @@ from tacit.model.links import Code
 from tacit.model.vectors import pair_size
 
 
+class Public(NamedTuple):
+    """Where contexts are public (joint.public), what they sum to: pairs (svec of the curvature, offsets). Of size 0
+    elsewhere. Arrays, changed in place."""
+
+    open: Array  # of the open step
+    closed: Array  # of the closed ones, discounted
+    whole: Released  # the latter, beside what was released: what an estimate is made from
+
+
 class GLMState(NamedTuple):
     """One-pass IRLS under continual release."""
 
     counts: Integers  # (2,): choices, the choice count at which the open step closes
     prefix: PrefixState
     posterior: Posterior
+    public: Public
 
 
 @kernel
@@ -45,7 +55,7 @@ def glm_rounds(
 ) -> None:
     """gains[k] = std of release k per unit of noise, the last one also that of all later ones. The users of the first
     step get random arms, unless something is known. Changes state and the block's out arrays."""
-    counts, prefix, posterior = state
+    counts, prefix, posterior, _ = state
     collected = prefix.open
     target = np.empty(posterior.theta.size)
     for t in range(block.noise.size):
@@ -85,7 +95,7 @@ def glm_block_rounds(
     live: Integers,
 ) -> None:
     """`glm_rounds` where arms are rows (z, a) and sums and estimates are of blocks."""
-    counts, prefix, posterior = state
+    counts, prefix, posterior, _ = state
     p = posterior.theta.shape[1]
     target = np.empty(posterior.theta.shape)
     for t in range(block.noise.size):

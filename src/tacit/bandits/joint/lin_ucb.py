@@ -35,6 +35,7 @@ from tacit.model.vectors import packed_size
 from tacit.privacy import ledger
 from tacit.privacy.ledger import Release, RepeatedRelease
 from tacit.privacy.noise import generator_of
+from tacit.privacy.relations import ZERO_OUT
 
 NOISES = ("gaussian", "wishart", "wishart-unshifted")
 FIRST, GROWTH = 15, 1.1  # choices in the shortest step, and the factor of later ones: no record of their choice
@@ -142,7 +143,9 @@ class JointLinUCB(EarningBandit):
         if paper and self.release == "tree":
             leaves = 1 << (leaves - 1).bit_length()  # the paper's m = 1 + ceil(log2 n) levels
         m = leaves.bit_length()
-        scale = balanced_scale(self._own_dim, self.radius, largest) if self.noise == "gaussian" and not paper else 1.0
+        scale, zero_out = 1.0, self.budget.adjacency == ZERO_OUT
+        if self.noise == "gaussian" and not paper:
+            scale = balanced_scale(self._own_dim, self.radius, largest, zero_out=zero_out)
         if paper and self.noise == "gaussian":
             scale = math.sqrt(2)  # the moment is an off-diagonal of the Gram matrix of [x, y]
         self.contribution = LinearContribution(

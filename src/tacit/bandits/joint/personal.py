@@ -18,7 +18,7 @@ from tacit.data import Array, Integers, Raw
 from tacit.kernels.continual import PrefixState
 from tacit.kernels.rounds import Schedule
 from tacit.mechanisms.continual import Continual
-from tacit.privacy import gaussian
+from tacit.privacy import gaussian, relations
 from tacit.privacy.budget import Budget
 from tacit.privacy.ledger import GaussianRelease, Release
 from tacit.privacy.noise import Secure, generator_of
@@ -34,6 +34,8 @@ class Bounded(Protocol):
     def sensitivity(self) -> float: ...
     @property
     def several(self) -> float: ...
+    @property
+    def norm(self) -> float: ...
 
 
 class ContinualState(Protocol):
@@ -124,6 +126,13 @@ class PersonalBandit(Bandit):
         """The budget in terms of Gaussian noise, for one of a person's rounds."""
         return gaussian.mu(self.budget) / (self.max_rounds_per_person or 1)
 
+    _public = False  # whether features and offered arms are declared public
+
+    @property
+    def _relation(self) -> str:
+        """The neighbours that the claim is for."""
+        return relations.named(self.budget.adjacency, public=self._public)
+
     _counts_answers = False  # whether it knows weeks and averages
 
     @property
@@ -148,7 +157,11 @@ class PersonalBandit(Bandit):
         return {"weeks": min(self.weeks or 1, most_weeks(self._week, self.horizon or FARTHEST)), "apart": apart}
 
     def _bound(self, contribution: Bounded) -> float:
-        """How far one person moves the sums, for each unit of the column norm."""
+        """How far one person moves the sums, for each unit of the column norm. Zero-out: in one world there is nothing,
+        and no row of C x moves by more than `norm` times the sum of its entries in the person's columns, which are not
+        negative: all rows together by the norm of the sum of those columns, however many there are."""
+        if self.budget.adjacency == relations.ZERO_OUT:
+            return contribution.norm
         return contribution.sensitivity if self.weeks in (None, 1) else contribution.several
 
     def _limits(self) -> Persons:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tacit import checks
 from tacit.bandits import chances, irls
 from tacit.bandits.chances import Values
 from tacit.bandits.choices import Index
@@ -41,12 +42,16 @@ PER_SIGMA = 1  # of the noise's std: so many more people in the smallest step
 PACE, TURN = 0.3, 10.0
 FRESH = 0.3  # of the std of theta's noise: that of a draw that is added for each choice
 REACH = 3.0  # times the radius: theta is kept within it. A radius is often a guess
+CURVATURES = ("auto", "released", "none")
 FEWEST = 100  # dimensions from which on "auto" releases no curvature
 
 
-def without_curvature(curvature: str, dim: int) -> bool:
-    """Whether scores alone are released."""
-    return curvature == "none" or (curvature == "auto" and dim >= FEWEST)
+def check(bandit: "JointGLM") -> bool:
+    """Whether scores alone are released; ValueError if they cannot be."""
+    checks.one_of(CURVATURES, curvature=bandit.curvature)
+    if bandit.curvature == "none" and bandit._public:
+        raise ValueError('Expected curvature="released" with contexts="public", where it has no noise, got "none".')
+    return bandit.curvature == "none" or (bandit.curvature == "auto" and bandit.dim >= FEWEST and not bandit._public)
 
 
 def prior(dim: int, known: Known) -> Posterior:
@@ -171,10 +176,10 @@ def beliefs(arms: Array, posterior: Posterior, radius: float) -> tuple[Array, Ar
     return middle, np.abs(middle) + radius * np.linalg.norm(arms, axis=1)
 
 
-def words(curvature: str, dim: int) -> str:
+def words(bandit: "JointGLM") -> str:
     """Which of the two "auto" took, for the certificate."""
-    if curvature != "auto":
+    if bandit.curvature != "auto" or bandit._public:
         return ""
-    if without_curvature(curvature, dim):
-        return f"; without curvature, as {dim} dimensions are {FEWEST} or more"
-    return f"; with curvature, as {dim} dimensions are fewer than {FEWEST}"
+    if bandit._scores:
+        return f"; without curvature, as {bandit.dim} dimensions are {FEWEST} or more"
+    return f"; with curvature, as {bandit.dim} dimensions are fewer than {FEWEST}"

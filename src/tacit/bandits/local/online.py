@@ -76,7 +76,7 @@ class LocalPairs(LocalServer):
         """The learners that run side by side."""
 
     def _rates(self) -> Rates:
-        return Rates(np.zeros(1), np.zeros(1), np.zeros(1))
+        return Rates(np.zeros(1), np.zeros(1), np.zeros(1), 1.0, True)
 
     def init(self) -> OnlineState:
         return OnlineState(np.zeros(1, np.int64), self._bases(), self._rates())

@@ -43,11 +43,13 @@ class Base(NamedTuple):
 
 
 class Rates(NamedTuple):
-    """L, alpha and R of each base (LocalCombiner)."""
+    """L, alpha and what is taken off the bound of each base (LocalCombiner); p of its concentration bound."""
 
     scale: Array
     power: Array
-    regret: Array
+    price: Array
+    spread: float
+    capped: bool  # whether 1 bounds the whole distance from the mean, or the learner's part alone
 
 
 class OnlineState(NamedTuple):
@@ -124,15 +126,20 @@ def base_absorb(base: Base, report: Released, scale: float) -> None:
     tally[MEAN] += (y - tally[MEAN]) / counts[REPORTS]
 
 
+@inlined
+def noise_bound(base: Base, rates: Rates, count: int) -> float:
+    """p sqrt(n (1 + sigma^2) log(T^3 M log(n (1 + sigma^2)) / failure)): how far n noisy rewards may be off in sum."""
+    settings = base.settings
+    v = float(base.counts[REPORTS]) * (1.0 + settings.sigma * settings.sigma)
+    log = math.log(settings.horizon**3 * float(count) * max(1.0, math.log(v)) / settings.failure)
+    return float(rates.spread * math.sqrt(v * max(0.0, log)))
+
+
 @kernel
 def regret_bound(base: Base, rates: Rates, index: int, count: int) -> float:
-    """L n^alpha + p sqrt(n (1 + sigma^2) log(T^3 M log(n (1 + sigma^2)) / failure)) with p = 1: how far a base may fall
-    behind in its n reports."""
-    settings = base.settings
-    n, sigma = float(base.counts[REPORTS]), settings.sigma
-    v = n * (1.0 + sigma * sigma)
-    log = math.log(settings.horizon**3 * float(count) * max(1.0, math.log(v)) / settings.failure)
-    return float(rates.scale[index] * n ** rates.power[index] + math.sqrt(v * max(0.0, log)))
+    """L n^alpha and the noise's bound: how far a base may fall behind in its n reports."""
+    n = float(base.counts[REPORTS])
+    return float(rates.scale[index] * n ** rates.power[index]) + noise_bound(base, rates, count)
 
 
 @kernel
@@ -140,10 +147,12 @@ def upper_bound(base: Base, rates: Rates, index: int, count: int) -> float:
     """U(i, t - 1) of the combiner: infinite for a base that was never asked, -infinite for one out of play."""
     if base.tally[IN_PLAY] == 0.0:
         return -np.inf
-    if base.counts[REPORTS] == 0:
+    n = float(base.counts[REPORTS])
+    if n == 0.0:
         return np.inf
-    spread = regret_bound(base, rates, index, count) / float(base.counts[REPORTS])
-    return float(base.tally[MEAN] + min(1.0, spread) - rates.regret[index] / base.settings.horizon)
+    noise = 0.0 if rates.capped else noise_bound(base, rates, count)
+    spread = min(1.0, (regret_bound(base, rates, index, count) - noise) / n) + noise / n
+    return float(base.tally[MEAN] + spread - rates.price[index])
 
 
 @inlined

@@ -46,7 +46,7 @@ from tacit.roles.shuffler import Shuffler
 # record of how the others were chosen.
 WIDTH_SCALE = 0.01
 ITERATIONS = 30  # of the descent; None: the paper's
-STEP_SCALE = 2.0  # of its steps
+STEP_SCALE = 2.0  # of its steps, times 2 D / sqrt(iterations)
 
 
 @dataclass(kw_only=True, eq=False)
@@ -68,8 +68,10 @@ class ShuffleGLM(BehindShuffler):
     constants="practical" has batch lengths a, a sqrt(a), ... and gamma = width_scale (sqrt(d ln(T / failure)) + S sqrt
     lambda), lambda = 1/2 + 2 sqrt(d) (std of the information's noise), in the information and in the loss;
     constants="paper" has (6)-(7), (20)-(23) with C = 1, lambda in the information and lambda_max in the loss: then the
-    warm-up is longer than any horizon in use, see `theory`. iterations=None takes the formula's count (up to 10^6 round
-    trips to every user). Eigenvalues of the information below lambda are raised to it.
+    warm-up is longer than any horizon in use, see `theory`. iterations=None is P_GD as in Algorithm 7 and E.4: the
+    formula's count (up to 10^6 round trips to every user), steps 2 D / (L sqrt T) and L = S + S + S lambda_max / B_k,
+    which calibration="paper" then takes for the bound on a gradient. Eigenvalues of the information below lambda are
+    raised to it.
 
     first: users of every batch, instead of these lengths. dropout, malicious: shares of users who may send nothing in
     a round, or no noise. After the horizon devices go on choosing by what was learnt, and no sum is taken."""
@@ -121,7 +123,8 @@ class ShuffleGLM(BehindShuffler):
         self._state = self.init()
 
     def init(self) -> RoundsState:
-        d, count, rounds = self.dim, len(self._plans), 1 + max(plan.fit.gradients for plan in self._plans)
+        d, count = self.dim, len(self._plans)
+        rounds = 1 + max(plan.fit.gradients for plan in self._plans) if self.calibration == "exact" else 0
         return RoundsState(
             np.zeros(4, np.int64),
             np.zeros((count, d)),

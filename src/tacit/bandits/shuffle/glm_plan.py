@@ -80,18 +80,33 @@ def batch_plan(bandit: Any, batch: int, users: int) -> BatchPlan:
         each = half.epsilon / (2 * math.sqrt(2 * count * math.log(1 / half.delta)))
         once = Budget(each, half.delta / (count + 1))
         information = calibrate_paper(half, users=users, dim=dim, sensitivity=largest, matrix=True)
-        gradient = calibrate_paper(once, users=users, dim=dim, sensitivity=1.0)
+        ridge, pull = _ridges(bandit, information.std)
+        gradient = calibrate_paper(once, users=users, dim=dim, sensitivity=lipschitz(bandit, users, pull))
         chance, std = COIN, information.std
-    ridge = pull = RIDGE + RIDGE_PER_STD * math.sqrt(dim) * std
-    if bandit.constants == "paper":
-        parameters = theory(bandit)
-        ridge, pull = parameters["lambda"], parameters["lambda_max"]
-    step = bandit.step_scale * 4 * bandit.radius / math.sqrt(count)  # 2 D / (L sqrt T), D = 2 S, L = 1
+    ridge, pull = _ridges(bandit, std)
+    step = 4 * bandit.radius / (lipschitz(bandit, users, pull) * math.sqrt(count))  # 2 D / (L sqrt T), D = 2 S
+    step *= 1.0 if bandit.iterations is None else bandit.step_scale
     coins = float(information.trials), float(gradient.trials)
     sums = Sums(information.scale, coins[0], gradient.scale, coins[1], chance, largest)
     fit = Fit(count, step, ridge, pull, float(bandit.radius))
     least, lying = fewest(users, bandit.dropout), liars(users, bandit.malicious)
     return BatchPlan(users, least, lying, parts, information, gradient, sums, fit)
+
+
+def _ridges(bandit: Any, std: float) -> tuple[float, float]:
+    """lambda in the information and in the loss."""
+    if bandit.constants == "paper":
+        parameters = theory(bandit)
+        return parameters["lambda"], parameters["lambda_max"]
+    ridge = RIDGE + RIDGE_PER_STD * math.sqrt(bandit.dim) * std
+    return ridge, ridge
+
+
+def lipschitz(bandit: Any, users: int, pull: float) -> float:
+    """L of a user's loss: with the paper's own descent R S + S + S lambda_max / B_k (E.4, R = 1), else 1, which bounds
+    the gradient that a user sends."""
+    s = float(bandit.radius)
+    return 2 * s + s * pull / users if bandit.iterations is None else 1.0
 
 
 def formula_iterations(bandit: Any, users: int) -> int:

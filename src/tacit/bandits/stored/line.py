@@ -127,6 +127,11 @@ def check(bandit: SummedBandit, name: str, population: str = "everyone") -> Grid
             "Expected secure noise with a finite budget and a release that is kept leaf by leaf (release='batched'), "
             "got another: a store is for people's data."
         )
+    if bandit._public:
+        raise ValueError(
+            'Expected contexts="private" in a store, got "public": it keeps no sums of contexts, and what it shows is '
+            "made for private ones."
+        )
     if bandit.average:
         raise ValueError(
             "Expected a bandit without average=True, which needs each person's part of the open step, got one with it: "

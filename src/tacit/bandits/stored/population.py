@@ -7,7 +7,7 @@ import msgspec
 
 from tacit.bandits.stored.line import Line
 from tacit.privacy.certificate import Certificate
-from tacit.privacy.ledger import epsilon_of
+from tacit.privacy.ledger import epsilon_of, relation_of
 from tacit.store import rows
 from tacit.store.register import Member, Register
 
@@ -66,7 +66,13 @@ class Membership:
         return self._register.members()
 
     def learn(self, members: Sequence[Member]) -> None:
-        """Puts on record here what may be on record elsewhere."""
+        """Puts on record here what may be on record elsewhere. ValueError, before that, where the neighbours of two
+        bandits of this population differ: no epsilon is that of both together."""
+        mine = [m for m in [*self.members, *members] if m.population == self._population]
+        try:
+            relation_of([release for member in mine for release in member.releases])
+        except ValueError as error:
+            raise ValueError(f"{error} Give bandits of another relation a population of their own.") from None
         self._register.add(members)
 
     def together(self) -> Population:

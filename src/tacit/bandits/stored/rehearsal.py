@@ -60,7 +60,7 @@ def _release(bandit: SummedBandit, line: Line) -> Callable[[], None]:
             parts = rows.closed_sums(run, uid, step)
         opened = [line.seal.open("sums", place(uid, step, shard), sealed) or b"" for shard, sealed in parts]
         total = Raw(np.sum([leaves.exact(part, grid.size) for part in opened], axis=0))
-        leaves.measure(grid, state, total, bandit.source)
+        grid.measure(state, total, bandit.source)
         line.seal.seal("sums", key, place(uid, step, "leaf"), total.tobytes())
         with database.transaction() as run:
             rows.finish_step(run, uid, step)

@@ -76,7 +76,7 @@ class Releases:
             done = rows.leaf_sums(run, uid, self._known)
         self._agreed.follow(head)
         for step, sealed in done:
-            leaves.close(self._prefix, step, self._opened(step, "leaf", sealed))
+            self._grid.close(self._prefix, step, self._opened(step, "leaf", sealed))
         step = self._known
         if step > head.step:
             raise older()
@@ -94,7 +94,7 @@ class Releases:
             raise BadState("Expected all shards of a closed step, got fewer.")
         total = Raw(np.sum([self._opened(step, shard, sealed) for shard, sealed in parts], axis=0))
         key = number_of(parts[0][1])
-        noisy = leaves.measure(self._grid, self._prefix, total, self._source)
+        noisy = self._grid.measure(self._prefix, total, self._source)
         sums = self._line.seal.seal("sums", key, place(uid, step, "leaf"), total.tobytes())
         made, late, visible = False, False, 0.0
         with contextlib.suppress(_OvertakenError), self._database.transaction() as run:

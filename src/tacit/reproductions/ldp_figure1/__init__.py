@@ -2,13 +2,11 @@
 K = 100, T = 20000, epsilon .2, 1 and 10 (delta = .1), arms and parameter of Chowdhury & Zhou 2022.
 
 Each algorithm runs twice: at equal true epsilon (exact calibration), and as published, where its noise gives another
-epsilon than it says. SDP is the batched LinUCB with shuffled sums, where that bandit is available."""
+epsilon than it says. SDP is the batched LinUCB with shuffled sums, calibrated exactly."""
 
-import math
 from pathlib import Path
 
-from tacit import bandits
-from tacit.bandits import JointLinUCB, LinUCB, LocalIRLS, LocalLinUCB, LocalOnlineUCB
+from tacit.bandits import JointLinUCB, LinUCB, LocalIRLS, LocalLinUCB, LocalOnlineUCB, ShuffleLinUCB
 from tacit.environments import tail
 from tacit.experiments import figure
 from tacit.experiments.result import Result
@@ -16,17 +14,18 @@ from tacit.experiments.runner import Progress, simulate
 from tacit.experiments.spec import Spec
 from tacit.experiments.table import render
 from tacit.privacy.budget import Budget
-from tacit.reproductions.outcome import Finding, Outcome, mean, part
+from tacit.reproductions.outcome import Finding, Outcome, alike, below, mean, part, together
 
 DELTA = 0.1
 EPSILONS = (0.2, 1.0, 10.0)
 QUICK = 2000  # rounds of the small version
+COMPARABLE, SAME = 0.25, 0.1  # shares within which regrets are "comparable", and "the same"
 WORLD = tail(dim=5, arms=100, radius=1.0)
 
 
 def specs(epsilon: float) -> list[Spec]:
     budget = Budget(epsilon, DELTA)
-    listed = [
+    return [
         Spec(LinUCB, label="LinUCB"),
         Spec(JointLinUCB, budget=budget, label="JDP"),
         Spec(JointLinUCB, budget=budget, calibration="paper", release="tree", label="JDP as published"),
@@ -34,12 +33,11 @@ def specs(epsilon: float) -> list[Spec]:
         Spec(LocalLinUCB, budget=budget, calibration="paper", label="LDP as published"),
         Spec(LocalOnlineUCB, budget=budget, label="OnlineUCB"),
         Spec(LocalOnlineUCB, budget=budget, calibration="paper", label="OnlineUCB as published"),
+        Spec(LocalOnlineUCB, budget=budget, learner="ogd", label="OnlineUCB, OGD"),
+        Spec(LocalOnlineUCB, budget=budget, learner="ogd", calibration="paper", label="OnlineUCB, OGD as published"),
+        Spec(ShuffleLinUCB, budget=budget, label="SDP"),
         Spec(LocalIRLS, budget=budget, label="LocalIRLS (ours)"),
     ]
-    shuffled = getattr(bandits, "ShuffleLinUCB", None)
-    if shuffled is not None:
-        listed.append(Spec(shuffled, budget=budget, label="SDP"))
-    return listed
 
 
 def reproduce(*, quick: bool, runs: int | None, out: Path, progress: Progress | None = None) -> Outcome:
@@ -55,14 +53,13 @@ def reproduce(*, quick: bool, runs: int | None, out: Path, progress: Progress | 
         figure.at_ends(axis)
         axis.set_title(f"ε = {epsilon:g}, δ = {DELTA:g}, equal true ε", loc="left")
     figure.save(canvas, out / "figure.png")
-    findings = [finding for e, result in zip(EPSILONS, results, strict=True) for finding in _orderings(e, result)]
-    together = Result([run for result in results for run in result.runs])
+    findings = [finding for e, result in zip(EPSILONS, results, strict=True) for finding in said(e, result)]
     title = f"LDP figure 1: regret over {rounds:,} rounds, tail, d = 5, K = 100, δ = {DELTA:g}, {count} runs"
     extra = {"true_epsilon": true_epsilons(rounds)}
     lines = [f"  {name}: {text}" for name, text in extra["true_epsilon"].items()]
     table = "\n\n".join(f"ε = {e:g}\n{render(r.rows)}" for e, r in zip(EPSILONS, results, strict=True))
     table += "\n\nWhat the published noise really gives, at δ = .1:\n" + "\n".join(lines)
-    return Outcome(title, together, findings, table, extra)
+    return Outcome(title, together(results), findings, table, extra)
 
 
 def true_epsilons(rounds: int) -> dict[str, str]:
@@ -74,26 +71,21 @@ def true_epsilons(rounds: int) -> dict[str, str]:
     return out
 
 
-def _orderings(epsilon: float, result: Result) -> list[Finding]:
-    """What the paper's figure shows, at equal true epsilon."""
-    online, online_se = mean(result, "OnlineUCB")
+def said(epsilon: float, result: Result) -> list[Finding]:
+    """What section 5 says of the figure, at equal true epsilon and as published; and ours."""
     found = []
-    for other in ("LDP", "JDP") if epsilon >= 1 else ("LDP",):
-        regret, error = mean(result, other)
-        margin = 2 * math.hypot(online_se, error) if not math.isnan(online_se + error) else 0.0
-        found.append(
-            Finding(
-                f"ε = {epsilon:g}: OnlineUCB below {other}",
-                f"{online:.0f} ± {online_se:.0f} against {regret:.0f} ± {error:.0f}",
-                online < regret - margin,
-            )
-        )
-    ours, ours_se = mean(result, "LocalIRLS (ours)")
-    found.append(
-        Finding(
-            f"ε = {epsilon:g}: LocalIRLS below OnlineUCB",
-            f"{ours:.0f} ± {ours_se:.0f} against {online:.0f} ± {online_se:.0f}",
-            ours < online,
-        )
-    )
+    for suffix in ("", " as published"):
+        online, ogd = f"OnlineUCB{suffix}", f"OnlineUCB, OGD{suffix}"
+        at = f"ε = {epsilon:g}{',' * bool(suffix)}{suffix}: OnlineUCB"
+        for other in ("LDP", "JDP", "SDP") if epsilon >= 1 else ("LDP",):
+            label = other if other == "SDP" else other + suffix
+            found.append(below(f"{at} below {other}", mean(result, online), mean(result, label)))
+        if epsilon < 1:
+            found.append(alike(f"{at} comparable to SDP", mean(result, online), mean(result, "SDP"), COMPARABLE))
+        found.append(alike(f"{at} the same with OGD", mean(result, ogd), mean(result, online), SAME))
+        slow, fast = (next(r["us_per_round"] for r in result.rows if r["label"] == name) for name in (online, ogd))
+        text = f"{fast:.1f} µs a round against {slow:.1f}"
+        found.append(Finding(f"{at} a lot faster with OGD (half the time)", text, fast < slow / 2, timed=True))
+    ours, online = mean(result, "LocalIRLS (ours)"), "OnlineUCB"
+    found.append(below(f"ε = {epsilon:g}: LocalIRLS below OnlineUCB", ours, mean(result, online)))
     return found

@@ -50,8 +50,8 @@ def worlds() -> list[Environment]:
         *probit_worlds(),
         environments.skewed(),
         environments.tail(radius=1.0),
-        environments.breast_cancer(link="logistic"),
-        environments.digits(link="logistic"),
+        environments.breast_cancer(),
+        environments.digits(),
     ]
 
 

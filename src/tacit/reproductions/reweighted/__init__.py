@@ -3,9 +3,7 @@
 (i) L1 error against the number of rows, (ii) regret beside JointGLM and LocalIRLS, and coverage of the intervals, (iii)
 up to ten thousand dimensions."""
 
-import json
 from collections.abc import Mapping
-from importlib.resources import files
 from pathlib import Path
 from textwrap import fill
 from typing import Any
@@ -17,7 +15,7 @@ from tacit.experiments import figure
 from tacit.experiments.result import Result, Run
 from tacit.experiments.runner import Progress
 from tacit.experiments.table import WIDTH, render, to_text
-from tacit.reproductions.outcome import Finding, Outcome, part
+from tacit.reproductions.outcome import Finding, Outcome, claims, part
 from tacit.reproductions.reweighted import dimensions, errors, regret
 
 Rows = list[dict[str, Any]]
@@ -25,7 +23,7 @@ DOTS: dict[str, Any] = {"marker": "o", "markersize": 4, "clip_on": False}
 
 
 def reproduce(*, quick: bool, runs: int | None, out: Path, progress: Progress | None = None) -> Outcome:
-    expected = json.loads(files(__package__).joinpath("expected.json").read_text())
+    expected = claims(__package__)
     found = errors.measure_all(quick, runs, out, part(progress, 0.0, 0.4))
     result = regret.play(quick, runs, out, part(progress, 0.4, 0.75))
     covered = regret.coverage(quick, part(progress, 0.75, 0.85))

@@ -1,4 +1,5 @@
-"""All bandits in all environments at epsilon .5, 1, 4 and without noise: the page we judge ourselves by."""
+"""Bandits of all trust models in all environments at epsilon .5, 1, 4 and, in the joint model, without noise: the page
+we judge ourselves by. More of the local model: local-suite."""
 
 import math
 from pathlib import Path
@@ -13,32 +14,38 @@ from tacit.bandits import (
     JointGLM,
     JointGLMRare,
     JointLinUCB,
+    JointReweighted,
     LinUCB,
+    LocalGLM,
+    LocalIRLS,
+    LocalLinUCB,
+    LocalReweighted,
     LogisticTS,
     RSGLinUCB,
+    Server,
+    ShuffleGLM,
+    ShuffleLinUCB,
+    ShuffleNewton,
     Uniform,
 )
 from tacit.environments import Environment
-from tacit.experiments.figure import regret_curves
 from tacit.experiments.result import Result
 from tacit.experiments.runner import Progress, simulate
 from tacit.experiments.spec import Spec
 from tacit.experiments.table import render
 from tacit.privacy.budget import Budget
-from tacit.reproductions.outcome import Finding, Outcome, part
+from tacit.reproductions.outcome import Finding, Outcome, part, together
+from tacit.reproductions.suite.picture import draw
 
 DELTA = 0.02
 EPSILONS = (0.5, 1.0, 4.0, math.inf)
 ROUNDS = 5000
-SHOWN = (
-    "lin-ucb",
-    "mle-ucb",
-    "joint-lin-ucb ε=1",
-    "joint-glm-rare ε=4",
-    "joint-glm ε=0.5",
-    "joint-glm ε=1",
-    "joint-glm ε=4",
-)
+APART: tuple[type[Bandit] | type[Server], ...] = (
+    ShuffleNewton,
+    LocalIRLS,
+    JointReweighted,
+)  # joint-glm's of other kinds
+MORE = (ShuffleGLM, ShuffleLinUCB, LocalGLM, LocalLinUCB, LocalReweighted)
 
 
 def probit_worlds() -> list[Environment]:
@@ -59,8 +66,8 @@ def worlds() -> list[Environment]:
         *probit_worlds(),
         environments.skewed(),
         environments.tail(radius=3.0, link="logistic"),
-        environments.digits(link="logistic"),
-        environments.breast_cancer(link="logistic"),
+        environments.digits(),
+        environments.breast_cancer(),
         environments.drift(radius=3.0, link="probit"),
     ]
 
@@ -75,7 +82,9 @@ def specs(world: Environment) -> list[Spec]:
     kinds: list[type[Bandit]] = [JointLinUCB, JointGLM]
     if world.dim <= 5:  # the optimiser's noise leaves nothing to learn from in more dimensions
         kinds.append(JointGLMRare)
+    others = APART if world.dim > 12 else APART + MORE
     listed = [Spec(kind) for kind in plain] + [Spec(kind, budget=Budget(e, DELTA)) for kind in kinds for e in EPSILONS]
+    listed += [Spec(kind, budget=Budget(e, DELTA)) for kind in others for e in EPSILONS if e < math.inf]
     if isinstance(world, environments.drift):
         listed += [Spec(JointGLM, budget=Budget(e, DELTA), forget=ROUNDS / 10) for e in EPSILONS]
     return listed
@@ -88,11 +97,11 @@ def reproduce(*, quick: bool, runs: int | None, out: Path, progress: Progress | 
         report = part(progress, i / len(listed), (i + 1) / len(listed))
         count = runs or (2 if quick else 100)
         results.append(simulate(specs(world), world, horizon=ROUNDS, runs=count, seed=31, out=out, progress=report))
-    result = Result([run for each in results for run in each.runs])
-    regret_curves([group for group in result.groups() if group[0].label in SHOWN], out / "figure.png")
-    findings = []
+    result = together(results)
+    draw(result, out / "figure.png")
+    findings = [_order(result, epsilon) for epsilon in (1.0, 4.0)]
     for epsilon, mean, p95 in ((1.0, 105, 180), (4.0, 60, 110)):
-        rows = [r for r in result.rows if r["bandit"] == "joint-glm" and r["epsilon"] == epsilon][:6]
+        rows = [r for r in result.rows if r["label"] == f"joint-glm ε={epsilon:g}"][:6]
         worst = max(r["regret_mean"] for r in rows), max(r["regret_p95"] for r in rows)
         findings.append(
             Finding(
@@ -103,3 +112,13 @@ def reproduce(*, quick: bool, runs: int | None, out: Path, progress: Progress | 
         )
     title = f"All bandits in all environments, T = {ROUNDS}, δ = {DELTA}"
     return Outcome(title, result, findings, render(result.rows))
+
+
+def _order(result: Result, epsilon: float) -> Finding:
+    """What trust buys: in how many worlds a curator beats a shuffler, and a shuffler beats devices alone."""
+    worlds = list(dict.fromkeys(row["env"] for row in result.rows))
+    regret = {(row["env"], row["label"]): row["regret_mean"] for row in result.rows}
+    names = [f"{name} ε={epsilon:g}" for name in ("joint-glm", "shuffle-newton", "local-irls")]
+    wrong = [env for env in worlds if sorted(names, key=lambda name: regret[env, name]) != names]
+    text = f"in {len(worlds) - len(wrong)} of {len(worlds)} environments; not in {', '.join(wrong) or 'none'}"
+    return Finding(f"ε = {epsilon:g}: joint-glm below shuffle-newton below local-irls everywhere", text, not wrong)

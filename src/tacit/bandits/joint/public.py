@@ -1,0 +1,133 @@
+"""JointGLM with contexts="public": features and offered arms are no secret; rewards are, and if and when they came.
+
+What a choice teaches before its reward comes, its curvature, is a function of public features and of the public
+estimate: it is summed at each choice, answered or not, without noise, and is no part of what is released. Released are
+moments alone (model.public.RewardContribution): fewer numbers, less far apart, and no noise in the curvature, which is
+the larger part of what privacy costs.
+
+Missing rewards. A choice whose reward never comes has curvature and no moment. The moment is centred at the reward that
+the public estimate expects, so that a missing one says "as expected": it slows learning, and does not draw the estimate
+towards 0. How many came is private, so that the estimate cannot make up for it: where rewards are missing for some
+features much more often than for others, private contexts may do better (docs/public.md).
+Late rewards. The centre is kept with the choice, so that moment and curvature are of one linearisation. A moment fades
+from the step in which it comes, the curvature from that of its choice: half a per cent a step between them."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.random import Generator
+
+from tacit import checks
+from tacit.bandits.joint.glm_kernel import Public
+from tacit.bandits.joint.public_kernel import beside, close, public_block_rounds, public_rounds
+from tacit.data import Array, Raw, Released
+from tacit.kernels.block import Block
+from tacit.kernels.formulas import add_context, add_reward
+from tacit.kernels.rounds import Range
+from tacit.mechanisms import leaves
+from tacit.model.public import RewardContribution
+from tacit.model.vectors import pair_size
+from tacit.privacy.noise import generator_of
+
+if TYPE_CHECKING:
+    from tacit.bandits.joint.glm import JointGLM
+
+PRIVATE, PUBLIC = "private", "public"
+CONTEXTS = (PRIVATE, PUBLIC)
+TOLD = (
+    'Features and offered arms are declared public (contexts="public"): they, and so which arm was chosen, are not '
+    "protected. Rewards are, and whether and when they came."
+)
+
+
+def check(bandit: "JointGLM") -> bool:
+    """Whether contexts are public; ValueError for what does not go with that."""
+    checks.one_of(CONTEXTS, contexts=bandit.contexts)
+    if bandit.contexts == PRIVATE:
+        return False
+    for wrong, what in (
+        (bandit._shared > 0, "arms without shared coordinates"),
+        (bandit.earnings is not None, "no earnings"),
+        (bandit._serves, 'on_limit="refuse", without teach, week and average: every choice counts'),
+    ):
+        if wrong:
+            raise ValueError(f'Expected {what} with contexts="public", got other settings.')
+    return True
+
+
+def sums(blocks: int, own: int) -> Public:
+    """Before anybody came; for no blocks at all where contexts are private."""
+    size = blocks * pair_size(own)
+    return Public(np.zeros(size), np.zeros(size), leaves.nothing(size))
+
+
+def counted(bandit: "JointGLM", x: Array) -> Array:
+    """What is kept of a choice: its arm, and the centre for its reward. Its context joins the open step."""
+    c, own, x = _contribution(bandit), bandit._own_dim, x[: bandit._width]
+    z, theta, inverse, out = (
+        x,
+        bandit._state.posterior.theta,
+        bandit._state.posterior.inverse,
+        bandit._state.public.open,
+    )
+    if c.blocks > 1:
+        a = int(x[-1])
+        z, theta, inverse = x[:-1], theta[a], inverse[a]
+        out = out[a * pair_size(own) : (a + 1) * pair_size(own)]
+    centre = add_context(z, theta, inverse, c.link.code, c.blend, c.low, c.high, c.longest, out)
+    return np.append(x, centre)
+
+
+def learn(bandit: "JointGLM", kept: Array, reward: float) -> None:
+    """Its reward joins the open step."""
+    c, x, centre = _contribution(bandit), kept[: bandit._width], float(kept[bandit._width])
+    z, part = (x[:-1], c.part(int(x[-1]))) if c.blocks > 1 else (x, slice(0, c.size))
+
+    def add(out: Raw) -> None:
+        add_reward(z, reward, centre, c.low, c.high, c.longest, Raw(out[part]))
+
+    bandit._absorb(add)
+
+
+def close_step(bandit: "JointGLM") -> None:
+    """When the public schedule says so."""
+    close(bandit._state.public, bandit.mechanism.fading)
+
+
+def with_released(bandit: "JointGLM", released: Released) -> Released:
+    """The curvature and offsets of all closed steps beside what was released: what an estimate is made from."""
+    public = bandit._state.public
+    beside(public, released, bandit._own_dim)
+    return public.whole
+
+
+def play(bandit: "JointGLM", block: Block, policy: Generator) -> None:
+    """The rounds of a block in one compiled loop."""
+    c = _contribution(bandit)
+    settings = (
+        policy,
+        generator_of(bandit.source),
+        block,
+        bandit._state,
+        bandit.mechanism.law,
+        bandit._gains,
+        bandit.mechanism.fading,
+        bandit._schedule,
+        Range(c.low, c.high),
+        c.link.code,
+        c.blend,
+        c.longest,
+        bandit._unit,
+        bandit.radius,
+        bandit.tuning,
+        bandit._known,
+    )
+    if c.blocks > 1:
+        public_block_rounds(*settings, bandit._live)
+    else:
+        public_rounds(*settings)
+
+
+def _contribution(bandit: "JointGLM") -> RewardContribution:
+    assert isinstance(bandit.contribution, RewardContribution)
+    return bandit.contribution

@@ -1,0 +1,101 @@
+"""Discounted prefix sums from ten buffers, for vectors so long that one for each leaf would take too much room."""
+
+import functools
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tacit.data import Array
+from tacit.kernels.continual import BUFFERED, ContinualState
+from tacit.mechanisms import together
+from tacit.mechanisms.buffered import BUFFERS, Exponentials, encoder_of, quadrature
+from tacit.mechanisms.continual import Continual
+from tacit.mechanisms.discounted import Discounted
+from tacit.mechanisms.grid import MOST_LEAVES
+from tacit.privacy.noise import Source
+
+LARGEST_TABLE = 1 << 21  # numbers of all leaves of a window: 16 MiB, and as many of exact sums on a grid
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recursive(Continual):
+    """Releases sum_{s <= t} discount^(t-s) x_s by (that matrix) = B C, B's coefficients discount^k b_k and C's
+    discount^k c_k, b and c those of Buffered: a product of series stays one if x is replaced by discount x.
+
+    The noise is sum_i weight_i s_i, s_i <- decay_i s_i + z, as in Buffered, with decays times the discount. Its std is
+    that of Discounted, the square root, within a ten-thousandth.
+    Guarantee: mu-GDP, mu = column_norm sensitivity / sigma, with the column norm of C over all leaves: a sum of squares
+    of exponentials. c_k is a sum of exponentials with positive weights, so it is positive and falls: what late
+    contributions (mechanisms.continual) and several weeks (mechanisms.together) need.
+    Reference: Dvijotham, McMahan, Pillutla, Steinke & Thakurta 2024, arXiv:2404.16706.
+    Departure: the quadrature of Buffered, with a discount.
+    """
+
+    discount: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 < self.discount < 1:
+            raise ValueError(f"Expected discount in (0, 1), got {self.discount!r}.")
+
+    @property
+    def fading(self) -> float:
+        return self.discount
+
+    @property
+    def memory(self) -> int:
+        return BUFFERS
+
+    def sum_norm_after(self, steps: int, weeks: int) -> float:
+        return sum_norm(self.series, steps, weeks, self.apart)
+
+    def gain(self, steps: Array) -> Array:
+        decoder = _design(self.leaves, self.discount)[0]
+        out: Array = np.sqrt([decoder.squares(int(t)) for t in steps])
+        return out
+
+    def noise_state(self, source: Source) -> ContinualState:
+        decoder = _design(self.leaves, self.discount)[0]
+        return self._state(BUFFERED, levels=BUFFERS, weights=decoder.weights, decay=np.exp(-decoder.rates))
+
+    @property
+    def series(self) -> Exponentials:
+        """C's coefficients; the first of the exponentials is discount^k."""
+        return _design(self.leaves, self.discount)[1]
+
+
+def discounted(*, leaves: int, size: int, discount: float, **columns: Any) -> Continual:
+    """The mechanism for sums of so many numbers: the square root, or, where its table would be long, buffers. A
+    function of public numbers alone."""
+    root = Discounted(leaves=leaves, size=size, discount=discount, sigma=0.0, **columns)
+    if root.window * size <= LARGEST_TABLE or leaves > MOST_LEAVES or discount == 1:
+        return root
+    return Recursive(leaves=leaves, size=size, discount=discount, sigma=0.0, **columns)
+
+
+def sum_norm(series: Exponentials, steps: int, weeks: int, apart: int) -> float:
+    """The largest norm of a sum of columns of C over so many steps (mechanisms.together), C's coefficients given."""
+    if weeks == 1:
+        return math.sqrt(series.squares(steps))
+    return together.sum_norm(series.terms(steps), weeks, apart)
+
+
+@functools.lru_cache(maxsize=64)
+def _design(leaves: int, discount: float) -> tuple[Exponentials, Exponentials]:
+    """B's and C's coefficients, with the ends of the quadrature that make the noise of the last release smallest."""
+    from scipy.optimize import minimize
+
+    def faded(series: Exponentials) -> Exponentials:
+        return series._replace(rates=series.rates - math.log(discount))
+
+    def both(ends: Array) -> tuple[Exponentials, Exponentials]:
+        decoder = quadrature(math.exp(ends[0]), math.exp(ends[1]))
+        return faded(decoder), faded(encoder_of(decoder))
+
+    def worst(ends: Array) -> float:
+        return math.log(math.prod(series.squares(leaves) for series in both(ends)))
+
+    start = [math.log(0.005 * max(1 / leaves, 1 - discount)), math.log(5.0)]
+    return both(minimize(worst, start, method="Nelder-Mead", options={"xatol": 1e-3, "fatol": 1e-6}).x)

@@ -1,0 +1,35 @@
+"""Exact discrete Gaussians from the operating system's entropy."""
+
+import numpy as np
+
+from tacit.data import Integers
+from tacit.errors import NotSecure
+from tacit.kernels import exact
+from tacit.kernels.exact import gaussians
+from tacit.privacy import entropy
+
+NO_ROOM = exact.NO_ROOM  # noise is smaller, so that with a sum of at most 62 bits it has room in 64
+MOST_WORDS = 1 << 15  # read at a time: a quarter of a megabyte
+
+
+def draw(count: int, cells: float) -> Integers:
+    """So many independent discrete Gaussians of parameter `cells`, a float, taken as the rational that it is. A number
+    that has no room is NO_ROOM. Words are wiped once they are used; bits that are left over are never used."""
+    if not 1 <= cells <= NO_ROOM:
+        raise NotSecure(f"Expected a scale of noise in [1, 2^62] cells of its grid, got {cells!r}.")
+    m, power = float(cells).as_integer_ratio()  # power = 2^q
+    span = -(-m // power)
+    bits, span_bits = (max(1, (n - 1).bit_length()) for n in (m, span))
+    each = 1 + (24 + 3 * bits + span_bits) // 64  # words that a number takes, on average, or some more
+    out = np.empty(count, np.int64)
+    done, left, start = 0, np.zeros(0, np.uint64), 0
+    while done < count:
+        words = np.empty(left.size + min(MOST_WORDS, each * (count - done) + 16), np.uint64)
+        words[: left.size] = left
+        entropy.fill(words[left.size :])
+        left[:] = 0
+        more, end = gaussians(words, start, m, power.bit_length() - 1, bits, span, span_bits, out[done:])
+        done, start, left = done + more, end & 63, words[end >> 6 :].copy()
+        words[:] = 0
+    left[:] = 0
+    return out

@@ -1,0 +1,57 @@
+"""Which two worlds a claim compares: the neighbouring relation, by its name and in words.
+
+    replace    one user is somebody else, whatever their request, reward and times are.
+    zero-out   one user is there, or is counted and contributes nothing: the number of choices is the same. What is
+               summed moves by one contribution, and not by the difference of two: less noise, and a weaker promise.
+               Two users who both contribute are two steps apart: for mu-GDP, replacing one costs 2 mu.
+Either is about a whole round, or, where features and offered arms are declared public, about its reward alone. What is
+claimed for one relation says nothing of the same strength about another: the ledger counts no two of them together."""
+
+from collections.abc import Iterable
+
+REPLACE, ZERO_OUT = "replace", "zero-out"
+ADJACENCIES = (REPLACE, ZERO_OUT)
+REWARDS = " rewards"  # after either, where contexts are public
+RELATIONS = tuple(adjacency + what for what in ("", REWARDS) for adjacency in ADJACENCIES)
+
+_LATER = "; later users may be chosen adaptively"
+_OTHERS = "; the others may be chosen adaptively"
+_COUNTED = "who is counted and contributes nothing, so that the number of choices is public"
+USER = {
+    REPLACE: "replace one user by another whose request is valid" + _LATER,
+    ZERO_OUT: f"zero-out: replace one user by one {_COUNTED}" + _LATER,
+    REPLACE + REWARDS: "replace one user's reward by another, sooner, later or none" + _LATER,
+    ZERO_OUT + REWARDS: "zero-out: replace one user's reward by none" + _LATER,
+}
+PERSON = {
+    REPLACE: "replace one person in all rounds" + _OTHERS,
+    ZERO_OUT: f"zero-out: replace one person in all rounds by one {_COUNTED}" + _OTHERS,
+    REPLACE + REWARDS: "replace the rewards of one person in all rounds by others, sooner, later or none" + _OTHERS,
+    ZERO_OUT + REWARDS: "zero-out: replace the rewards of one person in all rounds by none" + _OTHERS,
+}
+WEEK = {  # nobody counts by the week where contexts are public
+    REPLACE: "replace one person in the rounds that are answered in one week; all others may be chosen adaptively",
+    ZERO_OUT: "zero-out: replace one person in the rounds that are answered in one week by one who is counted and "
+    "contributes nothing; all others may be chosen adaptively",
+}
+
+
+def named(adjacency: str, *, public: bool = False) -> str:
+    """public: whether contexts are."""
+    return adjacency + REWARDS if public else adjacency
+
+
+def of_rewards(relation: str) -> bool:
+    return relation.endswith(REWARDS)
+
+
+def zeroed(relation: str) -> bool:
+    return relation.startswith(ZERO_OUT)
+
+
+def one(found: Iterable[str]) -> str:
+    """The relation that all of them have, that of whole rounds by default; ValueError where they differ."""
+    different = sorted(set(found)) or [REPLACE]
+    if len(different) > 1:
+        raise ValueError(f"Expected releases for one neighbouring relation, got several: {' and '.join(different)}.")
+    return different[0]

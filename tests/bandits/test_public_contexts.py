@@ -1,0 +1,161 @@
+"""contexts="public": curvature is of all choices, answered or not; released are moments alone."""
+
+import numpy as np
+import pytest
+
+from tacit import Budget, JointGLM, Simulated, Spec, Stored, environments, simulate
+from tacit.audit.stage import User, act, users
+from tacit.bandits.joint.earnings import Earnings
+from tacit.privacy.noise import Secure
+
+BUDGET = Budget(1.0, 0.02)
+SILENT = Budget(np.inf, 0.02)
+
+
+def made(**options):
+    settings = {"dim": 2, "link": "probit", "radius": 2.0, "budget": BUDGET, "contexts": "public", "first": 6}
+    return JointGLM(**settings | {"source": Simulated(3), "policy": np.random.default_rng(4)} | options)
+
+
+def people(count, *, blocks=None, seed=0):
+    rng = np.random.default_rng(seed)
+    for _ in range(count):
+        arms = rng.uniform(-0.6, 0.6, (4, 2))
+        if blocks:
+            arms = np.column_stack([arms, rng.integers(blocks, size=4)])
+        yield User(arms, float(rng.integers(2)))
+
+
+def parts(bandit):
+    return (*bandit._state.posterior, bandit._state.prefix.released, *bandit._state.public)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"dim": 4, "blocks": 2}, {"link": "identity"}, {"forget": 60}, {"prior": ([0.5, 0.2], 2.0)}]
+)
+def test_the_compiled_loop_is_choose_and_observe(options):
+    loop, steps = made(**options), made(**options)
+    members = list(people(120, blocks=options.get("blocks")))
+    block = users(members)
+    loop.play(block)
+    assert [act(steps, member) for member in members] == block.index.tolist()
+    assert loop._steps == steps._steps > 3
+    for one, other in zip(parts(loop), parts(steps), strict=True):
+        assert np.array_equal(one, other)
+
+
+def test_without_noise_it_learns_what_the_private_one_learns():
+    rows = []
+    for contexts in ("public", "private"):
+        spec = Spec(JointGLM, budget=SILENT, contexts=contexts, first=10)
+        rows += simulate([spec], environments.ball(dim=3, arms=5, radius=3.0), horizon=2000, runs=3, seed=1).rows
+    public, private = (row["regret_mean"] for row in rows)
+    assert public < 1.5 * private + 5
+
+
+def test_a_choice_that_is_not_answered_has_curvature_and_no_moment():
+    bandit = made(budget=SILENT)
+    arms = np.array([[0.6, 0.0]])
+    bandit.choose(arms)
+    assert bandit._state.public.open[0] > 0 and not bandit._state.prefix.open.any()
+    before = bandit._state.public.open.copy()
+    bandit.observe(bandit.choose(arms), 1.0)
+    assert np.array_equal(bandit._state.public.open, 2 * before)  # the reward has added nothing to it
+    assert bandit._state.prefix.open[0] == pytest.approx(1.0)  # 2 (1 - 1/2), the estimate being 0
+
+
+def test_a_late_reward_is_centred_where_its_choice_was():
+    """The moment that comes later belongs to the line that the curvature was made with."""
+    bandit = made(budget=SILENT, prior=([1.0, 0.0], 5.0))
+    ticket = bandit.choose([[0.9, 0.0]])
+    centre = bandit._tickets.features[ticket.id][-1]
+    for member in people(30):
+        act(bandit, member)
+    assert bandit._steps > 2 and centre > 0.55
+    before = bandit._state.prefix.open.copy()
+    bandit.observe(ticket, 0.0)
+    assert bandit._state.prefix.open[0] - before[0] == pytest.approx(-2 * centre if centre < 0.7 else -np.sqrt(2))
+
+
+def test_a_missing_reward_counts_as_expected():
+    """Half the rewards never come, at random: the estimate is not drawn to half of what it would be."""
+    rng, theta = np.random.default_rng(1), np.array([1.0, -0.5])
+    bandit = made(budget=SILENT, radius=3.0, link="logistic", discount=1.0)
+    for _ in range(6000):
+        x = rng.uniform(-0.7, 0.7, 2)
+        choice = bandit.choose([x])
+        if rng.integers(2):
+            bandit.observe(choice, float(rng.random() < 1 / (1 + np.exp(-x @ theta))))
+    assert bandit.theta @ theta / (theta @ theta) > 0.75
+
+
+def test_releases_are_moments_alone():
+    plain, blocks = made(), made(dim=4, blocks=2)
+    assert plain.mechanism.size == 2 and blocks.mechanism.size == 4
+    (release,) = plain.privacy.releases
+    assert release.sensitivity == pytest.approx(2.0) and "centred rewards" in release.statistic
+    assert release.relation == "replace rewards"
+
+
+@pytest.mark.parametrize("adjacency", ["replace", "zero-out"])
+def test_the_certificate_names_what_is_public(adjacency):
+    told = made(budget=Budget(1.0, 0.02, adjacency), source=Secure()).privacy
+    text = " ".join(str(told).split())
+    assert "one round's reward, and whether and when it came; features and offered arms are public" in told.unit
+    assert "the response to one visit" in text and 'contexts="public"' in text and told.epsilon <= 1.0 + 1e-9
+    assert ("zero-out" in told.relation) == (adjacency == "zero-out") and told.neighbours == f"{adjacency} rewards"
+    named = made(max_rounds_per_person=3, source=Secure()).privacy
+    assert "the rewards of at most 3 rounds" in named.unit and "rewards of one person" in named.relation
+
+
+def test_zero_out_halves_the_noise():
+    assert made(budget=Budget(1.0, 0.02, "zero-out")).mechanism.sigma == pytest.approx(made().mechanism.sigma / 2)
+
+
+@pytest.mark.parametrize("options", [{}, {"dim": 4, "blocks": 2}])
+def test_goes_on_where_it_was_saved(options, tmp_path):
+    bandit = made(source=Secure(), **options)
+    members = list(people(60, blocks=options.get("blocks")))
+    for member in members[:20]:
+        act(bandit, member)
+    late = bandit.choose(members[20].arms)
+    bandit.save(tmp_path / "bandit.json")
+    again = JointGLM.load(tmp_path / "bandit.json")
+    assert all(np.array_equal(one, other) for one, other in zip(parts(bandit), parts(again), strict=True))
+    again.observe(late.id, 1.0)
+    for member in members[21:]:
+        act(again, member)
+    assert again._steps > bandit._steps and again.privacy.unit == bandit.privacy.unit
+
+
+def test_learns_from_a_log():
+    bandit = made()
+    rows = {"x0": [0.5, 0.1, -0.3] * 10, "x1": [0.0, 0.4, 0.2] * 10, "reward": [1.0, None, 0.0] * 10}
+    assert bandit.learn_log(rows) == {}
+    assert bandit._state.public.closed[0] > 0 and bandit._steps > 1
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"dim": 3, "blocks": 2, "shared": 1},
+        {"earnings": Earnings(0.2, 4.0)},
+        {"max_rounds_per_person": 2, "on_limit": "serve"},
+        {"max_rounds_per_person": 2, "teach": 0.5},
+        {"max_rounds_per_person": 2, "week": 100},
+        {"max_rounds_per_person": 2, "average": True},
+    ],
+)
+def test_what_does_not_go_with_it_is_refused(options):
+    with pytest.raises(ValueError, match="with contexts"):
+        made(**options)
+
+
+def test_unknown_contexts_are_refused():
+    with pytest.raises(ValueError, match="Expected contexts"):
+        made(contexts="open")
+
+
+def test_a_store_refuses_it(tmp_path):
+    with pytest.raises(ValueError, match="contexts"):
+        Stored(made(source=Secure()), str(tmp_path / "bandit.db"))

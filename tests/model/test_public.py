@@ -1,0 +1,158 @@
+"""Sensitivities where features are public, and for the zero-out relation: never exceeded, nearly attained."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+
+from tacit.kernels.formulas import add_context, add_reward
+from tacit.mechanisms.discounted import Discounted
+from tacit.model import glm, links
+from tacit.model.glm import GLMContribution
+from tacit.model.linear import LinearContribution
+from tacit.model.public import LONGEST, LONGEST_ALONE, RewardContribution, gauge
+from tacit.model.vectors import pair_size
+
+REWARDS = [(0.0, 1.0), (-1.0, 1.0), (-2.0, 0.5)]
+NAMES = ["logistic", "probit", "identity"]
+ANY = st.floats(-1e3, 1e3)
+
+
+def contribution(link="logistic", rewards=(0.0, 1.0), longest=LONGEST, dim=2):
+    return RewardContribution(dim=dim, link=links.named(link), low=rewards[0], high=rewards[1], longest=longest)
+
+
+def context(c, x, theta):
+    """(what is public of a user, the centre) at an estimate."""
+    out, inverse = np.zeros(pair_size(c.dim)), np.eye(c.dim) * 0.3
+    centre = add_context(
+        np.asarray(x, float), np.asarray(theta, float), inverse, c.link.code, c.blend, c.low, c.high, c.longest, out
+    )
+    return out, centre
+
+
+def moment(c, x, y, centre):
+    out = np.zeros(c.dim)
+    add_reward(np.asarray(x, float), float(y), centre, c.low, c.high, c.longest, out)
+    return out
+
+
+@given(st.sampled_from(NAMES), st.sampled_from(REWARDS), st.sampled_from([LONGEST, LONGEST_ALONE]), st.data())
+@settings(max_examples=300)
+def test_never_exceeded(link, rewards, longest, data):
+    """Even for rewards far outside their range, and at any estimate: another reward, none, or another time."""
+    c = contribution(link, rewards, longest)
+    x, theta = (np.array(data.draw(st.lists(ANY, min_size=2, max_size=2))) for _ in range(2))
+    _, centre = context(c, x, theta)
+    assert 0 <= centre <= 1
+    one, other = (moment(c, x, data.draw(ANY), centre) for _ in range(2))
+    slack = 1 + 1e-9
+    assert np.linalg.norm(one - other) <= c.sensitivity * slack
+    assert np.linalg.norm(one) <= c.norm * slack
+    assert math.hypot(np.linalg.norm(one), np.linalg.norm(other)) <= c.sensitivity * slack
+
+
+@pytest.mark.parametrize("centre", [0.01, 0.25, 0.5, 0.8, 1.0])
+def test_attained(centre):
+    """By rewards 0 and 1 in the middle; by one reward or none at the ends; for zero-out everywhere."""
+    both, alone = contribution(), contribution(longest=LONGEST_ALONE)
+    far = lambda c, ys: max(np.linalg.norm(moment(c, [0.6, 0.8], y, centre)) for y in ys)  # noqa: E731
+    if 0.3 < centre < 0.7:
+        apart = moment(both, [0.6, 0.8], 1, centre) - moment(both, [0.6, 0.8], 0, centre)
+        assert np.linalg.norm(apart) == pytest.approx(both.sensitivity)
+    else:
+        assert far(both, (0, 1)) == pytest.approx(both.norm)
+    assert far(alone, (0, 1)) == pytest.approx(alone.norm) == 1.0
+
+
+def test_a_gauge_of_two_everywhere_would_be_found_out():
+    """One reward that comes sooner or later moves two leaves: with |v| = 2 that is more than D = 2."""
+    late = [math.hypot(*[g * max(a, 1 - a)] * 2) for a in (0.5, 0.9) for g in (2.0, gauge(a, LONGEST))]
+    assert late[0] <= 2 and late[1] <= 2 and late[2] > 2.5 and late[3] <= 2 + 1e-12
+
+
+@pytest.mark.parametrize("late", [1, 2, 7])
+def test_another_time_is_covered_by_the_column_norm(late):
+    """The shift of all releases when a reward comes in another leaf, by the mechanism's own encoder."""
+    c, coefficients = contribution(), Discounted(leaves=8, size=1, discount=0.995, sigma=0.0).encoder()
+    columns = np.array([np.concatenate([np.zeros(s), coefficients[: 8 - s]]) for s in range(8)])
+    widest = np.linalg.norm(columns, axis=1).max()
+    for centre in np.linspace(0, 1, 11):
+        v = [moment(c, [1.0, 0.0], y, centre)[0] for y in (0.0, 1.0)]
+        worst = max(np.linalg.norm(columns[0] * p - columns[late] * q) for p in v for q in [*v, 0.0])
+        assert worst <= c.sensitivity * widest * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("link", ["logistic", "probit"])
+def test_private_and_public_parts_make_up_the_step_of_the_private_contribution(link):
+    """Up to a weight of the whole: curvature and moment are of the same line."""
+    rng, c = np.random.default_rng(0), contribution(link)
+    for _ in range(20):
+        x, theta, y = rng.uniform(-0.7, 0.7, 2), rng.normal(size=2), float(rng.integers(2))
+        public, centre = context(c, x, theta)
+        public[3:] += moment(c, x, y, centre)
+        weight, response = glm.linearize(x, y, theta, np.eye(2) * 0.3, c.link.code, 0.0)
+        expected = np.array(
+            [weight * x[0] ** 2, weight * math.sqrt(2) * x[0] * x[1], weight * x[1] ** 2, *response * x]
+        )
+        assert np.allclose(public * expected[0], expected * public[0], atol=1e-12)
+        assert centre == pytest.approx(
+            float(c.link.mean(np.array(x @ theta / math.sqrt(1 + glm.softness(c.link.code) * 0.3 * x @ x))))
+        )
+
+
+def test_identity_is_least_squares():
+    c, x = contribution("identity", (-2.0, 0.5)), np.array([0.3, -0.4])
+    public, centre = context(c, x, [1.0, 0.5])
+    public[3:] += moment(c, x, 0.25, centre)
+    u = public[0] / x[0] ** 2
+    assert np.allclose(public[3:], u * 0.25 / 2.0 * x)  # rewards in units of the largest
+
+
+def test_nothing_for_an_arm_of_zeros():
+    c = contribution()
+    assert not context(c, [0.0, 0.0], [1.0, 1.0])[0].any() and not moment(c, [0.0, 0.0], 1.0, 0.5).any()
+
+
+# zero-out, with private contexts
+
+
+def length(make):
+    """The largest |v| that an optimiser finds over arms in the plane, estimates and rewards."""
+    rng, best = np.random.default_rng(0), 0.0
+    ends = [(-1, 1), (-1, 1), (-4, 4), (-4, 4), (0, 1)]
+    for _ in range(20):
+        found = minimize(
+            lambda p: -np.linalg.norm(make(p)), [rng.uniform(*e) for e in ends], bounds=ends, method="Powell"
+        )
+        best = max(best, -found.fun)
+    return best
+
+
+@pytest.mark.parametrize("scale", [0.4, 1.0, 3.0])
+def test_a_generalised_linear_contribution_is_no_longer_than_its_norm(scale):
+    c = GLMContribution(dim=2, link=links.named("logistic"), scale=scale, low=0.0, high=1.0)
+
+    def make(p):
+        out = np.zeros(c.size)
+        c.add(np.array(p[:2]), float(p[4]), np.array(p[2:4]), np.zeros((2, 2)), out)
+        return out
+
+    found = length(make)
+    assert 0.999 * c.norm <= found <= c.norm * (1 + 1e-9) and c.norm < c.sensitivity
+
+
+@pytest.mark.parametrize("scale", [0.4, 1.0, 3.0])
+def test_a_linear_contribution_is_no_longer_than_its_norm(scale):
+    c = LinearContribution(dim=2, scale=scale, low=-1.0, high=1.0)
+
+    def make(p):
+        out = np.zeros(c.size)
+        c.add(np.array(p[:2]), float(2 * p[4] - 1), out)
+        return out
+
+    found = length(make)
+    assert 0.999 * c.norm <= found <= c.norm * (1 + 1e-9) and c.norm < c.sensitivity

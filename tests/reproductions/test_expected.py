@@ -1,0 +1,42 @@
+"""Every reproduction runs end to end on a small scale, and finds to six digits what it found before: `make expected`
+writes the values anew."""
+
+import json
+
+import pytest
+
+from tacit import registry
+from tacit.reproductions import table2
+from tests.reproductions import expected
+
+
+def test_every_reproduction_has_expected_values():
+    assert set(expected.SMALL) == set(registry.REPRODUCTIONS)
+    assert all(expected.read(name)["findings"] for name in registry.REPRODUCTIONS)
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.full] if name in expected.SLOW else []) for name in expected.SMALL]
+)
+def test_results_have_not_moved(name, tmp_path):
+    shares = []
+    found = json.loads(json.dumps(expected.measure(name, tmp_path, shares.append)))
+    wanted = expected.read(name)
+    assert list(found) == list(wanted)
+    for key, value in wanted.items():
+        assert found[key] == value, f"{name}: {key} moved; if it was meant to, `make expected`"
+    assert shares == sorted(shares) and shares[-1] == pytest.approx(1.0)
+    assert (tmp_path / "figure.png").stat().st_size > 10_000
+    document = json.loads((tmp_path / "outcome.json").read_text())
+    assert {finding["seen"] for finding in document["findings"]} <= {True, False}
+    text = (tmp_path / "outcome.txt").read_text()
+    table = text[: text.index("What is expected")]
+    assert max(map(len, table.splitlines())) <= 100
+
+
+def test_a_moved_result_shows(tmp_path, monkeypatch):
+    """A budget that is half a per cent larger."""
+    monkeypatch.setattr(table2, "DELTA", 0.0201)
+    found, wanted = expected.measure("table2", tmp_path)["rows"], expected.read("table2")["rows"]
+    moved = {row[2].partition(" ")[0] for row, old in zip(found, wanted, strict=True) if row != old}
+    assert {"joint-glm", "joint-glm-rare"} <= moved and "lin-ucb" not in moved

@@ -39,8 +39,9 @@ if TYPE_CHECKING:
 # Chosen by regret on tuning seeds (docs/measurements/scores.md); none of them touches privacy.
 GROWTH, DISCOUNT = 1.02, 0.997  # of steps, as JointGLM's
 PER_SIGMA = 1  # of the noise's std: so many more people in the smallest step
-PACE, TURN = 0.3, 10.0
-FRESH = 0.3  # of the std of theta's noise: that of a draw that is added for each choice
+PACE, TURN = 0.5, 10.0
+AVERAGE = 0.1  # of the way to the latest estimate that the average of estimates, by which one plays, goes
+FRESH = 0.15  # of the std of theta's noise: that of a draw that is added for each choice
 REACH = 3.0  # times the radius: theta is kept within it. A radius is often a guess
 CURVATURES = ("auto", "released", "none")
 FEWEST = 100  # dimensions from which on "auto" releases no curvature
@@ -57,7 +58,7 @@ def check(bandit: "JointGLM") -> bool:
 def prior(dim: int, known: Known) -> Posterior:
     """Before anything was released."""
     theta = known.theta.ravel().copy() if known.theta.size else np.zeros(dim)
-    return Posterior(theta, np.zeros(0), np.zeros((0, 0)), np.zeros(0), np.zeros(1), np.zeros((0, 0)))
+    return Posterior(theta, theta.copy(), np.zeros((1, dim)), np.full(1, -1.0), np.zeros(1), np.zeros((0, 0)))
 
 
 @functools.lru_cache(maxsize=64)
@@ -94,18 +95,11 @@ def _here(bandit: "JointGLM") -> Integers:
 
 
 def update(bandit: "JointGLM", released: Released) -> None:
-    """theta, from what was released."""
+    """The estimate, from what was released."""
     etas, spreads = _paces(bandit)
     k = min(bandit._steps, len(etas) - 1)
-    follow(
-        released,
-        etas[k],
-        spreads[k],
-        REACH * bandit.radius,
-        _here(bandit),
-        bandit._known,
-        bandit._state.posterior,
-    )
+    at = bandit._steps, etas[k], AVERAGE, spreads[k], REACH * bandit.radius, _here(bandit), bandit._known
+    follow(released, *at, bandit._state.posterior)
 
 
 def choose_many(bandit: "JointGLM", arms: Array) -> Index:
@@ -125,7 +119,7 @@ def addition(bandit: "JointGLM", x: Array, reward: float) -> Callable[[Raw], Non
     """What adds a user's score to the sums."""
     width, shared, c = bandit._shared + bandit._own_dim, bandit._shared, bandit.contribution
     start = shared + int(x[-1]) * bandit._own_dim if bandit._blocks > 1 else shared
-    at = x[:width], reward, bandit._state.posterior.theta, shared, start
+    at = x[:width], reward, bandit._state.posterior.centre, shared, start
     return functools.partial(add_score, *at, c.link.code, c.low, c.high)
 
 
@@ -139,6 +133,7 @@ def play(bandit: "JointGLM", block: Block) -> None:
         bandit._state,
         bandit.mechanism.law,
         *_paces(bandit),
+        AVERAGE,
         bandit._schedule,
         Range(*map(float, bandit.rewards)),
         bandit._link.code,

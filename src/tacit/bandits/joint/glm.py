@@ -117,11 +117,11 @@ class JointGLM(EarningBandit):
         if self.first is not None:
             checks.positive_int(first=self.first)
         self.tuning = irls.as_tuning(Tuning, self.tuning)
-        checks.one_of(("auto", "released", "none"), curvature=self.curvature)
         self._public = public.check(self)
-        self._scores = not self._public and scores.without_curvature(self.curvature, self.dim)
-        self.growth = (scores.GROWTH if self._scores else GROWTH) if self.growth is None else self.growth
-        self.discount = (scores.DISCOUNT if self._scores else DISCOUNT) if self.discount is None else self.discount
+        self._scores = scores.check(self)
+        paces = (scores.GROWTH, scores.DISCOUNT) if self._scores else (GROWTH, DISCOUNT)
+        self.growth = paces[0] if self.growth is None else self.growth
+        self.discount = paces[1] if self.discount is None else self.discount
         if not 1 < self.growth < math.inf:
             raise ValueError(f"Expected growth above 1, got {self.growth!r}.")
         self._link = links.named(self.link)
@@ -156,7 +156,7 @@ class JointGLM(EarningBandit):
 
     def _contribution(self, **parts: Any) -> GLMContribution | RewardContribution | ScoreContribution:
         if self._scores:
-            return ScoreContribution(dim=self.dim, link=self._link, low=parts["low"], high=parts["high"])
+            return ScoreContribution(**parts)
         zero_out, parts["blend"] = self.budget.adjacency == ZERO_OUT, BLEND if self._link.odd else 0.0
         if self._public:
             return RewardContribution(**parts, scale=EXACT, longest=LONGEST_ALONE if zero_out else LONGEST)
@@ -186,7 +186,7 @@ class JointGLM(EarningBandit):
     def _releases(self, steps: int) -> tuple[GaussianRelease, ...]:
         what = "centred rewards times x / |x|" if self._public else "scores" if self._scores else "weighted x x' and x"
         statistic = f"discounted sums of {what}, {self._numbers(self.contribution.size)}, each user once"
-        statistic += scores.words(self.curvature, self.dim) * (not self._public)
+        statistic += scores.words(self)
         if self._forget is not None:
             statistic += f", forgotten in {self._forget:g} rounds"
         return self._entries(statistic, steps)
@@ -326,7 +326,7 @@ class JointGLM(EarningBandit):
         self._add(kept, reward, add, part)
 
     def _summer(self) -> Summer | None:
-        if self._shared or self._public or self._scores or not isinstance(self.mechanism, Grid):
+        if self._shared or self._scores or self._public or not isinstance(self.mechanism, Grid):
             return None
         c, now = self.contribution, self._state.posterior
         own = self.dim // self._blocks

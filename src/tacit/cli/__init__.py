@@ -382,7 +382,9 @@ def build(spec: "Spec", **known: Any) -> Any:
     """A bandit for people's data; simulated where it can only be simulated, and for HORIZON rounds where it needs a
     number and none is given: its certificate says so."""
     names = {f.name for f in dataclasses.fields(spec.kind)}
-    settings = {key: value for key, value in known.items() if key in names} | spec.options
+    if spec.anytime is not None:  # its first bandit: the certificates of the others say the same
+        known |= {"horizon": spec.anytime}
+    settings = {key: value for key, value in known.items() if key in names} | spec.own_options
     try:
         return spec.kind(**settings)
     except NoHorizon:

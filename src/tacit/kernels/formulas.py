@@ -17,6 +17,7 @@ for _function in (
     vectors.packed_size,
     vectors.pair_size,
     vectors.norm,
+    vectors.quadratic,
     vectors.shortened,
     vectors.add_outer,
     vectors.add_pair,

@@ -38,6 +38,7 @@ import numpy as np
 from tacit.data import Array, Integers, Raw, Released
 from tacit.errors import HorizonReached, NotSecure
 from tacit.kernels.continual import HISTORY, ContinualState, PrefixState, noise_step
+from tacit.kernels.summing import add_rounded
 from tacit.mechanisms import together
 from tacit.mechanisms.continual import Continual, row_norms
 from tacit.mechanisms.tree import Tree
@@ -135,17 +136,20 @@ class Grid(Continual):
 
     def encode(self, v: Array) -> Integers:
         """A contribution in whole cells; zero for one that no user can make (see above)."""
+        out: Integers = np.zeros(self.size, np.int64)
+        self._add(v, out)
+        return out
+
+    def _add(self, v: Array, out: Integers) -> None:
         with np.errstate(over="ignore", invalid="ignore"):
             inside = bool(v @ v <= self.longest**2)  # false for NaN and infinities as well
-        if not inside:
-            v = np.zeros(self.size)
-        out: Integers = np.rint(v / self.cell).astype(np.int64)
-        return out
+        if inside:
+            add_rounded(v, self.cell, out)
 
     def absorb(self, state: PrefixState, add: Callable[[Raw], None]) -> None:
         v = Raw(np.zeros(self.size))
         add(v)
-        state.open[:] += self.encode(v)
+        self._add(v, state.open)
 
     def exchange(self, state: PrefixState, old: Array, new: Array) -> None:
         state.open[:] += self.encode(new) - self.encode(old)

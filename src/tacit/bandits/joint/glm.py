@@ -44,10 +44,14 @@ from tacit.privacy.relations import ZERO_OUT
 
 # Chosen, with kernels.glm.Tuning, among some 100 settings by regret on tuning seeds (docs/measurements/joint-glm.md;
 # the single runs were not kept); none of them touches privacy.
-GROWTH = 1.03  # of steps
+BLEND = 0.85  # of tangent and chord: see model.glm.line
+CURVATURE_SHARE = 0.136  # see balanced_curvature
+GROWTH = 1.02  # of steps
 DISCOUNT = 0.995  # of earlier steps, at each step
-FEWEST, PER_SIGMA = 8, 2  # the smallest step: so many users, and so many more for each unit of the noise's std
-WIDENING = 2.2  # of intervals: they cover at least 92 % at level .9 in six environments, T = 5000 and 50000
+FEWEST, PER_SIGMA = 8, 2.5  # the smallest step: so many users, and so many more for each unit of the noise's std
+# Intervals cover at least 93 % at level .9 in six environments, T = 5000 and 50000.
+WIDENING = 2.2  # of their standard deviations
+BEYOND = 0.3  # the share by which an end above 0 is moved up, and one below 0 down: with chords, estimates fall short
 
 
 @dataclass(kw_only=True, eq=False)
@@ -63,8 +67,8 @@ class JointGLM(EarningBandit):
     Reference: none; the saturating weights and the one pass are ours. Discounted square-root Toeplitz: see Discounted.
     Departure: none.
 
-    first: the smallest step, and how many users get random arms; by default 8 + 2 sigma, long enough for a step to say
-    more than its noise.
+    first: the smallest step, and how many users get random arms; by default 8 + 2.5 sigma, so that a step says more
+    than its noise.
     blocks: into how many parts of equal length arms are divided, if each arm has zeros in all but one; with features of
     disjoint arms, as many as there are actions. An arm then is a row (z, a): the dim / blocks numbers of its part, and
     the number of the part. Sums, noise and work are those of the parts alone (GLMContribution).
@@ -121,7 +125,8 @@ class JointGLM(EarningBandit):
         self._unit = 1.0 if self._link.bounded else max(abs(low), abs(high))
         self._public = public.check(self)
         parts: dict[str, Any] = {"low": low, "high": high, "blocks": self._blocks, "shared": self._shared}
-        self.contribution = self._contribution(dim=self.dim, link=self._link, **parts)
+        blend = BLEND if self._link.odd else 0.0
+        self.contribution = self._contribution(dim=self.dim, link=self._link, blend=blend, **parts)
         self._open_purse(self.contribution.size, self._bound(self.contribution))
         self._known = known.knowledge(
             self.prior,
@@ -150,8 +155,8 @@ class JointGLM(EarningBandit):
         zero_out = self.budget.adjacency == ZERO_OUT
         if self._public:
             return RewardContribution(**parts, scale=EXACT, longest=LONGEST_ALONE if zero_out else LONGEST)
-        scale = balanced_curvature(self._link, self.radius / self._unit, apart=1.0 if zero_out else 2.0)
-        return GLMContribution(**parts, scale=scale)
+        reach, apart = self.radius / self._unit, 1.0 if zero_out else 2.0
+        return GLMContribution(**parts, scale=balanced_curvature(self._link, reach, share=CURVATURE_SHARE, apart=apart))
 
     @property
     def _forget(self) -> float | None:
@@ -275,7 +280,10 @@ class JointGLM(EarningBandit):
 
     def _beliefs(self, features: Array, level: float) -> tuple[Array, Array]:
         widths = WIDENING * float(special.ndtri((1 + level) / 2))
-        return irls.beliefs(self._whole(features), self._state.posterior, widths)
+        middle, half = irls.beliefs(self._whole(features), self._state.posterior, widths)
+        low, high, beyond = middle - half, middle + half, BEYOND if self.contribution.blend else 0.0
+        low, high = low + beyond * np.minimum(low, 0.0), high + beyond * np.maximum(high, 0.0)
+        return (low + high) / 2, (high - low) / 2
 
     def _mean(self, z: Array) -> Array:
         low, high = self.rewards if self._link.bounded else (0.0, 1.0)
@@ -294,7 +302,7 @@ class JointGLM(EarningBandit):
         elif c.blocks > 1:
             a = int(x[-1])
             x, theta, inverse, part = x[:-1], theta[a], inverse[a], c.part(a)
-        add = functools.partial(add_glm, x, reward, theta, inverse, c.link.code, c.scale, c.low, c.high)
+        add = functools.partial(add_glm, x, reward, theta, inverse, c.link.code, c.blend, c.scale, c.low, c.high)
         self._add(kept, reward, add, part)
 
     def _summer(self) -> Summer | None:
@@ -303,7 +311,7 @@ class JointGLM(EarningBandit):
         c, now = self.contribution, self._state.posterior
         own = self.dim // self._blocks
         theta, inverse = now.theta.reshape(-1, own).copy(), now.inverse.reshape(-1, own, own).copy()
-        return GLMSummer(theta, inverse, c.link.code, c.scale, c.low, c.high, Cells.of(self.mechanism, c.size))
+        return GLMSummer(theta, inverse, c.link.code, c.blend, c.scale, c.low, c.high, Cells.of(self.mechanism, c.size))
 
     def _play(self, block: Block) -> None:
         assert self.policy is not None
@@ -323,6 +331,7 @@ class JointGLM(EarningBandit):
             self._schedule,
             Range(*map(float, self.rewards)),
             self._link.code,
+            self.contribution.blend,
             self.contribution.scale,
             self._unit,
             self.radius,
@@ -346,8 +355,8 @@ class JointGLM(EarningBandit):
         """For each arm, given as in `choose`, an interval that holds its mean reward with at least that probability,
         from released sums only.
 
-        Coverage is measured, not proven: the standard deviations are widened by the factor WIDENING because early
-        contributions were linearised far from theta*."""
+        Coverage is measured, not proven: intervals are widened (WIDENING, BEYOND) because early contributions were
+        linearised far from theta*."""
         checks.probability(level=level)
         middle, half = self._beliefs(self._request(arms, None, actions)[0], level)
         return list(zip(self._mean(middle - half).tolist(), self._mean(middle + half).tolist(), strict=True))

@@ -12,6 +12,7 @@ from tacit.bandits.joint.continual import ContinualBandit
 from tacit.bandits.joint.glm_rare_kernel import (
     CALLS_O,
     CALLS_TAU,
+    COUNTS,
     Data,
     Design,
     RareState,
@@ -104,6 +105,7 @@ class JointGLMRare(ContinualBandit):
     most_o: int | None = None
     most_tau: int | None = None
     iterations: int = 12
+    pace: float = 2.0
     step: float = 1.0
     share: float = 0.5
     kappa_star: float | None = None
@@ -183,6 +185,7 @@ class JointGLMRare(ContinualBandit):
             step=float(self.step),
             most_o=most_o,
             most_tau=most_tau,
+            pace=0.0 if published else float(self.pace),
             cell=cell,
         )
 
@@ -241,7 +244,7 @@ class JointGLMRare(ContinualBandit):
                 self.source.expect(self.iterations * d, sigma / rule.cell)
         x, r, explored = np.zeros((self.horizon, d)), np.zeros(self.horizon), np.zeros(self.horizon, np.int64)
         data = Data(Raw(x), Raw(r), Raw(explored))
-        return RareState(self._opened(5), self.mechanism.init(self.source), design, data)
+        return RareState(self._opened(COUNTS), self.mechanism.init(self.source), design, data)
 
     def _update(self, released: Released) -> None:
         redesign(released, self._rule, self._state.design)

@@ -21,7 +21,8 @@ from tacit.model import rare
 from tacit.model.links import Code
 from tacit.model.vectors import shortened
 
-CALLS_O, CALLS_TAU, DATA = 2, 3, 4  # after CHOICES and BOUNDARY
+CALLS_O, CALLS_TAU, DATA, LAST_O, LAST_TAU = 2, 3, 4, 5, 6  # after CHOICES and BOUNDARY
+COUNTS = 7
 
 add_design = kernel(rare.add_design)
 
@@ -44,6 +45,7 @@ class Rule(NamedTuple):
     step: float  # times 1 / (smoothness by the released matrix)
     most_o: int  # calls of the optimiser under Criterion I, at most
     most_tau: int  # and under Criterion II
+    pace: float  # a call waits until so many times the choices before the last one have been made
     cell: float  # gradients are rounded to whole cells and noise is in cells; 0: floats, for experiments
 
 
@@ -78,7 +80,8 @@ class Data(NamedTuple):
 class RareState(NamedTuple):
     """Algorithm 2 between two rounds."""
 
-    counts: Integers  # (5,): choices, when the open step closes, calls for theta_o and theta_tau, data
+    counts: Integers  # (7,): choices, when the open step closes, calls for theta_o and theta_tau, data, choices before
+    # the last call for each
     prefix: PrefixState  # of (svec(sum of x x') over T_o, svec(sum of min(mu', slope) / slope x x') over the others)
     design: Design
     data: Data
@@ -176,14 +179,18 @@ def grown(new: Array, old: Array) -> bool:
 
 @kernel
 def due_o(counts: Integers, design: Design, rule: Rule) -> bool:
-    """V has grown since theta_o was computed, and a call is left."""
-    return counts[CALLS_O] < rule.most_o and grown(design.gram, design.gram_o)
+    """V has grown since theta_o was computed, and so has the number of choices, and a call is left."""
+    if counts[CALLS_O] >= rule.most_o or counts[CHOICES] < rule.pace * counts[LAST_O]:
+        return False
+    return grown(design.gram, design.gram_o)
 
 
 @kernel
 def due_tau(counts: Integers, design: Design, rule: Rule) -> bool:
-    """Criterion II, and a call is left."""
-    return counts[CALLS_TAU] < rule.most_tau and grown(design.hessian, design.hessian_tau)
+    """Criterion II, the number of choices has grown, and a call is left."""
+    if counts[CALLS_TAU] >= rule.most_tau or counts[CHOICES] < rule.pace * counts[LAST_TAU]:
+        return False
+    return grown(design.hessian, design.hessian_tau)
 
 
 @kernel
@@ -273,6 +280,7 @@ def compute_o(state: RareState, noise: Array, rule: Rule) -> None:
     descend(data, counts[DATA], 1, noise, rule, design, design.theta_o)
     copy(design.gram, design.gram_o)
     counts[CALLS_O] += 1
+    counts[LAST_O] = counts[CHOICES]
 
 
 @kernel
@@ -283,6 +291,7 @@ def compute_tau(state: RareState, noise: Array, rule: Rule) -> None:
     copy(design.hessian, design.hessian_tau)
     invert(design.hessian_tau, design.inverse_tau)
     counts[CALLS_TAU] += 1
+    counts[LAST_TAU] = counts[CHOICES]
 
 
 @inlined

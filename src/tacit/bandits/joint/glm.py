@@ -12,7 +12,7 @@ from numpy.random import Generator, default_rng
 from tacit import checks, special
 from tacit.bandits import irls, known
 from tacit.bandits.choices import Index
-from tacit.bandits.joint import covariance, forgetting, hybrid, public
+from tacit.bandits.joint import covariance, forgetting, hybrid, public, scores
 from tacit.bandits.joint.continual import steps_before
 from tacit.bandits.joint.earning import EarningBandit
 from tacit.bandits.joint.glm_kernel import GLMState, glm_block_rounds, glm_rounds
@@ -37,6 +37,7 @@ from tacit.model.glm import GLMContribution, balanced_curvature
 from tacit.model.hybrid import Layout
 from tacit.model.links import Link
 from tacit.model.public import LONGEST, LONGEST_ALONE, RewardContribution
+from tacit.model.scores import ScoreContribution
 from tacit.privacy import ledger
 from tacit.privacy.ledger import GaussianRelease
 from tacit.privacy.noise import generator_of
@@ -67,6 +68,8 @@ class JointGLM(EarningBandit):
     Reference: none; the saturating weights and the one pass are ours. Discounted square-root Toeplitz: see Discounted.
     Departure: none.
 
+    curvature: "released", or "none": scores alone, d numbers a release (joint.scores); "auto", the default, takes the
+    first for few dimensions and the second for many. The certificate says which it was.
     first: the smallest step, and how many users get random arms; by default 8 + 2.5 sigma, so that a step says more
     than its noise.
     blocks: into how many parts of equal length arms are divided, if each arm has zeros in all but one; with features of
@@ -98,8 +101,9 @@ class JointGLM(EarningBandit):
     shared: int | None = None
     contexts: str = public.PRIVATE
     first: int | None = None
-    growth: float = GROWTH
-    discount: float = DISCOUNT
+    curvature: str = "auto"
+    growth: float | None = None
+    discount: float | None = None
     forget: float | str | None = None
     tuning: Tuning = field(default_factory=Tuning)
     policy: Generator | None = field(default=None, repr=False)
@@ -116,6 +120,11 @@ class JointGLM(EarningBandit):
         if self.first is not None:
             checks.positive_int(first=self.first)
         self.tuning = irls.as_tuning(Tuning, self.tuning)
+        checks.one_of(("auto", "released", "none"), curvature=self.curvature)
+        self._public = public.check(self)
+        self._scores = not self._public and scores.without_curvature(self.curvature, self.dim)
+        self.growth = (scores.GROWTH if self._scores else GROWTH) if self.growth is None else self.growth
+        self.discount = (scores.DISCOUNT if self._scores else DISCOUNT) if self.discount is None else self.discount
         if not 1 < self.growth < math.inf:
             raise ValueError(f"Expected growth above 1, got {self.growth!r}.")
         self._link = links.named(self.link)
@@ -123,10 +132,8 @@ class JointGLM(EarningBandit):
             raise ValueError(f"Expected a link known for |z| <= {self.radius:g}, got one for {self._link.reach:g}.")
         low, high = self.rewards
         self._unit = 1.0 if self._link.bounded else max(abs(low), abs(high))
-        self._public = public.check(self)
         parts: dict[str, Any] = {"low": low, "high": high, "blocks": self._blocks, "shared": self._shared}
-        blend = BLEND if self._link.odd else 0.0
-        self.contribution = self._contribution(dim=self.dim, link=self._link, blend=blend, **parts)
+        self.contribution = self._contribution(dim=self.dim, link=self._link, **parts)
         self._open_purse(self.contribution.size, self._bound(self.contribution))
         self._known = known.knowledge(
             self.prior,
@@ -151,8 +158,10 @@ class JointGLM(EarningBandit):
         self.policy = self.policy or default_rng()
         super().__post_init__()
 
-    def _contribution(self, **parts: Any) -> GLMContribution | RewardContribution:
-        zero_out = self.budget.adjacency == ZERO_OUT
+    def _contribution(self, **parts: Any) -> GLMContribution | RewardContribution | ScoreContribution:
+        if self._scores:
+            return ScoreContribution(dim=self.dim, link=self._link, low=parts["low"], high=parts["high"])
+        zero_out, parts["blend"] = self.budget.adjacency == ZERO_OUT, BLEND if self._link.odd else 0.0
         if self._public:
             return RewardContribution(**parts, scale=EXACT, longest=LONGEST_ALONE if zero_out else LONGEST)
         reach, apart = self.radius / self._unit, 1.0 if zero_out else 2.0
@@ -165,10 +174,12 @@ class JointGLM(EarningBandit):
 
     def _shortest(self, forget: float | None) -> int:
         """Choices in a step that says more than its noise."""
-        return FEWEST + math.floor(PER_SIGMA * self._mechanism(FEWEST, forget).sigma)
+        per_sigma = scores.PER_SIGMA if self._scores else PER_SIGMA
+        return FEWEST + math.floor(per_sigma * self._mechanism(FEWEST, forget).sigma)
 
     def _mechanism(self, first: int, forget: float | None) -> Continual:
         """The mechanism for steps of at least `first` choices, with the noise that the budget asks for."""
+        assert self.growth is not None and self.discount is not None
         steps = self._schedule = forgetting.schedule(first, self.growth, forget)
         leaves = 1 + steps_before(self.horizon or FARTHEST, steps)
         fading = forgetting.discount(steps, forget, self.discount)
@@ -177,8 +188,9 @@ class JointGLM(EarningBandit):
         return self._with_noise(noiseless, self._sensitivity, self._mu)
 
     def _releases(self, steps: int) -> tuple[GaussianRelease, ...]:
-        what = "centred rewards times x / |x|" if self._public else "weighted x x' and x"
+        what = "centred rewards times x / |x|" if self._public else "scores" if self._scores else "weighted x x' and x"
         statistic = f"discounted sums of {what}, {self._numbers(self.contribution.size)}, each user once"
+        statistic += scores.words(self.curvature, self.dim) * (not self._public)
         if self._forget is not None:
             statistic += f", forgotten in {self._forget:g} rounds"
         return self._entries(statistic, steps)
@@ -192,6 +204,8 @@ class JointGLM(EarningBandit):
 
     def _before(self) -> Posterior:
         """Before anything was released."""
+        if self._scores:
+            return scores.prior(self.dim, self._known)
         if self._shared:
             return hybrid.prior(self._layout, self.radius, self._live, self._known, self.tuning.explore)
         if self._blocks > 1:
@@ -217,6 +231,10 @@ class JointGLM(EarningBandit):
         return (*super()._told(), *told, *[public.TOLD] * self._public)
 
     def _update(self, released: Released) -> None:
+        if self._scores:
+            scores.update(self, self._for_learning(released))
+            self._frozen = None
+            return
         options: dict[str, Any] = {
             "scale": self.contribution.scale,
             "unit": self._unit,
@@ -256,6 +274,8 @@ class JointGLM(EarningBandit):
 
     def _pick(self, features: Array) -> Index:
         assert self.policy is not None
+        if self._scores:
+            return scores.choose_many(self, features)
         if self._shared:
             return hybrid.choose_many(self.policy, features, self._state.posterior, self._layout, random=self._random)
         return irls.choose_many(self.policy, features, self._state.posterior, random=self._random)
@@ -266,19 +286,23 @@ class JointGLM(EarningBandit):
 
     def _whole(self, features: Array) -> Array:
         """Arms as the posterior has them: with their zeros where coordinates are shared."""
-        return self._layout.whole(features) if self._shared else features
+        return self._layout.whole(features) if self._shared or (self._scores and self._blocks > 1) else features
 
     def _propensity(self, features: Array, index: int) -> Callable[[], float]:
         if self._frozen is None or self._frozen[0] != self._steps:  # once a release, not once a choice
             self._frozen = self._steps, Posterior(*(part.copy() for part in self._state.posterior))
         posterior, random, whole = self._frozen[1], self._random, self._whole
-        return Later(lambda: irls.propensity(whole(features), posterior, index, random=random))
+        of = scores.propensity if self._scores else irls.propensity
+        return Later(lambda: of(whole(features), posterior, index, random=random))
 
     def _offers(self, features: Array) -> Callable[[], Array]:
         now = Posterior(*(part.copy() for part in self._state.posterior))
-        return functools.partial(irls.offers, self._whole(features), now, random=self._random)
+        of = scores.offers if self._scores else irls.offers
+        return functools.partial(of, self._whole(features), now, random=self._random)
 
     def _beliefs(self, features: Array, level: float) -> tuple[Array, Array]:
+        if self._scores:
+            return scores.beliefs(self._whole(features), self._state.posterior, self.radius)
         widths = WIDENING * float(special.ndtri((1 + level) / 2))
         middle, half = irls.beliefs(self._whole(features), self._state.posterior, widths)
         low, high, beyond = middle - half, middle + half, BEYOND if self.contribution.blend else 0.0
@@ -295,6 +319,9 @@ class JointGLM(EarningBandit):
             return
         c, theta, inverse = self.contribution, self._state.posterior.theta, self._state.posterior.inverse
         kept, x = x, x[: self._width]
+        if isinstance(c, ScoreContribution):
+            self._add(kept, reward, scores.addition(self, x, reward), slice(0, c.size))
+            return
         part: Any = slice(0, c.size)
         if c.shared:
             here, part = hybrid.places(self._layout, int(x[-1]))
@@ -306,7 +333,7 @@ class JointGLM(EarningBandit):
         self._add(kept, reward, add, part)
 
     def _summer(self) -> Summer | None:
-        if self._shared or self._public or not isinstance(self.mechanism, Grid):
+        if self._shared or self._public or self._scores or not isinstance(self.mechanism, Grid):
             return None
         c, now = self.contribution, self._state.posterior
         own = self.dim // self._blocks
@@ -320,6 +347,9 @@ class JointGLM(EarningBandit):
             return
         if self._public:
             public.play(self, block, self.policy)
+            return
+        if self._scores:
+            scores.play(self, block)
             return
         settings = (
             self.policy,

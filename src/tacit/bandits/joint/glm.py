@@ -12,7 +12,7 @@ from numpy.random import Generator, default_rng
 from tacit import checks, special
 from tacit.bandits import irls, known
 from tacit.bandits.choices import Index
-from tacit.bandits.joint import forgetting, hybrid, public, scores
+from tacit.bandits.joint import covariance, forgetting, hybrid, public, scores
 from tacit.bandits.joint.continual import steps_before
 from tacit.bandits.joint.earning import EarningBandit
 from tacit.bandits.joint.glm_kernel import GLMState, glm_block_rounds, glm_rounds
@@ -91,6 +91,8 @@ class JointGLM(EarningBandit):
     prior: (theta, precision), what is known about theta* from elsewhere; precision: a number or a (d, d) matrix.
     warm: (features, rewards), rows as in `choose` or (n, d), and rewards, of people whose data is public. Neither is
     protected (`known`).
+    covariance: of features, public: a (p, p) matrix, or rows of p features without rewards, p = dim / blocks. Its shape
+    alone counts (joint.covariance).
     contexts: "public" where features and offered arms are no secret: rewards alone are protected, and whether and when
     they came, with much less noise (joint.public, docs/public.md).
     rewards: their range; the mean is low + (high - low) mu(z), and z for identity.
@@ -110,6 +112,7 @@ class JointGLM(EarningBandit):
     policy: Generator | None = field(default=None, repr=False)
     prior: Any = field(default=None, repr=False)
     warm: Any = field(default=None, repr=False)
+    covariance: Any = field(default=None, repr=False)
     _state: GLMState = field(init=False, repr=False)
     _counts_answers = True
     _lengths = ("week", "forget")
@@ -149,6 +152,7 @@ class JointGLM(EarningBandit):
             radius=self.radius,
             unit=self._unit,
         )
+        self._shape = covariance.shape(self)
         given = self.first
         forgetting.check(self._forget, self._shortest if given is None else lambda _: given)
         self.first = self._shortest(self._forget) if given is None else given
@@ -234,7 +238,8 @@ class JointGLM(EarningBandit):
         return self._steps == 0 and not self._known.theta.size
 
     def _told(self) -> tuple[str, ...]:
-        return (*super()._told(), *known.sentences(self.prior, self.warm), *[public.TOLD] * self._public)
+        told = *known.sentences(self.prior, self.warm), *[covariance.TOLD] * (self.covariance is not None)
+        return (*super()._told(), *told, *[public.TOLD] * self._public)
 
     def _update(self, released: Released) -> None:
         if self._scores:
@@ -252,6 +257,8 @@ class JointGLM(EarningBandit):
             "posterior": self._state.posterior,
         }
         learnt = public.with_released(self, released) if self._public else self._for_learning(released)
+        if self._shape is not None:
+            learnt, options["scale"] = covariance.drawn(self, learnt, self._shape)
         if self._shared:
             hybrid.update(learnt, layout=self._layout, **options)
         else:
@@ -346,7 +353,7 @@ class JointGLM(EarningBandit):
 
     def _play(self, block: Block) -> None:
         assert self.policy is not None
-        if self._purse is not None or self._shared:
+        if self._purse is not None or self._shared or self._shape is not None:
             super()._play(block)
             return
         if self._public:

@@ -219,6 +219,7 @@ DRAWS = {
     "joint-lin-ucb-toeplitz": continual("toeplitz", JointLinUCB, release="toeplitz"),
     "joint-lin-ucb-buffered": continual("buffered", JointLinUCB, release="buffered"),
     "joint-glm": continual("discounted", JointGLM, first=1),
+    "joint-glm-scores": continual("discounted", JointGLM, first=1, curvature="none"),
     "joint-glm-earnings": continual("discounted", JointGLM, first=1, earnings=Earnings(0.2, 4.0)),
     "joint-glm-person": continual("discounted", JointGLM, first=1, max_rounds_per_person=3),
     "joint-glm-rare": continual("matrices", JointGLMRare, explore=1e-3, ridge=1e9),  # so that nothing is recomputed

@@ -108,6 +108,7 @@ REPRODUCTIONS = {
     "ldp-table1": ("tacit.reproductions.ldp_table1", "reproduce"),
     "local-suite": ("tacit.reproductions.local_suite", "reproduce"),
     "suite": ("tacit.reproductions.suite", "reproduce"),
+    "public": ("tacit.reproductions.public", "reproduce"),
     "oracles": ("tacit.reproductions.oracles", "reproduce"),
     "shuffle": ("tacit.reproductions.shuffle", "reproduce"),
     "reweighted": ("tacit.reproductions.reweighted", "reproduce"),

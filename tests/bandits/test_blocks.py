@@ -270,7 +270,7 @@ def test_every_block_has_noise_at_every_release_offered_or_not(secure):
     """Of the same size: the standard deviation over the blocks that nobody was offered is sigma's (5 standard errors of
     it, false alarm 1e-6), and not two thirds or three halves of it."""
     source = {} if secure else {"source": Simulated(7)}
-    bandit = JointGLM(dim=200, blocks=50, budget=BUDGET, first=5, **source)
+    bandit = JointGLM(dim=200, blocks=50, curvature="released", budget=BUDGET, first=5, **source)
     size, before = bandit.mechanism.size // 50, np.zeros(bandit.mechanism.size)
     for _ in range(4):
         for _ in range(5 if bandit.choices else 6):

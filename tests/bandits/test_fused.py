@@ -35,6 +35,7 @@ SPECS = [
     Spec(JointLinUCB, budget=Budget(float("inf"), 0.1)),
     Spec(JointGLM, budget=BUDGET),
     Spec(JointGLM, budget=Budget(8.0, 0.1), first=2, forget=20),  # more steps than its window
+    Spec(JointGLM, budget=BUDGET, curvature="none"),
     Spec(Uniform),
     Spec(MLEUCB),
     Spec(GLMUCB, width_scale=0.01),
@@ -76,7 +77,8 @@ def test_identical_arms_rewards_regret_and_state(spec, world):
 def test_identical_for_blocks():
     world = environments.disjoint(dim=12, arms=4, radius=3.0, link="logistic", apart=True)
     for budget in (BUDGET, Budget(8.0, 1e-2)):
-        compare(Spec(JointGLM, budget=budget), world)
+        for curvature in ("released", "none"):
+            compare(Spec(JointGLM, budget=budget, curvature=curvature), world)
 
 
 @pytest.mark.parametrize("world", [environments.skewed(), environments.ball(link="logistic", radius=5.0)])

@@ -7,7 +7,7 @@ from numba.extending import overload, register_jitable
 
 from tacit.data import Array
 from tacit.kernels.compile import kernel
-from tacit.model import glm, linear, links, public, vectors
+from tacit.model import glm, linear, links, public, scores, vectors
 from tacit.model.links import Code
 
 for _function in (
@@ -30,6 +30,9 @@ for _function in (
     glm.unit_reward,
     glm.in_centred_units,
     public.gauge,
+    scores.mean_share,
+    scores.score,
+    scores.at,
 ):
     register_jitable(_function)
 
@@ -59,6 +62,7 @@ add_linear = kernel(linear.add_linear)
 add_glm = kernel(glm.add_glm)
 add_context = kernel(public.add_context)
 add_reward = kernel(public.add_reward)
+add_score = kernel(scores.add_score)
 
 
 @kernel

@@ -50,6 +50,7 @@ def attacks() -> Sequence[Attack]:
         white_box("joint-glm-blocks", glm(dim=4, blocks=2), BLOCK_PAIR),
         white_box("joint-glm-other-block", glm(dim=4, blocks=2), TWO_BLOCKS, share=0.3),
         white_box("joint-glm-hybrid", glm(dim=3, blocks=2, shared=1), HYBRID_PAIR, share=0.2),
+        white_box("joint-glm-scores", glm(dim=2, curvature="none"), SCORE_PAIR),
         white_box("joint-lin-ucb-blocks", lin_ucb(dim=4, blocks=2, release="batched"), LINEAR_BLOCK, share=0.2),
         black_box("joint-glm-actions", glm(dim=1, first=4, horizon=20), one_dim, direction=[1.0], share=0.5),
     ]
@@ -79,6 +80,7 @@ BLOCK_PAIR = Pair(([1.0, 0.0, 1.0], 1.0), ([1e-9, 0.0, 1.0], 0.0))  # the same w
 TWO_BLOCKS = Pair(([1.0, 0.0, 0.0], 1.0), ([1.0, 0.0, 1.0], 1.0))  # the same person with another arm
 HYBRID_PAIR = Pair(([0.6, 0.8, 1.0], 1.0), ([1e-9, 0.0, 1.0], 0.0))
 LINEAR_BLOCK = Pair(([1.0, 0.0, 1.0], 1.0), ([0.435, 0.9004, 1.0], -1.0))
+SCORE_PAIR = Pair(([1.0, 0.0], 1.0), ([1.0, 0.0], 0.0))  # at theta = 0: opposite scores of length 1
 GLM_PAIR = Pair(([1.0, 0.0], 1.0), ([1e-9, 0.0], 0.0))  # nearly: full and no curvature, opposite responses
 
 

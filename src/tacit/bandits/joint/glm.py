@@ -12,7 +12,7 @@ from numpy.random import Generator, default_rng
 from tacit import checks, special
 from tacit.bandits import irls, known
 from tacit.bandits.choices import Index
-from tacit.bandits.joint import forgetting, hybrid, public
+from tacit.bandits.joint import covariance, forgetting, hybrid, public, scores
 from tacit.bandits.joint.continual import steps_before
 from tacit.bandits.joint.earning import EarningBandit
 from tacit.bandits.joint.glm_kernel import GLMState, glm_block_rounds, glm_rounds
@@ -37,6 +37,7 @@ from tacit.model.glm import GLMContribution, balanced_curvature
 from tacit.model.hybrid import Layout
 from tacit.model.links import Link
 from tacit.model.public import LONGEST, LONGEST_ALONE, RewardContribution
+from tacit.model.scores import ScoreContribution
 from tacit.privacy import ledger
 from tacit.privacy.ledger import GaussianRelease
 from tacit.privacy.noise import generator_of
@@ -49,6 +50,9 @@ CURVATURE_SHARE = 0.136  # see balanced_curvature
 GROWTH = 1.02  # of steps
 DISCOUNT = 0.995  # of earlier steps, at each step
 FEWEST, PER_SIGMA = 8, 2.5  # the smallest step: so many users, and so many more for each unit of the noise's std
+# Where preferences change (`forget`), contributions are linearised by the tangent, with which what is expected weighs
+# little and what surprises weighs much, and the ridge is smaller: both learn what is new sooner.
+CHANGING = Tuning(ridge=1.5)
 # Intervals cover at least 93 % at level .9 in six environments, T = 5000 and 50000.
 WIDENING = 2.2  # of their standard deviations
 BEYOND = 0.3  # the share by which an end above 0 is moved up, and one below 0 down: with chords, estimates fall short
@@ -63,10 +67,12 @@ class JointGLM(EarningBandit):
     Guarantee: (epsilon, delta)-joint differential privacy for replacing one user, whatever later users do: the whole
     run is one Gaussian mechanism on bounded contributions, and what is shown to each user is a function of its
     releases, that user's own arms and fresh randomness. No horizon is needed: the noise stays bounded.
-    Regret: measured, not proven (docs/joint-glm.md).
+    Regret: measured (docs/joint-glm.md); what is proven is in docs/proofs/one-pass.md.
     Reference: none; the saturating weights and the one pass are ours. Discounted square-root Toeplitz: see Discounted.
     Departure: none.
 
+    curvature: "released", or "none": scores alone, d numbers a release (joint.scores); "auto", the default, takes the
+    first for few dimensions and the second for many. The certificate says which it was.
     first: the smallest step, and how many users get random arms; by default 8 + 2.5 sigma, so that a step says more
     than its noise.
     blocks: into how many parts of equal length arms are divided, if each arm has zeros in all but one; with features of
@@ -76,7 +82,7 @@ class JointGLM(EarningBandit):
     it is with features of hybrid arms. Sums and noise are those of model.hybrid (docs/actions.md).
     forget: after so many rounds, or "30 days" of `per_day` choices that are expected, what was learnt counts 1 / e, for
     ever (docs/change.md). Without it the past fades ever more slowly, in proportion to its length: for preferences that
-    do not change.
+    do not change. tuning: of the estimate; its default depends on whether anything is forgotten.
     max_rounds_per_person: the noise is made for replacing a person in so many rounds; the shifts of k rounds add up to
     at most k D times the column norm, which k equal changes in one step attain. What goes with it: see ContinualBandit.
     source: of noise. Secure by default; Simulated(seed) for experiments.
@@ -85,6 +91,8 @@ class JointGLM(EarningBandit):
     prior: (theta, precision), what is known about theta* from elsewhere; precision: a number or a (d, d) matrix.
     warm: (features, rewards), rows as in `choose` or (n, d), and rewards, of people whose data is public. Neither is
     protected (`known`).
+    covariance: of features, public: a (p, p) matrix, or rows of p features without rewards, p = dim / blocks. Its shape
+    alone counts (joint.covariance).
     contexts: "public" where features and offered arms are no secret: rewards alone are protected, and whether and when
     they came, with much less noise (joint.public, docs/public.md).
     rewards: their range; the mean is low + (high - low) mu(z), and z for identity.
@@ -96,13 +104,15 @@ class JointGLM(EarningBandit):
     shared: int | None = None
     contexts: str = public.PRIVATE
     first: int | None = None
-    growth: float = GROWTH
-    discount: float = DISCOUNT
+    curvature: str = "auto"
+    growth: float | None = None
+    discount: float | None = None
     forget: float | str | None = None
-    tuning: Tuning = field(default_factory=Tuning)
+    tuning: Tuning | None = None
     policy: Generator | None = field(default=None, repr=False)
     prior: Any = field(default=None, repr=False)
     warm: Any = field(default=None, repr=False)
+    covariance: Any = field(default=None, repr=False)
     _state: GLMState = field(init=False, repr=False)
     _counts_answers = True
     _lengths = ("week", "forget")
@@ -112,7 +122,14 @@ class JointGLM(EarningBandit):
         self._check()
         if self.first is not None:
             checks.positive_int(first=self.first)
+        if self.tuning is None:
+            self.tuning = Tuning() if self.forget is None else CHANGING
         self.tuning = irls.as_tuning(Tuning, self.tuning)
+        self._public = public.check(self)
+        self._scores = scores.check(self)
+        paces = (scores.GROWTH, scores.DISCOUNT) if self._scores else (GROWTH, DISCOUNT)
+        self.growth = paces[0] if self.growth is None else self.growth
+        self.discount = paces[1] if self.discount is None else self.discount
         if not 1 < self.growth < math.inf:
             raise ValueError(f"Expected growth above 1, got {self.growth!r}.")
         self._link = links.named(self.link)
@@ -120,10 +137,8 @@ class JointGLM(EarningBandit):
             raise ValueError(f"Expected a link known for |z| <= {self.radius:g}, got one for {self._link.reach:g}.")
         low, high = self.rewards
         self._unit = 1.0 if self._link.bounded else max(abs(low), abs(high))
-        self._public = public.check(self)
         parts: dict[str, Any] = {"low": low, "high": high, "blocks": self._blocks, "shared": self._shared}
-        blend = BLEND if self._link.odd else 0.0
-        self.contribution = self._contribution(dim=self.dim, link=self._link, blend=blend, **parts)
+        self.contribution = self._contribution(dim=self.dim, link=self._link, **parts)
         self._open_purse(self.contribution.size, self._bound(self.contribution))
         self._known = known.knowledge(
             self.prior,
@@ -137,6 +152,7 @@ class JointGLM(EarningBandit):
             radius=self.radius,
             unit=self._unit,
         )
+        self._shape = covariance.shape(self)
         given = self.first
         forgetting.check(self._forget, self._shortest if given is None else lambda _: given)
         self.first = self._shortest(self._forget) if given is None else given
@@ -147,12 +163,20 @@ class JointGLM(EarningBandit):
         self.policy = self.policy or default_rng()
         super().__post_init__()
 
-    def _contribution(self, **parts: Any) -> GLMContribution | RewardContribution:
-        zero_out = self.budget.adjacency == ZERO_OUT
+    def _contribution(self, **parts: Any) -> GLMContribution | RewardContribution | ScoreContribution:
+        if self._scores:
+            return ScoreContribution(**parts)
+        zero_out, chords = self.budget.adjacency == ZERO_OUT, self._link.odd and self.forget is None
+        parts["blend"] = BLEND if chords else 0.0
         if self._public:
             return RewardContribution(**parts, scale=EXACT, longest=LONGEST_ALONE if zero_out else LONGEST)
         reach, apart = self.radius / self._unit, 1.0 if zero_out else 2.0
         return GLMContribution(**parts, scale=balanced_curvature(self._link, reach, share=CURVATURE_SHARE, apart=apart))
+
+    @property
+    def _tuning(self) -> Tuning:
+        assert self.tuning is not None
+        return self.tuning
 
     @property
     def _forget(self) -> float | None:
@@ -161,10 +185,12 @@ class JointGLM(EarningBandit):
 
     def _shortest(self, forget: float | None) -> int:
         """Choices in a step that says more than its noise."""
-        return FEWEST + math.floor(PER_SIGMA * self._mechanism(FEWEST, forget).sigma)
+        per_sigma = scores.PER_SIGMA if self._scores else PER_SIGMA
+        return FEWEST + math.floor(per_sigma * self._mechanism(FEWEST, forget).sigma)
 
     def _mechanism(self, first: int, forget: float | None) -> Continual:
         """The mechanism for steps of at least `first` choices, with the noise that the budget asks for."""
+        assert self.growth is not None and self.discount is not None
         steps = self._schedule = forgetting.schedule(first, self.growth, forget)
         leaves = 1 + steps_before(self.horizon or FARTHEST, steps)
         fading = forgetting.discount(steps, forget, self.discount)
@@ -173,8 +199,9 @@ class JointGLM(EarningBandit):
         return self._with_noise(noiseless, self._sensitivity, self._mu)
 
     def _releases(self, steps: int) -> tuple[GaussianRelease, ...]:
-        what = "centred rewards times x / |x|" if self._public else "weighted x x' and x"
+        what = "centred rewards times x / |x|" if self._public else "scores" if self._scores else "weighted x x' and x"
         statistic = f"discounted sums of {what}, {self._numbers(self.contribution.size)}, each user once"
+        statistic += scores.words(self)
         if self._forget is not None:
             statistic += f", forgotten in {self._forget:g} rounds"
         return self._entries(statistic, steps)
@@ -188,12 +215,14 @@ class JointGLM(EarningBandit):
 
     def _before(self) -> Posterior:
         """Before anything was released."""
+        if self._scores:
+            return scores.prior(self.dim, self._known)
         if self._shared:
-            return hybrid.prior(self._layout, self.radius, self._live, self._known, self.tuning.explore)
+            return hybrid.prior(self._layout, self.radius, self._live, self._known, self._tuning.explore)
         if self._blocks > 1:
             own = self._own_dim
-            return irls.prior_of_blocks(own, self.radius, self._blocks, self._live, self._known, self.tuning.explore)
-        return irls.prior(self.dim, self.radius, self._known, self.tuning.explore)
+            return irls.prior_of_blocks(own, self.radius, self._blocks, self._live, self._known, self._tuning.explore)
+        return irls.prior(self.dim, self.radius, self._known, self._tuning.explore)
 
     def _reestimate(self) -> None:
         if self._steps:
@@ -209,20 +238,27 @@ class JointGLM(EarningBandit):
         return self._steps == 0 and not self._known.theta.size
 
     def _told(self) -> tuple[str, ...]:
-        return (*super()._told(), *known.sentences(self.prior, self.warm), *[public.TOLD] * self._public)
+        told = *known.sentences(self.prior, self.warm), *[covariance.TOLD] * (self.covariance is not None)
+        return (*super()._told(), *told, *[public.TOLD] * self._public)
 
     def _update(self, released: Released) -> None:
+        if self._scores:
+            scores.update(self, self._for_learning(released))
+            self._frozen = None
+            return
         options: dict[str, Any] = {
             "scale": self.contribution.scale,
             "unit": self._unit,
             "std": self._std(),
             "radius": self.radius,
-            "tuning": self.tuning,
+            "tuning": self._tuning,
             "known": self._known,
             "live": self._live,
             "posterior": self._state.posterior,
         }
         learnt = public.with_released(self, released) if self._public else self._for_learning(released)
+        if self._shape is not None:
+            learnt, options["scale"] = covariance.drawn(self, learnt, self._shape)
         if self._shared:
             hybrid.update(learnt, layout=self._layout, **options)
         else:
@@ -249,6 +285,8 @@ class JointGLM(EarningBandit):
 
     def _pick(self, features: Array) -> Index:
         assert self.policy is not None
+        if self._scores:
+            return scores.choose_many(self, features)
         if self._shared:
             return hybrid.choose_many(self.policy, features, self._state.posterior, self._layout, random=self._random)
         return irls.choose_many(self.policy, features, self._state.posterior, random=self._random)
@@ -259,19 +297,23 @@ class JointGLM(EarningBandit):
 
     def _whole(self, features: Array) -> Array:
         """Arms as the posterior has them: with their zeros where coordinates are shared."""
-        return self._layout.whole(features) if self._shared else features
+        return self._layout.whole(features) if self._shared or (self._scores and self._blocks > 1) else features
 
     def _propensity(self, features: Array, index: int) -> Callable[[], float]:
         if self._frozen is None or self._frozen[0] != self._steps:  # once a release, not once a choice
             self._frozen = self._steps, Posterior(*(part.copy() for part in self._state.posterior))
         posterior, random, whole = self._frozen[1], self._random, self._whole
-        return Later(lambda: irls.propensity(whole(features), posterior, index, random=random))
+        of = scores.propensity if self._scores else irls.propensity
+        return Later(lambda: of(whole(features), posterior, index, random=random))
 
     def _offers(self, features: Array) -> Callable[[], Array]:
         now = Posterior(*(part.copy() for part in self._state.posterior))
-        return functools.partial(irls.offers, self._whole(features), now, random=self._random)
+        of = scores.offers if self._scores else irls.offers
+        return functools.partial(of, self._whole(features), now, random=self._random)
 
     def _beliefs(self, features: Array, level: float) -> tuple[Array, Array]:
+        if self._scores:
+            return scores.beliefs(self._whole(features), self._state.posterior, self.radius)
         widths = WIDENING * float(special.ndtri((1 + level) / 2))
         middle, half = irls.beliefs(self._whole(features), self._state.posterior, widths)
         low, high, beyond = middle - half, middle + half, BEYOND if self.contribution.blend else 0.0
@@ -288,6 +330,9 @@ class JointGLM(EarningBandit):
             return
         c, theta, inverse = self.contribution, self._state.posterior.theta, self._state.posterior.inverse
         kept, x = x, x[: self._width]
+        if isinstance(c, ScoreContribution):
+            self._add(kept, reward, scores.addition(self, x, reward), slice(0, c.size))
+            return
         part: Any = slice(0, c.size)
         if c.shared:
             here, part = hybrid.places(self._layout, int(x[-1]))
@@ -299,7 +344,7 @@ class JointGLM(EarningBandit):
         self._add(kept, reward, add, part)
 
     def _summer(self) -> Summer | None:
-        if self._shared or self._public or not isinstance(self.mechanism, Grid):
+        if self._shared or self._scores or self._public or not isinstance(self.mechanism, Grid):
             return None
         c, now = self.contribution, self._state.posterior
         own = self.dim // self._blocks
@@ -308,11 +353,14 @@ class JointGLM(EarningBandit):
 
     def _play(self, block: Block) -> None:
         assert self.policy is not None
-        if self._purse is not None or self._shared:
+        if self._purse is not None or self._shared or self._shape is not None:
             super()._play(block)
             return
         if self._public:
             public.play(self, block, self.policy)
+            return
+        if self._scores:
+            scores.play(self, block)
             return
         settings = (
             self.policy,
@@ -328,7 +376,7 @@ class JointGLM(EarningBandit):
             self.contribution.scale,
             self._unit,
             self.radius,
-            self.tuning,
+            self._tuning,
             self._known,
         )
         if self._blocks > 1:

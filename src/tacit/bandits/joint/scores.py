@@ -1,0 +1,180 @@
+"""JointGLM without curvature (curvature="none"): what is released is d numbers, the sums of scores at public estimates
+(model.scores), and the estimate is a multiple of them.
+
+As long as theta is wrong, scores push it: the sum grows until their mean is 0. So noise that was in an earlier release
+is undone by the people who come after it, in every direction in which there are some; no estimate of the curvature,
+which would be d (d + 1) / 2 numbers with noise of their own, stands between.
+
+theta = eta_k S_k after release k, with public numbers alone,
+    1 / eta_k = std_k sqrt(d) / (PACE radius) + 2 max mu' n_k / TURN:
+noise of std_k in each number of S_k moves theta by PACE times the radius, at most; and the n_k people of the step that
+follows, who all see the same theta, move it by no more than a fraction of where it should go. Their scores' slope in
+theta is at most 2 max mu'."""
+
+import functools
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tacit import checks
+from tacit.bandits import chances, irls
+from tacit.bandits.chances import Values
+from tacit.bandits.choices import Index
+from tacit.bandits.joint.scores_kernel import score_rounds
+from tacit.data import Array, Integers, Raw, Released
+from tacit.kernels.block import Block
+from tacit.kernels.formulas import add_score
+from tacit.kernels.glm import Known, Posterior
+from tacit.kernels.rounds import Range, Schedule, next_boundary
+from tacit.kernels.scores import best_rows, follow
+from tacit.model.chances import Chance
+from tacit.model.links import Link
+from tacit.privacy.noise import generator_of
+
+if TYPE_CHECKING:
+    from tacit.bandits.joint.glm import JointGLM
+
+# Chosen by regret on tuning seeds (docs/measurements/scores.md); none of them touches privacy.
+GROWTH, DISCOUNT = 1.02, 0.997  # of steps, as JointGLM's
+PER_SIGMA = 1  # of the noise's std: so many more people in the smallest step
+PACE, TURN = 0.5, 10.0
+AVERAGE = 0.1  # of the way to the latest estimate that the average of estimates, by which one plays, goes
+FRESH = 0.15  # of the std of theta's noise: that of a draw that is added for each choice
+REACH = 3.0  # times the radius: theta is kept within it. A radius is often a guess
+CURVATURES = ("auto", "released", "none")
+FEWEST = 100  # dimensions from which on "auto" releases no curvature
+
+
+def check(bandit: "JointGLM") -> bool:
+    """Whether scores alone are released; ValueError if they cannot be."""
+    checks.one_of(CURVATURES, curvature=bandit.curvature)
+    if bandit.curvature == "none" and bandit._public:
+        raise ValueError('Expected curvature="released" with contexts="public", where it has no noise, got "none".')
+    return bandit.curvature == "none" or (bandit.curvature == "auto" and bandit.dim >= FEWEST and not bandit._public)
+
+
+def prior(dim: int, known: Known) -> Posterior:
+    """Before anything was released."""
+    theta = known.theta.ravel().copy() if known.theta.size else np.zeros(dim)
+    return Posterior(theta, theta.copy(), np.zeros((1, dim)), np.full(1, -1.0), np.zeros(1), np.zeros((0, 0)))
+
+
+@functools.lru_cache(maxsize=64)
+def _lengths(schedule: Schedule, leaves: int) -> Array:
+    """How many choices the step has that opens after k releases; the last number is that of all later ones, too."""
+    out: list[float] = []
+    at = 0
+    while len(out) < leaves and (not out or out[-1] < schedule.longest):
+        end = next_boundary(at, *schedule)
+        out.append(float(end - at))
+        at = end
+    return np.array(out)
+
+
+def steps(stds: Array, lengths: Array, dim: int, radius: float, link: Link, span: float) -> tuple[Array, Array]:
+    """eta and the std of a fresh draw after k releases, from the std of each release and the lengths of steps;
+    the last numbers are those of all later ones. span: of the rewards, which are shares of it."""
+    count = np.arange(max(len(stds), len(lengths)))
+    std, length = stds[np.minimum(count, len(stds) - 1)], lengths[np.minimum(count, len(lengths) - 1)]
+    steep = link.steepest if link.bounded else 1 / span
+    etas = 1 / (std * math.sqrt(dim) / (PACE * radius) + 2 * steep * length / TURN)
+    return etas, FRESH * etas * std
+
+
+def _paces(bandit: "JointGLM") -> tuple[Array, Array]:
+    stds, lengths = bandit.mechanism.sigma * bandit._gains, _lengths(bandit._schedule, bandit.mechanism.leaves)
+    low, high = bandit.rewards
+    return steps(stds, lengths, len(_here(bandit)), bandit.radius, bandit._link, high - low)
+
+
+def _here(bandit: "JointGLM") -> Integers:
+    """The coordinates that the estimate is of."""
+    return bandit._layout.coordinates(bandit._live)
+
+
+def update(bandit: "JointGLM", released: Released) -> None:
+    """The estimate, from what was released."""
+    etas, spreads = _paces(bandit)
+    k = min(bandit._steps, len(etas) - 1)
+    at = bandit._steps, etas[k], AVERAGE, spreads[k], REACH * bandit.radius, _here(bandit), bandit._known
+    follow(released, *at, bandit._state.posterior)
+
+
+def choose_many(bandit: "JointGLM", arms: Array) -> Index:
+    """For each row of (n, K, w): the best arm by theta and fresh noise, or a uniformly random one."""
+    assert bandit.policy is not None
+    posterior, shared = bandit._state.posterior, bandit._shared
+    if bandit._random:
+        return irls.choose_many(bandit.policy, arms, posterior, random=True)
+    out = np.zeros(len(arms), np.int64)
+    drawn = bandit.dim if posterior.spread[0] > 0 else 0
+    draws = bandit.policy.standard_normal((len(arms), drawn))
+    best_rows(arms, posterior, draws, shared + bandit._own_dim, shared, out)
+    return out
+
+
+def addition(bandit: "JointGLM", x: Array, reward: float) -> Callable[[Raw], None]:
+    """What adds a user's score to the sums."""
+    width, shared, c = bandit._shared + bandit._own_dim, bandit._shared, bandit.contribution
+    start = shared + int(x[-1]) * bandit._own_dim if bandit._blocks > 1 else shared
+    at = x[:width], reward, bandit._state.posterior.centre, shared, start
+    return functools.partial(add_score, *at, c.link.code, c.low, c.high)
+
+
+def play(bandit: "JointGLM", block: Block) -> None:
+    """Whole rounds, compiled."""
+    assert bandit.policy is not None
+    score_rounds(
+        bandit.policy,
+        generator_of(bandit.source),
+        block,
+        bandit._state,
+        bandit.mechanism.law,
+        *_paces(bandit),
+        AVERAGE,
+        bandit._schedule,
+        Range(*map(float, bandit.rewards)),
+        bandit._link.code,
+        REACH * bandit.radius,
+        _here(bandit),
+        bandit._known,
+        bandit._shared + bandit._own_dim,
+        bandit._shared,
+    )
+
+
+def offers(arms: Array, posterior: Posterior, *, random: bool) -> Array:
+    """The probability of each of (K, d) arms, given with their zeros."""
+    if random:
+        return np.full(len(arms), 1 / len(arms))
+    values = _values(arms, posterior)
+    return np.array([chances.chance(values, index).value for index in range(len(arms))])
+
+
+def propensity(arms: Array, posterior: Posterior, index: int, *, random: bool) -> Chance:
+    """That of arm `index`, which was chosen, with its error."""
+    return Chance(1 / len(arms), 0.0) if random else chances.of_chosen(_values(arms, posterior), index)
+
+
+def _values(arms: Array, posterior: Posterior) -> Values:
+    """A draw that is alike in all directions, along those of the arms alone."""
+    along, _ = np.linalg.qr(arms.T)
+    return chances.values(arms, posterior.theta, posterior.spread[0] * along)
+
+
+def beliefs(arms: Array, posterior: Posterior, radius: float) -> tuple[Array, Array]:
+    """For each row x: the estimate of <x, theta*>, and as much to both sides as |theta*| <= radius allows. Without a
+    curvature nothing else is known of how far the estimate may be off."""
+    middle = arms @ posterior.theta
+    return middle, np.abs(middle) + radius * np.linalg.norm(arms, axis=1)
+
+
+def words(bandit: "JointGLM") -> str:
+    """Which of the two "auto" took, for the certificate."""
+    if bandit.curvature != "auto" or bandit._public:
+        return ""
+    if bandit._scores:
+        return f"; without curvature, as {bandit.dim} dimensions are {FEWEST} or more"
+    return f"; with curvature, as {bandit.dim} dimensions are fewer than {FEWEST}"

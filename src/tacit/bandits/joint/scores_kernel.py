@@ -1,0 +1,58 @@
+"""JointGLM without curvature: whole blocks of rounds."""
+
+import numpy as np
+from numpy.random import Generator
+
+from tacit.bandits.joint.glm_kernel import GLMState
+from tacit.data import Array, Integers
+from tacit.kernels.block import Block
+from tacit.kernels.compile import kernel
+from tacit.kernels.continual import simulate_step
+from tacit.kernels.formulas import add_score
+from tacit.kernels.glm import Known
+from tacit.kernels.noise import NoiseLaw
+from tacit.kernels.rounds import BOUNDARY, CHOICES, Range, Schedule, next_boundary, outcome
+from tacit.kernels.scores import best_by, follow, place_of
+from tacit.model.links import Code
+
+
+@kernel
+def score_rounds(
+    policy: Generator,
+    rng: Generator,
+    block: Block,
+    state: GLMState,
+    law: NoiseLaw,
+    etas: Array,
+    spreads: Array,
+    share: float,
+    schedule: Schedule,
+    rewards: Range,
+    link: Code,
+    most: float,
+    here: Integers,
+    known: Known,
+    width: int,
+    shared: int,
+) -> None:
+    """etas[k], spreads[k]: those after k releases, the last ones also those of all later ones. The users of the first
+    step get random arms, unless something is known. Changes state and the block's out arrays."""
+    counts, prefix, posterior, _ = state
+    target = np.empty(posterior.theta.size)
+    for t in range(block.noise.size):
+        if counts[CHOICES] >= counts[BOUNDARY]:
+            simulate_step(rng, prefix, law)
+            k = min(prefix.noise.step[0], etas.size - 1)
+            step = prefix.noise.step[0]
+            follow(prefix.released, step, etas[k], share, spreads[k], most, here, known, posterior)
+            counts[BOUNDARY] = next_boundary(counts[CHOICES], schedule.first, schedule.growth, schedule.longest)
+        if prefix.noise.step[0] == 0 and known.theta.size == 0:
+            index = int(policy.random() * block.arms.shape[1])
+        else:
+            index = best_by(policy, block.arms[t], posterior, width, shared, target)
+        if outcome(block, t, index):
+            counts[CHOICES] += 1
+            row = block.arms[t, index]
+            start = place_of(row, width, shared)
+            x, y = row[:width], block.reward[t]
+            add_score(x, y, posterior.centre, shared, start, link, rewards.low, rewards.high, prefix.open)

@@ -14,13 +14,17 @@ from scipy.stats import norm
 from tacit import Budget, JointGLM, Simulated, Spec, environments
 from tacit.bandits import irls
 from tacit.bandits.known import nothing
-from tacit.kernels.glm import Posterior, Tuning
+from tacit.kernels.glm import Posterior, Tuning, shrink
+from tacit.kernels.linalg import smat
 from tacit.model import links
-from tacit.model.glm import GLMContribution, balanced_curvature, largest_weight, linearize
+from tacit.model.glm import GLMContribution, balanced_curvature, largest_weight, line, linearize
 from tacit.privacy import gaussian
 from tests.reference import linear as reference
 
 LINKS = [links.identity, links.logistic, links.probit]
+OWN = links.given(  # mean 1 - 1 / e at 0, so that a chord from (0, 1/2) would be none of its own
+    mean=lambda z: -np.expm1(-np.exp(z)), slope=lambda z: np.exp(z - np.exp(z)), steepest=np.exp(-1), reach=4
+)
 
 
 def posterior_at(rng, dim, size=3.0):
@@ -41,14 +45,15 @@ def vector(contribution, x, y, posterior):
     st.sampled_from(LINKS),
     st.sampled_from([0.3, 1.0, 1.5, 2.2, 4.0]),
     st.sampled_from([(0.0, 1.0), (-2.0, 3.0)]),
+    st.floats(0, 1),
     st.integers(1, 4),
     st.integers(0, 10**6),
 )
 @settings(max_examples=400)
-def test_sensitivity_is_never_exceeded(link, scale, rewards, dim, seed):
-    """At any public iterate, for input far outside the bounds and for features near zero."""
+def test_sensitivity_is_never_exceeded(link, scale, rewards, blend, dim, seed):
+    """At any public iterate, between tangent and chord, for input far outside the bounds and for features near zero."""
     rng = np.random.default_rng(seed)
-    contribution = GLMContribution(dim=dim, link=link, scale=scale, low=rewards[0], high=rewards[1])
+    contribution = GLMContribution(dim=dim, link=link, blend=blend, scale=scale, low=rewards[0], high=rewards[1])
     iterate = posterior_at(rng, dim, size=10 ** rng.uniform(-2, 2))
     users = []
     for _ in range(2):
@@ -77,8 +82,29 @@ def test_sensitivity_is_nearly_attained(link, scale):
     assert 0.995 * contribution.sensitivity <= best <= contribution.sensitivity * (1 + 1e-9)
 
 
+@given(
+    st.sampled_from([*LINKS, OWN]),
+    st.floats(0, 1),
+    st.floats(-700, 700) | st.floats(-1e-5, 1e-5),
+    st.floats(0, 1),
+    st.floats(1e-150, 1),
+    st.floats(0, 1),
+)
+def test_no_blend_of_tangent_and_chord_weighs_more_than_the_steepest_tangent(link, blend, v, k, length, r):
+    """w <= W = 2 max mu' and |b| <= 1 for x of any length, at any predictor v, softened by any k."""
+    weight, response = line(length, v, k, r, link.code, blend)
+    assert 0 <= weight * length**2 <= largest_weight(link) * length * (1 + 1e-9)
+    assert abs(response) * length <= 1 + 1e-12
+
+
+def test_a_link_of_ones_own_keeps_its_tangent():
+    assert line(1.0, 2.0, 1.0, 1.0, OWN.code, 1.0) == line(1.0, 2.0, 1.0, 1.0, OWN.code, 0.0)
+    assert line(1.0, 2.0, 1.0, 1.0, links.LOGISTIC, 1.0) != line(1.0, 2.0, 1.0, 1.0, links.LOGISTIC, 0.0)
+
+
 @pytest.mark.parametrize("link", LINKS, ids=lambda link: link.name)
-def test_linearisation_against_its_formula(link):
+@pytest.mark.parametrize("blend", [0.0, 0.85, 1.0])
+def test_linearisation_against_its_formula(link, blend):
     rng = np.random.default_rng(1)
     mean = {"identity": lambda z: z, "logistic": expit, "probit": norm.cdf}[link.name]
     slope = {"identity": lambda z: 1.0, "logistic": lambda z: expit(z) * expit(-z), "probit": norm.pdf}[link.name]
@@ -86,7 +112,7 @@ def test_linearisation_against_its_formula(link):
         iterate = posterior_at(rng, 3)
         x, r = rng.uniform(-0.5, 0.5, 3), rng.uniform(0, 1)
         unit = r if link.bounded else 2 * r - 1
-        weight, response = linearize(x, unit, iterate.theta, iterate.inverse, link.code, 0.0)
+        weight, response = linearize(x, unit, iterate.theta, iterate.inverse, link.code, blend)
         length = np.linalg.norm(x)
         if link.name == "identity":
             expected = 1 / length, (2 * r - 1) / length
@@ -94,17 +120,20 @@ def test_linearisation_against_its_formula(link):
             s2 = x @ iterate.inverse @ x
             k = 1 / math.sqrt(1 + (s2 if link.name == "probit" else math.pi * s2 / 8))
             v = k * (x @ iterate.theta)
-            at_zero = mean(v) - slope(v) * v  # of the tangent at v
+            steep = (1 - blend) * slope(v) + blend * (
+                mean(v) - 0.5
+            ) / v  # between the tangent at v and the chord from 0
+            at_zero = mean(v) - steep * v
             u = 1 / (max(at_zero, 1 - at_zero) * length)
-            expected = k * u * slope(v), u * (r - at_zero)
+            expected = k * u * steep, u * (r - at_zero)
         assert np.allclose((weight, response), expected)
     for tiny in (0.0, 5e-324, 3e-162):  # where |x| cannot be computed, x / |x| could be longer than 1
-        assert linearize(np.full(3, tiny), 1.0, iterate.theta, iterate.inverse, link.code, 0.0) == (0.0, 0.0)
+        assert linearize(np.full(3, tiny), 1.0, iterate.theta, iterate.inverse, link.code, blend) == (0.0, 0.0)
 
 
 def test_estimate_against_its_formula():
     rng = np.random.default_rng(2)
-    d, scale, unit, std, radius = 4, 1.3, 2.0, 0.7, 3.0
+    d, scale, unit, std, radius = 4, 1.3, 2.0, 15.0, 3.0
     a = rng.standard_normal((d, d))
     curvature, moment = 20 * (a @ a.T - 0.5 * np.eye(d)), 15 * rng.standard_normal(d)
     released = np.concatenate([scale * reference.svec(curvature), moment / unit])
@@ -113,12 +142,16 @@ def test_estimate_against_its_formula():
     irls.update(
         released, scale=scale, unit=unit, std=std, radius=radius, tuning=tuning, known=nothing(), posterior=posterior
     )
-    values, axes = np.linalg.eigh(curvature)
-    values = np.maximum(values, 0)
+    found, axes = np.linalg.eigh(curvature)
+    away = curvature - np.trace(curvature) / d * np.eye(d)  # noise alone has 9 numbers of std / scale there
+    keep = 1 - 9 * (std / scale) ** 2 / np.sum(away**2)
+    assert 0.5 < keep < 0.999
+    values = np.maximum(found.mean() + keep * (found - found.mean()), 0)
     b = axes.T @ moment
-    noise2, prior2 = std**2 * (unit**2 + radius**2 / scale**2), radius**2 / d
+    noise2, prior2 = std**2 * (unit**2 + keep**2 * radius**2 / scale**2), radius**2 / d
     precision = values**2 / (1.5 * values + noise2) + 1 / prior2
-    lacking = np.maximum(0, 1 - values / (0.8 * values.mean()))
+    seen = np.maximum(found, 0)
+    lacking = np.maximum(0, 1 - seen / (0.8 * seen.mean()))
     centre = values / (1.5 * values + noise2) * b / precision
     direct = b / (values + 2.0 * (1.5 / prior2 + math.sqrt(noise2 / prior2)))
     play = axes @ ((1 - lacking**2) * direct + lacking**2 * centre)
@@ -134,6 +167,31 @@ def test_estimate_against_its_formula():
     assert np.allclose(posterior.spread, 0.5 * radius / 2)  # nothing known yet: explore everywhere
 
 
+def test_eigenvalues_that_noise_alone_could_give_are_drawn_to_their_mean():
+    """Of 2000 matrices: 7 I + noise keeps little of it; a distance of a hundred times the noise is kept whole."""
+    rng, d, std = np.random.default_rng(0), 6, 0.5
+    kept = []
+    for _ in range(2000):
+        a = smat_of(std * rng.standard_normal(d * (d + 1) // 2), d)
+        values = np.linalg.eigvalsh(7 * np.eye(d) + a)
+        mean = values.mean()
+        left = shrink(values, std)
+        assert values.mean() == pytest.approx(mean)
+        assert left >= 1 / d and np.ptp(values) <= np.ptp(np.linalg.eigvalsh(a))
+        kept.append(left)
+    assert np.mean(kept) < 0.3 and np.mean(np.array(kept) == 1 / d) > 0.4
+    values = np.array([1.0, 2.0, 500.0])
+    assert shrink(values, 0.5) > 0.999 and np.allclose(values, [1, 2, 500], atol=1e-2)
+    assert shrink(values, 0.0) == 1.0
+    assert shrink(np.array([3.0]), 0.5) == 1.0  # one number is its own mean, with all of its noise
+
+
+def smat_of(packed, d):
+    out = np.zeros((d, d))
+    smat(packed, out)
+    return out
+
+
 def test_claim_and_certificate():
     bandit = JointGLM(dim=5, budget=Budget(1.0, 1e-6), radius=3.0, source=Simulated(0))
     needed = bandit.contribution.sensitivity * bandit.mechanism.column_norm / gaussian.mu(Budget(1.0, 1e-6))
@@ -142,7 +200,11 @@ def test_claim_and_certificate():
     assert bandit.privacy.spent == 0.0
     assert not bandit.privacy.private  # simulated noise
     assert JointGLM(dim=2, budget=Budget(math.inf, 0.1)).privacy.epsilon is None
-    assert balanced_curvature(links.probit, 3.0) * largest_weight(links.probit) == pytest.approx(1.198, abs=1e-3)
+    assert balanced_curvature(links.probit, 3.0) * largest_weight(links.probit) == pytest.approx(
+        1.198, abs=1e-3
+    )  # of the shuffle model
+    scaled = JointGLM(dim=2, link="probit", radius=3.0, budget=Budget(1.0, 0.1)).contribution
+    assert scaled.scale * largest_weight(links.probit) == pytest.approx(1.329, abs=1e-3)
 
 
 def test_the_first_users_get_random_arms_and_propensities_are_probabilities():

@@ -67,6 +67,7 @@ def test_a_plan_has_a_horizon_only_where_one_is_given_or_needed(capsys, monkeypa
     assert text.startswith("Privacy certificate: JointGLM; planned for 10000 choices\n") and "weeks: " not in text
     for bandit in ("joint-lin-ucb", "joint-glm-rare", "joint-reweighted", "shuffle-lin-ucb", "local-combiner"):
         assert "; planned for 10000 choices\n" in shown(bandit)
+    assert "; planned for 512 choices\n" in shown("joint-lin-ucb:anytime=512")
 
 
 @pytest.mark.parametrize(
@@ -77,6 +78,7 @@ def test_a_plan_has_a_horizon_only_where_one_is_given_or_needed(capsys, monkeypa
         (["simulate", "lin-ucb:width=1", "--env", "ball"], "Expected an option of lin-ucb"),
         (["simulate", "joint-glm:features=x", "--env", "ball"], "Expected an option of joint-glm"),
         (["simulate", "lin-ucb:ridge=a", "--env", "ball"], "Expected ridge"),
+        (["simulate", "lin-ucb:anytime=a", "--env", "ball"], "Expected anytime to be a whole number, got 'a'."),
         (["simulate", "lin-ucb:ridge", "--env", "ball"], "Expected NAME:key=value"),
         (["simulate", "joint-lin-ucb", "--env", "ball", "--epsilon", "0"], "Expected epsilon"),
         (["simulate", "joint-lin-ucb", "--env", "ball", "--epsilon", "x"], "Expected epsilon"),
@@ -148,6 +150,20 @@ def test_usage_errors_and_help(capsys, monkeypatch):
             cli.main()
         assert stop.value.code == code
     capsys.readouterr()
+
+
+def test_bench_dimension(capsys, monkeypatch):
+    from tacit.bench import dimension
+
+    monkeypatch.setattr(dimension, "DIMS", (20,))
+    monkeypatch.setattr(sys, "argv", ["tacit", "bench", "dimension", "--json"])
+    with pytest.raises(SystemExit):
+        cli.main()
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert [row["numbers"] for row in rows] == [20 * 21 // 2 + 20, 10 * (3 + 2)]
+    assert all(row["round_us"] > 0 and row["release_ms"] > 0 and row["noise_ms"] > 0 for row in rows)
+    assert rows[0]["state_mb"] > rows[1]["state_mb"] > 0
+    assert "dense" in dimension.render(rows)
 
 
 def test_bench_noise(capsys, monkeypatch):

@@ -58,7 +58,7 @@ def test_what_devices_compute_is_what_kernels_compute(link):
     for _ in range(50):
         d = int(rng.integers(1, 7))
         x, theta, inverse = rng.standard_normal(d), 3 * rng.standard_normal(d), spd(rng, d)
-        given = x, rng.uniform(-2, 2), theta, inverse, link.code, 0.7, -1.0, 1.0
+        given = x, rng.uniform(-2, 2), theta, inverse, link.code, rng.choice([0.0, 0.4, 1.0]), 0.7, -1.0, 1.0
         plain, compiled = np.zeros((2, d * (d + 3) // 2))
         glm.add_glm(*given, plain)
         formulas.add_glm(*given, compiled)
@@ -241,12 +241,12 @@ def test_sums_of_rows_are_the_contributions_of_each(blocks):
     for x, y, a in zip(rows, rewards, place, strict=True):
         for out, add in zip(expected, (glm.add_glm, linear_model.add_linear), strict=True):
             v = np.zeros(5)
-            at = (theta[a], inverse[a], links.LOGISTIC, 0.7) if add is glm.add_glm else (0.7,)
+            at = (theta[a], inverse[a], links.LOGISTIC, 0.3, 0.7) if add is glm.add_glm else (0.7,)
             add(x, y, *at, 0.0, 1.0, v)
             if np.linalg.norm(v) <= longest:  # not for NaN
                 out[a] += np.rint(v / cell).astype(np.int64)
     found = np.zeros_like(expected)
-    summing.sum_glm(given, rewards, theta, inverse, links.LOGISTIC, 0.7, 0.0, 1.0, cell, longest, found[0])
+    summing.sum_glm(given, rewards, theta, inverse, links.LOGISTIC, 0.3, 0.7, 0.0, 1.0, cell, longest, found[0])
     summing.sum_linear(given, rewards, 0.7, 0.0, 1.0, cell, longest, found[1])
     assert np.array_equal(found, expected) and expected.any(axis=2).all()
     summing.sum_linear(given, rewards, 0.7, 0.0, 1.0, cell, 1e-9, found[1])
@@ -326,3 +326,19 @@ def test_fused_rounds_run_under_bounds_checks():
             bandit.play(block)
         assert bandit.choices == 100
         assert (block.index >= 0).all()
+
+
+@pytest.mark.parametrize("dim", [3, 63, 64, 67])
+def test_many_dimensions_in_a_faster_order_of_sums(dim):
+    from tacit.kernels.compile import kernel
+    from tacit.kernels.glm import Posterior, update_inverse
+    from tacit.model import vectors
+
+    rng = np.random.default_rng(dim)
+    x, matrix = rng.standard_normal(dim), rng.standard_normal((dim, dim))
+    for quadratic in (vectors.quadratic, kernel(vectors.quadratic)):
+        assert quadratic(x, matrix) == pytest.approx(x @ matrix @ x, rel=1e-12, abs=1e-10)
+    axes, precision = np.linalg.qr(matrix)[0], rng.uniform(1, 2, dim)
+    found = Posterior(x, x, np.ascontiguousarray(axes), precision, x, np.empty((dim, dim)))
+    update_inverse(found)
+    assert np.allclose(found.inverse, np.linalg.inv(axes @ np.diag(precision) @ axes.T), atol=1e-12)

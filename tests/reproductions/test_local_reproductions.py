@@ -1,4 +1,4 @@
-"""The local suite and the bench of local noise."""
+"""The local paper's table, the local suite, and the bench of local noise."""
 
 from types import SimpleNamespace
 

@@ -43,6 +43,17 @@ def test_bandits_of_a_population_cost_together(place):
         assert stored.population.bandits == ("one", "two")
 
 
+def test_bandits_for_two_relations_are_not_in_one_population(place):
+    zero_out = Budget(1.0, 1e-5, "zero-out")
+    place.open(glm(), name="one").close()
+    with pytest.raises(ValueError, match="for one neighbouring relation.* a population of their own"):
+        place.open(glm(budget=zero_out), name="two")
+    with place.open(glm(), name="one") as stored:
+        assert stored.population.bandits == ("one",) and stored.population.unrecorded == ()
+    with place.open(glm(budget=zero_out), name="two", population="others") as stored:
+        assert stored.population.epsilon == epsilon(MU) and stored.privacy.neighbours == "zero-out"
+
+
 def test_of_a_bandit_without_a_limit_one_round_is_counted_and_that_is_said(place):
     """Three rounds of one person cost three times as much there: nothing may claim them."""
     place.open(glm(max_rounds_per_person=3), name="limited").close()

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from tacit.bandits import JointGLM, JointLinUCB
+from tacit.bandits import Bandit, JointGLM, JointLinUCB
 from tacit.bandits.joint.earnings import AVERAGE, Purse
+from tacit.bandits.persons import LEARNS
 from tacit.bandits.ridge import Regularizer
 from tacit.data import Array, Raw, Released
 from tacit.kernels.continual import PrefixState, trailing_zeros
@@ -133,6 +134,22 @@ class ExactSums(JointGLM):
 
 
 @dataclass(kw_only=True, eq=False)
+class CountedWhenAnswered(JointGLM):
+    """With public contexts: their curvature is summed when the reward comes, so that it tells whether one came."""
+
+    def _ticket(self, x: Array, mark: bytes = LEARNS) -> int:
+        before = self._state.public.open.copy()
+        ticket = super()._ticket(x, mark)
+        self._taken = self._state.public.open - before
+        self._state.public.open[:] = before
+        return ticket
+
+    def _learn(self, x: Array, reward: float) -> None:
+        self._state.public.open[:] += self._taken  # of the last choice: enough for an attack
+        super()._learn(x, reward)
+
+
+@dataclass(kw_only=True, eq=False)
 class SummedPerson(JointGLM):
     """Counts a person once a step, but adds up that person's rounds instead of averaging them."""
 
@@ -181,6 +198,20 @@ class UnclippedWeights(JointGLM):
     def _open_purse(self, size: int, sensitivity: float) -> None:
         super()._open_purse(size, sensitivity)
         self._purse = UnclippedPurse(*self._purse)  # type: ignore[misc]
+
+
+class UnboundedScores(JointGLM):
+    """Scores along x / |x| that are not divided by the largest that a reward can make them."""
+
+    def _learn(self, x: Array, reward: float) -> None:
+        residual = reward - float(x @ self._state.posterior.centre)
+
+        def add(out: Raw) -> None:
+            out += residual * x / max(float(np.linalg.norm(x)), 1e-9)
+
+        self.mechanism.absorb(self._state.prefix, add)
+
+    _play = Bandit._play  # by choose and observe
 
 
 class UnclippedContribution(LinearContribution):

@@ -43,6 +43,10 @@ class Anytime:
         return self._before + self._bandit.choices
 
     @property
+    def rewards(self) -> tuple[float, float]:
+        return self._bandit.rewards
+
+    @property
     def privacy(self) -> Certificate:
         """The certificate of the bandit at work: it holds for every user, each in one bandit."""
         return self._bandit.privacy

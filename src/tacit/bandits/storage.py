@@ -21,6 +21,7 @@ from tacit.features.schema import Schema
 from tacit.model.links import Link, LinkTable
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Secure, Simulated
+from tacit.privacy.relations import REPLACE
 
 if TYPE_CHECKING:
     from tacit.bandits.base import Bandit
@@ -248,7 +249,8 @@ def _encode(value: Any) -> Any:
         data = base64.b64encode(np.ascontiguousarray(value).tobytes()).decode()
         return {"dtype": value.dtype.str, "shape": list(value.shape), "base64": data}
     if isinstance(value, Budget):
-        return {"budget": [_encode(float(value.epsilon)), float(value.delta), value.adjacency]}
+        zero_out = [value.adjacency] * (value.adjacency != REPLACE)  # plans in databases have none otherwise
+        return {"budget": [_encode(float(value.epsilon)), float(value.delta), *zero_out]}
     if isinstance(value, Schema):
         return {"schema": value.to_dict()}
     if isinstance(value, Secure):

@@ -12,7 +12,7 @@ from numpy.random import SeedSequence, default_rng
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from tacit.bandits import JointGLM, JointLinUCB, LinUCB
+from tacit.bandits import Bandit, JointGLM, JointLinUCB, LinUCB
 from tacit.data import Array
 from tacit.environments import sphere
 from tacit.experiments.runner import run_once
@@ -64,6 +64,7 @@ def measure(progress: Callable[[float], None]) -> list[dict[str, Any]]:
             us = _ours(spec, length)
             grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
             bandit = spec.build(WORLD, length, SeedSequence(0))
+            assert isinstance(bandit, Bandit)
             state = sum(leaf.nbytes for leaf in _arrays(bandit._state))
             rows.append({"what": name, "rounds": length, "us_per_round": us, "state_bytes": state, "grown_mib": grown})
         progress(0.3 + 0.7 * (step + 1) / len(LENGTHS))

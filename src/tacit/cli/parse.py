@@ -30,7 +30,8 @@ def check_name(what: str, given: str, known: Iterable[str]) -> None:
 
 
 def parse_bandit(text: str, epsilons: list[float], delta: float) -> list["Spec"]:
-    """BANDIT[:key=value,...], once for each budget if it takes one; epsilon= and delta= override."""
+    """BANDIT[:key=value,...], once for each budget if it takes one; epsilon= and delta= override; anytime= is a first
+    horizon."""
     name, options = split(text)
     check_name("a bandit", name, registry.BANDITS)
     from tacit.experiments.spec import Spec
@@ -39,7 +40,10 @@ def parse_bandit(text: str, epsilons: list[float], delta: float) -> list["Spec"]
     kind = registry.load(*registry.BANDITS[name])
     fields = {f.name for f in dataclasses.fields(kind)}
     own_epsilon, own_delta = options.pop("epsilon", None), options.pop("delta", None)
+    first = options.pop("anytime", None)
     values = {key: convert(kind, key, value) for key, value in options.items()}
+    if first is not None:
+        values["anytime"] = parse_whole("anytime", first)
     if "budget" not in fields:
         return [Spec(kind, **values)]
     if own_epsilon is not None:
@@ -102,6 +106,13 @@ def split(text: str) -> tuple[str, dict[str, str]]:
         if not equals:
             raise ValueError(f"Expected NAME:key=value,..., got {key!r} in {text!r}.")
     return name, {key.replace("-", "_"): value for key, _, value in pairs}
+
+
+def parse_whole(name: str, text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise ValueError(f"Expected {name} to be a whole number, got {text!r}.") from None
 
 
 def parse_epsilon(text: str) -> float:

@@ -60,11 +60,12 @@ def fit_blocks(
         for k in range(p):
             values[i, k] = max(found[k], 0.0)
             mean += values[i, k] / (blocks * p)
-    prior = radius / math.sqrt(blocks * p)
+    prior, usual = radius / math.sqrt(blocks * p), np.full(p, mean)
     total = 0.0
     for i in range(blocks):
         noise = unit * std * math.sqrt(1.0 + (keep[i] * radius / (unit * scale)) ** 2 / blocks)
-        total += along_axes(values[i], moments[i], mean, noise, prior, tuning, block_of(posterior, live[i]))
+        own = block_of(posterior, live[i])
+        total += along_axes(values[i], values[i], usual, moments[i], noise, prior, tuning, own)
     inside = min(1.0, radius / math.sqrt(total)) if total > 0.0 else 1.0
     for i in range(blocks):
         from_axes(axes[i], inside, block_of(posterior, live[i]))

@@ -17,6 +17,7 @@ for _function in (
     vectors.packed_size,
     vectors.pair_size,
     vectors.norm,
+    vectors.quadratic,
     vectors.shortened,
     vectors.add_outer,
     vectors.add_pair,
@@ -28,10 +29,10 @@ for _function in (
     glm.in_units,
     glm.unit_reward,
     glm.in_centred_units,
+    public.gauge,
     scores.mean_share,
     scores.score,
     scores.at,
-    public.gauge,
 ):
     register_jitable(_function)
 
@@ -59,9 +60,9 @@ link_mean = kernel(links.mean)
 link_slope = kernel(links.slope)
 add_linear = kernel(linear.add_linear)
 add_glm = kernel(glm.add_glm)
-add_score = kernel(scores.add_score)
 add_context = kernel(public.add_context)
 add_reward = kernel(public.add_reward)
+add_score = kernel(scores.add_score)
 
 
 @kernel

@@ -9,6 +9,7 @@ from numpy.random import Generator
 from tacit.data import Array, Integers, Released
 from tacit.kernels.compile import inlined, kernel
 from tacit.kernels.linalg import copy, smat
+from tacit.model.vectors import LARGE
 
 
 class Posterior(NamedTuple):
@@ -32,13 +33,15 @@ class Known(NamedTuple):
 class Tuning(NamedTuple):
     """Of JointGLM: see there how it was chosen. None of the numbers touches privacy.
 
-    variance: of a reward's noise per unit of curvature; ridge: times (variance / t^2 + noise / t), t the prior's std;
-    explore, share: how much, and in directions with less than which share of the mean curvature, to explore."""
+    variance: of a reward's noise per unit of curvature.
+    ridge: times (variance / t^2 + noise / t), t the prior's std.
+    explore: how many standard deviations an exploring draw has where nothing was sampled.
+    share: directions with less than this share of the usual curvature are explored."""
 
     variance: float = 2.0
-    ridge: float = 1.5
-    explore: float = 0.45
-    share: float = 0.7
+    ridge: float = 2.5
+    explore: float = 0.35
+    share: float = 1.5
 
 
 @kernel
@@ -47,52 +50,83 @@ def fit(
 ) -> None:
     """posterior <- the estimate from released = (scale svec(A), b) whose coordinates have noise of std `std`.
 
-    Along eigenvector k of A (eigenvalues clipped at 0), with e^2 = std^2 (unit^2 + radius^2 / scale^2) the variance of
-    b - A theta* from the noise, c that of the rewards per unit of curvature, t^2 = radius^2 / d the prior's:
+    The eigenvalues l of A are drawn towards their mean as far as they may differ by noise alone, to lambda (clipped at
+    0), which leaves a share `left` of A's noise (`shrink`). Along eigenvector k, with e^2 = std^2 (unit^2 + left^2
+    radius^2 / scale^2) the variance of b - A theta* from the noise, c that of the rewards per unit of curvature,
+    t^2 = radius^2 / d the prior's:
         precision_k = lambda^2 / (c lambda + e^2) + 1 / t^2
         centre_k    = lambda / (c lambda + e^2) b_k / precision_k
-        h_k         = max(0, 1 - lambda / (share mean lambda)): how much it was sampled too little
+        h_k         = max(0, 1 - l+ / (share mean l+)), l+ = max(l, 0): how much it was sampled too little
         theta_k     = b_k / (lambda + ridge (c / t^2 + e / t)), moved to centre_k by h_k^2 (where little was sampled,
                       b_k is mostly noise that stays for long), then projected on |theta| <= radius
         spread_k    = explore h_k / sqrt(precision_k)
     where c (variance), ridge, explore and share are in `tuning`."""
-    noise = unit * std * math.sqrt(1.0 + (radius / (unit * scale)) ** 2)
-    fit_with(released, scale, unit, noise, radius, tuning, posterior)
+    fit_with(released, scale, unit, std, 1.0, True, radius, tuning, posterior)
 
 
 @kernel
 def fit_with(
-    released: Released, scale: float, unit: float, noise: float, radius: float, tuning: Tuning, posterior: Posterior
+    released: Released,
+    scale: float,
+    unit: float,
+    std: float,
+    touched: float,
+    shrinks: bool,
+    radius: float,
+    tuning: Tuning,
+    posterior: Posterior,
 ) -> None:
-    """`fit` with that e, the std of b - A theta* from the noise."""
+    """`fit` where the noise in A multiplies a share `touched` of |theta*|^2 alone, with or without `shrink`."""
     d = posterior.theta.size
     packed = d * (d + 1) // 2
     curvature = np.empty((d, d))
     smat(released[:packed], curvature)
-    values, axes = np.linalg.eigh(curvature / scale)
+    found, axes = np.linalg.eigh(curvature / scale)
     moment = np.dot(axes.T, released[packed:] * unit)
-    prior = radius / math.sqrt(d)
-    mean = 0.0
-    for k in range(d):
-        values[k] = max(values[k], 0.0)
-        mean += values[k] / d
-    total = along_axes(values, moment, mean, noise, prior, tuning, posterior)
+    raw = np.maximum(found, 0.0)
+    left = shrink(found, std / scale) if shrinks else 1.0
+    noise = std * math.sqrt(unit * unit + touched * (left * radius / scale) ** 2)
+    usual = np.full(d, np.mean(raw))
+    total = along_axes(np.maximum(found, 0.0), raw, usual, moment, noise, radius / math.sqrt(d), tuning, posterior)
     from_axes(axes, min(1.0, radius / math.sqrt(total)) if total > 0.0 else 1.0, posterior)
 
 
 @kernel
+def shrink(values: Array, std: float) -> float:
+    """Draw the eigenvalues of a (d, d) matrix, whose d (d + 1) / 2 numbers have noise of that std, towards their mean
+    m: l <- m + keep (l - m), keep = max(0, 1 - (d (d + 1) / 2 - 1) std^2 / sum (l - m)^2). The sum is the squared
+    distance from m times the identity; what is taken off is the share of it that noise alone would give on average.
+    Changes values, and returns which share of the noise is left: keep, or the 1 / d of the mean, if that is more."""
+    d = values.size
+    mean = np.mean(values)
+    square = np.sum((values - mean) ** 2)
+    expected = (d * (d + 1) // 2 - 1) * std * std
+    keep = 1.0 - expected / square if square > expected else 0.0
+    copy(mean + keep * (values - mean), values)
+    return max(keep, 1.0 / d)
+
+
+@kernel
 def along_axes(
-    values: Array, moment: Array, mean: float, noise: float, prior: float, tuning: Tuning, posterior: Posterior
+    values: Array,
+    raw: Array,
+    usual: Array,
+    moment: Array,
+    noise: float,
+    prior: float,
+    tuning: Tuning,
+    posterior: Posterior,
 ) -> float:
-    """precision, spread, and theta (before its projection) and centre along the axes, as in `fit`, from eigenvalues and
-    the moment along them; mean: what eigenvalues are compared with. Returns |theta|^2."""
+    """precision, spread, and theta (before its projection) and centre along the axes, as in `fit`, from the eigenvalues
+    and the moment along them. What lacks samples is judged by `raw`, the eigenvalues before they were shrunk, each
+    beside what is usual along its axis. Returns |theta|^2."""
     c, ridge, explore, share = tuning
     total = 0.0
     for k in range(values.size):
         value = values[k]
         informed = value / (c * value + noise * noise) if value > 0.0 else 0.0
         posterior.precision[k] = value * informed + 1.0 / (prior * prior)
-        lacking = max(0.0, 1.0 - value / (share * mean)) if mean > 0.0 else 1.0
+        lacking = max(0.0, 1.0 - raw[k] / (share * usual[k])) if usual[k] > 0.0 else 1.0
         posterior.spread[k] = explore * lacking / math.sqrt(posterior.precision[k])
         posterior.centre[k] = informed * moment[k] / posterior.precision[k]
         direct = moment[k] / (value + ridge * (c / (prior * prior) + noise / prior))
@@ -143,6 +177,9 @@ def update_inverse(posterior: Posterior) -> None:
     """inverse <- axes diag(1 / precision) axes'."""
     axes = posterior.axes
     d = posterior.precision.size
+    if d >= LARGE:
+        copy(np.dot(axes / posterior.precision, axes.T), posterior.inverse)
+        return
     for i in range(d):
         for j in range(i + 1):
             s = 0.0

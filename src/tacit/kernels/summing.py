@@ -23,12 +23,20 @@ def add_cells(v: Raw, cell: float, longest: float, out: Integers) -> None:
 
 
 @kernel
+def add_rounded(v: Array, cell: float, out: Integers) -> None:
+    """out += round(v / cell)."""
+    for j in range(v.size):
+        out[j] += np.int64(np.rint(v[j] / cell))
+
+
+@kernel
 def sum_glm(
     rows: Array,
     rewards: Array,
     theta: Array,
     inverse: Array,
     link: Code,
+    blend: float,
     scale: float,
     low: float,
     high: float,
@@ -44,7 +52,7 @@ def sum_glm(
         if np.isnan(rewards[i]):
             continue
         a = int(rows[i, p]) if blocks > 1 else 0
-        add_glm(rows[i, :p], rewards[i], theta[a], inverse[a], link, scale, low, high, v)
+        add_glm(rows[i, :p], rewards[i], theta[a], inverse[a], link, blend, scale, low, high, v)
         add_cells(v, cell, longest, out[a])
 
 

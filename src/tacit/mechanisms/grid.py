@@ -38,6 +38,7 @@ import numpy as np
 from tacit.data import Array, Integers, Raw, Released
 from tacit.errors import HorizonReached, NotSecure
 from tacit.kernels.continual import HISTORY, ContinualState, PrefixState, noise_step
+from tacit.kernels.summing import add_rounded
 from tacit.mechanisms import together
 from tacit.mechanisms.continual import Continual, row_norms
 from tacit.mechanisms.tree import Tree
@@ -71,7 +72,8 @@ class Grid(Continual):
         if not isinstance(self.real, Tree) and self.window > MOST_LEAVES:
             raise NotSecure(
                 f"Expected at most {MOST_LEAVES} steps of a {type(self.real).__name__} mechanism with secure "
-                f"noise, got {self.window}: use release='batched' or 'tree', or source=Simulated(seed) in experiments."
+                f"noise, got {self.window}: use release='tree', or 'batched' where there is that, or "
+                "source=Simulated(seed) in experiments."
             )
 
     @property
@@ -135,17 +137,20 @@ class Grid(Continual):
 
     def encode(self, v: Array) -> Integers:
         """A contribution in whole cells; zero for one that no user can make (see above)."""
+        out: Integers = np.zeros(self.size, np.int64)
+        self._add(v, out)
+        return out
+
+    def _add(self, v: Array, out: Integers) -> None:
         with np.errstate(over="ignore", invalid="ignore"):
             inside = bool(v @ v <= self.longest**2)  # false for NaN and infinities as well
-        if not inside:
-            v = np.zeros(self.size)
-        out: Integers = np.rint(v / self.cell).astype(np.int64)
-        return out
+        if inside:
+            add_rounded(v, self.cell, out)
 
     def absorb(self, state: PrefixState, add: Callable[[Raw], None]) -> None:
         v = Raw(np.zeros(self.size))
         add(v)
-        state.open[:] += self.encode(v)
+        self._add(v, state.open)
 
     def exchange(self, state: PrefixState, old: Array, new: Array) -> None:
         state.open[:] += self.encode(new) - self.encode(old)
@@ -265,3 +270,11 @@ def on_grid(
         return dataclasses.replace(grid, sigma=sigma_for(shift, mu, grid.step) if sigma is None else sigma)
 
     return with_cell(cell_with(sensitivity, mechanism.size, lambda cell: with_cell(cell).cells, bits=61))
+
+
+def worst_gain(mechanism: Continual) -> float:
+    """The largest std over all releases, per unit of sigma: at the last one, or for trees where all levels are in
+    use."""
+    kind = mechanism.real if isinstance(mechanism, Grid) else mechanism
+    last = (1 << (mechanism.leaves.bit_length() - 1)) - 1 if isinstance(kind, Tree) else mechanism.leaves
+    return float(mechanism.gain(np.array([float(mechanism.leaves), float(max(last, 1))])).max())

@@ -8,8 +8,8 @@ import math
 from dataclasses import dataclass
 
 from tacit.data import Array, Raw
-from tacit.model.links import IDENTITY, Code, Link, kind, mean, slope, softness
-from tacit.model.vectors import TINY, PairContribution, add_pair, norm, pair_several, shortened
+from tacit.model.links import IDENTITY, TABLE, Code, Link, kind, mean, slope, softness
+from tacit.model.vectors import TINY, PairContribution, add_pair, norm, pair_several, quadratic, shortened
 
 # How much the curvature's noise, seen through theta*, matters beside the moment's: chosen by regret on tuning seeds
 # of which no record was kept.
@@ -33,6 +33,7 @@ def line(length: float, v: float, k: float, r: float, link: Code, blend: float) 
     and u = 1 / (max(|c|, |1 - c|) |x|):
         w = (1 - blend) mu'(v) + blend (mu(v) - 1/2) / v,   c = mu(v) - w v,
         weight = k u w,   response = u (r - c).
+    A link of the user's own has the tangent, whatever the blend: nothing is known of its chords.
     identity: weight = 1 / |x|, response = r / |x|."""
     if length < TINY:
         return 0.0, 0.0
@@ -46,19 +47,17 @@ def line(length: float, v: float, k: float, r: float, link: Code, blend: float) 
 def tangent(v: float, link: Code, blend: float) -> tuple[float, float, float]:
     """(mu(v), w, c) of the line c + w t of `line`."""
     expected, steep = mean(link, v), slope(link, v)
-    if blend > 0.0 and abs(v) > 1e-6:
+    if blend > 0.0 and abs(v) > 1e-6 and kind(link) != TABLE:
         steep = (1.0 - blend) * steep + blend * (expected - 0.5) / v
     return expected, steep, expected - steep * v
 
 
 def predict(x: Array, theta: Array, inverse: Array, link: Code) -> tuple[float, float]:
     """`softened` of z = <x, theta> and s = x' inverse x."""
-    z, s = 0.0, 0.0
+    z = 0.0
     for i in range(x.size):
         z += x[i] * theta[i]
-        for j in range(x.size):
-            s += x[i] * inverse[i, j] * x[j]
-    return softened(z, s, link)
+    return softened(z, quadratic(x, inverse), link)
 
 
 def softened(z: float, s: float, link: Code) -> tuple[float, float]:
@@ -89,11 +88,20 @@ def in_centred_units(y: float, link: Code, low: float, high: float) -> float:
 
 
 def add_glm(
-    x: Array, y: float, theta: Array, inverse: Array, link: Code, scale: float, low: float, high: float, out: Raw
+    x: Array,
+    y: float,
+    theta: Array,
+    inverse: Array,
+    link: Code,
+    blend: float,
+    scale: float,
+    low: float,
+    high: float,
+    out: Raw,
 ) -> None:
     """out += (scale svec(A), b), with |x| cut to 1 and y to [low, high]."""
     bounded = shortened(x)
-    weight, response = linearize(bounded, in_units(y, link, low, high), theta, inverse, link, 0.0)
+    weight, response = linearize(bounded, in_units(y, link, low, high), theta, inverse, link, blend)
     add_pair(bounded, scale * weight, response, out)
 
 
@@ -102,11 +110,14 @@ class GLMContribution(PairContribution):
     """v = (scale svec(weight x x'), response x): one step of iteratively reweighted least squares at a public iterate,
     with weights that saturate (`linearize` has the formulas). Each user is used once.
 
-    Bounds. With X = x / |x|, v = (scale w svec(X X'), b X) where, for rewards r in [0, 1], c the tangent's value at 0
-    and m = max(|c|, |1 - c|):
-        0 <= w = k mu' |x| / m <= W = 2 max mu'   (c and 1 - c add up to 1, so m >= 1/2), and
-        |b| = |r - c| / m <= 1   (largest at r = 0 or 1),
-    for any increasing link: max mu' is mu'(0) for logistic and probit, and declared for a link of the user's own.
+    Bounds. With X = x / |x|, v = (scale w svec(X X'), b X) where, for rewards r in [0, 1], s the slope of the line that
+    replaces the link, c its value at 0 and m = max(|c|, |1 - c|):
+        0 <= w = k s |x| / m <= W = 2 max mu'   (s <= max mu'; c and 1 - c add up to 1, so m >= 1/2; k, |x| <= 1), and
+        |b| = |r - c| / m <= 1   (largest at r = 0 or 1), whatever c is.
+    s <= max mu' is clear for the tangent, of any increasing link: max mu' is mu'(0) for logistic and probit, and
+    declared for a link of the user's own. A chord from (0, 1/2) to (v, mu(v)) has the mean of mu' over [0, v] as its
+    slope, which is at most max mu' too, and so is any blend of the two; `line` has no chords for a link of the user's
+    own, whose mu(0) may be anything.
     identity: w = |x| <= W = 1 and |b| = |y| / Y <= 1.
     Sensitivity (replace one user by another, who has a ~), w and b free in their ranges and unit X, X~ at |cos| = c,
     q = (scale W)^2:
@@ -126,6 +137,7 @@ class GLMContribution(PairContribution):
     whose norm is that of (s, z)."""
 
     link: Link
+    blend: float = 0.0  # between tangent and chord, in [0, 1]
 
     @property
     def sensitivity(self) -> float:
@@ -142,7 +154,7 @@ class GLMContribution(PairContribution):
 
     def add(self, x: Array, y: float, theta: Array, inverse: Array, out: Raw) -> None:
         """out += v, linearised at a public estimate: x, theta, inverse and out of one block."""
-        add_glm(x, y, theta, inverse, self.link.code, self.scale, self.low, self.high, out)
+        add_glm(x, y, theta, inverse, self.link.code, self.blend, self.scale, self.low, self.high, out)
 
 
 def glm_sensitivity(weight: float) -> float:
@@ -161,8 +173,8 @@ def largest_weight(link: Link) -> float:
     return 2 * link.steepest if link.bounded else 1.0
 
 
-def balanced_curvature(link: Link, radius: float, *, apart: float = 2.0) -> float:
+def balanced_curvature(link: Link, radius: float, *, share: float = CURVATURE_SHARE, apart: float = 2.0) -> float:
     """The scale of the curvature within a contribution: (apart^2 share)^(1/4) sqrt(radius / W) minimises
     D^2 (1 + share radius^2 / scale^2) for D^2 = apart^2 + (scale W)^2, moments being so far apart: 2 where users are
-    replaced, 1 for the zero-out relation; share is CURVATURE_SHARE."""
-    return math.sqrt(apart * math.sqrt(CURVATURE_SHARE) * radius / largest_weight(link))
+    replaced, 1 for the zero-out relation."""
+    return math.sqrt(apart * math.sqrt(share) * radius / largest_weight(link))

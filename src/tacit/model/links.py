@@ -108,6 +108,11 @@ class Link:
     steepest: float
     reach: float = np.inf
 
+    @property
+    def odd(self) -> bool:
+        """Whether mu(-z) = 1 - mu(z) for sure, and so mu(0) = 1/2."""
+        return kind(self.code) in (LOGISTIC, PROBIT)
+
     def mean(self, z: Array | float) -> Array:
         return np.asarray(np.vectorize(lambda v: mean(self.code, v), otypes=[np.float64])(z))
 

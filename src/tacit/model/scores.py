@@ -71,6 +71,7 @@ class ScoreContribution:
     blocks: int = 1
     shared: int = 0
     scale: ClassVar[float] = 0.0  # of the curvature: there is none
+    blend: ClassVar[float] = 0.0
     sensitivity: ClassVar[float] = 2.0
     norm: ClassVar[float] = 1.0
     several: ClassVar[float] = 2.0  # for sums of a person's contributions: each differs by 2 at most

@@ -16,6 +16,7 @@ from tacit import checks
 from tacit.data import Array
 
 ROOT2 = math.sqrt(2.0)
+LARGE = 64  # dimensions from which on sums are taken in an order that is fast: below, in that of the formula
 TINY = 1e-150  # vectors of a smaller norm contribute nothing: squares below 1e-308 lose digits, and x / |x| its length
 
 
@@ -34,6 +35,28 @@ def norm(x: Array) -> float:
     for i in range(x.size):
         s += x[i] * x[i]
     return math.sqrt(s)
+
+
+def quadratic(x: Array, matrix: Array) -> float:
+    """x' matrix x. From LARGE dimensions on each row is added up in four sums, which do not wait for each other."""
+    s = 0.0
+    if x.size < LARGE:
+        for i in range(x.size):
+            for j in range(x.size):
+                s += x[i] * matrix[i, j] * x[j]
+        return s
+    fours = x.size // 4 * 4
+    for i in range(x.size):
+        s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
+        for j in range(0, fours, 4):
+            s0 += matrix[i, j] * x[j]
+            s1 += matrix[i, j + 1] * x[j + 1]
+            s2 += matrix[i, j + 2] * x[j + 2]
+            s3 += matrix[i, j + 3] * x[j + 3]
+        for j in range(fours, x.size):
+            s0 += matrix[i, j] * x[j]
+        s += x[i] * ((s0 + s1) + (s2 + s3))
+    return s
 
 
 def shortened(x: Array) -> Array:

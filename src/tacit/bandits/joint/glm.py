@@ -12,7 +12,7 @@ from numpy.random import Generator, default_rng
 from tacit import checks, special
 from tacit.bandits import irls, known
 from tacit.bandits.choices import Index
-from tacit.bandits.joint import forgetting, hybrid, public, scores
+from tacit.bandits.joint import covariance, forgetting, hybrid, public, scores
 from tacit.bandits.joint.continual import steps_before
 from tacit.bandits.joint.earning import EarningBandit
 from tacit.bandits.joint.glm_kernel import GLMState, glm_block_rounds, glm_rounds
@@ -45,10 +45,17 @@ from tacit.privacy.relations import ZERO_OUT
 
 # Chosen, with kernels.glm.Tuning, among some 100 settings by regret on tuning seeds (docs/measurements/joint-glm.md;
 # the single runs were not kept); none of them touches privacy.
-GROWTH = 1.03  # of steps
+BLEND = 0.85  # of tangent and chord: see model.glm.line
+CURVATURE_SHARE = 0.136  # see balanced_curvature
+GROWTH = 1.02  # of steps
 DISCOUNT = 0.995  # of earlier steps, at each step
-FEWEST, PER_SIGMA = 8, 2  # the smallest step: so many users, and so many more for each unit of the noise's std
-WIDENING = 2.2  # of intervals: they cover at least 92 % at level .9 in six environments, T = 5000 and 50000
+FEWEST, PER_SIGMA = 8, 2.5  # the smallest step: so many users, and so many more for each unit of the noise's std
+# Where preferences change (`forget`), contributions are linearised by the tangent, with which what is expected weighs
+# little and what surprises weighs much, and the ridge is smaller: both learn what is new sooner.
+CHANGING = Tuning(ridge=1.5)
+# Intervals cover at least 93 % at level .9 in six environments, T = 5000 and 50000.
+WIDENING = 2.2  # of their standard deviations
+BEYOND = 0.3  # the share by which an end above 0 is moved up, and one below 0 down: with chords, estimates fall short
 
 
 @dataclass(kw_only=True, eq=False)
@@ -60,14 +67,14 @@ class JointGLM(EarningBandit):
     Guarantee: (epsilon, delta)-joint differential privacy for replacing one user, whatever later users do: the whole
     run is one Gaussian mechanism on bounded contributions, and what is shown to each user is a function of its
     releases, that user's own arms and fresh randomness. No horizon is needed: the noise stays bounded.
-    Regret: measured, not proven (docs/joint-glm.md).
+    Regret: measured (docs/joint-glm.md); what is proven is in docs/proofs/one-pass.md.
     Reference: none; the saturating weights and the one pass are ours. Discounted square-root Toeplitz: see Discounted.
     Departure: none.
 
-    curvature: "released", or "none": scores alone, d numbers a release (joint.scores); "auto", the default, takes the
-    first for few dimensions and the second for many. The certificate says which it was.
-    first: the smallest step, and how many users get random arms; by default 8 + 2 sigma, long enough for a step to say
-    more than its noise.
+    curvature: "released", or "none": scores alone, d numbers a release (joint.scores). "auto", the default, takes the
+    second for many dimensions and, where the horizon is known, few rounds. The certificate says which, and why.
+    first: the smallest step, and how many users get random arms; by default 8 + 2.5 sigma, so that a step says more
+    than its noise.
     blocks: into how many parts of equal length arms are divided, if each arm has zeros in all but one; with features of
     disjoint arms, as many as there are actions. An arm then is a row (z, a): the dim / blocks numbers of its part, and
     the number of the part. Sums, noise and work are those of the parts alone (GLMContribution).
@@ -75,7 +82,7 @@ class JointGLM(EarningBandit):
     it is with features of hybrid arms. Sums and noise are those of model.hybrid (docs/actions.md).
     forget: after so many rounds, or "30 days" of `per_day` choices that are expected, what was learnt counts 1 / e, for
     ever (docs/change.md). Without it the past fades ever more slowly, in proportion to its length: for preferences that
-    do not change.
+    do not change. tuning: of the estimate; its default depends on whether anything is forgotten.
     max_rounds_per_person: the noise is made for replacing a person in so many rounds; the shifts of k rounds add up to
     at most k D times the column norm, which k equal changes in one step attain. What goes with it: see ContinualBandit.
     source: of noise. Secure by default; Simulated(seed) for experiments.
@@ -84,6 +91,8 @@ class JointGLM(EarningBandit):
     prior: (theta, precision), what is known about theta* from elsewhere; precision: a number or a (d, d) matrix.
     warm: (features, rewards), rows as in `choose` or (n, d), and rewards, of people whose data is public. Neither is
     protected (`known`).
+    covariance: of features, public: a (p, p) matrix, or rows of p features without rewards, p = dim / blocks. Its shape
+    alone counts (joint.covariance).
     contexts: "public" where features and offered arms are no secret: rewards alone are protected, and whether and when
     they came, with much less noise (joint.public, docs/public.md).
     rewards: their range; the mean is low + (high - low) mu(z), and z for identity.
@@ -99,10 +108,11 @@ class JointGLM(EarningBandit):
     growth: float | None = None
     discount: float | None = None
     forget: float | str | None = None
-    tuning: Tuning = field(default_factory=Tuning)
+    tuning: Tuning | None = None
     policy: Generator | None = field(default=None, repr=False)
     prior: Any = field(default=None, repr=False)
     warm: Any = field(default=None, repr=False)
+    covariance: Any = field(default=None, repr=False)
     _state: GLMState = field(init=False, repr=False)
     _counts_answers = True
     _lengths = ("week", "forget")
@@ -112,12 +122,12 @@ class JointGLM(EarningBandit):
         self._check()
         if self.first is not None:
             checks.positive_int(first=self.first)
+        if self.tuning is None:
+            self.tuning = Tuning() if self.forget is None else CHANGING
         self.tuning = irls.as_tuning(Tuning, self.tuning)
         self._public = public.check(self)
-        self._scores = scores.check(self)
-        paces = (scores.GROWTH, scores.DISCOUNT) if self._scores else (GROWTH, DISCOUNT)
-        self.growth = paces[0] if self.growth is None else self.growth
-        self.discount = paces[1] if self.discount is None else self.discount
+        self._scores, self._why = scores.check(self)
+        self.growth, self.discount = scores.steps_of(self, GROWTH, DISCOUNT)
         if not 1 < self.growth < math.inf:
             raise ValueError(f"Expected growth above 1, got {self.growth!r}.")
         self._link = links.named(self.link)
@@ -128,18 +138,10 @@ class JointGLM(EarningBandit):
         parts: dict[str, Any] = {"low": low, "high": high, "blocks": self._blocks, "shared": self._shared}
         self.contribution = self._contribution(dim=self.dim, link=self._link, **parts)
         self._open_purse(self.contribution.size, self._bound(self.contribution))
-        self._known = known.knowledge(
-            self.prior,
-            self.warm,
-            dim=self.dim,
-            blocks=self._blocks,
-            shared=self._shared,
-            live=len(self._live),
-            link=self._link,
-            rewards=(low, high),
-            radius=self.radius,
-            unit=self._unit,
-        )
+        form: dict[str, Any] = {"dim": self.dim, "blocks": self._blocks, "shared": self._shared}
+        means: dict[str, Any] = {"link": self._link, "rewards": (low, high), "radius": self.radius, "unit": self._unit}
+        self._known = known.knowledge(self.prior, self.warm, live=len(self._live), **form, **means)
+        self._shape = covariance.shape(self)
         given = self.first
         forgetting.check(self._forget, self._shortest if given is None else lambda _: given)
         self.first = self._shortest(self._forget) if given is None else given
@@ -153,11 +155,17 @@ class JointGLM(EarningBandit):
     def _contribution(self, **parts: Any) -> GLMContribution | RewardContribution | ScoreContribution:
         if self._scores:
             return ScoreContribution(**parts)
-        zero_out = self.budget.adjacency == ZERO_OUT
+        zero_out, chords = self.budget.adjacency == ZERO_OUT, self._link.odd and self.forget is None
+        parts["blend"] = BLEND if chords else 0.0
         if self._public:
             return RewardContribution(**parts, scale=EXACT, longest=LONGEST_ALONE if zero_out else LONGEST)
-        scale = balanced_curvature(self._link, self.radius / self._unit, apart=1.0 if zero_out else 2.0)
-        return GLMContribution(**parts, scale=scale)
+        reach, apart = self.radius / self._unit, 1.0 if zero_out else 2.0
+        return GLMContribution(**parts, scale=balanced_curvature(self._link, reach, share=CURVATURE_SHARE, apart=apart))
+
+    @property
+    def _tuning(self) -> Tuning:
+        assert self.tuning is not None
+        return self.tuning
 
     @property
     def _forget(self) -> float | None:
@@ -182,7 +190,7 @@ class JointGLM(EarningBandit):
     def _releases(self, steps: int) -> tuple[GaussianRelease, ...]:
         what = "centred rewards times x / |x|" if self._public else "scores" if self._scores else "weighted x x' and x"
         statistic = f"discounted sums of {what}, {self._numbers(self.contribution.size)}, each user once"
-        statistic += scores.words(self)
+        statistic += self._why
         if self._forget is not None:
             statistic += f", forgotten in {self._forget:g} rounds"
         return self._entries(statistic, steps)
@@ -199,11 +207,11 @@ class JointGLM(EarningBandit):
         if self._scores:
             return scores.prior(self.dim, self._known)
         if self._shared:
-            return hybrid.prior(self._layout, self.radius, self._live, self._known, self.tuning.explore)
+            return hybrid.prior(self._layout, self.radius, self._live, self._known, self._tuning.explore)
         if self._blocks > 1:
             own = self._own_dim
-            return irls.prior_of_blocks(own, self.radius, self._blocks, self._live, self._known, self.tuning.explore)
-        return irls.prior(self.dim, self.radius, self._known, self.tuning.explore)
+            return irls.prior_of_blocks(own, self.radius, self._blocks, self._live, self._known, self._tuning.explore)
+        return irls.prior(self.dim, self.radius, self._known, self._tuning.explore)
 
     def _reestimate(self) -> None:
         if self._steps:
@@ -219,29 +227,31 @@ class JointGLM(EarningBandit):
         return self._steps == 0 and not self._known.theta.size
 
     def _told(self) -> tuple[str, ...]:
-        return (*super()._told(), *known.sentences(self.prior, self.warm), *[public.TOLD] * self._public)
+        told = *known.sentences(self.prior, self.warm), *[covariance.TOLD] * (self.covariance is not None)
+        return (*super()._told(), *told, *[public.TOLD] * self._public)
 
     def _update(self, released: Released) -> None:
+        self._frozen = None
         if self._scores:
             scores.update(self, self._for_learning(released))
-            self._frozen = None
             return
         options: dict[str, Any] = {
             "scale": self.contribution.scale,
             "unit": self._unit,
             "std": self._std(),
             "radius": self.radius,
-            "tuning": self.tuning,
+            "tuning": self._tuning,
             "known": self._known,
             "live": self._live,
             "posterior": self._state.posterior,
         }
         learnt = public.with_released(self, released) if self._public else self._for_learning(released)
+        if self._shape is not None:
+            learnt, options["scale"] = covariance.drawn(self, learnt, self._shape)
         if self._shared:
             hybrid.update(learnt, layout=self._layout, **options)
         else:
             irls.update(learnt, **options)
-        self._frozen = None
 
     def _advance(self) -> None:
         if self._public and self._due:
@@ -293,7 +303,10 @@ class JointGLM(EarningBandit):
         if self._scores:
             return scores.beliefs(self._whole(features), self._state.posterior, self.radius)
         widths = WIDENING * float(special.ndtri((1 + level) / 2))
-        return irls.beliefs(self._whole(features), self._state.posterior, widths)
+        middle, half = irls.beliefs(self._whole(features), self._state.posterior, widths)
+        low, high, beyond = middle - half, middle + half, BEYOND if self.contribution.blend else 0.0
+        low, high = low + beyond * np.minimum(low, 0.0), high + beyond * np.maximum(high, 0.0)
+        return (low + high) / 2, (high - low) / 2
 
     def _mean(self, z: Array) -> Array:
         low, high = self.rewards if self._link.bounded else (0.0, 1.0)
@@ -315,7 +328,7 @@ class JointGLM(EarningBandit):
         elif c.blocks > 1:
             a = int(x[-1])
             x, theta, inverse, part = x[:-1], theta[a], inverse[a], c.part(a)
-        add = functools.partial(add_glm, x, reward, theta, inverse, c.link.code, c.scale, c.low, c.high)
+        add = functools.partial(add_glm, x, reward, theta, inverse, c.link.code, c.blend, c.scale, c.low, c.high)
         self._add(kept, reward, add, part)
 
     def _summer(self) -> Summer | None:
@@ -324,11 +337,11 @@ class JointGLM(EarningBandit):
         c, now = self.contribution, self._state.posterior
         own = self.dim // self._blocks
         theta, inverse = now.theta.reshape(-1, own).copy(), now.inverse.reshape(-1, own, own).copy()
-        return GLMSummer(theta, inverse, c.link.code, c.scale, c.low, c.high, Cells.of(self.mechanism, c.size))
+        return GLMSummer(theta, inverse, c.link.code, c.blend, c.scale, c.low, c.high, Cells.of(self.mechanism, c.size))
 
     def _play(self, block: Block) -> None:
         assert self.policy is not None
-        if self._purse is not None or self._shared:
+        if self._purse is not None or self._shared or self._shape is not None:
             super()._play(block)
             return
         if self._public:
@@ -347,10 +360,11 @@ class JointGLM(EarningBandit):
             self._schedule,
             Range(*map(float, self.rewards)),
             self._link.code,
+            self.contribution.blend,
             self.contribution.scale,
             self._unit,
             self.radius,
-            self.tuning,
+            self._tuning,
             self._known,
         )
         if self._blocks > 1:
@@ -370,8 +384,8 @@ class JointGLM(EarningBandit):
         """For each arm, given as in `choose`, an interval that holds its mean reward with at least that probability,
         from released sums only.
 
-        Coverage is measured, not proven: the standard deviations are widened by the factor WIDENING because early
-        contributions were linearised far from theta*."""
+        Coverage is measured, not proven: intervals are widened (WIDENING, BEYOND) because early contributions were
+        linearised far from theta*."""
         checks.probability(level=level)
         middle, half = self._beliefs(self._request(arms, None, actions)[0], level)
         return list(zip(self._mean(middle - half).tolist(), self._mean(middle + half).tolist(), strict=True))

@@ -47,6 +47,7 @@ def glm_rounds(
     schedule: Schedule,
     rewards: Range,
     link: Code,
+    blend: float,
     scale: float,
     unit: float,
     radius: float,
@@ -73,7 +74,7 @@ def glm_rounds(
         if outcome(block, t, index):
             counts[CHOICES] += 1
             x, y = block.arms[t, index], block.reward[t]
-            add_glm(x, y, posterior.theta, posterior.inverse, link, scale, rewards.low, rewards.high, collected)
+            add_glm(x, y, posterior.theta, posterior.inverse, link, blend, scale, rewards.low, rewards.high, collected)
 
 
 @kernel
@@ -87,6 +88,7 @@ def glm_block_rounds(
     schedule: Schedule,
     rewards: Range,
     link: Code,
+    blend: float,
     scale: float,
     unit: float,
     radius: float,
@@ -114,4 +116,4 @@ def glm_block_rounds(
             counts[CHOICES] += 1
             x, y, a = block.arms[t, index, :p], block.reward[t], int(block.arms[t, index, p])
             own = Raw(prefix.open[a * pair_size(p) : (a + 1) * pair_size(p)])
-            add_glm(x, y, posterior.theta[a], posterior.inverse[a], link, scale, rewards.low, rewards.high, own)
+            add_glm(x, y, posterior.theta[a], posterior.inverse[a], link, blend, scale, rewards.low, rewards.high, own)

@@ -6,7 +6,6 @@ the curvature, so it cannot be had block by block by elimination: it is computed
 are in use, once a release. A choice needs products with the asking user's own numbers alone."""
 
 import functools
-import math
 
 import numpy as np
 from numpy.random import Generator
@@ -59,8 +58,7 @@ def update(
     together = leaves.part(released, slice(None))
     keep = pool(together, layout, live, std)
     whole = leaves.placed(together, layout.places(here))
-    noise = unit * std * math.sqrt(1 + _touched(layout, keep) * (radius / (unit * scale)) ** 2)
-    fit_with(whole, scale, unit, noise, radius, tuning, one)
+    fit_with(whole, scale, unit, std, _touched(layout, keep), False, radius, tuning, one)
     if known.theta.size:
         combine(_of(known, here), radius, one)
     posterior.spread[:] = 0.0  # of what is not in use

@@ -34,6 +34,7 @@ class GLMSummer(NamedTuple):
     theta: Array  # (blocks, p)
     inverse: Array  # (blocks, p, p)
     link: Code
+    blend: float
     scale: float
     low: float
     high: float
@@ -42,7 +43,7 @@ class GLMSummer(NamedTuple):
     def __call__(self, rows: Array, rewards: Array) -> Raw:
         size, cell, longest = self.cells
         out = np.zeros((len(self.theta), size // len(self.theta)), np.int64)
-        settings = (self.theta, self.inverse, self.link, self.scale, self.low, self.high)
+        settings = (self.theta, self.inverse, self.link, self.blend, self.scale, self.low, self.high)
         sum_glm(rows, rewards, *settings, cell, longest, out)
         return Raw(out.reshape(-1))
 

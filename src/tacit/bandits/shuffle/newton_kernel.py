@@ -182,6 +182,6 @@ def newton_rounds(
         if outcome(block, t, index):
             vector[:] = 0.0
             x, y = block.arms[t, index], block.reward[t]
-            add_glm(x, y, posterior.theta, inverse, link, scale, low, high, vector)
+            add_glm(x, y, posterior.theta, inverse, link, 0.0, scale, low, high, vector)
             randomize(rng, vector, plan, transit.sums)
             transit.reports[0] += 1

@@ -18,7 +18,7 @@ from tacit.bandits.stored import certificate, erasure, learning, line, rehearsal
 from tacit.bandits.stored.asks import Answer, Ask, Report, StoredChoice
 from tacit.bandits.stored.outage import MODES, Outage
 from tacit.bandits.stored.people import People
-from tacit.bandits.stored.population import Membership
+from tacit.bandits.stored.population import Membership, check_relation
 from tacit.bandits.stored.releases import Releases
 from tacit.bandits.stored.rounds import Drawn, Rounds
 from tacit.bandits.stored.shown import Shown
@@ -77,6 +77,7 @@ class Stored(Shown):
         self._database = line.connect(where)
         try:
             register = line.register_of(where, self._database, keys)
+            check_relation(population, register.members(), bandit._planned())
             self._line = line.open_line(self._database, line.keys_of(where, self._database, keys), name, bandit)
             self.incarnation = self._line.bandit.incarnation  # 1, and one more for each recovery
             if self._line.bandit.prior is not None:

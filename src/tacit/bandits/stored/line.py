@@ -31,7 +31,8 @@ MADE = "the noise is made for them"
 EPOCHS = 8  # of choices, within as many as may wait: each has a key
 OWN = ("bandit", "features", "dim", "budget", "link", "radius", "rewards", "horizon", "max_rounds_per_person", "forget")
 # settings that may change: they touch neither noise nor estimate; there are no averages here
-FREE = ("source", "policy", "durable", "pending", "on_limit", "teach", "average")
+# what may be another, and what is always the same in a store
+FREE = ("source", "policy", "durable", "pending", "on_limit", "teach", "average", "contexts")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -7,7 +7,7 @@ import msgspec
 
 from tacit.bandits.stored.line import Line
 from tacit.privacy.certificate import Certificate
-from tacit.privacy.ledger import epsilon_of, relation_of
+from tacit.privacy.ledger import Release, epsilon_of, relation_of
 from tacit.store import rows
 from tacit.store.register import Member, Register
 
@@ -66,13 +66,8 @@ class Membership:
         return self._register.members()
 
     def learn(self, members: Sequence[Member]) -> None:
-        """Puts on record here what may be on record elsewhere. ValueError, before that, where the neighbours of two
-        bandits of this population differ: no epsilon is that of both together."""
-        mine = [m for m in [*self.members, *members] if m.population == self._population]
-        try:
-            relation_of([release for member in mine for release in member.releases])
-        except ValueError as error:
-            raise ValueError(f"{error} Give bandits of another relation a population of their own.") from None
+        """Puts on record here what may be on record elsewhere."""
+        check_relation(self._population, [*self.members, *members])
         self._register.add(members)
 
     def together(self) -> Population:
@@ -81,6 +76,15 @@ class Membership:
         with self._database.transaction() as run:
             unrecorded = [name for name, uid in rows.lines(run) if uid not in recorded]
         return compose(self._population, members, unrecorded)
+
+
+def check_relation(name: str, members: Sequence[Member], more: Sequence[Release] = ()) -> None:
+    """ValueError where the neighbours of two bandits of a population, or those of releases that would join them,
+    differ: no epsilon is that of both together."""
+    try:
+        relation_of([*more, *(release for m in members if m.population == name for release in m.releases)])
+    except ValueError as error:
+        raise ValueError(f"{error} Give bandits of another relation a population of their own.") from None
 
 
 def compose(name: str, members: Sequence[Member], unrecorded: Sequence[str] = ()) -> Population:

@@ -74,6 +74,6 @@ class Oracle(JointGLM):
     def _curvature(self) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
         """Which of the released numbers are the curvature's."""
         c = self.contribution
-        own = np.zeros(c.size // c.blocks, np.bool_)
+        own = np.zeros(c.size // self._blocks, np.bool_)
         own[: own.size - self._own_dim] = True
-        return np.tile(own, c.blocks)
+        return np.tile(own, self._blocks)

@@ -41,18 +41,41 @@ GROWTH, DISCOUNT = 1.02, 0.997  # of steps, as JointGLM's
 PER_SIGMA = 1.0  # of the noise's std: so many more people in the smallest step
 PACE, TURN = 0.5, 10.0
 AVERAGE = 0.1  # of the way to the latest estimate that the average of estimates, by which one plays, goes
-FRESH = 0.15  # of the std of theta's noise: that of a draw that is added for each choice
+FRESH = 0.25  # of the std of theta's noise: that of a draw that is added for each choice
 REACH = 3.0  # times the radius: theta is kept within it. A radius is often a guess
 CURVATURES = ("auto", "released", "none")
-FEWEST = 100  # dimensions from which on "auto" releases no curvature
+# "auto" releases no curvature from MANY dimensions on; where the horizon is known, from LEAST on and below ENOUGH
+# blocks p^1.5 / mu rounds, p the features of an arm: noise of std 1 / mu in p^2 numbers, seen by one in `blocks`.
+LEAST, MANY, ENOUGH = 50, 100, 150.0
 
 
-def check(bandit: "JointGLM") -> bool:
-    """Whether scores alone are released; ValueError if they cannot be."""
+def check(bandit: "JointGLM") -> tuple[bool, str]:
+    """Whether scores alone are released, and why, in words for the certificate where "auto" has chosen; ValueError if
+    they cannot be."""
     checks.one_of(CURVATURES, curvature=bandit.curvature)
-    if bandit.curvature == "none" and bandit._public:
-        raise ValueError('Expected curvature="released" with contexts="public", where it has no noise, got "none".')
-    return bandit.curvature == "none" or (bandit.curvature == "auto" and bandit.dim >= FEWEST and not bandit._public)
+    known = bandit._public or bandit.covariance is not None
+    if bandit.curvature != "auto":
+        if known and bandit.curvature == "none":
+            raise ValueError('Expected curvature="released" with covariance or contexts="public", got "none".')
+        return bandit.curvature == "none", ""
+    return (False, "") if known else _few_rounds(bandit.dim, bandit._blocks, bandit._shared, bandit.horizon, bandit._mu)
+
+
+def _few_rounds(dim: int, blocks: int, shared: int, horizon: int | None, mu: float) -> tuple[bool, str]:
+    """Whether the rounds to come are too few to learn a curvature through its noise, and a sentence about it. All of it
+    is public."""
+    if dim < LEAST:
+        return False, f"; with curvature, as dimensions are fewer than {LEAST}"
+    if horizon is None:
+        few, than = (
+            dim >= MANY,
+            f"dimensions are {MANY} or more" if dim >= MANY else f"dimensions are fewer than {MANY}",
+        )
+    else:
+        enough = ENOUGH * blocks * (shared + (dim - shared) / blocks) ** 1.5 / mu
+        few = horizon < enough
+        than = f"the horizon is {'below' if few else 'not below'} {enough:.3g} rounds"
+    return few, f"; {'without' if few else 'with'} curvature, as {than}"
 
 
 def contribution(bandit: "JointGLM", **parts: Any) -> ScoreContribution:
@@ -172,12 +195,3 @@ def beliefs(bandit: "JointGLM", arms: Array, level: float) -> tuple[Array, Array
 def _whole(bandit: "JointGLM", arms: Array) -> Array:
     """Arms with their zeros."""
     return bandit._layout.whole(arms) if bandit._blocks > 1 else arms
-
-
-def words(bandit: "JointGLM") -> str:
-    """Which of the two "auto" took, for the certificate."""
-    if bandit.curvature != "auto" or bandit._public:
-        return ""
-    if bandit._scores:
-        return f"; without curvature, as {bandit.dim} dimensions are {FEWEST} or more"
-    return f"; with curvature, as {bandit.dim} dimensions are fewer than {FEWEST}"

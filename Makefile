@@ -52,8 +52,8 @@ test: .venv/.node        ## everything from nothing to green, in minutes
 test-full: .venv/.node test-ray  ## the heavier statistical runs as well
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not ray"
 
-test-ray: .cache/ray/.ready  ## logs that Ray sums, in an environment of their own: Ray is large
-	.cache/ray/bin/python -m pytest -m ray tests/bandits/test_ray.py
+test-ray: .cache/ray/.ready  ## logs and sweeps on Ray, in an environment of their own: Ray is large
+	.cache/ray/bin/python -m pytest -m ray tests/bandits/test_ray.py tests/experiments/test_ray_sweeps.py
 
 .cache/ray/.ready: requirements.lock requirements-ray.lock
 	$(PYTHON) -m venv .cache/ray

@@ -115,7 +115,7 @@ REPRODUCTIONS = {
     "errata": ("tacit.reproductions.errata", "reproduce"),
 }
 ROLES = ("analyzer", "shuffler", "local")  # that run as processes of their own
-BENCHES = ("speed", "noise", "shuffle", "local", "serve", "roles", "blocks")  # modules of tacit.bench
+BENCHES = ("speed", "noise", "shuffle", "local", "serve", "roles", "blocks", "dimension")  # modules of tacit.bench
 
 
 def load(home: str, name: str) -> Any:

@@ -64,7 +64,7 @@ def measure(name: str, out: Path, progress: Progress | None = None) -> dict[str,
         outcome = reproductions.run(name, quick=name != "shuffle", runs=RUNS[name], out=out, progress=progress)
     document = outcome.json()
     rows = [[row["env"], row["horizon"], row["label"], rounded(row["regret_mean"])] for row in document["rows"]]
-    extra = {key: rounded(value) for key, value in document.items() if key not in ("title", "rows", "findings")}
+    extra = {key: rounded(value) for key, value in document.items() if key not in ("title", "made", "rows", "findings")}
     findings = [[finding.expected, bool(finding.seen)] for finding in outcome.findings if not finding.timed]
     return {"rows": rows, "findings": findings} | extra
 

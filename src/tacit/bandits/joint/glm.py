@@ -50,6 +50,9 @@ CURVATURE_SHARE = 0.136  # see balanced_curvature
 GROWTH = 1.02  # of steps
 DISCOUNT = 0.995  # of earlier steps, at each step
 FEWEST, PER_SIGMA = 8, 2.5  # the smallest step: so many users, and so many more for each unit of the noise's std
+# Where preferences change (`forget`), contributions are linearised by the tangent, with which what is expected weighs
+# little and what surprises weighs much, and the ridge is smaller: both learn what is new sooner.
+CHANGING = Tuning(ridge=1.5)
 # Intervals cover at least 93 % at level .9 in six environments, T = 5000 and 50000.
 WIDENING = 2.2  # of their standard deviations
 BEYOND = 0.3  # the share by which an end above 0 is moved up, and one below 0 down: with chords, estimates fall short
@@ -64,7 +67,7 @@ class JointGLM(EarningBandit):
     Guarantee: (epsilon, delta)-joint differential privacy for replacing one user, whatever later users do: the whole
     run is one Gaussian mechanism on bounded contributions, and what is shown to each user is a function of its
     releases, that user's own arms and fresh randomness. No horizon is needed: the noise stays bounded.
-    Regret: measured, not proven (docs/joint-glm.md).
+    Regret: measured (docs/joint-glm.md); what is proven is in docs/proofs/one-pass.md.
     Reference: none; the saturating weights and the one pass are ours. Discounted square-root Toeplitz: see Discounted.
     Departure: none.
 
@@ -79,7 +82,7 @@ class JointGLM(EarningBandit):
     it is with features of hybrid arms. Sums and noise are those of model.hybrid (docs/actions.md).
     forget: after so many rounds, or "30 days" of `per_day` choices that are expected, what was learnt counts 1 / e, for
     ever (docs/change.md). Without it the past fades ever more slowly, in proportion to its length: for preferences that
-    do not change.
+    do not change. tuning: of the estimate; its default depends on whether anything is forgotten.
     max_rounds_per_person: the noise is made for replacing a person in so many rounds; the shifts of k rounds add up to
     at most k D times the column norm, which k equal changes in one step attain. What goes with it: see ContinualBandit.
     source: of noise. Secure by default; Simulated(seed) for experiments.
@@ -105,7 +108,7 @@ class JointGLM(EarningBandit):
     growth: float | None = None
     discount: float | None = None
     forget: float | str | None = None
-    tuning: Tuning = field(default_factory=Tuning)
+    tuning: Tuning | None = None
     policy: Generator | None = field(default=None, repr=False)
     prior: Any = field(default=None, repr=False)
     warm: Any = field(default=None, repr=False)
@@ -119,12 +122,14 @@ class JointGLM(EarningBandit):
         self._check()
         if self.first is not None:
             checks.positive_int(first=self.first)
+        if self.tuning is None:
+            self.tuning = Tuning() if self.forget is None else CHANGING
         self.tuning = irls.as_tuning(Tuning, self.tuning)
-        checks.one_of(("auto", "released", "none"), curvature=self.curvature)
         self._public = public.check(self)
-        self._scores = not self._public and scores.without_curvature(self.curvature, self.dim)
-        self.growth = (scores.GROWTH if self._scores else GROWTH) if self.growth is None else self.growth
-        self.discount = (scores.DISCOUNT if self._scores else DISCOUNT) if self.discount is None else self.discount
+        self._scores = scores.check(self)
+        paces = (scores.GROWTH, scores.DISCOUNT) if self._scores else (GROWTH, DISCOUNT)
+        self.growth = paces[0] if self.growth is None else self.growth
+        self.discount = paces[1] if self.discount is None else self.discount
         if not 1 < self.growth < math.inf:
             raise ValueError(f"Expected growth above 1, got {self.growth!r}.")
         self._link = links.named(self.link)
@@ -160,12 +165,18 @@ class JointGLM(EarningBandit):
 
     def _contribution(self, **parts: Any) -> GLMContribution | RewardContribution | ScoreContribution:
         if self._scores:
-            return ScoreContribution(dim=self.dim, link=self._link, low=parts["low"], high=parts["high"])
-        zero_out, parts["blend"] = self.budget.adjacency == ZERO_OUT, BLEND if self._link.odd else 0.0
+            return ScoreContribution(**parts)
+        zero_out, chords = self.budget.adjacency == ZERO_OUT, self._link.odd and self.forget is None
+        parts["blend"] = BLEND if chords else 0.0
         if self._public:
             return RewardContribution(**parts, scale=EXACT, longest=LONGEST_ALONE if zero_out else LONGEST)
         reach, apart = self.radius / self._unit, 1.0 if zero_out else 2.0
         return GLMContribution(**parts, scale=balanced_curvature(self._link, reach, share=CURVATURE_SHARE, apart=apart))
+
+    @property
+    def _tuning(self) -> Tuning:
+        assert self.tuning is not None
+        return self.tuning
 
     @property
     def _forget(self) -> float | None:
@@ -190,7 +201,7 @@ class JointGLM(EarningBandit):
     def _releases(self, steps: int) -> tuple[GaussianRelease, ...]:
         what = "centred rewards times x / |x|" if self._public else "scores" if self._scores else "weighted x x' and x"
         statistic = f"discounted sums of {what}, {self._numbers(self.contribution.size)}, each user once"
-        statistic += scores.words(self.curvature, self.dim) * (not self._public)
+        statistic += scores.words(self)
         if self._forget is not None:
             statistic += f", forgotten in {self._forget:g} rounds"
         return self._entries(statistic, steps)
@@ -207,11 +218,11 @@ class JointGLM(EarningBandit):
         if self._scores:
             return scores.prior(self.dim, self._known)
         if self._shared:
-            return hybrid.prior(self._layout, self.radius, self._live, self._known, self.tuning.explore)
+            return hybrid.prior(self._layout, self.radius, self._live, self._known, self._tuning.explore)
         if self._blocks > 1:
             own = self._own_dim
-            return irls.prior_of_blocks(own, self.radius, self._blocks, self._live, self._known, self.tuning.explore)
-        return irls.prior(self.dim, self.radius, self._known, self.tuning.explore)
+            return irls.prior_of_blocks(own, self.radius, self._blocks, self._live, self._known, self._tuning.explore)
+        return irls.prior(self.dim, self.radius, self._known, self._tuning.explore)
 
     def _reestimate(self) -> None:
         if self._steps:
@@ -240,7 +251,7 @@ class JointGLM(EarningBandit):
             "unit": self._unit,
             "std": self._std(),
             "radius": self.radius,
-            "tuning": self.tuning,
+            "tuning": self._tuning,
             "known": self._known,
             "live": self._live,
             "posterior": self._state.posterior,
@@ -333,7 +344,7 @@ class JointGLM(EarningBandit):
         self._add(kept, reward, add, part)
 
     def _summer(self) -> Summer | None:
-        if self._shared or self._public or self._scores or not isinstance(self.mechanism, Grid):
+        if self._shared or self._scores or self._public or not isinstance(self.mechanism, Grid):
             return None
         c, now = self.contribution, self._state.posterior
         own = self.dim // self._blocks
@@ -365,7 +376,7 @@ class JointGLM(EarningBandit):
             self.contribution.scale,
             self._unit,
             self.radius,
-            self.tuning,
+            self._tuning,
             self._known,
         )
         if self._blocks > 1:

@@ -49,8 +49,6 @@ def check(bandit: "JointGLM") -> bool:
     for wrong, what in (
         (bandit._shared > 0, "arms without shared coordinates"),
         (bandit.earnings is not None, "no earnings"),
-        (bandit.curvature == "none", 'curvature="auto" or "released", which costs nothing there,'),
-        (bandit.curvature == "none", 'curvature="auto", which is public too'),
         (bandit._serves, 'on_limit="refuse", without teach, week and average: every choice counts'),
     ):
         if wrong:
@@ -122,7 +120,7 @@ def play(bandit: "JointGLM", block: Block, policy: Generator) -> None:
         c.longest,
         bandit._unit,
         bandit.radius,
-        bandit.tuning,
+        bandit._tuning,
         bandit._known,
     )
     if c.blocks > 1:

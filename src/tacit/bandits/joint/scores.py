@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tacit import checks
 from tacit.bandits import chances, irls
 from tacit.bandits.chances import Values
 from tacit.bandits.choices import Index
@@ -38,21 +39,26 @@ if TYPE_CHECKING:
 # Chosen by regret on tuning seeds (docs/measurements/scores.md); none of them touches privacy.
 GROWTH, DISCOUNT = 1.02, 0.997  # of steps, as JointGLM's
 PER_SIGMA = 1  # of the noise's std: so many more people in the smallest step
-PACE, TURN = 0.3, 10.0
-FRESH = 0.3  # of the std of theta's noise: that of a draw that is added for each choice
+PACE, TURN = 0.5, 10.0
+AVERAGE = 0.1  # of the way to the latest estimate that the average of estimates, by which one plays, goes
+FRESH = 0.15  # of the std of theta's noise: that of a draw that is added for each choice
 REACH = 3.0  # times the radius: theta is kept within it. A radius is often a guess
+CURVATURES = ("auto", "released", "none")
 FEWEST = 100  # dimensions from which on "auto" releases no curvature
 
 
-def without_curvature(curvature: str, dim: int) -> bool:
-    """Whether scores alone are released."""
-    return curvature == "none" or (curvature == "auto" and dim >= FEWEST)
+def check(bandit: "JointGLM") -> bool:
+    """Whether scores alone are released; ValueError if they cannot be."""
+    checks.one_of(CURVATURES, curvature=bandit.curvature)
+    if bandit.curvature == "none" and bandit._public:
+        raise ValueError('Expected curvature="released" with contexts="public", where it has no noise, got "none".')
+    return bandit.curvature == "none" or (bandit.curvature == "auto" and bandit.dim >= FEWEST and not bandit._public)
 
 
 def prior(dim: int, known: Known) -> Posterior:
     """Before anything was released."""
     theta = known.theta.ravel().copy() if known.theta.size else np.zeros(dim)
-    return Posterior(theta, np.zeros(0), np.zeros((0, 0)), np.zeros(0), np.zeros(1), np.zeros((0, 0)))
+    return Posterior(theta, theta.copy(), np.zeros((1, dim)), np.full(1, -1.0), np.zeros(1), np.zeros((0, 0)))
 
 
 @functools.lru_cache(maxsize=64)
@@ -89,18 +95,11 @@ def _here(bandit: "JointGLM") -> Integers:
 
 
 def update(bandit: "JointGLM", released: Released) -> None:
-    """theta, from what was released."""
+    """The estimate, from what was released."""
     etas, spreads = _paces(bandit)
     k = min(bandit._steps, len(etas) - 1)
-    follow(
-        released,
-        etas[k],
-        spreads[k],
-        REACH * bandit.radius,
-        _here(bandit),
-        bandit._known,
-        bandit._state.posterior,
-    )
+    at = bandit._steps, etas[k], AVERAGE, spreads[k], REACH * bandit.radius, _here(bandit), bandit._known
+    follow(released, *at, bandit._state.posterior)
 
 
 def choose_many(bandit: "JointGLM", arms: Array) -> Index:
@@ -120,7 +119,7 @@ def addition(bandit: "JointGLM", x: Array, reward: float) -> Callable[[Raw], Non
     """What adds a user's score to the sums."""
     width, shared, c = bandit._shared + bandit._own_dim, bandit._shared, bandit.contribution
     start = shared + int(x[-1]) * bandit._own_dim if bandit._blocks > 1 else shared
-    at = x[:width], reward, bandit._state.posterior.theta, shared, start
+    at = x[:width], reward, bandit._state.posterior.centre, shared, start
     return functools.partial(add_score, *at, c.link.code, c.low, c.high)
 
 
@@ -134,6 +133,7 @@ def play(bandit: "JointGLM", block: Block) -> None:
         bandit._state,
         bandit.mechanism.law,
         *_paces(bandit),
+        AVERAGE,
         bandit._schedule,
         Range(*map(float, bandit.rewards)),
         bandit._link.code,
@@ -171,10 +171,10 @@ def beliefs(arms: Array, posterior: Posterior, radius: float) -> tuple[Array, Ar
     return middle, np.abs(middle) + radius * np.linalg.norm(arms, axis=1)
 
 
-def words(curvature: str, dim: int) -> str:
+def words(bandit: "JointGLM") -> str:
     """Which of the two "auto" took, for the certificate."""
-    if curvature != "auto":
+    if bandit.curvature != "auto" or bandit._public:
         return ""
-    if without_curvature(curvature, dim):
-        return f"; without curvature, as {dim} dimensions are {FEWEST} or more"
-    return f"; with curvature, as {dim} dimensions are fewer than {FEWEST}"
+    if bandit._scores:
+        return f"; without curvature, as {bandit.dim} dimensions are {FEWEST} or more"
+    return f"; with curvature, as {bandit.dim} dimensions are fewer than {FEWEST}"

@@ -14,10 +14,10 @@ from tacit.bandits import irls, known
 from tacit.bandits.choices import Index
 from tacit.bandits.joint import covariance, forgetting, hybrid, public, scores
 from tacit.bandits.joint.continual import steps_before
+from tacit.bandits.joint.contributing import contribution
 from tacit.bandits.joint.earning import EarningBandit
 from tacit.bandits.joint.glm_kernel import GLMState, glm_block_rounds, glm_rounds
 from tacit.bandits.joint.personal import FARTHEST
-from tacit.bandits.joint.public_kernel import EXACT
 from tacit.bandits.joint.summing import Cells, GLMSummer, Summer
 from tacit.bandits.persons import LEARNS
 from tacit.data import Array, Released
@@ -33,20 +33,15 @@ from tacit.mechanisms.recursive import discounted
 from tacit.model import links
 from tacit.model.arms import Arms
 from tacit.model.chances import Later
-from tacit.model.glm import GLMContribution, balanced_curvature
 from tacit.model.hybrid import Layout
 from tacit.model.links import Link
-from tacit.model.public import LONGEST, LONGEST_ALONE, RewardContribution
 from tacit.model.scores import ScoreContribution
 from tacit.privacy import ledger
 from tacit.privacy.ledger import GaussianRelease
 from tacit.privacy.noise import generator_of
-from tacit.privacy.relations import ZERO_OUT
 
 # Chosen, with kernels.glm.Tuning, among some 100 settings by regret on tuning seeds (docs/measurements/joint-glm.md;
 # the single runs were not kept); none of them touches privacy.
-BLEND = 0.85  # of tangent and chord: see model.glm.line
-CURVATURE_SHARE = 0.136  # see balanced_curvature
 GROWTH = 1.02  # of steps
 DISCOUNT = 0.995  # of earlier steps, at each step
 FEWEST, PER_SIGMA = 8, 2.5  # the smallest step: so many users, and so many more for each unit of the noise's std
@@ -137,8 +132,7 @@ class JointGLM(EarningBandit):
             raise ValueError(f"Expected a link known for |z| <= {self.radius:g}, got one for {self._link.reach:g}.")
         low, high = self.rewards
         self._unit = 1.0 if self._link.bounded else max(abs(low), abs(high))
-        parts: dict[str, Any] = {"low": low, "high": high, "blocks": self._blocks, "shared": self._shared}
-        self.contribution = self._contribution(dim=self.dim, link=self._link, **parts)
+        self.contribution = contribution(self)
         self._open_purse(self.contribution.size, self._bound(self.contribution))
         self._known = known.knowledge(
             self.prior,
@@ -162,16 +156,6 @@ class JointGLM(EarningBandit):
         self._policy_given = self.policy is not None
         self.policy = self.policy or default_rng()
         super().__post_init__()
-
-    def _contribution(self, **parts: Any) -> GLMContribution | RewardContribution | ScoreContribution:
-        if self._scores:
-            return ScoreContribution(**parts)
-        zero_out, chords = self.budget.adjacency == ZERO_OUT, self._link.odd and self.forget is None
-        parts["blend"] = BLEND if chords else 0.0
-        if self._public:
-            return RewardContribution(**parts, scale=EXACT, longest=LONGEST_ALONE if zero_out else LONGEST)
-        reach, apart = self.radius / self._unit, 1.0 if zero_out else 2.0
-        return GLMContribution(**parts, scale=balanced_curvature(self._link, reach, share=CURVATURE_SHARE, apart=apart))
 
     @property
     def _tuning(self) -> Tuning:

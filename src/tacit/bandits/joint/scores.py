@@ -22,6 +22,7 @@ from tacit import checks
 from tacit.bandits import chances, irls
 from tacit.bandits.chances import Values
 from tacit.bandits.choices import Index
+from tacit.bandits.joint import covariance
 from tacit.bandits.joint.scores_kernel import score_rounds
 from tacit.data import Array, Integers, Raw, Released
 from tacit.kernels.block import Block
@@ -85,6 +86,8 @@ def steps(stds: Array, lengths: Array, dim: int, radius: float, link: Link, span
 
 def _paces(bandit: "JointGLM") -> tuple[Array, Array]:
     stds, lengths = bandit.mechanism.sigma * bandit._gains, _lengths(bandit._schedule, bandit.mechanism.leaves)
+    if bandit._shape is not None:
+        stds, lengths = bandit._shape.noise * stds, bandit._shape.slope * lengths
     low, high = bandit.rewards
     return steps(stds, lengths, len(_here(bandit)), bandit.radius, bandit._link, high - low)
 
@@ -99,7 +102,8 @@ def update(bandit: "JointGLM", released: Released) -> None:
     etas, spreads = _paces(bandit)
     k = min(bandit._steps, len(etas) - 1)
     at = bandit._steps, etas[k], AVERAGE, spreads[k], REACH * bandit.radius, _here(bandit), bandit._known
-    follow(released, *at, bandit._state.posterior)
+    sums = released if bandit._shape is None else covariance.turned(released, bandit._shape)
+    follow(sums, *at, bandit._state.posterior)
 
 
 def choose_many(bandit: "JointGLM", arms: Array) -> Index:

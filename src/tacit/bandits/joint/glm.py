@@ -22,6 +22,7 @@ from tacit.bandits.joint.summing import Cells, GLMSummer, Summer
 from tacit.bandits.persons import LEARNS
 from tacit.data import Array, Released
 from tacit.kernels.block import Block
+from tacit.kernels.blocks import BLOCKS
 from tacit.kernels.formulas import add_glm
 from tacit.kernels.glm import Posterior, Tuning
 from tacit.kernels.rounds import Range
@@ -43,8 +44,8 @@ from tacit.privacy.ledger import GaussianRelease
 from tacit.privacy.noise import generator_of
 from tacit.privacy.relations import ZERO_OUT
 
-# Chosen, with kernels.glm.Tuning, among some 100 settings by regret on tuning seeds (docs/measurements/joint-glm.md;
-# the single runs were not kept); none of them touches privacy.
+# Chosen, with kernels.glm.Tuning and kernels.blocks.BLOCKS, among some 100 settings by regret on tuning seeds
+# (docs/measurements/joint-glm.md; the single runs were not kept); none of them touches privacy.
 BLEND = 0.85  # of tangent and chord: see model.glm.line
 CURVATURE_SHARE = 0.136  # see balanced_curvature
 GROWTH = 1.02  # of steps
@@ -69,7 +70,8 @@ class JointGLM(EarningBandit):
     Departure: none.
 
     curvature: "released", or "none": scores alone, d numbers a release (joint.scores); "auto", the default, takes the
-    first for few dimensions and the second for many. The certificate says which it was.
+    first for few dimensions (of a block, where blocks share nothing) and the second for many. The certificate says
+    which it was.
     first: the smallest step, and how many users get random arms; by default 8 + 2.5 sigma, so that a step says more
     than its noise.
     blocks: into how many parts of equal length arms are divided, if each arm has zeros in all but one; with features of
@@ -77,6 +79,7 @@ class JointGLM(EarningBandit):
     the number of the part. Sums, noise and work are those of the parts alone (GLMContribution).
     shared: how many coordinates, the first ones, all arms have beside their parts: an arm is a row (s, z, a) then; so
     it is with features of hybrid arms. Sums and noise are those of model.hybrid (docs/actions.md).
+    tuning: of the estimate; by default Tuning(), or with blocks and nothing shared kernels.blocks.BLOCKS.
     forget: after so many rounds, or "30 days" of `per_day` choices that are expected, what was learnt counts 1 / e, for
     ever (docs/change.md). Without it the past fades ever more slowly, in proportion to its length: for preferences that
     do not change.
@@ -103,7 +106,7 @@ class JointGLM(EarningBandit):
     growth: float | None = None
     discount: float | None = None
     forget: float | str | None = None
-    tuning: Tuning = field(default_factory=Tuning)
+    tuning: Tuning | None = None
     policy: Generator | None = field(default=None, repr=False)
     prior: Any = field(default=None, repr=False)
     warm: Any = field(default=None, repr=False)
@@ -116,10 +119,11 @@ class JointGLM(EarningBandit):
         self._check()
         if self.first is not None:
             checks.positive_int(first=self.first)
-        self.tuning = irls.as_tuning(Tuning, self.tuning)
+        usual = BLOCKS if self._blocks > 1 and not self._shared else Tuning()
+        self._tuning = irls.as_tuning(Tuning, usual if self.tuning is None else self.tuning)
         checks.one_of(("auto", "released", "none"), curvature=self.curvature)
         self._public = public.check(self)
-        self._scores = not self._public and scores.without_curvature(self.curvature, self.dim)
+        self._scores = not self._public and scores.without_curvature(self.curvature, self._together)
         self.growth = (scores.GROWTH if self._scores else GROWTH) if self.growth is None else self.growth
         self.discount = (scores.DISCOUNT if self._scores else DISCOUNT) if self.discount is None else self.discount
         if not 1 < self.growth < math.inf:
@@ -164,6 +168,11 @@ class JointGLM(EarningBandit):
         return GLMContribution(**parts, scale=balanced_curvature(self._link, reach, share=CURVATURE_SHARE, apart=apart))
 
     @property
+    def _together(self) -> int:
+        """Dimensions of a curvature: those of a block, where blocks share nothing."""
+        return self.dim if self._shared else self._own_dim
+
+    @property
     def _forget(self) -> float | None:
         assert not isinstance(self.forget, str)
         return self.forget
@@ -186,7 +195,7 @@ class JointGLM(EarningBandit):
     def _releases(self, steps: int) -> tuple[GaussianRelease, ...]:
         what = "centred rewards times x / |x|" if self._public else "scores" if self._scores else "weighted x x' and x"
         statistic = f"discounted sums of {what}, {self._numbers(self.contribution.size)}, each user once"
-        statistic += scores.words(self.curvature, self.dim) * (not self._public)
+        statistic += scores.words(self.curvature, self._together) * (not self._public)
         if self._forget is not None:
             statistic += f", forgotten in {self._forget:g} rounds"
         return self._entries(statistic, steps)
@@ -203,11 +212,11 @@ class JointGLM(EarningBandit):
         if self._scores:
             return scores.prior(self.dim, self._known)
         if self._shared:
-            return hybrid.prior(self._layout, self.radius, self._live, self._known, self.tuning.explore)
+            return hybrid.prior(self._layout, self.radius, self._live, self._known, self._tuning.explore)
         if self._blocks > 1:
             own = self._own_dim
-            return irls.prior_of_blocks(own, self.radius, self._blocks, self._live, self._known, self.tuning.explore)
-        return irls.prior(self.dim, self.radius, self._known, self.tuning.explore)
+            return irls.prior_of_blocks(own, self.radius, self._blocks, self._live, self._known, self._tuning.explore)
+        return irls.prior(self.dim, self.radius, self._known, self._tuning.explore)
 
     def _reestimate(self) -> None:
         if self._steps:
@@ -235,7 +244,7 @@ class JointGLM(EarningBandit):
             "unit": self._unit,
             "std": self._std(),
             "radius": self.radius,
-            "tuning": self.tuning,
+            "tuning": self._tuning,
             "known": self._known,
             "live": self._live,
             "posterior": self._state.posterior,
@@ -358,7 +367,7 @@ class JointGLM(EarningBandit):
             self.contribution.scale,
             self._unit,
             self.radius,
-            self.tuning,
+            self._tuning,
             self._known,
         )
         if self._blocks > 1:

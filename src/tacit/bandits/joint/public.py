@@ -120,7 +120,7 @@ def play(bandit: "JointGLM", block: Block, policy: Generator) -> None:
         c.longest,
         bandit._unit,
         bandit.radius,
-        bandit.tuning,
+        bandit._tuning,
         bandit._known,
     )
     if c.blocks > 1:

@@ -56,8 +56,13 @@ def test_what_is_released_is_told():
     assert "as 2 dim" not in make(dim=2).privacy.releases[0].statistic
     exact = make(dim=2).privacy.releases[0]
     assert exact.sensitivity == 2.0 and make(dim=2).privacy.epsilon == pytest.approx(4.0, rel=1e-6)
+    alone = make(dim=2, budget=Budget(4.0, 1e-3, "zero-out")).privacy.releases[0]
+    assert alone.sensitivity == 1.0
     with pytest.raises(ValueError, match="curvature"):
         make(dim=2, curvature="some")
+    with pytest.raises(ValueError, match="contexts"):
+        make(dim=2, contexts="public")
+    assert JointGLM(dim=120, budget=BUDGET, contexts="public").privacy.releases[0].statistic.count("curvature") == 0
 
 
 @pytest.mark.parametrize(
@@ -88,14 +93,20 @@ def test_the_step_is_a_function_of_public_numbers_and_shorter_where_it_should():
     assert scores._lengths(Schedule(10.0, 1.1, 30.0), 10**9)[-1] == 30
 
 
-def test_the_estimate_is_a_multiple_of_what_was_released():
+def test_the_estimate_is_an_average_of_multiples_of_what_was_released():
     bandit = make(dim=3, first=10)
     rng = default_rng(4)
-    play(bandit, rng.uniform(-0.5, 0.5, (35, 4, 3)), rng.integers(2, size=35))
-    released, theta = bandit._state.prefix.released, bandit.theta
-    eta = scores._paces(bandit)[0][bandit._steps]
-    assert bandit._steps == 3 and np.allclose(theta, eta * released)
-    bandit._state.prefix.released[:] = 1e6
+    estimates = []
+    for _ in range(3):
+        play(bandit, rng.uniform(-0.5, 0.5, (10, 4, 3)), rng.integers(2, size=10))
+        bandit._advance()
+        estimates.append(scores._paces(bandit)[0][bandit._steps] * bandit._state.prefix.released)
+        assert bandit._steps == len(estimates) and np.allclose(bandit._state.posterior.centre, estimates[-1])
+    assert np.allclose(bandit.theta, np.mean(estimates, axis=0))
+    before = bandit.theta
+    bandit._reestimate()  # the same release counts once
+    assert np.array_equal(bandit.theta, before)
+    bandit._state.posterior.axes[:] = 1e6
     bandit._reestimate()
     assert np.linalg.norm(bandit.theta) == pytest.approx(scores.REACH * bandit.radius)
 

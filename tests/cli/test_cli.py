@@ -168,6 +168,20 @@ def test_usage_errors_and_help(capsys, monkeypatch):
     capsys.readouterr()
 
 
+def test_bench_dimension(capsys, monkeypatch):
+    from tacit.bench import dimension
+
+    monkeypatch.setattr(dimension, "DIMS", (20,))
+    monkeypatch.setattr(sys, "argv", ["tacit", "bench", "dimension", "--json"])
+    with pytest.raises(SystemExit):
+        cli.main()
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert [row["numbers"] for row in rows] == [20 * 21 // 2 + 20, 10 * (3 + 2)]
+    assert all(row["round_us"] > 0 and row["release_ms"] > 0 and row["noise_ms"] > 0 for row in rows)
+    assert rows[0]["state_mb"] > rows[1]["state_mb"] > 0
+    assert "dense" in dimension.render(rows)
+
+
 def test_bench_noise(capsys, monkeypatch):
     from tacit.bench import noise
 

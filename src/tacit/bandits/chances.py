@@ -70,6 +70,11 @@ def of_chosen(of: Values, index: int) -> Chance:
     return Chance(value, error) if value >= least else Chance(least, error + least * (directions > 2))
 
 
+def of_each(of: Values) -> Array:
+    """The probability of each arm."""
+    return np.array([chance(of, index).value for index in range(len(of.mean))])
+
+
 def _on_lines(ahead: Array, faster: Array) -> Array:
     """For each row of (n, K - 1): P(ahead + faster z > 0 in all columns), z one normal number."""
     with np.errstate(divide="ignore", invalid="ignore"):

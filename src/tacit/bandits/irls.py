@@ -12,7 +12,6 @@ from tacit.bandits.chances import Values
 from tacit.data import Array, Integers, Released
 from tacit.kernels.blocks import combine_blocks, fit_blocks, thompson_block_rows
 from tacit.kernels.glm import Known, Posterior, Tuning, combine, fit, thompson_rows
-from tacit.model.chances import Chance
 
 T = TypeVar("T", bound=tuple[Any, ...])
 
@@ -101,22 +100,8 @@ def choose_many(
     return out
 
 
-def propensity(arms: Array, posterior: Posterior, index: int, *, random: bool) -> Chance:
-    """The probability of arm `index` of (K, d), which was chosen, with its error."""
-    if random:
-        return Chance(1 / len(arms), 0.0)
-    return chances.of_chosen(_values(arms, posterior), index)
-
-
-def offers(arms: Array, posterior: Posterior, *, random: bool) -> Array:
-    """The probability of each arm of (K, d)."""
-    if random:
-        return np.full(len(arms), 1 / len(arms))
-    values = _values(arms, posterior)
-    return np.array([chances.chance(values, index).value for index in range(len(arms))])
-
-
-def _values(arms: Array, posterior: Posterior) -> Values:
+def values(arms: Array, posterior: Posterior) -> Values:
+    """Of the arms of (K, d) under a Thompson draw."""
     if posterior.theta.ndim == 2:
         return _block_values(arms, posterior)
     drawn = posterior.spread > 0

@@ -65,7 +65,13 @@ RATES = (
         ({"K": 0.5, "T": 0.75}, {"K": 0.5, "T": 2 / 3, "ε": -1 / 3}),
         "linear; free of d",
     ),
-    Rate("JointGLM", "joint", "ours", (), "[measurements/joint-glm.md](measurements/joint-glm.md)"),
+    Rate(
+        "JointGLM",
+        "joint",
+        "ours",
+        (),
+        "bounds while it runs, and for linear rewards: [proofs/one-pass.md](proofs/one-pass.md)",
+    ),
     Rate(
         "", "joint", f"{CHEN}, Table 1", ({"d": 0.5} | ROOT, {"d": 1.0, "ε": -1.0}), "lower bound, linear; times √log K"
     ),

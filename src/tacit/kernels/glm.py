@@ -39,7 +39,7 @@ class Tuning(NamedTuple):
     share: directions with less than this share of the usual curvature are explored."""
 
     variance: float = 2.0
-    ridge: float = 2.0
+    ridge: float = 2.5
     explore: float = 0.35
     share: float = 1.5
 

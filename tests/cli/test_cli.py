@@ -176,7 +176,7 @@ def test_bench_dimension(capsys, monkeypatch):
     with pytest.raises(SystemExit):
         cli.main()
     rows = json.loads(capsys.readouterr().out)["rows"]
-    assert [row["numbers"] for row in rows] == [20 * 21 // 2 + 20, 10 * (3 + 2)]
+    assert [row["numbers"] for row in rows] == [20 * 21 // 2 + 20, 10 * (3 + 2), 20]
     assert all(row["round_us"] > 0 and row["release_ms"] > 0 and row["noise_ms"] > 0 for row in rows)
     assert rows[0]["state_mb"] > rows[1]["state_mb"] > 0
     assert "dense" in dimension.render(rows)

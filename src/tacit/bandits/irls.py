@@ -105,16 +105,14 @@ def values(arms: Array, posterior: Posterior) -> Values:
     if posterior.theta.ndim == 2:
         return _block_values(arms, posterior)
     drawn = posterior.spread > 0
-    return chances.values(arms, posterior.theta, posterior.axes[:, drawn] * posterior.spread[drawn])
+    return chances.of_moves(arms @ posterior.theta, (arms @ posterior.axes)[:, drawn] * posterior.spread[drawn])
 
 
 def _block_values(arms: Array, posterior: Posterior) -> Values:
-    """Of rows (z, a): as vectors with z in part a, and zeros elsewhere."""
-    count, width = posterior.theta.shape
-    x, scaled = np.zeros((len(arms), count, width)), np.zeros((count, width, count, width))
-    x[np.arange(len(arms)), arms[:, -1].astype(np.int64)] = arms[:, :-1]
-    parts = np.arange(count)
-    scaled[parts, :, parts] = posterior.axes * posterior.spread[:, None]
+    """Of rows (z, a): z moves along the numbers of part a alone."""
+    z, a = arms[:, :-1], arms[:, -1].astype(np.int64)
+    moves = np.zeros((len(arms), *posterior.spread.shape))
+    moves[np.arange(len(arms)), a] = np.einsum("ki,kij->kj", z, posterior.axes[a]) * posterior.spread[a]
     drawn = posterior.spread.ravel() > 0
-    size = count * width
-    return chances.values(x.reshape(-1, size), posterior.theta.ravel(), scaled.reshape(size, size)[:, drawn])
+    mean = np.einsum("ki,ki->k", z, posterior.theta[a])
+    return chances.of_moves(mean, moves.reshape(len(arms), -1)[:, drawn])

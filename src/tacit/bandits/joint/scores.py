@@ -13,8 +13,7 @@ theta is at most 2 max mu'."""
 
 import functools
 import math
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,23 +21,25 @@ from tacit import checks
 from tacit.bandits import chances, irls
 from tacit.bandits.chances import Values
 from tacit.bandits.choices import Index
+from tacit.bandits.joint import covariance
 from tacit.bandits.joint.scores_kernel import score_rounds
-from tacit.data import Array, Integers, Raw, Released
+from tacit.data import Array, Integers, Released
 from tacit.kernels.block import Block
 from tacit.kernels.formulas import add_score
-from tacit.kernels.glm import Known, Posterior
+from tacit.kernels.glm import Posterior
 from tacit.kernels.rounds import Range, Schedule, next_boundary
 from tacit.kernels.scores import best_rows, follow
-from tacit.model.chances import Chance
 from tacit.model.links import Link
+from tacit.model.scores import ScoreContribution
 from tacit.privacy.noise import generator_of
 
 if TYPE_CHECKING:
     from tacit.bandits.joint.glm import JointGLM
 
+STATISTIC = "scores"
 # Chosen by regret on tuning seeds (docs/measurements/scores.md); none of them touches privacy.
 GROWTH, DISCOUNT = 1.02, 0.997  # of steps, as JointGLM's
-PER_SIGMA = 1  # of the noise's std: so many more people in the smallest step
+PER_SIGMA = 1.0  # of the noise's std: so many more people in the smallest step
 PACE, TURN = 0.5, 10.0
 AVERAGE = 0.1  # of the way to the latest estimate that the average of estimates, by which one plays, goes
 FRESH = 0.25  # of the std of theta's noise: that of a draw that is added for each choice
@@ -54,12 +55,15 @@ def check(bandit: "JointGLM") -> tuple[bool, str]:
     """Whether scores alone are released, and why, in words for the certificate where "auto" has chosen; ValueError if
     they cannot be."""
     checks.one_of(CURVATURES, curvature=bandit.curvature)
-    known = bandit._public or bandit.covariance is not None
     if bandit.curvature != "auto":
-        if known and bandit.curvature == "none":
-            raise ValueError('Expected curvature="released" with covariance or contexts="public", got "none".')
+        if bandit._public and bandit.curvature == "none":
+            raise ValueError('Expected curvature="released" with contexts="public", where it has no noise, got "none".')
         return bandit.curvature == "none", ""
-    return (False, "") if known else _few_rounds(bandit.dim, bandit._blocks, bandit._shared, bandit.horizon, bandit._mu)
+    return (
+        (False, "")
+        if bandit._public
+        else _few_rounds(bandit.dim, bandit._blocks, bandit._shared, bandit.horizon, bandit._mu)
+    )
 
 
 def _few_rounds(dim: int, blocks: int, shared: int, horizon: int | None, mu: float) -> tuple[bool, str]:
@@ -81,17 +85,14 @@ def _few_rounds(dim: int, blocks: int, shared: int, horizon: int | None, mu: flo
     return few, f"; {'without' if few else 'with'} curvature, as {than}"
 
 
-def steps_of(bandit: "JointGLM", growth: float, discount: float) -> tuple[float, float]:
-    """Growth and discount of steps: as they were given, else these, or those of scores."""
-    own = (GROWTH, DISCOUNT) if bandit._scores else (growth, discount)
-    given = bandit.growth, bandit.discount
-    return own[0] if given[0] is None else given[0], own[1] if given[1] is None else given[1]
+def contribution(bandit: "JointGLM", **parts: Any) -> ScoreContribution:
+    return ScoreContribution(**parts)
 
 
-def prior(dim: int, known: Known) -> Posterior:
-    """Before anything was released."""
-    theta = known.theta.ravel().copy() if known.theta.size else np.zeros(dim)
-    return Posterior(theta, theta.copy(), np.zeros((1, dim)), np.full(1, -1.0), np.zeros(1), np.zeros((0, 0)))
+def before(bandit: "JointGLM") -> Posterior:
+    known = bandit._known.theta
+    theta = known.ravel().copy() if known.size else np.zeros(bandit.dim)
+    return Posterior(theta, theta.copy(), np.zeros((1, bandit.dim)), np.full(1, -1.0), np.zeros(1), np.zeros((0, 0)))
 
 
 @functools.lru_cache(maxsize=64)
@@ -118,6 +119,8 @@ def steps(stds: Array, lengths: Array, dim: int, radius: float, link: Link, span
 
 def _paces(bandit: "JointGLM") -> tuple[Array, Array]:
     stds, lengths = bandit.mechanism.sigma * bandit._gains, _lengths(bandit._schedule, bandit.mechanism.leaves)
+    if bandit._shape is not None:
+        stds, lengths = bandit._shape.noise * stds, bandit._shape.slope * lengths
     low, high = bandit.rewards
     return steps(stds, lengths, len(_here(bandit)), bandit.radius, bandit._link, high - low)
 
@@ -128,15 +131,16 @@ def _here(bandit: "JointGLM") -> Integers:
 
 
 def update(bandit: "JointGLM", released: Released) -> None:
-    """The estimate, from what was released."""
     etas, spreads = _paces(bandit)
     k = min(bandit._steps, len(etas) - 1)
     at = bandit._steps, etas[k], AVERAGE, spreads[k], REACH * bandit.radius, _here(bandit), bandit._known
-    follow(released, *at, bandit._state.posterior)
+    learnt = bandit._for_learning(released)
+    sums = learnt if bandit._shape is None else covariance.turned(learnt, bandit._shape)
+    follow(sums, *at, bandit._state.posterior)
 
 
-def choose_many(bandit: "JointGLM", arms: Array) -> Index:
-    """For each row of (n, K, w): the best arm by theta and fresh noise, or a uniformly random one."""
+def pick(bandit: "JointGLM", arms: Array) -> Index:
+    """The best arm by theta and fresh noise, or a uniformly random one."""
     assert bandit.policy is not None
     posterior, shared = bandit._state.posterior, bandit._shared
     if bandit._random:
@@ -148,16 +152,21 @@ def choose_many(bandit: "JointGLM", arms: Array) -> Index:
     return out
 
 
-def addition(bandit: "JointGLM", x: Array, reward: float) -> Callable[[Raw], None]:
-    """What adds a user's score to the sums."""
+def learn(bandit: "JointGLM", kept: Array, reward: float) -> None:
     width, shared, c = bandit._shared + bandit._own_dim, bandit._shared, bandit.contribution
+    x = kept[: bandit._width]
     start = shared + int(x[-1]) * bandit._own_dim if bandit._blocks > 1 else shared
     at = x[:width], reward, bandit._state.posterior.centre, shared, start
-    return functools.partial(add_score, *at, c.link.code, c.low, c.high)
+    bandit._add(kept, reward, functools.partial(add_score, *at, c.link.code, c.low, c.high), slice(0, c.size))
 
 
-def play(bandit: "JointGLM", block: Block) -> None:
-    """Whole rounds, compiled."""
+def summer(bandit: "JointGLM") -> None:
+    return None
+
+
+def play(bandit: "JointGLM", block: Block) -> bool:
+    if bandit._shared or bandit._shape is not None:
+        return False
     assert bandit.policy is not None
     score_rounds(
         bandit.policy,
@@ -176,29 +185,24 @@ def play(bandit: "JointGLM", block: Block) -> None:
         bandit._shared + bandit._own_dim,
         bandit._shared,
     )
+    return True
 
 
-def offers(arms: Array, posterior: Posterior, *, random: bool) -> Array:
-    """The probability of each of (K, d) arms, given with their zeros."""
-    if random:
-        return np.full(len(arms), 1 / len(arms))
-    values = _values(arms, posterior)
-    return np.array([chances.chance(values, index).value for index in range(len(arms))])
-
-
-def propensity(arms: Array, posterior: Posterior, index: int, *, random: bool) -> Chance:
-    """That of arm `index`, which was chosen, with its error."""
-    return Chance(1 / len(arms), 0.0) if random else chances.of_chosen(_values(arms, posterior), index)
-
-
-def _values(arms: Array, posterior: Posterior) -> Values:
+def values(bandit: "JointGLM", arms: Array, posterior: Posterior) -> Values:
     """A draw that is alike in all directions, along those of the arms alone."""
+    arms = _whole(bandit, arms)
     along, _ = np.linalg.qr(arms.T)
     return chances.values(arms, posterior.theta, posterior.spread[0] * along)
 
 
-def beliefs(arms: Array, posterior: Posterior, radius: float) -> tuple[Array, Array]:
-    """For each row x: the estimate of <x, theta*>, and as much to both sides as |theta*| <= radius allows. Without a
-    curvature nothing else is known of how far the estimate may be off."""
-    middle = arms @ posterior.theta
-    return middle, np.abs(middle) + radius * np.linalg.norm(arms, axis=1)
+def beliefs(bandit: "JointGLM", arms: Array, level: float) -> tuple[Array, Array]:
+    """The estimate of <x, theta*>, and as much to both sides as |theta*| <= radius allows. Without a curvature nothing
+    else is known of how far the estimate may be off."""
+    arms = _whole(bandit, arms)
+    middle = arms @ bandit._state.posterior.theta
+    return middle, np.abs(middle) + bandit.radius * np.linalg.norm(arms, axis=1)
+
+
+def _whole(bandit: "JointGLM", arms: Array) -> Array:
+    """Arms with their zeros."""
+    return bandit._layout.whole(arms) if bandit._blocks > 1 else arms

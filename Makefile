@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: env demo serve serve-postgres demo-roles browser test test-full test-ray check docs bench plan-fit expected dist js node lock clean
+.PHONY: env demo serve serve-postgres demo-roles browser test test-full test-ray check docs bench plan-fit expected kept dist js node lock clean
 
 env: .venv/.ready
 
@@ -82,6 +82,11 @@ plan-fit: .venv/.ready    ## the formula of `tacit plan`, and its error; simulat
 
 expected: .venv/.ready    ## what every reproduction finds on a small scale, written anew; look at the difference
 	$(BIN)/python -m tests.reproductions.expected
+
+SCALE ?= --quick
+kept: .venv/.ready        ## results that the docs keep: docs/kept, pictures, a table; SCALE= for the full scale, in hours
+	$(BIN)/tacit reproduce all $(SCALE)
+	$(BIN)/python -m tests.reproductions.keep out
 
 dist: .venv/.ready        ## wheel and sdist in dist/; `pip install .`, both of them, and a try in a clean environment
 	rm -rf dist .cache/clean

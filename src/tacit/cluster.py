@@ -1,8 +1,10 @@
 """Work for the processes of Ray, on this machine or on many: what logs and sweeps share."""
 
 import atexit
+import importlib.util
 import os
 import secrets
+import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -17,14 +19,16 @@ TOKEN = "ray-token"  # in the work folder: whoever has it may run code on the cl
 def connect(folder: Path | None = None, workers: int | None = None) -> Any:
     """The module `ray`, connected: to what `ray.init` has connected before, to the cluster that RAY_ADDRESS names, or
     to one that is started on this machine until the process ends, with a token of its own in `folder`."""
+    begun = sys.modules.get("ray")
+    if begun is not None and begun.is_initialized():
+        return begun
     alone = "RAY_ADDRESS" not in os.environ
-    if alone and "RAY_AUTH_MODE" not in os.environ:  # before Ray is imported, which would put a token into the home
-        _make_token(folder or Path(tempfile.mkdtemp(prefix="tacit-")))
+    if alone and importlib.util.find_spec("ray") and "RAY_AUTH_MODE" not in os.environ:
+        _make_token(folder or Path(tempfile.mkdtemp(prefix="tacit-")))  # before Ray makes one in the home
     ray = extras.load("ray", "engine='ray'", extra="ray")
-    if not ray.is_initialized():
-        own = {"num_cpus": workers, "include_dashboard": False} if alone else {}
-        ray.init(log_to_driver=False, logging_level="error", **own)
-        atexit.register(ray.shutdown)
+    own = {"num_cpus": workers, "include_dashboard": False} if alone else {}
+    ray.init(log_to_driver=False, logging_level="error", **own)
+    atexit.register(ray.shutdown)
     return ray
 
 

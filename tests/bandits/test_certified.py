@@ -44,7 +44,7 @@ def test_lines_of_contributions_are_as_the_lemma_says(link):
     radius, near = 3.0, [0.0, math.inf, math.inf]
     trail = Trail(JointGLM(dim=2, link=link, radius=radius, budget=LOOSE, source=Simulated(0)))
     code, mean = trail.bandit._link.code, trail.bandit._link.mean
-    blend = getattr(trail.bandit.contribution, "blend", 0.0)
+    blend = trail.bandit.contribution.blend
     for _ in range(40):
         theta, centre = inside(rng, radius), None
         centre = theta + inside(rng, rng.choice([0.05, 0.5, 3.0]))
@@ -142,6 +142,8 @@ def test_before_anything_is_released_and_what_is_refused():
         Trail(bandit)
     with pytest.raises(ValueError, match="dense arms"):
         Trail(JointGLM(dim=4, blocks=2, budget=LOOSE, source=Simulated(0)))
+    with pytest.raises(ValueError, match="curvature and moment"):
+        Trail(JointGLM(dim=2, curvature="none", budget=LOOSE, source=Simulated(0)))
     with pytest.raises(ValueError, match="failure"):
         Trail(JointGLM(dim=2, budget=LOOSE, source=Simulated(0)), failure=2.0)
 

@@ -17,7 +17,11 @@ from tacit.privacy.budget import Budget
 DIMS = (50, 500)
 BLOCKS, ARMS = 10, 10
 RELEASES, ROUNDS = 6, 8  # and rounds between two of them
-FORMS: dict[str, dict[str, Any]] = {"dense": {}, f"{BLOCKS} blocks": {"blocks": BLOCKS}}
+FORMS: dict[str, dict[str, Any]] = {
+    "dense": {"curvature": "released"},
+    f"{BLOCKS} blocks": {"curvature": "released", "blocks": BLOCKS},
+    "scores": {"curvature": "none"},
+}
 
 
 def measure(progress: Callable[[float], None]) -> list[dict[str, Any]]:
@@ -30,20 +34,30 @@ def measure(progress: Callable[[float], None]) -> list[dict[str, Any]]:
 
 
 def _measured(dim: int, form: str) -> dict[str, Any]:
-    """Of JointGLM with secure noise: the shortest time of a choice and its reward between two releases; processor time
-    of this thread in a release and in drawing its noise, the shortest; bytes of all arrays that are kept."""
+    """Of JointGLM with secure noise, where all its steps are full: the shortest time of a choice and its reward between
+    two releases, and of its propensity; processor time of this thread in a release and in drawing its noise, the
+    shortest; bytes of all arrays that are kept."""
     bandit = JointGLM(dim=dim, radius=3.0, budget=Budget(1.0, 1e-6), first=ROUNDS, pending=100, **FORMS[form])
     rng, blocks = np.random.default_rng(0), FORMS[form].get("blocks", 1)
     rounds: list[float] = []
     releases: list[float] = []
-    while bandit._steps <= RELEASES:
+    bandit._state.prefix.closed[:], bandit._state.prefix.noise.table[:] = 1, 1.0
+    bandit._state.prefix.noise.step[0] = before = bandit.mechanism.leaves - 2 * RELEASES
+    while bandit._steps <= before + RELEASES:
         offered, due = _offered(rng, dim // blocks, blocks), bandit._due
         clock = time.thread_time if due else time.perf_counter
         began = clock()
-        bandit.observe(bandit.choose(offered), 1.0)
+        choice = bandit.choose(offered)
+        bandit.observe(choice, 1.0)
         (releases if due else rounds).append(clock() - began)
-        if bandit._steps == 0:
-            rounds.clear()  # arms are random before the first release
+        if bandit._steps == before:
+            rounds.clear()  # nothing is drawn before the first release
+    chances = []
+    for _ in range(ROUNDS):
+        choice = bandit.choose(_offered(rng, dim // blocks, blocks))
+        began = time.perf_counter()
+        assert choice.propensity > 0
+        chances.append(time.perf_counter() - began)
     grid: Any = bandit.mechanism
     noise = []
     for _ in range(RELEASES):
@@ -56,6 +70,7 @@ def _measured(dim: int, form: str) -> dict[str, Any]:
         "numbers": grid.size,
         "sigma": grid.sigma,
         "round_us": 1e6 * min(rounds),
+        "propensity_us": 1e6 * min(chances),
         "release_ms": 1e3 * min(releases[1:]),
         "noise_ms": 1e3 * min(noise),
         "draws_per_second": grid.size / min(noise),
@@ -78,14 +93,14 @@ def _size(state: Any) -> int:
 def render(rows: Sequence[dict[str, Any]]) -> str:
     table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold")
     table.add_column("dim")
-    table.add_column("arms")
+    table.add_column("arms", no_wrap=True)
     for name in (
         "numbers",
         "sigma",
         "choose +\nobserve, µs",
+        "propensity\nµs",
         "release\nms",
         "its noise\nms",
-        "million\ndraws/s",
         "state\nMB",
     ):
         table.add_column(name, justify="right", no_wrap=True)
@@ -96,9 +111,9 @@ def render(rows: Sequence[dict[str, Any]]) -> str:
             f"{row['numbers']:,}",
             f"{row['sigma']:.2f}",
             f"{row['round_us']:.0f}",
+            f"{row['propensity_us']:.0f}",
             f"{row['release_ms']:.1f}",
             f"{row['noise_ms']:.1f}",
-            f"{row['draws_per_second'] / 1e6:.1f}",
             f"{row['state_mb']:.1f}",
             end_section=row["arms"] == list(FORMS)[-1],
         )

@@ -1,7 +1,7 @@
 """How regret grows, paper by paper: leading orders without constants and logarithms, one row an algorithm.
 
 A term is a product of powers. The table of docs/bounds.md is printed from here, so that what is read is what is tested:
-each row against its theorem, where `tacit.bounds` has one."""
+each row against its theorem, where that stands under an O."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 from numpy.random import SeedSequence, default_rng
 
-from tacit import checks
+from tacit import checks, cluster
 from tacit.environments.base import Environment
 from tacit.errors import Interrupted
 from tacit.experiments import kept, sweeps
@@ -51,6 +51,8 @@ def simulate(
     if not all(isinstance(world, Environment) for world in environments):
         raise ValueError("Expected environments, e.g. environments.ball(), got something else.")
     checks.positive_int(horizon=horizon, runs=runs)
+    if engine is not None:
+        checks.one_of(cluster.ENGINES, engine=engine)
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
         raise ValueError(f"Expected seed to be a whole number of at least 0, got {seed!r}.")
     if not bandits or not environments:

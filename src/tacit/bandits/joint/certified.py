@@ -16,6 +16,7 @@ from tacit.data import Array
 from tacit.kernels.linalg import smat
 from tacit.kernels.rounds import next_boundary
 from tacit.mechanisms.discounted import Discounted
+from tacit.model.glm import GLMContribution
 from tacit.model.links import IDENTITY, built_in, kind, softness
 
 POINTS = 200  # |z| of estimates, from 0 to the largest: bounds hold between the points, too
@@ -87,10 +88,13 @@ class Trail:
         built_in(b.link)
         if b.blocks or b.shared or b.features is not None or b.earnings is not None:
             raise ValueError("Expected a JointGLM with dense arms and without earnings, got another.")
+        if not isinstance(b.contribution, GLMContribution):
+            raise ValueError("Expected curvature and moment of each user in the released sums, got others.")
         if b._steps:
             raise ValueError(f"Expected a JointGLM that has released nothing, got one with {b._steps} releases.")
         if not isinstance(getattr(b.mechanism, "real", b.mechanism), Discounted):
             raise ValueError(f"Expected exact discounted sums, got those of {type(b.mechanism).__name__}.")
+        self._user = b.contribution
         self._open = self._now()
         self.regret = 0.0
 
@@ -144,7 +148,7 @@ class Trail:
             old, rest = self.steps[first - 1], fading ** (t - first)
             sums, std = sums - rest * old.released, std + rest * old.std
         smat(np.ascontiguousarray(sums[:-d]), gram := np.empty((d, d)))
-        gram, moment = gram / b.contribution.scale, b._unit * sums[-d:]
+        gram, moment = gram / self._user.scale, b._unit * sums[-d:]
         if centre is None:
             centre = np.asarray(np.linalg.lstsq(gram, moment, rcond=None)[0])
             centre = centre * min(1.0, b.radius / max(float(np.linalg.norm(centre)), 1e-300))
@@ -152,8 +156,8 @@ class Trail:
         u = math.sqrt(2 * math.log(5 * t * t * (t + 1) / self.failure))
         weights = fading ** np.arange(len(window) - 1, -1, -1.0)
         choices = np.array([step.choices for step in window], float)
-        rounded = getattr(b.mechanism, "cell", 0.0) / 2 * math.sqrt(b.contribution.size) * float(weights @ choices)
-        noise = (std * (math.sqrt(2 * d) + u) + rounded) / b.contribution.scale
+        rounded = getattr(b.mechanism, "cell", 0.0) / 2 * math.sqrt(self._user.size) * float(weights @ choices)
+        noise = (std * (math.sqrt(2 * d) + u) + rounded) / self._user.scale
         others = float(np.linalg.norm(moment - gram @ centre)) + float(weights * choices @ lines.errors)
         others += b._unit * (std * (math.sqrt(d) + u) + rounded) + noise * length
         matrix = gram - noise * np.eye(d)
@@ -181,7 +185,7 @@ class Trail:
         if kind(b._link.code) == IDENTITY:
             return Lines(1.0, 1.0, np.zeros(len(window)))
         mean, slope = SHAPES[b._link.name]
-        blend = getattr(b.contribution, "blend", 0.0)
+        blend = self._user.blend
 
         def steep(v: Array) -> Array:  # w, of a user's line, as model.glm.line has it: falls with v >= 0
             chord = np.where(v > 1e-6, (mean(v) - 0.5) / np.maximum(v, 1e-6), b._link.steepest)

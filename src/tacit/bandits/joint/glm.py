@@ -9,48 +9,35 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator, default_rng
 
-from tacit import checks, special
-from tacit.bandits import irls, known
+from tacit import checks
+from tacit.bandits import chances, irls, known
 from tacit.bandits.choices import Index
-from tacit.bandits.joint import covariance, forgetting, hybrid, public, scores
+from tacit.bandits.joint import covariance, curvature, forgetting, hybrid, public, scores
 from tacit.bandits.joint.continual import steps_before
-from tacit.bandits.joint.contributing import contribution
 from tacit.bandits.joint.earning import EarningBandit
-from tacit.bandits.joint.glm_kernel import GLMState, glm_block_rounds, glm_rounds
+from tacit.bandits.joint.glm_kernel import GLMState
 from tacit.bandits.joint.personal import FARTHEST
-from tacit.bandits.joint.summing import Cells, GLMSummer, Summer
+from tacit.bandits.joint.summing import Summer
+from tacit.bandits.joint.ways import Way
 from tacit.bandits.persons import LEARNS
 from tacit.data import Array, Released
 from tacit.kernels.block import Block
-from tacit.kernels.formulas import add_glm
+from tacit.kernels.blocks import BLOCKS
 from tacit.kernels.glm import Posterior, Tuning
-from tacit.kernels.rounds import Range
 from tacit.lock import requires_durable
 from tacit.mechanisms.continual import Continual
-from tacit.mechanisms.grid import Grid
 from tacit.mechanisms.leaves import gains_after
 from tacit.mechanisms.recursive import discounted
 from tacit.model import links
 from tacit.model.arms import Arms
-from tacit.model.chances import Later
+from tacit.model.chances import Chance, Later
 from tacit.model.hybrid import Layout
 from tacit.model.links import Link
-from tacit.model.scores import ScoreContribution
 from tacit.privacy import ledger
 from tacit.privacy.ledger import GaussianRelease
-from tacit.privacy.noise import generator_of
 
-# Chosen, with kernels.glm.Tuning, among some 100 settings by regret on tuning seeds (docs/measurements/joint-glm.md;
-# the single runs were not kept); none of them touches privacy.
-GROWTH = 1.02  # of steps
-DISCOUNT = 0.995  # of earlier steps, at each step
-FEWEST, PER_SIGMA = 8, 2.5  # the smallest step: so many users, and so many more for each unit of the noise's std
-# Where preferences change (`forget`), contributions are linearised by the tangent, with which what is expected weighs
-# little and what surprises weighs much, and the ridge is smaller: both learn what is new sooner.
-CHANGING = Tuning(ridge=1.5)
-# Intervals cover at least 93 % at level .9 in six environments, T = 5000 and 50000.
-WIDENING = 2.2  # of their standard deviations
-BEYOND = 0.3  # the share by which an end above 0 is moved up, and one below 0 down: with chords, estimates fall short
+FEWEST = 8  # users in the smallest step, beside those for each unit of the noise's std
+CHANGING = Tuning(ridge=1.5)  # with `forget`: a smaller ridge learns what is new sooner
 
 
 @dataclass(kw_only=True, eq=False)
@@ -66,8 +53,8 @@ class JointGLM(EarningBandit):
     Reference: none; the saturating weights and the one pass are ours. Discounted square-root Toeplitz: see Discounted.
     Departure: none.
 
-    curvature: "released", or "none": scores alone, d numbers a release (joint.scores); "auto", the default, takes the
-    first for few dimensions and the second for many. The certificate says which it was.
+    curvature: "released", or "none": scores alone, d numbers a release (joint.scores). "auto", the default, takes the
+    second for many dimensions and, where the horizon is known, few rounds. The certificate says which, and why.
     first: the smallest step, and how many users get random arms; by default 8 + 2.5 sigma, so that a step says more
     than its noise.
     blocks: into how many parts of equal length arms are divided, if each arm has zeros in all but one; with features of
@@ -75,9 +62,11 @@ class JointGLM(EarningBandit):
     the number of the part. Sums, noise and work are those of the parts alone (GLMContribution).
     shared: how many coordinates, the first ones, all arms have beside their parts: an arm is a row (s, z, a) then; so
     it is with features of hybrid arms. Sums and noise are those of model.hybrid (docs/actions.md).
+    tuning: of the estimate. Its default depends on blocks (kernels.blocks.BLOCKS), and on whether anything is
+    forgotten.
     forget: after so many rounds, or "30 days" of `per_day` choices that are expected, what was learnt counts 1 / e, for
     ever (docs/change.md). Without it the past fades ever more slowly, in proportion to its length: for preferences that
-    do not change. tuning: of the estimate; its default depends on whether anything is forgotten.
+    do not change.
     max_rounds_per_person: the noise is made for replacing a person in so many rounds; the shifts of k rounds add up to
     at most k D times the column norm, which k equal changes in one step attain. What goes with it: see ContinualBandit.
     source: of noise. Secure by default; Simulated(seed) for experiments.
@@ -118,13 +107,14 @@ class JointGLM(EarningBandit):
         if self.first is not None:
             checks.positive_int(first=self.first)
         if self.tuning is None:
-            self.tuning = Tuning() if self.forget is None else CHANGING
+            self.tuning = CHANGING if self.forget is not None else Tuning()
+            if self._blocks > 1 and not self._shared:
+                self.tuning = BLOCKS
         self.tuning = irls.as_tuning(Tuning, self.tuning)
         self._public = public.check(self)
-        self._scores = scores.check(self)
-        paces = (scores.GROWTH, scores.DISCOUNT) if self._scores else (GROWTH, DISCOUNT)
-        self.growth = paces[0] if self.growth is None else self.growth
-        self.discount = paces[1] if self.discount is None else self.discount
+        self._scores, self._why = scores.check(self)
+        self.growth = self._way.GROWTH if self.growth is None else self.growth
+        self.discount = self._way.DISCOUNT if self.discount is None else self.discount
         if not 1 < self.growth < math.inf:
             raise ValueError(f"Expected growth above 1, got {self.growth!r}.")
         self._link = links.named(self.link)
@@ -132,20 +122,12 @@ class JointGLM(EarningBandit):
             raise ValueError(f"Expected a link known for |z| <= {self.radius:g}, got one for {self._link.reach:g}.")
         low, high = self.rewards
         self._unit = 1.0 if self._link.bounded else max(abs(low), abs(high))
-        self.contribution = contribution(self)
+        parts: dict[str, Any] = {"low": low, "high": high, "blocks": self._blocks, "shared": self._shared}
+        self.contribution = self._way.contribution(self, dim=self.dim, link=self._link, **parts)
         self._open_purse(self.contribution.size, self._bound(self.contribution))
-        self._known = known.knowledge(
-            self.prior,
-            self.warm,
-            dim=self.dim,
-            blocks=self._blocks,
-            shared=self._shared,
-            live=len(self._live),
-            link=self._link,
-            rewards=(low, high),
-            radius=self.radius,
-            unit=self._unit,
-        )
+        form: dict[str, Any] = {"dim": self.dim, "blocks": self._blocks, "shared": self._shared}
+        means: dict[str, Any] = {"link": self._link, "rewards": (low, high), "radius": self.radius, "unit": self._unit}
+        self._known = known.knowledge(self.prior, self.warm, live=len(self._live), **form, **means)
         self._shape = covariance.shape(self)
         given = self.first
         forgetting.check(self._forget, self._shortest if given is None else lambda _: given)
@@ -156,6 +138,15 @@ class JointGLM(EarningBandit):
         self._policy_given = self.policy is not None
         self.policy = self.policy or default_rng()
         super().__post_init__()
+
+    @property
+    def _way(self) -> Way:
+        """How it learns."""
+        if self._scores:
+            return scores
+        if self._public:
+            return public
+        return hybrid if self._shared else curvature
 
     @property
     def _tuning(self) -> Tuning:
@@ -169,8 +160,7 @@ class JointGLM(EarningBandit):
 
     def _shortest(self, forget: float | None) -> int:
         """Choices in a step that says more than its noise."""
-        per_sigma = scores.PER_SIGMA if self._scores else PER_SIGMA
-        return FEWEST + math.floor(per_sigma * self._mechanism(FEWEST, forget).sigma)
+        return FEWEST + math.floor(self._way.PER_SIGMA * self._mechanism(FEWEST, forget).sigma)
 
     def _mechanism(self, first: int, forget: float | None) -> Continual:
         """The mechanism for steps of at least `first` choices, with the noise that the budget asks for."""
@@ -183,9 +173,8 @@ class JointGLM(EarningBandit):
         return self._with_noise(noiseless, self._sensitivity, self._mu)
 
     def _releases(self, steps: int) -> tuple[GaussianRelease, ...]:
-        what = "centred rewards times x / |x|" if self._public else "scores" if self._scores else "weighted x x' and x"
-        statistic = f"discounted sums of {what}, {self._numbers(self.contribution.size)}, each user once"
-        statistic += scores.words(self)
+        numbers = self._numbers(self.contribution.size)
+        statistic = f"discounted sums of {self._way.STATISTIC}, {numbers}, each user once{self._why}"
         if self._forget is not None:
             statistic += f", forgotten in {self._forget:g} rounds"
         return self._entries(statistic, steps)
@@ -194,25 +183,14 @@ class JointGLM(EarningBandit):
 
     def init(self) -> GLMState:
         self._filled = None
-        sums = public.sums(self._blocks if self._public else 0, self._own_dim)
-        return GLMState(self._opened(2), self.mechanism.init(self.source), self._before(), sums)
-
-    def _before(self) -> Posterior:
-        """Before anything was released."""
-        if self._scores:
-            return scores.prior(self.dim, self._known)
-        if self._shared:
-            return hybrid.prior(self._layout, self.radius, self._live, self._known, self._tuning.explore)
-        if self._blocks > 1:
-            own = self._own_dim
-            return irls.prior_of_blocks(own, self.radius, self._blocks, self._live, self._known, self._tuning.explore)
-        return irls.prior(self.dim, self.radius, self._known, self._tuning.explore)
+        prefix, before = self.mechanism.init(self.source), self._way.before(self)
+        return GLMState(self._opened(2), prefix, before, public.sums(self))
 
     def _reestimate(self) -> None:
         if self._steps:
             self._update(self._state.prefix.released)
         else:
-            for part, new in zip(self._state.posterior, self._before(), strict=True):
+            for part, new in zip(self._state.posterior, self._way.before(self), strict=True):
                 part[...] = new
             self._frozen = None
 
@@ -226,27 +204,7 @@ class JointGLM(EarningBandit):
         return (*super()._told(), *told, *[public.TOLD] * self._public)
 
     def _update(self, released: Released) -> None:
-        if self._scores:
-            scores.update(self, self._for_learning(released))
-            self._frozen = None
-            return
-        options: dict[str, Any] = {
-            "scale": self.contribution.scale,
-            "unit": self._unit,
-            "std": self._std(),
-            "radius": self.radius,
-            "tuning": self._tuning,
-            "known": self._known,
-            "live": self._live,
-            "posterior": self._state.posterior,
-        }
-        learnt = public.with_released(self, released) if self._public else self._for_learning(released)
-        if self._shape is not None:
-            learnt, options["scale"] = covariance.drawn(self, learnt, self._shape)
-        if self._shared:
-            hybrid.update(learnt, layout=self._layout, **options)
-        else:
-            irls.update(learnt, **options)
+        self._way.update(self, released)
         self._frozen = None
 
     def _advance(self) -> None:
@@ -268,105 +226,42 @@ class JointGLM(EarningBandit):
         self._gains = gains_after(self._gains, std / self.mechanism.sigma, self.mechanism.fading)
 
     def _pick(self, features: Array) -> Index:
-        assert self.policy is not None
-        if self._scores:
-            return scores.choose_many(self, features)
-        if self._shared:
-            return hybrid.choose_many(self.policy, features, self._state.posterior, self._layout, random=self._random)
-        return irls.choose_many(self.policy, features, self._state.posterior, random=self._random)
+        return self._way.pick(self, features)
 
     @functools.cached_property
     def _layout(self) -> Layout:
         return Layout(self._shared, self._blocks, self._own_dim)
 
-    def _whole(self, features: Array) -> Array:
-        """Arms as the posterior has them: with their zeros where coordinates are shared."""
-        return self._layout.whole(features) if self._shared or (self._scores and self._blocks > 1) else features
-
     def _propensity(self, features: Array, index: int) -> Callable[[], float]:
         if self._frozen is None or self._frozen[0] != self._steps:  # once a release, not once a choice
             self._frozen = self._steps, Posterior(*(part.copy() for part in self._state.posterior))
-        posterior, random, whole = self._frozen[1], self._random, self._whole
-        of = scores.propensity if self._scores else irls.propensity
-        return Later(lambda: of(whole(features), posterior, index, random=random))
+        if self._random:
+            return Later(lambda: Chance(1 / len(features), 0.0))
+        posterior = self._frozen[1]
+        return Later(lambda: chances.of_chosen(self._way.values(self, features, posterior), index))
 
     def _offers(self, features: Array) -> Callable[[], Array]:
+        if self._random:
+            return lambda: np.full(len(features), 1 / len(features))
         now = Posterior(*(part.copy() for part in self._state.posterior))
-        of = scores.offers if self._scores else irls.offers
-        return functools.partial(of, self._whole(features), now, random=self._random)
+        return lambda: chances.of_each(self._way.values(self, features, now))
 
     def _beliefs(self, features: Array, level: float) -> tuple[Array, Array]:
-        if self._scores:
-            return scores.beliefs(self._whole(features), self._state.posterior, self.radius)
-        widths = WIDENING * float(special.ndtri((1 + level) / 2))
-        middle, half = irls.beliefs(self._whole(features), self._state.posterior, widths)
-        low, high, beyond = middle - half, middle + half, BEYOND if self.contribution.blend else 0.0
-        low, high = low + beyond * np.minimum(low, 0.0), high + beyond * np.maximum(high, 0.0)
-        return (low + high) / 2, (high - low) / 2
+        return self._way.beliefs(self, features, level)
 
     def _mean(self, z: Array) -> Array:
         low, high = self.rewards if self._link.bounded else (0.0, 1.0)
         return np.asarray(low + (high - low) * self._link.mean(z))
 
     def _learn(self, x: Array, reward: float) -> None:
-        if self._public:
-            public.learn(self, x, reward)
-            return
-        c, theta, inverse = self.contribution, self._state.posterior.theta, self._state.posterior.inverse
-        kept, x = x, x[: self._width]
-        if isinstance(c, ScoreContribution):
-            self._add(kept, reward, scores.addition(self, x, reward), slice(0, c.size))
-            return
-        part: Any = slice(0, c.size)
-        if c.shared:
-            here, part = hybrid.places(self._layout, int(x[-1]))
-            x, theta, inverse = x[:-1], theta[here], np.ascontiguousarray(inverse[np.ix_(here, here)])
-        elif c.blocks > 1:
-            a = int(x[-1])
-            x, theta, inverse, part = x[:-1], theta[a], inverse[a], c.part(a)
-        add = functools.partial(add_glm, x, reward, theta, inverse, c.link.code, c.blend, c.scale, c.low, c.high)
-        self._add(kept, reward, add, part)
+        self._way.learn(self, x, reward)
 
     def _summer(self) -> Summer | None:
-        if self._shared or self._scores or self._public or not isinstance(self.mechanism, Grid):
-            return None
-        c, now = self.contribution, self._state.posterior
-        own = self.dim // self._blocks
-        theta, inverse = now.theta.reshape(-1, own).copy(), now.inverse.reshape(-1, own, own).copy()
-        return GLMSummer(theta, inverse, c.link.code, c.blend, c.scale, c.low, c.high, Cells.of(self.mechanism, c.size))
+        return self._way.summer(self)
 
     def _play(self, block: Block) -> None:
-        assert self.policy is not None
-        if self._purse is not None or self._shared or self._shape is not None:
+        if self._purse is not None or not self._way.play(self, block):
             super()._play(block)
-            return
-        if self._public:
-            public.play(self, block, self.policy)
-            return
-        if self._scores:
-            scores.play(self, block)
-            return
-        settings = (
-            self.policy,
-            generator_of(self.source),
-            block,
-            self._state,
-            self.mechanism.law,
-            self._gains,
-            self._schedule,
-            Range(*map(float, self.rewards)),
-            self._link.code,
-            self.contribution.blend,
-            self.contribution.scale,
-            self._unit,
-            self.radius,
-            self._tuning,
-            self._known,
-        )
-        if self._blocks > 1:
-            glm_block_rounds(*settings, self._live)
-        else:
-            glm_rounds(*settings)
 
     def _plan_numbers(self) -> list[float]:
         return [*super()._plan_numbers(), self.contribution.scale, self.mechanism.fading]
@@ -380,7 +275,7 @@ class JointGLM(EarningBandit):
         """For each arm, given as in `choose`, an interval that holds its mean reward with at least that probability,
         from released sums only.
 
-        Coverage is measured, not proven: intervals are widened (WIDENING, BEYOND) because early contributions were
+        Coverage is measured, not proven: intervals are widened (joint.curvature) because early contributions were
         linearised far from theta*."""
         checks.probability(level=level)
         middle, half = self._beliefs(self._request(arms, None, actions)[0], level)

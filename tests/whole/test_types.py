@@ -40,7 +40,7 @@ LEAK_BESIDE_CONTEXTS = (
 )
 LEAK_OF_AN_ITERATE = ("kernels/squarecb.py", "state.played, state.greed", "state.theta, state.greed")
 LEAK_IN_A_DESCENT = (
-    "bandits/joint/glm_rare_kernel.py",
+    "bandits/joint/glm_rare_descent_kernel.py",
     "released = with_noise(total, noise[n], rule.cell)",
     "released = total",
 )

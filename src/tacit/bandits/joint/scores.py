@@ -21,6 +21,7 @@ from tacit import checks
 from tacit.bandits import chances, irls
 from tacit.bandits.chances import Values
 from tacit.bandits.choices import Index
+from tacit.bandits.joint import covariance
 from tacit.bandits.joint.scores_kernel import score_rounds
 from tacit.data import Array, Integers, Released
 from tacit.kernels.block import Block
@@ -53,12 +54,15 @@ def check(bandit: "JointGLM") -> tuple[bool, str]:
     """Whether scores alone are released, and why, in words for the certificate where "auto" has chosen; ValueError if
     they cannot be."""
     checks.one_of(CURVATURES, curvature=bandit.curvature)
-    known = bandit._public or bandit.covariance is not None
     if bandit.curvature != "auto":
-        if known and bandit.curvature == "none":
-            raise ValueError('Expected curvature="released" with covariance or contexts="public", got "none".')
+        if bandit._public and bandit.curvature == "none":
+            raise ValueError('Expected curvature="released" with contexts="public", where it has no noise, got "none".')
         return bandit.curvature == "none", ""
-    return (False, "") if known else _few_rounds(bandit.dim, bandit._blocks, bandit._shared, bandit.horizon, bandit._mu)
+    return (
+        (False, "")
+        if bandit._public
+        else _few_rounds(bandit.dim, bandit._blocks, bandit._shared, bandit.horizon, bandit._mu)
+    )
 
 
 def _few_rounds(dim: int, blocks: int, shared: int, horizon: int | None, mu: float) -> tuple[bool, str]:
@@ -112,6 +116,8 @@ def steps(stds: Array, lengths: Array, dim: int, radius: float, link: Link, span
 
 def _paces(bandit: "JointGLM") -> tuple[Array, Array]:
     stds, lengths = bandit.mechanism.sigma * bandit._gains, _lengths(bandit._schedule, bandit.mechanism.leaves)
+    if bandit._shape is not None:
+        stds, lengths = bandit._shape.noise * stds, bandit._shape.slope * lengths
     low, high = bandit.rewards
     return steps(stds, lengths, len(_here(bandit)), bandit.radius, bandit._link, high - low)
 
@@ -125,7 +131,9 @@ def update(bandit: "JointGLM", released: Released) -> None:
     etas, spreads = _paces(bandit)
     k = min(bandit._steps, len(etas) - 1)
     at = bandit._steps, etas[k], AVERAGE, spreads[k], REACH * bandit.radius, _here(bandit), bandit._known
-    follow(bandit._for_learning(released), *at, bandit._state.posterior)
+    learnt = bandit._for_learning(released)
+    sums = learnt if bandit._shape is None else covariance.turned(learnt, bandit._shape)
+    follow(sums, *at, bandit._state.posterior)
 
 
 def pick(bandit: "JointGLM", arms: Array) -> Index:
@@ -154,7 +162,7 @@ def summer(bandit: "JointGLM") -> None:
 
 
 def play(bandit: "JointGLM", block: Block) -> bool:
-    if bandit._shared:
+    if bandit._shared or bandit._shape is not None:
         return False
     assert bandit.policy is not None
     score_rounds(

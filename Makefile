@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: env demo serve serve-postgres demo-roles browser test test-full test-ray check docs bench plan-fit expected dist js node lock clean
+.PHONY: env demo serve serve-postgres demo-roles browser test test-full test-ray check docs bench plan-fit expected kept dist js node lock clean
 
 env: .venv/.ready
 
@@ -52,8 +52,8 @@ test: .venv/.node        ## everything from nothing to green, in minutes
 test-full: .venv/.node test-ray  ## the heavier statistical runs as well
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not ray"
 
-test-ray: .cache/ray/.ready  ## logs that Ray sums, in an environment of their own: Ray is large
-	.cache/ray/bin/python -m pytest -m ray tests/bandits/test_ray.py
+test-ray: .cache/ray/.ready  ## logs and sweeps on Ray, in an environment of their own: Ray is large
+	.cache/ray/bin/python -m pytest -m ray tests/bandits/test_ray.py tests/experiments/test_ray_sweeps.py
 
 .cache/ray/.ready: requirements.lock requirements-ray.lock
 	$(PYTHON) -m venv .cache/ray
@@ -82,6 +82,11 @@ plan-fit: .venv/.ready    ## the formula of `tacit plan`, and its error; simulat
 
 expected: .venv/.ready    ## what every reproduction finds on a small scale, written anew; look at the difference
 	$(BIN)/python -m tests.reproductions.expected
+
+SCALE ?= --quick
+kept: .venv/.ready        ## results that the docs keep: docs/kept, pictures, a table; SCALE= for the full scale, in hours
+	$(BIN)/tacit reproduce all $(SCALE)
+	$(BIN)/python -m tests.reproductions.keep out
 
 dist: .venv/.ready        ## wheel and sdist in dist/; `pip install .`, both of them, and a try in a clean environment
 	rm -rf dist .cache/clean

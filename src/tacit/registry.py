@@ -108,13 +108,14 @@ REPRODUCTIONS = {
     "ldp-table1": ("tacit.reproductions.ldp_table1", "reproduce"),
     "local-suite": ("tacit.reproductions.local_suite", "reproduce"),
     "suite": ("tacit.reproductions.suite", "reproduce"),
+    "public": ("tacit.reproductions.public", "reproduce"),
     "oracles": ("tacit.reproductions.oracles", "reproduce"),
     "shuffle": ("tacit.reproductions.shuffle", "reproduce"),
     "reweighted": ("tacit.reproductions.reweighted", "reproduce"),
     "errata": ("tacit.reproductions.errata", "reproduce"),
 }
 ROLES = ("analyzer", "shuffler", "local")  # that run as processes of their own
-BENCHES = ("speed", "noise", "shuffle", "local", "serve", "roles", "blocks")  # modules of tacit.bench
+BENCHES = ("speed", "noise", "shuffle", "local", "serve", "roles", "blocks", "dimension")  # modules of tacit.bench
 
 
 def load(home: str, name: str) -> Any:

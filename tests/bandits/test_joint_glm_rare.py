@@ -1,5 +1,6 @@
 """JointGLMRare: its steps against slow formulas, sensitivities, the ledger, what timing shows, learning."""
 
+import itertools
 import math
 
 import numpy as np
@@ -10,10 +11,11 @@ from numpy.random import SeedSequence, default_rng
 from scipy.optimize import minimize
 
 from tacit import Budget, JointGLMRare, Simulated, Spec, environments, registry
+from tacit.bandits.joint import glm_rare_descent_kernel as descents
 from tacit.bandits.joint import glm_rare_kernel as kernels
 from tacit.bandits.joint.glm_rare_theory import theory
 from tacit.bandits.storage import _leaves
-from tacit.errors import BudgetExceeded, HorizonReached
+from tacit.errors import BudgetExceeded, HorizonReached, NotSecure
 from tacit.kernels.block import reward
 from tacit.model import links
 from tacit.model.rare import DesignContribution, GradientContribution
@@ -135,7 +137,7 @@ def test_descent_against_its_formula(link, explored):
     state.design.gram[:], state.design.hessian[:] = V, H
     state.design.theta_o[:], start = 0.3 * rng.standard_normal(3), np.array([0.5, -0.2, 0.1])
     noise, out = 3 * rng.standard_normal((7, 3)), start.copy()
-    kernels.descend(state.data, 200, explored, noise, rule, state.design, out)
+    descents.descend(state.data, 200, explored, noise, rule, state.design, out)
     mine = state.data.explored[:200] == explored
     largest = np.linalg.eigvalsh(rule.slope * V if explored else math.e * H).max()
     projections = [lambda theta: rare.ball(theta, 2.0)]
@@ -148,15 +150,61 @@ def test_descent_against_its_formula(link, explored):
     assert not np.allclose(out, start)
 
 
+@pytest.mark.parametrize("explored", [0, 1])
+def test_the_printed_descent_against_its_formula(explored):
+    """Lemma U.4 on the mean loss of the n users concerned, from 0: eta = D / (L sqrt steps), D = 2 S, L = 1 + S."""
+    rng, bandit = default_rng(4), build(constants="paper", timing="published", link="logistic")
+    state, rule = bandit._state, bandit._rule._replace(explore=1.5)
+    for _ in range(120):
+        x = rare.ball(rng.standard_normal(3), 1.0)
+        kernels.keep(x, float(rng.integers(2)), bool(rng.integers(2)), 0.0, 1.0, state.counts, state.data)
+    V = spd(rng, 3, 4.0)
+    state.design.gram[:], state.design.theta_o[:] = V, 0.3 * rng.standard_normal(3)
+    mine = state.data.explored[:120] == explored
+    x, r, n = state.data.x[:120][mine], state.data.r[:120][mine], int(mine.sum())
+    steps, sigma = descents.printed_length(n, 3, explored, rule)
+    asked = bandit.theory()
+    rho = asked.rho_o if explored else asked.rho_tau
+    assert steps == math.ceil((n**2 * rho + 6 * math.log(300)) / 3)
+    assert sigma == pytest.approx(n * math.sqrt(2 * 3.0**2 * steps / (n**2 * rho)))  # on sums, not on means
+    noise, out = rng.standard_normal((steps, 3)), np.array([0.5, -0.2, 0.1])
+    descents.descend(state.data, 120, explored, noise, rule, state.design, out)
+    theta, average = np.zeros(3), np.zeros(3)
+    for k in range(steps):
+        average += theta / steps
+        gradient = ((links.logistic.mean(x @ theta) - r) @ x + noise[k] + asked.ridge_max * theta) / n
+        theta = theta - 4.0 / (3.0 * math.sqrt(steps)) * gradient
+        theta = rare.ball(theta, 2.0) if explored else rare.ellipsoid(theta, state.design.theta_o, V, 1.5)
+    assert np.allclose(out, average, atol=1e-8)
+
+
+def test_determinants_are_compared_where_asked():
+    rng = default_rng(12)
+    for _ in range(40):
+        new, old = spd(rng, 3), spd(rng, 3)
+        assert kernels.doubled(new, old) == (np.linalg.det(new) > 2 * np.linalg.det(old))
+    wide, narrow = np.diag([3.0, 0.5]), np.eye(2)
+    assert kernels.grown(wide, narrow) and not kernels.doubled(wide, narrow)
+    for criterion, due in (("directional", True), ("determinant", False)):
+        bandit = build(dim=2, criterion=criterion)
+        design = bandit._state.design
+        design.hessian[:], design.hessian_tau[:] = wide, narrow
+        assert kernels.due_tau(bandit._state.counts, design, bandit._rule) == due
+
+
 # fused and stepwise, stored
 
+PRINTED = {"timing": "published", "constants": "paper"}
 
-@pytest.mark.parametrize("timing", TIMINGS)
+
+@pytest.mark.parametrize(
+    "options", [{"timing": "strict"}, {"timing": "published"}, {"release": "tree", "criterion": "determinant"}], ids=str
+)
 @pytest.mark.parametrize("link", ["logistic", "probit"])
 @pytest.mark.parametrize("epsilon", [2.0, math.inf])
-def test_fused_and_stepwise_are_identical(timing, link, epsilon):
+def test_fused_and_stepwise_are_identical(options, link, epsilon):
     world = environments.ball(dim=3, arms=6, radius=2.0, link=link)
-    spec = Spec(JointGLMRare, budget=Budget(epsilon, 0.02), timing=timing)
+    spec = Spec(JointGLMRare, budget=Budget(epsilon, 0.02), **options)
     one, two = (spec.build(world, 400, SeedSequence(1)) for _ in range(2))
     block, started = world.block(200), world.start(default_rng(2), 400)
     for _ in range(2):
@@ -171,6 +219,42 @@ def test_fused_and_stepwise_are_identical(timing, link, epsilon):
         assert np.array_equal(a, b)
     assert min(one.recomputations) > 0
     assert one._state.data.explored.any() and not one._state.data.explored.all()
+
+
+def test_algorithm_2_as_printed_explores_in_every_round():
+    """Its cut-offs and widths are beyond any horizon. By the fused loop and step by step, with the tree's noise."""
+    world = environments.ball(dim=3, arms=6, radius=2.0, link="logistic")
+    spec = Spec(JointGLMRare, budget=Budget(8.0, 0.02), **PRINTED)
+    one, two = (spec.build(world, 60, SeedSequence(1)) for _ in range(2))
+    block = world.block(60)
+    world.start(default_rng(2), 60).fill(block)
+    one.play(block)
+    for t in range(60):
+        choice = two.choose(block.arms[t])
+        assert choice.index == block.index[t]
+        two.observe(choice, block.reward[t])
+    for a, b in zip(_leaves(one._state), _leaves(two._state), strict=True):
+        assert np.array_equal(a, b)
+    assert one._state.data.explored.all() and one.recomputations == (60, 0)
+    asked, rule = one.theory(), one._rule
+    assert one.mechanism.levels == asked.levels == 7
+    assert one.mechanism.sigma == asked.sigma_noise == pytest.approx(math.sqrt(72 * 7) * math.log(32 / 0.02) / (4 * 8))
+    assert (rule.ridge, rule.explore, rule.width) == (asked.ridge, asked.explore, asked.width)
+    assert rule.most_o > 60 and rule.most_tau == math.ceil(asked.most_tau)
+
+
+def test_calls_wait_until_the_choices_have_doubled():
+    """Else noise makes H grow, and all calls are over while there is next to nothing to estimate from."""
+    world = environments.ball(dim=5, arms=6, radius=3.5, link="logistic")
+    bandit = Spec(JointGLMRare, budget=Budget(2.0, 0.02)).build(world, 3000, SeedSequence(3))
+    started, block, times = world.start(default_rng(4), 3000), world.block(10), []
+    for t in range(0, 3000, 10):
+        before = bandit.recomputations[1]
+        started.fill(block)
+        bandit.play(block)
+        times += [t] * (bandit.recomputations[1] - before)
+    assert times[-1] > 1000 and len(times) > 3
+    assert all(later >= 2 * earlier - 10 for earlier, later in itertools.pairwise(times))
 
 
 @pytest.mark.parametrize("timing", TIMINGS)
@@ -245,6 +329,8 @@ def test_certificates():
     assert published.private is False
     assert published.epsilon is None
     assert any("timing leak" in caveat for caveat in published.caveats)
+    printed = build(**PRINTED).privacy
+    assert printed.private is False and printed.epsilon is None and "T_o, which is raw" in str(printed.caveats)
     assert build(budget=Budget(math.inf, 0.1)).privacy.epsilon is None
 
 
@@ -327,6 +413,11 @@ def test_published_timing_shows_the_raw_context():
         {"link": "identity"},
         {"link": "cauchit"},
         {"timing": "loose"},
+        {"release": "batched"},
+        {"criterion": "trace"},
+        {"constants": "paper"},
+        {"constants": "paper", "timing": "published", "ridge": 1.0},
+        {"constants": "paper", "timing": "published", "budget": Budget(math.inf, 0.02)},
         {"radius": 0.0},
         {"horizon": None},
         {"ridge": 0.0},
@@ -346,6 +437,16 @@ def test_published_timing_shows_the_raw_context():
 def test_bad_settings(wrong):
     with pytest.raises(ValueError, match="Expected"):
         build(**wrong)
+
+
+def test_a_long_horizon_with_secure_noise_takes_the_tree():
+    """As the error advises."""
+    options = {"dim": 2, "horizon": 20_000, "budget": Budget(2.0, 0.02), "pending": 2}
+    with pytest.raises(NotSecure, match="release='tree'"):
+        JointGLMRare(**options)
+    bandit = JointGLMRare(**options, release="tree")
+    bandit.observe(bandit.choose(np.eye(2)), 1.0)
+    assert bandit.privacy.private and bandit.privacy.epsilon <= 2.0 * (1 + 1e-9)
 
 
 def test_weights_are_clipped_to_a_declared_kappa_star_and_to_nothing_else():

@@ -140,6 +140,7 @@ def test_learns_from_a_log():
     [
         {"dim": 3, "blocks": 2, "shared": 1},
         {"earnings": Earnings(0.2, 4.0)},
+        {"curvature": "none"},
         {"max_rounds_per_person": 2, "on_limit": "serve"},
         {"max_rounds_per_person": 2, "teach": 0.5},
         {"max_rounds_per_person": 2, "week": 100},

@@ -48,14 +48,43 @@ def test_rows_of_blocks_are_vectors_with_zeros(shared):
 
 
 def test_what_is_released_is_told():
-    told = str(JointGLM(dim=120, budget=BUDGET).privacy.releases[0].statistic)
-    assert "sums of scores, 120 numbers" in told and "without curvature, as 120 dimensions" in told
+    told = JointGLM(dim=120, budget=BUDGET).privacy.releases[0].statistic
+    assert "sums of scores, 120 numbers" in told and "without curvature, as dimensions are 100 or more" in told
     small = JointGLM(dim=2, budget=BUDGET)
-    assert "with curvature, as 2 dimensions" in small.privacy.releases[0].statistic
+    assert "with curvature, as dimensions are fewer than 50" in small.privacy.releases[0].statistic
     assert small.mechanism.size == 5 and make(dim=2).mechanism.size == 2
-    assert "as 2 dim" not in make(dim=2).privacy.releases[0].statistic
     exact = make(dim=2).privacy.releases[0]
+    assert exact.statistic.endswith("2 numbers, each user once")
     assert exact.sensitivity == 2.0 and make(dim=2).privacy.epsilon == pytest.approx(4.0, rel=1e-6)
+    alone = make(dim=2, budget=Budget(4.0, 1e-3, "zero-out")).privacy.releases[0]
+    assert alone.sensitivity == 1.0
+
+
+def test_auto_goes_by_public_numbers_alone():
+    """Dimensions; and where the horizon is known, rounds, budget and how often each block is seen."""
+    taken = {
+        (dim, blocks, horizon): JointGLM(
+            dim=dim, blocks=blocks, horizon=horizon, budget=Budget(1.0, 1e-6), source=Simulated(0)
+        )._scores
+        for dim, blocks, horizon in [
+            (99, None, None),
+            (100, None, None),
+            (49, None, 100),
+            (60, None, 10_000),
+            (60, None, 10**6),
+            (60, 10, 200),
+            (60, 10, 10_000),
+            (200, 4, None),
+            (400, 4, None),
+            (400, 4, 10**7),
+        ]
+    }
+    assert list(taken.values()) == [False, True, False, True, False, True, False, False, True, True]
+    assert not JointGLM(dim=60, horizon=10_000, budget=Budget(40.0, 1e-2), source=Simulated(0))._scores
+    for known in ({"contexts": "public"}, {"covariance": np.eye(120)}):
+        assert not JointGLM(dim=120, budget=BUDGET, **known)._scores
+        with pytest.raises(ValueError, match="released"):
+            make(dim=120, **known)
     with pytest.raises(ValueError, match="curvature"):
         make(dim=2, curvature="some")
 
@@ -88,14 +117,20 @@ def test_the_step_is_a_function_of_public_numbers_and_shorter_where_it_should():
     assert scores._lengths(Schedule(10.0, 1.1, 30.0), 10**9)[-1] == 30
 
 
-def test_the_estimate_is_a_multiple_of_what_was_released():
+def test_the_estimate_is_an_average_of_multiples_of_what_was_released():
     bandit = make(dim=3, first=10)
     rng = default_rng(4)
-    play(bandit, rng.uniform(-0.5, 0.5, (35, 4, 3)), rng.integers(2, size=35))
-    released, theta = bandit._state.prefix.released, bandit.theta
-    eta = scores._paces(bandit)[0][bandit._steps]
-    assert bandit._steps == 3 and np.allclose(theta, eta * released)
-    bandit._state.prefix.released[:] = 1e6
+    estimates = []
+    for _ in range(3):
+        play(bandit, rng.uniform(-0.5, 0.5, (10, 4, 3)), rng.integers(2, size=10))
+        bandit._advance()
+        estimates.append(scores._paces(bandit)[0][bandit._steps] * bandit._state.prefix.released)
+        assert bandit._steps == len(estimates) and np.allclose(bandit._state.posterior.centre, estimates[-1])
+    assert np.allclose(bandit.theta, np.mean(estimates, axis=0))
+    before = bandit.theta
+    bandit._reestimate()  # the same release counts once
+    assert np.array_equal(bandit.theta, before)
+    bandit._state.posterior.axes[:] = 1e6
     bandit._reestimate()
     assert np.linalg.norm(bandit.theta) == pytest.approx(scores.REACH * bandit.radius)
 

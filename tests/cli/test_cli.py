@@ -1,6 +1,7 @@
 """The command line, as a person and as a program uses it."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -94,6 +95,8 @@ def test_a_plan_has_a_horizon_only_where_one_is_given_or_needed(capsys, monkeypa
             "Expected an option",
         ),
         (["simulate", "lin-ucb", "--env", "ball", "--plot", "a.jpg"], "Expected a .png, .svg or .pdf file to plot to"),
+        (["simulate", "lin-ucb", "--env", "ball", "--engine", "spark"], "Expected engine to be one of local, ray, got"),
+        (["reproduce", "table2", "--engine", "spark"], "Expected engine to be one of local, ray, got"),
         (["reproduce", "table99"], "Expected a reproduction, got 'table99'. Did you mean table2? There are"),
         (["bench", "weight"], "Expected a bench, got 'weight'. There are speed"),
         (["privacy", "joint-lin-ucb", "--horizon", "0"], "Expected horizon"),
@@ -136,6 +139,19 @@ def test_where_nothing_can_be_written_is_said_before_the_run(arguments, tmp_path
     assert capsys.readouterr().err.startswith("Expected")
 
 
+def test_reproducing_all_goes_through_the_registry(tmp_path, capsys, monkeypatch):
+    few = {name: cli.registry.REPRODUCTIONS[name] for name in ("shariff-figure1", "errata")}
+    monkeypatch.setattr(cli.registry, "REPRODUCTIONS", few)
+    arguments = ["reproduce", "all", "--quick", "--runs", "5", "--out", str(tmp_path)]
+    monkeypatch.setattr(sys, "argv", ["tacit", *arguments])
+    with pytest.raises(SystemExit) as stop:
+        cli.main()
+    assert stop.value.code == 0
+    text = capsys.readouterr().out
+    assert text.count("Made by tacit reproduce ") == 2 and re.search(r"^errata +\d+ of +\d+ seen", text, re.MULTILINE)
+    assert {path.name for path in tmp_path.iterdir()} == {"shariff-figure1-quick", "errata-quick"}
+
+
 def test_a_folder_that_fails_later_is_no_traceback(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["tacit", "serve", str(tmp_path)])
     with pytest.raises(SystemExit) as stop:
@@ -150,6 +166,20 @@ def test_usage_errors_and_help(capsys, monkeypatch):
             cli.main()
         assert stop.value.code == code
     capsys.readouterr()
+
+
+def test_bench_dimension(capsys, monkeypatch):
+    from tacit.bench import dimension
+
+    monkeypatch.setattr(dimension, "DIMS", (20,))
+    monkeypatch.setattr(sys, "argv", ["tacit", "bench", "dimension", "--json"])
+    with pytest.raises(SystemExit):
+        cli.main()
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert [row["numbers"] for row in rows] == [20 * 21 // 2 + 20, 10 * (3 + 2), 20]
+    assert all(row["round_us"] > 0 and row["release_ms"] > 0 and row["noise_ms"] > 0 for row in rows)
+    assert rows[0]["state_mb"] > rows[1]["state_mb"] > 0
+    assert "dense" in dimension.render(rows)
 
 
 def test_bench_noise(capsys, monkeypatch):

@@ -224,6 +224,38 @@ def test_the_page_has_the_table_and_every_bound():
         assert f"`{name}`" in text, name
 
 
+@pytest.mark.parametrize(
+    ("bandit", "of"),
+    [
+        ("JointGLMRare", "joint-glm-rare"),
+        ("JointGLMRare", "joint-glm-rare-rate"),
+        ("ShuffleGLM", "shuffle-glm-rate"),
+        ("JointReweighted", "joint-reweighted"),
+        ("LocalReweighted", "local-reweighted"),
+        ("JointSquareCB", "joint-square-cb"),
+        ("LocalSquareCB", "local-square-cb"),
+        ("LocalOnlineUCB", "local-online-ucb-rate"),
+        ("LocalAnytimeUCB", "local-anytime-ucb"),
+        ("LocalCombiner", "local-combiner"),
+    ],
+)
+def test_rates_are_those_of_the_theorems(bandit, of):
+    """Growth in T, d and epsilon, where T swamps what grows more slowly, up to logarithms."""
+    bound, rate = drawn.BOUNDS[of], next(rate for rate in rates.RATES if rate.bandit == bandit)
+    link = named("identity" if bound.linear else "logistic")
+
+    def theorem(T=1e90, d=1e4, ε=0.01):
+        return bound.value(drawn.Problem(link, round(d), 10**9, 1.0, Budget(ε, 0.1), eigenvalue=0.5), round(T))
+
+    def listed(T=1e90, d=1e4, ε=0.01):
+        sizes = {"κ": link.kappa(1.0), "κ*": 1 / link.steepest, "λ": 0.5, "S": math.e, "K": 1e9}
+        return rate.value(T=T, d=d, ε=ε, **sizes)
+
+    for name, at, factor in (("T", 1e90, 1e10), ("d", 1e4, 100.0), ("ε", 0.01, 0.1)):
+        grows = [power(lambda value, f=f, n=name: f(**{n: value}), at, factor) for f in (theorem, listed)]
+        assert grows[0] == pytest.approx(grows[1], abs=0.03), name
+
+
 def test_how_a_rate_is_written():
     rate = rates.Rate("", "joint", "", ({"d": 0.75, "T": 0.5}, {"S": 3.0, "κ": 1 / 3, "ε": -2 / 3}))
     assert str(rate) == "d^3/4 T^1/2 + e^3S κ^1/3 ε^-2/3"

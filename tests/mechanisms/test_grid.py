@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tacit import Budget, JointGLM, JointGLMRare, JointLinUCB, Secure, Simulated
 from tacit.bandits import irls
-from tacit.bandits.joint.glm_rare_kernel import gradients
+from tacit.bandits.joint.glm_rare_descent_kernel import gradients
 from tacit.errors import HorizonReached, NotSecure
 from tacit.mechanisms.buffered import Buffered
 from tacit.mechanisms.discounted import Discounted

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit import Budget, JointGLM, JointGLMRare, JointLinUCB, JointReweighted, JointSquareCB, LocalIRLS, Simulated
-from tacit.bandits.joint.glm_rare_kernel import Data, gradients
+from tacit.bandits.joint.glm_rare_descent_kernel import Data, gradients
 from tacit.errors import NotSecure
 from tacit.kernels.squarecb import gradient_step
 from tacit.mechanisms.grid import LENGTH_SLACK, on_grid

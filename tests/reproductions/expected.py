@@ -41,12 +41,17 @@ SMALL: dict[str, dict[str, Any]] = {
         "dimensions.DIMENSIONS": (10, 50, 100),
         "dimensions.ROWS": 500,
     },
+    "public": {
+        "ROUNDS": 300,
+        "worlds": lambda: [environments.ball(dim=3, radius=3.0, link="probit")],
+        "wide_worlds": lambda: [environments.breast_cancer()],
+    },
     "oracles": {"ROUNDS": 300, "worlds": lambda: [environments.ball(dim=3, radius=3.0, link="probit")]},
     "errata": {},
     "review": {"parts.QUICK": 200, "PARTS": FEW},
 }
 RUNS = dict.fromkeys(SMALL, 2) | {"reweighted": 1, "shuffle": 1, "ldp-figure1": 1, "shariff-figure1": 20, "errata": 70}
-SLOW = {"shuffle", "review", "oracles", "errata"}  # three seconds and more, or run by another test
+SLOW = {"shuffle", "review", "oracles", "errata", "public"}  # three seconds and more, or run by another test
 
 
 def measure(name: str, out: Path, progress: Progress | None = None) -> dict[str, Any]:
@@ -59,7 +64,7 @@ def measure(name: str, out: Path, progress: Progress | None = None) -> dict[str,
         outcome = reproductions.run(name, quick=name != "shuffle", runs=RUNS[name], out=out, progress=progress)
     document = outcome.json()
     rows = [[row["env"], row["horizon"], row["label"], rounded(row["regret_mean"])] for row in document["rows"]]
-    extra = {key: rounded(value) for key, value in document.items() if key not in ("title", "rows", "findings")}
+    extra = {key: rounded(value) for key, value in document.items() if key not in ("title", "made", "rows", "findings")}
     findings = [[finding.expected, bool(finding.seen)] for finding in outcome.findings if not finding.timed]
     return {"rows": rows, "findings": findings} | extra
 

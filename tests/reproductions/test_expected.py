@@ -7,7 +7,7 @@ import pytest
 
 from tacit import registry
 from tacit.reproductions import table2
-from tests.reproductions import expected
+from tests.reproductions import expected, keep
 
 
 def test_every_reproduction_has_expected_values():
@@ -41,3 +41,8 @@ def test_a_moved_result_shows(tmp_path, monkeypatch):
     found, wanted = expected.measure("table2", tmp_path)["rows"], expected.read("table2")["rows"]
     moved = {row[2].partition(" ")[0] for row, old in zip(found, wanted, strict=True) if row != old}
     assert {"joint-glm", "joint-glm-rare"} <= moved and "lin-ucb" not in moved
+
+
+def test_the_page_says_what_is_kept():
+    assert keep.PAGE.read_text() == keep.page()
+    assert {path.stem for path in keep.KEPT.iterdir()} <= set(registry.REPRODUCTIONS)

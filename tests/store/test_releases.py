@@ -9,7 +9,9 @@ import pytest
 from tacit.bandits.stored import rehearsal
 from tacit.bandits.stored.releases import Releases
 from tacit.errors import BadState, Unavailable
+from tacit.mechanisms import recursive
 from tacit.mechanisms.grid import Grid
+from tacit.mechanisms.recursive_grid import RecursiveGrid
 from tacit.store import rows
 from tests.store.places import Clock, arms, glm, linear, play, sums, table
 from tests.store.test_together import at_once
@@ -279,3 +281,22 @@ def test_a_bandit_that_forgets_drops_sums_that_have_left_the_window_and_goes_on_
         assert again.version > steps and sorted(sums(again))[0] > steps - window + 1
     with pytest.raises(BadState, match="got another forget"):
         place.open(glm(first=2))
+
+
+def test_long_vectors_from_ten_sums_of_the_past_go_on_after_a_restart(place, monkeypatch):
+    """Who starts later has the sums of the past from the rows, to the bit, and shows what the first one showed."""
+    monkeypatch.setattr(recursive, "LARGEST_TABLE", 1)
+    rng = np.random.default_rng(6)
+    with place.open(glm(first=2)) as stored:
+        assert isinstance(stored._bandit.mechanism, RecursiveGrid)
+        play(stored, rng, 25)
+        steps, theta, before = len(noisy(stored)), stored.theta, stored._releases._prefix
+        assert steps > 5 and sorted(sums(stored))[0] == 0
+    with place.open(glm(first=2)) as again:
+        again._releases.run()
+        assert np.array_equal(again.theta, theta) and again._releases._known == steps
+        assert np.array_equal(again._releases._prefix.closed, before.closed) and before.closed.any()
+        again.rotate_keys()
+        play(again, rng, 10, prefix="later")
+        assert again.version > steps and not np.array_equal(again.theta, theta)
+        assert again.privacy.private

@@ -21,9 +21,9 @@ LEAK_IN_A_STEP = (
     "            released = exact",
 )
 LEAK_IN_A_BANDIT = (
-    "bandits/joint/glm.py",
-    "self._for_learning(released)",
-    "self._for_learning(self._state.prefix.closed)",
+    "bandits/joint/curvature.py",
+    "bandit._for_learning(released)",
+    "bandit._for_learning(bandit._state.prefix.closed)",
 )
 LEAK_OF_EARNINGS = (
     "bandits/joint/earning.py",

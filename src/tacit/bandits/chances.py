@@ -21,6 +21,7 @@ from numpy.random import default_rng
 
 from tacit import special
 from tacit.data import Array
+from tacit.kernels.lines import ahead_between
 from tacit.model.chances import Chance
 
 POINTS, GENERATOR = 1021, 76  # of a Korobov lattice
@@ -37,8 +38,11 @@ class Values(NamedTuple):
 
 def values(arms: Array, theta: Array, root: Array) -> Values:
     """The values of (K, d) arms under theta + root z."""
-    mean = arms @ theta
-    moves = arms @ root
+    return of_moves(arms @ theta, arms @ root)
+
+
+def of_moves(mean: Array, moves: Array) -> Values:
+    """The same from <x, theta> (K,) and how x moves along each number of z (K, r)."""
     _, sizes, axes = np.linalg.svd(moves - moves[0], full_matrices=False)
     slopes = (moves - moves[0]) @ axes[sizes > TIE * sizes.max(initial=0.0)].T
     size = float(np.abs(mean - mean[0]).max() + np.abs(slopes).max(initial=0.0))
@@ -70,13 +74,16 @@ def of_chosen(of: Values, index: int) -> Chance:
     return Chance(value, error) if value >= least else Chance(least, error + least * (directions > 2))
 
 
+def of_each(of: Values) -> Array:
+    """The probability of each arm."""
+    return np.array([chance(of, index).value for index in range(len(of.mean))])
+
+
 def _on_lines(ahead: Array, faster: Array) -> Array:
     """For each row of (n, K - 1): P(ahead + faster z > 0 in all columns), z one normal number."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ends = -ahead / faster
-    low = np.where(faster > 0, ends, -np.inf).max(axis=1, initial=-np.inf)
-    high = np.where(faster < 0, ends, np.inf).min(axis=1, initial=np.inf)
-    never = ((faster == 0) & (ahead <= 0)).any(axis=1) | (low >= high)
+    low, high = np.empty(len(ahead)), np.empty(len(ahead))
+    ahead_between(ahead, np.ascontiguousarray(faster), low, high)
+    never = low >= high
     flip = low > 0  # the upper tail by the lower one, which keeps its digits
     low, high = np.where(flip, -high, low), np.where(flip, -low, high)
     return np.where(never, 0.0, special.ndtr(high) - special.ndtr(low))

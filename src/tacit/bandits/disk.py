@@ -29,7 +29,7 @@ def write(path: Path, document: dict[str, Any]) -> None:
     new.unlink(missing_ok=True)
     descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
     with os.fdopen(descriptor, "w") as file:
-        json.dump(document, file)
+        file.write(json.dumps(document))  # at once: json.dump writes piece by piece, by Python's encoder
         file.flush()
         os.fsync(file.fileno())
     os.replace(new, path)

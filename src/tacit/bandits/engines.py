@@ -1,18 +1,17 @@
 """What sums the rows of a step: this process, or the workers of Ray. Sums are whole numbers, so both give the same."""
 
-from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from tacit import extras
+from tacit import cluster
 from tacit.bandits.joint.summing import Summer
 from tacit.data import Integers, Raw
 from tacit.logs import parquet
 from tacit.logs.parquet import Encoder, Folder, Piece
 
 Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
-ENGINES = ("local", "ray")
 AT_ONCE = 1 << 20  # rows that are in memory at a time, of each worker
 WORTH = 1 << 17  # rows below which a step is summed here: to hand it out would take longer
 
@@ -64,29 +63,24 @@ class Local:
 
 
 class Ray:
-    """Ray Data over the pieces of a step, each read where it is summed: every machine has to see the folder."""
+    """A worker for each piece of a step, which reads it where it is summed: every machine has to see the folder."""
 
     def __init__(self, folder: Folder, encoder: Encoder) -> None:
-        self._data = extras.load("ray.data", "engine='ray'", extra="ray")
+        cluster.connect()
         self._folder, self._encoder, self._local = folder, encoder, Local(folder, encoder)
 
     def __call__(self, start: int, count: int, summer: Summer, teach: Mask | None) -> Part:
         if count < WORTH:
             return self._local(start, count, summer, teach)
-        work: list[dict[str, Any]] = []
+        work: list[tuple[Piece, Mask | None]] = []
         at = 0
         for piece in self._folder.pieces(start, count, AT_ONCE):
-            own = None if teach is None else teach[at : at + piece.length]
-            work.append({"number": len(work), "teach": own} | piece._asdict())
+            work.append((piece, None if teach is None else teach[at : at + piece.length]))
             at += piece.length
-        done = self._data.from_items(work, override_num_blocks=len(work)).map(_summed(self._encoder, summer)).take_all()
-        return together([Part(Raw(one["total"]), one["wrong"]) for one in sorted(done, key=lambda one: one["number"])])
+        return together(cluster.Workers(partial(_summed, self._encoder, summer)).map(work))
 
 
-def _summed(encoder: Encoder, summer: Summer) -> Callable[[dict[str, Any]], dict[str, Any]]:
-    def on_a_worker(item: dict[str, Any]) -> dict[str, Any]:
-        piece = Piece(str(item["path"]), int(item["offset"]), int(item["length"]))
-        table = parquet.frame(piece, encoder.columns)
-        return {"number": item["number"]} | part(encoder, table, summer, item["teach"])._asdict()
-
-    return on_a_worker
+def _summed(encoder: Encoder, summer: Summer, work: tuple[Piece, Mask | None]) -> Part:
+    """On a worker."""
+    piece, teach = work
+    return part(encoder, parquet.frame(piece, encoder.columns), summer, teach)

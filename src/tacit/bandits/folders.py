@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tacit import checks
+from tacit import checks, cluster
 from tacit.bandits import engines, learning
 from tacit.bandits.engines import Mask
 from tacit.bandits.persons import LEARNS
@@ -26,7 +26,7 @@ ROWS_AT_ONCE = 1 << 14  # in memory, where they are looked at one by one
 
 def learn(bandit: "ContinualBandit", table: Any, actions: Any, engine: str) -> dict[int, str]:
     """From a table, or from a folder of Parquet files. Row -> reason for those that were refused."""
-    checks.one_of(engines.ENGINES, engine=engine)
+    checks.one_of(cluster.ENGINES, engine=engine)
     if not isinstance(table, str | Path):
         if engine != "local":
             raise ValueError(f"Expected a folder of Parquet files for engine={engine!r}, got a table.")

@@ -12,7 +12,6 @@ from tacit.bandits.chances import Values
 from tacit.data import Array, Integers, Released
 from tacit.kernels.blocks import combine_blocks, fit_blocks, thompson_block_rows
 from tacit.kernels.glm import Known, Posterior, Tuning, combine, fit, thompson_rows
-from tacit.model.chances import Chance
 
 T = TypeVar("T", bound=tuple[Any, ...])
 
@@ -101,35 +100,19 @@ def choose_many(
     return out
 
 
-def propensity(arms: Array, posterior: Posterior, index: int, *, random: bool) -> Chance:
-    """The probability of arm `index` of (K, d), which was chosen, with its error."""
-    if random:
-        return Chance(1 / len(arms), 0.0)
-    return chances.of_chosen(_values(arms, posterior), index)
-
-
-def offers(arms: Array, posterior: Posterior, *, random: bool) -> Array:
-    """The probability of each arm of (K, d)."""
-    if random:
-        return np.full(len(arms), 1 / len(arms))
-    values = _values(arms, posterior)
-    return np.array([chances.chance(values, index).value for index in range(len(arms))])
-
-
-def _values(arms: Array, posterior: Posterior) -> Values:
+def values(arms: Array, posterior: Posterior) -> Values:
+    """Of the arms of (K, d) under a Thompson draw."""
     if posterior.theta.ndim == 2:
         return _block_values(arms, posterior)
     drawn = posterior.spread > 0
-    return chances.values(arms, posterior.theta, posterior.axes[:, drawn] * posterior.spread[drawn])
+    return chances.of_moves(arms @ posterior.theta, (arms @ posterior.axes)[:, drawn] * posterior.spread[drawn])
 
 
 def _block_values(arms: Array, posterior: Posterior) -> Values:
-    """Of rows (z, a): as vectors with z in part a, and zeros elsewhere."""
-    count, width = posterior.theta.shape
-    x, scaled = np.zeros((len(arms), count, width)), np.zeros((count, width, count, width))
-    x[np.arange(len(arms)), arms[:, -1].astype(np.int64)] = arms[:, :-1]
-    parts = np.arange(count)
-    scaled[parts, :, parts] = posterior.axes * posterior.spread[:, None]
+    """Of rows (z, a): z moves along the numbers of part a alone."""
+    z, a = arms[:, :-1], arms[:, -1].astype(np.int64)
+    moves = np.zeros((len(arms), *posterior.spread.shape))
+    moves[np.arange(len(arms)), a] = np.einsum("ki,kij->kj", z, posterior.axes[a]) * posterior.spread[a]
     drawn = posterior.spread.ravel() > 0
-    size = count * width
-    return chances.values(x.reshape(-1, size), posterior.theta.ravel(), scaled.reshape(size, size)[:, drawn])
+    mean = np.einsum("ki,ki->k", z, posterior.theta[a])
+    return chances.of_moves(mean, moves.reshape(len(arms), -1)[:, drawn])

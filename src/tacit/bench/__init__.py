@@ -1,5 +1,6 @@
 """Measurements beside peers and limits: `tacit bench noise`, `tacit bench speed`, `tacit bench shuffle`,
-`tacit bench local`, `tacit bench serve`, `tacit bench roles`, `tacit bench blocks`."""
+`tacit bench local`, `tacit bench serve`, `tacit bench roles`, `tacit bench blocks`,
+`tacit bench dimension`."""
 
 import importlib
 from collections.abc import Callable

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tacit import __version__, extras, registry
-from tacit.cli.options import Arms, Delta, Dim, Epsilon, Json, Link, Radius, Yes
+from tacit.cli.options import Arms, Delta, Dim, Engine, Epsilon, Json, Link, Radius, Yes
 from tacit.cli.output import confirm, fail, progress, tell, write_json
 from tacit.cli.parse import check_name, parse_bandit, parse_bounds, parse_environment, parse_epsilon
 from tacit.cli.places import check_figure, check_folder
 from tacit.cli.plan import plan_command
+from tacit.cli.reproducing import reproduce_command
 from tacit.errors import Interrupted, NoHorizon, NotSecure, TacitError
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ def simulate_command(
             help="Keep every run here, so that an interrupted command goes on; result.parquet has this command's rows."
         ),
     ] = None,
+    engine: Engine = "local",
 ) -> None:
     """Play bandits against each other in simulated worlds: regret, with its spread, and microseconds a round."""
     check_figure(plot)
@@ -96,7 +98,7 @@ def simulate_command(
     from tacit.experiments.runner import simulate
 
     with progress("simulating") as report:
-        result = simulate(specs, worlds, horizon=horizon, runs=runs, seed=seed, out=out, progress=report)
+        result = simulate(specs, worlds, horizon=horizon, runs=runs, seed=seed, out=out, progress=report, engine=engine)
     show(result, as_json=as_json, plot=plot, out=out, bounds=lines)
 
 
@@ -150,31 +152,6 @@ def warm_up_command(
             build(spec, dim=5, radius=1.0).warm_up()
     finally:
         logger.removeHandler(handler)
-
-
-@app.command("reproduce")
-def reproduce_command(
-    name: Annotated[str, typer.Argument(help=", ".join(registry.REPRODUCTIONS))],
-    quick: Annotated[bool, typer.Option("--quick", help="A small version, in a minute or two.")] = False,
-    runs: Annotated[int | None, typer.Option(help="Runs of each bandit, instead of the reproduction's own.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Where runs, tables and figures go. Default: out/NAME.")] = None,
-    as_json: Json = False,
-) -> None:
-    """A paper's table or figure, ours beside theirs, and a check of what the paper says in words."""
-    check_name("a reproduction", name, registry.REPRODUCTIONS)
-    for module in ("matplotlib", "polars"):
-        extras.load(module, "reproductions")
-    from tacit import reproductions
-
-    folder = out or Path("out") / (name + ("-quick" if quick else ""))
-    check_folder(folder)
-    with progress(name) as report:
-        outcome = reproductions.run(name, quick=quick, runs=runs, out=folder, progress=report)
-    if as_json:
-        write_json(outcome.json())
-        return
-    sys.stdout.write(outcome.text() + "\n")
-    tell(f"Figure and rows: {folder}")
 
 
 @app.command("bench")
@@ -340,6 +317,7 @@ def evaluate_command(
 
 
 app.command("plan")(plan_command)
+app.command("reproduce")(reproduce_command)
 
 
 @app.command("shuffle-demo")

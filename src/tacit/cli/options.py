@@ -12,3 +12,7 @@ Link = Annotated[str | None, typer.Option(help="identity, logistic or probit.")]
 Dim = Annotated[int | None, typer.Option(help="Dimension of the features.")]
 Arms = Annotated[int | None, typer.Option(help="Arms per round.")]
 Radius = Annotated[float | None, typer.Option(help="Norm of the true parameter, known to the bandits as a bound.")]
+Engine = Annotated[
+    str,
+    typer.Option(help="Who does the runs: local (this machine's cores) or ray (docs/cluster.md); the same results."),
+]

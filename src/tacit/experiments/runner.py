@@ -1,14 +1,12 @@
-"""The runner: every (bandit, run) is a task; tasks run on all cores, because kernels release Python's lock.
+"""The runner: every (bandit, environment, run) is a task, and an engine does them (`sweeps`).
 
 With `out`, each finished run is a file there, and a second call with the same arguments and the same code takes up
 where the first one stopped."""
 
 import dataclasses
-import os
-import threading
+import functools
 import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,19 +14,18 @@ import msgspec
 import numpy as np
 from numpy.random import SeedSequence, default_rng
 
-from tacit import checks
+from tacit import checks, cluster
 from tacit.environments.base import Environment
 from tacit.errors import Interrupted
-from tacit.experiments import kept
+from tacit.experiments import kept, sweeps
 from tacit.experiments.result import Result, Run
 from tacit.experiments.spec import Spec
+from tacit.experiments.sweeps import Progress as Progress
 from tacit.kernels.block import Block
 from tacit.model.links import named
 
 CURVE = 200  # points of a regret curve
 BLOCK = 1 << 15  # features in a block: it stays in the cache
-
-Progress = Callable[[float], None]  # called with the share of the work that is done
 
 
 def simulate(
@@ -41,8 +38,11 @@ def simulate(
     out: str | Path | None = None,
     progress: Progress | None = None,
     workers: int | None = None,
+    engine: str | None = None,
 ) -> Result:
     """Play every bandit in every environment, `runs` times. Run i has the same world for every bandit.
+
+    engine: "local", or "ray": the same bits from many machines (docs/cluster.md). workers: threads, or Ray's processes.
 
     Privacy noise is simulated: the rows say what a bandit would do, not what may be shown of people's data."""
     environments = [environment] if isinstance(environment, Environment) else list(environment)
@@ -51,6 +51,8 @@ def simulate(
     if not all(isinstance(world, Environment) for world in environments):
         raise ValueError("Expected environments, e.g. environments.ball(), got something else.")
     checks.positive_int(horizon=horizon, runs=runs)
+    if engine is not None:
+        checks.one_of(cluster.ENGINES, engine=engine)
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
         raise ValueError(f"Expected seed to be a whole number of at least 0, got {seed!r}.")
     if not bandits or not environments:
@@ -64,45 +66,39 @@ def simulate(
         found = [_place(Path(out) / "runs", *task, horizon, seed) for task in tasks]
         kept.tell(found)
         places = [*found]
-    shares = [0.0] * len(tasks)
-    stop = threading.Event()
-
-    def work(number: int) -> Run:
-        spec, world, run = tasks[number]
-
-        def report(share: float) -> None:
-            shares[number] = share
-            if stop.is_set():
-                raise Interrupted("stopped")
-
-        place = places[number]
-        if place is not None and place.exists():
-            report(1.0)
-            return msgspec.structs.replace(Run.read(place), label=spec.label)
-        result = run_once(spec, world, horizon, seed, run, report)
-        if place is not None:
-            result.write(place)
-        return result
-
     done: dict[int, Run] = {}
-    with ThreadPoolExecutor(workers or os.cpu_count() or 1) as pool:
-        futures: dict[Future[Run], int] = {pool.submit(work, i): i for i in range(len(tasks))}
-        waiting = set(futures)
-        try:
-            while waiting:
-                finished, waiting = wait(waiting, timeout=0.2, return_when=FIRST_COMPLETED)
-                for future in finished:
-                    done[futures[future]] = future.result()
-                if progress is not None:
-                    progress(sum(shares) / len(tasks))
-        except BaseException as error:
-            stop.set()
-            pool.shutdown(wait=True, cancel_futures=True)
-            if isinstance(error, KeyboardInterrupt):
-                safe = f"{len(done)} of {len(tasks)} runs are kept in {out}; the same command goes on from there."
-                raise Interrupted(safe if out is not None else "Stopped; nothing is kept without `out`.") from None
-            raise
+    for number, place in enumerate(places):
+        if place is not None and place.exists():
+            done[number] = msgspec.structs.replace(Run.read(place), label=tasks[number][0].label)
+    todo = [number for number in range(len(tasks)) if number not in done]
+    before = len(done)
+
+    def finished(number: int, run: Run) -> None:
+        place = places[number]
+        if place is not None:
+            run.write(place)
+        done[number] = run
+
+    def report(runs: float) -> None:
+        if progress is not None:
+            progress((before + runs) / len(tasks))
+
+    report(0.0)
+    folder = None if out is None else Path(out)
+    try:
+        play = functools.partial(_play, tasks, horizon, seed)
+        sweeps.sweep(engine, play, todo, finished, report, folder=folder, workers=workers)
+    except KeyboardInterrupt:
+        safe = f"{len(done)} of {len(tasks)} runs are kept in {out}; the same command goes on from there."
+        raise Interrupted(safe if out is not None else "Stopped; nothing is kept without `out`.") from None
     return Result([done[i] for i in range(len(tasks))])
+
+
+def _play(
+    tasks: Sequence[tuple[Spec, Environment, int]], horizon: int, seed: int, number: int, report: Progress
+) -> Run:
+    spec, world, run = tasks[number]
+    return run_once(spec, world, horizon, seed, run, report)
 
 
 def run_once(spec: Spec, world: Environment, horizon: int, seed: int, run: int, report: Progress) -> Run:

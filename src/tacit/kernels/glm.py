@@ -42,7 +42,7 @@ class Tuning(NamedTuple):
     less may have larger coefficients; it has no effect where what is usual is the same everywhere."""
 
     variance: float = 2.0
-    ridge: float = 2.0
+    ridge: float = 2.5
     explore: float = 0.35
     share: float = 1.5
     caution: float = 1.0

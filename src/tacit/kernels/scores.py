@@ -1,8 +1,12 @@
-"""Generalised linear bandits from sums of scores alone: the estimate is a multiple of the released sum, and a choice is
-the best arm by it and by a little fresh noise.
+"""Generalised linear bandits from sums of scores alone: the estimate is a multiple of the released sum, averaged over
+the last releases, and a choice is the best arm by it and by a little fresh noise.
 
-A row is x, or (z, a), or (s, z, a) as in model.arms; theta has all coordinates, one after the other. Of a Posterior
-only theta and spread are in use, and spread is one number, the same for every coordinate."""
+A row is x, or (z, a), or (s, z, a) as in model.arms; theta has all coordinates, one after the other. A Posterior holds
+    theta      (d,): the average, by which choices are made
+    centre     (d,): the latest estimate, at which scores are taken
+    axes       (1, d): the average, before it is cut to the coordinates in use and to the radius
+    precision  (1,): the number of releases that it is of
+    spread     (1,): the standard deviation of a choice's draw, in each coordinate."""
 
 import math
 
@@ -18,42 +22,53 @@ from tacit.model.scores import at
 @kernel
 def follow(
     released: Released,
+    step: int,
     eta: float,
+    share: float,
     spread: float,
     most: float,
     here: Integers,
     known: Known,
     posterior: Posterior,
 ) -> None:
-    """theta <- the projection on |theta| <= most of eta times the released sum, in the coordinates `here`, and 0 in the
-    others. Where theta_0 is known with a precision Q, of theta_0 + (Q + I / eta)^-1 times the sum: what is known well
-    moves less. Q may have one more axis, the first, of blocks that it does not join."""
-    theta = posterior.theta
+    """The estimate after `step` releases: theta_0 and eta times the released sum; where theta_0 is known with a
+    precision Q, (Q + I / eta)^-1 times the sum: what is known well moves less. The average goes `share` of the way to
+    it, or is that of all estimates as long as these are few; a release counts once, however often this is asked for.
+    Both are 0 outside of the coordinates `here`, and projected on |theta| <= most."""
     posterior.spread[0] = spread
-    if known.theta.size > 0:
-        moved = np.zeros(theta.size)
-        for i in here:
-            moved[i] = released[i]
-        theta[:] = moved_from(known, eta, moved)
-    else:
-        theta[:] = 0.0
-        for i in here:
-            theta[i] = eta * released[i]
-    length = math.sqrt(np.sum(theta**2))
+    moved = by_precision(known, eta, released) if known.theta.size > 0 else eta * np.asarray(released)
+    average = posterior.axes[0]
+    if posterior.precision[0] != step:
+        posterior.precision[0] = step
+        share = max(share, 1.0 / max(step, 1))
+        for i in range(average.size):
+            average[i] += share * (moved[i] - average[i])
+    inside(moved, most, here, known, posterior.centre)
+    inside(average, most, here, known, posterior.theta)
+
+
+@inlined
+def inside(moved: Array, most: float, here: Integers, known: Known, out: Array) -> None:
+    """out = theta_0 + moved in the coordinates `here`, 0 in others, cut to norm `most`."""
+    start = known.theta.ravel()
+    out[:] = 0.0
+    for i in here:
+        out[i] = moved[i] + (start[i] if start.size > 0 else 0.0)
+    length = math.sqrt(np.sum(out**2))
     if length > most:
-        for i in range(theta.size):
-            theta[i] *= most / length
+        for i in here:
+            out[i] *= most / length
 
 
 @kernel
-def moved_from(known: Known, eta: float, sums: Array) -> Array:
-    """theta_0 + (Q + I / eta)^-1 sums."""
+def by_precision(known: Known, eta: float, sums: Array) -> Array:
+    """(Q + I / eta)^-1 sums; Q may have one more axis, the first, of blocks that it does not join."""
     p = known.precision.shape[-1]
-    precision, start = known.precision.reshape(-1, p, p), known.theta.reshape(-1, p)
+    precision = known.precision.reshape(-1, p, p)
     out = np.empty(sums.size)
-    for a in range(start.shape[0]):
+    for a in range(precision.shape[0]):
         own = slice(a * p, (a + 1) * p)
-        out[own] = start[a] + np.linalg.solve(precision[a] + np.eye(p) / eta, sums[own])
+        out[own] = np.linalg.solve(precision[a] + np.eye(p) / eta, sums[own])
     return out
 
 

@@ -72,7 +72,8 @@ class Grid(Continual):
         if not isinstance(self.real, Tree) and self.window > MOST_LEAVES:
             raise NotSecure(
                 f"Expected at most {MOST_LEAVES} steps of a {type(self.real).__name__} mechanism with secure "
-                f"noise, got {self.window}: use release='batched' or 'tree', or source=Simulated(seed) in experiments."
+                f"noise, got {self.window}: use release='tree', or 'batched' where there is that, or "
+                "source=Simulated(seed) in experiments."
             )
 
     @property
@@ -269,3 +270,11 @@ def on_grid(
         return dataclasses.replace(grid, sigma=sigma_for(shift, mu, grid.step) if sigma is None else sigma)
 
     return with_cell(cell_with(sensitivity, mechanism.size, lambda cell: with_cell(cell).cells, bits=61))
+
+
+def worst_gain(mechanism: Continual) -> float:
+    """The largest std over all releases, per unit of sigma: at the last one, or for trees where all levels are in
+    use."""
+    kind = mechanism.real if isinstance(mechanism, Grid) else mechanism
+    last = (1 << (mechanism.leaves.bit_length() - 1)) - 1 if isinstance(kind, Tree) else mechanism.leaves
+    return float(mechanism.gain(np.array([float(mechanism.leaves), float(max(last, 1))])).max())

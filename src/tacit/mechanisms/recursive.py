@@ -16,7 +16,7 @@ from tacit.mechanisms.discounted import Discounted
 from tacit.mechanisms.grid import MOST_LEAVES
 from tacit.privacy.noise import Source
 
-LARGEST_TABLE = 1 << 21  # numbers of all leaves of a window: 16 MiB, and as many of exact sums on a grid
+LARGEST_TABLE = 1 << 19  # numbers of all leaves of a window: 4 MiB, and as many of exact sums on a grid
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -52,7 +52,7 @@ def add_score(
 @dataclass(frozen=True, kw_only=True)
 class ScoreContribution:
     """Guarantee: |g| <= 1 for every x, reward and public theta, whatever the link; so replacing a user moves the sum by
-    at most D = 2.
+    at most D = 2, and leaving one out by 1.
 
     Bound. The share r is within [0, 1] after clipping, and r - mu is linear in r, so that |r - mu| is largest at one of
     the ends: |r - mu| <= max(|mu|, |1 - mu|) for every real mu, which is at least 1/2. Hence |g| = |r - mu| /
@@ -68,6 +68,8 @@ class ScoreContribution:
     link: Link
     low: float
     high: float
+    blocks: int = 1
+    shared: int = 0
     scale: ClassVar[float] = 0.0  # of the curvature: there is none
     blend: ClassVar[float] = 0.0
     sensitivity: ClassVar[float] = 2.0

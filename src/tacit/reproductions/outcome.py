@@ -30,6 +30,7 @@ class Outcome:
     findings: list[Finding]
     table: str
     extra: dict[str, Any] = field(default_factory=dict)
+    made: str = ""  # the command, and the code that it ran
 
     def text(self) -> str:
         lines = [self.title, "", self.table, "", "What is expected, and what we see:"]
@@ -38,11 +39,11 @@ class Outcome:
                 f"  [{'seen' if finding.seen else 'NOT SEEN'}] {finding.expected}",
                 f"      {finding.ours}",
             ]
-        return "\n".join(lines)
+        return "\n".join([*lines, "", f"Made by {self.made}"] if self.made else lines)
 
     def json(self) -> dict[str, Any]:
         findings = [{"expected": f.expected, "ours": f.ours, "seen": bool(f.seen)} for f in self.findings]
-        return {"title": self.title, "rows": self.result.rows, "findings": findings} | self.extra
+        return {"title": self.title, "made": self.made, "rows": self.result.rows, "findings": findings} | self.extra
 
     def write(self, folder: Path) -> None:
         if self.result.runs:

@@ -16,6 +16,8 @@ from tacit.audit.canary import worst_canary
 from tacit.data import Array, Integers
 from tacit.mechanisms.continual import Continual
 from tacit.mechanisms.grid import Grid, on_grid
+from tacit.mechanisms.recursive import Recursive
+from tacit.mechanisms.recursive_grid import on_integers
 from tacit.mechanisms.toeplitz import Toeplitz
 from tacit.mechanisms.tree import Tree
 from tacit.privacy import gaussian, ledger
@@ -30,6 +32,7 @@ def attacks() -> Sequence[Attack]:
     return [
         grid_attack("tree-on-a-grid", tree),
         grid_attack("toeplitz-on-a-grid", Toeplitz(leaves=LEAVES, size=1, sigma=0.0)),
+        grid_attack("recursive-on-a-grid", Recursive(leaves=LEAVES, size=1, sigma=0.0, discount=0.9)),
         one_release(),
         white_box("joint-lin-ucb-secure", lin_ucb(), LINEAR_PAIR, source=secure, stepwise=True, share=0.1),
         white_box("joint-glm-secure", glm(dim=2), GLM_PAIR, source=secure, stepwise=True, share=0.1),
@@ -57,7 +60,7 @@ def secure(_seed: int) -> Source:
 
 def grid_attack(name: str, mechanism: Continual, *, factor: float = 1.0, share: float = 1.0, bug: str = "") -> Attack:
     """As `mechanism_attack`, on integers: the noise has no seed, so the attack is not repeated by a seed."""
-    grid = on_grid(mechanism, sensitivity=1.0, mu=gaussian.mu(BUDGET))
+    grid = on_integers(mechanism, sensitivity=1.0, mu=gaussian.mu(BUDGET))
     canary = worst_canary(dataclasses.replace(mechanism, sigma=grid.sigma))
 
     def scores(world: int, runs: int, rng: Generator) -> Array:

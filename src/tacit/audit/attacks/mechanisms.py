@@ -12,6 +12,7 @@ from tacit.data import Array
 from tacit.mechanisms.buffered import Buffered
 from tacit.mechanisms.continual import Continual
 from tacit.mechanisms.discounted import Discounted
+from tacit.mechanisms.recursive import Recursive
 from tacit.mechanisms.toeplitz import Toeplitz
 from tacit.mechanisms.tree import Tree
 from tacit.privacy import gaussian, ledger
@@ -42,6 +43,7 @@ def attacks_at(budget: Budget, *, suffix: str = "", share: float = 1.0) -> Seque
         "buffered": lambda sigma: Buffered(leaves=LEAVES, size=1, sigma=sigma),
         "discounted": lambda sigma: Discounted(leaves=LEAVES, size=1, sigma=sigma, discount=0.9),
         "forgetting": lambda sigma: Discounted(leaves=3 * LEAVES, size=1, sigma=sigma, discount=0.4),  # three windows
+        "recursive": lambda sigma: Recursive(leaves=LEAVES, size=1, sigma=sigma, discount=0.9),
     }
     kinds["batched-toeplitz"] = kinds["toeplitz"]
     return [

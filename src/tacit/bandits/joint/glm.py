@@ -9,51 +9,35 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator, default_rng
 
-from tacit import checks, special
-from tacit.bandits import irls, known
+from tacit import checks
+from tacit.bandits import chances, irls, known
 from tacit.bandits.choices import Index
-from tacit.bandits.joint import forgetting, hybrid, public, scores
+from tacit.bandits.joint import covariance, curvature, forgetting, hybrid, public, scores
 from tacit.bandits.joint.continual import steps_before
 from tacit.bandits.joint.earning import EarningBandit
-from tacit.bandits.joint.glm_kernel import GLMState, glm_block_rounds, glm_rounds
+from tacit.bandits.joint.glm_kernel import GLMState
 from tacit.bandits.joint.personal import FARTHEST
-from tacit.bandits.joint.public_kernel import EXACT
-from tacit.bandits.joint.summing import Cells, GLMSummer, Summer
+from tacit.bandits.joint.summing import Summer
+from tacit.bandits.joint.ways import Way
 from tacit.bandits.persons import LEARNS
 from tacit.data import Array, Released
 from tacit.kernels.block import Block
 from tacit.kernels.blocks import BLOCKS
-from tacit.kernels.formulas import add_glm
 from tacit.kernels.glm import Posterior, Tuning
-from tacit.kernels.rounds import Range
 from tacit.lock import requires_durable
 from tacit.mechanisms.continual import Continual
-from tacit.mechanisms.grid import Grid
 from tacit.mechanisms.leaves import gains_after
 from tacit.mechanisms.recursive import discounted
 from tacit.model import links
 from tacit.model.arms import Arms
-from tacit.model.chances import Later
-from tacit.model.glm import GLMContribution, balanced_curvature
+from tacit.model.chances import Chance, Later
 from tacit.model.hybrid import Layout
 from tacit.model.links import Link
-from tacit.model.public import LONGEST, LONGEST_ALONE, RewardContribution
-from tacit.model.scores import ScoreContribution
 from tacit.privacy import ledger
 from tacit.privacy.ledger import GaussianRelease
-from tacit.privacy.noise import generator_of
-from tacit.privacy.relations import ZERO_OUT
 
-# Chosen, with kernels.glm.Tuning and kernels.blocks.BLOCKS, among some 100 settings by regret on tuning seeds
-# (docs/measurements/joint-glm.md; the single runs were not kept); none of them touches privacy.
-BLEND = 0.85  # of tangent and chord: see model.glm.line
-CURVATURE_SHARE = 0.136  # see balanced_curvature
-GROWTH = 1.02  # of steps
-DISCOUNT = 0.995  # of earlier steps, at each step
-FEWEST, PER_SIGMA = 8, 2.5  # the smallest step: so many users, and so many more for each unit of the noise's std
-# Intervals cover at least 93 % at level .9 in six environments, T = 5000 and 50000.
-WIDENING = 2.2  # of their standard deviations
-BEYOND = 0.3  # the share by which an end above 0 is moved up, and one below 0 down: with chords, estimates fall short
+FEWEST = 8  # users in the smallest step, beside those for each unit of the noise's std
+CHANGING = Tuning(ridge=1.5)  # with `forget`: a smaller ridge learns what is new sooner
 
 
 @dataclass(kw_only=True, eq=False)
@@ -65,13 +49,12 @@ class JointGLM(EarningBandit):
     Guarantee: (epsilon, delta)-joint differential privacy for replacing one user, whatever later users do: the whole
     run is one Gaussian mechanism on bounded contributions, and what is shown to each user is a function of its
     releases, that user's own arms and fresh randomness. No horizon is needed: the noise stays bounded.
-    Regret: measured, not proven (docs/joint-glm.md).
+    Regret: measured (docs/joint-glm.md); what is proven is in docs/proofs/one-pass.md.
     Reference: none; the saturating weights and the one pass are ours. Discounted square-root Toeplitz: see Discounted.
     Departure: none.
 
-    curvature: "released", or "none": scores alone, d numbers a release (joint.scores); "auto", the default, takes the
-    first for few dimensions (of a block, where blocks share nothing) and the second for many. The certificate says
-    which it was.
+    curvature: "released", or "none": scores alone, d numbers a release (joint.scores). "auto", the default, takes the
+    second for many dimensions and, where the horizon is known, few rounds. The certificate says which, and why.
     first: the smallest step, and how many users get random arms; by default 8 + 2.5 sigma, so that a step says more
     than its noise.
     blocks: into how many parts of equal length arms are divided, if each arm has zeros in all but one; with features of
@@ -79,10 +62,10 @@ class JointGLM(EarningBandit):
     the number of the part. Sums, noise and work are those of the parts alone (GLMContribution).
     shared: how many coordinates, the first ones, all arms have beside their parts: an arm is a row (s, z, a) then; so
     it is with features of hybrid arms. Sums and noise are those of model.hybrid (docs/actions.md).
-    tuning: of the estimate; by default Tuning(), or with blocks and nothing shared kernels.blocks.BLOCKS.
     forget: after so many rounds, or "30 days" of `per_day` choices that are expected, what was learnt counts 1 / e, for
     ever (docs/change.md). Without it the past fades ever more slowly, in proportion to its length: for preferences that
     do not change.
+    tuning: of the estimate; its default depends on whether there are blocks, and whether anything is forgotten.
     max_rounds_per_person: the noise is made for replacing a person in so many rounds; the shifts of k rounds add up to
     at most k D times the column norm, which k equal changes in one step attain. What goes with it: see ContinualBandit.
     source: of noise. Secure by default; Simulated(seed) for experiments.
@@ -91,6 +74,8 @@ class JointGLM(EarningBandit):
     prior: (theta, precision), what is known about theta* from elsewhere; precision: a number or a (d, d) matrix.
     warm: (features, rewards), rows as in `choose` or (n, d), and rewards, of people whose data is public. Neither is
     protected (`known`).
+    covariance: of features, public: a (p, p) matrix, or rows of p features without rewards, p = dim / blocks. Its shape
+    alone counts (joint.covariance).
     contexts: "public" where features and offered arms are no secret: rewards alone are protected, and whether and when
     they came, with much less noise (joint.public, docs/public.md).
     rewards: their range; the mean is low + (high - low) mu(z), and z for identity.
@@ -110,6 +95,7 @@ class JointGLM(EarningBandit):
     policy: Generator | None = field(default=None, repr=False)
     prior: Any = field(default=None, repr=False)
     warm: Any = field(default=None, repr=False)
+    covariance: Any = field(default=None, repr=False)
     _state: GLMState = field(init=False, repr=False)
     _counts_answers = True
     _lengths = ("week", "forget")
@@ -119,13 +105,13 @@ class JointGLM(EarningBandit):
         self._check()
         if self.first is not None:
             checks.positive_int(first=self.first)
-        usual = BLOCKS if self._blocks > 1 and not self._shared else Tuning()
-        self._tuning = irls.as_tuning(Tuning, usual if self.tuning is None else self.tuning)
-        checks.one_of(("auto", "released", "none"), curvature=self.curvature)
+        if self.tuning is None:
+            self.tuning = self._default_tuning
+        self.tuning = irls.as_tuning(Tuning, self.tuning)
         self._public = public.check(self)
-        self._scores = not self._public and scores.without_curvature(self.curvature, self._together)
-        self.growth = (scores.GROWTH if self._scores else GROWTH) if self.growth is None else self.growth
-        self.discount = (scores.DISCOUNT if self._scores else DISCOUNT) if self.discount is None else self.discount
+        self._scores, self._why = scores.check(self)
+        self.growth = self._way.GROWTH if self.growth is None else self.growth
+        self.discount = self._way.DISCOUNT if self.discount is None else self.discount
         if not 1 < self.growth < math.inf:
             raise ValueError(f"Expected growth above 1, got {self.growth!r}.")
         self._link = links.named(self.link)
@@ -134,20 +120,12 @@ class JointGLM(EarningBandit):
         low, high = self.rewards
         self._unit = 1.0 if self._link.bounded else max(abs(low), abs(high))
         parts: dict[str, Any] = {"low": low, "high": high, "blocks": self._blocks, "shared": self._shared}
-        self.contribution = self._contribution(dim=self.dim, link=self._link, **parts)
+        self.contribution = self._way.contribution(self, dim=self.dim, link=self._link, **parts)
         self._open_purse(self.contribution.size, self._bound(self.contribution))
-        self._known = known.knowledge(
-            self.prior,
-            self.warm,
-            dim=self.dim,
-            blocks=self._blocks,
-            shared=self._shared,
-            live=len(self._live),
-            link=self._link,
-            rewards=(low, high),
-            radius=self.radius,
-            unit=self._unit,
-        )
+        form: dict[str, Any] = {"dim": self.dim, "blocks": self._blocks, "shared": self._shared}
+        means: dict[str, Any] = {"link": self._link, "rewards": (low, high), "radius": self.radius, "unit": self._unit}
+        self._known = known.knowledge(self.prior, self.warm, live=len(self._live), **form, **means)
+        self._shape = covariance.shape(self)
         given = self.first
         forgetting.check(self._forget, self._shortest if given is None else lambda _: given)
         self.first = self._shortest(self._forget) if given is None else given
@@ -158,19 +136,25 @@ class JointGLM(EarningBandit):
         self.policy = self.policy or default_rng()
         super().__post_init__()
 
-    def _contribution(self, **parts: Any) -> GLMContribution | RewardContribution | ScoreContribution:
+    @property
+    def _way(self) -> Way:
+        """How it learns."""
         if self._scores:
-            return ScoreContribution(dim=self.dim, link=self._link, low=parts["low"], high=parts["high"])
-        zero_out, parts["blend"] = self.budget.adjacency == ZERO_OUT, BLEND if self._link.odd else 0.0
+            return scores
         if self._public:
-            return RewardContribution(**parts, scale=EXACT, longest=LONGEST_ALONE if zero_out else LONGEST)
-        reach, apart = self.radius / self._unit, 1.0 if zero_out else 2.0
-        return GLMContribution(**parts, scale=balanced_curvature(self._link, reach, share=CURVATURE_SHARE, apart=apart))
+            return public
+        return hybrid if self._shared else curvature
 
     @property
-    def _together(self) -> int:
-        """Dimensions of a curvature: those of a block, where blocks share nothing."""
-        return self.dim if self._shared else self._own_dim
+    def _default_tuning(self) -> Tuning:
+        if self._blocks > 1 and not self._shared:
+            return BLOCKS
+        return Tuning() if self.forget is None else CHANGING
+
+    @property
+    def _tuning(self) -> Tuning:
+        assert self.tuning is not None
+        return self.tuning
 
     @property
     def _forget(self) -> float | None:
@@ -179,8 +163,7 @@ class JointGLM(EarningBandit):
 
     def _shortest(self, forget: float | None) -> int:
         """Choices in a step that says more than its noise."""
-        per_sigma = scores.PER_SIGMA if self._scores else PER_SIGMA
-        return FEWEST + math.floor(per_sigma * self._mechanism(FEWEST, forget).sigma)
+        return FEWEST + math.floor(self._way.PER_SIGMA * self._mechanism(FEWEST, forget).sigma)
 
     def _mechanism(self, first: int, forget: float | None) -> Continual:
         """The mechanism for steps of at least `first` choices, with the noise that the budget asks for."""
@@ -193,9 +176,8 @@ class JointGLM(EarningBandit):
         return self._with_noise(noiseless, self._sensitivity, self._mu)
 
     def _releases(self, steps: int) -> tuple[GaussianRelease, ...]:
-        what = "centred rewards times x / |x|" if self._public else "scores" if self._scores else "weighted x x' and x"
-        statistic = f"discounted sums of {what}, {self._numbers(self.contribution.size)}, each user once"
-        statistic += scores.words(self.curvature, self._together) * (not self._public)
+        numbers = self._numbers(self.contribution.size)
+        statistic = f"discounted sums of {self._way.STATISTIC}, {numbers}, each user once{self._why}"
         if self._forget is not None:
             statistic += f", forgotten in {self._forget:g} rounds"
         return self._entries(statistic, steps)
@@ -204,25 +186,14 @@ class JointGLM(EarningBandit):
 
     def init(self) -> GLMState:
         self._filled = None
-        sums = public.sums(self._blocks if self._public else 0, self._own_dim)
-        return GLMState(self._opened(2), self.mechanism.init(self.source), self._before(), sums)
-
-    def _before(self) -> Posterior:
-        """Before anything was released."""
-        if self._scores:
-            return scores.prior(self.dim, self._known)
-        if self._shared:
-            return hybrid.prior(self._layout, self.radius, self._live, self._known, self._tuning.explore)
-        if self._blocks > 1:
-            own = self._own_dim
-            return irls.prior_of_blocks(own, self.radius, self._blocks, self._live, self._known, self._tuning.explore)
-        return irls.prior(self.dim, self.radius, self._known, self._tuning.explore)
+        prefix, before = self.mechanism.init(self.source), self._way.before(self)
+        return GLMState(self._opened(2), prefix, before, public.sums(self))
 
     def _reestimate(self) -> None:
         if self._steps:
             self._update(self._state.prefix.released)
         else:
-            for part, new in zip(self._state.posterior, self._before(), strict=True):
+            for part, new in zip(self._state.posterior, self._way.before(self), strict=True):
                 part[...] = new
             self._frozen = None
 
@@ -232,28 +203,11 @@ class JointGLM(EarningBandit):
         return self._steps == 0 and not self._known.theta.size
 
     def _told(self) -> tuple[str, ...]:
-        return (*super()._told(), *known.sentences(self.prior, self.warm), *[public.TOLD] * self._public)
+        told = *known.sentences(self.prior, self.warm), *[covariance.TOLD] * (self.covariance is not None)
+        return (*super()._told(), *told, *[public.TOLD] * self._public)
 
     def _update(self, released: Released) -> None:
-        if self._scores:
-            scores.update(self, self._for_learning(released))
-            self._frozen = None
-            return
-        options: dict[str, Any] = {
-            "scale": self.contribution.scale,
-            "unit": self._unit,
-            "std": self._std(),
-            "radius": self.radius,
-            "tuning": self._tuning,
-            "known": self._known,
-            "live": self._live,
-            "posterior": self._state.posterior,
-        }
-        learnt = public.with_released(self, released) if self._public else self._for_learning(released)
-        if self._shared:
-            hybrid.update(learnt, layout=self._layout, **options)
-        else:
-            irls.update(learnt, **options)
+        self._way.update(self, released)
         self._frozen = None
 
     def _advance(self) -> None:
@@ -275,105 +229,42 @@ class JointGLM(EarningBandit):
         self._gains = gains_after(self._gains, std / self.mechanism.sigma, self.mechanism.fading)
 
     def _pick(self, features: Array) -> Index:
-        assert self.policy is not None
-        if self._scores:
-            return scores.choose_many(self, features)
-        if self._shared:
-            return hybrid.choose_many(self.policy, features, self._state.posterior, self._layout, random=self._random)
-        return irls.choose_many(self.policy, features, self._state.posterior, random=self._random)
+        return self._way.pick(self, features)
 
     @functools.cached_property
     def _layout(self) -> Layout:
         return Layout(self._shared, self._blocks, self._own_dim)
 
-    def _whole(self, features: Array) -> Array:
-        """Arms as the posterior has them: with their zeros where coordinates are shared."""
-        return self._layout.whole(features) if self._shared or (self._scores and self._blocks > 1) else features
-
     def _propensity(self, features: Array, index: int) -> Callable[[], float]:
         if self._frozen is None or self._frozen[0] != self._steps:  # once a release, not once a choice
             self._frozen = self._steps, Posterior(*(part.copy() for part in self._state.posterior))
-        posterior, random, whole = self._frozen[1], self._random, self._whole
-        of = scores.propensity if self._scores else irls.propensity
-        return Later(lambda: of(whole(features), posterior, index, random=random))
+        if self._random:
+            return Later(lambda: Chance(1 / len(features), 0.0))
+        posterior = self._frozen[1]
+        return Later(lambda: chances.of_chosen(self._way.values(self, features, posterior), index))
 
     def _offers(self, features: Array) -> Callable[[], Array]:
+        if self._random:
+            return lambda: np.full(len(features), 1 / len(features))
         now = Posterior(*(part.copy() for part in self._state.posterior))
-        of = scores.offers if self._scores else irls.offers
-        return functools.partial(of, self._whole(features), now, random=self._random)
+        return lambda: chances.of_each(self._way.values(self, features, now))
 
     def _beliefs(self, features: Array, level: float) -> tuple[Array, Array]:
-        if self._scores:
-            return scores.beliefs(self._whole(features), self._state.posterior, self.radius)
-        widths = WIDENING * float(special.ndtri((1 + level) / 2))
-        middle, half = irls.beliefs(self._whole(features), self._state.posterior, widths)
-        low, high, beyond = middle - half, middle + half, BEYOND if self.contribution.blend else 0.0
-        low, high = low + beyond * np.minimum(low, 0.0), high + beyond * np.maximum(high, 0.0)
-        return (low + high) / 2, (high - low) / 2
+        return self._way.beliefs(self, features, level)
 
     def _mean(self, z: Array) -> Array:
         low, high = self.rewards if self._link.bounded else (0.0, 1.0)
         return np.asarray(low + (high - low) * self._link.mean(z))
 
     def _learn(self, x: Array, reward: float) -> None:
-        if self._public:
-            public.learn(self, x, reward)
-            return
-        c, theta, inverse = self.contribution, self._state.posterior.theta, self._state.posterior.inverse
-        kept, x = x, x[: self._width]
-        if isinstance(c, ScoreContribution):
-            self._add(kept, reward, scores.addition(self, x, reward), slice(0, c.size))
-            return
-        part: Any = slice(0, c.size)
-        if c.shared:
-            here, part = hybrid.places(self._layout, int(x[-1]))
-            x, theta, inverse = x[:-1], theta[here], np.ascontiguousarray(inverse[np.ix_(here, here)])
-        elif c.blocks > 1:
-            a = int(x[-1])
-            x, theta, inverse, part = x[:-1], theta[a], inverse[a], c.part(a)
-        add = functools.partial(add_glm, x, reward, theta, inverse, c.link.code, c.blend, c.scale, c.low, c.high)
-        self._add(kept, reward, add, part)
+        self._way.learn(self, x, reward)
 
     def _summer(self) -> Summer | None:
-        if self._shared or self._public or self._scores or not isinstance(self.mechanism, Grid):
-            return None
-        c, now = self.contribution, self._state.posterior
-        own = self.dim // self._blocks
-        theta, inverse = now.theta.reshape(-1, own).copy(), now.inverse.reshape(-1, own, own).copy()
-        return GLMSummer(theta, inverse, c.link.code, c.blend, c.scale, c.low, c.high, Cells.of(self.mechanism, c.size))
+        return self._way.summer(self)
 
     def _play(self, block: Block) -> None:
-        assert self.policy is not None
-        if self._purse is not None or self._shared:
+        if self._purse is not None or not self._way.play(self, block):
             super()._play(block)
-            return
-        if self._public:
-            public.play(self, block, self.policy)
-            return
-        if self._scores:
-            scores.play(self, block)
-            return
-        settings = (
-            self.policy,
-            generator_of(self.source),
-            block,
-            self._state,
-            self.mechanism.law,
-            self._gains,
-            self._schedule,
-            Range(*map(float, self.rewards)),
-            self._link.code,
-            self.contribution.blend,
-            self.contribution.scale,
-            self._unit,
-            self.radius,
-            self._tuning,
-            self._known,
-        )
-        if self._blocks > 1:
-            glm_block_rounds(*settings, self._live)
-        else:
-            glm_rounds(*settings)
 
     def _plan_numbers(self) -> list[float]:
         return [*super()._plan_numbers(), self.contribution.scale, self.mechanism.fading]
@@ -387,7 +278,7 @@ class JointGLM(EarningBandit):
         """For each arm, given as in `choose`, an interval that holds its mean reward with at least that probability,
         from released sums only.
 
-        Coverage is measured, not proven: intervals are widened (WIDENING, BEYOND) because early contributions were
+        Coverage is measured, not proven: intervals are widened (joint.curvature) because early contributions were
         linearised far from theta*."""
         checks.probability(level=level)
         middle, half = self._beliefs(self._request(arms, None, actions)[0], level)

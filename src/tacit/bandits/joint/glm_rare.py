@@ -3,20 +3,21 @@
 import functools
 import math
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from tacit import checks
 from tacit.bandits.choices import Index, certain
+from tacit.bandits.joint import glm_rare_printed as as_printed
 from tacit.bandits.joint.continual import ContinualBandit
+from tacit.bandits.joint.glm_rare_descent_kernel import Data, Design, Rule, members, printed_length
 from tacit.bandits.joint.glm_rare_kernel import (
     CALLS_O,
     CALLS_TAU,
     COUNTS,
-    Data,
-    Design,
+    DATA,
     RareState,
-    Rule,
     add_design,
     compute_o,
     compute_tau,
@@ -38,7 +39,8 @@ from tacit.kernels.noise import gaussian_law
 from tacit.kernels.rounds import EVERY_CHOICE
 from tacit.lock import requires_durable
 from tacit.mechanisms.buffered import Buffered
-from tacit.mechanisms.grid import LENGTH_SLACK, cell_with, sigma_for
+from tacit.mechanisms.grid import LENGTH_SLACK, cell_with, sigma_for, worst_gain
+from tacit.mechanisms.tree import Tree
 from tacit.model import links
 from tacit.model.rare import DesignContribution, GradientContribution
 from tacit.privacy import ledger
@@ -47,18 +49,19 @@ from tacit.privacy.ledger import GaussianRelease
 from tacit.privacy.noise import generator_of
 
 TIMINGS = ("strict", "published")
+CRITERIA = ("directional", "determinant")
+CONSTANTS = ("practical", "paper")
+RELEASES: dict[str, type[Buffered | Tree]] = {"buffered": Buffered, "tree": Tree}
 
-# Practical constants (the paper's are in glm_rare_theory), chosen by regret on tuning seeds of which no record was
-# kept; none of them touches privacy.
+# Practical constants (the paper's are in glm_rare_theory), by regret on tuning seeds; none of them touches privacy. No
+# record was kept but of two: PACE of 0, 1.5, 2 and 4, and EXPLORE of 2 / d, 3 / d, 4 / d and .6, on the settings of
+# figure 1 and table 2 and on d = 8, epsilon 1 to 8.
 RIDGE, RIDGE_PER_NOISE = 5.0, 2.0  # lambda: so much, and so much more for each unit of the noise's std in V at the end
-EXPLORE = 2.0  # explore^2 over lambda: the first users explore, until V has about doubled in their directions
+EXPLORE = 0.6  # explore^2 over d lambda: the first users explore, until V has grown as much in their directions
 SHRINK, SHRINK_PUBLISHED = 0.25, 2.0  # lambda of the loss, per unit of the noise's std in its gradient sums
+WIDTH = 0.1
+PACE = 2.0  # strict: calls wait until the choices have doubled; without, noise uses up all calls in the first rounds
 UNCERTAIN_SHARE = 0.01  # of the rounds that J.1 allows for: calls for theta_o under timing="published"
-LEAK = (
-    "Not private: timing leak. theta_o is recomputed exactly in the rounds whose raw contexts asked for exploration, "
-    "and Criterion II is tested only in the others, so that replacing one user changes when estimates change. "
-    "timing='strict' is the private variant."
-)
 
 
 @dataclass(kw_only=True, eq=False)
@@ -77,19 +80,24 @@ class JointGLMRare(ContinualBandit):
     Reference: Sarmasarkar 2026, arXiv:2602.00417, Algorithm 2; constants as hyperparameters as in its Remark B.1; noisy
     projected gradient descent: its Lemma U.4. `theory` has the constants of J.1.
     Departure: (strict) theta_o is recomputed when the noisy V has grown, V not <= 2 V_o, not in every exploring round,
-    and Criterion II is tested at the start of every round. (Both) Exact Gaussian accounting instead of zCDP; the
-    tight sensitivity of gradient sums, for which Theta_II is intersected with |theta| <= S (one projection after the
-    other); Frobenius norms for V and H; noise on sums, so the number of users in T_o is not used; square-root noise
-    (mechanisms.buffered) instead of binary trees; lambda of H is slope / e times that of V, as its noise is; the
-    first iterate is the last estimate, the step follows from the released matrices; eigenvalues of V and H are raised
-    to lambda / 2 where noise has pushed them lower. kappa* is not a constant of the calibration: weights of H are
-    bounded by mu'(0), or clipped to 1 / kappa_star where that is declared.
+    and Criterion II is tested at the start of every round; either waits until the number of choices has doubled since
+    its last call. (constants="practical") Exact Gaussian accounting instead of zCDP; the tight sensitivity of gradient
+    sums, for which Theta_II is intersected with |theta| <= S (one projection after the other); Frobenius norms for V
+    and H; noise on sums, so the number of users in T_o is not used; square-root noise (mechanisms.buffered) instead of
+    binary trees, unless release="tree"; lambda of H is slope / e times that of V, as its noise is; the first iterate is
+    the last estimate, the step follows from the released matrices; eigenvalues of V and H are raised to lambda / 2
+    where noise has pushed them lower. kappa* is not a constant of the calibration: weights of H are bounded by mu'(0),
+    or clipped to 1 / kappa_star where that is declared.
+    constants="paper" with timing="published" is Algorithm 2 as printed: the trees of J.3 with sigma_noise, one zCDP
+    budget a call, the descent of Lemma U.4 on the users in T_o, lambda, gamma, beta and the cut-offs of J.1 (`theory`,
+    with constants that it leaves open 1). Of the departures it keeps the eigenvalues of V and H.
 
     Memory: RAW. The optimiser needs the data of all users again at each call: (horizon, dim) numbers are kept.
 
     max_rounds_per_person: as in JointGLM: k rounds shift all releases together by at most k times as much as one.
     source: of noise. Secure by default; Simulated(seed) for experiments, which is what timing="published" needs.
-    Secure noise keeps all leaves of V and H: horizons up to 16384.
+    release: of V and H, "buffered" or "tree". With secure noise "buffered" keeps all leaves: horizons up to 16384.
+    criterion: II compares matrices in all directions, or ("determinant", for comparison) det H with 2 det H_tau.
     Practical constants, chosen by regret on tuning seeds (None: from public settings): ridge = lambda; explore = gamma
     sqrt(kappa); width = beta; most_o, most_tau = the cut-offs; shrink: lambda of the loss is 1 + shrink times the std
     of its gradient sums; step = of the descent, times 1 / smoothness; share = of mu^2 for V and H.
@@ -98,14 +106,16 @@ class JointGLMRare(ContinualBandit):
     link: str = "logistic"
     rewards: tuple[float, float] = (0.0, 1.0)
     timing: str = "strict"
+    constants: str = "practical"
+    release: str = "buffered"
+    criterion: str = "directional"
     ridge: float | None = None
     explore: float | None = None
-    width: float = 0.1
+    width: float | None = None
     shrink: float | None = None
     most_o: int | None = None
     most_tau: int | None = None
     iterations: int = 12
-    pace: float = 2.0
     step: float = 1.0
     share: float = 0.5
     kappa_star: float | None = None
@@ -118,9 +128,11 @@ class JointGLMRare(ContinualBandit):
         checks.positive_int(iterations=self.iterations)
         self.iterations = int(self.iterations)
         checks.positive(step=self.step)
-        checks.non_negative(width=self.width)
         checks.probability(share=self.share)
         checks.one_of(TIMINGS, timing=self.timing)
+        checks.one_of(CONSTANTS, constants=self.constants)
+        checks.one_of(tuple(RELEASES), release=self.release)
+        checks.one_of(CRITERIA, criterion=self.criterion)
         if self.timing == "published" and self.source.private:
             raise NotSecure(
                 "Expected timing='strict' where people's data are protected, got 'published', whose timing leaks: for "
@@ -132,9 +144,14 @@ class JointGLMRare(ContinualBandit):
             checks.positive(kappa_star=self.kappa_star)
             slope = min(slope, 1 / self.kappa_star)
         self.gradients = GradientContribution(link=self._link, radius=self.radius)
+        printed = self.constants == "paper"
+        slope = math.e if printed else slope  # H is the sum of mu' / e x x', not of mu' / slope x x'
         self.contribution = DesignContribution(dim=self.dim, link=self._link, slope=slope)
-        self._plan(slope)
-        self.epsilon = ledger.check(self._planned(), self.budget)
+        if printed:
+            self._plan_printed()
+        else:
+            self._plan(slope)
+            self.epsilon = ledger.check(self._planned(), self.budget)
         super().__post_init__()
         features = np.zeros((self.pending, self.dim + 1))  # and whether it explored
         self._tickets = self._tickets._replace(features=features)
@@ -146,14 +163,15 @@ class JointGLMRare(ContinualBandit):
         self._schedule = EVERY_CHOICE
         secure = bool(self.source.private) and self._mu < math.inf
         design, optimiser = self._mu * math.sqrt(self.share), self._mu * math.sqrt(1 - self.share)
-        noiseless = Buffered(leaves=self.horizon, size=self.contribution.size, sigma=0.0)
+        noiseless = RELEASES[self.release](leaves=self.horizon, size=self.contribution.size, sigma=0.0)
         self.mechanism = self._with_noise(noiseless, self.contribution.sensitivity, design)
-        noise = self.mechanism.sigma * float(self.mechanism.gain(np.array([float(self.horizon)]))[0])
+        noise = self.mechanism.sigma * worst_gain(noiseless)
         ridge = RIDGE + RIDGE_PER_NOISE * noise if self.ridge is None else self.ridge
-        explore = math.sqrt(EXPLORE * ridge) if self.explore is None else self.explore
+        explore = math.sqrt(EXPLORE * self.dim * ridge) if self.explore is None else self.explore
         shrink = (SHRINK_PUBLISHED if published else SHRINK) if self.shrink is None else self.shrink
+        width = WIDTH if self.width is None else self.width
         checks.positive(ridge=ridge, explore=explore)
-        checks.non_negative(shrink=shrink)
+        checks.non_negative(shrink=shrink, width=width)
         uncertain_rounds = 8 * self.dim * explore**2 * math.log(self.horizon)  # count1 of J.1
         most_o = self._cut_off("most_o", self.most_o, UNCERTAIN_SHARE * uncertain_rounds if published else self.dim)
         most_tau = self._cut_off("most_tau", self.most_tau, math.log2(1 + self.horizon / self.dim))  # count2 / 4
@@ -169,14 +187,9 @@ class JointGLMRare(ContinualBandit):
         cell = cell_with(exact, self.dim, lambda cell: sigma(most, cell) / cell, bits=52) if secure else 0.0
         self._gradient_sensitivity = sensitivity(cell)
         self._sigma_o, self._sigma_tau = sigma(most_o, cell), sigma(most_tau, cell)
-        self._rule = Rule(
-            link=self._link.code,
-            published=published,
-            low=float(self.rewards[0]),
-            high=float(self.rewards[1]),
-            radius=float(self.radius),
+        self._rule = self._ruled(
             explore=float(explore),
-            width=float(self.width),
+            width=float(width),
             ridge=float(ridge),
             ridge_hessian=float(ridge * slope / math.e),
             slope=slope,
@@ -185,8 +198,35 @@ class JointGLMRare(ContinualBandit):
             step=float(self.step),
             most_o=most_o,
             most_tau=most_tau,
-            pace=0.0 if published else float(self.pace),
+            pace=0.0 if published else PACE,
             cell=cell,
+        )
+
+    def _plan_printed(self) -> None:
+        """Sections 6, J.1 and J.3 and Lemma U.4."""
+        assert self.horizon is not None
+        given = (self.ridge, self.explore, self.width, self.shrink, self.most_o, self.most_tau)
+        if self.timing != "published" or any(value is not None for value in given):
+            raise ValueError("Expected timing='published' and no constants beside constants='paper', got others.")
+        if self.budget.epsilon == math.inf:
+            raise ValueError("Expected a finite epsilon for constants='paper', which follow from it, got none.")
+        self._schedule = EVERY_CHOICE
+        asked = self.theory()
+        tree = as_printed.tree(asked, self.contribution.size)
+        self.mechanism = self._with_noise(tree, self.contribution.sensitivity, self._mu, sigma=asked.sigma_noise)
+        self._sigma_o = self._sigma_tau = self._gradient_sensitivity = 1.0  # in use: what the number of users says
+        self.epsilon = math.inf
+        self._rule = self._ruled(**as_printed.numbers(asked, self.horizon))
+
+    def _ruled(self, **numbers: Any) -> Rule:
+        return Rule(
+            link=self._link.code,
+            published=self.timing == "published",
+            determinant=self.criterion == "determinant",
+            low=float(self.rewards[0]),
+            high=float(self.rewards[1]),
+            radius=float(self.radius),
+            **numbers,
         )
 
     @staticmethod
@@ -282,13 +322,18 @@ class JointGLMRare(ContinualBandit):
             self._recompute_o()
 
     def _recompute_o(self) -> None:
-        compute_o(self._state, self._gradient_noise(self._sigma_o), self._rule)
+        compute_o(self._state, self._gradient_noise(self._sigma_o, 1), self._rule)
 
     def _recompute_tau(self) -> None:
-        compute_tau(self._state, self._gradient_noise(self._sigma_tau), self._rule)
+        compute_tau(self._state, self._gradient_noise(self._sigma_tau, 0), self._rule)
 
-    def _gradient_noise(self, sigma: float) -> Array:
+    def _gradient_noise(self, sigma: float, explored: int) -> Array:
         """One call's: whole cells, or floats in experiments."""
+        if self._rule.printed:
+            n = members(self._state.data, int(self._state.counts[DATA]), explored)
+            steps, sigma = printed_length(n, self.dim, explored, self._rule)
+            printed: Array = self.source.rows(steps, self.dim, gaussian_law(sigma))
+            return printed
         if self._rule.cell:
             whole: Array = self.source.integers(self.iterations, self.dim, sigma / self._rule.cell).astype(np.float64)
             return whole
@@ -350,6 +395,9 @@ class JointGLMRare(ContinualBandit):
 
     @property
     def privacy(self) -> Certificate:
+        name = type(self).__name__
+        if self.constants == "paper":
+            return plain_certificate(name, as_printed.caveat(self.theory(), self.contribution, self.budget))
         if self.timing == "published":
-            return plain_certificate(type(self).__name__, LEAK)
+            return plain_certificate(name, as_printed.LEAK)
         return super().privacy

@@ -27,6 +27,10 @@ class Theory(msgspec.Struct, frozen=True, kw_only=True):
     most_tau: float  # cut-off of Criterion II
     rho_o: float  # zCDP budget of one call of the optimiser
     rho_tau: float
+    sigma_noise: float  # of a node of the trees of J.3, in each number of the svec
+    levels: int  # m of J.3
+    nu_1: float  # error of the optimiser (56)
+    nu_2: float  # and (57)
 
     def __str__(self) -> str:
         return "\n".join(f"  {name:<12}{getattr(self, name):.6g}" for name in self.__struct_fields__)
@@ -52,7 +56,12 @@ def theory(
                     + R^4 S^4 d sqrt(kappa) L_T L_delta^1/2 / epsilon]                                           (52)
         count1 = 8 d R^2 kappa gamma^2 log T,  count2 = 4 log2(1 + T R^3 / d)
         lambda_min, lambda_max = lambda (4 sqrt d) / (4 sqrt d + 1), lambda (4 sqrt d + 2) / (4 sqrt d + 1)
-        rho of a call = epsilon^2 / (144 count log(8 / delta)).
+        rho of a call = epsilon^2 / (144 count log(8 / delta))
+        sigma_noise^2 = 72 m log(32 / delta)^2 / (kappa* epsilon)^2,  m = ceil(log2 T + 1)                       (J.3)
+        nu_1 = R^2 S^2 gamma sqrt(d kappa log T log(8 / delta)) sqrt(d log T) / epsilon                           (56)
+        nu_2 = R S^2 sqrt(log(8 / delta) log2(1 + T R^3 / d)) sqrt(d + log T) / epsilon,                          (57)
+    with constants 1 in the last two. J.3 symmetrises (Z + Z') / 2, so that the svec of a node's noise has independent
+    entries of variance sigma_noise^2.
 
     kappa = 1 / min mu' over |z| <= S. kappa*: the paper's is a property of the instance; without a declared bound it
     is 1 / mu'(0), the smallest it can be. failure (zeta): 1 / T unless given; the theorem wants it below delta."""
@@ -76,7 +85,8 @@ def theory(
     )
     most_o = 8 * d * r**2 * kappa * gamma**2 * log_t
     most_tau = 4 * math.log2(1 + horizon * r**3 / d)
-    root = 4 * math.sqrt(d)
+    root, log_8 = 4 * math.sqrt(d), math.log(8 / budget.delta)
+    levels = math.ceil(math.log2(horizon) + 1)
     return Theory(
         kappa=kappa,
         kappa_star=star,
@@ -88,6 +98,10 @@ def theory(
         explore=gamma * math.sqrt(kappa),
         most_o=most_o,
         most_tau=most_tau,
-        rho_o=e**2 / (144 * most_o * math.log(8 / budget.delta)),
-        rho_tau=e**2 / (144 * most_tau * math.log(8 / budget.delta)),
+        rho_o=e**2 / (144 * most_o * log_8),
+        rho_tau=e**2 / (144 * most_tau * log_8),
+        sigma_noise=math.sqrt(72 * levels) * math.log(32 / budget.delta) / (star * e),
+        levels=levels,
+        nu_1=r**2 * s**2 * gamma * math.sqrt(d * kappa * log_t * log_8 * d * log_t) / e,
+        nu_2=r * s**2 * math.sqrt(log_8 * math.log2(1 + horizon * r**3 / d) * (d + log_t)) / e,
     )

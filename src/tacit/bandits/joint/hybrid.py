@@ -6,18 +6,32 @@ the curvature, so it cannot be had block by block by elimination: it is computed
 are in use, once a release. A choice needs products with the asking user's own numbers alone."""
 
 import functools
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.random import Generator
 
 from tacit.bandits import irls
+from tacit.bandits.chances import Values
 from tacit.bandits.choices import Index
+from tacit.bandits.joint import curvature
 from tacit.data import Array, Integers, Released
+from tacit.kernels.block import Block
 from tacit.kernels.blocks import thompson_hybrid_rows
 from tacit.kernels.glm import Known, Posterior, Tuning, combine, fit_with
 from tacit.mechanisms import leaves
 from tacit.model.hybrid import Layout
 from tacit.model.vectors import packed_size, pair_size
+
+if TYPE_CHECKING:
+    from tacit.bandits.joint.glm import JointGLM
+
+STATISTIC, GROWTH, DISCOUNT, PER_SIGMA = (
+    curvature.STATISTIC,
+    curvature.GROWTH,
+    curvature.DISCOUNT,
+    curvature.PER_SIGMA,
+)
+contribution = curvature.contribution
 
 
 @functools.lru_cache(maxsize=1024)
@@ -25,6 +39,10 @@ def places(layout: Layout, block: int) -> tuple[Integers, Integers]:
     """The coordinates of a user in that block, and where what such a user adds is kept."""
     here = layout.coordinates(block)
     return here, layout.places(here)
+
+
+def before(bandit: "JointGLM") -> Posterior:
+    return prior(bandit._layout, bandit.radius, bandit._live, bandit._known, bandit._tuning.explore)
 
 
 def prior(layout: Layout, radius: float, live: Integers, known: Known, explore: float) -> Posterior:
@@ -39,7 +57,11 @@ def prior(layout: Layout, radius: float, live: Integers, known: Known, explore: 
     return out
 
 
-def update(
+def update(bandit: "JointGLM", released: Released) -> None:
+    fit(bandit._for_learning(released), layout=bandit._layout, **curvature.settings(bandit))
+
+
+def fit(
     released: Released,
     *,
     scale: float,
@@ -92,14 +114,39 @@ def _touched(layout: Layout, keep: Array) -> float:
     return (layout.shared + blocks) / dim
 
 
-def choose_many(rng: Generator, arms: Array, posterior: Posterior, layout: Layout, *, random: bool) -> Index:
+def pick(bandit: "JointGLM", arms: Array) -> Index:
     """As irls.choose_many, for rows (s, z, a)."""
-    if random:
-        return irls.choose_many(rng, arms, posterior, random=True)
+    assert bandit.policy is not None
+    posterior = bandit._state.posterior
+    if bandit._random:
+        return irls.choose_many(bandit.policy, arms, posterior, random=True)
     out = np.empty(len(arms), np.int64)
-    draws = rng.standard_normal((len(arms), np.count_nonzero(posterior.spread)))
-    thompson_hybrid_rows(arms, posterior, draws, layout.shared, out)
+    draws = bandit.policy.standard_normal((len(arms), np.count_nonzero(posterior.spread)))
+    thompson_hybrid_rows(arms, posterior, draws, bandit._shared, out)
     return out
+
+
+def values(bandit: "JointGLM", arms: Array, posterior: Posterior) -> Values:
+    return irls.values(bandit._layout.whole(arms), posterior)
+
+
+def beliefs(bandit: "JointGLM", arms: Array, level: float) -> tuple[Array, Array]:
+    return curvature.beliefs(bandit, bandit._layout.whole(arms), level)
+
+
+def learn(bandit: "JointGLM", kept: Array, reward: float) -> None:
+    x, now = kept[: bandit._width], bandit._state.posterior
+    here, part = places(bandit._layout, int(x[-1]))
+    inverse = np.ascontiguousarray(now.inverse[np.ix_(here, here)])
+    curvature.add(bandit, kept, x[:-1], reward, now.theta[here], inverse, part)
+
+
+def summer(bandit: "JointGLM") -> None:
+    return None
+
+
+def play(bandit: "JointGLM", block: Block) -> bool:
+    return False
 
 
 def _of(known: Known, here: Integers) -> Known:

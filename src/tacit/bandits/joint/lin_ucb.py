@@ -27,7 +27,7 @@ from tacit.kernels.rounds import EVERY_CHOICE, Range, Schedule
 from tacit.lock import requires_durable
 from tacit.mechanisms.buffered import Buffered
 from tacit.mechanisms.continual import Continual
-from tacit.mechanisms.grid import Grid
+from tacit.mechanisms.grid import Grid, worst_gain
 from tacit.mechanisms.toeplitz import Toeplitz
 from tacit.mechanisms.tree import Tree, WishartTree
 from tacit.model.linear import LinearContribution, balanced_scale
@@ -178,7 +178,7 @@ class JointLinUCB(EarningBandit):
         sigma = self.mechanism.sigma
         if self.calibration == "paper":
             return published.gaussian_paper_bounds(sigma, m, self.rounds, self.dim, self.failure, self.shift)
-        return self._exact_bounds(sigma * self._worst_gain(self.mechanism), leaves)
+        return self._exact_bounds(sigma * worst_gain(self.mechanism), leaves)
 
     def _exact_bounds(self, worst: float, leaves: int) -> ridge.Regularizer:
         """Of each block in each release, so that they hold in all of them."""
@@ -190,7 +190,7 @@ class JointLinUCB(EarningBandit):
 
     def _prior_noise(self, std: float) -> None:
         self._prior_std = std
-        worst = math.hypot(std, self.mechanism.sigma * self._worst_gain(self.mechanism))
+        worst = math.hypot(std, self.mechanism.sigma * worst_gain(self.mechanism))
         self._regularize(self._exact_bounds(worst, self.mechanism.leaves))
 
     def _std(self) -> float:
@@ -210,13 +210,6 @@ class JointLinUCB(EarningBandit):
         return published.wishart_bounds(
             dof, m, self.rounds, self.dim, self.failure, largest, shift, self.calibration == "paper"
         )
-
-    @staticmethod
-    def _worst_gain(mechanism: Continual) -> float:
-        """The largest std over all releases: at the last one, or for trees where every level is in use."""
-        kind = mechanism.real if isinstance(mechanism, Grid) else mechanism
-        last = (1 << (mechanism.leaves.bit_length() - 1)) - 1 if isinstance(kind, Tree) else mechanism.leaves
-        return float(mechanism.gain(np.array([float(mechanism.leaves), float(max(last, 1))])).max())
 
     def _releases(self, steps: int) -> tuple[Release, ...]:
         """What has happened to the data after that many steps."""

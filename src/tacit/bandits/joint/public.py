@@ -12,26 +12,31 @@ features much more often than for others, private contexts may do better (docs/p
 Late rewards. The centre is kept with the choice, so that moment and curvature are of one linearisation. A moment fades
 from the step in which it comes, the curvature from that of its choice: half a per cent a step between them."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.random import Generator
 
 from tacit import checks
+from tacit.bandits import irls
+from tacit.bandits.joint import curvature
 from tacit.bandits.joint.glm_kernel import Public
-from tacit.bandits.joint.public_kernel import beside, close, public_block_rounds, public_rounds
+from tacit.bandits.joint.public_kernel import EXACT, beside, close, public_block_rounds, public_rounds
 from tacit.data import Array, Raw, Released
 from tacit.kernels.block import Block
 from tacit.kernels.formulas import add_context, add_reward
 from tacit.kernels.rounds import Range
 from tacit.mechanisms import leaves
-from tacit.model.public import RewardContribution
+from tacit.model.public import LONGEST, LONGEST_ALONE, RewardContribution
 from tacit.model.vectors import pair_size
 from tacit.privacy.noise import generator_of
+from tacit.privacy.relations import ZERO_OUT
 
 if TYPE_CHECKING:
     from tacit.bandits.joint.glm import JointGLM
 
+STATISTIC = "centred rewards times x / |x|"
+GROWTH, DISCOUNT, PER_SIGMA = curvature.GROWTH, curvature.DISCOUNT, curvature.PER_SIGMA
+before, pick, values, beliefs = curvature.before, curvature.pick, curvature.values, curvature.beliefs
 PRIVATE, PUBLIC = "private", "public"
 CONTEXTS = (PRIVATE, PUBLIC)
 TOLD = (
@@ -48,7 +53,6 @@ def check(bandit: "JointGLM") -> bool:
     for wrong, what in (
         (bandit._shared > 0, "arms without shared coordinates"),
         (bandit.earnings is not None, "no earnings"),
-        (bandit.curvature == "none", 'curvature="auto", which is public too'),
         (bandit._serves, 'on_limit="refuse", without teach, week and average: every choice counts'),
     ):
         if wrong:
@@ -56,15 +60,20 @@ def check(bandit: "JointGLM") -> bool:
     return True
 
 
-def sums(blocks: int, own: int) -> Public:
-    """Before anybody came; for no blocks at all where contexts are private."""
-    size = blocks * pair_size(own)
+def contribution(bandit: "JointGLM", **parts: Any) -> RewardContribution:
+    longest = LONGEST_ALONE if bandit.budget.adjacency == ZERO_OUT else LONGEST
+    return RewardContribution(**parts, blend=curvature.blend(bandit), scale=EXACT, longest=longest)
+
+
+def sums(bandit: "JointGLM") -> Public:
+    """Before anybody came; nothing at all where contexts are private."""
+    size = bandit._blocks * pair_size(bandit._own_dim) if bandit._public else 0
     return Public(np.zeros(size), np.zeros(size), leaves.nothing(size))
 
 
 def counted(bandit: "JointGLM", x: Array) -> Array:
     """What is kept of a choice: its arm, and the centre for its reward. Its context joins the open step."""
-    c, own, x = _contribution(bandit), bandit._own_dim, x[: bandit._width]
+    c, own, x = _own(bandit), bandit._own_dim, x[: bandit._width]
     z, theta, inverse, out = (
         x,
         bandit._state.posterior.theta,
@@ -81,7 +90,7 @@ def counted(bandit: "JointGLM", x: Array) -> Array:
 
 def learn(bandit: "JointGLM", kept: Array, reward: float) -> None:
     """Its reward joins the open step."""
-    c, x, centre = _contribution(bandit), kept[: bandit._width], float(kept[bandit._width])
+    c, x, centre = _own(bandit), kept[: bandit._width], float(kept[bandit._width])
     z, part = (x[:-1], c.part(int(x[-1]))) if c.blocks > 1 else (x, slice(0, c.size))
 
     def add(out: Raw) -> None:
@@ -95,18 +104,22 @@ def close_step(bandit: "JointGLM") -> None:
     close(bandit._state.public, bandit.mechanism.fading)
 
 
-def with_released(bandit: "JointGLM", released: Released) -> Released:
-    """The curvature and offsets of all closed steps beside what was released: what an estimate is made from."""
+def update(bandit: "JointGLM", released: Released) -> None:
+    """From the curvature and offsets of all closed steps beside what was released."""
     public = bandit._state.public
     beside(public, released, bandit._own_dim)
-    return public.whole
+    irls.update(public.whole, **curvature.settings(bandit))
 
 
-def play(bandit: "JointGLM", block: Block, policy: Generator) -> None:
-    """The rounds of a block in one compiled loop."""
-    c = _contribution(bandit)
+def summer(bandit: "JointGLM") -> None:
+    return None
+
+
+def play(bandit: "JointGLM", block: Block) -> bool:
+    assert bandit.policy is not None
+    c = _own(bandit)
     settings = (
-        policy,
+        bandit.policy,
         generator_of(bandit.source),
         block,
         bandit._state,
@@ -127,8 +140,9 @@ def play(bandit: "JointGLM", block: Block, policy: Generator) -> None:
         public_block_rounds(*settings, bandit._live)
     else:
         public_rounds(*settings)
+    return True
 
 
-def _contribution(bandit: "JointGLM") -> RewardContribution:
+def _own(bandit: "JointGLM") -> RewardContribution:
     assert isinstance(bandit.contribution, RewardContribution)
     return bandit.contribution

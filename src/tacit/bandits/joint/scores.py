@@ -13,46 +13,79 @@ theta is at most 2 max mu'."""
 
 import functools
 import math
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tacit import checks
 from tacit.bandits import chances, irls
 from tacit.bandits.chances import Values
 from tacit.bandits.choices import Index
 from tacit.bandits.joint.scores_kernel import score_rounds
-from tacit.data import Array, Integers, Raw, Released
+from tacit.data import Array, Integers, Released
 from tacit.kernels.block import Block
 from tacit.kernels.formulas import add_score
-from tacit.kernels.glm import Known, Posterior
+from tacit.kernels.glm import Posterior
 from tacit.kernels.rounds import Range, Schedule, next_boundary
 from tacit.kernels.scores import best_rows, follow
-from tacit.model.chances import Chance
 from tacit.model.links import Link
+from tacit.model.scores import ScoreContribution
 from tacit.privacy.noise import generator_of
 
 if TYPE_CHECKING:
     from tacit.bandits.joint.glm import JointGLM
 
+STATISTIC = "scores"
 # Chosen by regret on tuning seeds (docs/measurements/scores.md); none of them touches privacy.
 GROWTH, DISCOUNT = 1.02, 0.997  # of steps, as JointGLM's
-PER_SIGMA = 1  # of the noise's std: so many more people in the smallest step
-PACE, TURN = 0.3, 10.0
-FRESH = 0.3  # of the std of theta's noise: that of a draw that is added for each choice
+PER_SIGMA = 1.0  # of the noise's std: so many more people in the smallest step
+PACE, TURN = 0.5, 10.0
+AVERAGE = 0.1  # of the way to the latest estimate that the average of estimates, by which one plays, goes
+FRESH = 0.25  # of the std of theta's noise: that of a draw that is added for each choice
 REACH = 3.0  # times the radius: theta is kept within it. A radius is often a guess
-FEWEST = 100  # dimensions from which on "auto" releases no curvature
+CURVATURES = ("auto", "released", "none")
+# "auto" releases no curvature from MANY dimensions on; where the horizon is known, from LEAST on and below ENOUGH
+# blocks p^1.5 / mu rounds, p the features of an arm: noise of std 1 / mu in p^2 numbers, seen by one in `blocks`.
+# Blocks that share nothing have their shape in common, so that far fewer rounds do; MANY is of one block's dimensions.
+LEAST, MANY, ENOUGH, ENOUGH_APART = 50, 100, 150.0, 0.5
 
 
-def without_curvature(curvature: str, dim: int) -> bool:
-    """Whether scores alone are released."""
-    return curvature == "none" or (curvature == "auto" and dim >= FEWEST)
+def check(bandit: "JointGLM") -> tuple[bool, str]:
+    """Whether scores alone are released, and why, in words for the certificate where "auto" has chosen; ValueError if
+    they cannot be."""
+    checks.one_of(CURVATURES, curvature=bandit.curvature)
+    known = bandit._public or bandit.covariance is not None
+    if bandit.curvature != "auto":
+        if known and bandit.curvature == "none":
+            raise ValueError('Expected curvature="released" with covariance or contexts="public", got "none".')
+        return bandit.curvature == "none", ""
+    return (False, "") if known else _few_rounds(bandit.dim, bandit._blocks, bandit._shared, bandit.horizon, bandit._mu)
 
 
-def prior(dim: int, known: Known) -> Posterior:
-    """Before anything was released."""
-    theta = known.theta.ravel().copy() if known.theta.size else np.zeros(dim)
-    return Posterior(theta, np.zeros(0), np.zeros((0, 0)), np.zeros(0), np.zeros(1), np.zeros((0, 0)))
+def _few_rounds(dim: int, blocks: int, shared: int, horizon: int | None, mu: float) -> tuple[bool, str]:
+    """Whether the rounds to come are too few to learn a curvature through its noise, and a sentence about it. All of it
+    is public."""
+    apart, own = blocks > 1 and not shared, shared + (dim - shared) // blocks
+    if dim < LEAST:
+        return False, f"; with curvature, as dimensions are fewer than {LEAST}"
+    if horizon is None or (apart and own >= MANY):
+        few = (own if apart else dim) >= MANY
+        than = f"dimensions{' of a block' if apart else ''} are {f'{MANY} or more' if few else f'fewer than {MANY}'}"
+    else:
+        enough = (ENOUGH_APART if apart else ENOUGH) * blocks * own**1.5 / mu
+        few = horizon < enough
+        than = f"the horizon is {'below' if few else 'not below'} {enough:.3g} rounds"
+    return few, f"; {'without' if few else 'with'} curvature, as {than}"
+
+
+def contribution(bandit: "JointGLM", **parts: Any) -> ScoreContribution:
+    return ScoreContribution(**parts)
+
+
+def before(bandit: "JointGLM") -> Posterior:
+    known = bandit._known.theta
+    theta = known.ravel().copy() if known.size else np.zeros(bandit.dim)
+    return Posterior(theta, theta.copy(), np.zeros((1, bandit.dim)), np.full(1, -1.0), np.zeros(1), np.zeros((0, 0)))
 
 
 @functools.lru_cache(maxsize=64)
@@ -89,22 +122,14 @@ def _here(bandit: "JointGLM") -> Integers:
 
 
 def update(bandit: "JointGLM", released: Released) -> None:
-    """theta, from what was released."""
     etas, spreads = _paces(bandit)
     k = min(bandit._steps, len(etas) - 1)
-    follow(
-        released,
-        etas[k],
-        spreads[k],
-        REACH * bandit.radius,
-        _here(bandit),
-        bandit._known,
-        bandit._state.posterior,
-    )
+    at = bandit._steps, etas[k], AVERAGE, spreads[k], REACH * bandit.radius, _here(bandit), bandit._known
+    follow(bandit._for_learning(released), *at, bandit._state.posterior)
 
 
-def choose_many(bandit: "JointGLM", arms: Array) -> Index:
-    """For each row of (n, K, w): the best arm by theta and fresh noise, or a uniformly random one."""
+def pick(bandit: "JointGLM", arms: Array) -> Index:
+    """The best arm by theta and fresh noise, or a uniformly random one."""
     assert bandit.policy is not None
     posterior, shared = bandit._state.posterior, bandit._shared
     if bandit._random:
@@ -116,16 +141,21 @@ def choose_many(bandit: "JointGLM", arms: Array) -> Index:
     return out
 
 
-def addition(bandit: "JointGLM", x: Array, reward: float) -> Callable[[Raw], None]:
-    """What adds a user's score to the sums."""
+def learn(bandit: "JointGLM", kept: Array, reward: float) -> None:
     width, shared, c = bandit._shared + bandit._own_dim, bandit._shared, bandit.contribution
+    x = kept[: bandit._width]
     start = shared + int(x[-1]) * bandit._own_dim if bandit._blocks > 1 else shared
-    at = x[:width], reward, bandit._state.posterior.theta, shared, start
-    return functools.partial(add_score, *at, c.link.code, c.low, c.high)
+    at = x[:width], reward, bandit._state.posterior.centre, shared, start
+    bandit._add(kept, reward, functools.partial(add_score, *at, c.link.code, c.low, c.high), slice(0, c.size))
 
 
-def play(bandit: "JointGLM", block: Block) -> None:
-    """Whole rounds, compiled."""
+def summer(bandit: "JointGLM") -> None:
+    return None
+
+
+def play(bandit: "JointGLM", block: Block) -> bool:
+    if bandit._shared:
+        return False
     assert bandit.policy is not None
     score_rounds(
         bandit.policy,
@@ -134,6 +164,7 @@ def play(bandit: "JointGLM", block: Block) -> None:
         bandit._state,
         bandit.mechanism.law,
         *_paces(bandit),
+        AVERAGE,
         bandit._schedule,
         Range(*map(float, bandit.rewards)),
         bandit._link.code,
@@ -143,38 +174,24 @@ def play(bandit: "JointGLM", block: Block) -> None:
         bandit._shared + bandit._own_dim,
         bandit._shared,
     )
+    return True
 
 
-def offers(arms: Array, posterior: Posterior, *, random: bool) -> Array:
-    """The probability of each of (K, d) arms, given with their zeros."""
-    if random:
-        return np.full(len(arms), 1 / len(arms))
-    values = _values(arms, posterior)
-    return np.array([chances.chance(values, index).value for index in range(len(arms))])
-
-
-def propensity(arms: Array, posterior: Posterior, index: int, *, random: bool) -> Chance:
-    """That of arm `index`, which was chosen, with its error."""
-    return Chance(1 / len(arms), 0.0) if random else chances.of_chosen(_values(arms, posterior), index)
-
-
-def _values(arms: Array, posterior: Posterior) -> Values:
+def values(bandit: "JointGLM", arms: Array, posterior: Posterior) -> Values:
     """A draw that is alike in all directions, along those of the arms alone."""
+    arms = _whole(bandit, arms)
     along, _ = np.linalg.qr(arms.T)
     return chances.values(arms, posterior.theta, posterior.spread[0] * along)
 
 
-def beliefs(arms: Array, posterior: Posterior, radius: float) -> tuple[Array, Array]:
-    """For each row x: the estimate of <x, theta*>, and as much to both sides as |theta*| <= radius allows. Without a
-    curvature nothing else is known of how far the estimate may be off."""
-    middle = arms @ posterior.theta
-    return middle, np.abs(middle) + radius * np.linalg.norm(arms, axis=1)
+def beliefs(bandit: "JointGLM", arms: Array, level: float) -> tuple[Array, Array]:
+    """The estimate of <x, theta*>, and as much to both sides as |theta*| <= radius allows. Without a curvature nothing
+    else is known of how far the estimate may be off."""
+    arms = _whole(bandit, arms)
+    middle = arms @ bandit._state.posterior.theta
+    return middle, np.abs(middle) + bandit.radius * np.linalg.norm(arms, axis=1)
 
 
-def words(curvature: str, dim: int) -> str:
-    """Which of the two "auto" took, for the certificate."""
-    if curvature != "auto":
-        return ""
-    if without_curvature(curvature, dim):
-        return f"; without curvature, as {dim} dimensions are {FEWEST} or more"
-    return f"; with curvature, as {dim} dimensions are fewer than {FEWEST}"
+def _whole(bandit: "JointGLM", arms: Array) -> Array:
+    """Arms with their zeros."""
+    return bandit._layout.whole(arms) if bandit._blocks > 1 else arms

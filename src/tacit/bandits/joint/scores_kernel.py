@@ -25,6 +25,7 @@ def score_rounds(
     law: NoiseLaw,
     etas: Array,
     spreads: Array,
+    share: float,
     schedule: Schedule,
     rewards: Range,
     link: Code,
@@ -42,7 +43,8 @@ def score_rounds(
         if counts[CHOICES] >= counts[BOUNDARY]:
             simulate_step(rng, prefix, law)
             k = min(prefix.noise.step[0], etas.size - 1)
-            follow(prefix.released, etas[k], spreads[k], most, here, known, posterior)
+            step = prefix.noise.step[0]
+            follow(prefix.released, step, etas[k], share, spreads[k], most, here, known, posterior)
             counts[BOUNDARY] = next_boundary(counts[CHOICES], schedule.first, schedule.growth, schedule.longest)
         if prefix.noise.step[0] == 0 and known.theta.size == 0:
             index = int(policy.random() * block.arms.shape[1])
@@ -53,4 +55,4 @@ def score_rounds(
             row = block.arms[t, index]
             start = place_of(row, width, shared)
             x, y = row[:width], block.reward[t]
-            add_score(x, y, posterior.theta, shared, start, link, rewards.low, rewards.high, prefix.open)
+            add_score(x, y, posterior.centre, shared, start, link, rewards.low, rewards.high, prefix.open)

@@ -21,7 +21,9 @@ class ECOLog(plain.Reference):
     and memory do not grow with the number of rounds.
     Reference: Faury, Abeille, Jun & Calauzenes 2022, Algorithms 1 and 2, Theorem 3.
     Departure: no warm-up and a width from the data, as in the authors' implementation; its condition (slopes at the two
-    steps within a factor 2) is not tested. The step is solved exactly, by bisection. Logistic links only.
+    steps within a factor 2) is not tested. Unlike there, both steps start at the estimate before the round, their
+    distance is squared, and the index is <x, theta> + width, as in the paper. The step is solved exactly, by bisection.
+    Logistic links only.
     """
 
     failure: float | None = None

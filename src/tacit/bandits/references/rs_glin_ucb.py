@@ -34,7 +34,8 @@ class RSGLinUCB(plain.Reference):
     usable; by the paper's, horizons in use are all warm-up. theta_tau is fitted to all data, and not projected on the
     warm-up's confidence set. average=True plays by (theta_o + theta_tau) / 2, as that implementation does, which costs
     much where the warm-up is short. The test of the determinant compares H with a copy taken at the last switch; that
-    implementation compares it with itself, and never switches again. kappa is the worst case for the declared radius,
+    implementation compares it with itself, and never switches again. Fits are by the paper's loss, whose gradient is
+    (mu - r) x, also for probit rewards (there: by their likelihood). kappa is the worst case for the declared radius,
     or oracle_kappa. Memory grows with the horizon: all data is kept.
     """
 

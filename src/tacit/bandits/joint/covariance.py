@@ -1,0 +1,73 @@
+"""JointGLM with covariance=: how features vary is known from elsewhere, from rows without rewards that are public.
+
+The curvature is a sum of weighted x x' over the arms that were chosen: about their number times the covariance of the
+features. Of what is released, the curvature is nearly all noise where there are many dimensions. With a shape S that is
+known (its trace is 1) it is drawn towards S times its own trace, as far as its distance from there may be noise:
+
+    A <- T + keep (A - T),   T = trace(A)+ S,   keep = max(0, 1 - n std^2 / |A - T|^2),   n = p (p + 1) / 2 - 1,
+
+which leaves `keep` of its noise. With keep = 1 nothing has happened: a shape that is wrong is given up as soon as the
+data say so. It is post-processing: what is released, and the noise in it, is the same."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tacit.bandits.joint.public_kernel import EXACT
+from tacit.data import Array, Released
+from tacit.mechanisms import leaves
+from tacit.model.vectors import packed_size, pair_size
+
+if TYPE_CHECKING:
+    from tacit.bandits.joint.glm import JointGLM
+
+TOLD = (
+    "The shape of the features' covariance was given as public (covariance=): the people behind it, if any, are not "
+    "protected."
+)
+
+
+def shape(bandit: "JointGLM") -> Array | None:
+    """The (p, p) covariance over its trace, from a matrix or from rows of p features; None where none was given.
+    ValueError."""
+    given, own = bandit.covariance, bandit._own_dim
+    if given is None:
+        return None
+    if bandit._shared or bandit._public:
+        raise ValueError(
+            'Expected no covariance with shared coordinates or contexts="public", whose curvature is exact, got one.'
+        )
+    try:
+        found = np.array(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError("Expected covariance to be a matrix, or rows of features, of numbers.") from None
+    if found.ndim != 2 or found.shape[1] != own or len(found) < own or not np.isfinite(found).all():
+        raise ValueError(f"Expected covariance to be {own} x {own}, or more rows of {own} features, got another shape.")
+    if len(found) > own:
+        lengths = np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-12)
+        found = (found / lengths).T @ found  # as contributions weigh them: x x' / |x|
+    symmetric = np.allclose(found, found.T, rtol=1e-9, atol=1e-12 * np.abs(found).max())
+    trace = float(np.trace(found))
+    if not symmetric or trace <= 0 or np.linalg.eigvalsh(found)[0] < -1e-9 * trace:
+        raise ValueError("Expected covariance to be symmetric and positive, got another matrix.")
+    return np.asarray((found + found.T) / (2 * trace))
+
+
+def drawn(bandit: "JointGLM", released: Released, own: Array) -> tuple[Released, float]:
+    """What was released with each block's curvature drawn towards that shape, and the scale of the curvature in it: so
+    much larger that the noise beside it is what is left."""
+    p, scale = bandit._own_dim, bandit.contribution.scale
+    packed, expected = packed_size(p), (packed_size(p) - 1) * (bandit._std() / scale) ** 2
+    i, j = np.triu_indices(p)
+    target, diagonal = own[i, j] * np.where(i == j, 1.0, np.sqrt(2.0)), i == j
+    out, most = leaves.part(released, slice(None)), scale / EXACT
+    blocks = out.reshape(-1, pair_size(p))
+    for block in blocks:
+        found = block[:packed] / scale
+        towards = max(float(found[diagonal].sum()), 0.0) * target
+        square = float(np.sum((found - towards) ** 2))
+        keep = 1.0 - expected / square if square > expected else 0.0
+        block[:packed] = towards + keep * (found - towards)
+        most = max(most, keep)
+    blocks[:, :packed] *= scale / most
+    return out, scale / most

@@ -1,0 +1,59 @@
+"""`tacit reproduce`: one paper's table or figure, or all of them."""
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tacit import extras, registry
+from tacit.cli.options import Engine, Json
+from tacit.cli.output import progress, tell, write_json
+from tacit.cli.parse import check_name
+from tacit.cli.places import check_folder
+
+ALL = "all"
+
+
+def reproduce_command(
+    name: Annotated[str, typer.Argument(help=", ".join([*registry.REPRODUCTIONS, ALL]))],
+    quick: Annotated[bool, typer.Option("--quick", help="A small version, in a minute or two.")] = False,
+    runs: Annotated[int | None, typer.Option(help="Runs of each bandit, instead of the reproduction's own.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Where runs, tables and figures go. Default: out/NAME; of all of them, out.")
+    ] = None,
+    engine: Engine = "local",
+    as_json: Json = False,
+) -> None:
+    """A paper's table or figure, ours beside theirs, and a check of what the paper says in words; or all of them, one
+    after the other. Runs are kept: the same command goes on where it stopped."""
+    check_name("a reproduction", name, [*registry.REPRODUCTIONS, ALL])
+    for module in ("matplotlib", "polars"):
+        extras.load(module, "reproductions")
+    from tacit import reproductions
+
+    names = list(registry.REPRODUCTIONS) if name == ALL else [name]
+    folders = {each: _folder(each, name, quick, out) for each in names}
+    for folder in folders.values():
+        check_folder(folder)
+    documents: dict[str, Any] = {}
+    summary = []
+    for each, folder in folders.items():
+        with progress(each) as report:
+            outcome = reproductions.run(each, quick=quick, runs=runs, out=folder, progress=report, engine=engine)
+        documents[each] = outcome.json()
+        seen = sum(finding.seen for finding in outcome.findings)
+        summary.append(f"{each:<18} {seen:>3} of {len(outcome.findings):>3} seen   {folder}")
+        if not as_json:
+            sys.stdout.write(outcome.text() + "\n\n" * (name == ALL) + "\n")
+        tell(f"Figure and rows: {folder}")
+    if as_json:
+        write_json(documents if name == ALL else documents[name])
+    elif name == ALL:
+        sys.stdout.write("\n".join(["What is expected, and seen:", *summary]) + "\n")
+
+
+def _folder(each: str, asked: str, quick: bool, out: Path | None) -> Path:
+    if out is not None and asked != ALL:
+        return out
+    return (out or Path("out")) / (each + "-quick" * quick)

@@ -1,0 +1,100 @@
+"""What it buys to declare something public, or to promise less: regret of JointGLM beside that of the default."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tacit import environments
+from tacit.bandits import JointGLM
+from tacit.environments import Environment
+from tacit.environments.labelled import Labelled
+from tacit.experiments.figure import regret_curves
+from tacit.experiments.result import Result
+from tacit.experiments.runner import Progress, simulate
+from tacit.experiments.spec import Spec
+from tacit.privacy.budget import Budget
+from tacit.privacy.relations import ZERO_OUT
+from tacit.reproductions.oracles import render
+from tacit.reproductions.outcome import Finding, Outcome, part, together
+from tacit.reproductions.public.bandits import FirstPublic, Silent
+from tacit.reproductions.suite import probit_worlds
+
+ROUNDS = 5000
+SEED = 31
+DELTA, SMALL_DELTA = 0.02, 1e-6
+EPSILONS = (1.0, 4.0)  # of the worlds with many dimensions
+UNLABELLED = 300  # public rows
+GONE = 0.5
+DEFAULT, ZEROED, PUBLIC, BOTH = "default", "zero-out", "contexts public", "contexts public, zero-out"
+WARM, COVARIANCE = "first 200 users public", f"covariance of {UNLABELLED} rows"
+
+
+def worlds() -> list[Environment]:
+    """The suite's first six."""
+    return probit_worlds()[:6]
+
+
+def wide_worlds() -> list[Labelled]:
+    """Those of many dimensions that have unlabelled rows."""
+    return [environments.digits(), environments.breast_cancer()]
+
+
+def specs() -> list[Spec]:
+    replaced, zeroed = Budget(1.0, DELTA), Budget(1.0, DELTA, ZERO_OUT)
+    return [
+        Spec(JointGLM, budget=replaced, label=DEFAULT),
+        Spec(JointGLM, budget=zeroed, label=ZEROED),
+        Spec(JointGLM, budget=replaced, contexts="public", label=PUBLIC),
+        Spec(JointGLM, budget=zeroed, contexts="public", label=BOTH),
+        Spec(FirstPublic, budget=replaced, label=WARM),
+    ]
+
+
+def silent_specs() -> list[Spec]:
+    """Half of the rewards never come, evenly or not."""
+    out = []
+    for uneven, how in ((False, "half missing"), (True, "80 or 20 % missing")):
+        for contexts in ("private", "public"):
+            options: dict[str, Any] = {"budget": Budget(1.0, DELTA), "contexts": contexts}
+            out.append(Spec(Silent, **options, gone=GONE, uneven=uneven, label=f"{how}, {contexts}"))
+    return out
+
+
+def wide_specs(world: Labelled, epsilon: float) -> list[Spec]:
+    budget, rows = Budget(epsilon, SMALL_DELTA), world.rows().contexts
+    some = rows[np.random.default_rng(SEED).choice(len(rows), UNLABELLED, replace=False)]
+    return [
+        Spec(JointGLM, budget=budget, label=DEFAULT),
+        Spec(JointGLM, budget=budget, covariance=tuple(map(tuple, some.tolist())), label=COVARIANCE),
+        Spec(JointGLM, budget=budget, contexts="public", label=PUBLIC),
+    ]
+
+
+def reproduce(*, quick: bool, runs: int | None, out: Path, progress: Progress | None = None) -> Outcome:
+    count = runs or (2 if quick else 100)
+    few = count if count < 10 else count // 5  # of what takes longer
+    tasks = [(world.name, specs(), world, count) for world in worlds()]
+    tasks += [(world.name, silent_specs(), world, few) for world in worlds()]
+    for wide in wide_worlds():
+        tasks += [(f"{wide.name} ε={e:g}", wide_specs(wide, e), wide, few) for e in EPSILONS]
+    results: list[Result] = []
+    for i, (_, listed, world, times) in enumerate(tasks):
+        report = part(progress, i / len(tasks), (i + 1) / len(tasks))
+        results.append(simulate(listed, world, horizon=ROUNDS, runs=times, seed=SEED, out=out, progress=report))
+    names = [name for name, *_ in tasks]
+    cuts = [slice(0, len(worlds())), slice(len(worlds()), 2 * len(worlds())), slice(2 * len(worlds()), None)]
+    tables = [dict(zip(names[cut], results[cut], strict=True)) for cut in cuts]
+    regret_curves([group for result in tables[0].values() for group in result.groups()], out / "figure.png")
+    title = f"What it buys to declare something public: regret, T = {ROUNDS:,}, ε = 1, δ = {DELTA} or {SMALL_DELTA:g}"
+    return Outcome(title, together(results), findings(tables[0]), "\n\n".join(map(render, tables)))
+
+
+def findings(results: dict[str, Result]) -> list[Finding]:
+    means = {env: {row["label"]: row["regret_mean"] for row in result.rows} for env, result in results.items()}
+    out = []
+    for label in (ZEROED, PUBLIC, BOTH, WARM):
+        less = [env for env, mean in means.items() if mean[label] < mean[DEFAULT]]
+        text = f"in {len(less)} of {len(means)} worlds"
+        out.append(Finding(f"less regret than by default: {label}", text, len(less) == len(means)))
+    return out

@@ -1,0 +1,100 @@
+"""covariance=: the released curvature is drawn towards a shape that is public, as far as it may be noise."""
+
+import numpy as np
+import pytest
+
+from tacit import Budget, JointGLM, Simulated
+from tacit.audit.stage import User, act
+from tacit.bandits.joint import covariance
+from tacit.kernels.linalg import smat, svec
+
+P = 6
+WIDTHS = np.array([0.5, 0.3, 0.2, 0.1, 0.05, 0.02])
+
+
+def made(**options):
+    settings = {"dim": P, "budget": Budget(1.0, 1e-6), "source": Simulated(1), "policy": np.random.default_rng(2)}
+    return JointGLM(**settings | {"first": 50} | options)
+
+
+def rows(count, seed=0):
+    return np.random.default_rng(seed).normal(size=(count, P)) * WIDTHS / 2
+
+
+def curvature(vector, scale):
+    out = np.empty((P, P))
+    smat(vector[: P * (P + 1) // 2] / scale, out)
+    return out
+
+
+def released(bandit, matrix, noise, seed=3):
+    packed = np.empty(P * (P + 1) // 2)
+    svec(matrix, packed)
+    whole = np.concatenate([bandit.contribution.scale * packed, np.zeros(P)])
+    return whole + noise * np.random.default_rng(seed).normal(size=whole.size)
+
+
+def test_a_matrix_and_rows_mean_the_same():
+    x = rows(40)
+    lengths = np.linalg.norm(x, axis=1, keepdims=True)
+    for given in (x, x.tolist(), (x / lengths).T @ x, 7 * (x / lengths).T @ x):
+        found = made(covariance=given)._shape
+        assert np.trace(found) == pytest.approx(1.0) and np.allclose(found, made(covariance=x)._shape)
+
+
+WRONG = [np.ones((3, P)), np.ones(P), np.arange(P * P).reshape(P, P), -np.eye(P), "shape", np.full((9, P), np.nan)]
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_others_are_refused(wrong):
+    with pytest.raises(ValueError, match="Expected covariance"):
+        made(covariance=wrong)
+
+
+@pytest.mark.parametrize("options", [{"contexts": "public"}, {"dim": 3 + 2 * P, "blocks": 2, "shared": 3}])
+def test_what_does_not_go_with_it_is_refused(options):
+    with pytest.raises(ValueError, match="Expected no covariance"):
+        made(covariance=np.eye(P), **options)
+
+
+def off(bandit, true, std, seed):
+    """How far the curvature is from the true one as it was released, and as it was drawn."""
+    bandit._std = lambda: std
+    vector = released(bandit, true, std, seed)
+    drawn, scale = covariance.drawn(bandit, vector, bandit._shape)
+    assert scale >= bandit.contribution.scale and np.array_equal(drawn[-P:], vector[-P:])
+    own = (vector, bandit.contribution.scale), (drawn, scale)
+    return [np.linalg.norm(curvature(*pair) - true) for pair in own]
+
+
+def test_a_known_shape_takes_off_noise():
+    bandit = made(covariance=rows(4000))
+    before, after = np.mean([off(bandit, 30 * bandit._shape, 1.0, seed) for seed in range(20)], axis=0)
+    assert after < 0.6 * before
+
+
+def test_a_wrong_shape_is_given_up():
+    bandit, true = made(covariance=np.diag(WIDTHS[::-1])), 30 * np.diag(WIDTHS)
+    before, after = np.mean([off(bandit, true, 0.05, seed) for seed in range(20)], axis=0)
+    assert after < 1.05 * before
+
+
+def test_blocks_are_drawn_one_by_one():
+    bandit = made(dim=2 * P, blocks=2, covariance=rows(100))
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        act(bandit, User(np.column_stack([rows(4, rng.integers(1 << 30)), [0, 1, 0, 1]]), float(rng.integers(2))))
+    assert bandit._steps > 2 and np.isfinite(bandit.theta).all()
+
+
+def test_it_is_post_processing():
+    """The same noise, the same claim; the certificate names it."""
+    plain, drawn = made(), made(covariance=np.eye(P))
+    assert plain.mechanism == drawn.mechanism and plain.privacy.releases == drawn.privacy.releases
+    assert any("covariance=" in caveat for caveat in drawn.privacy.caveats)
+
+
+def test_it_is_saved(tmp_path):
+    bandit = made(covariance=rows(20))
+    bandit.save(tmp_path / "bandit.json")
+    assert np.array_equal(JointGLM.load(tmp_path / "bandit.json")._shape, bandit._shape)

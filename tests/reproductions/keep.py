@@ -1,0 +1,55 @@
+"""What the docs keep of reproductions: `make kept` writes docs/kept, pictures, and a table of docs/reproductions.md.
+
+python -m tests.reproductions.keep out      # from out/NAME or out/NAME-quick, as `tacit reproduce all` leaves them
+"""
+
+import re
+import shutil
+import sys
+from pathlib import Path
+
+from tacit import registry
+
+ROOT = Path(__file__).parents[2]
+KEPT, IMAGES, PAGE = ROOT / "docs" / "kept", ROOT / "docs" / "images", ROOT / "docs" / "reproductions.md"
+START, END = "<!-- kept: written by make kept -->\n", "<!-- end of kept -->"
+
+
+def take(out: Path) -> list[str]:
+    """Copy what is there; names of what was copied."""
+    taken = []
+    for name in registry.REPRODUCTIONS:
+        for folder in (out / f"{name}-quick", out / name):  # the full version, if both are there
+            if (folder / "outcome.txt").exists():
+                shutil.copyfile(folder / "outcome.txt", KEPT / f"{name}.txt")
+                if (IMAGES / f"{name}.png").exists():
+                    shutil.copyfile(folder / "figure.png", IMAGES / f"{name}.png")
+                taken.append(name)
+    return list(dict.fromkeys(taken))
+
+
+def table() -> str:
+    """What is kept, how it was made, and how much of what is said was seen."""
+    lines = ["| kept | made by | seen | not seen |", "|---|---|---|---|"]
+    for name in registry.REPRODUCTIONS:
+        path = KEPT / f"{name}.txt"
+        if path.exists():
+            text = path.read_text()
+            seen, unseen = len(re.findall(r"^  \[seen\]", text, re.M)), len(re.findall(r"^  \[NOT SEEN\]", text, re.M))
+            command, code = re.findall(r"^Made by (.*) \(tacit \S+ code (\S+)\)$", text, re.M)[0]
+            lines.append(f"| [{name}](kept/{name}.txt) | `{command}`, code {code} | {seen} | {unseen} |")
+        else:
+            lines.append(f"| {name} | not kept: not run with this version | | |")
+    return "\n".join(lines) + "\n"
+
+
+def page() -> str:
+    """docs/reproductions.md with that table."""
+    text = PAGE.read_text()
+    before, rest = text.split(START)
+    return before + START + "\n" + table() + "\n" + END + rest.split(END)[1]
+
+
+if __name__ == "__main__":
+    sys.stdout.write(f"Kept: {', '.join(take(Path(sys.argv[1]))) or 'nothing'}.\n")
+    PAGE.write_text(page())

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from numpy.random import SeedSequence, default_rng
 
-from tacit import Budget, Embedded, ShuffleNewton, Spec, environments
+from tacit import Budget, Embedded, ShuffleNewton, Spec, environments, simulate
 from tacit.bandits import irls
 from tacit.bandits.shuffle.newton_kernel import absorb
 from tacit.errors import BadReport, BatchTooSmall, LateReport, UnknownChoice, WrongBatch
+from tacit.features import Number, Schema
 from tacit.kernels.linalg import svec
 from tacit.roles.shuffle import Client
 from tacit.roles.shuffler import Shuffler
@@ -169,7 +170,7 @@ def test_what_a_batch_tells_is_what_the_formulas_say():
         matrix = matrix + (noise + noise.T) / 2
         packed = np.empty(d * (d + 1) // 2)
         svec(scale * matrix, packed)
-        absorb(np.concatenate([packed, moment / unit]), std, scale, unit, radius, kept, posterior)
+        absorb(np.concatenate([packed, moment / unit]), std, scale, unit, radius, 1, kept, posterior)
         values, axes = np.linalg.eigh(matrix)
         values = np.maximum(values - 1.5 * std / scale, 0)
         weights = values / (2 * values + std**2 * (unit**2 + (radius / scale) ** 2))
@@ -191,12 +192,47 @@ def test_a_batch_without_data_adds_no_noise():
     kept, posterior = np.zeros(d * (d + 3) // 2), irls.prior(d, radius)
     packed = np.empty(d * (d + 1) // 2)
     svec(scale * 50 * np.eye(d), packed)
-    absorb(np.concatenate([packed, np.full(d, 40.0)]), std, scale, 1.0, radius, kept, posterior)
+    absorb(np.concatenate([packed, np.full(d, 40.0)]), std, scale, 1.0, radius, 1, kept, posterior)
     before, rng = posterior.precision.mean(), default_rng(6)
     for _ in range(20):
-        absorb(std * rng.standard_normal(kept.size), std, scale, 1.0, radius, kept, posterior)
+        absorb(std * rng.standard_normal(kept.size), std, scale, 1.0, radius, 1, kept, posterior)
     assert abs(posterior.precision.mean() / before - 1) < 0.05
     assert np.allclose(posterior.centre, 0.8, atol=0.2)
+
+
+def test_of_blocks_what_lies_between_them_is_left_out():
+    """Noise between blocks changes nothing; without noise it is the dense estimate; and the same shape in all blocks is
+    found through noise that hides each one's."""
+    d, blocks, scale, radius = 6, 3, 2.0, 3.0
+    rng, p = default_rng(8), 2
+    one, inside = np.diag([90.0, 10.0]), np.kron(np.eye(blocks), np.ones((p, p))) > 0
+    whole, moment = np.kron(np.diag([1.0, 0.5, 2.0]), one), 30 * rng.standard_normal(d)
+    noise = rng.standard_normal((d, d)) * 8
+
+    def fitted(matrix, std, blocks):
+        kept, posterior, packed = np.zeros(d * (d + 3) // 2), irls.prior(d, radius), np.empty(d * (d + 1) // 2)
+        svec(scale * matrix, packed)
+        absorb(np.concatenate([packed, moment]), std, scale, 1.0, radius, blocks, kept, posterior)
+        return posterior
+
+    exact, found = fitted(whole, 0.0, 1), fitted(whole, 0.0, blocks)
+    assert np.allclose(exact.centre, found.centre) and np.allclose(exact.inverse, found.inverse)
+    noisy = whole + (noise + noise.T) / 2
+    cut, apart = fitted(np.where(inside, noisy, 0.0), 8.0, blocks), fitted(noisy, 8.0, blocks)
+    assert np.array_equal(cut.centre, apart.centre) and np.array_equal(cut.inverse, apart.inverse)
+    assert np.allclose(apart.inverse[~inside], 0.0) and not np.allclose(fitted(noisy, 8.0, 1).inverse[~inside], 0.0)
+
+
+def test_blocks_are_the_schema_s_or_divide_the_arms():
+    schema = Schema(context={"age": Number(0, 100)}, arms="disjoint", actions=("a", "b", "c"))
+    assert ShuffleNewton(features=schema, budget=BUDGET, first=60)._settings.blocks == 3
+    assert ShuffleNewton(dim=6, budget=BUDGET, first=60)._settings.blocks == 1
+    assert ShuffleNewton(dim=6, blocks=2, budget=BUDGET, first=60)._settings.blocks == 2
+    for wrong in ({"dim": 6, "blocks": 4}, {"features": schema, "blocks": 2}, {"dim": 6, "blocks": 0}):
+        with pytest.raises(ValueError, match="blocks"):
+            ShuffleNewton(budget=BUDGET, first=60, **wrong)
+    with pytest.raises(ValueError, match="takes blocks"):
+        simulate([Spec(ShuffleNewton, budget=BUDGET)], environments.disjoint(apart=True), horizon=10, runs=1, seed=0)
 
 
 def test_the_propensity_is_that_of_the_draws():

@@ -191,6 +191,21 @@ class Server(ABC):
         return self.policy, self.source.generator
 
 
+def blocks_of(given: int | None, server: Server) -> int:
+    """Into how many parts a server's arms are divided, each with zeros in all but one: as given, or as the schema has
+    it, if that shares nothing between actions; 1 where it is not known that they are. ValueError if that cannot be."""
+    schema = server.features
+    made = schema.blocks if schema is not None and not schema.shared else 1
+    if given is None:
+        return made
+    checks.positive_int(blocks=given)
+    if server.dim % given or (schema is not None and given != made):
+        raise ValueError(
+            f"Expected blocks to divide dim={server.dim} as the schema does, if there is one, got {given}."
+        )
+    return int(given)
+
+
 def number(value: float) -> float | str:
     """A number as JSON takes it."""
     return float(value) if math.isfinite(value) else str(value)

@@ -85,6 +85,11 @@ class Environment(ABC):
         """Of how many blocks each arm has one, where arms are rows (z, a) as in model.arms; None: they are vectors."""
         return None
 
+    @property
+    def parts(self) -> int | None:
+        """Into how many parts of equal length arms are divided, each with zeros in all but one; None: they are not."""
+        return None
+
     def suited(self, *, blocks: bool) -> Self:
         """This world for a bandit that takes blocks, or does not, where the setting leaves it open."""
         return self

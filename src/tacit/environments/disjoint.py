@@ -22,6 +22,10 @@ class Disjoint(Environment):
     def blocks(self) -> int | None:
         return self.arms if self.apart else None
 
+    @property
+    def parts(self) -> int | None:
+        return self.arms
+
     def suited(self, *, blocks: bool) -> Self:
         return dataclasses.replace(self, apart=blocks) if self.apart is None else self
 

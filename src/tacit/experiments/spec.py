@@ -52,14 +52,15 @@ class Spec:
 
     def _build(self, environment: Environment, horizon: int, seed: SeedSequence) -> Bandit:
         environment = self.suited(environment)
-        if environment.blocks and "blocks" not in self._names:
+        serves = issubclass(self.kind, Server)  # devices choose among vectors, and the server knows of their zeros
+        if environment.blocks and ("blocks" not in self._names or serves):
             raise ValueError(
                 f"Expected a bandit that takes blocks (joint-glm, joint-lin-ucb) where arms are apart, got {self.name}."
             )
         policy, privacy = seed.spawn(2)
         known: dict[str, Any] = {
             "dim": environment.dim,
-            "blocks": environment.blocks,
+            "blocks": environment.parts if serves else environment.blocks,
             "radius": environment.radius,
             "rewards": environment.rewards,
             "subgaussian": environment.subgaussian,
@@ -74,7 +75,8 @@ class Spec:
 
     def suited(self, environment: Environment) -> Environment:
         """That environment, with arms as this bandit takes them where either would do."""
-        return environment.suited(blocks="blocks" in self._names and takes_blocks(self.options))
+        rows = "blocks" in self._names and takes_blocks(self.options) and not issubclass(self.kind, Server)
+        return environment.suited(blocks=rows)
 
     @property
     def anytime(self) -> int | None:

@@ -47,8 +47,8 @@ REACH = 3.0  # times the radius: theta is kept within it. A radius is often a gu
 CURVATURES = ("auto", "released", "none")
 # "auto" releases no curvature from MANY dimensions on; where the horizon is known, from LEAST on and below ENOUGH
 # blocks p^1.5 / mu rounds, p the features of an arm: noise of std 1 / mu in p^2 numbers, seen by one in `blocks`.
-# Where an arm has fewer than FEATURES, its curvature is hardly more numbers, and tells which arms were tried.
-LEAST, MANY, FEATURES, ENOUGH = 50, 100, 5, 150.0
+# Blocks that share nothing have their shape in common, so that far fewer rounds do; MANY is of one block's dimensions.
+LEAST, MANY, ENOUGH, ENOUGH_APART = 50, 100, 150.0, 0.5
 
 
 def check(bandit: "JointGLM") -> tuple[bool, str]:
@@ -69,17 +69,14 @@ def check(bandit: "JointGLM") -> tuple[bool, str]:
 def _few_rounds(dim: int, blocks: int, shared: int, horizon: int | None, mu: float) -> tuple[bool, str]:
     """Whether the rounds to come are too few to learn a curvature through its noise, and a sentence about it. All of it
     is public."""
-    features = shared + (dim - shared) // blocks
-    if dim < LEAST or features < FEATURES:
-        few_of = f"dimensions are fewer than {LEAST}" if dim < LEAST else f"an arm has fewer than {FEATURES} features"
-        return False, f"; with curvature, as {few_of}"
-    if horizon is None:
-        few, than = (
-            dim >= MANY,
-            f"dimensions are {MANY} or more" if dim >= MANY else f"dimensions are fewer than {MANY}",
-        )
+    apart, own = blocks > 1 and not shared, shared + (dim - shared) // blocks
+    if dim < LEAST:
+        return False, f"; with curvature, as dimensions are fewer than {LEAST}"
+    if horizon is None or (apart and own >= MANY):
+        few = (own if apart else dim) >= MANY
+        than = f"dimensions{' of a block' if apart else ''} are {f'{MANY} or more' if few else f'fewer than {MANY}'}"
     else:
-        enough = ENOUGH * blocks * features**1.5 / mu
+        enough = (ENOUGH_APART if apart else ENOUGH) * blocks * own**1.5 / mu
         few = horizon < enough
         than = f"the horizon is {'below' if few else 'not below'} {enough:.3g} rounds"
     return few, f"; {'without' if few else 'with'} curvature, as {than}"

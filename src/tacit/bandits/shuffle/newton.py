@@ -8,6 +8,7 @@ import numpy as np
 
 from tacit import checks
 from tacit.bandits import irls
+from tacit.bandits.server import blocks_of
 from tacit.bandits.shuffle.batches_kernel import ShuffleState
 from tacit.bandits.shuffle.newton_kernel import (
     ELIMINATION,
@@ -53,10 +54,13 @@ class ShuffleNewton(Shuffled):
     users of each batch, as many as are seen above its noise, try the arm that may be best (`width`). It suits one fixed
     arm set and diverse arms alike. "elimination" plays a G-optimal design on arms not shown to be worse; "ucb" and
     "greedy" are for diverse arms only. width: in standard deviations; 4 (thompson) or 0.9 (elimination, ucb).
+    blocks: into how many parts of equal length arms are divided, if each arm has zeros in all but one, as with features
+    of disjoint arms. Devices send the same; the server leaves out what can be noise alone.
     dropout, malicious: shares of users who may send nothing, or no noise."""
 
     first: int | None = None
     growth: float = GROWTH
+    blocks: int | None = None
     explore: str = "thompson"
     width: float | None = None
     _state: ShuffleState = field(init=False, repr=False)
@@ -78,7 +82,8 @@ class ShuffleNewton(Shuffled):
         self.analyzer = self._analyzer(
             size=size, sensitivity=sensitivity, norm=self.contribution.norm, first=self.first
         )
-        self._settings = Settings(*map(float, (low, high, scale, self._unit, self.radius, self.width)))
+        own = low, high, scale, self._unit, self.radius, self.width
+        self._settings = Settings(*map(float, own), blocks=blocks_of(self.blocks, self))
         self._state = self.init()
 
     def init(self) -> ShuffleState:

@@ -10,6 +10,7 @@ from numpy.random import Generator
 from tacit.bandits.shuffle.batches_kernel import BATCH, ShuffleState, open_batch, optimistic_arm, surviving
 from tacit.data import Array, Coded, Raw, Released
 from tacit.kernels.block import Block
+from tacit.kernels.blocks import pool
 from tacit.kernels.compile import inlined, kernel
 from tacit.kernels.design import chances
 from tacit.kernels.formulas import add_glm
@@ -40,6 +41,7 @@ class Settings(NamedTuple):
     unit: float  # of rewards
     radius: float
     width: float
+    blocks: int  # parts of equal length of which an arm has one, and zeros in the others
 
 
 @kernel
@@ -58,6 +60,7 @@ def absorb(
     scale: float,
     unit: float,
     radius: float,
+    blocks: int,
     information: Released,
     posterior: Posterior,
 ) -> None:
@@ -68,7 +71,13 @@ def absorb(
     lambda. lambda is first made smaller by FLOOR std / scale, the noise in A: what falls below 0 tells nothing. Then
         information += lambda^2 / (c lambda + e^2),   information theta += lambda / (c lambda + e^2) b_k
     along that eigenvector, kept as (svec(information), information theta). A batch that saw nothing of a direction
-    so adds next to none of its noise there, which it would if batches were just summed. With t^2 = radius^2 / d the
+    so adds next to none of its noise there, which it would if batches were just summed.
+
+    Where arms lie in blocks of coordinates, A and b are taken block by block: what was sent between two blocks is zeros
+    and noise. A block's A is drawn towards the shape that all have together, which leaves keep of its noise (`pool`);
+    FLOOR is times keep then, and e^2 = std^2 (unit^2 + keep^2 radius^2 / (blocks scale^2)).
+
+    With t^2 = radius^2 / d the
     prior's variance, along the eigenvectors of the information:
         precision_k = information_k + 1 / t^2,   centre_k = (information theta)_k / precision_k: what draws are about
         theta_k     = (information theta)_k / (precision_k + RIDGE sqrt(precision_k) / t): nearer to 0, what
@@ -76,17 +85,26 @@ def absorb(
         spread_k    = (KNOWN + (LACKING - KNOWN) h_k) / sqrt(precision_k),
         h_k         = max(0, 1 - information_k / (ENOUGH mean information)): how much it was sampled too little."""
     d = posterior.theta.size
-    packed = d * (d + 1) // 2
-    matrix = np.empty((d, d))
+    packed, p = d * (d + 1) // 2, d // blocks
+    matrix, axis = np.empty((d, d)), np.zeros(d)
     smat(batch[:packed], matrix)
-    values, axes = np.linalg.eigh(matrix / scale)
-    moment = np.dot(axes.T, batch[packed:] * unit)
-    noise = (unit * std) ** 2 * (1.0 + (radius / (unit * scale)) ** 2)
-    for k in range(d):
-        value = values[k] - FLOOR * std / scale
-        if value > 0.0:
-            informed = value / (VARIANCE * value + noise)
-            add_pair(axes[:, k], informed * value, informed * moment[k], information)
+    curvature, keep = np.empty((blocks, p, p)), np.ones(blocks)
+    for a in range(blocks):
+        copy(matrix[a * p : (a + 1) * p, a * p : (a + 1) * p] / scale, curvature[a])
+    if blocks > 1:
+        pool(curvature, std / scale, keep, np.empty((p, p)))
+    for a in range(blocks):
+        start = a * p
+        values, axes = np.linalg.eigh(curvature[a])
+        moment = np.dot(axes.T, batch[packed + start : packed + start + p] * unit)
+        noise = std * std * (unit * unit + (keep[a] * radius / scale) ** 2 / blocks)
+        for k in range(p):
+            value = values[k] - FLOOR * keep[a] * std / scale
+            if value > 0.0:
+                informed = value / (VARIANCE * value + noise)
+                axis[:] = 0.0
+                copy(axes[:, k], axis[start : start + p])
+                add_pair(axis, informed * value, informed * moment[k], information)
     smat(information[:packed], matrix)
     values, axes = np.linalg.eigh(matrix)
     moment = np.dot(axes.T, information[packed:])
@@ -115,7 +133,7 @@ def newton_close(reports: int, sums: Coded, plan: Plan, settings: Settings, stat
     """Take a shuffled batch. Changes state."""
     fresh, state.variance[0] = open_batch(reports, sums, plan, state)
     std = math.sqrt(state.variance[0])
-    absorb(fresh, std, settings.scale, settings.unit, settings.radius, state.sums, state.posterior)
+    absorb(fresh, std, settings.scale, settings.unit, settings.radius, settings.blocks, state.sums, state.posterior)
 
 
 @inlined

@@ -35,7 +35,7 @@ from tacit import (
     registry,
     regression,
 )
-from tacit.audit.mutants import ExactSums
+from tacit.audit.mutants import CountedWhenAnswered, ExactSums
 from tacit.bandits.joint import glm_kernel
 from tacit.bandits.joint.earnings import Earnings
 from tacit.errors import UnknownChoice, WrongBatch
@@ -288,6 +288,12 @@ class ExactLinear(JointLinUCB):
 def test_exact_sums_in_the_estimate_are_found(kind, source):
     with pytest.raises(AssertionError, match="not the same with other people"):
         replay.check(lambda: made(kind, first=6)(source()))
+
+
+def test_curvature_of_those_who_answered_is_found():
+    """Where contexts are public: whether a reward came is not."""
+    with pytest.raises(AssertionError, match="not the same with other people"):
+        replay.check(lambda: made(CountedWhenAnswered, first=6, contexts="public")(Simulated(4)))
 
 
 class Late(JointGLM):

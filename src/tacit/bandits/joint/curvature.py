@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 STATISTIC = "weighted x x' and x"
 # Chosen, with kernels.glm.Tuning, among some 100 settings by regret on tuning seeds (docs/measurements/joint-glm.md;
 # the single runs were not kept); none of them touches privacy.
-BLEND = 0.85  # of tangent and chord (model.glm.line), and less where the noise is so little that only tangents settle:
-NOISY = 4  # is the mu (of mu-GDP) up to which there is noise enough
+BLEND = 0.85  # of tangent and chord (model.glm.line), where there is noise: without, only tangents settle on the truth
+NOISY = 4  # the mu (of mu-GDP) up to which there is noise enough for all of it
 CURVATURE_SHARE = 0.136  # see balanced_curvature
 GROWTH = 1.03  # of steps
 DISCOUNT = 0.995  # of earlier steps, at each step

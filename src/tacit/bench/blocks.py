@@ -35,6 +35,7 @@ def _measured(actions: int, form: str) -> dict[str, Any]:
     shared = OWN if form.endswith("hybrid") else 0
     dim, dense = shared + OWN * actions, form.startswith("dense")
     parts: dict[str, Any] = {} if dense else {"blocks": actions, "shared": shared or None}
+    parts |= {"curvature": "released"}
     bandit = JointGLM(dim=dim, radius=3.0, budget=Budget(1.0, 1e-6), first=4, pending=100, **parts)
     rng = np.random.default_rng(0)
     choice: list[float] = []

@@ -41,8 +41,8 @@ def worlds() -> list[Environment]:
 
 def specs(budget: Budget) -> list[Spec]:
     return [
-        Spec(JointGLM, budget=budget, label=PRIVATE),
-        *(Spec(Oracle, budget=budget, without=left, label=label) for label, left in ORACLES.items()),
+        Spec(JointGLM, budget=budget, curvature="released", label=PRIVATE),
+        *(Spec(Oracle, budget=budget, curvature="released", without=left, label=n) for n, left in ORACLES.items()),
         Spec(JointGLM, budget=Budget(math.inf, budget.delta), label=WITHOUT),
         Spec(MLEUCB, label=REFERENCE),
     ]

@@ -57,7 +57,7 @@ RELEASES: dict[str, type[Buffered | Tree]] = {"buffered": Buffered, "tree": Tree
 # record was kept but of two: PACE of 0, 1.5, 2 and 4, and EXPLORE of 2 / d, 3 / d, 4 / d and .6, on the settings of
 # figure 1 and table 2 and on d = 8, epsilon 1 to 8.
 RIDGE, RIDGE_PER_NOISE = 5.0, 2.0  # lambda: so much, and so much more for each unit of the noise's std in V at the end
-EXPLORE = 0.6  # explore^2 over d lambda: the first users explore, until V has grown as much in their directions
+EXPLORE, EXPLORE_LEAST = 0.6, 2.0  # explore^2 over lambda: so much times d, and at least 2, where V doubles and is used
 SHRINK, SHRINK_PUBLISHED = 0.25, 2.0  # lambda of the loss, per unit of the noise's std in its gradient sums
 WIDTH = 0.1
 PACE = 2.0  # strict: calls wait until the choices have doubled; without, noise uses up all calls in the first rounds
@@ -167,7 +167,7 @@ class JointGLMRare(ContinualBandit):
         self.mechanism = self._with_noise(noiseless, self.contribution.sensitivity, design)
         noise = self.mechanism.sigma * worst_gain(noiseless)
         ridge = RIDGE + RIDGE_PER_NOISE * noise if self.ridge is None else self.ridge
-        explore = math.sqrt(EXPLORE * self.dim * ridge) if self.explore is None else self.explore
+        explore = math.sqrt(max(EXPLORE_LEAST, EXPLORE * self.dim) * ridge) if self.explore is None else self.explore
         shrink = (SHRINK_PUBLISHED if published else SHRINK) if self.shrink is None else self.shrink
         width = WIDTH if self.width is None else self.width
         checks.positive(ridge=ridge, explore=explore)

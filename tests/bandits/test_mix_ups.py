@@ -43,7 +43,7 @@ PURE = Budget(epsilon=1.0, delta=0.0)
         (lambda: JointLinUCB(dim=3, budget=BUDGET, horizon=9, source=3), r"Secure\(\) or Simulated.*, got int"),
         (lambda: LocalIRLS(dim=3, budget=BUDGET, source=Secure()), "source to be None .* got Secure"),
         (lambda: JointGLM(dim=3, budget=BUDGET, source=Secure), r"Secure\(\) or Simulated.*, got the class Secure"),
-        (lambda: JointGLM(dim=3, budget=BUDGET, tuning=1), "a Tuning of 4 numbers, got int"),
+        (lambda: JointGLM(dim=3, budget=BUDGET, tuning=1), "a Tuning of 6 numbers, got int"),
         (lambda: JointLinUCB(dim=3, budget=BUDGET), r"Anytime\(lambda horizon"),
         (lambda: Anytime(3), "function of a horizon that makes a bandit, got int"),
         (lambda: Spec("joint-glm"), "the class of a bandit, .* got 'joint-glm'"),

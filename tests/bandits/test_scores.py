@@ -48,21 +48,42 @@ def test_rows_of_blocks_are_vectors_with_zeros(shared):
 
 
 def test_what_is_released_is_told():
-    told = str(JointGLM(dim=120, budget=BUDGET).privacy.releases[0].statistic)
-    assert "sums of scores, 120 numbers" in told and "without curvature, as 120 dimensions" in told
+    told = JointGLM(dim=120, budget=BUDGET).privacy.releases[0].statistic
+    assert "sums of scores, 120 numbers" in told and "without curvature, as dimensions are 100 or more" in told
     small = JointGLM(dim=2, budget=BUDGET)
-    assert "with curvature, as 2 dimensions" in small.privacy.releases[0].statistic
+    assert "with curvature, as dimensions are fewer than 50" in small.privacy.releases[0].statistic
     assert small.mechanism.size == 5 and make(dim=2).mechanism.size == 2
-    assert "as 2 dim" not in make(dim=2).privacy.releases[0].statistic
     exact = make(dim=2).privacy.releases[0]
+    assert exact.statistic.endswith("2 numbers, each user once")
     assert exact.sensitivity == 2.0 and make(dim=2).privacy.epsilon == pytest.approx(4.0, rel=1e-6)
     alone = make(dim=2, budget=Budget(4.0, 1e-3, "zero-out")).privacy.releases[0]
     assert alone.sensitivity == 1.0
+
+
+def test_auto_goes_by_public_numbers_alone():
+    """Dimensions; and where the horizon is known, rounds, budget and how often each block is seen."""
+    taken = {
+        (dim, blocks, horizon): JointGLM(
+            dim=dim, blocks=blocks, horizon=horizon, budget=Budget(1.0, 1e-6), source=Simulated(0)
+        )._scores
+        for dim, blocks, horizon in [
+            (99, None, None),
+            (100, None, None),
+            (49, None, 100),
+            (60, None, 10_000),
+            (60, None, 10**6),
+            (60, 10, 10_000),
+            (60, 10, 200_000),
+            (200, 100, None),
+        ]
+    }
+    assert list(taken.values()) == [False, True, False, True, False, True, False, False]
+    assert not JointGLM(dim=60, horizon=10_000, budget=Budget(40.0, 1e-2), source=Simulated(0))._scores
+    assert not JointGLM(dim=120, budget=BUDGET, contexts="public")._scores
+    with pytest.raises(ValueError, match="released"):
+        make(dim=120, curvature="none", contexts="public")
     with pytest.raises(ValueError, match="curvature"):
         make(dim=2, curvature="some")
-    with pytest.raises(ValueError, match="contexts"):
-        make(dim=2, contexts="public")
-    assert JointGLM(dim=120, budget=BUDGET, contexts="public").privacy.releases[0].statistic.count("curvature") == 0
 
 
 @pytest.mark.parametrize(

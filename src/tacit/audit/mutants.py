@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.bandits import JointGLM, JointLinUCB
+from tacit.bandits import Bandit, JointGLM, JointLinUCB
 from tacit.bandits.joint.earnings import AVERAGE, Purse
 from tacit.bandits.persons import LEARNS
 from tacit.bandits.ridge import Regularizer
@@ -198,6 +198,20 @@ class UnclippedWeights(JointGLM):
     def _open_purse(self, size: int, sensitivity: float) -> None:
         super()._open_purse(size, sensitivity)
         self._purse = UnclippedPurse(*self._purse)  # type: ignore[misc]
+
+
+class UnboundedScores(JointGLM):
+    """Scores along x / |x| that are not divided by the largest that a reward can make them."""
+
+    def _learn(self, x: Array, reward: float) -> None:
+        residual = reward - float(x @ self._state.posterior.centre)
+
+        def add(out: Raw) -> None:
+            out += residual * x / max(float(np.linalg.norm(x)), 1e-9)
+
+        self.mechanism.absorb(self._state.prefix, add)
+
+    _play = Bandit._play  # by choose and observe
 
 
 class UnclippedContribution(LinearContribution):

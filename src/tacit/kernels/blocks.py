@@ -12,6 +12,11 @@ from tacit.kernels.glm import Known, Posterior, Tuning, along_axes, combine_with
 from tacit.kernels.linalg import copy, smat
 from tacit.model.vectors import packed_size, pair_size
 
+# Chosen by regret on tuning seeds of 8 worlds with disjoint arms (docs/measurements/joint-glm.md); neither touches
+# privacy.
+BLOCKS = Tuning(ridge=1.2, share=1.0, caution=0.5, scaling=0.5)
+COUNTED = 0.3  # of the variance that noise in the curvature makes
+
 
 @kernel
 def block_of(posterior: Posterior, a: int) -> Posterior:
@@ -38,34 +43,30 @@ def fit_blocks(
     posterior: Posterior,
 ) -> None:
     """`fit` of the curvature that has A_a on its diagonal and zeros elsewhere; released is a pair (scale svec(A_a),
-    b_a) for each block a. The mean eigenvalue, the prior's variance and the projection on |theta| <= radius are of all
-    live blocks together: where all are, the estimate without noise is that of `fit`. Blocks that are not live stay
-    as they are: nobody is offered anything there.
+    b_a) for each block a. The prior's variance and the projection on |theta| <= radius are of all live blocks together:
+    where all are and nothing is explored, the estimate without noise is that of `fit`. Blocks that are not live stay as
+    they are: nobody is offered anything there.
 
     What knowing the blocks adds: noise stands in the blocks alone; A_a is drawn towards what blocks have in common
-    (`pool`), which leaves keep_a of its own noise; and theta* has radius^2 / blocks in a block, on average:
-        e_a^2 = std^2 (unit^2 + keep_a^2 radius^2 / (blocks scale^2))."""
+    (`pool`), which leaves keep_a of its own noise; theta* has radius^2 / blocks in a block, on average; and what is
+    usual along an axis is the curvature that blocks have there on average, so that features which vary little are not
+    taken for unexplored ones:
+        e_a^2 = std^2 (unit^2 + COUNTED keep_a^2 radius^2 / (blocks scale^2)),   usual_ak = axis_ak' U axis_ak."""
     blocks, p = live.size, posterior.theta.shape[1]
     size, packed = pair_size(p), packed_size(p)
-    curvature, keep = np.empty((blocks, p, p)), np.ones(blocks)
+    curvature, keep, shape = np.empty((blocks, p, p)), np.ones(blocks), np.zeros((p, p))
     for i in range(blocks):
         smat(released[live[i] * size : live[i] * size + packed] / scale, curvature[i])
-    pool(curvature, std / scale, keep)
-    values, axes, moments = np.empty((blocks, p)), np.empty((blocks, p, p)), np.empty((blocks, p))
-    mean = 0.0
+    pool(curvature, std / scale, keep, shape)
+    axes, prior, total = np.empty((blocks, p, p)), radius / math.sqrt(blocks * p), 0.0
     for i in range(blocks):
         found, vectors = np.linalg.eigh(curvature[i])
         copy(vectors, axes[i])
-        copy(np.dot(vectors.T, released[live[i] * size + packed : (live[i] + 1) * size] * unit), moments[i])
-        for k in range(p):
-            values[i, k] = max(found[k], 0.0)
-            mean += values[i, k] / (blocks * p)
-    prior, usual = radius / math.sqrt(blocks * p), np.full(p, mean)
-    total = 0.0
-    for i in range(blocks):
-        noise = unit * std * math.sqrt(1.0 + (keep[i] * radius / (unit * scale)) ** 2 / blocks)
-        own = block_of(posterior, live[i])
-        total += along_axes(values[i], values[i], usual, moments[i], noise, prior, tuning, own)
+        values = np.maximum(found, 0.0)
+        usual = np.maximum(np.sum(vectors * np.dot(shape, vectors), axis=0), 0.0)
+        moment = np.dot(vectors.T, released[live[i] * size + packed : (live[i] + 1) * size] * unit)
+        noise = std * math.sqrt(unit * unit + COUNTED * (keep[i] * radius / scale) ** 2 / blocks)
+        total += along_axes(values, values, usual, moment, noise, prior, tuning, block_of(posterior, live[i]))
     inside = min(1.0, radius / math.sqrt(total)) if total > 0.0 else 1.0
     for i in range(blocks):
         from_axes(axes[i], inside, block_of(posterior, live[i]))
@@ -85,25 +86,33 @@ def combine_blocks(known: Known, radius: float, live: Integers, posterior: Poste
 
 
 @kernel
-def pool(curvature: Array, std: float, keep: Array) -> None:
+def pool(curvature: Array, std: float, keep: Array, shape: Array) -> None:
     """Draw each A_a towards its trace times the shape that all blocks have together, since people are alike in all of
-    them: with S = sum A / trace(sum A), n = p (p + 1) / 2 - 1 and noise of that std in A's coordinates,
-        A_a <- T + keep_a (A_a - T),   T = trace(A_a) S,   keep_a = max(0, 1 - n std^2 / |A_a - T|^2).
-    Changes curvature and keep."""
+    them, and that shape towards the identity (James & Stein, twice). With n = p (p + 1) / 2 - 1, noise of that std in
+    A's coordinates, and U = mean of the A_a, m = trace(U) / p:
+        U   <- m I + keep (U - m I),   keep   = max(0, 1 - n std^2 / (blocks |U - m I|^2))
+        A_a <- T + keep_a (A_a - T),   keep_a = max(0, 1 - n std^2 / |A_a - T|^2),   T = trace(A_a) U / trace(U).
+    Changes curvature, keep and shape, which becomes U; nothing if trace(U) <= 0."""
     blocks, p, _ = curvature.shape
     together = np.zeros((p, p))
     for a in range(blocks):
-        together += curvature[a]
+        together += curvature[a] / blocks
     trace = np.trace(together)
     if trace <= 0.0:  # nothing but noise
         return
     expected = (p * (p + 1) // 2 - 1) * std * std
+    even = np.eye(p) * (trace / p)
+    copy(even + kept(np.sum((together - even) ** 2), expected / blocks) * (together - even), shape)
     for a in range(blocks):
-        target = together * (max(np.trace(curvature[a]), 0.0) / trace)
-        apart = curvature[a] - target
-        square = np.sum(apart**2)
-        keep[a] = 1.0 - expected / square if square > expected else 0.0
-        copy(target + keep[a] * apart, curvature[a])
+        target = shape * (max(np.trace(curvature[a]), 0.0) / trace)
+        keep[a] = kept(np.sum((curvature[a] - target) ** 2), expected)
+        copy(target + keep[a] * (curvature[a] - target), curvature[a])
+
+
+@inlined
+def kept(square: float, noise: float) -> float:
+    """The share of a squared distance that noise alone, which gives `noise` on average, would not explain."""
+    return 1.0 - noise / square if square > noise else 0.0
 
 
 @inlined

@@ -36,12 +36,20 @@ class Tuning(NamedTuple):
     variance: of a reward's noise per unit of curvature.
     ridge: times (variance / t^2 + noise / t), t the prior's std.
     explore: how many standard deviations an exploring draw has where nothing was sampled.
-    share: directions with less than this share of the usual curvature are explored."""
+    share: directions with less than this share of the usual curvature are explored.
+    caution: how much of the way to its centre an estimate goes where nothing was sampled.
+    scaling: the prior's variance along an axis is t^2 (mean of usual / usual there)^scaling, so that features that vary
+    less may have larger coefficients; it has no effect where what is usual is the same everywhere."""
 
     variance: float = 2.0
     ridge: float = 2.5
     explore: float = 0.35
     share: float = 1.5
+    caution: float = 1.0
+    scaling: float = 0.0
+
+
+FARTHEST_SCALE = 3.0  # between a prior's std along an axis and t
 
 
 @kernel
@@ -57,10 +65,10 @@ def fit(
         precision_k = lambda^2 / (c lambda + e^2) + 1 / t^2
         centre_k    = lambda / (c lambda + e^2) b_k / precision_k
         h_k         = max(0, 1 - l+ / (share mean l+)), l+ = max(l, 0): how much it was sampled too little
-        theta_k     = b_k / (lambda + ridge (c / t^2 + e / t)), moved to centre_k by h_k^2 (where little was sampled,
-                      b_k is mostly noise that stays for long), then projected on |theta| <= radius
+        theta_k     = b_k / (lambda + ridge (c / t^2 + e / t)), moved to centre_k by caution h_k^2 (where little was
+                      sampled, b_k is mostly noise that stays for long), then projected on |theta| <= radius
         spread_k    = explore h_k / sqrt(precision_k)
-    where c (variance), ridge, explore and share are in `tuning`."""
+    where c (variance), ridge, explore, share and caution are in `tuning`."""
     fit_with(released, scale, unit, std, 1.0, True, radius, tuning, posterior)
 
 
@@ -119,18 +127,20 @@ def along_axes(
 ) -> float:
     """precision, spread, and theta (before its projection) and centre along the axes, as in `fit`, from the eigenvalues
     and the moment along them. What lacks samples is judged by `raw`, the eigenvalues before they were shrunk, each
-    beside what is usual along its axis. Returns |theta|^2."""
-    c, ridge, explore, share = tuning
-    total = 0.0
+    beside what is usual along its axis; prior: t. Returns |theta|^2."""
+    c, ridge, explore, share, caution, scaling = tuning
+    mean, total = np.mean(usual), 0.0
     for k in range(values.size):
-        value = values[k]
+        value, t = values[k], prior
+        if scaling > 0.0 and usual[k] > 0.0:
+            t *= min(max((mean / usual[k]) ** (scaling / 2.0), 1.0 / FARTHEST_SCALE), FARTHEST_SCALE)
         informed = value / (c * value + noise * noise) if value > 0.0 else 0.0
-        posterior.precision[k] = value * informed + 1.0 / (prior * prior)
+        posterior.precision[k] = value * informed + 1.0 / (t * t)
         lacking = max(0.0, 1.0 - raw[k] / (share * usual[k])) if usual[k] > 0.0 else 1.0
         posterior.spread[k] = explore * lacking / math.sqrt(posterior.precision[k])
         posterior.centre[k] = informed * moment[k] / posterior.precision[k]
-        direct = moment[k] / (value + ridge * (c / (prior * prior) + noise / prior))
-        posterior.theta[k] = direct + lacking * lacking * (posterior.centre[k] - direct)
+        direct = moment[k] / (value + ridge * (c / (t * t) + noise / t))
+        posterior.theta[k] = direct + caution * lacking * lacking * (posterior.centre[k] - direct)
         total += posterior.theta[k] ** 2
     return total
 

@@ -32,9 +32,9 @@ def follow(
     posterior: Posterior,
 ) -> None:
     """The estimate after `step` releases: theta_0 and eta times the released sum; where theta_0 is known with a
-    precision Q, (Q + I / eta)^-1 times the sum: what is known well moves less. The average moves by `share` of the way
-    to it, or to that of all estimates as long as these are few; and once only for each release. Both are 0 outside of
-    the coordinates `here`, and projected on |theta| <= most."""
+    precision Q, (Q + I / eta)^-1 times the sum: what is known well moves less. The average goes `share` of the way to
+    it, or is that of all estimates as long as these are few; a release counts once, however often this is asked for.
+    Both are 0 outside of the coordinates `here`, and projected on |theta| <= most."""
     posterior.spread[0] = spread
     moved = by_precision(known, eta, released) if known.theta.size > 0 else eta * np.asarray(released)
     average = posterior.axes[0]

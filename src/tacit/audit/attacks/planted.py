@@ -10,12 +10,12 @@ from numpy.random import Generator
 
 from tacit.audit import mutants
 from tacit.audit.attack import Attack
-from tacit.audit.attacks.bandits import BUDGET, LINEAR_PAIR, OPPOSITE, WHITE, lin_ucb, white_box
+from tacit.audit.attacks.bandits import BUDGET, LINEAR_PAIR, OPPOSITE, WHITE, Pair, glm, lin_ucb, white_box
 from tacit.audit.attacks.mechanisms import calibrated, mechanism_attack
 from tacit.audit.attacks.rare import timing_attack
 from tacit.audit.canary import worst_canary
 from tacit.audit.stage import User, act, fresh, nobody
-from tacit.bandits import JointLinUCB
+from tacit.bandits import JointGLM, JointLinUCB
 from tacit.data import Array
 from tacit.mechanisms.toeplitz import Toeplitz
 from tacit.mechanisms.tree import Tree
@@ -24,6 +24,7 @@ from tacit.privacy import ledger
 from tacit.privacy.ledger import GaussianRelease
 from tacit.privacy.noise import Simulated, Source
 
+SCORES: dict[str, Any] = {"link": "identity", "curvature": "none", "radius": 9.0, "prior": ((9.0, 0.0), 1e9), "dim": 2}
 LEAVES = 15  # four levels of a tree, all of them in use
 USERS = 4  # in a step
 
@@ -48,6 +49,14 @@ def attacks(*, sound: bool = False) -> Sequence[Attack]:
     out += [
         mechanism_attack("quiet-noise", honest, source=quiet, bug="Noise of 0.8 sigma. ", **options),
         white_box("half-sensitivity", lin_ucb(half), LINEAR_PAIR, share=0.5, bug="Calibrated for half of D. "),
+        white_box(
+            "unbounded-scores",
+            glm(mutants.UnboundedScores if bad else JointGLM, **SCORES),
+            Pair(([1.0, 0.0], 0.0), ([1e-6, 0.0], 1.0)),
+            stepwise=True,
+            share=0.1,
+            bug="Scores of a linear model, by 1 / |x| alone, at an estimate of length 9. ",
+        ),
         unnoised_statistic(bad),
         counted_noise(bad),
         clipped_sum(bad),

@@ -22,6 +22,7 @@ from tacit.bandits.joint.ways import Way
 from tacit.bandits.persons import LEARNS
 from tacit.data import Array, Released
 from tacit.kernels.block import Block
+from tacit.kernels.blocks import BLOCKS
 from tacit.kernels.glm import Posterior, Tuning
 from tacit.lock import requires_durable
 from tacit.mechanisms.continual import Continual
@@ -52,8 +53,8 @@ class JointGLM(EarningBandit):
     Reference: none; the saturating weights and the one pass are ours. Discounted square-root Toeplitz: see Discounted.
     Departure: none.
 
-    curvature: "released", or "none": scores alone, d numbers a release (joint.scores); "auto", the default, takes the
-    first for few dimensions and the second for many. The certificate says which it was.
+    curvature: "released", or "none": scores alone, d numbers a release (joint.scores). "auto", the default, takes the
+    second for many dimensions and, where the horizon is known, few rounds. The certificate says which, and why.
     first: the smallest step, and how many users get random arms; by default 8 + 2.5 sigma, so that a step says more
     than its noise.
     blocks: into how many parts of equal length arms are divided, if each arm has zeros in all but one; with features of
@@ -61,9 +62,11 @@ class JointGLM(EarningBandit):
     the number of the part. Sums, noise and work are those of the parts alone (GLMContribution).
     shared: how many coordinates, the first ones, all arms have beside their parts: an arm is a row (s, z, a) then; so
     it is with features of hybrid arms. Sums and noise are those of model.hybrid (docs/actions.md).
+    tuning: of the estimate. Its default depends on blocks (kernels.blocks.BLOCKS), and on whether anything is
+    forgotten.
     forget: after so many rounds, or "30 days" of `per_day` choices that are expected, what was learnt counts 1 / e, for
     ever (docs/change.md). Without it the past fades ever more slowly, in proportion to its length: for preferences that
-    do not change. tuning: of the estimate; its default depends on whether anything is forgotten.
+    do not change.
     max_rounds_per_person: the noise is made for replacing a person in so many rounds; the shifts of k rounds add up to
     at most k D times the column norm, which k equal changes in one step attain. What goes with it: see ContinualBandit.
     source: of noise. Secure by default; Simulated(seed) for experiments.
@@ -104,10 +107,12 @@ class JointGLM(EarningBandit):
         if self.first is not None:
             checks.positive_int(first=self.first)
         if self.tuning is None:
-            self.tuning = Tuning() if self.forget is None else CHANGING
+            self.tuning = CHANGING if self.forget is not None else Tuning()
+            if self._blocks > 1 and not self._shared:
+                self.tuning = BLOCKS
         self.tuning = irls.as_tuning(Tuning, self.tuning)
         self._public = public.check(self)
-        self._scores = scores.check(self)
+        self._scores, self._why = scores.check(self)
         self.growth = self._way.GROWTH if self.growth is None else self.growth
         self.discount = self._way.DISCOUNT if self.discount is None else self.discount
         if not 1 < self.growth < math.inf:
@@ -120,18 +125,9 @@ class JointGLM(EarningBandit):
         parts: dict[str, Any] = {"low": low, "high": high, "blocks": self._blocks, "shared": self._shared}
         self.contribution = self._way.contribution(self, dim=self.dim, link=self._link, **parts)
         self._open_purse(self.contribution.size, self._bound(self.contribution))
-        self._known = known.knowledge(
-            self.prior,
-            self.warm,
-            dim=self.dim,
-            blocks=self._blocks,
-            shared=self._shared,
-            live=len(self._live),
-            link=self._link,
-            rewards=(low, high),
-            radius=self.radius,
-            unit=self._unit,
-        )
+        form: dict[str, Any] = {"dim": self.dim, "blocks": self._blocks, "shared": self._shared}
+        means: dict[str, Any] = {"link": self._link, "rewards": (low, high), "radius": self.radius, "unit": self._unit}
+        self._known = known.knowledge(self.prior, self.warm, live=len(self._live), **form, **means)
         self._shape = covariance.shape(self)
         given = self.first
         forgetting.check(self._forget, self._shortest if given is None else lambda _: given)
@@ -178,8 +174,7 @@ class JointGLM(EarningBandit):
 
     def _releases(self, steps: int) -> tuple[GaussianRelease, ...]:
         numbers = self._numbers(self.contribution.size)
-        statistic = f"discounted sums of {self._way.STATISTIC}, {numbers}, each user once"
-        statistic += scores.words(self)
+        statistic = f"discounted sums of {self._way.STATISTIC}, {numbers}, each user once{self._why}"
         if self._forget is not None:
             statistic += f", forgotten in {self._forget:g} rounds"
         return self._entries(statistic, steps)

@@ -21,6 +21,7 @@ from tacit import checks
 from tacit.bandits import chances, irls
 from tacit.bandits.chances import Values
 from tacit.bandits.choices import Index
+from tacit.bandits.joint import covariance
 from tacit.bandits.joint.scores_kernel import score_rounds
 from tacit.data import Array, Integers, Released
 from tacit.kernels.block import Block
@@ -41,18 +42,47 @@ GROWTH, DISCOUNT = 1.02, 0.997  # of steps, as JointGLM's
 PER_SIGMA = 1.0  # of the noise's std: so many more people in the smallest step
 PACE, TURN = 0.5, 10.0
 AVERAGE = 0.1  # of the way to the latest estimate that the average of estimates, by which one plays, goes
-FRESH = 0.15  # of the std of theta's noise: that of a draw that is added for each choice
+FRESH = 0.25  # of the std of theta's noise: that of a draw that is added for each choice
 REACH = 3.0  # times the radius: theta is kept within it. A radius is often a guess
 CURVATURES = ("auto", "released", "none")
-FEWEST = 100  # dimensions from which on "auto" releases no curvature
+# "auto" releases no curvature from MANY dimensions on; where the horizon is known, from LEAST on and below ENOUGH
+# blocks p^1.5 / mu rounds, p the features of an arm: noise of std 1 / mu in p^2 numbers, seen by one in `blocks`.
+# Where an arm has fewer than FEATURES, its curvature is hardly more numbers, and tells which arms were tried.
+LEAST, MANY, FEATURES, ENOUGH = 50, 100, 5, 150.0
 
 
-def check(bandit: "JointGLM") -> bool:
-    """Whether scores alone are released; ValueError if they cannot be."""
+def check(bandit: "JointGLM") -> tuple[bool, str]:
+    """Whether scores alone are released, and why, in words for the certificate where "auto" has chosen; ValueError if
+    they cannot be."""
     checks.one_of(CURVATURES, curvature=bandit.curvature)
-    if bandit.curvature == "none" and bandit._public:
-        raise ValueError('Expected curvature="released" with contexts="public", where it has no noise, got "none".')
-    return bandit.curvature == "none" or (bandit.curvature == "auto" and bandit.dim >= FEWEST and not bandit._public)
+    if bandit.curvature != "auto":
+        if bandit._public and bandit.curvature == "none":
+            raise ValueError('Expected curvature="released" with contexts="public", where it has no noise, got "none".')
+        return bandit.curvature == "none", ""
+    return (
+        (False, "")
+        if bandit._public
+        else _few_rounds(bandit.dim, bandit._blocks, bandit._shared, bandit.horizon, bandit._mu)
+    )
+
+
+def _few_rounds(dim: int, blocks: int, shared: int, horizon: int | None, mu: float) -> tuple[bool, str]:
+    """Whether the rounds to come are too few to learn a curvature through its noise, and a sentence about it. All of it
+    is public."""
+    features = shared + (dim - shared) // blocks
+    if dim < LEAST or features < FEATURES:
+        few_of = f"dimensions are fewer than {LEAST}" if dim < LEAST else f"an arm has fewer than {FEATURES} features"
+        return False, f"; with curvature, as {few_of}"
+    if horizon is None:
+        few, than = (
+            dim >= MANY,
+            f"dimensions are {MANY} or more" if dim >= MANY else f"dimensions are fewer than {MANY}",
+        )
+    else:
+        enough = ENOUGH * blocks * features**1.5 / mu
+        few = horizon < enough
+        than = f"the horizon is {'below' if few else 'not below'} {enough:.3g} rounds"
+    return few, f"; {'without' if few else 'with'} curvature, as {than}"
 
 
 def contribution(bandit: "JointGLM", **parts: Any) -> ScoreContribution:
@@ -89,6 +119,8 @@ def steps(stds: Array, lengths: Array, dim: int, radius: float, link: Link, span
 
 def _paces(bandit: "JointGLM") -> tuple[Array, Array]:
     stds, lengths = bandit.mechanism.sigma * bandit._gains, _lengths(bandit._schedule, bandit.mechanism.leaves)
+    if bandit._shape is not None:
+        stds, lengths = bandit._shape.noise * stds, bandit._shape.slope * lengths
     low, high = bandit.rewards
     return steps(stds, lengths, len(_here(bandit)), bandit.radius, bandit._link, high - low)
 
@@ -102,7 +134,9 @@ def update(bandit: "JointGLM", released: Released) -> None:
     etas, spreads = _paces(bandit)
     k = min(bandit._steps, len(etas) - 1)
     at = bandit._steps, etas[k], AVERAGE, spreads[k], REACH * bandit.radius, _here(bandit), bandit._known
-    follow(bandit._for_learning(released), *at, bandit._state.posterior)
+    learnt = bandit._for_learning(released)
+    sums = learnt if bandit._shape is None else covariance.turned(learnt, bandit._shape)
+    follow(sums, *at, bandit._state.posterior)
 
 
 def pick(bandit: "JointGLM", arms: Array) -> Index:
@@ -131,7 +165,7 @@ def summer(bandit: "JointGLM") -> None:
 
 
 def play(bandit: "JointGLM", block: Block) -> bool:
-    if bandit._shared:
+    if bandit._shared or bandit._shape is not None:
         return False
     assert bandit.policy is not None
     score_rounds(
@@ -172,12 +206,3 @@ def beliefs(bandit: "JointGLM", arms: Array, level: float) -> tuple[Array, Array
 def _whole(bandit: "JointGLM", arms: Array) -> Array:
     """Arms with their zeros."""
     return bandit._layout.whole(arms) if bandit._blocks > 1 else arms
-
-
-def words(bandit: "JointGLM") -> str:
-    """Which of the two "auto" took, for the certificate."""
-    if bandit.curvature != "auto" or bandit._public:
-        return ""
-    if bandit._scores:
-        return f"; without curvature, as {bandit.dim} dimensions are {FEWEST} or more"
-    return f"; with curvature, as {bandit.dim} dimensions are fewer than {FEWEST}"

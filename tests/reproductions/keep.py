@@ -12,6 +12,7 @@ from tacit import registry
 
 ROOT = Path(__file__).parents[2]
 KEPT, IMAGES, PAGE = ROOT / "docs" / "kept", ROOT / "docs" / "images", ROOT / "docs" / "reproductions.md"
+QUICK = {"suite", "review", "figure1-logistic", "shariff-d2"}  # pictures that the docs show of a quick version
 START, END = "<!-- kept: written by make kept -->\n", "<!-- end of kept -->"
 
 
@@ -22,7 +23,7 @@ def take(out: Path) -> list[str]:
         for folder in (out / f"{name}-quick", out / name):  # the full version, if both are there
             if (folder / "outcome.txt").exists():
                 shutil.copyfile(folder / "outcome.txt", KEPT / f"{name}.txt")
-                if (IMAGES / f"{name}.png").exists():
+                if (IMAGES / f"{name}.png").exists() and (folder.name == name or name in QUICK):
                     shutil.copyfile(folder / "figure.png", IMAGES / f"{name}.png")
                 taken.append(name)
     return list(dict.fromkeys(taken))

@@ -11,6 +11,7 @@ from scipy.optimize import minimize
 
 from tacit import Budget, JointGLM, LinUCB, Simulated, Spec, Stored, environments, simulate
 from tacit.bandits import irls
+from tacit.bandits.chances import chance
 from tacit.bandits.known import nothing
 from tacit.errors import PersonLimit
 from tacit.features import Category, Number, Schema
@@ -206,7 +207,9 @@ def test_what_is_drawn_has_the_law_that_its_spread_says():
     assert posterior.spread[2].max() > 0.05 and posterior.spread[0].max() == 0.0  # 10 and 60 % of the users
     offered = np.column_stack([np.full((BLOCKS, OWN), 0.3), np.arange(BLOCKS)])
     chances = parts._offers(offered)()
-    assert np.allclose(chances, irls.offers(dense(offered, BLOCKS), flat, random=False), atol=0.05)  # 6 errors
+    values = irls.values(dense(offered, BLOCKS), flat)
+    expected = [chance(values, index).value for index in range(BLOCKS)]
+    assert np.allclose(chances, expected, atol=0.05)  # 6 errors
     drawn = irls.choose_many(np.random.default_rng(0), np.repeat(offered[None], 4096, 0), posterior, random=False)
     assert np.allclose(np.bincount(drawn, minlength=BLOCKS) / 4096, chances, atol=0.05)
     assert chances.max() < 0.95

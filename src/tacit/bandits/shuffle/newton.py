@@ -82,8 +82,8 @@ class ShuffleNewton(Shuffled):
         self.analyzer = self._analyzer(
             size=size, sensitivity=sensitivity, norm=self.contribution.norm, first=self.first
         )
-        own = low, high, scale, self._unit, self.radius, self.width
-        self._settings = Settings(*map(float, own), blocks=blocks_of(self.blocks, self))
+        radius, width, blocks = float(self.radius), float(self.width), blocks_of(self.blocks, self)
+        self._settings = Settings(float(low), float(high), scale, float(self._unit), radius, width, blocks)
         self._state = self.init()
 
     def init(self) -> ShuffleState:

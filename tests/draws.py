@@ -33,6 +33,7 @@ from tacit import (
 )
 from tacit.audit.canary import responses
 from tacit.kernels.rounds import BOUNDARY, CHOICES
+from tacit.mechanisms import recursive
 from tacit.mechanisms.queries import Queries
 from tacit.regression import (
     ImproperSGD,
@@ -84,6 +85,16 @@ def continual(family: str, kind: type, *, known: bool = True, **options: Any) ->
         return run
 
     return Draw(kind, family, make, known)
+
+
+def long_vectors(kind: type, **options: Any) -> Draw:
+    """The same with ten sums of the past, which vectors of any length have here."""
+
+    def make(source: Any) -> Run:
+        with mock.patch.object(recursive, "LARGEST_TABLE", 1):
+            return continual("recursive", kind, **options).make(source)
+
+    return Draw(kind, "recursive", make)
 
 
 def gradients() -> Draw:
@@ -220,6 +231,7 @@ DRAWS = {
     "joint-lin-ucb-buffered": continual("buffered", JointLinUCB, release="buffered"),
     "joint-glm": continual("discounted", JointGLM, first=1),
     "joint-glm-scores": continual("discounted", JointGLM, first=1, curvature="none"),
+    "joint-glm-long": long_vectors(JointGLM, first=1),
     "joint-glm-earnings": continual("discounted", JointGLM, first=1, earnings=Earnings(0.2, 4.0)),
     "joint-glm-person": continual("discounted", JointGLM, first=1, max_rounds_per_person=3),
     "joint-glm-rare": continual("matrices", JointGLMRare, explore=1e-3, ridge=1e9),  # so that nothing is recomputed

@@ -5,7 +5,7 @@ import pytest
 
 from tacit import Budget, JointGLM, Simulated
 from tacit.audit.stage import User, act
-from tacit.bandits.joint import covariance
+from tacit.bandits.joint import covariance, scores
 from tacit.kernels.linalg import smat, svec
 
 P = 6
@@ -38,8 +38,8 @@ def test_a_matrix_and_rows_mean_the_same():
     x = rows(40)
     lengths = np.linalg.norm(x, axis=1, keepdims=True)
     for given in (x, x.tolist(), (x / lengths).T @ x, 7 * (x / lengths).T @ x):
-        found = made(covariance=given)._shape
-        assert np.trace(found) == pytest.approx(1.0) and np.allclose(found, made(covariance=x)._shape)
+        found = made(covariance=given)._shape.matrix
+        assert np.trace(found) == pytest.approx(1.0) and np.allclose(found, made(covariance=x)._shape.matrix)
 
 
 WRONG = [np.ones((3, P)), np.ones(P), np.arange(P * P).reshape(P, P), -np.eye(P), "shape", np.full((9, P), np.nan)]
@@ -69,7 +69,7 @@ def off(bandit, true, std, seed):
 
 def test_a_known_shape_takes_off_noise():
     bandit = made(covariance=rows(4000))
-    before, after = np.mean([off(bandit, 30 * bandit._shape, 1.0, seed) for seed in range(20)], axis=0)
+    before, after = np.mean([off(bandit, 30 * bandit._shape.matrix, 1.0, seed) for seed in range(20)], axis=0)
     assert after < 0.6 * before
 
 
@@ -87,6 +87,20 @@ def test_blocks_are_drawn_one_by_one():
     assert bandit._steps > 2 and np.isfinite(bandit.theta).all()
 
 
+def test_scores_are_turned():
+    """Without curvature: the estimate is along P times the released sums, in longer steps where features say so."""
+    plain, known = (made(curvature="none", covariance=given) for given in (None, rows(200)))
+    for bandit in (plain, known):
+        for _ in range(60):
+            act(bandit, User(rows(3, seed=bandit.choices), float(bandit.choices % 2)))
+    assert plain._steps == known._steps == 1  # one release, so that there is no average of several
+    for bandit, turn in ((plain, np.eye(P)), (known, known._shape.turn)):
+        along = turn @ bandit._state.prefix.released
+        assert bandit.theta @ along == pytest.approx(np.linalg.norm(bandit.theta) * np.linalg.norm(along))
+    assert (scores._paces(known)[0] > scores._paces(plain)[0]).all()
+    assert np.allclose(np.linalg.inv(known._shape.turn), P * known._shape.matrix + covariance.RIDGE * np.eye(P))
+
+
 def test_it_is_post_processing():
     """The same noise, the same claim; the certificate names it."""
     plain, drawn = made(), made(covariance=np.eye(P))
@@ -97,4 +111,4 @@ def test_it_is_post_processing():
 def test_it_is_saved(tmp_path):
     bandit = made(covariance=rows(20))
     bandit.save(tmp_path / "bandit.json")
-    assert np.array_equal(JointGLM.load(tmp_path / "bandit.json")._shape, bandit._shape)
+    assert np.array_equal(JointGLM.load(tmp_path / "bandit.json")._shape.matrix, bandit._shape.matrix)

@@ -4,6 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from tacit import cluster
 from tacit.bandits import engines
 from tests.bandits.test_learn_folder import make, rows, write
 from tests.bandits.test_learn_log import same
@@ -14,17 +15,12 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(scope="module")
-def cluster():
-    import ray
-
-    ray.init(num_cpus=2, include_dashboard=False, logging_level="error", log_to_driver=False)
-    ray.data.DataContext.get_current().enable_progress_bars = False
-    yield
-    ray.shutdown()
+@pytest.fixture(scope="module", autouse=True)
+def two_workers(tmp_path_factory):
+    cluster.connect(tmp_path_factory.mktemp("ray"), workers=2)
 
 
-def test_the_bits_are_those_of_one_machine(cluster, tmp_path, monkeypatch):
+def test_the_bits_are_those_of_one_machine(tmp_path, monkeypatch):
     frame = rows().with_columns(person=pl.Series([f"p{i % 200}" if i % 9 else None for i in range(900)]))
     folder, alone = write(frame, tmp_path / "log"), make(max_rounds_per_person=3, first=150)
     refused = alone.learn_log(folder)
@@ -35,7 +31,7 @@ def test_the_bits_are_those_of_one_machine(cluster, tmp_path, monkeypatch):
     same(alone, together)
 
 
-def test_blocks_and_names(cluster, tmp_path, monkeypatch):
+def test_blocks_and_names(tmp_path, monkeypatch):
     monkeypatch.setattr(engines, "WORTH", 200)
     names = np.array(["water", "tea", "coffee"])[np.random.default_rng(1).integers(0, 3, 900)]
     folder = write(rows(width=2).with_columns(action=pl.Series(names)), tmp_path / "log")

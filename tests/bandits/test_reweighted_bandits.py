@@ -74,6 +74,22 @@ def test_fused_and_stepwise_agree_for_logistic_rewards(kind):
     compare(Spec(kind, budget=BUDGET, first=60), world, close=kind is LocalReweighted)
 
 
+def test_the_papers_linear_widths_are_sums_in_both_loops():
+    """16 lambda |U phi| + eps |X^-T phi|, not the root of the sum of squares."""
+    world = environments.ball(dim=3, arms=6)
+    compare(Spec(JointReweighted, budget=BUDGET, first=150, schedule="paper"), world)
+    bandit = build(JointReweighted, schedule="paper", dim=2, first=100)
+    arms = np.array([[1.0, 0.0], [0.6, 0.0], [0.0, 0.1]])  # the first is better than the second by .4
+    bandit._state.counts[epochs.EPOCH], bandit._state.thetas[0] = 1, [1.0, 0.0]
+    for each, alive in ((0.11, False), (0.14, True)):  # half-widths of both: 1.6 times .22 or .28, or sqrt 2 less
+        bandit._state.inverses[0] = each**2 * np.eye(2)
+        weights = bandit._weights(arms)
+        middle, half = bandit.intervals(arms)[0]
+        assert half == pytest.approx(2 * each * np.linalg.norm(arms, axis=1))
+        assert (middle[1] + half[1] >= middle[0] - half[0]) == alive
+        assert weights.sum() == pytest.approx(1) and weights[0] > 0 and weights[2] == 0
+
+
 @given(st.integers(0, 10**6), st.integers(1, 5), st.integers(1, 12), st.sampled_from([1.1, 2.0]))
 @settings(max_examples=200)
 def test_spanners_span_with_the_certified_factor(seed, dim, count, factor):

@@ -74,17 +74,17 @@ def test_auto_goes_by_public_numbers_alone():
             (60, None, 10**6),
             (60, 10, 200),
             (60, 10, 10_000),
+            (200, 100, None),
             (200, 4, None),
             (400, 4, None),
             (400, 4, 10**7),
         ]
     }
-    assert list(taken.values()) == [False, True, False, True, False, True, False, False, True, True]
+    assert list(taken.values()) == [False, True, False, True, False, True, False, False, False, True, True]
     assert not JointGLM(dim=60, horizon=10_000, budget=Budget(40.0, 1e-2), source=Simulated(0))._scores
-    for known in ({"contexts": "public"}, {"covariance": np.eye(120)}):
-        assert not JointGLM(dim=120, budget=BUDGET, **known)._scores
-        with pytest.raises(ValueError, match="released"):
-            make(dim=120, **known)
+    assert not JointGLM(dim=120, budget=BUDGET, contexts="public")._scores
+    with pytest.raises(ValueError, match="released"):
+        make(dim=120, curvature="none", contexts="public")
     with pytest.raises(ValueError, match="curvature"):
         make(dim=2, curvature="some")
 

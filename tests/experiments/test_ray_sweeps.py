@@ -11,7 +11,7 @@ import time
 import msgspec
 import pytest
 
-from tacit import Budget, JointGLM, LinUCB, Spec, environments, reproductions, simulate
+from tacit import Budget, JointGLM, LinUCB, Spec, cluster, environments, reproductions, simulate
 from tacit.experiments import sweeps
 from tacit.experiments.result import Run
 
@@ -29,14 +29,8 @@ simulate([Spec(LinUCB)], world, horizon=20_000, runs=12, seed=4, out={out!r}, wo
 
 
 @pytest.fixture(scope="module", autouse=True)
-def cluster():
-    import ray
-
-    os.environ["RAY_AUTH_MODE"] = "disabled"  # of this process: those that are started have tokens of their own
-    ray.init(num_cpus=2, include_dashboard=False, logging_level="error", log_to_driver=False)
-    yield
-    ray.shutdown()
-    del os.environ["RAY_AUTH_MODE"]
+def two_workers(tmp_path_factory):
+    cluster.connect(tmp_path_factory.mktemp("ray"), workers=2)
 
 
 def same(one, other):

@@ -106,9 +106,10 @@ def test_what_is_fitted_is_not_what_is_judged():
 
 
 def test_a_stored_row_is_of_the_setting_that_its_number_draws():
-    for row in (ROWS[0], ROWS[1], HELD_OUT[2]):
+    for row in (ROWS[0], ROWS[1], ROWS[2], HELD_OUT[1], HELD_OUT[2]):
         assert draws.draw(row["part"], row["number"]) == setting_of(row)
-        assert noise_of(setting_of(row)) == pytest.approx(tuple(row["noise"]), rel=1e-4)
+        if row["model"] != "joint":  # those are of a JointGLM with slightly shorter steps (docs/plan.md)
+            assert noise_of(setting_of(row)) == pytest.approx(tuple(row["noise"]), rel=1e-4)
 
 
 def test_a_stored_row_comes_out_again():

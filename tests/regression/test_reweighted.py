@@ -12,7 +12,7 @@ from tacit import Budget, Simulated
 from tacit.kernels.matrices import packed, root, unpacked
 from tacit.mechanisms.queries import Queries, Query
 from tacit.model import links
-from tacit.regression import ReweightedGLM
+from tacit.regression import ReweightedGLM, ReweightedLinear
 from tacit.regression import estimate as reweighted
 from tacit.regression import theory as reweighted_theory
 from tacit.regression.contribution import ReweightedContribution, link_means, link_slopes
@@ -189,6 +189,44 @@ def test_the_spectral_step_is_the_papers_and_halves_logarithms():
 def test_a_huge_ridge_passes_the_diagnostic_trivially():
     low, high, ridge = reweighted.condition(Normalisation(np.eye(2) / 100.0, 100.0), np.array([[1.0, 0.0]]))
     assert 0.5 <= low <= high <= 2 and ridge == 100.0
+
+
+def test_algorithm_12_and_its_bound_against_their_formulas():
+    """theta = X^-1 xi with X = mean(u phi') + lambda I; b(phi) = 16 lambda |U phi| + eps |X^-T phi|_W, W = mean(u u') +
+    lambda I, eps^2 = 72 ln(6 / (failure failure_0)) / (35 N). All of the second half of the rows, without noise."""
+    rng, n = np.random.default_rng(3), 8000
+    x = np.array([person(rng, 3) for _ in range(n)])
+    y = np.where(rng.random(n) < 0.5 * (1 + x @ [0.5, 0.3, -0.4]), 1.0, -1.0)
+    options = {"radius": 1.0, "schedule": "paper", "source": Simulated(0)}
+    fitted = ReweightedLinear(budget=Budget(math.inf, 1e-3), **options).fit(x, y)
+    matrix, ridge = fitted.normalisation_
+    later, fresh = x[n // 2 :], x[:50]
+    u = later @ matrix
+    u = np.divide(u, np.linalg.norm(u, axis=1)[:, None], out=np.zeros_like(u), where=later.any(axis=1)[:, None])
+    back = np.linalg.inv(u.T @ later / (n // 2) + ridge * np.eye(3))
+    assert np.allclose(fitted.theta_, back @ (u.T @ y[n // 2 :]) / (n // 2), atol=1e-9)
+    outer = u.T @ u / (n // 2) + ridge * np.eye(3)
+    error = math.sqrt(72 / 35 * math.log(6 * (n // 2) / 0.05**2) / (n // 2))
+    side = fresh @ back
+    bound = 16 * ridge * np.linalg.norm(fresh @ matrix, axis=1)
+    bound += error * np.sqrt(np.einsum("ni,ij,nj->n", side, outer, side))
+    assert np.allclose(fitted._result.half_width(fresh, 3.0), bound, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("rows", "rules_out"), [(20_000, False), (pytest.param(2_000_000, True, marks=pytest.mark.full))]
+)
+def test_the_papers_linear_widths_hold_and_are_wide(rows, rules_out):
+    """At (1, 1e-6), d = 5, arms in the ball: no two of them are told apart in epochs of usual length."""
+    rng = np.random.default_rng(5)
+    x = rng.standard_normal((rows, 7))
+    x = x[:, :5] / np.linalg.norm(x, axis=1)[:, None]
+    theta = np.full(5, 5**-0.5)
+    y = np.where(rng.random(rows) < 0.5 * (1 + x @ theta), 1.0, -1.0)
+    fitted = ReweightedLinear(budget=Budget(1.0, 1e-6), radius=1.0, schedule="paper", source=Simulated(1)).fit(x, y)
+    middle, half = x[:2000] @ fitted.theta_, fitted._result.half_width(x[:2000], 1.0)
+    assert np.all(np.abs(middle - x[:2000] @ theta) <= half)
+    assert bool(np.any(middle + half < (middle - half).max())) == rules_out
 
 
 def test_the_tight_ridge_is_the_smallest_that_the_induction_allows():

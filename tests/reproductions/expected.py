@@ -40,6 +40,7 @@ SMALL: dict[str, dict[str, Any]] = {
         "regret.QUICK": 1_000,
         "dimensions.DIMENSIONS": (10, 50, 100),
         "dimensions.ROWS": 500,
+        "widths.ROWS": (5_000,),
     },
     "public": {
         "ROUNDS": 300,

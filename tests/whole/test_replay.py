@@ -4,6 +4,7 @@ Nothing here is by chance: a leak of the last bit of a number is seen, and there
 
 import itertools
 import logging
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -34,11 +35,12 @@ from tacit import (
     registry,
     regression,
 )
-from tacit.audit.mutants import ExactSums
+from tacit.audit.mutants import CountedWhenAnswered, ExactSums
 from tacit.bandits.joint import glm_kernel
 from tacit.bandits.joint.earnings import Earnings
 from tacit.errors import UnknownChoice, WrongBatch
 from tacit.kernels.rounds import BOUNDARY, CHOICES
+from tacit.mechanisms import recursive
 from tests.whole import replay
 
 BUDGET = Budget(1.0, 0.02)
@@ -57,6 +59,16 @@ def made(kind, **options):
     return make
 
 
+def long_vectors(kind, **options):
+    """With ten sums of the past, which vectors of any length have here."""
+
+    def make(source, leak=None):
+        with mock.patch.object(recursive, "LARGEST_TABLE", 1):
+            return made(kind, **options)(source, leak)
+
+    return make
+
+
 def embedded(kind, **options):
     return lambda source, leak=None: leaking(leak, Embedded)(made(kind, **options)(source))
 
@@ -70,6 +82,7 @@ JOINT = {
     "joint-glm-forget": made(JointGLM, first=3, forget=30),
     "joint-glm-probit": made(JointGLM, first=6, link="probit", radius=2.0),
     "joint-glm-blocks": made(JointGLM, first=6, dim=4, blocks=2),
+    "joint-glm-long": long_vectors(JointGLM, first=6),
     "joint-glm-public": made(JointGLM, first=6, contexts="public"),
     "joint-glm-public-blocks": made(JointGLM, first=6, dim=4, blocks=2, contexts="public"),
     "joint-glm-covariance": made(JointGLM, first=6, covariance=[[0.7, 0.1], [0.1, 0.3]]),
@@ -275,6 +288,12 @@ class ExactLinear(JointLinUCB):
 def test_exact_sums_in_the_estimate_are_found(kind, source):
     with pytest.raises(AssertionError, match="not the same with other people"):
         replay.check(lambda: made(kind, first=6)(source()))
+
+
+def test_curvature_of_those_who_answered_is_found():
+    """Where contexts are public: whether a reward came is not."""
+    with pytest.raises(AssertionError, match="not the same with other people"):
+        replay.check(lambda: made(CountedWhenAnswered, first=6, contexts="public")(Simulated(4)))
 
 
 class Late(JointGLM):

@@ -33,6 +33,7 @@ LEAK_OF_EARNINGS = (
 LEAK_IN_ANOTHER = ("bandits/joint/lin_ucb.py", "ridge.update(learnt, ", "ridge.update(self._state.prefix.closed, ")
 LEAK_IN_A_MATRIX = ("bandits/joint/glm_rare.py", "redesign(released, ", "redesign(self._state.prefix.closed, ")
 LEAK_IN_A_KERNEL = ("bandits/joint/glm_kernel.py", "fit(prefix.released, ", "fit(prefix.open, ")
+LEAK_OF_SCORES = ("bandits/joint/scores_kernel.py", "follow(prefix.released, ", "follow(prefix.open, ")
 LEAK_BESIDE_CONTEXTS = (
     "bandits/joint/public_kernel.py",
     "beside(public, prefix.released, d)",
@@ -40,7 +41,7 @@ LEAK_BESIDE_CONTEXTS = (
 )
 LEAK_OF_AN_ITERATE = ("kernels/squarecb.py", "state.played, state.greed", "state.theta, state.greed")
 LEAK_IN_A_DESCENT = (
-    "bandits/joint/glm_rare_kernel.py",
+    "bandits/joint/glm_rare_descent_kernel.py",
     "released = with_noise(total, noise[n], rule.cell)",
     "released = total",
 )
@@ -91,6 +92,7 @@ LEAKS = (
     LEAK_IN_ANOTHER,
     LEAK_IN_A_MATRIX,
     LEAK_IN_A_KERNEL,
+    LEAK_OF_SCORES,
     LEAK_BESIDE_CONTEXTS,
     LEAK_OF_AN_ITERATE,
     LEAK_IN_A_DESCENT,

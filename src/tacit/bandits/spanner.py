@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from tacit.bandits.choices import Index
-from tacit.data import Array
+from tacit.data import Array, Booleans
 from tacit.kernels.spanner import span_rows, span_weights, spanner
 
 FACTOR = 2.0  # any number above 1 will do: smaller ones take more swaps. No record of its choice
@@ -25,6 +25,14 @@ def propensity(bandit: Any, features: Array, index: int) -> Callable[[], float]:
     weights = np.empty(len(features))
     span_weights(features, bandit._state, bandit.factor, weights)
     return lambda: float(weights[index])
+
+
+def weights(arms: Array, alive: Booleans, factor: float) -> Array:
+    """The probability of each arm: equal ones on a spanner of those alive."""
+    out, chosen = np.zeros(len(arms)), np.empty(len(arms), np.int64)
+    rank, _ = spanner(np.ascontiguousarray(arms, np.float64), alive, factor, chosen)
+    out[chosen[:rank] if rank else alive] = 1 / rank if rank else 1 / alive.sum()
+    return out
 
 
 def barycentric(arms: Array, *, factor: float = FACTOR) -> tuple[list[int], float]:

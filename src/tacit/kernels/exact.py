@@ -22,9 +22,9 @@ one below k is 0 and one below m is less than b; for x = f^2 / 2, one below 2 k 
 Uniform below n: as many bits as n - 1 has, and again as many if they are n or more.
 
 Room. All numbers are whole and below 2^63. Where (j + 1) m is more than 2^62 the answer is 2^62, which stands for "no
-room", as an error: probability below exp(-j^2 / 2) for the smallest such j. Below that, ceil(j s) + ceil(s) 2^q and all
-before it are less than (j + 1) m + 2^(q+1) <= 2^62 + 2^54: q > 0 only where s is no whole number, and then m < 2^53 (it
-is a float's significand), and 2^q <= m since s >= 1.
+room", as an error: probability below 2 exp(-j^2 / 2) for the smallest such j. Else y < (j + 1) s + 1, so that 2^q y <
+(j + 1) m + 2^q <= 2^62 + 2^53: q > 0 only where s is no whole number, and then m < 2^53 (it is a float's significand)
+and 2^q <= m, since s >= 1.
 
 Bits. A draw takes bits one after the other, each once, from the low end of each word to its high end. If they end
 within a draw, that draw is not counted, and the bits that it took belong to the one that is made when there are more:

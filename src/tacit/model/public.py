@@ -12,6 +12,7 @@ from tacit.model.glm import predict, tangent
 from tacit.model.links import IDENTITY, Code, Link, kind
 from tacit.model.vectors import TINY, add_pair, norm, shortened
 
+REACH = math.sqrt(0.5) - 0.5  # how far from 1/2 the centre may be: see RewardContribution
 LONGEST = math.sqrt(2.0)  # contribution, where users are replaced
 LONGEST_ALONE = 1.0  # where a user counts for nothing in the other world
 
@@ -38,8 +39,9 @@ def add_context(
     Near v the link's mean is the line c + w t (model.glm.line), so that the reward r in [0, 1] has a mean of about c +
     w k <x, theta*>. With a the centre and u = gauge / |x|,
         u (r - a) + u (a - c) = u (r - c)   has mean   u k w <x, theta*> = weight <x, theta*>:
-    the first is private, offset = u (a - c) is not. a is the mean that the estimate expects: a reward that never comes
-    then counts as one that says nothing new. identity: w = k = 1, c = 0, and r = y / Y is a share of its own range."""
+    the first is private, offset = u (a - c) is not. a is the mean that the estimate expects, or the nearest number
+    within REACH of 1/2: a reward that never comes then counts as one that says little new. identity: w = k = 1, c = 0,
+    and r = y / Y is a share of its own range."""
     bounded = shortened(x)
     length = norm(bounded)
     if length < TINY:
@@ -52,7 +54,7 @@ def add_context(
     else:
         bottom, span = 0.0, 1.0
         expected, steep, c = tangent(v, link, blend)
-    centre = min(max((expected - bottom) / span, 0.0), 1.0)
+    centre = min(max((expected - bottom) / span, 0.5 - REACH), 0.5 + REACH)
     u = gauge(centre, longest) / (span * length)
     add_pair(bounded, k * u * steep, u * (bottom + span * centre - c), out)
     return centre
@@ -71,17 +73,18 @@ def add_reward(x: Array, y: float, centre: float, low: float, high: float, longe
 
 @dataclass(frozen=True, kw_only=True)
 class RewardContribution:
-    """v = g (s - a) X: X = x / |x|, a in [0, 1] the centre, s in [0, 1] the reward's share of its range, g = min(2,
-    longest / max(a, 1 - a)) the gauge; v = 0 where no reward comes.
+    """v = g (s - a) X: X = x / |x|, a within REACH of 1/2 the centre, s in [0, 1] the reward's share of its range, g =
+    min(2, longest / max(a, 1 - a)) the gauge; v = 0 where no reward comes.
 
     Sensitivity, for another reward, or none, at whatever time. x, and with it X, a and g, are the same in both worlds:
     they are public, and a is fixed when the user chooses.
         another reward at the same time:  |v - v~| = g |s - s~| <= 2;
         none instead of one:              |v| = g |s - a| <= g max(a, 1 - a) <= longest;
         at another time (mechanisms.continual):  max(|v - v~|^2, |v|^2 + |v~|^2) <= max(4, 2 longest^2).
-    With longest = sqrt 2 all of them are at most D = 2, which rewards of 0 and 1 attain wherever .3 <= a <= .7.
-    Zero-out (a reward, or none): D is the largest |v|, and longest = 1 makes it 1 for every a; then g is between D and
-    2 D, where it was between .7 D and D.
+    With longest = sqrt 2 all of them are at most D = 2, and since 1/2 + REACH = sqrt(1/2), g = 2 for every a: rewards
+    of 0 and 1 attain D. A centre farther from 1/2 would take a smaller g, and every reward would count less.
+    Zero-out (a reward, or none): D is the largest |v|, and longest = 1 makes it 1 for every a; g is between 1.4 D and
+    2 D.
     Blocks: v lies in the part of the user's arm, which is public, the same in both worlds: the same D."""
 
     dim: int

@@ -24,20 +24,28 @@ class Normalisation(NamedTuple):
 
 class Fit(NamedTuple):
     """An estimate and what its error is made of: <phi, theta - theta*> has variance about phi' spread phi, and a bias
-    of at most sqrt(phi' bias phi)."""
+    of at most sqrt(phi' bias phi). summed: of Algorithm 12, whose half-width is the sum of both roots as they are."""
 
     theta: Array
     spread: Array
     bias: Array
+    summed: bool = False
 
     def half_width(self, x: Array, widths: float) -> Array:
-        """sqrt(widths^2 variance + bias^2) for each row."""
-        squares = np.asarray(np.einsum("ni,ij,nj->n", x, self.shape(widths), x))
-        return np.asarray(np.sqrt(np.maximum(squares, 0.0)))
+        """sqrt(widths^2 variance + bias^2) for each row; where `summed`, b(phi)."""
+        if self.summed:
+            return lengths(x, self.spread) + lengths(x, self.bias)
+        return lengths(x, self.shape(widths))
 
     def shape(self, widths: float) -> Array:
         """Q, so that the interval's half-width is sqrt(phi' Q phi)."""
         return widths**2 * self.spread + self.bias
+
+
+def lengths(x: Array, matrix: Array) -> Array:
+    """sqrt(phi' Q phi) of each row phi."""
+    squares = np.asarray(np.einsum("ni,ij,nj->n", x, matrix, x))
+    return np.asarray(np.sqrt(np.maximum(squares, 0.0)))
 
 
 def parts(
@@ -119,6 +127,15 @@ def close(
     half = root(doubt)
     theta = half @ project(half @ (weighted @ moment + known @ point), half, radius)
     return Fit(theta, doubt @ known @ doubt, doubt @ doubt / radius**2)
+
+
+def solved(normalisation: Normalisation, jacobian: Array, moment: Array, outer: Array, *, radius: float) -> Fit:
+    """Algorithm 12 and its confidence bound: theta = X^-1 moment with X = J + lambda I, and b(phi) = 16 lambda |U phi|
+    + radius |X^-T phi| in the norm of W + lambda I; J, moment and W (`outer`) as released."""
+    dim, ridge = len(moment), normalisation.ridge
+    back = np.linalg.inv(jacobian + ridge * np.eye(dim))
+    spread = radius**2 * back @ positive(outer + ridge * np.eye(dim)) @ back.T
+    return Fit(back @ moment, spread, (16 * ridge) ** 2 * normalisation.matrix @ normalisation.matrix, summed=True)
 
 
 def symmetrised(jacobian: Array, matrix: Array) -> Array:

@@ -9,9 +9,16 @@ from tacit.mechanisms.queries import Queries
 from tacit.model import links
 from tacit.regression.base import Regressor
 from tacit.regression.contribution import ReweightedContribution
-from tacit.regression.estimate import Fit
-from tacit.regression.reweighting import Sample, closing, closing_query, normalisation_query, normalise
-from tacit.regression.theory import SCHEDULES, tight_steps
+from tacit.regression.estimate import Fit, solved
+from tacit.regression.reweighting import (
+    Sample,
+    closing,
+    closing_parts,
+    closing_query,
+    normalisation_query,
+    normalise,
+)
+from tacit.regression.theory import SCHEDULES, linear_error, tight_steps
 
 
 @dataclass(kw_only=True, eq=False)
@@ -27,7 +34,8 @@ class ReweightedLinear(Regressor):
     (joint; local rows are split); lambda is the size of the noise in H, and H is made positive; the closed form is the
     best linear estimate for the noise that is known to be in it (estimators.reweighted.close), since J^-1 m spoils the
     directions in which noise is as large as J; one closing release instead of two; theta is projected in its own
-    ellipsoid. schedule="paper" has the split and lambda of Proposition C.5 (constants 1).
+    ellipsoid. schedule="paper" has the split, lambda of Proposition C.5 (constants 1) and, joint, Algorithm 12's own
+    solver with b(phi) of Proposition D.3, whatever the level; of the departures the one closing release, exact noise.
     """
 
     steps: int = 5
@@ -59,4 +67,8 @@ class ReweightedLinear(Regressor):
         rule = "practical" if self.schedule == "practical" else "tight"
         self.normalisation_ = normalise(sample, contribution, asked, len(asked.queries) - 1, self.source, rule)
         point = np.zeros(contribution.dim)
+        if self.schedule == "paper" and self.model == "joint":
+            released = closing_parts(sample, contribution, asked, self.source, self.normalisation_, point)
+            people = asked.people(len(asked.queries) - 1, sample.count)
+            return solved(self.normalisation_, *released, radius=linear_error(people))
         return closing(sample, contribution, asked, self.source, self.normalisation_, point, self._variance)

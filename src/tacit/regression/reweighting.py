@@ -91,25 +91,38 @@ def closing(
 ) -> Fit:
     """The closed form at `point`, from the last query."""
     number, count = len(asked.queries) - 1, sample.count
-    part = asked.rows(number, count)
-    total = contribution.closing(sample.x[part], sample.r[part], normalisation.matrix, point)
-    tightness = contribution.tightness(normalisation.matrix)
-    released = asked.release(number, total, count, source)
-    std = asked.std(number, count) / tightness
+    released = closing_parts(sample, contribution, asked, source, normalisation, point)
+    std = asked.std(number, count) / contribution.tightness(normalisation.matrix)
     return reweighted.close(
         normalisation,
         point,
-        *reweighted.parts(
-            released,
-            contribution.dim,
-            tightness=tightness,
-            scale=contribution.scale,
-            outer_scale=contribution.outer_scale,
-        ),
+        *released,
         stds=(std / contribution.scale, std),
         radius=contribution.radius,
         offset=contribution.radius,
         variance=variance / asked.people(number, count),
+    )
+
+
+def closing_parts(
+    sample: Sample,
+    contribution: ReweightedContribution,
+    asked: Queries,
+    source: Source,
+    normalisation: Normalisation,
+    point: Array,
+) -> tuple[Array, Array, Array]:
+    """The means of mu' u phi', of (r - mu) u and of u u' at `point`, as the last query releases them."""
+    number, count = len(asked.queries) - 1, sample.count
+    part = asked.rows(number, count)
+    total = contribution.closing(sample.x[part], sample.r[part], normalisation.matrix, point)
+    released = asked.release(number, total, count, source)
+    return reweighted.parts(
+        released,
+        contribution.dim,
+        tightness=contribution.tightness(normalisation.matrix),
+        scale=contribution.scale,
+        outer_scale=contribution.outer_scale,
     )
 
 

@@ -44,6 +44,12 @@ def tight_ridge(error: float, ratio: float = TIGHT) -> float:
     return (ratio**2 + 1) / (ratio**2 - 1) * error
 
 
+def linear_error(people: int, failure: float = FAILURE) -> float:
+    """epsilon of Proposition D.3: sqrt(log(6 / (failure failure_0)) / (c N)), failure_0 = failure / N and c = 35 / 72,
+    the largest for which Lemma D.4 has its 6: E exp(c z^2) <= (1 - 2 c)^-1/2 where z is sub-Gaussian of variance 1."""
+    return math.sqrt(math.log(6 * people / failure**2) / (35 / 72 * people))
+
+
 def descent_steps(condition: float, count: int) -> int:
     """K = 16 kappa log T of Proposition C.6, kappa the ratio of the link's largest and smallest slope."""
     return math.ceil(16 * condition * math.log(max(count, 3)))

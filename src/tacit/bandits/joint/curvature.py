@@ -28,9 +28,10 @@ if TYPE_CHECKING:
 STATISTIC = "weighted x x' and x"
 # Chosen, with kernels.glm.Tuning, among some 100 settings by regret on tuning seeds (docs/measurements/joint-glm.md;
 # the single runs were not kept); none of them touches privacy.
-BLEND = 0.85  # of tangent and chord: see model.glm.line
+BLEND = 0.85  # of tangent and chord (model.glm.line), where there is noise: without, only tangents settle on the truth
+NOISY = 4  # the mu (of mu-GDP) up to which there is noise enough for all of it
 CURVATURE_SHARE = 0.136  # see balanced_curvature
-GROWTH = 1.02  # of steps
+GROWTH = 1.03  # of steps
 DISCOUNT = 0.995  # of earlier steps, at each step
 PER_SIGMA = 2.5  # of the noise's std: so many more people in the smallest step
 # Intervals cover at least 93 % at level .9 in six environments, T = 5000 and 50000.
@@ -41,7 +42,7 @@ BEYOND = 0.3  # the share by which an end above 0 is moved up, and one below 0 d
 def blend(bandit: "JointGLM") -> float:
     """Where preferences change (`forget`), contributions are linearised by the tangent: what is expected weighs little
     then, and what surprises much."""
-    return BLEND if bandit._link.odd and bandit.forget is None else 0.0
+    return BLEND * min(1.0, NOISY / bandit._mu) if bandit._link.odd and bandit.forget is None else 0.0
 
 
 def contribution(bandit: "JointGLM", **parts: Any) -> GLMContribution:

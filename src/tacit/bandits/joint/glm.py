@@ -62,10 +62,11 @@ class JointGLM(EarningBandit):
     the number of the part. Sums, noise and work are those of the parts alone (GLMContribution).
     shared: how many coordinates, the first ones, all arms have beside their parts: an arm is a row (s, z, a) then; so
     it is with features of hybrid arms. Sums and noise are those of model.hybrid (docs/actions.md).
+    tuning: of the estimate. Its default depends on blocks (kernels.blocks.BLOCKS), and on whether anything is
+    forgotten.
     forget: after so many rounds, or "30 days" of `per_day` choices that are expected, what was learnt counts 1 / e, for
     ever (docs/change.md). Without it the past fades ever more slowly, in proportion to its length: for preferences that
     do not change.
-    tuning: of the estimate; its default depends on whether there are blocks, and whether anything is forgotten.
     max_rounds_per_person: the noise is made for replacing a person in so many rounds; the shifts of k rounds add up to
     at most k D times the column norm, which k equal changes in one step attain. What goes with it: see ContinualBandit.
     source: of noise. Secure by default; Simulated(seed) for experiments.
@@ -106,7 +107,9 @@ class JointGLM(EarningBandit):
         if self.first is not None:
             checks.positive_int(first=self.first)
         if self.tuning is None:
-            self.tuning = self._default_tuning
+            self.tuning = CHANGING if self.forget is not None else Tuning()
+            if self._blocks > 1 and not self._shared:
+                self.tuning = BLOCKS
         self.tuning = irls.as_tuning(Tuning, self.tuning)
         self._public = public.check(self)
         self._scores, self._why = scores.check(self)
@@ -144,12 +147,6 @@ class JointGLM(EarningBandit):
         if self._public:
             return public
         return hybrid if self._shared else curvature
-
-    @property
-    def _default_tuning(self) -> Tuning:
-        if self._blocks > 1 and not self._shared:
-            return BLOCKS
-        return Tuning() if self.forget is None else CHANGING
 
     @property
     def _tuning(self) -> Tuning:

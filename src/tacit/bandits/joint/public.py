@@ -6,9 +6,10 @@ moments alone (model.public.RewardContribution): fewer numbers, less far apart, 
 the larger part of what privacy costs.
 
 Missing rewards. A choice whose reward never comes has curvature and no moment. The moment is centred at the reward that
-the public estimate expects, so that a missing one says "as expected": it slows learning, and does not draw the estimate
-towards 0. How many came is private, so that the estimate cannot make up for it: where rewards are missing for some
-features much more often than for others, private contexts may do better (docs/public.md).
+the public estimate expects, as far as that costs nothing, so that a missing one says "nearly as expected": it slows
+learning more than it draws the estimate towards 0. How many came is private, so that the estimate cannot make up for
+it: where rewards are missing for some features much more often than for others, private contexts do better
+(docs/public.md).
 Late rewards. The centre is kept with the choice, so that moment and curvature are of one linearisation. A moment fades
 from the step in which it comes, the curvature from that of its choice: half a per cent a step between them."""
 

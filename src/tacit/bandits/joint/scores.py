@@ -21,6 +21,7 @@ from tacit import checks
 from tacit.bandits import chances, irls
 from tacit.bandits.chances import Values
 from tacit.bandits.choices import Index
+from tacit.bandits.joint import covariance
 from tacit.bandits.joint.scores_kernel import score_rounds
 from tacit.data import Array, Integers, Released
 from tacit.kernels.block import Block
@@ -46,33 +47,38 @@ REACH = 3.0  # times the radius: theta is kept within it. A radius is often a gu
 CURVATURES = ("auto", "released", "none")
 # "auto" releases no curvature from MANY dimensions on; where the horizon is known, from LEAST on and below ENOUGH
 # blocks p^1.5 / mu rounds, p the features of an arm: noise of std 1 / mu in p^2 numbers, seen by one in `blocks`.
+# Where an arm has fewer than FEATURES, its curvature is hardly more numbers, and tells which arms were tried.
 # Blocks that share nothing have their shape in common, so that far fewer rounds do; MANY is of one block's dimensions.
-LEAST, MANY, ENOUGH, ENOUGH_APART = 50, 100, 150.0, 0.5
+LEAST, MANY, FEATURES, ENOUGH, ENOUGH_APART = 50, 100, 5, 150.0, 0.5
 
 
 def check(bandit: "JointGLM") -> tuple[bool, str]:
     """Whether scores alone are released, and why, in words for the certificate where "auto" has chosen; ValueError if
     they cannot be."""
     checks.one_of(CURVATURES, curvature=bandit.curvature)
-    known = bandit._public or bandit.covariance is not None
     if bandit.curvature != "auto":
-        if known and bandit.curvature == "none":
-            raise ValueError('Expected curvature="released" with covariance or contexts="public", got "none".')
+        if bandit._public and bandit.curvature == "none":
+            raise ValueError('Expected curvature="released" with contexts="public", where it has no noise, got "none".')
         return bandit.curvature == "none", ""
-    return (False, "") if known else _few_rounds(bandit.dim, bandit._blocks, bandit._shared, bandit.horizon, bandit._mu)
+    return (
+        (False, "")
+        if bandit._public
+        else _few_rounds(bandit.dim, bandit._blocks, bandit._shared, bandit.horizon, bandit._mu)
+    )
 
 
 def _few_rounds(dim: int, blocks: int, shared: int, horizon: int | None, mu: float) -> tuple[bool, str]:
     """Whether the rounds to come are too few to learn a curvature through its noise, and a sentence about it. All of it
     is public."""
-    apart, own = blocks > 1 and not shared, shared + (dim - shared) // blocks
-    if dim < LEAST:
-        return False, f"; with curvature, as dimensions are fewer than {LEAST}"
-    if horizon is None or (apart and own >= MANY):
-        few = (own if apart else dim) >= MANY
+    features, apart = shared + (dim - shared) // blocks, blocks > 1 and not shared
+    if dim < LEAST or features < FEATURES:
+        few_of = f"dimensions are fewer than {LEAST}" if dim < LEAST else f"an arm has fewer than {FEATURES} features"
+        return False, f"; with curvature, as {few_of}"
+    if horizon is None or (apart and features >= MANY):
+        few = (features if apart else dim) >= MANY
         than = f"dimensions{' of a block' if apart else ''} are {f'{MANY} or more' if few else f'fewer than {MANY}'}"
     else:
-        enough = (ENOUGH_APART if apart else ENOUGH) * blocks * own**1.5 / mu
+        enough = (ENOUGH_APART if apart else ENOUGH) * blocks * features**1.5 / mu
         few = horizon < enough
         than = f"the horizon is {'below' if few else 'not below'} {enough:.3g} rounds"
     return few, f"; {'without' if few else 'with'} curvature, as {than}"
@@ -112,6 +118,8 @@ def steps(stds: Array, lengths: Array, dim: int, radius: float, link: Link, span
 
 def _paces(bandit: "JointGLM") -> tuple[Array, Array]:
     stds, lengths = bandit.mechanism.sigma * bandit._gains, _lengths(bandit._schedule, bandit.mechanism.leaves)
+    if bandit._shape is not None:
+        stds, lengths = bandit._shape.noise * stds, bandit._shape.slope * lengths
     low, high = bandit.rewards
     return steps(stds, lengths, len(_here(bandit)), bandit.radius, bandit._link, high - low)
 
@@ -125,7 +133,9 @@ def update(bandit: "JointGLM", released: Released) -> None:
     etas, spreads = _paces(bandit)
     k = min(bandit._steps, len(etas) - 1)
     at = bandit._steps, etas[k], AVERAGE, spreads[k], REACH * bandit.radius, _here(bandit), bandit._known
-    follow(bandit._for_learning(released), *at, bandit._state.posterior)
+    learnt = bandit._for_learning(released)
+    sums = learnt if bandit._shape is None else covariance.turned(learnt, bandit._shape)
+    follow(sums, *at, bandit._state.posterior)
 
 
 def pick(bandit: "JointGLM", arms: Array) -> Index:
@@ -154,7 +164,7 @@ def summer(bandit: "JointGLM") -> None:
 
 
 def play(bandit: "JointGLM", block: Block) -> bool:
-    if bandit._shared:
+    if bandit._shared or bandit._shape is not None:
         return False
     assert bandit.policy is not None
     score_rounds(

@@ -26,7 +26,7 @@ class Oracle(JointGLM):
         once: its variance is that of a single release of one sum,
         floor: the curvature has none, and every release has the same noise in its moments, that of a single release of
                the moments alone, whose sensitivity is 2.
-    The estimate knows the variance of the moments' noise, and whether the curvature has any."""
+    The estimate is told the std of the moments' noise that is left, and does not know that the curvature has less."""
 
     without: str
 

@@ -1,7 +1,7 @@
 """Chen, Li, Rakhlin & Simchi-Levi 2025 (arXiv:2502.13115), a paper without experiments: its first ones.
 
-(i) L1 error against the number of rows, (ii) regret beside JointGLM and LocalIRLS, and coverage of the intervals, (iii)
-up to ten thousand dimensions."""
+(i) L1 error against the number of rows, (ii) regret beside JointGLM and LocalIRLS, coverage of the intervals, and what
+the paper's own would rule out, (iii) up to ten thousand dimensions."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,7 +16,7 @@ from tacit.experiments.result import Result, Run
 from tacit.experiments.runner import Progress
 from tacit.experiments.table import WIDTH, render, to_text
 from tacit.reproductions.outcome import Finding, Outcome, claims, part
-from tacit.reproductions.reweighted import dimensions, errors, regret
+from tacit.reproductions.reweighted import dimensions, errors, regret, widths
 
 Rows = list[dict[str, Any]]
 DOTS: dict[str, Any] = {"marker": "o", "markersize": 4, "clip_on": False}
@@ -31,9 +31,12 @@ def reproduce(*, quick: bool, runs: int | None, out: Path, progress: Progress | 
     played = dimensions.regret(1_000 if quick else 10_000, runs or (1 if quick else 2), part(progress, 0.93, 1.0))
     _draw(found, wide, out / "figure.png")
     _draw_regret(result, out / "regret.png")
-    findings = _findings(found, result, wide, expected, quick)
-    table = "\n".join([_errors(found), _slopes(found), _wide(wide, played), _covered(covered), render(result.rows)])
+    epochs = widths.measure(quick)
+    findings = _findings(found, result, wide, expected, quick) + widths.findings(epochs)
+    tables = [_errors(found), _slopes(found), _wide(wide, played), _covered(covered), widths.table(epochs)]
+    table = "\n".join([*tables, render(result.rows)])
     extra = {"errors": found, "coverage": covered, "dimensions": wide, "dimension-free regret": played}
+    extra |= {"widths": epochs}
     title = "Private reweighted regression and dimension-free bandits: L1 errors, regret, dimensions"
     return Outcome(title, result, findings, table, extra)
 

@@ -146,12 +146,6 @@ class JointGLM(EarningBandit):
         return hybrid if self._shared else curvature
 
     @property
-    def _default_tuning(self) -> Tuning:
-        if self._blocks > 1 and not self._shared:
-            return BLOCKS
-        return Tuning() if self.forget is None else CHANGING
-
-    @property
     def _tuning(self) -> Tuning:
         assert self.tuning is not None
         return self.tuning

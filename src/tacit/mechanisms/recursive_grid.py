@@ -35,7 +35,7 @@ import numpy as np
 from tacit.data import Array, Integers, Raw, Released
 from tacit.errors import BadState
 from tacit.kernels.continual import BACKWARDS, ContinualState, PrefixState
-from tacit.kernels.recursive import DECAY_BITS, advance, combine
+from tacit.kernels.recursive import DECAY_BITS, advance, close_known, combine
 from tacit.mechanisms.buffered import Exponentials
 from tacit.mechanisms.continual import Continual
 from tacit.mechanisms.grid import CELL_BITS, COEFFICIENT_BITS, Grid, on_grid
@@ -100,14 +100,14 @@ class RecursiveGrid(Grid):
     def close(self, state: PrefixState, step: int, sums: Raw) -> None:
         if step != state.noise.step[0]:
             raise BadState("Expected the exact sums of one step after the other, got a step that is not the next.")
-        advance(state.closed, self.coefficients.decay, sums, self.fraction)
-        state.noise.step[0] = step + 1
+        close_known(state.closed, self.coefficients.decay, sums, self.fraction, state.noise.step)
 
     def measure(self, state: PrefixState, sums: Raw, source: Any) -> Released:
         return Released(self._measured(Raw(state.closed.copy()), sums, self._noise(state, source)) * self.step)
 
-    def _leaf(self, state: PrefixState, noise: Integers) -> Array:
-        return self._measured(state.closed, state.open, noise)[None]
+    def _closing(self, state: PrefixState, noise: Integers) -> tuple[Raw, Array]:
+        closed = Raw(state.closed.copy())
+        return closed, self._measured(closed, state.open, noise)[None]
 
     def _measured(self, kept: Raw, sums: Raw, noise: Integers) -> Array:
         """Y in steps; `kept` becomes the S of the next step."""

@@ -4,6 +4,7 @@ import atexit
 import importlib.util
 import os
 import secrets
+import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
@@ -14,6 +15,7 @@ from tacit import extras
 
 ENGINES = ("local", "ray")
 TOKEN = "ray-token"  # in the work folder: whoever has it may run code on the cluster
+LOOPBACK = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"  # "0": Ray listens on 127.0.0.1 alone, on Linux as well
 
 
 def connect(folder: Path | None = None, workers: int | None = None) -> Any:
@@ -22,14 +24,27 @@ def connect(folder: Path | None = None, workers: int | None = None) -> Any:
     begun = sys.modules.get("ray")
     if begun is not None and begun.is_initialized():
         return begun
-    alone = "RAY_ADDRESS" not in os.environ
-    if alone and importlib.util.find_spec("ray") and "RAY_AUTH_MODE" not in os.environ:
-        _make_token(folder or Path(tempfile.mkdtemp(prefix="tacit-")))  # before Ray makes one in the home
+    own = {}
+    if os.environ.get("RAY_ADDRESS", "") in ("", "local") and importlib.util.find_spec("ray"):
+        own = {"num_cpus": workers, **_alone(folder, before=begun is None)}
     ray = extras.load("ray", "engine='ray'", extra="ray")
-    own = {"num_cpus": workers, "include_dashboard": False} if alone else {}
     ray.init(log_to_driver=False, logging_level="error", **own)
     atexit.register(ray.shutdown)
     return ray
+
+
+def _alone(folder: Path | None, before: bool) -> dict[str, Any]:
+    """Settings of a cluster that no other user of the machine shares. Without an address Ray joins the latest that
+    anybody has started here, and it keeps sessions where everybody may write. before: Ray is not imported yet."""
+    session = tempfile.mkdtemp(
+        prefix="tacit-", dir="/tmp" if os.name == "posix" else None
+    )  # paths of sockets are short
+    atexit.register(shutil.rmtree, session, ignore_errors=True)
+    if "RAY_AUTH_MODE" not in os.environ:
+        _make_token(folder or Path(session))  # before Ray makes one in the home
+    if before:  # Ray reads it when it is imported
+        os.environ.setdefault(LOOPBACK, "0")
+    return {"address": "local", "include_dashboard": False, "_temp_dir": session}
 
 
 def _make_token(folder: Path) -> None:

@@ -25,6 +25,7 @@ LINKS = [links.identity, links.logistic, links.probit]
 OWN = links.given(  # mean 1 - 1 / e at 0, so that a chord from (0, 1/2) would be none of its own
     mean=lambda z: -np.expm1(-np.exp(z)), slope=lambda z: np.exp(z - np.exp(z)), steepest=np.exp(-1), reach=4
 )
+MARGIN = 2.0**-49  # of floating point, as GLMContribution states it
 
 
 def posterior_at(rng, dim, size=3.0):
@@ -85,7 +86,7 @@ def test_sensitivity_is_nearly_attained(link, scale):
 @given(
     st.sampled_from([*LINKS, OWN]),
     st.floats(0, 1),
-    st.floats(-700, 700) | st.floats(-1e-5, 1e-5),
+    st.floats(-700, 700) | st.floats(-1e-5, 1e-5) | st.floats(1e-6, 2e-6),
     st.floats(0, 1),
     st.floats(1e-150, 1),
     st.floats(0, 1),
@@ -93,8 +94,18 @@ def test_sensitivity_is_nearly_attained(link, scale):
 def test_no_blend_of_tangent_and_chord_weighs_more_than_the_steepest_tangent(link, blend, v, k, length, r):
     """w <= W = 2 max mu' and |b| <= 1 for x of any length, at any predictor v, softened by any k."""
     weight, response = line(length, v, k, r, link.code, blend)
-    assert 0 <= weight * length**2 <= largest_weight(link) * length * (1 + 1e-9)
-    assert abs(response) * length <= 1 + 1e-12
+    assert 0 <= weight * length**2 <= largest_weight(link) * length * (1 + MARGIN)
+    assert abs(response) * length <= 1 + MARGIN
+
+
+@pytest.mark.parametrize("link", LINKS, ids=lambda link: link.name)
+@pytest.mark.parametrize("blend", [0.85, 1.0])
+def test_chords_near_zero_do_not_round_above_the_steepest_tangent(link, blend):
+    """(mu(v) - 1/2) / v has an error of 10^-16 / v: just above 10^-6, where chords begin, it is the largest."""
+    near = np.geomspace(1.0000001e-6, 1e-3, 3000)
+    weights = [line(1.0, v, 1.0, 1.0, link.code, blend)[0] for v in [*near, *-near]]
+    assert max(weights) <= largest_weight(link) * (1 + MARGIN)
+    assert min(weights) >= largest_weight(link) * (1 - 1e-2)
 
 
 def test_a_link_of_ones_own_keeps_its_tangent():

@@ -1,5 +1,9 @@
 """Ray sums a folder to the same bits. It needs the extra `ray`: `make test-ray`."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import polars as pl
 import pytest
@@ -39,3 +43,39 @@ def test_blocks_and_names(tmp_path, monkeypatch):
     refused = alone.learn_log(folder, actions=("coffee", "tea"))
     assert together.learn_log(folder, actions=("coffee", "tea"), engine="ray") == refused
     same(alone, together)
+
+
+STRANGER = """
+import sys
+from pathlib import Path
+from tacit import cluster
+ray = cluster.connect(workers=1)
+assert ray.get(ray.remote(lambda: 7).remote()) == 7
+node = ray.nodes()[0]
+assert len(ray.nodes()) == 1 and node["NodeManagerAddress"] == "127.0.0.1"
+listening = [
+    line.split()[1].split(":")
+    for path in ("/proc/net/tcp", "/proc/net/tcp6")
+    for line in Path(path).read_text().splitlines()[1:]
+    if line.split()[3] == "0A"
+]
+here = [address for address, port in listening if int(port, 16) == node["NodeManagerPort"]]
+assert here and all(address.endswith("0100007F") for address in here), here
+print("alone")
+"""
+
+
+def test_a_cluster_that_somebody_started_here_is_not_joined(tmp_path):
+    """Its address is where `ray start` writes it, and nobody answers there."""
+    (tmp_path / "ray").mkdir()
+    (tmp_path / "ray" / "ray_current_cluster").write_text("127.0.0.1:1234")
+    plain = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+    done = subprocess.run(
+        [sys.executable, "-c", STRANGER],
+        env=plain | {"RAY_TMPDIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.stdout == "alone\n", done.stderr
+    assert [path.name for path in (tmp_path / "ray").iterdir()] == ["ray_current_cluster"]

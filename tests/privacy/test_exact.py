@@ -128,6 +128,20 @@ def test_fresh_words_fill_all_of_an_array():
     entropy.fill(out[:0])
 
 
+def test_what_is_not_the_random_device_is_refused(tmp_path, monkeypatch):
+    """A regular file in its place, as in a chroot, would give every call the same words; /dev/zero is a device."""
+    file = tmp_path / "urandom"
+    file.write_bytes(np.random.default_rng(0).bytes(100_000))
+    for other in (str(file), "/dev/zero"):
+        monkeypatch.setattr(entropy, "DEVICE", other)
+        out = np.zeros(4, np.uint64)
+        with pytest.raises(NotSecure, match="random device"):
+            entropy.fill(out)
+        assert not out.any()
+        with pytest.raises(NotSecure, match="random device"):
+            exact.draw(4, 100.0)
+
+
 def test_scales_that_cannot_be_drawn_are_refused():
     for cells in (0.99, 0.0, -1.0, math.nan, math.inf, 2.0**63):
         with pytest.raises(NotSecure, match="scale"):

@@ -45,10 +45,11 @@ def line(length: float, v: float, k: float, r: float, link: Code, blend: float) 
 
 
 def tangent(v: float, link: Code, blend: float) -> tuple[float, float, float]:
-    """(mu(v), w, c) of the line c + w t of `line`."""
+    """(mu(v), w, c) of the line c + w t of `line`. Near v = 0 a chord's slope may round to more than mu'(0), which is
+    the steepest there is: it is cut there."""
     expected, steep = mean(link, v), slope(link, v)
     if blend > 0.0 and abs(v) > 1e-6 and kind(link) != TABLE:
-        steep = (1.0 - blend) * steep + blend * (expected - 0.5) / v
+        steep = min((1.0 - blend) * steep + blend * (expected - 0.5) / v, slope(link, 0.0))
     return expected, steep, expected - steep * v
 
 
@@ -117,7 +118,8 @@ class GLMContribution(PairContribution):
     s <= max mu' is clear for the tangent, of any increasing link: max mu' is mu'(0) for logistic and probit, and
     declared for a link of the user's own. A chord from (0, 1/2) to (v, mu(v)) has the mean of mu' over [0, v] as its
     slope, which is at most max mu' too, and so is any blend of the two; `line` has no chords for a link of the user's
-    own, whose mu(0) may be anything.
+    own, whose mu(0) may be anything. In floating point s <= max mu' and m >= 1/2 are enforced or exact, and the
+    products that follow exceed W by less than a factor 1 + 2^-49.
     identity: w = |x| <= W = 1 and |b| = |y| / Y <= 1.
     Sensitivity (replace one user by another, who has a ~), w and b free in their ranges and unit X, X~ at |cos| = c,
     q = (scale W)^2:

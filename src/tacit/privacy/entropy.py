@@ -5,16 +5,21 @@ snapshot of the program cannot repeat what another drew. Long reads stretch what
 
 import math
 import os
+import stat
+import sys
 
 import numpy as np
 
 from tacit.data import Integers, Words
+from tacit.errors import NotSecure
 
 FARTHEST = 9  # discrete_gaussian draws within this many sigma
 RATIO = 2.0**-44  # discrete_gaussian: |ln (probability drawn / probability of the exact law)| within reach is at most
 STRAY = 2.0**-56  # this, apart from events of at most this probability
 SHORT = 2048  # bytes: up to here the kernel is asked for all of them
 LONGEST = 2**30  # bytes that OpenSSL is asked for at a time
+DEVICE = "/dev/urandom"
+NUMBERS = 1, 9  # of that device, on Linux: major and minor
 
 
 def octets(count: int) -> bytes:
@@ -41,15 +46,25 @@ def octets(count: int) -> bytes:
 
 def fill(out: Words) -> None:
     """Independent uniform words into `out`, from the kernel, and into no other memory: who wipes them has wiped them.
-    The device does not wait until the kernel has gathered entropy, after the machine has started; the call does."""
+    The device does not wait until the kernel has gathered entropy, after the machine has started; the call does.
+    NotSecure if something else is in the device's place: a file, as in some chroots, gives the same bytes each time."""
     os.urandom(1)
     view = out.view(np.uint8).data
-    with open("/dev/urandom", "rb", buffering=0) as device:
+    with open(DEVICE, "rb", buffering=0) as device:
+        if not _is_random(device.fileno()):
+            raise NotSecure(f"Expected the kernel's random device at {DEVICE}, got something else.")
         while len(view):
             got = device.readinto(view)
             if not got:
-                raise OSError("Expected random bytes from /dev/urandom, got none.")
+                raise OSError(f"Expected random bytes from {DEVICE}, got none.")
             view = view[got:]
+
+
+def _is_random(device: int) -> bool:
+    found = os.fstat(device)
+    if not stat.S_ISCHR(found.st_mode):
+        return False
+    return sys.platform != "linux" or (os.major(found.st_rdev), os.minor(found.st_rdev)) == NUMBERS
 
 
 def words(count: int) -> Words:

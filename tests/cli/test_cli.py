@@ -68,7 +68,10 @@ def test_a_plan_has_a_horizon_only_where_one_is_given_or_needed(capsys, monkeypa
     assert text.startswith("Privacy certificate: JointGLM; planned for 10000 choices\n") and "weeks: " not in text
     for bandit in ("joint-lin-ucb", "joint-glm-rare", "joint-reweighted", "shuffle-lin-ucb", "local-combiner"):
         assert "; planned for 10000 choices\n" in shown(bandit)
-    assert "; planned for 512 choices\n" in shown("joint-lin-ucb:anytime=512")
+    for bandit in ("joint-lin-ucb", "shuffle-lin-ucb"):
+        text = " ".join(shown(f"{bandit}:anytime=512").split())
+        assert text.startswith("Privacy certificate: Anytime of ") and "one after the other" in text
+        assert "the one at work, planned for 512 choices" in text
 
 
 @pytest.mark.parametrize(
@@ -212,3 +215,31 @@ def test_a_bad_value_is_answered_in_words():
     for text, kind in (("radius=x", "a number"), ("max_rounds_per_person=x", "a whole number or none")):
         with pytest.raises(ValueError, match=f"^Expected {text[:-2]} to be {kind}, got 'x'.$"):
             parse_bandit(f"joint-glm:{text}", [1.0], 1e-6)
+
+
+@pytest.mark.parametrize("key", ["covariance", "tuning", "earnings", "prior", "budget", "horizon"])
+def test_what_no_word_can_say_is_refused_and_not_offered(key):
+    with pytest.raises(
+        ValueError, match=f"^Expected an option of joint-glm .*, got '{key}', which no word can say.$"
+    ) as found:
+        parse_bandit(f"joint-glm:{key}=foo", [1.0], 1e-6)
+    offered = str(found.value).partition("(")[2].partition(")")[0].split(", ")
+    assert key not in offered and {"adjacency", "anytime", "contexts", "epsilon", "link"} <= set(offered)
+
+
+def test_zero_out_is_said_of_all_bandits_or_of_one():
+    for arguments in (["joint-glm", "--adjacency", "zero-out"], ["joint-glm:adjacency=zero-out"]):
+        shown = json.loads(tacit("privacy", *arguments, "--json").stdout)
+        assert shown["neighbours"] == "zero-out" and shown["epsilon"] == pytest.approx(1.0)
+    both = ["joint-glm", "joint-glm:adjacency=zero-out", "uniform"]
+    shown = json.loads(tacit("simulate", *both, "--env", "ball", "--horizon", "20", "--runs", "1", "--json").stdout)
+    assert [row["label"] for row in shown["rows"]] == ["joint-glm ε=1", "joint-glm ε=1 zero-out", "uniform"]
+    with pytest.raises(ValueError, match="Expected adjacency to be one of replace, zero-out, got 'half'"):
+        parse_bandit("joint-glm:adjacency=half", [1.0], 1e-6)
+    with pytest.raises(ValueError, match="Expected delta to be a number, got 'x'"):
+        parse_bandit("joint-glm:delta=x", [1.0], 1e-6)
+
+
+def test_help_tells_of_every_bench():
+    command = next(each for each in cli.app.registered_commands if each.name == "bench")
+    assert all(f"({name})" in command.help for name in registry.BENCHES)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tacit import __version__, extras, registry
-from tacit.cli.options import Arms, Delta, Dim, Engine, Epsilon, Json, Link, Radius, Yes
+from tacit.cli.options import Adjacency, Arms, Delta, Dim, Engine, Epsilon, Json, Link, Radius, Yes
 from tacit.cli.output import confirm, fail, progress, tell, write_json
 from tacit.cli.parse import check_name, parse_bandit, parse_bounds, parse_environment, parse_epsilon
 from tacit.cli.places import check_figure, check_folder
@@ -63,6 +63,7 @@ def simulate_command(
     horizon: Annotated[int, typer.Option(help="Rounds.")] = 10_000,
     epsilon: Epsilon = ["1"],  # noqa: B006
     delta: Delta = 1e-6,
+    adjacency: Adjacency = "replace",
     runs: Annotated[int, typer.Option(help="Independent runs of each bandit.")] = 20,
     seed: Annotated[int, typer.Option(help="Run i of every bandit has the same world, from (seed, i).")] = 0,
     as_json: Json = False,
@@ -91,7 +92,7 @@ def simulate_command(
     if plot is not None and all(world.rounds is not None for world in worlds):
         raise ValueError("Expected an environment with regret to --plot, got logs only: nobody knows what they missed.")
     epsilons = [parse_epsilon(e) for e in epsilon]
-    specs = [spec for text in bandits for spec in parse_bandit(text, epsilons, delta)]
+    specs = [spec for text in bandits for spec in parse_bandit(text, epsilons, delta, adjacency)]
     if bound and plot is None:
         raise ValueError("Expected --plot FILE with --bound, got no file to draw in.")
     lines = parse_bounds(bound, worlds, epsilons, delta, horizon) if bound else None
@@ -122,6 +123,7 @@ def privacy_command(
     bandit: Annotated[str, typer.Argument(help="BANDIT[:key=value,...]: " + ", ".join(registry.BANDITS))],
     epsilon: Annotated[str, typer.Option(help="Privacy budget. inf: no noise.")] = "1",
     delta: Delta = 1e-6,
+    adjacency: Adjacency = "replace",
     dim: Annotated[int, typer.Option(help="Dimension of the features.")] = 5,
     radius: Annotated[float, typer.Option(help="Bound on the norm of the true parameter.")] = 1.0,
     horizon: Annotated[
@@ -130,7 +132,7 @@ def privacy_command(
     as_json: Json = False,
 ) -> None:
     """The certificate for a plan, before anything runs."""
-    spec = parse_bandit(bandit, [parse_epsilon(epsilon)], delta)[0]
+    spec = parse_bandit(bandit, [parse_epsilon(epsilon)], delta, adjacency)[0]
     certificate = build(spec, dim=dim, radius=radius, horizon=horizon).privacy
     if as_json:
         sys.stdout.write(certificate.json().decode() + "\n")
@@ -161,7 +163,8 @@ def bench_command(
 ) -> None:
     """Side by side with peers and limits: microseconds a round (speed), noise of each mechanism (noise),
     noise, bits and time of the shuffled sum (shuffle), noise and time of devices' reports (local), durable choices a
-    second over HTTP (serve), reports a second at a shuffler (roles), releases of disjoint and hybrid arms (blocks)."""
+    second over HTTP (serve), reports a second at a shuffler (roles), releases of disjoint and hybrid arms (blocks),
+    cost in the number of dimensions (dimension)."""
     check_name("a bench", what, registry.BENCHES)
     from tacit import bench
 
@@ -359,9 +362,12 @@ def show_warning(message: Warning | str, *_: Any) -> None:
 def build(spec: "Spec", **known: Any) -> Any:
     """A bandit for people's data; simulated where it can only be simulated, and for HORIZON rounds where it needs a
     number and none is given: its certificate says so."""
+    if spec.anytime is not None:
+        from tacit.bandits.anytime import Anytime
+
+        own = type(spec)(spec.kind, **spec.own_options)
+        return Anytime(lambda horizon: build(own, **known | {"horizon": horizon}), first=spec.anytime)
     names = {f.name for f in dataclasses.fields(spec.kind)}
-    if spec.anytime is not None:  # its first bandit: the certificates of the others say the same
-        known |= {"horizon": spec.anytime}
     settings = {key: value for key, value in known.items() if key in names} | spec.own_options
     try:
         return spec.kind(**settings)

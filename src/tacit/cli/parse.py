@@ -22,6 +22,8 @@ KINDS: dict[Any, str] = {
     type(None): "none",
 }
 
+OWN = {"budget": ("epsilon", "delta", "adjacency"), "horizon": ("anytime",)}  # words for what a bandit has otherwise
+
 
 def check_name(what: str, given: str, known: Iterable[str]) -> None:
     from tacit import checks
@@ -29,9 +31,9 @@ def check_name(what: str, given: str, known: Iterable[str]) -> None:
     checks.name(what, given, known)
 
 
-def parse_bandit(text: str, epsilons: list[float], delta: float) -> list["Spec"]:
-    """BANDIT[:key=value,...], once for each budget if it takes one; epsilon= and delta= override; anytime= is a first
-    horizon."""
+def parse_bandit(text: str, epsilons: list[float], delta: float, adjacency: str = "replace") -> list["Spec"]:
+    """BANDIT[:key=value,...], once for each budget if it takes one; epsilon=, delta= and adjacency= override; anytime=
+    is a first horizon."""
     name, options = split(text)
     check_name("a bandit", name, registry.BANDITS)
     from tacit.experiments.spec import Spec
@@ -40,6 +42,7 @@ def parse_bandit(text: str, epsilons: list[float], delta: float) -> list["Spec"]
     kind = registry.load(*registry.BANDITS[name])
     fields = {f.name for f in dataclasses.fields(kind)}
     own_epsilon, own_delta = options.pop("epsilon", None), options.pop("delta", None)
+    adjacency = options.pop("adjacency", adjacency)
     first = options.pop("anytime", None)
     values = {key: convert(kind, key, value) for key, value in options.items()}
     if first is not None:
@@ -49,8 +52,8 @@ def parse_bandit(text: str, epsilons: list[float], delta: float) -> list["Spec"]
     if own_epsilon is not None:
         epsilons = [parse_epsilon(own_epsilon)]
     if own_delta is not None:
-        delta = float(own_delta)
-    return [Spec(kind, **values, budget=Budget(e, delta)) for e in epsilons]
+        delta = parse_number("delta", own_delta)
+    return [Spec(kind, **values, budget=Budget(e, delta, adjacency)) for e in epsilons]
 
 
 def parse_environment(text: str, given: dict[str, Any]) -> "Environment":
@@ -124,15 +127,14 @@ def parse_epsilon(text: str) -> float:
 
 def convert(kind: type, key: str, value: str) -> Any:
     """A string as the annotated type of that field."""
-    from tacit.experiments.spec import FROM_THE_RUN
-
-    fields = {f.name: f for f in dataclasses.fields(kind) if f.init}
-    hidden = {"budget", "features", "prior", "warm"} | FROM_THE_RUN  # what no word on a command line can say
-    if key not in fields or key in hidden:
-        usable = sorted(set(fields) - hidden)
-        raise ValueError(f"Expected an option of {registry.kebab(kind.__name__)} ({', '.join(usable)}), got {key!r}.")
-    hint = typing.get_type_hints(kind)[key]
-    choices = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
+    usable = sayable(kind)
+    if key not in usable:
+        fields = {f.name for f in dataclasses.fields(kind)}
+        own = [word for of, words in OWN.items() if of in fields for word in words]
+        known = ", ".join(sorted([*usable, *own]))
+        where = ", which no word can say" if key in fields else ""
+        raise ValueError(f"Expected an option of {registry.kebab(kind.__name__)} ({known}), got {key!r}{where}.")
+    choices = usable[key]
     for choice in choices:
         if choice is type(None):
             if value == "none":
@@ -147,5 +149,19 @@ def convert(kind: type, key: str, value: str) -> Any:
         except (ValueError, KeyError):
             continue
     pair = "two numbers as low/high"
-    named = " or ".join(pair if typing.get_origin(c) is tuple else KINDS.get(c, str(c)) for c in choices)
+    named = " or ".join(pair if typing.get_origin(c) is tuple else KINDS[c] for c in choices)
     raise ValueError(f"Expected {key} to be {named}, got {value!r}.")
+
+
+def sayable(kind: type) -> dict[str, list[Any]]:
+    """Options that a word on a command line can say, and the types that it may have."""
+    from tacit.experiments.spec import FROM_THE_RUN
+
+    hints, out = typing.get_type_hints(kind), {}
+    for name in {f.name for f in dataclasses.fields(kind) if f.init} - FROM_THE_RUN:
+        hint = hints[name]
+        choices = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
+        words = [choice for choice in choices if choice in KINDS or typing.get_origin(choice) is tuple]
+        if set(words) - {type(None)}:
+            out[name] = words
+    return out

@@ -57,6 +57,8 @@ def test_the_claim_is_recomputed_for_its_relation(kind, options):
     assert zeroed.mechanism.sigma < 0.75 * replaced.mechanism.sigma
     told = zeroed.privacy
     assert told.neighbours == "zero-out" and told.private and told.epsilon == pytest.approx(1.0, rel=1e-6)
+    assert any("weaker promise than for replacing" in caveat for caveat in told.caveats)
+    assert "but see the caveats" in str(told) and not replaced.privacy.caveats
     assert "contributes nothing" in told.relation and "counted for nothing" in " ".join(str(told).split())
     assert replaced.privacy.neighbours == "replace"
     (release,) = told.releases

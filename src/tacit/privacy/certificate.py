@@ -181,6 +181,7 @@ def certify(
         )
     group = {}
     neighbours = relation_of(releases)
+    listed += [relations.WEAKER] * relations.zeroed(neighbours)
     own = UNIT_OF_REWARDS if relations.of_rewards(neighbours) else UNIT
     unit, relation = unit or own, relation or relations.USER[neighbours]
     if person is not None:

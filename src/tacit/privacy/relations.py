@@ -34,6 +34,11 @@ WEEK = {  # nobody counts by the week where contexts are public
     ZERO_OUT: "zero-out: replace one person in the rounds that are answered in one week by one who is counted and "
     "contributes nothing; all others may be chosen adaptively",
 }
+WEAKER = (
+    'The claim is for zero-out (adjacency="zero-out"), a weaker promise than for replacing: which of two answers was '
+    "given is protected less, since two answers are two steps apart, at twice mu. Do not compare its epsilon with one "
+    "for replacing."
+)
 
 
 def named(adjacency: str, *, public: bool = False) -> str:

@@ -23,6 +23,18 @@ def test_it_goes_on_with_fresh_bandits_of_twice_the_horizon():
         made.append(bandit._horizon)
     assert sorted(set(made)) == [4, 8, 16, 32]
     assert bandit.privacy.epsilon == pytest.approx(1.0)
+    assert bandit.privacy.bandit == "Anytime of JointLinUCB" and bandit.privacy.horizon is None
+    assert "one after the other" in str(bandit.privacy) and "planned for 32 choices" in " ".join(bandit.privacy.caveats)
+
+
+def test_what_is_spent_is_that_of_the_user_whom_it_cost_most():
+    bandit = Anytime(make, first=64)
+    assert bandit.privacy.spent == 0
+    for _ in range(64):
+        bandit.observe(bandit.choose(ARMS), 1.0)
+    first = bandit.privacy.spent
+    bandit.choose(ARMS)
+    assert bandit._bandit.privacy.spent < first <= bandit.privacy.spent == bandit.privacy.epsilon
 
 
 def test_rewards_of_a_bandit_that_was_replaced_are_refused():

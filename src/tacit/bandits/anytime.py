@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -15,6 +16,12 @@ from tacit.kernels.block import Block
 from tacit.lock import Lock
 from tacit.model.arms import Arms
 from tacit.privacy.certificate import Certificate
+
+STARTS = (
+    "Bandits start one after the other, each for twice as many choices as the one before. This is the certificate of "
+    "the one at work, planned for {} choices: a user takes part in one, and none uses anything of an earlier one, so "
+    "each has the whole budget, and the claim holds for every user."
+)
 
 
 class Anytime:
@@ -48,8 +55,13 @@ class Anytime:
 
     @property
     def privacy(self) -> Certificate:
-        """The certificate of the bandit at work: it holds for every user, each in one bandit."""
-        return self._bandit.privacy
+        """The certificate of the bandit at work: it holds for every user, each in one bandit. Users of an earlier one
+        may have spent all."""
+        found = self._bandit.privacy
+        told = [STARTS.format(self._horizon)] * (found.epsilon is not None)
+        spent = found.epsilon if self._before else found.spent
+        name, caveats = f"Anytime of {found.bandit}", (*found.caveats, *told)
+        return msgspec.structs.replace(found, bandit=name, horizon=None, spent=spent, caveats=caveats)
 
     def warm_up(self) -> float:
         """As the bandit's at work: later ones run the same code."""

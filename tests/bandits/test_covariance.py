@@ -51,6 +51,13 @@ def test_others_are_refused(wrong):
         made(covariance=wrong)
 
 
+def test_what_is_wrong_is_named():
+    with pytest.raises(ValueError, match="to have finite numbers, got others"):
+        made(covariance=np.full((P, P), np.nan))
+    with pytest.raises(ValueError, match=f"to be {P} x {P}, or more rows of {P} features, got 3 x {P + 1}\\."):
+        made(covariance=np.ones((3, P + 1)))
+
+
 @pytest.mark.parametrize("options", [{"contexts": "public"}, {"dim": 3 + 2 * P, "blocks": 2, "shared": 3}])
 def test_what_does_not_go_with_it_is_refused(options):
     with pytest.raises(ValueError, match="Expected no covariance"):

@@ -217,6 +217,21 @@ def test_what_does_not_go_with_it_is_refused(options):
         made(**options)
 
 
+@pytest.mark.parametrize(
+    ("named", "options"),
+    [
+        ("earnings", {"earnings": Earnings(0.2, 4.0)}),
+        ("teach", {"max_rounds_per_person": 2, "teach": 0.5}),
+        ("week", {"max_rounds_per_person": 2, "week": 100}),
+        ("average", {"max_rounds_per_person": 2, "average": True}),
+        ('on_limit="serve"', {"max_rounds_per_person": 2, "on_limit": "serve"}),
+    ],
+)
+def test_what_is_refused_is_named(named, options):
+    with pytest.raises(ValueError, match=f'with contexts="public", got {named}.$'):
+        made(**options)
+
+
 def test_unknown_contexts_are_refused():
     with pytest.raises(ValueError, match="Expected contexts"):
         made(contexts="open")

@@ -57,8 +57,11 @@ def shape(bandit: "JointGLM") -> Shape | None:
         found = np.array(given, dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError("Expected covariance to be a matrix, or rows of features, of numbers.") from None
-    if found.ndim != 2 or found.shape[1] != own or len(found) < own or not np.isfinite(found).all():
-        raise ValueError(f"Expected covariance to be {own} x {own}, or more rows of {own} features, got another shape.")
+    if found.ndim != 2 or found.shape[1] != own or len(found) < own:
+        size = " x ".join(map(str, found.shape)) or "a number"
+        raise ValueError(f"Expected covariance to be {own} x {own}, or more rows of {own} features, got {size}.")
+    if not np.isfinite(found).all():
+        raise ValueError("Expected covariance to have finite numbers, got others.")
     if len(found) > own:
         lengths = np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-12)
         found = (found / lengths).T @ found  # as contributions weigh them: x x' / |x|

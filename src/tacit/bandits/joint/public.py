@@ -51,13 +51,16 @@ def check(bandit: "JointGLM") -> bool:
     checks.one_of(CONTEXTS, contexts=bandit.contexts)
     if bandit.contexts == PRIVATE:
         return False
-    for wrong, what in (
-        (bandit._shared > 0, "arms without shared coordinates"),
-        (bandit.earnings is not None, "no earnings"),
-        (bandit._serves, 'on_limit="refuse", without teach, week and average: every choice counts'),
+    for wrong, what, got in (
+        (bandit._shared > 0, "arms without shared coordinates", "shared ones"),
+        (bandit.earnings is not None, "no earnings", "earnings"),
+        (bandit.teach < 1, "every choice to count", "teach"),
+        (bandit.week is not None, "every choice to count", "week"),
+        (bandit.average, "every choice to count", "average"),
+        (bandit._serves, "every choice to count", 'on_limit="serve"'),
     ):
         if wrong:
-            raise ValueError(f'Expected {what} with contexts="public", got other settings.')
+            raise ValueError(f'Expected {what} with contexts="public", got {got}.')
     return True
 
 

@@ -1,8 +1,10 @@
 """Findings come out either way, and tables fit."""
 
+from types import SimpleNamespace
+
 import pytest
 
-from tacit.reproductions import shariff_d1, table2
+from tacit.reproductions import review, shariff_d1, table2
 from tacit.reproductions.outcome import alike, below
 
 
@@ -15,8 +17,6 @@ def test_table2_fits_a_terminal():
 
 
 def test_slope_of_known_points():
-    from types import SimpleNamespace
-
     runs = [
         SimpleNamespace(bandit="lin-ucb", setting={"noise": "bounded", "dim": d}, regret=3.0 * d**1.7 * factor)
         for d in (4, 8, 16)
@@ -67,3 +67,12 @@ def test_below_asks_for_two_standard_errors_and_alike_for_a_share():
     assert below("x", (10.0, 1.0), (15.0, 1.0)).seen and not below("x", (10.0, 2.0), (15.0, 2.0)).seen
     assert below("x", (10.0, float("nan")), (11.0, float("nan"))).seen  # one run
     assert alike("x", (10.9, 1.0), (10.0, 1.0), 0.1).seen and not alike("x", (8.9, 1.0), (10.0, 1.0), 0.1).seen
+
+
+def test_half_of_uniform_play_is_called_half():
+    regrets = {"uniform": 552.0, "b-glin-cb, not private": 40.0}
+    for epsilon in review.EPSILONS:
+        regrets |= {f"{name} ε={epsilon:g}": 80.0 for name in ("shuffle-newton", "shuffle-glm", "joint-glm")}
+    rows = [{"label": k, "regret_mean": v, "regret_se": 2.0, "setting": {}} for k, v in regrets.items()]
+    found = review._shuffle(SimpleNamespace(rows=rows))[0]
+    assert found.ours == "80 ± 2 against half of 552 ± 2" and found.seen

@@ -1,6 +1,7 @@
 """What a review of the main paper asks of it, or says would settle it: experiments for the shuffle model, ablations,
 running time, sensitivity to kappa, the cost of privacy as the horizon grows, and contexts without diversity."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from tacit.experiments.result import Result
 from tacit.experiments.runner import Progress
 from tacit.experiments.table import number, to_text
 from tacit.model.links import named
-from tacit.reproductions.outcome import Finding, Outcome, below, mean, part, together
+from tacit.reproductions.outcome import Finding, Outcome, below, mean, part, spread, together
 from tacit.reproductions.review.parts import EPSILONS, PARTS
 from tacit.reproductions.review.picture import draw
 
@@ -102,9 +103,8 @@ def _shuffle(result: Result) -> list[Finding]:
     for epsilon in (1.0, 4.0):
         ours, central = mean(result, f"shuffle-newton ε={epsilon:g}"), mean(result, f"joint-glm ε={epsilon:g}")
         published = mean(result, f"shuffle-glm ε={epsilon:g}")
-        out.append(
-            below(f"shuffle, ε = {epsilon:g}: below half of uniform play", ours, (uniform[0] / 2, uniform[1] / 2))
-        )
+        half = below(f"shuffle, ε = {epsilon:g}: below half of uniform play", ours, (uniform[0] / 2, uniform[1] / 2))
+        out.append(replace(half, ours=f"{spread(ours)} against half of {spread(uniform)}"))
         out.append(below(f"shuffle, ε = {epsilon:g}: shuffle-newton below shuffle-glm", ours, published))
         text = f"{ours[0] / central[0]:.2f} times joint-glm, {ours[0] / plain[0]:.2f} times non-private b-glin-cb"
         name = f"shuffle, ε = {epsilon:g}: at most twice the regret of a trusted curator"

@@ -4,8 +4,10 @@ from itertools import pairwise
 
 import pytest
 
-from tacit.bounds.drawn import Line
+from tacit import Budget
+from tacit.bounds.drawn import Line, Problem, line
 from tacit.experiments import figure
+from tacit.model.links import named
 
 
 @pytest.mark.parametrize("scale", ["linear", "log"])
@@ -42,6 +44,23 @@ def test_bounds_are_in_the_legend_and_do_not_squash_the_curves():
         "curve",
         "low",
         "near",
-        "far (1e+09 at the end)",
+        "far (1e+09 at the end), above the picture",
     ]
-    assert [line.get_linestyle() for line in axis.get_lines()[1:]] == [":", "--", "--"]
+
+
+def test_no_two_bounds_look_alike():
+    _, axes = figure.subplots(1, 1)
+    axis = axes[0, 0]
+    axis.plot([0, 10], [0.0, 100.0], label="curve")
+    axis.set_ylim(0, 110)
+    lines = [Line(f"{i}", [1, 10], [1.0, 500.0 + i], lower) for lower in (True, False) for i in range(9)]
+    figure.draw_bounds(axis, lines)
+    looks = [(str(line._unscaled_dash_pattern), line.get_color()) for line in axis.get_lines()[1:]]
+    assert len(set(looks)) == len(lines)
+    names = [text.get_text() for text in axis.get_legend().get_texts()[1:]]
+    assert names == [f"{line.label}, leaves it above" for line in lines]
+
+
+def test_a_bound_is_named_with_what_was_given():
+    problem = Problem(named("identity"), 3, 5, 1.0, Budget(2.0, 1e-6), constant=3.0, eigenvalue=0.1)
+    assert line("local-online-ucb", problem, 100).label.startswith("local-online-ucb × 3 λ=0.1 ε=2 (")

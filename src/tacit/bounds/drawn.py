@@ -149,5 +149,6 @@ def line(name: str, problem: Problem, horizon: int) -> Line:
     at = np.unique(np.geomspace(max(first, horizon / 1000), horizon, 50).astype(int)).tolist()
     values = [bound.value(problem, t) for t in at]
     times = "" if problem.constant == 1 or bound.explicit else f" × {problem.constant:g}"
+    times += f" λ={problem.eigenvalue:g}" if problem.eigenvalue else ""
     label = f"{name}{times} ε={problem.budget.epsilon:g} ({values[-1]:,.3g} at the end)"
     return Line(label, at, values, bound.lower)

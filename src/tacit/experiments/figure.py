@@ -14,6 +14,9 @@ from tacit.experiments.result import Run
 # Okabe & Ito's palette: told apart by people who see colours differently, and in grey
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#7F7F7F")
 DASHES = ("-", "--", "-.", ":")
+DASHED = ("--", (0, (9, 2)), "-.", (0, (6, 2, 1, 2, 1, 2)), (0, (2, 2)))  # upper bounds
+DOTTED = (":", (0, (1, 4)), (0, (1, 1, 1, 5)), (0, (1, 1, 1, 1, 1, 5)))  # lower ones
+GREYS = ("black", "#888888", "#8B4513")
 NAME, LINE = 9.5, 11.5  # points: the size of names at lines' ends, and from one to the next
 STYLE = {
     "figure.facecolor": "white",
@@ -109,19 +112,28 @@ def draw_panel(axis: Any, groups: Sequence[Sequence[Run]], *, log: bool = False)
 
 
 def draw_bounds(axis: Any, lines: Sequence[Line]) -> None:
-    """Lower bounds are dotted, upper ones dashed. The curves stay readable: a bound far above them is not followed, and
-    its value at the end is in the legend."""
+    """Lower bounds are dotted, upper ones dashed, each in its own way. The curves stay readable: a bound far above them
+    is not followed; the legend says so, and has its value at the end."""
     if not lines:
         return
     low, high = axis.get_ylim()
+    high = max(high, *(line.values[-1] for line in lines if line.values[-1] <= 2 * high), high)
+    before = {True: 0, False: 0}
     for line in lines:
-        draw_bound(axis, line)
-    axis.set_ylim(low, max(high, *(line.values[-1] for line in lines if line.values[-1] <= 2 * high), high))
+        away = (
+            ", above the picture" if min(line.values) > high else ", leaves it above" if line.values[-1] > high else ""
+        )
+        draw_bound(axis, line._replace(label=line.label + away), before[line.lower])
+        before[line.lower] += 1
+    axis.set_ylim(low, high)
     below(axis)
 
 
-def draw_bound(axis: Any, line: Line) -> None:
-    axis.plot(line.at, line.values, color="black", linewidth=1, linestyle=":" if line.lower else "--", label=line.label)
+def draw_bound(axis: Any, line: Line, index: int = 0) -> None:
+    """index: among those of its kind."""
+    dashes = DOTTED if line.lower else DASHED
+    look = {"linestyle": dashes[index % len(dashes)], "color": GREYS[index // len(dashes) % len(GREYS)]}
+    axis.plot(line.at, line.values, linewidth=1, label=line.label, **look)
 
 
 def below(axis: Any) -> None:

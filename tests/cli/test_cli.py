@@ -150,8 +150,13 @@ def test_reproducing_all_goes_through_the_registry(tmp_path, capsys, monkeypatch
     with pytest.raises(SystemExit) as stop:
         cli.main()
     assert stop.value.code == 0
-    text = capsys.readouterr().out
-    assert text.count("Made by tacit reproduce ") == 2 and re.search(r"^errata +\d+ of +\d+ seen", text, re.MULTILINE)
+    text, told = capsys.readouterr()
+    assert text.count("Made by tacit reproduce ") == 2 and re.search(
+        r"^errata +(18|19|20) of +20 confirmed", text, re.MULTILINE
+    )
+    assert re.search(r"^shariff-figure1 +\d+ of +\d+ seen", text, re.MULTILINE)
+    assert "errata-quick: outcome.json, outcome.txt" in " ".join(told.split())
+    assert "figure.png" in told
     assert {path.name for path in tmp_path.iterdir()} == {"shariff-figure1-quick", "errata-quick"}
 
 

@@ -13,6 +13,7 @@ from tacit import registry
 ROOT = Path(__file__).parents[2]
 KEPT, IMAGES, PAGE = ROOT / "docs" / "kept", ROOT / "docs" / "images", ROOT / "docs" / "reproductions.md"
 QUICK = {"suite", "review", "figure1-logistic", "shariff-d2"}  # pictures that the docs show of a quick version
+GOOD, BAD = "seen|confirmed", "NOT SEEN|NOT CONFIRMED"  # marks of findings
 START, END = "<!-- kept: written by make kept -->\n", "<!-- end of kept -->"
 
 
@@ -31,12 +32,12 @@ def take(out: Path) -> list[str]:
 
 def table() -> str:
     """What is kept, how it was made, and how much of what is said was seen."""
-    lines = ["| kept | made by | seen | not seen |", "|---|---|---|---|"]
+    lines = ["| kept | made by | seen (errata: confirmed) | not seen |", "|---|---|---|---|"]
     for name in registry.REPRODUCTIONS:
         path = KEPT / f"{name}.txt"
         if path.exists():
             text = path.read_text()
-            seen, unseen = len(re.findall(r"^  \[seen\]", text, re.M)), len(re.findall(r"^  \[NOT SEEN\]", text, re.M))
+            seen, unseen = (len(re.findall(rf"^  \[({marks})\]", text, re.M)) for marks in (GOOD, BAD))
             command, code = re.findall(r"^Made by (.*) \(tacit \S+ code (\S+)\)$", text, re.M)[0]
             lines.append(f"| [{name}](kept/{name}.txt) | `{command}`, code {code} | {seen} | {unseen} |")
         else:

@@ -10,6 +10,7 @@ from scipy import integrate, stats
 from tacit import Budget, LocalOnlineUCB, Simulated
 from tacit.reproductions import errata
 from tacit.reproductions.errata import joint, lower, others, shuffled
+from tacit.reproductions.outcome import Finding, Outcome
 
 PAGE = Path(__file__).parents[2] / "docs" / "errata.md"
 
@@ -20,6 +21,10 @@ def test_end_to_end(tmp_path):
     outcome.write(tmp_path)
     assert len(outcome.findings) == 20 and (tmp_path / "outcome.json").exists()
     assert max(map(len, outcome.table.splitlines())) <= 100
+    text = (tmp_path / "outcome.txt").read_text()
+    assert "SEEN" not in text and text.count("  [confirmed] ") == sum(not finding.seen for finding in outcome.findings)
+    holds = Outcome("", outcome.result, [Finding("it holds", "", True)], "", errata=True)
+    assert "[NOT CONFIRMED] it holds" in holds.text() and holds.summary().split() == ["0", "of", "1", "confirmed"]
 
 
 def test_the_page_has_every_number():

@@ -42,11 +42,10 @@ def reproduce_command(
         with progress(each) as report:
             outcome = reproductions.run(each, quick=quick, runs=runs, out=folder, progress=report, engine=engine)
         documents[each] = outcome.json()
-        seen = sum(finding.seen for finding in outcome.findings)
-        summary.append(f"{each:<18} {seen:>3} of {len(outcome.findings):>3} seen   {folder}")
+        summary.append(f"{each:<18} {outcome.summary():<20} {folder}")
         if not as_json:
             sys.stdout.write(outcome.text() + "\n\n" * (name == ALL) + "\n")
-        tell(f"Figure and rows: {folder}")
+        tell(f"In {folder}: {', '.join(sorted(path.name for path in folder.iterdir() if path.is_file()))}")
     if as_json:
         write_json(documents if name == ALL else documents[name])
     elif name == ALL:

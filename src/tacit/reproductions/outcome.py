@@ -31,18 +31,30 @@ class Outcome:
     table: str
     extra: dict[str, Any] = field(default_factory=dict)
     made: str = ""  # the command, and the code that it ran
+    errata: bool = False  # whether a finding is that what the paper says is not so
 
     def text(self) -> str:
-        lines = [self.title, "", self.table, "", "What is expected, and what we see:"]
+        head = "What is printed, and what is computed:" if self.errata else "What is expected, and what we see:"
+        lines = [self.title, "", self.table, "", head]
         for finding in self.findings:
-            lines += [
-                f"  [{'seen' if finding.seen else 'NOT SEEN'}] {finding.expected}",
-                f"      {finding.ours}",
-            ]
+            lines += [f"  [{self.mark(finding)}] {finding.expected}", f"      {finding.ours}"]
         return "\n".join([*lines, "", f"Made by {self.made}"] if self.made else lines)
 
+    def mark(self, finding: Finding) -> str:
+        if self.errata:
+            return "NOT CONFIRMED" if finding.seen else "confirmed"
+        return "seen" if finding.seen else "NOT SEEN"
+
+    def summary(self) -> str:
+        """How many findings are as they should be."""
+        wanted = "confirmed" if self.errata else "seen"
+        found = sum(self.mark(finding) == wanted for finding in self.findings)
+        return f"{found:>3} of {len(self.findings):>3} {wanted}"
+
     def json(self) -> dict[str, Any]:
-        findings = [{"expected": f.expected, "ours": f.ours, "seen": bool(f.seen)} for f in self.findings]
+        findings = [
+            {"expected": f.expected, "ours": f.ours, "seen": bool(f.seen), "mark": self.mark(f)} for f in self.findings
+        ]
         return {"title": self.title, "made": self.made, "rows": self.result.rows, "findings": findings} | self.extra
 
     def write(self, folder: Path) -> None:

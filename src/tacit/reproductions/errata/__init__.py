@@ -19,8 +19,8 @@ def reproduce(*, quick: bool, runs: int | None, out: Path, progress: Progress | 
     ]
     rows = [("where", "printed", "computed"), *((e.where, e.printed, e.computed) for e in found)]
     table = "\n".join(f"{where:<52}{printed:>16}{computed:>18}" for where, printed, computed in rows)
-    title = "Errata: what is printed, and what a computation gives ([seen]: it holds)"
-    return Outcome(title, Result([]), findings, table)
+    title = "Errata: what is printed, and what a computation gives ([confirmed]: what is printed does not hold)"
+    return Outcome(title, Result([]), findings, table, errata=True)
 
 
 def every(runs: int) -> list[Erratum]:

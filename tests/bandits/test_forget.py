@@ -10,6 +10,7 @@ from tacit import Budget, JointGLM, Simulated, Spec, environments, simulate
 from tacit.bandits.joint import forgetting
 from tacit.bandits.joint.continual import steps_before
 from tacit.kernels.rounds import Schedule, next_boundary
+from tacit.mechanisms import leaves
 from tacit.mechanisms.grid import Grid
 from tests.mechanisms.test_grid import Given
 
@@ -116,6 +117,20 @@ def test_what_one_person_moves_in_a_run_that_forgets_is_at_most_what_is_claimed(
         largest = max(largest, np.linalg.norm(worlds[0] - worlds[1]) / bandit.mechanism.sigma)
     claimed = bandit.privacy.releases[0].mu
     assert 0.9 * claimed < largest <= claimed * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("horizon", [None, 2_000_000])
+def test_what_is_forgotten_is_dropped_in_many_dimensions_too(horizon):
+    """The exact sums of a step after a window, and what was released of them after two."""
+    bandit = JointGLM(
+        dim=100, budget=Budget(4.0, 1e-6), curvature="released", forget=20_000, horizon=horizon, source=Given()
+    )
+    mechanism, prefix = bandit.mechanism, bandit._state.prefix
+    assert mechanism.window == 173 < mechanism.leaves and leaves.left(mechanism, 1000) == 1000 + 1 - 173
+    prefix.open[:] = 10**6
+    shown = [np.abs(mechanism.release(prefix, bandit.source)).max() for _ in range(2 * 173)]
+    assert shown[0] > 0 and not prefix.closed.any()
+    assert not mechanism.release(prefix, bandit.source).any()
 
 
 def test_saved_and_loaded_after_many_windows(tmp_path):

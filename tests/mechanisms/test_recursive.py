@@ -164,6 +164,7 @@ def test_long_vectors_have_buffers_and_short_ones_the_square_root(tmp_path):
     assert isinstance(discounted(leaves=700, size=1000, discount=0.995), Recursive)
     assert isinstance(discounted(leaves=10**6, size=4000, discount=0.995), Discounted)
     assert isinstance(discounted(leaves=700, size=4000, discount=1.0), Discounted)
+    assert isinstance(discounted(leaves=700, size=4000, discount=0.95), Discounted)  # leaves leave its window
     with pytest.raises(ValueError, match="discount"):
         mechanism(1.0)
     bandit = JointGLM(dim=45, budget=Budget(1.0, 1e-6), first=2, pending=10)

@@ -72,8 +72,8 @@ class Tape:
 
 
 def prefix(tape, release):
-    def seam(self, state, source):
-        out = release(self, state, source)
+    def seam(self, state, source, *also):
+        out = release(self, state, source, *also)
         tape.release((type(self).__name__, self.size, self.sigma), state.released, *state.noise)
         return out
 

@@ -14,7 +14,7 @@ from tacit.bandits.joint.earnings import AVERAGE, Purse
 from tacit.bandits.persons import LEARNS
 from tacit.bandits.ridge import Regularizer
 from tacit.data import Array, Raw, Released
-from tacit.kernels.continual import PrefixState, trailing_zeros
+from tacit.kernels.continual import NOTHING, Also, PrefixState, trailing_zeros
 from tacit.kernels.linalg import svec
 from tacit.kernels.noise import NoiseLaw
 from tacit.kernels.rounds import BOUNDARY, CHOICES
@@ -61,18 +61,18 @@ class SilentLevel(Tree):
 
     level: int = 1
 
-    def release(self, state: PrefixState, source: Source) -> Released:
+    def release(self, state: PrefixState, source: Source, also: Also = NOTHING) -> Released:
         silent = trailing_zeros(int(state.noise.step[0]) + 1) == self.level
-        return super().release(state, Quiet(source, 0.0) if silent else source)
+        return super().release(state, Quiet(source, 0.0) if silent else source, also)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Redrawn(Tree):
     """The noise of every node is drawn again at each release, so that it averages out."""
 
-    def release(self, state: PrefixState, source: Source) -> Released:
+    def release(self, state: PrefixState, source: Source, also: Also = NOTHING) -> Released:
         state.noise.levels[:] = source.rows(self.levels, self.size, self.law)
-        return super().release(state, source)
+        return super().release(state, source, also)
 
 
 class HalfContribution(LinearContribution):
@@ -229,7 +229,7 @@ class ClippedSum(Toeplitz):
 
     largest: float
 
-    def release(self, state: PrefixState, source: Source) -> Released:
+    def release(self, state: PrefixState, source: Source, also: Also = NOTHING) -> Released:
         norm = float(np.linalg.norm(state.open))
         state.open[:] *= self.largest / max(self.largest, norm)
-        return super().release(state, source)
+        return super().release(state, source, also)

@@ -10,6 +10,9 @@ Every mechanism here releases (exact prefix + noise_t) where noise_t is linear i
     HISTORY     sum_s weight_{t-s} z_s over the last leaves, as many as the table has rows: z_s is in row s modulo that
     BACKWARDS   s_0, with s_i <- decay_i s_i + x and x = (z - sum_i weight_i decay_i s_i) / (one more weight)
 With a discount below 1 the sum of the closed steps, too, fades by that factor at each step.
+
+A step closes within one kernel, `close_step` or on a grid `close_on_grid`: Python's signals wait for its end, so that
+who is interrupted finds a step either open or closed, and nothing is summed twice.
 """
 
 from typing import NamedTuple
@@ -46,6 +49,19 @@ class PrefixState(NamedTuple):
     discount: Array  # (1,)
     noise: ContinualState
     released: Released  # (size,): closed + noise
+
+
+class Also(NamedTuple):
+    """What changes when a step closes, beside its PrefixState. Arrays, changed in place; of size 0 where there is
+    nothing."""
+
+    boundary: Integers  # (1,): when the open step closes
+    following: int  # when the one after it does
+    open: Array  # public sums of the open step
+    closed: Array  # and of the closed ones, discounted
+
+
+NOTHING = Also(np.zeros(0, np.int64), 0, np.zeros(0), np.zeros(0))
 
 
 @kernel
@@ -131,6 +147,33 @@ def prefix_step(state: PrefixState, z: Array) -> None:
         state.closed[i] = state.discount[0] * state.closed[i] + state.open[i]
         state.open[i] = 0.0
         state.released[i] = state.closed[i] + noise[i]
+
+
+@kernel
+def join(opened: Array, closed: Array, discount: float) -> None:
+    """The sums of the open step join those of the closed ones, which fade. Changes both."""
+    for i in range(opened.size):
+        closed[i] = discount * closed[i] + opened[i]
+        opened[i] = 0.0
+
+
+@kernel
+def close_step(state: PrefixState, z: Array, also: Also) -> None:
+    """prefix_step, and what goes with it."""
+    prefix_step(state, z)
+    join(also.open, also.closed, state.discount[0])
+    also.boundary[:] = also.following
+
+
+@kernel
+def close_on_grid(state: PrefixState, closed: Raw, z: Array, also: Also) -> None:
+    """The same where the noisy leaf or nodes z have been computed: `closed` are the first rows of what is kept."""
+    for i in range(closed.shape[0]):
+        copy(closed[i], state.closed[i])
+    state.open[:] = 0
+    noise_step(state.noise, z, state.released)
+    join(also.open, also.closed, state.discount[0])
+    also.boundary[:] = also.following
 
 
 @inlined

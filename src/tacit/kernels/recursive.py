@@ -19,6 +19,13 @@ def advance(sums: Raw, decay: Integers, x: Raw, shift: int) -> None:
 
 
 @kernel
+def close_known(sums: Raw, decay: Integers, x: Raw, shift: int, step: Integers) -> None:
+    """The next step, which others have released, is closed: both or neither of `sums` and `step` change."""
+    advance(sums, decay, x, shift)
+    step[0] += 1
+
+
+@kernel
 def combine(sums: Raw, weights: Integers, first: int, x: Raw, shift: int, noise: Integers, out: Array) -> None:
     """out = the whole numbers sum_i weights[i] sums[i] + first 2^shift x + noise, as floats."""
     mask = (1 << SPLIT) - 1

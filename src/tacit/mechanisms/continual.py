@@ -24,7 +24,7 @@ import numpy as np
 from tacit import checks
 from tacit.data import Array, Raw, Released
 from tacit.errors import HorizonReached, NotSecure
-from tacit.kernels.continual import ContinualState, PrefixState, draws_needed, prefix_step
+from tacit.kernels.continual import NOTHING, Also, ContinualState, PrefixState, close_step, draws_needed
 from tacit.kernels.noise import NoiseLaw, gaussian_law
 from tacit.privacy import relations
 from tacit.privacy.ledger import GaussianRelease
@@ -154,11 +154,12 @@ class Continual(ABC):
         zeros, fading = np.zeros(self.size), np.array([self.fading])
         return PrefixState(Raw(zeros.copy()), Raw(zeros.copy()), fading, self.noise_state(source), Released(zeros))
 
-    def release(self, state: PrefixState, source: Source) -> Released:
-        """Close the open step and return the new released prefix. Each leaf's noise is drawn here, once."""
+    def release(self, state: PrefixState, source: Source, also: Also = NOTHING) -> Released:
+        """Close the open step, and what goes with it, and return the new released prefix. Each leaf's noise is drawn
+        here, once. Who is interrupted before the end has closed nothing, and has shown nothing of that noise."""
         if state.noise.step[0] >= self.leaves:
             raise HorizonReached(f"Expected at most {self.leaves} steps, and they have all been released.")
-        prefix_step(state, source.rows(draws_needed(state.noise), self.size, self.law))
+        close_step(state, source.rows(draws_needed(state.noise), self.size, self.law), also)
         return state.released
 
     def _state(

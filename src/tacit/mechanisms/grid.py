@@ -37,7 +37,7 @@ import numpy as np
 
 from tacit.data import Array, Integers, Raw, Released
 from tacit.errors import HorizonReached, NotSecure
-from tacit.kernels.continual import HISTORY, ContinualState, PrefixState, noise_step
+from tacit.kernels.continual import HISTORY, NOTHING, Also, ContinualState, PrefixState, close_on_grid
 from tacit.kernels.summing import add_rounded
 from tacit.mechanisms import together
 from tacit.mechanisms.continual import Continual, row_norms
@@ -155,12 +155,16 @@ class Grid(Continual):
     def exchange(self, state: PrefixState, old: Array, new: Array) -> None:
         state.open[:] += self.encode(new) - self.encode(old)
 
-    def release(self, state: PrefixState, source: Any) -> Released:
-        noise = self._noise(state, source)
-        values = self._nodes(state, noise) if isinstance(self.real, Tree) else self._leaf(state, noise)
-        state.open[:] = 0
-        noise_step(state.noise, values * self.step, state.released)
+    def release(self, state: PrefixState, source: Any, also: Also = NOTHING) -> Released:
+        closed, values = self._closing(state, self._noise(state, source))
+        close_on_grid(state, closed, values * self.step, also)
         return state.released
+
+    def _closing(self, state: PrefixState, noise: Integers) -> tuple[Raw, Array]:
+        """The rows of `closed` that are to change, and the noisy leaf or nodes. What is written here already is a row
+        that this step does not read: an interrupted release writes it again."""
+        values = self._nodes(state, noise) if isinstance(self.real, Tree) else self._leaf(state, noise)
+        return Raw(state.closed[:0]), values
 
     def close(self, state: PrefixState, step: int, sums: Raw) -> None:
         """The exact sums of the next step, which has been released by whomever. Steps between may be missing: those

@@ -67,10 +67,11 @@ class Recursive(Continual):
 
 
 def discounted(*, leaves: int, size: int, discount: float, **columns: Any) -> Continual:
-    """The mechanism for sums of so many numbers: the square root, or, where its table would be long, buffers. A
-    function of public numbers alone."""
+    """The mechanism for sums of so many numbers: the square root, or, where its table would be long, buffers. Those
+    keep something of every leaf, so that the square root stays where leaves leave its window. A function of public
+    numbers alone."""
     root = Discounted(leaves=leaves, size=size, discount=discount, sigma=0.0, **columns)
-    if root.window * size <= LARGEST_TABLE or leaves > MOST_LEAVES or discount == 1:
+    if root.window * size <= LARGEST_TABLE or root.window < leaves or leaves > MOST_LEAVES or discount == 1:
         return root
     return Recursive(leaves=leaves, size=size, discount=discount, sigma=0.0, **columns)
 

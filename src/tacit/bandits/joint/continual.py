@@ -21,6 +21,7 @@ from tacit.bandits.joint.personal import ContinualState, PersonalBandit
 from tacit.bandits.joint.summing import Summer
 from tacit.data import Array, Integers, Released
 from tacit.features.schema import Schema
+from tacit.kernels.continual import NOTHING, Also
 from tacit.kernels.rounds import BOUNDARY, CHOICES, Schedule, next_boundary
 from tacit.lock import locked
 from tacit.mechanisms.continual import Continual
@@ -50,6 +51,7 @@ class ContinualBandit(PersonalBandit):
     radius: float = 1.0
     _declared: tuple[Declared, ...] = field(init=False, repr=False)  # its actions, where they have names
     _live: Integers = field(init=False, repr=False)  # the blocks that the estimate is of
+    _outdated: bool = field(default=False, init=False, repr=False)  # the estimate, while a step closes
     _logged: int = field(default=0, init=False, repr=False)  # choices that were rows of a log
 
     @abstractmethod
@@ -100,12 +102,19 @@ class ContinualBandit(PersonalBandit):
 
     def _advance(self) -> None:
         if self._due:
-            counts = self._state.counts
-            released = self.mechanism.release(self._state.prefix, self.source)
-            counts[BOUNDARY] = next_boundary(counts[CHOICES], *self._schedule)
+            self._outdated = True
+            self.mechanism.release(self._state.prefix, self.source, self._also())
+        if self._outdated:  # now, or since a choice that was interrupted
             if self._turns is not None:
                 self._turns.move(self._steps)
-            self._update(released)
+            self._update(self._state.prefix.released)
+            self._outdated = False
+
+    def _also(self) -> Also:
+        """What changes together with the mechanism's state when the open step closes."""
+        counts = self._state.counts
+        following = next_boundary(counts[CHOICES], *self._schedule)
+        return NOTHING._replace(boundary=counts[BOUNDARY : BOUNDARY + 1], following=following)
 
     @property
     def _steps(self) -> int:

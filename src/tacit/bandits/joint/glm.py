@@ -23,6 +23,7 @@ from tacit.bandits.persons import LEARNS
 from tacit.data import Array, Released
 from tacit.kernels.block import Block
 from tacit.kernels.blocks import BLOCKS
+from tacit.kernels.continual import Also
 from tacit.kernels.glm import Posterior, Tuning
 from tacit.lock import requires_durable
 from tacit.mechanisms.continual import Continual
@@ -205,10 +206,8 @@ class JointGLM(EarningBandit):
         self._way.update(self, released)
         self._frozen = None
 
-    def _advance(self) -> None:
-        if self._public and self._due:
-            public.close_step(self)
-        super()._advance()
+    def _also(self) -> Also:
+        return super()._also()._replace(open=self._state.public.open, closed=self._state.public.closed)
 
     @property
     def _keeps(self) -> int:

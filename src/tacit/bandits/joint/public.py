@@ -21,7 +21,7 @@ from tacit import checks
 from tacit.bandits import irls
 from tacit.bandits.joint import curvature
 from tacit.bandits.joint.glm_kernel import Public
-from tacit.bandits.joint.public_kernel import EXACT, beside, close, public_block_rounds, public_rounds
+from tacit.bandits.joint.public_kernel import EXACT, beside, public_block_rounds, public_rounds
 from tacit.data import Array, Raw, Released
 from tacit.kernels.block import Block
 from tacit.kernels.formulas import add_context, add_reward
@@ -98,11 +98,6 @@ def learn(bandit: "JointGLM", kept: Array, reward: float) -> None:
         add_reward(z, reward, centre, c.low, c.high, c.longest, Raw(out[part]))
 
     bandit._absorb(add)
-
-
-def close_step(bandit: "JointGLM") -> None:
-    """When the public schedule says so."""
-    close(bandit._state.public, bandit.mechanism.fading)
 
 
 def update(bandit: "JointGLM", released: Released) -> None:

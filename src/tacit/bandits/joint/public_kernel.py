@@ -8,7 +8,7 @@ from tacit.data import Array, Integers, Raw, Released
 from tacit.kernels.block import Block
 from tacit.kernels.blocks import combine_blocks, fit_blocks, thompson_blocks
 from tacit.kernels.compile import kernel
-from tacit.kernels.continual import simulate_step
+from tacit.kernels.continual import join, simulate_step
 from tacit.kernels.formulas import add_context, add_reward
 from tacit.kernels.glm import Known, Tuning, combine, fit, thompson
 from tacit.kernels.noise import NoiseLaw
@@ -17,14 +17,6 @@ from tacit.model.links import Code
 from tacit.model.vectors import packed_size, pair_size
 
 EXACT = 2.0**40  # the scale of a curvature that has no noise: what noise there were would be divided by it
-
-
-@kernel
-def close(public: Public, discount: float) -> None:
-    """The open step joins the closed ones, which fade. Changes public."""
-    for i in range(public.open.size):
-        public.closed[i] = discount * public.closed[i] + public.open[i]
-        public.open[i] = 0.0
 
 
 @kernel
@@ -65,7 +57,7 @@ def public_rounds(
     for t in range(block.noise.size):
         if counts[CHOICES] >= counts[BOUNDARY]:
             simulate_step(rng, prefix, law)
-            close(public, discount)
+            join(public.open, public.closed, discount)
             beside(public, prefix.released, d)
             gain = gains[min(prefix.noise.step[0], gains.size - 1)]
             fit(public.whole, EXACT, unit, law.scale * gain, radius, tuning, posterior)
@@ -112,7 +104,7 @@ def public_block_rounds(
     for t in range(block.noise.size):
         if counts[CHOICES] >= counts[BOUNDARY]:
             simulate_step(rng, prefix, law)
-            close(public, discount)
+            join(public.open, public.closed, discount)
             beside(public, prefix.released, p)
             gain = gains[min(prefix.noise.step[0], gains.size - 1)]
             fit_blocks(public.whole, EXACT, unit, law.scale * gain, radius, tuning, live, posterior)

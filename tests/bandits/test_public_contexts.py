@@ -1,6 +1,7 @@
 """contexts="public": curvature is of all choices, answered or not; released are moments alone."""
 
 import numpy as np
+import polars as pl
 import pytest
 
 from tacit import Budget, JointGLM, Simulated, Spec, Stored, environments, simulate
@@ -133,6 +134,70 @@ def test_learns_from_a_log():
     rows = {"x0": [0.5, 0.1, -0.3] * 10, "x1": [0.0, 0.4, 0.2] * 10, "reward": [1.0, None, 0.0] * 10}
     assert bandit.learn_log(rows) == {}
     assert bandit._state.public.closed[0] > 0 and bandit._steps > 1
+
+
+BAD = (7.0, -np.inf, "much", 10**400, [])  # as rewards
+
+
+def logged(reward, *, row=3, **options):
+    """Twelve rows of a log, one of them with that reward, and what was refused."""
+    bandit, members = made(first=20, **options), list(people(12, blocks=options.get("blocks")))
+    rewards = [member.reward for member in members]
+    rewards[row] = reward
+    columns = {f"x{i}": [member.arms[0][i] for member in members] for i in range(2)}
+    if options.get("blocks"):
+        columns["action"] = [int(member.arms[0][2]) for member in members]
+    if options.get("max_rounds_per_person"):
+        columns["person"] = [f"{i % 5}" for i in range(12)]
+    return bandit, bandit.learn_log(columns | {"reward": rewards})
+
+
+@pytest.mark.parametrize("options", [{}, {"dim": 4, "blocks": 2}, {"max_rounds_per_person": 2}])
+def test_a_reward_in_a_log_moves_nothing_that_has_no_noise(options):
+    """A row whose reward is refused is a choice like that without one: contexts are summed without noise."""
+    fine, out = logged(1.0, **options)
+    full = set(out)  # people with no rounds left
+    silent, _ = logged(None, **options)
+    for bad in BAD:
+        bandit, refused = logged(bad, **options)
+        assert set(refused) == full | {3} and bandit.choices == fine.choices
+        for other in (fine, silent):
+            assert all(np.array_equal(a, b) for a, b in zip(bandit._state.public, other._state.public, strict=True))
+        assert np.array_equal(bandit._state.prefix.open, silent._state.prefix.open)
+    assert not np.array_equal(fine._state.prefix.open, silent._state.prefix.open)
+
+
+def test_a_reward_in_a_folder_moves_nothing_that_has_no_noise(tmp_path):
+    """The same rows from Parquet files."""
+    found = []
+    for name, reward in (("good", 1.0), ("bad", 7.0), ("none", None)):
+        (tmp_path / name).mkdir()
+        rows = {"x0": [0.5, 0.1, -0.3], "x1": [0.0, 0.4, 0.2], "reward": [1.0, reward, 0.0]}
+        pl.DataFrame(rows).write_parquet(tmp_path / name / "rows.parquet")
+        bandit = made()
+        assert set(bandit.learn_log(tmp_path / name)) == ({1} if name == "bad" else set())
+        found.append(bandit._state.public.open)
+    assert np.array_equal(found[0], found[1]) and np.array_equal(found[0], found[2]) and found[0].any()
+
+
+def test_a_reward_that_is_refused_moves_nothing_that_has_no_noise():
+    """Of choices that are made here, one by one and many at once."""
+    found = []
+    for reward in (1.0, None, *BAD):
+        bandit = made(first=20)
+        members = list(people(6))
+        for member in members:
+            choice = bandit.choose(member.arms)
+            if reward in BAD:
+                with pytest.raises(ValueError, match="Expected"):
+                    bandit.observe(choice, reward)
+            elif reward is not None:
+                bandit.observe(choice, reward)
+        many = bandit.choose_many([member.arms for member in members])
+        if reward is not None:
+            assert len(bandit.observe_many(many, [reward] * 6)) == (6 if reward in BAD else 0)
+        found.append(bandit._state.public.open)
+    assert found[0].any() and all(np.array_equal(found[0], other) for other in found)
 
 
 @pytest.mark.parametrize(

@@ -78,6 +78,19 @@ def test_the_published_descent_has_its_own_steps_and_its_own_bound_on_gradients(
     assert tight.privacy.epsilon <= 1 + 1e-5, "with exact noise a gradient is bounded by what it is"
 
 
+@pytest.mark.parametrize("radius", [0.2, 0.3, 3.0])
+def test_the_published_noise_is_for_gradients_that_are_sent(radius):
+    """|mu(z) - r| reaches mu(S) > 1/2 for z = S and r = 0, more than L = 2 S + S lambda / n for a small S."""
+    settings = {"dim": 2, "radius": radius, "horizon": 50_000, "budget": Budget(10.0, 1e-6), "calibration": "paper"}
+    bandit = ShuffleGLM(**settings, iterations=None, source=Simulated(1))
+    for plan in bandit._plans:
+        lipschitz = 2 * radius + radius * plan.fit.pull / plan.users
+        assert plan.gradient.sensitivity == max(1.0, lipschitz) > bandit._link.mean(radius)
+        assert plan.gradient.reach >= plan.sums.gradient, "cells that the longest gradient takes"
+        assert plan.fit.step == pytest.approx(4 * radius / (lipschitz * math.sqrt(plan.fit.gradients))), "as published"
+    assert (min(plan.gradient.sensitivity for plan in bandit._plans) == 1.0) == (radius < 0.5)
+
+
 def test_algorithm_1_as_printed_does_not_leave_its_warm_up():
     """So it plays an optimal design over all arms to the end, whatever it was told."""
     spec = Spec(ShuffleGLM, budget=BUDGET, calibration="paper", constants="paper", iterations=None)

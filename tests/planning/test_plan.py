@@ -234,6 +234,18 @@ def test_a_configuration_says_the_budget_and_the_rate(capsys, monkeypatch, tmp_p
     assert "serve.toml: d, K, delta, rounds_per_person, radius." in told
 
 
+def test_a_configuration_for_zero_out_is_told_that_the_plan_is_for_replace(capsys, monkeypatch, tmp_path):
+    file, said = tmp_path / "serve.toml", 'this plan is for "replace"'
+    for adjacency in ("replace", "zero-out"):
+        file.write_text(SERVED.replace("delta = 1e-7", f'delta = 1e-7, adjacency = "{adjacency}"'))
+        told = " ".join(run(capsys, monkeypatch, "--schema", file)[1].split())
+        notes = json.loads(run(capsys, monkeypatch, "--schema", file, "--json")[1])["notes"]
+        assert (said in told) == any(said in note for note in notes) == (adjacency == "zero-out")
+    file.write_text(SERVED.replace("delta = 1e-7", 'delta = 1e-7, adjacency = "remove"'))
+    code, out, error = run(capsys, monkeypatch, "--schema", file)
+    assert code != 0 and not out and "adjacency to be one of replace, zero-out" in " ".join(error.split())
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -229,6 +229,27 @@ def test_bandits_of_one_population_cost_together(tmp_path):
     assert alone <= 1.0 + 1e-6 and 1.3 * alone < together < 2 * alone  # Gaussian noise: mu grows by sqrt 2
 
 
+@pytest.mark.parametrize("adjacency", ["replace", "zero-out"])
+def test_epsilon_is_shown_with_its_neighbours(tmp_path, adjacency):
+    """The same number promises less where neighbours are zero-out."""
+    bandit = LINEAR | {"budget": {"epsilon": 1.0, "delta": 1e-5, "adjacency": adjacency}}
+    bandits = {name: bandit | {"durable": f"{name}.db"} for name in ("one", "two")}
+    app = Application(configs.placed(configs.convert({"bandits": bandits}), tmp_path))
+    app.open()
+    try:
+        asks = [(path, None) for path in ("/v1/bandits/one/status", "/metrics", "/dashboard/one")]
+        status, metrics, page = (body.decode() for _, _, body in call(app, *asks))
+    finally:
+        app.close()
+    found = json.loads(status)
+    assert found["privacy"]["neighbours"] == found["population"]["neighbours"] == adjacency
+    assert found["privacy"]["relation"].startswith("zero-out") == (adjacency == "zero-out")
+    for name in ("tacit_epsilon", "tacit_epsilon_spent"):
+        assert f'\n{name}{{bandit="one",neighbours="{adjacency}"}} ' in metrics
+    assert ("of at most 1 (zero-out), however" in page) == (adjacency == "zero-out")
+    assert f"({adjacency}): one, two" in page  # of the population
+
+
 def test_beyond_the_rounds_of_a_person_choices_are_served_and_not_learnt_from(tmp_path):
     app = application(tmp_path, max_rounds_per_person=2)
     try:

@@ -201,7 +201,9 @@ def test_metrics_know_nothing_of_rewards_arms_or_the_process(tmp_path):
         *("tacit_choices", "tacit_version", "tacit_next_release_after", "tacit_ready", "tacit_degraded"),
         *("tacit_epsilon", "tacit_epsilon_spent", "tacit_delta", "tacit_choices_left"),
     }
-    assert all('{bandit="messages"}' in line for line in values)
+    assert {re.search("{.*}", line).group() for line in values} == {
+        *('{bandit="messages"}', '{bandit="messages",neighbours="replace"}')
+    }
 
 
 # planted: each shows a little of what is raw, and is found

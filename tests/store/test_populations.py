@@ -37,6 +37,7 @@ def test_bandits_of_a_population_cost_together(place):
         assert found.epsilon == epsilon(MU, gaussian.mu(Budget(2.0, 1e-4)))
         (caveat,) = [caveat for caveat in stored.privacy.caveats if "population" in caveat]
         assert "2 bandits on record (one, two)" in caveat and f"epsilon {found.epsilon:.4g}" in caveat
+        assert found.neighbours == "replace" and "(neighbours: replace)" in caveat
     with place.open(glm(), name="one", population="friends") as stored:  # another one: it stays in the first, too
         assert stored.population.bandits == ("one",)
     with place.open(glm(), name="one", population="visitors") as stored:
@@ -52,6 +53,9 @@ def test_bandits_for_two_relations_are_not_in_one_population(place):
         assert stored.population.bandits == ("one",) and stored.population.unrecorded == ()
     with place.open(glm(budget=zero_out), name="two", population="others") as stored:
         assert stored.population.epsilon == epsilon(MU) and stored.privacy.neighbours == "zero-out"
+        assert stored.population.neighbours == "zero-out"
+    with place.open(glm(budget=zero_out), name="three", population="others") as stored:
+        assert any("(neighbours: zero-out)" in caveat for caveat in stored.privacy.caveats)
 
 
 def test_of_a_bandit_without_a_limit_one_round_is_counted_and_that_is_said(place):

@@ -186,6 +186,24 @@ def rounds(bandit, people, *, tape, count=60, absent=True):
     return out
 
 
+def logs(bandit, people, *, tape, count=8, size=7):
+    """The same where others are rows of a log: all with a reward in the first run; with good ones, bad ones and none in
+    the second; with bad ones alone in the third."""
+    known, others = crowd(people, bandit)
+    rng, held, out = np.random.default_rng([10, people]), Held(), []
+    for t in range(count):
+        rows = [next(others) for _ in range(size)]
+        fates = (np.zeros(size, int), rng.integers(3, size=size), np.ones(size, int))[people]
+        rewards = [(row.reward, bandit.rewards[1] + 6.0, None)[fate] for row, fate in zip(rows, fates, strict=True)]
+        bandit.learn_log({"arms": [row.arms for row in rows], "action": [0] * size, "reward": rewards})
+        user = next(known)
+        with held.round(t):
+            choice = bandit.choose(user.arms)
+            seen = {"round": t, "index": choice.index, "id": choice.id, "propensity": choice.propensity.hex()}
+            out.append(seen | shown(bandit, user.arms) | {"releases": tape.at})
+    return out
+
+
 def refusals(bandit, choice):
     """What is said to a user who is in all runs and does something wrong, or twice."""
     dim, out = getattr(bandit, "_bandit", bandit)._width, []

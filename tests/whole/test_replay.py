@@ -131,6 +131,15 @@ def test_step_by_step_with_secure_noise(name):
     assert replay.check(lambda: JOINT[name](Secure())) >= 2
 
 
+LOGGED = ("joint-glm", "joint-glm-blocks", "joint-glm-public", "joint-glm-public-blocks", "joint-lin-ucb")
+
+
+@pytest.mark.parametrize("name", LOGGED)
+def test_rows_of_a_log_with_secure_noise(name):
+    """Bad rewards among them: where contexts are public, these are summed without noise, whatever the reward is."""
+    assert replay.check(lambda: JOINT[name](Secure()), replay.logs) >= 2
+
+
 class Named(JointGLM):
     """Everybody has an id, another in each run: who has taught how often, and how coins fell, is never the same."""
 

@@ -1,7 +1,8 @@
 """Learning from a log: each row is a round of one person, protected by the same budget as a live one.
 
 A row counts as a choice and adds its reward to the step that is open, so the schedule is that of the rows' positions.
-A row that is refused (bad features, a person with no rounds left) is refused alone and counts all the same."""
+A row that is refused (bad features, a person with no rounds left) is refused alone and counts all the same. One with a
+bad reward is a choice whose reward never came: where contexts are public, what it adds to them tells nothing of it."""
 
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -75,13 +76,14 @@ def learn_log(bandit: "ContinualBandit", table: Any, actions: Any) -> dict[int, 
         try:
             mark = counted(bandit, person, bandit.choices + 1)  # whatever is in the row
         except (ValueError, PersonLimit) as error:
-            problem = problem or str(error)
-        if problem is not None or x is None:
+            x, problem = None, problem or str(error)
+        if problem is not None:
+            refused[row] = problem
+        if x is None:
             bandit._state.counts[CHOICES] += 1
-            refused[row] = problem or ROW
             continue
-        ticket = bandit._ticket(kept(bandit, x), mark)
-        if not silent:
+        ticket = bandit._ticket(kept(bandit, x), mark)  # whatever the reward is: a public context is summed here
+        if problem is None and not silent:
             bandit.observe(ticket, float(reward))
     return refused
 

@@ -6,10 +6,17 @@ import tomllib
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tacit import checks
 from tacit.features.schema import Schema
 from tacit.planning.advice import Question
+from tacit.privacy.relations import ADJACENCIES, REPLACE, ZERO_OUT
 
 SETTINGS = {"rounds_per_person": "max_rounds_per_person", "radius": "radius", "per_day": "per_day"}  # in a file
+WEEKLY = "The file promises for a week: read people as people times weeks."
+ZEROED = (
+    'The file promises for adjacency = "zero-out", with about half the noise; this plan is for "replace" at the same '
+    "epsilon, and so too cautious (docs/public.md)."
+)
 
 
 class Asked(NamedTuple):
@@ -24,7 +31,7 @@ def asked(*, dim: int | None, arms: int | None, schema: Path | None, **options: 
     given = {name: value for name, value in options.items() if value is not None}
     notes: list[str] = []
     if schema is not None:
-        made, settings, weekly = read(schema)
+        made, settings, told = read(schema)
         small = offered(made)
         if dim not in (None, small.dim):
             raise ValueError(f"Expected --dim {small.dim}, as the schema has it for what is offered, got {dim}.")
@@ -35,8 +42,7 @@ def asked(*, dim: int | None, arms: int | None, schema: Path | None, **options: 
         notes.append(f"From {schema}: {', '.join([*sizes, *taken])}.")
         if small.dim < made.dim:
             notes.append("Places of actions that are not offered, spare or retired, do not count.")
-        if weekly:
-            notes.append("The file promises for a week: read people as people times weeks.")
+        notes += told
     if dim is None:
         raise ValueError("Expected --dim or --schema, got neither.")
     if arms is None:
@@ -49,9 +55,9 @@ def offered(schema: Schema) -> Schema:
     return dataclasses.replace(schema, actions=schema.offered, max_actions=None, retired=())
 
 
-def read(path: Path) -> tuple[Schema, dict[str, Any], bool]:
+def read(path: Path) -> tuple[Schema, dict[str, Any], list[str]]:
     """From a JSON or TOML file: the schema itself, as `Schema.to_dict` writes it, or the one bandit with features of a
-    configuration of `tacit serve`, with its settings, and whether it promises for a week alone."""
+    configuration of `tacit serve`, with its settings, and what has to be said of its promise."""
     try:
         text = path.read_text()
         document = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
@@ -70,7 +76,11 @@ def read(path: Path) -> tuple[Schema, dict[str, Any], bool]:
         raise ValueError(f"Expected budget = {{epsilon = ..., delta = ...}} in {path}, got another value.")
     settings = {name: budget[name] for name in ("epsilon", "delta") if name in budget}
     settings |= {name: bandit[own] for name, own in SETTINGS.items() if own in bandit}
+    notes = [WEEKLY] * ("week" in bandit and "weeks" not in bandit)
     try:
-        return Schema.from_dict(bandit["features"]), settings, "week" in bandit and "weeks" not in bandit
+        adjacency = budget.get("adjacency", REPLACE)
+        checks.one_of(ADJACENCIES, adjacency=adjacency)
+        notes += [ZEROED] * (adjacency == ZERO_OUT)
+        return Schema.from_dict(bandit["features"]), settings, notes
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None

@@ -12,6 +12,12 @@ whatever they sum and whatever later users do, Y - Z therefore differs by C (X -
 in each number of each release: together at most e g sqrt(leaves size) in norm. This is added to the sensitivity, over
 c_0, which is no more than any column norm; f is large enough for it to be less than 2^-13 of D.
 
+Adaptive users. What is rounded away depends on all X so far, and later users' X on earlier releases; so the shift of Y
+does, too, even where one X was replaced, and the theorem that mechanisms.continual cites, for Y linear in X, does not
+cover it. But given all earlier releases the shift at each step is fixed, and the squares of the shifts of a run add up
+to at most (mu sigma)^2 whatever was released. Gaussian mechanisms with such a bound compose to mu-GDP, each chosen by
+the releases before it (Smith & Thakurta 2022, arXiv:2210.17520).
+
 Room. |S_i| <= 2^f |X| + 1 / (1 - r_i), so that `capacity` allows for f bits fewer. R_i S_i has more than 64: S_i is
 split into s 2^30 + l, 0 <= l < 2^30, and the product over 2^30 is R_i s + floor(R_i l / 2^30). Y as in mechanisms.grid.
 
@@ -52,7 +58,8 @@ class RecursiveGrid(Grid):
     """`real`, a Recursive, on integers, with discrete Gaussian noise of parameter sigma.
 
     Guarantee: mu-GDP for mu = column_norm sensitivity(D) / sigma, up to the loss of privacy.discrete.
-    Reference: as Grid and Recursive. Departure: the rounded recursion, with the bound above.
+    Reference: as Grid and Recursive; adaptive users: Smith & Thakurta 2022 (above).
+    Departure: the rounded recursion, with the bound above.
     """
 
     @property

@@ -6,7 +6,8 @@ s^2)). A mechanism releases n + Z, n a vector of integers that may depend on ear
 Bound. Fix a width r < s, let s1^2 = s^2 - r^2, and compare with the mechanism that adds *continuous* noise of std s1
 and then rounds at random: each coordinate x to the integer k with probability proportional to rho_r(k - x). That
 rounding is post-processing, so the Gaussian curve at mu1 = mu s / s1, mu = |shift| / s, holds for the other mechanism,
-also where shifts are chosen adaptively (Denisov et al. 2022, arXiv:2202.08312). By Poisson summation the rounding's
+also where shifts depend on earlier releases (Smith & Thakurta 2022, arXiv:2210.17520). By
+Poisson summation the rounding's
 normaliser is sum_k rho_r(k - x) = r sqrt(2 pi) (1 + h(x)), |h(x)| <= eta(r) = 2 sum_{k >= 1} exp(-2 pi^2 r^2 k^2), and
 two Gaussians convolve to one, so it gives an integer vector y, coordinate by coordinate, the probability
     rho_s(y - n) / (s sqrt(2 pi)) times a factor in [1 / (1 + eta(r)), 1 / (1 - eta(r))],

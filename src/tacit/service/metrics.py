@@ -15,20 +15,25 @@ LISTED = {
     "tacit_choices_left": "Choices until its horizon, or whatever ends it, is used up; 0 if it was retired.",
     "tacit_version": "Releases that choices are made by.",
     "tacit_next_release_after": "The number of choices at which the open step closes.",
-    "tacit_epsilon": "The claim at the end of the plan.",
-    "tacit_epsilon_spent": "What the releases so far have cost.",
+    "tacit_epsilon": "The claim at the end of the plan, for these neighbours: replace, or zero-out, which is weaker.",
+    "tacit_epsilon_spent": "What the releases so far have cost, for these neighbours.",
     "tacit_delta": "The claim's delta.",
     "tacit_ready": "1 if it serves by its last release.",
     "tacit_degraded": "1 if choices are answered without learning: the database is away.",
 }
+CLAIMS = ("tacit_epsilon", "tacit_epsilon_spent")  # numbers that say nothing without their neighbours
 
 
 def text(everyone: Iterable[Served]) -> bytes:
     registry = CollectorRegistry(auto_describe=False)
-    gauges = {name: Gauge(name, about, ["bandit"], registry=registry) for name, about in LISTED.items()}
+    gauges = {
+        name: Gauge(name, about, ["bandit", "neighbours"] if name in CLAIMS else ["bandit"], registry=registry)
+        for name, about in LISTED.items()
+    }
     for one in everyone:
         for name, value in values(one).items():
-            gauges[name].labels(one.name).set(value)
+            labels = (one.name, one.setting.budget.adjacency) if name in CLAIMS else (one.name,)
+            gauges[name].labels(*labels).set(value)
     return generate_latest(registry)
 
 

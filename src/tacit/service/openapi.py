@@ -67,7 +67,11 @@ ASKED: dict[str, tuple[str, dict[str, Any]]] = {  # what is posted: summary, exa
 }
 SHOWN: dict[str, tuple[str, type[Any]]] = {  # what is shown of a bandit: summary, reply
     "certificate": ("What is guaranteed, recomputed from the noise in use.", Certificate),
-    "status": ("Choices so far, releases, budget, what is earned, population and events: nothing raw.", dict[str, Any]),
+    "status": (
+        "Choices so far, releases, budget with its unit and neighbours, what is earned, population and events: nothing "
+        "raw.",
+        dict[str, Any],
+    ),
     "estimate": ("What choices are made by: functions of what was released.", dict[str, Any]),
     "history": ("The estimate and its intervals, release by release.", dict[str, Any]),
 }

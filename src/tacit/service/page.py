@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from tacit.bandits.stored.history import Offers
 from tacit.privacy.certificate import Certificate
+from tacit.privacy.relations import zeroed
 from tacit.service import earned, promise
 from tacit.service.config import BanditSetting
 from tacit.service.history import Summary
@@ -157,7 +158,8 @@ def _tiles(look: Look, status: dict[str, Any]) -> Markup:
     start, left = status["last_release_after"], status["next_release_after"] + 1 - choices
     length = status["next_release_after"] + 1 - start
     spent, epsilon = privacy["spent"] or 0.0, privacy["epsilon"]
-    most = f"of at most {epsilon or 0.0:.2g}, however long it runs"
+    weaker = f" ({privacy['neighbours']})" if zeroed(privacy["neighbours"]) else ""
+    most = f"of at most {epsilon or 0.0:.2g}{weaker}, however long it runs"
     due = f"in {counted(left, 'choice')}" if left > 0 else "now"
     bar = min(choices - start, length), length
     upcoming = tile("Next release", due, "depends on choices alone", *bar)

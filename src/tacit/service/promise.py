@@ -74,7 +74,8 @@ def numbers(certificate: Certificate, status: dict[str, Any]) -> list[tuple[str,
     )
     population = status["population"]
     if len(population["bandits"]) > 1:
-        together = f"ε = {population['epsilon']:.4g}, δ = {population['delta']:g}: {', '.join(population['bandits'])}"
+        together = f"ε = {population['epsilon']:.4g}, δ = {population['delta']:g} ({population['neighbours']}): "
+        together += ", ".join(population["bandits"])
         once = f"; one round in each of {', '.join(population['unlimited'])}" if population["unlimited"] else ""
         rows.append((f"Population {population['name']}", together + once))
     return rows

@@ -128,6 +128,8 @@ class Served:
                 "spent": privacy.spent,
                 "max_rounds_per_person": self.setting.max_rounds_per_person,
                 "unit": privacy.unit,
+                "neighbours": privacy.neighbours,
+                "relation": privacy.relation,
             },
             "earned": earned.written(last.earned),
             "retired": self.stored.retired,

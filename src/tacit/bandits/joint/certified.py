@@ -4,6 +4,7 @@
 wider. Everything here is a function of released sums, public estimates and public settings."""
 
 import math
+from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -14,7 +15,8 @@ from tacit import checks, special
 from tacit.bandits.joint.glm import JointGLM
 from tacit.data import Array
 from tacit.kernels.linalg import smat
-from tacit.kernels.rounds import next_boundary
+from tacit.kernels.rounds import BOUNDARY, Schedule, next_boundary
+from tacit.lock import requires_durable
 from tacit.mechanisms.discounted import Discounted
 from tacit.model.glm import GLMContribution
 from tacit.model.links import IDENTITY, built_in, kind, softness
@@ -31,7 +33,8 @@ SHAPES: dict[str, tuple[Callable[[Array], Array], Callable[[Array], Array]]] = {
 class Step(NamedTuple):
     """PUBLIC: one step, and what its users' contributions were linearised at."""
 
-    choices: int
+    choices: int  # that came, which may be more than planned: a batch is not divided
+    planned: int  # by the schedule, from the first choice on: known before anybody came
     released: Array  # at its end, as the mechanism gives it
     std: float  # of the noise in it
     theta: Array
@@ -73,8 +76,9 @@ class Trail:
 
     Guarantee: with probability 1 - failure, over rewards and noise, every set that `certified` returns holds theta*, if
     rewards in their range have mean mu(<x, theta*>) given the past, shortest <= |x| <= 1, |theta*| <= radius, and come
-    before their step ends, or never, whatever they are. Then `regret`, after any step, is at least the regret of its
-    users and of those before, expected over the exploring draws."""
+    before their step ends, or never, whatever they are. Batches (`choose_many`) may have any size, which may
+    depend on the past. Then `regret`, after any step, is at least the regret of its users and of those before, expected
+    over the exploring draws."""
 
     bandit: JointGLM
     failure: float = 0.05
@@ -90,14 +94,17 @@ class Trail:
             raise ValueError("Expected a JointGLM with dense arms and without earnings, got another.")
         if not isinstance(b.contribution, GLMContribution):
             raise ValueError("Expected curvature and moment of each user in the released sums, got others.")
-        if b._steps:
-            raise ValueError(f"Expected a JointGLM that has released nothing, got one with {b._steps} releases.")
         if not isinstance(getattr(b.mechanism, "real", b.mechanism), Discounted):
             raise ValueError(f"Expected exact discounted sums, got those of {type(b.mechanism).__name__}.")
         self._user = b.contribution
-        self._open = self._now()
         self.regret = 0.0
+        self._lock, self._may_show = b._lock, b._may_show
+        with self._lock:
+            if b._steps:
+                raise ValueError(f"Expected a JointGLM that has released nothing, got one with {b._steps} releases.")
+            self._open = self._now()
 
+    @requires_durable
     def look(self) -> None:
         """Note what the last step has released, if one has ended since."""
         b = self.bandit
@@ -107,11 +114,12 @@ class Trail:
             raise ValueError(f"Expected a look in every step, got one after {b._steps - len(self.steps)} steps.")
         if b._steps > b.mechanism.window:
             raise ValueError(f"Expected at most {b.mechanism.window} steps, after which sums are cut, got more.")
-        before = sum(step.choices for step in self.steps)
-        choices = next_boundary(before, *b._schedule) - before
+        choices = opened(int(b._state.counts[BOUNDARY]), b._schedule) - sum(step.choices for step in self.steps)
+        before = sum(step.planned for step in self.steps)
+        planned = next_boundary(before, *b._schedule) - before
         theta, variance, spread = self._open
         self.regret += choices * self._promised(theta, spread)
-        self.steps.append(Step(choices, b._state.prefix.released.copy(), b._std(), theta, variance, spread))
+        self.steps.append(Step(choices, planned, b._state.prefix.released.copy(), b._std(), theta, variance, spread))
         self._open = self._now()
 
     def _now(self) -> tuple[Array, float, float]:
@@ -131,6 +139,7 @@ class Trail:
         far = min(b.radius + float(np.linalg.norm(theta)), known.radius + float(np.linalg.norm(known.centre - theta)))
         return min(most, 2 * span * b._link.steepest * (far + spread))
 
+    @requires_durable
     def certified(self) -> Certified:
         """The smallest set among those that leave out some of the first steps: all of them hold at once."""
         if not self.steps:
@@ -153,9 +162,9 @@ class Trail:
             centre = np.asarray(np.linalg.lstsq(gram, moment, rcond=None)[0])
             centre = centre * min(1.0, b.radius / max(float(np.linalg.norm(centre)), 1e-300))
         length, lines = float(np.linalg.norm(centre)), self._lines(window, centre)
-        u = math.sqrt(2 * math.log(5 * t * t * (t + 1) / self.failure))
+        u = math.sqrt(2 * math.log(6 * t * t * (t + 1) / self.failure))
         weights = fading ** np.arange(len(window) - 1, -1, -1.0)
-        choices = np.array([step.choices for step in window], float)
+        choices, planned = (np.array([step[i] for step in window], float) for i in (0, 1))
         rounded = getattr(b.mechanism, "cell", 0.0) / 2 * math.sqrt(self._user.size) * float(weights @ choices)
         noise = (std * (math.sqrt(2 * d) + u) + rounded) / self._user.scale
         others = float(np.linalg.norm(moment - gram @ centre)) + float(weights * choices @ lines.errors)
@@ -165,9 +174,12 @@ class Trail:
         if least <= 0:
             return Certified(centre, radius, matrix, math.inf)
         sub = 0.5 if b._link.bounded else (b.rewards[1] - b.rewards[0]) / 2  # of a reward
-        pull = others + (2 * sub if b._link.bounded else sub) * math.sqrt(float(weights**2 @ choices)) * (
-            math.sqrt(d) + u
-        )
+        expected, came = float(weights**2 @ planned), float(weights**2 @ choices)
+        if np.all(choices <= planned):
+            drift = math.sqrt(expected) * (math.sqrt(d) + u)
+        else:
+            drift = math.sqrt((expected + came) * (d * math.log1p(came / expected) + u * u))
+        pull = others + (2 * sub if b._link.bounded else sub) * drift
         radius = min(radius, pull / (lines.flat * least))
         size = math.sqrt(radius * pull / lines.flat)
         if self.shortest:
@@ -206,3 +218,8 @@ class Trail:
         below = most - slope(high + apart)
         wrong = apart * np.maximum(np.maximum(above, below), 0) + (1 - softest) * high * slope(softest * low)
         return Lines(float(np.min(chord / most)), float(np.min(level * fewest)), np.max(wrong / level, axis=1))
+
+
+def opened(boundary: int, schedule: Schedule) -> int:
+    """The choice count at which a step that closes there was opened: `next_boundary` rises with it, by 1 at least."""
+    return bisect_right(range(boundary), boundary, key=lambda choices: next_boundary(choices, *schedule)) - 1

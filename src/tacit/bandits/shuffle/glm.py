@@ -70,8 +70,8 @@ class ShuffleGLM(BehindShuffler):
     constants="paper" has (6)-(7), (20)-(23) with C = 1, lambda in the information and lambda_max in the loss: then the
     warm-up is longer than any horizon in use, see `theory`. iterations=None is P_GD as in Algorithm 7 and E.4: the
     formula's count (up to 10^6 round trips to every user), steps 2 D / (L sqrt T) and L = S + S + S lambda_max / B_k,
-    which calibration="paper" then takes for the bound on a gradient. Eigenvalues of the information below lambda are
-    raised to it.
+    which calibration="paper" then takes for the bound on a gradient, but at least 1: for S below 1/2 L can be less than
+    |mu - r|, which is what is sent. Eigenvalues of the information below lambda are raised to it.
 
     first: users of every batch, instead of these lengths. dropout, malicious: shares of users who may send nothing in
     a round, or no noise. After the horizon devices go on choosing by what was learnt, and no sum is taken."""

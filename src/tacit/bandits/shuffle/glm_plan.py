@@ -18,6 +18,7 @@ from tacit.privacy.budget import Budget
 from tacit.roles.analyzer import fewest, honest, liars
 
 RIDGE, RIDGE_PER_STD = 0.5, 2.0  # lambda: so much, and so many times sqrt d more per unit of the noise's std
+SENT = 1.0  # no gradient that a user sends is longer: |mu - r| |x| <= 1
 NO_NOISE = 2.0**20  # grid cells per unit where no noise is asked for
 
 
@@ -61,7 +62,7 @@ def batch_plan(bandit: Any, batch: int, users: int) -> BatchPlan:
     sizes = packed_size(dim), dim
     matrices, gradients = rounds.apart()
     farthest = tuple(largest * far for far in matrices)
-    parts = Sum(sizes[0], farthest, largest, 0.5), Sum(sizes[1], gradients, 1.0, 0.5, count)
+    parts = Sum(sizes[0], farthest, largest, 0.5), Sum(sizes[1], gradients, SENT, 0.5, count)
     information: Plan | PaperPlan
     gradient: Plan | PaperPlan
     chance = 0.5
@@ -81,7 +82,8 @@ def batch_plan(bandit: Any, batch: int, users: int) -> BatchPlan:
         once = Budget(each, half.delta / (count + 1))
         information = calibrate_paper(half, users=users, dim=dim, sensitivity=largest, matrix=True)
         ridge, pull = _ridges(bandit, information.std)
-        gradient = calibrate_paper(once, users=users, dim=dim, sensitivity=lipschitz(bandit, users, pull))
+        steepest = max(SENT, lipschitz(bandit, users, pull))
+        gradient = calibrate_paper(once, users=users, dim=dim, sensitivity=steepest)
         chance, std = COIN, information.std
     ridge, pull = _ridges(bandit, std)
     step = 4 * bandit.radius / (lipschitz(bandit, users, pull) * math.sqrt(count))  # 2 D / (L sqrt T), D = 2 S
@@ -103,10 +105,10 @@ def _ridges(bandit: Any, std: float) -> tuple[float, float]:
 
 
 def lipschitz(bandit: Any, users: int, pull: float) -> float:
-    """L of a user's loss: with the paper's own descent R S + S + S lambda_max / B_k (E.4, R = 1), else 1, which bounds
-    the gradient that a user sends."""
+    """L of a user's loss: with the paper's own descent R S + S + S lambda_max / B_k (E.4, R = 1), which a small S
+    makes smaller than the gradients that are sent; else their bound."""
     s = float(bandit.radius)
-    return 2 * s + s * pull / users if bandit.iterations is None else 1.0
+    return 2 * s + s * pull / users if bandit.iterations is None else SENT
 
 
 def formula_iterations(bandit: Any, users: int) -> int:

@@ -14,14 +14,16 @@ from tacit.store.register import Member, Register
 
 class Population(msgspec.Struct, frozen=True, kw_only=True):
     """bandits: the names on record, the retired and deleted ones too; a name that was made anew is there twice.
-    epsilon: of all of them together, at the smallest delta that one of them claims. unlimited: those of them without
-    max_rounds_per_person; one round of a person is counted in each. unrecorded: bandits of this database that no
-    population is known of, and that are not counted."""
+    epsilon: of all of them together, at the smallest delta that one of them claims. neighbours: the relation that it is
+    for, by its name (privacy.relations). unlimited: those of them without max_rounds_per_person; one round of a person
+    is counted in each. unrecorded: bandits of this database that no population is known of, and that are not
+    counted."""
 
     name: str
     bandits: tuple[str, ...]
     epsilon: float
     delta: float
+    neighbours: str
     unlimited: tuple[str, ...]
     unrecorded: tuple[str, ...]
 
@@ -34,8 +36,8 @@ class Population(msgspec.Struct, frozen=True, kw_only=True):
         rounds = f", with one round in each of {once} (which have no limit: more rounds cost more)," if once else ""
         return (
             f"The population {self.name} has {len(self.bandits)} bandits on record ({listed}): a person who is in all "
-            f"of them{rounds} has epsilon {self.epsilon:.4g} at delta {self.delta:g}. Not counted: those that share "
-            "neither a database nor a folder with this one and were never served with it"
+            f"of them{rounds} has epsilon {self.epsilon:.4g} at delta {self.delta:g} (neighbours: {self.neighbours}). "
+            "Not counted: those that share neither a database nor a folder with this one and were never served with it"
             + (f"; {others}." if others else ".")
         )
 
@@ -93,11 +95,13 @@ def compose(name: str, members: Sequence[Member], unrecorded: Sequence[str] = ()
     for member in sorted((m for m in members if m.population == name), key=lambda m: m.incarnation):
         last[member.line] = member
     delta = min(member.delta for member in last.values())
+    releases = [release for member in last.values() for release in member.releases]
     return Population(
         name=name,
         bandits=tuple(sorted(member.name for member in last.values())),
-        epsilon=epsilon_of([release for member in last.values() for release in member.releases], delta),
+        epsilon=epsilon_of(releases, delta),
         delta=delta,
+        neighbours=relation_of(releases),
         unlimited=tuple(sorted(member.name for member in last.values() if member.rounds is None)),
         unrecorded=tuple(unrecorded),
     )

@@ -169,7 +169,9 @@ def in_the_estimate(patch):
 
 def in_a_leaf(patch):
     """The exact sums."""
-    patch.setattr(leaves, "measure", lambda grid, state, sums, source: sums * grid.cell)
+    exact, kept = leaves.exact, []
+    patch.setattr(leaves, "exact", lambda row, size: kept.append(exact(row, size)) or kept[-1].copy())
+    patch.setattr(leaves, "written", lambda noisy: kept[-1].astype(float).tobytes())
 
 
 def in_the_count(patch):

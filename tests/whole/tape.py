@@ -18,6 +18,7 @@ from tacit.mechanisms.continual import Continual
 from tacit.mechanisms.grid import Grid
 from tacit.mechanisms.queries import with_noise
 from tacit.mechanisms.randomize_kernel import randomize
+from tacit.mechanisms.recursive_grid import RecursiveGrid
 from tacit.mechanisms.shuffle.sums_kernel import unshuffle, with_coins
 from tacit.roles.local import Client
 from tacit.roles.shuffler import Shuffler
@@ -74,6 +75,15 @@ def prefix(tape, release):
     def seam(self, state, source, *also):
         out = release(self, state, source, *also)
         tape.release((type(self).__name__, self.size, self.sigma), state.released, *state.noise)
+        return out
+
+    return seam
+
+
+def leaf(tape, measure):
+    def seam(self, state, sums, source):
+        out = measure(self, state, sums, source)
+        tape.release(("leaf", self.size, self.sigma), out)
         return out
 
     return seam
@@ -136,6 +146,8 @@ def shuffled_sum(tape, kernel):
 METHODS = {
     (Continual, "release"): prefix,
     (Grid, "release"): prefix,
+    (Grid, "measure"): leaf,
+    (RecursiveGrid, "measure"): leaf,
     (Shuffler, "close"): lambda tape, close: lambda self: tape.message("batch", close(self)),
     (Client, "report"): lambda tape, report: lambda self, x, y: tape.message("report", report(self, x, y)),
 }

@@ -15,10 +15,8 @@ SAFE = ("Released", "Sent", "Coded")  # what only mechanisms make
 
 LEAK_IN_A_STEP = (
     "bandits/joint/continual.py",
-    "released = self.mechanism.release(self._state.prefix, self.source)",
-    "exact = self._state.prefix.open.copy()\n"
-    "            self.mechanism.release(self._state.prefix, self.source)\n"
-    "            released = exact",
+    "self._update(self._state.prefix.released)",
+    "self._update(self._state.prefix.open.copy())",
 )
 LEAK_IN_A_BANDIT = (
     "bandits/joint/curvature.py",

@@ -17,6 +17,7 @@ from tacit.audit.attacks.rare import ROUNDS, rare
 from tacit.audit.stage import Make, act, fresh, nobody
 from tacit.bandits import JointReweighted, JointSquareCB
 from tacit.data import Array
+from tacit.kernels.glm import Tuning
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Source
 
@@ -36,10 +37,12 @@ def attacks() -> Sequence[Attack]:
     one_dim = Pair(([1.0], 0.0), ([1.0], 1.0))
     served: dict[str, Any] = {"source": secure, "stepwise": True, "share": SHARE}
     planted: dict[str, Any] = {"claimed": False, "bug": "The estimate is made from the exact sums of a step. "}
-    exact = glm(mutants.ExactSums, dim=2), glm(mutants.ExactSums, dim=1, first=4, horizon=8)
+    still = Tuning(explore=0.0)  # choices follow the estimate alone, and so tell most of it
+    exact = glm(mutants.ExactSums, dim=2), glm(mutants.ExactSums, dim=1, first=4, horizon=8, tuning=still)
+    alone = glm(dim=1, first=4, horizon=20, tuning=still)
     return [
         estimate_attack("joint-glm-estimate", glm(dim=2), CLICK, theta),
-        black_box("joint-glm-secure-actions", glm(dim=1, first=4, horizon=20), one_dim, direction=[1.0], **served),
+        black_box("joint-glm-secure-actions", alone, one_dim, direction=[1.0], **served),
         black_box("joint-lin-ucb-secure-actions", lin_ucb(), OPPOSITE, direction=[1.0, 0.0], **served),
         estimate_attack("joint-glm-rare-estimate", rare(explore=EXPLORE), CLICK, theta, later=ROUNDS - 1),
         black_box("joint-glm-rare-secure-actions", rare(explore=EXPLORE), CLICK, direction=[1.0, 0.0], **served),

@@ -58,7 +58,7 @@ def test_no_two_bounds_look_alike():
     looks = [(str(line._unscaled_dash_pattern), line.get_color()) for line in axis.get_lines()[1:]]
     assert len(set(looks)) == len(lines)
     names = [text.get_text() for text in axis.get_legend().get_texts()[1:]]
-    assert names == [f"{line.label}, leaves it above" for line in lines]
+    assert names == [f"{line.label}, leaves the picture" for line in lines]
 
 
 def test_a_bound_is_named_with_what_was_given():

@@ -121,7 +121,11 @@ def draw_bounds(axis: Any, lines: Sequence[Line]) -> None:
     before = {True: 0, False: 0}
     for line in lines:
         away = (
-            ", above the picture" if min(line.values) > high else ", leaves it above" if line.values[-1] > high else ""
+            ", above the picture"
+            if min(line.values) > high
+            else ", leaves the picture"
+            if line.values[-1] > high
+            else ""
         )
         draw_bound(axis, line._replace(label=line.label + away), before[line.lower])
         before[line.lower] += 1

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator, default_rng
 
+from tacit.bandits import chances
 from tacit.bandits.base import Bandit
 from tacit.bandits.embedded import Embedded
 from tacit.bandits.joint.earnings import Earnings
@@ -67,3 +68,4 @@ def rehearse(bandit: Bandit) -> None:
         choice = bandit.choose(arms)
         bandit.observe(choice, reward)
     _ = choice.propensity, bandit.privacy
+    chances.chance(chances.values(np.eye(4), np.zeros(4), np.eye(4)), 0)  # as many directions as it is hardest for

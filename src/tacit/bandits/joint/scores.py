@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 STATISTIC = "scores"
 # Chosen by regret on tuning seeds (docs/measurements/scores.md); none of them touches privacy.
-GROWTH, DISCOUNT = 1.02, 0.997  # of steps, as JointGLM's
+GROWTH, DISCOUNT = 1.02, 0.997  # of steps
 PER_SIGMA = 1.0  # of the noise's std: so many more people in the smallest step
 PACE, TURN = 0.5, 10.0
 AVERAGE = 0.1  # of the way to the latest estimate that the average of estimates, by which one plays, goes

@@ -68,7 +68,8 @@ def continual(family: str, kind: type, *, known: bool = True, **options: Any) ->
     """A bandit with continual release: what the releases tell of each draw, by the mechanism in floats."""
 
     def make(source: Any) -> Run:
-        bandit = kind(dim=2, horizon=LEAVES, budget=BUDGET, source=source, pending=LEAVES, **options)
+        plain = {"dim": 2, "horizon": LEAVES, "budget": BUDGET, "pending": LEAVES}
+        bandit = kind(source=source, **(plain | options))
         mechanism = getattr(bandit.mechanism, "real", bandit.mechanism)
         noise, _ = responses(dataclasses.replace(mechanism, sigma=bandit.privacy.releases[0].sigma))
         whiten = np.linalg.inv(np.linalg.cholesky(noise @ noise.T))
@@ -231,6 +232,8 @@ DRAWS = {
     "joint-lin-ucb-buffered": continual("buffered", JointLinUCB, release="buffered"),
     "joint-glm": continual("discounted", JointGLM, first=1),
     "joint-glm-scores": continual("discounted", JointGLM, first=1, curvature="none"),
+    "joint-glm-public": continual("discounted", JointGLM, first=1, contexts="public"),
+    "joint-glm-zero-out": continual("discounted", JointGLM, first=1, budget=Budget(1.0, 0.02, "zero-out")),
     "joint-glm-long": long_vectors(JointGLM, first=1),
     "joint-glm-earnings": continual("discounted", JointGLM, first=1, earnings=Earnings(0.2, 4.0)),
     "joint-glm-person": continual("discounted", JointGLM, first=1, max_rounds_per_person=3),

@@ -30,12 +30,12 @@ LEAK_OF_EARNINGS = (
 )
 LEAK_IN_ANOTHER = ("bandits/joint/lin_ucb.py", "ridge.update(learnt, ", "ridge.update(self._state.prefix.closed, ")
 LEAK_IN_A_MATRIX = ("bandits/joint/glm_rare.py", "redesign(released, ", "redesign(self._state.prefix.closed, ")
-LEAK_IN_A_KERNEL = ("bandits/joint/glm_kernel.py", "fit(prefix.released, ", "fit(prefix.open, ")
+LEAK_IN_A_KERNEL = ("bandits/joint/glm_kernel.py", "return prefix.released", "return prefix.closed")
 LEAK_OF_SCORES = ("bandits/joint/scores_kernel.py", "follow(prefix.released, ", "follow(prefix.open, ")
 LEAK_BESIDE_CONTEXTS = (
-    "bandits/joint/public_kernel.py",
-    "beside(public, prefix.released, d)",
-    "beside(public, prefix.closed, d)",
+    "bandits/joint/public.py",
+    "beside(public, released, bandit._own_dim)",
+    "beside(public, bandit._state.prefix.closed, bandit._own_dim)",
 )
 LEAK_OF_AN_ITERATE = ("kernels/squarecb.py", "state.played, state.greed", "state.theta, state.greed")
 LEAK_IN_A_DESCENT = (

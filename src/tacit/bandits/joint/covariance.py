@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from tacit.bandits.joint.public_kernel import EXACT
+from tacit.bandits.joint.glm_kernel import EXACT
 from tacit.data import Array, Released
 from tacit.mechanisms import leaves
 from tacit.model.vectors import packed_size, pair_size

@@ -19,6 +19,7 @@ from tacit.kernels.glm import Posterior
 from tacit.kernels.rounds import Range
 from tacit.mechanisms.grid import Grid
 from tacit.model.glm import GLMContribution, balanced_curvature
+from tacit.model.public import RewardContribution
 from tacit.privacy.noise import generator_of
 from tacit.privacy.relations import ZERO_OUT
 
@@ -122,9 +123,15 @@ def summer(bandit: "JointGLM") -> Summer | None:
 
 
 def play(bandit: "JointGLM", block: Block) -> bool:
-    assert bandit.policy is not None
     if bandit._shape is not None:
         return False
+    played(bandit, block, _own(bandit), 0.0)
+    return True
+
+
+def played(bandit: "JointGLM", block: Block, c: GLMContribution | RewardContribution, longest: float) -> None:
+    """The rounds of a block in one compiled loop."""
+    assert bandit.policy is not None
     given = (
         bandit.policy,
         generator_of(bandit.source),
@@ -134,9 +141,10 @@ def play(bandit: "JointGLM", block: Block) -> bool:
         bandit._gains,
         bandit._schedule,
         Range(*map(float, bandit.rewards)),
-        bandit._link.code,
-        _own(bandit).blend,
-        _own(bandit).scale,
+        c.link.code,
+        c.blend,
+        longest,
+        c.scale,
         bandit._unit,
         bandit.radius,
         bandit._tuning,
@@ -146,7 +154,6 @@ def play(bandit: "JointGLM", block: Block) -> bool:
         glm_block_rounds(*given, bandit._live)
     else:
         glm_rounds(*given)
-    return True
 
 
 def _own(bandit: "JointGLM") -> GLMContribution:

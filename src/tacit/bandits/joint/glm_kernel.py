@@ -9,13 +9,15 @@ from tacit.data import Array, Integers, Raw, Released
 from tacit.kernels.block import Block
 from tacit.kernels.blocks import combine_blocks, fit_blocks, thompson_blocks
 from tacit.kernels.compile import kernel
-from tacit.kernels.continual import PrefixState, simulate_step
-from tacit.kernels.formulas import add_glm
+from tacit.kernels.continual import PrefixState, join, simulate_step
+from tacit.kernels.formulas import add_context, add_glm, add_reward
 from tacit.kernels.glm import Known, Posterior, Tuning, combine, fit, thompson
 from tacit.kernels.noise import NoiseLaw
 from tacit.kernels.rounds import BOUNDARY, CHOICES, Range, Schedule, next_boundary, outcome
 from tacit.model.links import Code
-from tacit.model.vectors import pair_size
+from tacit.model.vectors import packed_size, pair_size
+
+EXACT = 2.0**40  # the scale of a curvature that has no noise: what noise there were would be divided by it
 
 
 class Public(NamedTuple):
@@ -37,6 +39,29 @@ class GLMState(NamedTuple):
 
 
 @kernel
+def beside(public: Public, released: Released, p: int) -> None:
+    """public.whole <- for each block of p coordinates (EXACT svec(A), b), A the public curvature and b the sum of
+    public offsets and released moments. Changes public."""
+    size, packed = pair_size(p), packed_size(p)
+    for a in range(public.whole.size // size):
+        for i in range(packed):
+            public.whole[a * size + i] = EXACT * public.closed[a * size + i]
+        for i in range(p):
+            public.whole[a * size + packed + i] = public.closed[a * size + packed + i] + released[a * p + i]
+
+
+@kernel
+def told(state: GLMState, p: int) -> Released:
+    """What an estimate is made from once a step was released: that, and beside it what public contexts sum to."""
+    _, prefix, _, public = state
+    if public.open.size == 0:
+        return prefix.released
+    join(public.open, public.closed, prefix.discount[0])
+    beside(public, prefix.released, p)
+    return public.whole
+
+
+@kernel
 def glm_rounds(
     policy: Generator,
     rng: Generator,
@@ -48,22 +73,23 @@ def glm_rounds(
     rewards: Range,
     link: Code,
     blend: float,
+    longest: float,
     scale: float,
     unit: float,
     radius: float,
     tuning: Tuning,
     known: Known,
 ) -> None:
-    """gains[k] = std of release k per unit of noise, the last one also that of all later ones. The users of the first
-    step get random arms, unless something is known. Changes state and the block's out arrays."""
-    counts, prefix, posterior, _ = state
-    collected = prefix.open
+    """gains[k] = std of release k per unit of noise, the last one also that of all later ones. longest: of a
+    contribution where contexts are public. The users of the first step get random arms, unless something is known.
+    Changes state and the block's out arrays."""
+    counts, prefix, posterior, public = state
     target = np.empty(posterior.theta.size)
     for t in range(block.noise.size):
         if counts[CHOICES] >= counts[BOUNDARY]:
             simulate_step(rng, prefix, law)
             gain = gains[min(prefix.noise.step[0], gains.size - 1)]
-            fit(prefix.released, scale, unit, law.scale * gain, radius, tuning, posterior)
+            fit(told(state, target.size), scale, unit, law.scale * gain, radius, tuning, posterior)
             if known.theta.size > 0:
                 combine(known, radius, posterior)
             counts[BOUNDARY] = next_boundary(counts[CHOICES], schedule.first, schedule.growth, schedule.longest)
@@ -73,8 +99,13 @@ def glm_rounds(
             index = thompson(policy, block.arms[t], posterior, target)
         if outcome(block, t, index):
             counts[CHOICES] += 1
-            x, y = block.arms[t, index], block.reward[t]
-            add_glm(x, y, posterior.theta, posterior.inverse, link, blend, scale, rewards.low, rewards.high, collected)
+            x, y, low, high = block.arms[t, index], block.reward[t], rewards.low, rewards.high
+            theta, inverse = posterior.theta, posterior.inverse
+            if public.open.size > 0:
+                centre = add_context(x, theta, inverse, link, blend, low, high, longest, public.open)
+                add_reward(x, y, centre, low, high, longest, prefix.open)
+            else:
+                add_glm(x, y, theta, inverse, link, blend, scale, low, high, prefix.open)
 
 
 @kernel
@@ -89,6 +120,7 @@ def glm_block_rounds(
     rewards: Range,
     link: Code,
     blend: float,
+    longest: float,
     scale: float,
     unit: float,
     radius: float,
@@ -97,14 +129,14 @@ def glm_block_rounds(
     live: Integers,
 ) -> None:
     """`glm_rounds` where arms are rows (z, a) and sums and estimates are of blocks."""
-    counts, prefix, posterior, _ = state
+    counts, prefix, posterior, public = state
     p = posterior.theta.shape[1]
     target = np.empty(posterior.theta.shape)
     for t in range(block.noise.size):
         if counts[CHOICES] >= counts[BOUNDARY]:
             simulate_step(rng, prefix, law)
             gain = gains[min(prefix.noise.step[0], gains.size - 1)]
-            fit_blocks(prefix.released, scale, unit, law.scale * gain, radius, tuning, live, posterior)
+            fit_blocks(told(state, p), scale, unit, law.scale * gain, radius, tuning, live, posterior)
             if known.theta.size > 0:
                 combine_blocks(known, radius, live, posterior)
             counts[BOUNDARY] = next_boundary(counts[CHOICES], schedule.first, schedule.growth, schedule.longest)
@@ -115,5 +147,10 @@ def glm_block_rounds(
         if outcome(block, t, index):
             counts[CHOICES] += 1
             x, y, a = block.arms[t, index, :p], block.reward[t], int(block.arms[t, index, p])
-            own = Raw(prefix.open[a * pair_size(p) : (a + 1) * pair_size(p)])
-            add_glm(x, y, posterior.theta[a], posterior.inverse[a], link, blend, scale, rewards.low, rewards.high, own)
+            theta, inverse, low, high = posterior.theta[a], posterior.inverse[a], rewards.low, rewards.high
+            part = slice(a * pair_size(p), (a + 1) * pair_size(p))
+            if public.open.size > 0:
+                centre = add_context(x, theta, inverse, link, blend, low, high, longest, public.open[part])
+                add_reward(x, y, centre, low, high, longest, Raw(prefix.open[a * p : (a + 1) * p]))
+            else:
+                add_glm(x, y, theta, inverse, link, blend, scale, low, high, Raw(prefix.open[part]))

@@ -20,16 +20,13 @@ import numpy as np
 from tacit import checks
 from tacit.bandits import irls
 from tacit.bandits.joint import curvature
-from tacit.bandits.joint.glm_kernel import Public
-from tacit.bandits.joint.public_kernel import EXACT, beside, public_block_rounds, public_rounds
+from tacit.bandits.joint.glm_kernel import EXACT, Public, beside
 from tacit.data import Array, Raw, Released
 from tacit.kernels.block import Block
 from tacit.kernels.formulas import add_context, add_reward
-from tacit.kernels.rounds import Range
 from tacit.mechanisms import leaves
 from tacit.model.public import LONGEST, LONGEST_ALONE, RewardContribution
 from tacit.model.vectors import pair_size
-from tacit.privacy.noise import generator_of
 from tacit.privacy.relations import ZERO_OUT
 
 if TYPE_CHECKING:
@@ -115,30 +112,7 @@ def summer(bandit: "JointGLM") -> None:
 
 
 def play(bandit: "JointGLM", block: Block) -> bool:
-    assert bandit.policy is not None
-    c = _own(bandit)
-    settings = (
-        bandit.policy,
-        generator_of(bandit.source),
-        block,
-        bandit._state,
-        bandit.mechanism.law,
-        bandit._gains,
-        bandit.mechanism.fading,
-        bandit._schedule,
-        Range(c.low, c.high),
-        c.link.code,
-        c.blend,
-        c.longest,
-        bandit._unit,
-        bandit.radius,
-        bandit._tuning,
-        bandit._known,
-    )
-    if c.blocks > 1:
-        public_block_rounds(*settings, bandit._live)
-    else:
-        public_rounds(*settings)
+    curvature.played(bandit, block, _own(bandit), _own(bandit).longest)
     return True
 
 

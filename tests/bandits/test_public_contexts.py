@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tacit import Budget, JointGLM, Simulated, Spec, Stored, environments, simulate
+from tacit import Budget, JointGLM, Simulated, Spec, environments, simulate
 from tacit.audit.stage import User, act, users
 from tacit.bandits.joint.earnings import Earnings
 from tacit.privacy.noise import Secure
@@ -235,8 +235,3 @@ def test_what_is_refused_is_named(named, options):
 def test_unknown_contexts_are_refused():
     with pytest.raises(ValueError, match="Expected contexts"):
         made(contexts="open")
-
-
-def test_a_store_refuses_it(tmp_path):
-    with pytest.raises(ValueError, match="contexts"):
-        Stored(made(source=Secure()), str(tmp_path / "bandit.db"))

@@ -14,11 +14,12 @@ from tacit import checks, logs, registry
 from tacit.bandits.joint import forgetting
 from tacit.bandits.joint.continual import SummedBandit
 from tacit.bandits.joint.earnings import Earnings
+from tacit.bandits.joint.public import PUBLIC
 from tacit.bandits.stored.outage import MODES
 from tacit.features.schema import Schema
 from tacit.model import arms
+from tacit.privacy import relations
 from tacit.privacy.budget import Budget
-from tacit.privacy.relations import REPLACE
 
 KINDS = ("joint-glm", "joint-lin-ucb")
 LENGTHS = ("forget", "week")  # of time, in rounds or days
@@ -32,7 +33,7 @@ class BudgetSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     epsilon: float
     delta: float
-    adjacency: str = REPLACE
+    adjacency: str = relations.REPLACE
 
 
 class EarningsSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -120,6 +121,11 @@ class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
     def range(self) -> tuple[float, float]:
         """Of rewards."""
         return self.rewards or ((0.0, 1.0) if self.kind == "joint-glm" else (-1.0, 1.0))
+
+    @property
+    def neighbours(self) -> str:
+        """What the claim is for (privacy.relations)."""
+        return relations.named(self.budget.adjacency, public=self.contexts == PUBLIC)
 
     @functools.cached_property
     def labels(self) -> list[str]:

@@ -26,10 +26,14 @@ def blocks(**options):
     return public(dim=6, blocks=2, **options)
 
 
+def hybrid(**options):
+    return public(dim=4, blocks=2, shared=2, **options)
+
+
 def one_arm(bandit, rng):
     """The same choice whatever the policy draws."""
     row = arms(rng, count=1)
-    return np.column_stack([row, [[float(rng.integers(2))]]]) if bandit is blocks else row
+    return np.column_stack([row, [[float(rng.integers(2))]]]) if bandit is not public else row
 
 
 def context_sums(stored):
@@ -47,7 +51,7 @@ def alike(one, other):
     return all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
 
 
-@pytest.mark.parametrize("kind", [public, blocks])
+@pytest.mark.parametrize("kind", [public, blocks, hybrid])
 def test_the_same_sums_and_estimates_as_in_memory(on_sqlite, kind):
     """With the same noise, bit by bit, with rewards that are late or never come, and a restart. A step is closed before
     the next choice, as in memory: else that is made at the estimate before."""

@@ -123,9 +123,8 @@ def summer(bandit: "JointGLM") -> Summer | None:
 
 
 def play(bandit: "JointGLM", block: Block) -> bool:
-    if bandit._shape is not None:
-        return False
-    played(bandit, block, _own(bandit), 0.0)
+    for part in covariance.parts(bandit, block):
+        played(bandit, part, _own(bandit), 0.0)
     return True
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tacit import Budget, JointGLM, Simulated
-from tacit.audit.stage import User, act
+from tacit.audit.stage import User, act, users
 from tacit.bandits.joint import covariance, scores
 from tacit.kernels.linalg import smat, svec
 
@@ -92,6 +92,24 @@ def test_blocks_are_drawn_one_by_one():
     for _ in range(200):
         act(bandit, User(np.column_stack([rows(4, rng.integers(1 << 30)), [0, 1, 0, 1]]), float(rng.integers(2))))
     assert bandit._steps > 2 and np.isfinite(bandit.theta).all()
+
+
+@pytest.mark.parametrize("options", [{}, {"dim": 2 * P, "blocks": 2}, {"curvature": "none"}])
+def test_the_compiled_loop_is_choose_and_observe(options):
+    """Step by step, however rounds are cut into blocks."""
+    loop, steps = (made(first=20, covariance=rows(100), **options) for _ in range(2))
+    rng, members = np.random.default_rng(5), []
+    for i in range(150):
+        arms = rows(4, seed=i)
+        arms = np.column_stack([arms, [0, 1, 0, 1]]) if "blocks" in options else arms
+        members.append(User(arms, float(rng.integers(2))))
+    chosen = []
+    for start, stop in ((0, 33), (33, 40), (40, 150)):
+        block = users(members[start:stop])
+        loop.play(block)
+        chosen += block.index.tolist()
+    assert [act(steps, member) for member in members] == chosen and loop._steps == steps._steps > 4
+    assert all(np.array_equal(a, b) for a, b in zip(loop._state.posterior, steps._state.posterior, strict=True))
 
 
 def test_scores_are_turned():

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tacit import Budget, JointGLM, Simulated, Spec, Stored, environments, simulate
+from tacit import Budget, JointGLM, Simulated, Spec, environments, simulate
 from tacit.audit.stage import User, act, users
 from tacit.bandits.joint.earnings import Earnings
 from tacit.privacy.noise import Secure
@@ -90,6 +90,24 @@ def test_a_missing_reward_counts_as_expected():
     assert bandit.theta @ theta / (theta @ theta) > 0.75
 
 
+@pytest.mark.parametrize("adjacency", ["replace", "zero-out"])
+def test_hybrid_arms_are_the_same_vectors_without_their_zeros(adjacency):
+    """Of which the sums have all that the whole vectors' have: by the same noise the estimate is the same."""
+    budget = Budget(1.0, 0.02, adjacency)
+    hybrid, whole = made(dim=5, blocks=2, shared=1, budget=budget), made(dim=5, budget=budget)
+    rng = np.random.default_rng(2)
+    for i in range(90):
+        row = np.append(rng.uniform(-0.5, 0.5, 3), i % 2)[None]
+        for bandit, arm in ((hybrid, row), (whole, hybrid._layout.whole(row))):
+            choice = bandit.choose(arm)
+            if i % 3:  # the others never answer
+                bandit.observe(choice, float(row[0, 0] > 0))
+    assert hybrid._steps == whole._steps > 5 and hybrid.mechanism.size == 5
+    assert hybrid.mechanism.sigma == whole.mechanism.sigma and hybrid.privacy.unit == whole.privacy.unit
+    assert np.allclose(hybrid.theta, whole.theta, rtol=1e-9) and hybrid.theta.all()
+    assert np.allclose(hybrid._state.posterior.inverse, whole._state.posterior.inverse, rtol=1e-9)
+
+
 def test_releases_are_moments_alone():
     plain, blocks = made(), made(dim=4, blocks=2)
     assert plain.mechanism.size == 2 and blocks.mechanism.size == 4
@@ -113,7 +131,7 @@ def test_zero_out_halves_the_noise():
     assert made(budget=Budget(1.0, 0.02, "zero-out")).mechanism.sigma == pytest.approx(made().mechanism.sigma / 2)
 
 
-@pytest.mark.parametrize("options", [{}, {"dim": 4, "blocks": 2}])
+@pytest.mark.parametrize("options", [{}, {"dim": 4, "blocks": 2}, {"dim": 3, "blocks": 2, "shared": 1}])
 def test_goes_on_where_it_was_saved(options, tmp_path):
     bandit = made(source=Secure(), **options)
     members = list(people(60, blocks=options.get("blocks")))
@@ -203,7 +221,6 @@ def test_a_reward_that_is_refused_moves_nothing_that_has_no_noise():
 @pytest.mark.parametrize(
     "options",
     [
-        {"dim": 3, "blocks": 2, "shared": 1},
         {"earnings": Earnings(0.2, 4.0)},
         {"curvature": "none"},
         {"max_rounds_per_person": 2, "on_limit": "serve"},
@@ -235,8 +252,3 @@ def test_what_is_refused_is_named(named, options):
 def test_unknown_contexts_are_refused():
     with pytest.raises(ValueError, match="Expected contexts"):
         made(contexts="open")
-
-
-def test_a_store_refuses_it(tmp_path):
-    with pytest.raises(ValueError, match="contexts"):
-        Stored(made(source=Secure()), str(tmp_path / "bandit.db"))

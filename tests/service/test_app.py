@@ -230,6 +230,27 @@ def test_bandits_of_one_population_cost_together(tmp_path):
 
 
 @pytest.mark.parametrize("adjacency", ["replace", "zero-out"])
+def test_public_contexts_are_named_wherever_epsilon_is(tmp_path, adjacency):
+    """Features and offers are not protected then: a number alone would promise what is not kept."""
+    setting = {key: value for key, value in LINEAR.items() if key != "horizon"}
+    setting |= {"kind": "joint-glm", "contexts": "public"}
+    setting["budget"] = setting["budget"] | {"adjacency": adjacency}
+    app = application(tmp_path, **setting)
+    try:
+        given = [("choose", {"arms": EYE}), ("certificate", None), ("status", None), ("/metrics", None)]
+        (chosen, told, status, metrics) = (body.decode() for _, _, body in call(app, *given))
+        ((_, _, page),) = call(app, ("/dashboard/messages", None))
+        ((said, _, _),) = call(app, ("reward", {"id": json.loads(chosen)["id"], "reward": 1.0}))
+    finally:
+        app.close()
+    found, page = json.loads(status)["privacy"], " ".join(page.decode().split())
+    assert said == 200 and found["neighbours"] == f"{adjacency} rewards"
+    assert all("features and offered arms are public" in text for text in (told, found["unit"], page))
+    assert f'neighbours="{adjacency} rewards"' in metrics and f"({adjacency} rewards), however" in page
+    assert "what they are offered, is taken to be public" in page
+
+
+@pytest.mark.parametrize("adjacency", ["replace", "zero-out"])
 def test_epsilon_is_shown_with_its_neighbours(tmp_path, adjacency):
     """The same number promises less where neighbours are zero-out."""
     bandit = LINEAR | {"budget": {"epsilon": 1.0, "delta": 1e-5, "adjacency": adjacency}}

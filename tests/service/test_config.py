@@ -25,6 +25,7 @@ GLM = {name: value for name, value in LINEAR.items() if name != "horizon"} | {"k
         ({"bandits": {"a": LINEAR | {"link": "logistic"}}}, "linear"),
         ({"bandits": {"a": LINEAR | {"forget": 5000}}}, "Expected no forget for a"),
         ({"bandits": {"a": LINEAR | {"warm": "rows.csv"}}}, "Expected no warm for a"),
+        ({"bandits": {"a": LINEAR | {"contexts": "public"}}}, "Expected no contexts for a"),
         ({"bandits": {"a": GLM | {"prior": {"theta": [0.1]}}}}, "precision"),
         ({"bandits": {"a": GLM | {"forget": "30 days"}}}, "with per_day"),
         ({"bandits": {"a": GLM | {"forget": "a month", "per_day": 100}}}, "number of rounds"),
@@ -103,7 +104,8 @@ def test_errors_name_the_file_and_the_bandit(tmp_path):
     (tmp_path / "serve.toml").write_text("[bandits.a]\nkind = 'joint-glm'\npriors = 1\n")
     with pytest.raises(ValueError, match=r"serve.toml: Expected a setting of \[bandits.a\], got 'priors'"):
         configs.read(tmp_path / "serve.toml")
-    for change in ({"link": "cubic"}, {"budget": {"epsilon": -1.0, "delta": 1e-5}}):
+    limited = {"contexts": "public", "max_rounds_per_person": 2}  # and serves those beyond
+    for change in (limited, {"contexts": "open"}, {"link": "cubic"}, {"budget": {"epsilon": -1.0, "delta": 1e-5}}):
         setting = configs.convert({"bandits": {"a": GLM | change}}).bandits["a"]
         with pytest.raises(ValueError, match=r"^\[bandits.a\]: Expected "):
             configs.build(setting, "a")

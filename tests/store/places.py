@@ -90,13 +90,14 @@ def table(stored, statement, *arguments):
         return run(statement, *arguments)
 
 
-def dies_at(number, place, work):
-    """Does it in a process that is killed before that statement of the database; whether it was."""
+def dies_at(number, place, work, begun=lambda: ()):
+    """Does it in a process that is killed before that statement of the database; whether it was. What it is given by
+    `begun` is made before, by statements that do not count."""
     child = os.fork()
     if child == 0:
         status = 1
         try:
-            database = type(database_at(place.where))
+            given, database = begun(), type(database_at(place.where))
             run, seen = database._run, [0]
 
             def dying(self, statement, /, *arguments):
@@ -106,7 +107,7 @@ def dies_at(number, place, work):
                 return run(self, statement, *arguments)
 
             database._run = dying
-            work()
+            work(*given)
             status = 0
         finally:
             os._exit(status)

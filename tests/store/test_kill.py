@@ -42,14 +42,14 @@ def operation(stored, k, ids, say):
         say("reward", k, i - LATE, "-", 0)
 
 
-def life(place, at, ids, end, pipe):
+def life(place, made, at, ids, end, pipe):
     """A worker: from operation `at` on, with some that were acknowledged before sent again."""
 
     def say(*words):
         os.write(pipe, (" ".join(map(str, words)) + "\n").encode())
 
     again = random.Random(at)
-    stored = place.open(bandit(), background=True, delay=0.002, clock=time.time)
+    stored = place.open(made(), background=True, delay=0.002, clock=time.time)
     shown = 0
     for k in range(at, end):
         operation(stored, k, ids, say)
@@ -62,8 +62,9 @@ def life(place, at, ids, end, pipe):
     stored.close()
 
 
-def lives(place, kills, seed):
-    """Workers one after the other, each killed; then one that is not. Returns the number of users."""
+def lives(place, made, kills, seed):
+    """Workers of the bandit that `made` makes, one after the other, each killed; then one that is not. Returns the
+    number of users, their answers and the number of versions that were seen."""
     moments, at, ids, answers, versions = random.Random(seed), 0, {}, {}, {}
     for n in range(kills + 1):
         reading, writing = os.pipe()
@@ -73,7 +74,7 @@ def lives(place, kills, seed):
             status = 1
             try:
                 os.close(reading)
-                life(place, at, ids, end, writing)
+                life(place, made, at, ids, end, writing)
                 status = 0
             finally:
                 os._exit(status)
@@ -98,7 +99,7 @@ def lives(place, kills, seed):
 def check(place, kills, seed):
     warm = bandit()
     warm.warm_up()
-    users, answers, versions = lives(place, kills, seed)
+    users, answers, versions = lives(place, bandit, kills, seed)
     with place.open(bandit(), clock=time.time) as stored:
         stored.tend()
         steps = [step for (step,) in table(stored, "SELECT step FROM leaf ORDER BY step")]

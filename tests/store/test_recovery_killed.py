@@ -40,7 +40,7 @@ def check(place, before, leaves, killed):
         return now, table(stored, LEAVES)
 
 
-@pytest.mark.parametrize("apart", [pytest.param(1, marks=pytest.mark.full), 4])
+@pytest.mark.parametrize("apart", [pytest.param(1, marks=pytest.mark.full), 3])
 def test_killed_at_a_statement(place, apart):
     incarnation, leaves = lived(place)
     outcomes = []

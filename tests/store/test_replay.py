@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tacit import Earnings, Stored
+from tacit.bandits.stored import contexts
 from tacit.bandits.stored.rounds import Rounds
 from tacit.bandits.stored.versions import Versions
 from tacit.errors import TacitError
@@ -29,6 +30,7 @@ SIZES = {
     "leaves": "SELECT step, length(sums), noisy, visible_at FROM leaf WHERE bandit = ? ORDER BY step",
     "choices": "SELECT number, length(sealed), length(mark) FROM choice WHERE bandit = ? ORDER BY number",
     "open sums": "SELECT step, shard, closed, length(sums) FROM open_sum WHERE bandit = ? ORDER BY step, shard",
+    "public sums": "SELECT step, sums FROM context_sum WHERE bandit = ? ORDER BY step",
 }
 ROUNDS, EVERY = 60, 5  # one user in so many is in all runs
 
@@ -66,9 +68,11 @@ def refusals(stored, choice):
 
 def run(place, kind, people, name):
     """The users who are in all runs see everything; the others differ by `people`, in number of arms and names, and in
-    whether, when and how often they answer, and whether their choices are shown: nobody answers in the last run."""
+    whether, when and how often they answer, and whether their choices are shown: nobody answers in the last run. Where
+    contexts are public, all arms are the same."""
     same, others, clock, out = np.random.default_rng(0), np.random.default_rng(people), Clock(), []
     options, held, late = {} if kind is linear else {"policy": np.random.default_rng(7)}, replay.Held(), []
+    offered = same if kind is public else others
     with place.open(kind(first=6, **options), name=name, population=name, delay=3.0, clock=clock) as stored:
         for i in range(ROUNDS):
             clock.now += 1.0
@@ -83,7 +87,7 @@ def run(place, kind, people, name):
                         seen |= shown(stored, given) | {"refused": refusals(stored, choice)}
                     out.append(seen | {"log": lines, "next": stored._versions.next_at})
                     continue
-                given, deferred = arms(others, count=int(others.integers(1, 9))), bool(others.integers(4) < people)
+                given, deferred = arms(offered, count=int(offered.integers(1, 9))), bool(others.integers(4) < people)
                 choice = stored.choose(given, request=f"{i}", deferred=deferred)
                 stored.tend()
                 if others.random() < 0.5:
@@ -114,9 +118,17 @@ def earning(**options):
     return glm(earnings=Earnings(0.3, 5.0), **options)
 
 
+def public(**options):
+    return glm(contexts="public", **options)
+
+
 @pytest.mark.parametrize("kind", [glm, linear, earning])
 def test_quite_other_people_change_nothing_that_is_shown(place, kind):
     check(place, kind)
+
+
+def test_quite_other_rewards_change_nothing_where_contexts_are_public(on_sqlite):
+    check(on_sqlite, public)
 
 
 # planted: each shows a little of what is raw, and is found
@@ -167,6 +179,17 @@ def in_the_estimate(patch):
     patch.setattr(Versions, "_show", leaky)
 
 
+def in_the_contexts(patch):
+    """Sums without noise tell how many are waited for."""
+    end = contexts.end
+
+    def leaky(run, uid, bandit, step):
+        bandit._also().open[:] *= 1 + 1e-9 * waiting(run, uid)
+        end(run, uid, bandit, step)
+
+    patch.setattr(contexts, "end", leaky)
+
+
 def in_a_leaf(patch):
     """The exact sums."""
     exact, kept = leaves.exact, []
@@ -186,10 +209,10 @@ def in_the_count(patch):
 
 @pytest.mark.parametrize(
     "leak",
-    [in_the_time, in_the_schedule, in_a_choice, in_the_estimate, in_a_leaf, in_the_count],
+    [in_the_time, in_the_schedule, in_a_choice, in_the_estimate, in_the_contexts, in_a_leaf, in_the_count],
     ids=lambda leak: leak.__name__,
 )
 def test_leaks_are_found(leak, on_sqlite, monkeypatch):
     leak(monkeypatch)
     with pytest.raises(AssertionError, match="with other people"):
-        check(on_sqlite, linear)
+        check(on_sqlite, public if leak is in_the_contexts else linear)

@@ -18,6 +18,8 @@ ZEROED = (
     "epsilon, and so too cautious (docs/public.md)."
 )
 
+PUBLIC = 'The file has contexts = "public", with less noise; this plan is for private ones (docs/public.md).'
+
 
 class Asked(NamedTuple):
     """notes: what was taken from a file, for the heading."""
@@ -81,6 +83,7 @@ def read(path: Path) -> tuple[Schema, dict[str, Any], list[str]]:
         adjacency = budget.get("adjacency", REPLACE)
         checks.one_of(ADJACENCIES, adjacency=adjacency)
         notes += [ZEROED] * (adjacency == ZERO_OUT)
+        notes += [PUBLIC] * (bandit.get("contexts") == "public")
         return Schema.from_dict(bandit["features"]), settings, notes
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None

@@ -85,7 +85,8 @@ class RewardContribution:
     of 0 and 1 attain D. A centre farther from 1/2 would take a smaller g, and every reward would count less.
     Zero-out (a reward, or none): D is the largest |v|, and longest = 1 makes it 1 for every a; g is between 1.4 D and
     2 D.
-    Blocks: v lies in the part of the user's arm, which is public, the same in both worlds: the same D."""
+    Blocks: v lies in the part of the user's arm, or in that and the shared coordinates, which is public, the same in
+    both worlds: the same D."""
 
     dim: int
     link: Link

@@ -14,11 +14,12 @@ from tacit import checks, logs, registry
 from tacit.bandits.joint import forgetting
 from tacit.bandits.joint.continual import SummedBandit
 from tacit.bandits.joint.earnings import Earnings
+from tacit.bandits.joint.public import PUBLIC
 from tacit.bandits.stored.outage import MODES
 from tacit.features.schema import Schema
 from tacit.model import arms
+from tacit.privacy import relations
 from tacit.privacy.budget import Budget
-from tacit.privacy.relations import REPLACE
 
 KINDS = ("joint-glm", "joint-lin-ucb")
 LENGTHS = ("forget", "week")  # of time, in rounds or days
@@ -32,7 +33,7 @@ class BudgetSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     epsilon: float
     delta: float
-    adjacency: str = REPLACE
+    adjacency: str = relations.REPLACE
 
 
 class EarningsSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -70,8 +71,9 @@ class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
     cannot be written: "refuse", or "serve" without learning. population: whose data these are; one person is in all
     bandits of a population. earnings: estimates of what is earned, from a share of the budget. forget, week, per_day:
     rounds, or "30 days" of so many choices each. prior, warm: what is known from elsewhere, and a Parquet or CSV file
-    of public rows; neither is protected. features: a schema, as Schema.to_dict writes it: requests have fields then,
-    and dim follows. coordinates, profiles: names of what is in vectors, and reference profiles, for the dashboard."""
+    of public rows; neither is protected. contexts: "public" where features and offered arms are no secret. features: a
+    schema, as Schema.to_dict writes it: requests have fields then, and dim follows. coordinates, profiles: names of
+    what is in vectors, and reference profiles, for the dashboard."""
 
     kind: str
     dim: int = 0
@@ -92,6 +94,7 @@ class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
     per_day: float | None = None
     prior: PriorSetting | None = None
     warm: str | None = None
+    contexts: str | None = None
     on_limit: str = "serve"
     degraded: str = "refuse"
     missing_as: float | None = None
@@ -118,6 +121,11 @@ class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
     def range(self) -> tuple[float, float]:
         """Of rewards."""
         return self.rewards or ((0.0, 1.0) if self.kind == "joint-glm" else (-1.0, 1.0))
+
+    @property
+    def neighbours(self) -> str:
+        """What the claim is for (privacy.relations)."""
+        return relations.named(self.budget.adjacency, public=self.contexts == PUBLIC)
 
     @functools.cached_property
     def labels(self) -> list[str]:
@@ -273,7 +281,7 @@ def below(folder: Path, setting: Setting, *files: str) -> Setting:
 def build(setting: BanditSetting, name: str) -> SummedBandit:
     """The bandit of that name itself, new; ValueError for settings that it does not take. Stored then finds its rows,
     and refuses settings that the noise was not made for."""
-    names = ("link", "radius", "rewards", "horizon", "pending", "max_rounds_per_person", "teach", "weeks")
+    names = ("link", "radius", "rewards", "horizon", "pending", "max_rounds_per_person", "teach", "weeks", "contexts")
     given = {name: getattr(setting, name) for name in names if getattr(setting, name) is not None}
     given |= {name: value for name in LENGTHS if (value := _length(setting, name)) is not None}
     if setting.earnings is not None:
@@ -309,7 +317,7 @@ def _check_bandit(name: str, setting: BanditSetting) -> None:
         )
     if setting.kind == "joint-lin-ucb" and setting.link is not None:
         raise ValueError(f"Expected no link for {name}: joint-lin-ucb is linear, got one.")
-    for field in ("forget", "prior", "warm"):
+    for field in ("forget", "prior", "warm", "contexts"):
         if setting.kind == "joint-lin-ucb" and getattr(setting, field) is not None:
             raise ValueError(f"Expected no {field} for {name}: joint-lin-ucb takes none, got one.")
     for length in LENGTHS:

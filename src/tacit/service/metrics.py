@@ -15,7 +15,8 @@ LISTED = {
     "tacit_choices_left": "Choices until its horizon, or whatever ends it, is used up; 0 if it was retired.",
     "tacit_version": "Releases that choices are made by.",
     "tacit_next_release_after": "The number of choices at which the open step closes.",
-    "tacit_epsilon": "The claim at the end of the plan, for these neighbours: replace, or zero-out, which is weaker.",
+    "tacit_epsilon": "The claim at the end of the plan, for these neighbours: replace, or zero-out, which is weaker; "
+    "with the word rewards, of rewards alone.",
     "tacit_epsilon_spent": "What the releases so far have cost, for these neighbours.",
     "tacit_delta": "The claim's delta.",
     "tacit_ready": "1 if it serves by its last release.",
@@ -32,7 +33,7 @@ def text(everyone: Iterable[Served]) -> bytes:
     }
     for one in everyone:
         for name, value in values(one).items():
-            labels = (one.name, one.setting.budget.adjacency) if name in CLAIMS else (one.name,)
+            labels = (one.name, one.setting.neighbours) if name in CLAIMS else (one.name,)
             gauges[name].labels(*labels).set(value)
     return generate_latest(registry)
 

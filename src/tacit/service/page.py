@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from tacit.bandits.stored.history import Offers
 from tacit.privacy.certificate import Certificate
-from tacit.privacy.relations import zeroed
+from tacit.privacy.relations import REPLACE
 from tacit.service import earned, promise
 from tacit.service.config import BanditSetting
 from tacit.service.history import Summary
@@ -158,7 +158,7 @@ def _tiles(look: Look, status: dict[str, Any]) -> Markup:
     start, left = status["last_release_after"], status["next_release_after"] + 1 - choices
     length = status["next_release_after"] + 1 - start
     spent, epsilon = privacy["spent"] or 0.0, privacy["epsilon"]
-    weaker = f" ({privacy['neighbours']})" if zeroed(privacy["neighbours"]) else ""
+    weaker = f" ({privacy['neighbours']})" if privacy["neighbours"] != REPLACE else ""
     most = f"of at most {epsilon or 0.0:.2g}{weaker}, however long it runs"
     due = f"in {counted(left, 'choice')}" if left > 0 else "now"
     bar = min(choices - start, length), length

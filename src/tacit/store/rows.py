@@ -41,6 +41,7 @@ class Leaf(NamedTuple):
     step: int
     noisy: bytes
     visible_at: float
+    contexts: bytes | None = None  # what those of its step sum to, where they are public
 
 
 # bandits
@@ -92,10 +93,12 @@ def settle(run: Run, uid: str, settings: str) -> None:
 
 
 def retire(run: Run, uid: str, why: int) -> None:
-    """Nothing raw stays, and nobody goes on from it; its noisy leaves stay."""
+    """Nothing raw stays, and nobody goes on from it; its noisy leaves stay, with sums of public contexts."""
     for table in ("waiting", "deferred", "choice", "open_sum", "due"):
         run(f"DELETE FROM {table} WHERE bandit = ?", uid)
     run("UPDATE leaf SET sums = ? WHERE bandit = ?", b"", uid)
+    released = "SELECT step FROM leaf WHERE bandit = ?"
+    run(f"DELETE FROM context_sum WHERE bandit = ? AND step NOT IN ({released})", uid, uid)
     run("UPDATE bandit SET retired = ? WHERE uid = ?", why, uid)
 
 
@@ -309,6 +312,25 @@ def due_at(run: Run, uid: str, step: int) -> float | None:
     return float(found[0][0]) if found else None
 
 
+# public contexts
+
+
+def context_sum(run: Run, uid: str, step: int) -> bytes | None:
+    """None if nobody has chosen in that step."""
+    found = run("SELECT sums FROM context_sum WHERE bandit = ? AND step = ?", uid, step)
+    return bytes(found[0][0]) if found else None
+
+
+def put_context_sum(run: Run, uid: str, step: int, sums: bytes) -> None:
+    run(
+        "INSERT INTO context_sum (bandit, step, sums) VALUES (?, ?, ?) ON CONFLICT (bandit, step) DO UPDATE"
+        " SET sums = excluded.sums",
+        uid,
+        step,
+        sums,
+    )
+
+
 # leaves
 
 
@@ -334,8 +356,17 @@ def finish_step(run: Run, uid: str, step: int) -> list[bytes]:
 
 
 def leaves(run: Run, uid: str, start: int) -> list[Leaf]:
-    found = run("SELECT step, noisy, visible_at FROM leaf WHERE bandit = ? AND step >= ? ORDER BY step", uid, start)
-    return [Leaf(int(step), bytes(noisy), float(at)) for step, noisy, at in found]
+    found = run(
+        "SELECT leaf.step, noisy, visible_at, context_sum.sums FROM leaf LEFT JOIN context_sum"
+        " ON context_sum.bandit = leaf.bandit AND context_sum.step = leaf.step"
+        " WHERE leaf.bandit = ? AND leaf.step >= ? ORDER BY leaf.step",
+        uid,
+        start,
+    )
+    return [
+        Leaf(int(step), bytes(noisy), float(at), None if contexts is None else bytes(contexts))
+        for step, noisy, at, contexts in found
+    ]
 
 
 def leaf_sums(run: Run, uid: str, start: int) -> list[tuple[int, bytes]]:

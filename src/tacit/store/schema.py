@@ -60,5 +60,10 @@ THIRD = (
     """CREATE TABLE bookmark (
         bandit TEXT, log TEXT, learnt BIGINT, PRIMARY KEY (bandit, log))""",
 )
-VERSIONS = (FIRST, SECOND, THIRD)
+FOURTH = (
+    # where contexts are declared public: what those of a step's choices sum to, without noise
+    """CREATE TABLE context_sum (
+        bandit TEXT, step BIGINT, sums BLOB, PRIMARY KEY (bandit, step))""",
+)
+VERSIONS = (FIRST, SECOND, THIRD, FOURTH)
 VERSION = len(VERSIONS)

@@ -177,6 +177,11 @@ class ContinualBandit(PersonalBandit):
         """The blocks that an estimate is made of, where those are the actions."""
         return declared_actions.live(declared, self._blocks)
 
+    def _counted(self, x: Array) -> Array:
+        """A choice is made: what is kept of it, of these numbers. Where contexts are public, its own joins the open
+        step (`_also`)."""
+        return x
+
     def _numbers(self, size: int) -> str:
         """How many numbers are released, in words."""
         if self._blocks == 1:

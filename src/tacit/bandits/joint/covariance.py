@@ -16,12 +16,15 @@ the slope of the scores at most max s / (p (s + RIDGE)) times.
 
 Both are post-processing: what is released, and the noise in it, is the same."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from tacit.bandits.joint.glm_kernel import EXACT
 from tacit.data import Array, Released
+from tacit.kernels.block import Block
+from tacit.kernels.rounds import BOUNDARY, CHOICES
 from tacit.mechanisms import leaves
 from tacit.model.vectors import packed_size, pair_size
 
@@ -75,6 +78,21 @@ def shape(bandit: "JointGLM") -> Shape | None:
     by = 1 / (values + RIDGE)
     noise, slope = float(np.sqrt(np.mean(values * by**2))), float(np.max(values * by)) / own
     return Shape(matrix, np.ascontiguousarray((axes * by) @ axes.T), noise, slope)
+
+
+def parts(bandit: "JointGLM", block: Block) -> Iterator[Block]:
+    """The rounds of a block for a compiled loop: all at once, or where there is a shape step by step, since the
+    estimate after each release is made here."""
+    if bandit._shape is None:
+        yield block
+        return
+    start, sliced = 0, [name for name in Block._fields if name not in ("kind", "scale")]
+    while start < len(block.noise):
+        bandit._step()
+        counts = bandit._state.counts
+        stop = start + int(counts[BOUNDARY] - counts[CHOICES])
+        yield block._replace(**{name: getattr(block, name)[start:stop] for name in sliced})
+        start = stop
 
 
 def turned(released: Released, by: Shape) -> Released:

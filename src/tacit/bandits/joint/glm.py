@@ -213,8 +213,11 @@ class JointGLM(EarningBandit):
     def _keeps(self) -> int:
         return super()._keeps + self._public
 
+    def _counted(self, x: Array) -> Array:
+        return public.counted(self, x) if self._public else x
+
     def _ticket(self, x: Array, mark: bytes = LEARNS) -> int:
-        return super()._ticket(public.counted(self, x) if self._public else x, mark)
+        return super()._ticket(self._counted(x), mark)
 
     def _std(self) -> float:
         return self.mechanism.sigma * float(self._gains[min(self._steps, len(self._gains) - 1)])

@@ -10,21 +10,29 @@ the public estimate expects, as far as that costs nothing, so that a missing one
 learning more than it draws the estimate towards 0. How many came is private, so that the estimate cannot make up for
 it: where rewards are missing for some features much more often than for others, private contexts do better
 (docs/public.md).
+Hybrid arms. Curvature and offsets are kept as joint.hybrid keeps what is released, without the zeros between two
+actions, and lose nothing by it; moments are those of the whole vector's coordinates.
 Late rewards. The centre is kept with the choice, so that moment and curvature are of one linearisation. A moment fades
 from the step in which it comes, the curvature from that of its choice: half a per cent a step between them."""
 
-from typing import TYPE_CHECKING, Any
+import functools
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from tacit import checks
 from tacit.bandits import irls
-from tacit.bandits.joint import curvature
+from tacit.bandits.chances import Values
+from tacit.bandits.choices import Index
+from tacit.bandits.joint import curvature, hybrid
 from tacit.bandits.joint.glm_kernel import EXACT, Public, beside
-from tacit.data import Array, Raw, Released
+from tacit.bandits.joint.ways import Way
+from tacit.data import Array, Integers, Raw, Released
 from tacit.kernels.block import Block
 from tacit.kernels.formulas import add_context, add_reward
+from tacit.kernels.glm import Posterior
 from tacit.mechanisms import leaves
+from tacit.model.hybrid import Layout
 from tacit.model.public import LONGEST, LONGEST_ALONE, RewardContribution
 from tacit.model.vectors import pair_size
 from tacit.privacy.relations import ZERO_OUT
@@ -34,7 +42,6 @@ if TYPE_CHECKING:
 
 STATISTIC = "centred rewards times x / |x|"
 GROWTH, DISCOUNT, PER_SIGMA = curvature.GROWTH, curvature.DISCOUNT, curvature.PER_SIGMA
-before, pick, values, beliefs = curvature.before, curvature.pick, curvature.values, curvature.beliefs
 PRIVATE, PUBLIC = "private", "public"
 CONTEXTS = (PRIVATE, PUBLIC)
 TOLD = (
@@ -49,7 +56,6 @@ def check(bandit: "JointGLM") -> bool:
     if bandit.contexts == PRIVATE:
         return False
     for wrong, what, got in (
-        (bandit._shared > 0, "arms without shared coordinates", "shared ones"),
         (bandit.earnings is not None, "no earnings", "earnings"),
         (bandit.teach < 1, "every choice to count", "teach"),
         (bandit.week is not None, "every choice to count", "week"),
@@ -68,43 +74,95 @@ def contribution(bandit: "JointGLM", **parts: Any) -> RewardContribution:
 
 def sums(bandit: "JointGLM") -> Public:
     """Before anybody came; nothing at all where contexts are private."""
-    size = bandit._blocks * pair_size(bandit._own_dim) if bandit._public else 0
+    size = 0
+    if bandit._public:
+        size = bandit._layout.size if bandit._shared else bandit._blocks * pair_size(bandit._own_dim)
     return Public(np.zeros(size), np.zeros(size), leaves.nothing(size))
+
+
+class Place(NamedTuple):
+    """Of a choice: its features, the estimate of their coordinates, and where its pair and its moment are kept."""
+
+    z: Array
+    theta: Array
+    inverse: Array
+    pair: Any
+    moment: Any
+
+
+def _place(bandit: "JointGLM", x: Array) -> Place:
+    now = bandit._state.posterior
+    if bandit._shared:
+        here, pair = hybrid.places(bandit._layout, int(x[-1]))
+        return Place(x[:-1], now.theta[here], np.ascontiguousarray(now.inverse[np.ix_(here, here)]), pair, here)
+    if bandit._blocks > 1:
+        a, size = int(x[-1]), pair_size(bandit._own_dim)
+        own = slice(a * size, (a + 1) * size)
+        return Place(x[:-1], now.theta[a], now.inverse[a], own, _own(bandit).part(a))
+    return Place(x, now.theta, now.inverse, slice(None), slice(None))
 
 
 def counted(bandit: "JointGLM", x: Array) -> Array:
     """What is kept of a choice: its arm, and the centre for its reward. Its context joins the open step."""
-    c, own, x = _own(bandit), bandit._own_dim, x[: bandit._width]
-    z, theta, inverse, out = (
-        x,
-        bandit._state.posterior.theta,
-        bandit._state.posterior.inverse,
-        bandit._state.public.open,
-    )
-    if c.blocks > 1:
-        a = int(x[-1])
-        z, theta, inverse = x[:-1], theta[a], inverse[a]
-        out = out[a * pair_size(own) : (a + 1) * pair_size(own)]
-    centre = add_context(z, theta, inverse, c.link.code, c.blend, c.low, c.high, c.longest, out)
+    c, x, opened = _own(bandit), x[: bandit._width], bandit._state.public.open
+    z, theta, inverse, pair, _ = _place(bandit, x)
+    own = opened[pair]
+    centre = add_context(z, theta, inverse, c.link.code, c.blend, c.low, c.high, c.longest, own)
+    opened[pair] = own
     return np.append(x, centre)
 
 
 def learn(bandit: "JointGLM", kept: Array, reward: float) -> None:
     """Its reward joins the open step."""
-    c, x, centre = _own(bandit), kept[: bandit._width], float(kept[bandit._width])
-    z, part = (x[:-1], c.part(int(x[-1]))) if c.blocks > 1 else (x, slice(0, c.size))
+    c, centre = _own(bandit), float(kept[bandit._width])
+    place = _place(bandit, kept[: bandit._width])
 
     def add(out: Raw) -> None:
-        add_reward(z, reward, centre, c.low, c.high, c.longest, Raw(out[part]))
+        own = Raw(out[place.moment])
+        add_reward(place.z, reward, centre, c.low, c.high, c.longest, own)
+        out[place.moment] = own
 
     bandit._absorb(add)
 
 
 def update(bandit: "JointGLM", released: Released) -> None:
     """From the curvature and offsets of all closed steps beside what was released."""
-    public = bandit._state.public
-    beside(public, released, bandit._own_dim)
-    irls.update(public.whole, **curvature.settings(bandit))
+    public, options = bandit._state.public, curvature.settings(bandit)
+    if bandit._shared:
+        moments = _moments(bandit._layout)
+        public.whole[:] = EXACT * public.closed
+        public.whole[moments] = public.closed[moments] + released
+        hybrid.fit(public.whole, layout=bandit._layout, **options)
+    else:
+        beside(public, released, bandit._own_dim)
+        irls.update(public.whole, **options)
+
+
+@functools.lru_cache(maxsize=64)
+def _moments(layout: Layout) -> Integers:
+    """Where the moment of each coordinate is kept."""
+    return layout.places(np.arange(layout.dim))[-layout.dim :]
+
+
+def _form(bandit: "JointGLM") -> Way:
+    """How arms are held against the estimate: as where contexts are private."""
+    return hybrid if bandit._shared else curvature
+
+
+def before(bandit: "JointGLM") -> Posterior:
+    return _form(bandit).before(bandit)
+
+
+def pick(bandit: "JointGLM", arms: Array) -> Index:
+    return _form(bandit).pick(bandit, arms)
+
+
+def values(bandit: "JointGLM", arms: Array, posterior: Posterior) -> Values:
+    return _form(bandit).values(bandit, arms, posterior)
+
+
+def beliefs(bandit: "JointGLM", arms: Array, level: float) -> tuple[Array, Array]:
+    return _form(bandit).beliefs(bandit, arms, level)
 
 
 def summer(bandit: "JointGLM") -> None:
@@ -112,6 +170,8 @@ def summer(bandit: "JointGLM") -> None:
 
 
 def play(bandit: "JointGLM", block: Block) -> bool:
+    if bandit._shared:
+        return False
     curvature.played(bandit, block, _own(bandit), _own(bandit).longest)
     return True
 

@@ -156,26 +156,27 @@ def summer(bandit: "JointGLM") -> None:
 
 
 def play(bandit: "JointGLM", block: Block) -> bool:
-    if bandit._shared or bandit._shape is not None:
+    if bandit._shared:
         return False
     assert bandit.policy is not None
-    score_rounds(
-        bandit.policy,
-        generator_of(bandit.source),
-        block,
-        bandit._state,
-        bandit.mechanism.law,
-        *_paces(bandit),
-        AVERAGE,
-        bandit._schedule,
-        Range(*map(float, bandit.rewards)),
-        bandit._link.code,
-        REACH * bandit.radius,
-        _here(bandit),
-        bandit._known,
-        bandit._shared + bandit._own_dim,
-        bandit._shared,
-    )
+    for part in covariance.parts(bandit, block):
+        score_rounds(
+            bandit.policy,
+            generator_of(bandit.source),
+            part,
+            bandit._state,
+            bandit.mechanism.law,
+            *_paces(bandit),
+            AVERAGE,
+            bandit._schedule,
+            Range(*map(float, bandit.rewards)),
+            bandit._link.code,
+            REACH * bandit.radius,
+            _here(bandit),
+            bandit._known,
+            bandit._shared + bandit._own_dim,
+            bandit._shared,
+        )
     return True
 
 

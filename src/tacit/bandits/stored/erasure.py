@@ -15,6 +15,7 @@ from tacit.bandits.stored.asks import Answer
 from tacit.bandits.stored.line import Line
 from tacit.store import rows
 from tacit.store.database import Database, Run
+from tacit.store.rows import Bandit
 
 AT_ONCE = 1024  # choices that one transaction looks at
 ERASED = (
@@ -24,6 +25,15 @@ ERASED = (
     "not hold. Copies in backups and in the database's log are sealed, and can be read with the folder of keys until "
     "they expire. Choices that were made without person= cannot be found, and expire by themselves."
 )
+PUBLIC = (
+    ' Contexts are declared public here (contexts="public"): what the features of this person\'s choices have added to '
+    "sums without noise stays there, exactly, and estimates are made from it."
+)
+
+
+def erased(bandit: Bandit) -> str:
+    """What is said to who asked, whether or not anything was found."""
+    return ERASED + PUBLIC * lines.is_public(bandit)
 
 
 def erase(line: Line, database: Database, person: bytes) -> None:
@@ -69,4 +79,4 @@ def erase_at(where: str | Path, person: Person, *, name: str = "bandit", keys: s
             erase(line, database, Persons.hash(person, line.persons))
     finally:
         database.close()
-    return ERASED
+    return erased(found)

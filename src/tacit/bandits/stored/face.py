@@ -230,7 +230,7 @@ class Stored(Shown):
         digest = self._persons.hash(person, self._line.persons)
         if not self.retired:  # else nothing waits any more
             self._write(lambda: erasure.erase(self._line, self._other, digest))
-        return erasure.ERASED
+        return erasure.erased(self._line.bandit)
 
     def tend(self) -> None:
         """Makes the releases that are due, and removes what has expired with its keys. A thread does this."""

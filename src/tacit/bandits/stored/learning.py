@@ -21,7 +21,7 @@ from tacit.bandits.stored.asks import Answer, Ask, Report
 from tacit.bandits.stored.rounds import Rounds
 from tacit.bandits.stored.tending import PATIENCE
 from tacit.errors import BadState, HorizonReached, TacitError
-from tacit.store import bookmarks, rows
+from tacit.store import bookmarks
 from tacit.store.witness import older
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ AT_ONCE = 256  # rows in a transaction, at most: others wait for it
 
 
 class Row(NamedTuple):
-    """RAW. A request, and its reward: None if it never came, or if something is wrong with the row, which then has no
-    features: a bad row is the same work and leaves the same rows."""
+    """RAW. A request, and its reward: None if it never came, or if something is wrong with the row. Where that is not
+    the reward alone it has no features. A bad row is the same work and leaves the same rows."""
 
     ask: Ask
     reward: float | None
@@ -96,11 +96,10 @@ def _rows(stored: "Stored", found: Iterator[learning.Row]) -> Iterator[Row]:
         try:
             digest = stored._persons.admit(person)
         except ValueError as error:
-            problem = problem or str(error)
-        if problem is not None or x is None:
-            x, silent = np.zeros(stored._bandit._width), True
-        ask = Ask(secrets.token_bytes(packed.PERSON), x[None], None, None, digest, logged=True)
-        yield Row(ask, None if silent else float(reward), problem, person is None)
+            x, problem = None, problem or str(error)
+        features = np.zeros(stored._bandit._width) if x is None else x
+        ask = Ask(secrets.token_bytes(packed.PERSON), features[None], None, None, digest, logged=True)
+        yield Row(ask, None if silent or problem else float(reward), problem, person is None)
 
 
 def _learn(rounds: Rounds, name: str, learnt: int, coming: list[Row]) -> tuple[int, dict[int, str]]:
@@ -112,7 +111,7 @@ def _learn(rounds: Rounds, name: str, learnt: int, coming: list[Row]) -> tuple[i
     refused: dict[int, str] = {}
     reports: list[Report] = []
     with database.transaction() as run:
-        head = rounds._head(run, database.locking)
+        head = rounds._begin(run)
         found = bookmarks.learnt(run, uid, name)
         if found is None or found < learnt:
             raise older()
@@ -131,7 +130,7 @@ def _learn(rounds: Rounds, name: str, learnt: int, coming: list[Row]) -> tuple[i
                 refused[now] = problem
             reports.append(Report(answer.ticket, row.reward))
             now += 1
-        rows.advance(run, uid, head)
+        rounds._end(run, head)
         rounds._observe(run, reports)
         bookmarks.put(run, uid, name, now)
     return now, refused
@@ -152,9 +151,9 @@ def _next_step(stored: "Stored") -> None:
 def _close(rounds: Rounds) -> int:
     """The step that is open then."""
     with rounds._database.transaction() as run:
-        head = rounds._head(run, rounds._database.locking)
+        head = rounds._begin(run)
         if head.choices >= head.boundary:
             head = rounds._close_step(run, head)
-            rows.advance(run, rounds._line.uid, head)
+            rounds._end(run, head)
     rounds._versions.expected = max(rounds._versions.expected, head.step)
     return head.step

@@ -12,6 +12,7 @@ import numpy as np
 from tacit.bandits import actions, storage
 from tacit.bandits.actions import Declared
 from tacit.bandits.joint.continual import SummedBandit
+from tacit.bandits.joint.public import PRIVATE, PUBLIC
 from tacit.errors import BadState
 from tacit.features.schema import Schema
 from tacit.kernels.rounds import next_boundary
@@ -29,10 +30,23 @@ from tacit.store.witness import Witness
 ROWS = 1  # the version of what is in sealed rows
 MADE = "the noise is made for them"
 EPOCHS = 8  # of choices, within as many as may wait: each has a key
-OWN = ("bandit", "features", "dim", "budget", "link", "radius", "rewards", "horizon", "max_rounds_per_person", "forget")
+OWN = (
+    "bandit",
+    "features",
+    "dim",
+    "budget",
+    "link",
+    "radius",
+    "rewards",
+    "horizon",
+    "max_rounds_per_person",
+    "forget",
+    "contexts",
+)
 # settings that may change: they touch neither noise nor estimate; there are no averages here
 # what may be another, and what is always the same in a store
-FREE = ("source", "policy", "durable", "pending", "on_limit", "teach", "average", "contexts")
+FREE = ("source", "policy", "durable", "pending", "on_limit", "teach", "average")
+SINCE = {"contexts": PRIVATE}  # settings that early plans lack
 
 
 @dataclasses.dataclass(frozen=True)
@@ -128,11 +142,6 @@ def check(bandit: SummedBandit, name: str, population: str = "everyone") -> Grid
             "Expected secure noise with a finite budget and a release that is kept leaf by leaf (release='batched'), "
             "got another: a store is for people's data."
         )
-    if bandit._public:
-        raise ValueError(
-            'Expected contexts="private" in a store, got "public": it keeps no sums of contexts, and what it shows is '
-            "made for private ones."
-        )
     if bandit.average:
         raise ValueError(
             "Expected a bandit without average=True, which needs each person's part of the open step, got one with it: "
@@ -182,9 +191,14 @@ def made_with(row: Bandit) -> tuple[Declared, ...]:
     return actions.of(None if found is None else Schema.from_dict(found["schema"]))
 
 
+def is_public(row: Bandit) -> bool:
+    """Whether contexts are, in an incarnation."""
+    return bool(json.loads(row.plan).get("contexts") == PUBLIC)
+
+
 def _without_actions(text: str) -> dict[str, Any]:
     """A plan with room for as many actions, whichever they are: that is for `Agreed` to say."""
-    out: dict[str, Any] = json.loads(text)
+    out: dict[str, Any] = SINCE | json.loads(text)
     if out.get("features") is not None:
         schema = out["features"]["schema"]
         room = Schema.from_dict(schema).room

@@ -13,7 +13,7 @@ import numpy as np
 
 from tacit.bandits import actions
 from tacit.bandits.joint.continual import SummedBandit
-from tacit.bandits.stored import line, terms
+from tacit.bandits.stored import contexts, line, terms
 from tacit.data import Released
 from tacit.errors import Retired
 from tacit.mechanisms import leaves
@@ -48,9 +48,10 @@ def _recover(bandit: SummedBandit, database: Database, keys: Keys, register: Reg
             raise Retired("Expected a bandit that is at work, got one that was retired.")
         line.check_plan(bandit, old)  # the certificate counts the same noise for each incarnation
         actions.changed(terms.recorded(head, old), bandit.features, head.choices)  # none comes back
-        prior, std = _prior(bandit, old, _undisputed(old, rows.leaves(run, old.uid, 0), last))
+        found = _undisputed(old, rows.leaves(run, old.uid, 0), last)
+        prior, std = _prior(bandit, old, found)
         incarnation = 1 + max(old.incarnation, 0 if last is None else last.incarnation)
-        new = line.new_row(bandit, name, incarnation, leaves.written(prior), std)
+        new = line.new_row(bandit, name, incarnation, leaves.written(prior) + _contexts(bandit, old, found), std)
         rows.retire(run, old.uid, rows.REPLACED)
         line.make(run, database, keys, new, bandit)
         rows.event(run, new.uid, time.time(), f"recovered: incarnation {incarnation}")
@@ -77,5 +78,13 @@ def _prior(bandit: SummedBandit, old: Bandit, found: list[rows.Leaf]) -> tuple[R
     if old.prior is None:
         return state.released, std
     faded = grid.fading ** len(found)
-    earlier = leaves.read(bytes(old.prior), grid.size)
+    earlier = leaves.read(bytes(old.prior)[: 8 * grid.size], grid.size)
     return leaves.after(earlier, grid.fading, len(found), state.released), math.hypot(std, faded * old.prior_std)
+
+
+def _contexts(bandit: SummedBandit, old: Bandit, found: list[rows.Leaf]) -> bytes:
+    """What the contexts of those steps sum to, where they are public, and of the prior's; else nothing."""
+    closed = contexts.of_prior(old.prior, bandit._also().closed.size)
+    for leaf in found:
+        contexts.after(leaf, bandit.mechanism.fading, closed)
+    return closed.tobytes()

@@ -9,6 +9,7 @@ from tacit.bandits import learning
 from tacit.bandits.joint.continual import SummedBandit
 from tacit.bandits.persons import beyond
 from tacit.bandits.stored import asks as packed
+from tacit.bandits.stored import contexts
 from tacit.bandits.stored import line as lines
 from tacit.bandits.stored.asks import Answer, Ask, Report, StoredChoice
 from tacit.bandits.stored.line import Line
@@ -51,7 +52,7 @@ class Rounds:
         self._versions.refresh()  # after an error, whether this is still the database that was served from
         out: list[StoredChoice | TacitError] = []
         with self._database.transaction() as run:
-            head = self._head(run, self._database.locking)
+            head = self._begin(run)
             closed = head.step
             for ask, (answer, propensity) in zip(asks, drawn, strict=True):
                 head, result = self._place(run, head, ask, answer)
@@ -60,7 +61,7 @@ class Rounds:
                     out.append(self._choice(result, propensity if first else _another_answer))
                 else:
                     out.append(result)
-            rows.advance(run, self._line.uid, head)
+            self._end(run, head)
         self._versions.expected = max(self._versions.expected, head.step)
         if head.step > closed:
             self._wake.set()
@@ -112,6 +113,17 @@ class Rounds:
         self._agreed.follow(head)
         return head
 
+    def _begin(self, run: Run) -> Head:
+        """Choices can be placed from there, by nobody else until the transaction ends."""
+        head = self._head(run, self._database.locking)
+        contexts.begin(run, self._line.uid, self._bandit, head.step)
+        return head
+
+    def _end(self, run: Run, head: Head) -> None:
+        """They were placed up to there."""
+        rows.advance(run, self._line.uid, head)
+        contexts.end(run, self._line.uid, self._bandit, head.step)
+
     def _place(self, run: Run, head: Head, ask: Ask, answer: Answer) -> tuple[Head, Answer | TacitError]:
         """One choice: its rows and its count, or the answer that its request already has, or an error."""
         uid, number = self._line.uid, head.choices + 1
@@ -138,7 +150,7 @@ class Rounds:
         if head.choices >= head.boundary:
             head = self._close_step(run, head)
         if learns:
-            row = self._kept(ask, answer).tobytes() + self._people.mark(ask.person)
+            row = self._bandit._counted(self._kept(ask, answer)).tobytes() + self._people.mark(ask.person)
             self._wait(run, answer.ticket, number, self._clock(), row, ask.deferred)
         return head._replace(choices=number, unnamed=head.unnamed + (ask.person is None)), self._limited(answer)
 
@@ -188,10 +200,12 @@ class Rounds:
 
     def _close_step(self, run: Run, head: Head) -> Head:
         uid = self._line.uid
+        contexts.end(run, uid, self._bandit, head.step)
         rows.close_step(run, uid, head.step, self._clock())
         new = head._replace(step=head.step + 1, boundary=int(next_boundary(head.choices, *self._bandit._schedule)))
         size, shards = self._bandit.mechanism.size, self._database.shards
         rows.open_step(run, uid, new.step, lines.zeros(self._line.seal, uid, head.sums_key, new.step, size, shards))
+        contexts.begin(run, uid, self._bandit, new.step)
         return new
 
     def observe(self, reports: Sequence[Report]) -> None:

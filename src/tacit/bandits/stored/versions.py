@@ -10,6 +10,7 @@ import numpy as np
 
 from tacit.bandits import actions
 from tacit.bandits.joint.continual import SummedBandit
+from tacit.bandits.stored import contexts
 from tacit.bandits.stored.history import Past, past
 from tacit.bandits.stored.line import Line
 from tacit.bandits.stored.terms import Agreed
@@ -33,8 +34,8 @@ class Versions:
     def __init__(self, bandit: SummedBandit, line: Line, agreed: Agreed, clock: Callable[[], float]) -> None:
         self._bandit, self._line, self._agreed = bandit, line, agreed
         self._clock, self._latest = clock, clock()
-        prior = line.bandit.prior
-        self._prior = None if prior is None else leaves.read(bytes(prior), bandit.mechanism.size)
+        prior, size = line.bandit.prior, 8 * bandit.mechanism.size
+        self._prior = None if prior is None else leaves.read(bytes(prior)[:size], bandit.mechanism.size)
         self.expected = 0  # steps that are known to be closed
         self._released: Released | None = None  # what the present version is computed from
         self.history: list[Past] = []  # what was shown, version by version, from the prior on
@@ -54,6 +55,8 @@ class Versions:
         self._digests, self._waiting = digests, deque(self._timed(found))
         self._offer(0)
         self._bandit._state, self._released = self._bandit.init(), None
+        closed = self._bandit._also().closed
+        closed[:] = contexts.of_prior(self._line.bandit.prior, closed.size)
         if self._prior is not None:
             self._released = leaves.after(self._prior, 1.0, 0, self._bandit._state.prefix.released)
             self._bandit._update(self._released)
@@ -120,6 +123,7 @@ class Versions:
             released = leaves.after(self._prior, bandit.mechanism.fading, leaf.step + 1, released)
         self._offer(int(next_boundary(self.history[-1].choices, *bandit._schedule)))
         self._released = leaves.part(released, slice(None))
+        contexts.after(leaf, bandit.mechanism.fading, bandit._also().closed)
         bandit._update(released)
         self.history.append(past(bandit, self.history[-1], leaf.visible_at))
 

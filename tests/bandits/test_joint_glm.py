@@ -131,9 +131,8 @@ def test_linearisation_against_its_formula(link, blend):
             s2 = x @ iterate.inverse @ x
             k = 1 / math.sqrt(1 + (s2 if link.name == "probit" else math.pi * s2 / 8))
             v = k * (x @ iterate.theta)
-            steep = (1 - blend) * slope(v) + blend * (
-                mean(v) - 0.5
-            ) / v  # between the tangent at v and the chord from 0
+            share = blend * 4 * mean(v) * (1 - mean(v))
+            steep = (1 - share) * slope(v) + share * (mean(v) - 0.5) / v  # between tangent at v and chord from 0
             at_zero = mean(v) - steep * v
             u = 1 / (max(at_zero, 1 - at_zero) * length)
             expected = k * u * steep, u * (r - at_zero)

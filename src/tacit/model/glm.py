@@ -29,10 +29,11 @@ def line(length: float, v: float, k: float, r: float, link: Code, blend: float) 
     that its norm cannot be computed.
 
     The mean over what is known of theta* is mu(v) to first order. Near v it is replaced by the line c + w t through
-    (v, mu(v)), whose slope w lies between the tangent's (blend = 0) and that of the chord from (0, 1/2) (blend = 1),
-    and u = 1 / (max(|c|, |1 - c|) |x|):
-        w = (1 - blend) mu'(v) + blend (mu(v) - 1/2) / v,   c = mu(v) - w v,
+    (v, mu(v)), whose slope w lies between the tangent's and that of the chord from (0, 1/2), nearer to the tangent the
+    surer the reward is, and u = 1 / (max(|c|, |1 - c|) |x|):
+        w = (1 - s) mu'(v) + s (mu(v) - 1/2) / v,   s = blend 4 mu(v) (1 - mu(v)),   c = mu(v) - w v,
         weight = k u w,   response = u (r - c).
+    With chords alone rewards that were expected would count as much as those that surprise.
     A link of the user's own has the tangent, whatever the blend: nothing is known of its chords.
     identity: weight = 1 / |x|, response = r / |x|."""
     if length < TINY:
@@ -49,7 +50,8 @@ def tangent(v: float, link: Code, blend: float) -> tuple[float, float, float]:
     the steepest there is: it is cut there."""
     expected, steep = mean(link, v), slope(link, v)
     if blend > 0.0 and abs(v) > 1e-6 and kind(link) != TABLE:
-        steep = min((1.0 - blend) * steep + blend * (expected - 0.5) / v, slope(link, 0.0))
+        share = blend * 4.0 * expected * (1.0 - expected)
+        steep = min((1.0 - share) * steep + share * (expected - 0.5) / v, slope(link, 0.0))
     return expected, steep, expected - steep * v
 
 

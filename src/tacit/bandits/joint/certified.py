@@ -201,7 +201,8 @@ class Trail:
 
         def steep(v: Array) -> Array:  # w, of a user's line, as model.glm.line has it: falls with v >= 0
             chord = np.where(v > 1e-6, (mean(v) - 0.5) / np.maximum(v, 1e-6), b._link.steepest)
-            return (1 - blend) * slope(v) + blend * chord
+            share = blend * 4 * mean(v) * (1 - mean(v))
+            return (1 - share) * slope(v) + share * chord
 
         theta = np.stack([step.theta for step in window])
         z = np.linalg.norm(theta, axis=1)[:, None] * np.linspace(0, 1, POINTS + 1)

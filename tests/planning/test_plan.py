@@ -234,6 +234,14 @@ def test_a_configuration_says_the_budget_and_the_rate(capsys, monkeypatch, tmp_p
     assert "serve.toml: d, K, delta, rounds_per_person, radius." in told
 
 
+def test_a_configuration_with_public_contexts_is_told_that_the_plan_is_for_private_ones(capsys, monkeypatch, tmp_path):
+    file = tmp_path / "serve.toml"
+    for contexts in ("private", "public"):
+        file.write_text(SERVED.replace("radius = 2.5", f'radius = 2.5\ncontexts = "{contexts}"'))
+        notes = json.loads(run(capsys, monkeypatch, "--schema", file, "--json")[1])["notes"]
+        assert any("this plan is for private ones" in note for note in notes) == (contexts == "public")
+
+
 def test_a_configuration_for_zero_out_is_told_that_the_plan_is_for_replace(capsys, monkeypatch, tmp_path):
     file, said = tmp_path / "serve.toml", 'this plan is for "replace"'
     for adjacency in ("replace", "zero-out"):

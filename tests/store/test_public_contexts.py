@@ -9,6 +9,7 @@ from tacit import recover
 from tacit.bandits.stored import erasure, learning
 from tacit.bandits.stored.retirement import retire
 from tacit.errors import BadState, PersonLimit
+from tacit.features import Number, Schema
 from tacit.model.vectors import add_pair, packed_size, pair_size
 from tests.store import test_kill
 from tests.store.places import arms, dies_at, glm, table, total
@@ -187,6 +188,37 @@ def play(stored, rng, rounds, **options):
         stored.tend()
 
 
+def named(form, *names):
+    schema = Schema(context={"age": Number(0, 100)}, arms=form, actions=names, max_actions=4, **NUMBERS[form])
+    return public(dim=0, features=schema, first=5)
+
+
+NUMBERS = {"disjoint": {}, "hybrid": {"action": {"long": Number(0, 1)}}}
+
+
+@pytest.mark.parametrize("form", NUMBERS)
+def test_every_worker_has_the_same_estimate_where_an_action_was_added(on_sqlite, form):
+    """One that has seen each release as it came, and one that starts now."""
+    rng = np.random.default_rng(9)
+
+    def choose(stored, names, rounds):
+        given = {name: {"long": 0.5} for name in names} if form == "hybrid" else None
+        for _ in range(rounds):
+            choice = stored.choose({"age": float(rng.integers(100))}, actions=given)
+            stored.tend()
+            stored.observe(choice, float(rng.random() < 0.5))
+
+    with on_sqlite.open(named(form, "walk", "sleep")) as stored:
+        choose(stored, ("walk", "sleep"), 23)
+    with on_sqlite.open(named(form, "walk", "sleep", "read")) as stored:
+        choose(stored, ("walk", "sleep", "read"), 20)
+        seen, history = copied(stored._bandit), stored.history
+        assert stored.version > 5 and stored.theta.any()
+    with on_sqlite.open(named(form, "walk", "sleep", "read")) as stored:
+        assert alike(copied(stored._bandit), seen) and len(history) == len(stored.history)
+        assert all(np.array_equal(a.estimate, b.estimate) for a, b in zip(history, stored.history, strict=True))
+
+
 def test_a_recovery_starts_from_contexts_and_releases_of_the_same_steps(place):
     rng = np.random.default_rng(6)
     with place.open(public()) as stored:
@@ -263,7 +295,7 @@ def test_it_is_fixed_for_ever(on_sqlite):
 def test_the_certificate_names_what_is_public(on_sqlite):
     with on_sqlite.open(public()) as stored:
         assert "features and offered arms are public" in stored.privacy.unit and stored.privacy.private
-        assert 'contexts="public"' in str(stored.privacy)
+        assert 'contexts="public"' in str(stored.privacy) and any("not sealed" in one for one in stored.privacy.caveats)
     with pytest.raises(ValueError, match="a population of their own"):
         on_sqlite.open(glm(), name="another")
 

@@ -15,6 +15,8 @@ RAW_ROWS = (
     "be in backups."
 )
 
+SUMS = "What public contexts sum to is kept as it is, not sealed, and stays when a person is erased."
+
 
 def all_rounds(bandit: SummedBandit) -> int | None:
     """The most rounds of a person that the releases of a certificate are for; None where they are for one week's."""
@@ -34,7 +36,7 @@ def of(
     if found.epsilon is None or found.delta is None or found.budget is None:
         return found
     n, epsilon = row.incarnation, found.epsilon
-    caveats, releases, over = [*found.caveats, RAW_ROWS], found.releases, found.over
+    caveats, releases, over = [*found.caveats, RAW_ROWS, *[SUMS] * bandit._public], found.releases, found.over
     if ended:
         caveats.append("Retired: what was raw was dropped and its keys are destroyed; nothing more is released.")
     if population is not None and population.caveat is not None:

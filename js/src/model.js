@@ -49,7 +49,8 @@ export function scored(x, y, { link, rewards: [low, high], theta }) {
   const z = dot(x, theta);
   const expected = link === "identity" ? (z - low) / (high - low) : mean(link, z);
   const share = (y - low) / (high - low);
-  const weight = length < TINY ? 0 : (share - expected) / (Math.max(Math.abs(expected), Math.abs(1 - expected)) * length);
+  const most = Math.max(Math.abs(expected), Math.abs(1 - expected));
+  const weight = length < TINY ? 0 : (share - expected) / (most * length);
   return x.map((v) => weight * v);
 }
 

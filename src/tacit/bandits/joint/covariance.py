@@ -17,7 +17,7 @@ the slope of the scores at most max s / (p (s + RIDGE)) times.
 Both are post-processing: what is released, and the noise in it, is the same."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -48,14 +48,18 @@ class Shape(NamedTuple):
 
 
 def shape(bandit: "JointGLM") -> Shape | None:
-    """From a matrix or from rows of p features; None where none was given. ValueError."""
-    given, own = bandit.covariance, bandit._own_dim
-    if given is None:
+    """None where none was given. ValueError."""
+    if bandit.covariance is None:
         return None
     if bandit._shared or bandit._public:
         raise ValueError(
             'Expected no covariance with shared coordinates or contexts="public", whose curvature is exact, got one.'
         )
+    return of(bandit.covariance, bandit._own_dim)
+
+
+def of(given: Any, own: int) -> Shape:
+    """From a (p, p) matrix or from rows of p = own features. ValueError."""
     try:
         found = np.array(given, dtype=np.float64)
     except (TypeError, ValueError):

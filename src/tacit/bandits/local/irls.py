@@ -8,6 +8,7 @@ import numpy as np
 
 from tacit import checks
 from tacit.bandits import irls
+from tacit.bandits.joint import covariance
 from tacit.bandits.local import scores
 from tacit.bandits.local.irls_kernel import (
     BOUNDARY,
@@ -22,7 +23,7 @@ from tacit.bandits.local.irls_kernel import (
     padded,
     public_report,
 )
-from tacit.bandits.local.scores_kernel import ScoreSettings, score_publish, score_rounds
+from tacit.bandits.local.scores_kernel import score_publish, score_rounds
 from tacit.bandits.local.server import LocalServer
 from tacit.bandits.server import blocks_of, numbers
 from tacit.data import Array, Released
@@ -71,6 +72,8 @@ class LocalIRLS(LocalServer):
     arms, and the certificate says so. scale, blend, tuning: with curvature alone.
     blocks: into how many parts of equal length arms are divided, if each arm has zeros in all but one, as with features
     of disjoint arms. Devices do the same whatever it is; "auto" decides by it.
+    covariance: of features, public: a (p, p) matrix, or rows of p features without rewards, p = dim / blocks. Scores
+    alone then, and their sums are turned by its shape (joint.covariance).
 
     Bounds. A contribution is (w svec(X X'), B X) for unit X, 0 <= w <= scale 2 mu'(0) and |B| <= 1 (model.glm.line):
     take v >= 0, so that mu(v) >= 1/2. The slope w of the line lies between mu'(v) and the chord (mu(v) - 1/2) / v, both
@@ -82,6 +85,7 @@ class LocalIRLS(LocalServer):
     randomizer: str = "best"
     curvature: str = "auto"
     blocks: int | None = None
+    covariance: Any = field(default=None, repr=False)
     scale: float | None = None
     first: int | None = None
     forced: int | None = None
@@ -100,7 +104,12 @@ class LocalIRLS(LocalServer):
             raise ValueError("Expected blend in [0, 1] and discount in (0, 1], got one outside.")
         low, high = self.rewards
         parts = blocks_of(self.blocks, self)
-        self._scores, self._why = scores.check(self.curvature, dim=self.dim, blocks=parts, public_arms=self.public_arms)
+        known = self.covariance is not None
+        self._scores, self._why = scores.check(
+            self.curvature, dim=self.dim, blocks=parts, covariance=known, public_arms=self.public_arms
+        )
+        shape = covariance.of(self.covariance, self.dim // parts) if known else None
+        self._score_settings = scores.settings(self, self.discount, shape)
         self._unit = 1.0 if self._link.bounded else (high - low) / 2
         middle = 0.0 if self._link.bounded or self._scores else (high + low) / 2
         self._features, self._pad, radius = self.dim, (1.0, 0.0), float(self.radius)
@@ -130,8 +139,6 @@ class LocalIRLS(LocalServer):
             self.first = max(5, self.forced // 4)
         checks.positive_int(first=self.first)
         self._schedule = Schedule(float(self.first), float(self.growth), float(max(self.forced, self.first)))
-        steep = self._link.steepest if self._link.bounded else 1 / (high - low)
-        self._score_settings = ScoreSettings(*map(float, (low, high, steep, self.radius, self.discount)))
         own = *self._pad, self.blend, self.scale, self._unit, radius, self.discount, self._coin
         self._settings = Settings(*map(float, (low, high, *own)))
         self.tuning = irls.as_tuning(Tuning, self.tuning)
@@ -242,4 +249,6 @@ class LocalIRLS(LocalServer):
         return f"{what} of each user, {self._size} numbers, once{self._why}"
 
     def _caveats(self) -> tuple[str, ...]:
-        return ("Arm sets are public: only the reward is private.",) if self.public_arms else ()
+        if self.public_arms:
+            return ("Arm sets are public: only the reward is private.",)
+        return (covariance.TOLD,) if self.covariance is not None else ()

@@ -3,34 +3,50 @@ numbers, and the estimate is a multiple of the sum of all reports.
 
 The noise of a report's number depends on how long the vector is, and hardly on how many numbers it has: leaving out the
 curvature takes away little noise from the scores. What it takes away is the noise of the curvature, which nothing has
-to be solved by, and nearly all of the report's length. While theta is wrong scores push it, until their mean is 0."""
+to be solved by, and nearly all of the report's length. While theta is wrong scores push it, until their mean is 0.
+
+Where the shape of the features' covariance is public (covariance=), the sums are turned by it: joint.covariance."""
 
 from typing import Any
 
 import numpy as np
 
 from tacit import checks
+from tacit.bandits.joint.covariance import Shape
+from tacit.bandits.local.scores_kernel import ScoreSettings
+from tacit.bandits.local.server import LocalServer
 from tacit.kernels.glm import Posterior
 
 CURVATURES = ("auto", "released", "none")
 MANY = 30  # dimensions from which on, as for disjoint arms, "auto" asks for scores alone: docs/measurements/local.md
 
 
-def check(curvature: str, *, dim: int, blocks: int, public_arms: bool) -> tuple[bool, str]:
+def check(curvature: str, *, dim: int, blocks: int, covariance: bool, public_arms: bool) -> tuple[bool, str]:
     """Whether scores alone are sent, and why, in words for the certificate where "auto" has chosen; ValueError if they
     cannot be. All of it is public."""
     checks.one_of(CURVATURES, curvature=curvature)
+    if public_arms and (covariance or curvature == "none"):
+        raise ValueError("Expected curvature and no covariance= with public arms, whose curvature is exact.")
+    if covariance and curvature == "released":
+        raise ValueError('Expected no covariance= with curvature="released": scores alone are turned by it.')
     if public_arms:
-        if curvature == "none":
-            raise ValueError('Expected curvature="released" with public arms, where it has no noise, got "none".')
         return False, ""
     if curvature != "auto":
         return curvature == "none", ""
+    if covariance:
+        return True, "; without curvature, as that of the features is known"
     if blocks > 1:
         return True, "; without curvature, as arms are disjoint"
     if dim >= MANY:
         return True, f"; without curvature, as dimensions are {MANY} or more"
     return False, f"; with curvature, as dimensions are fewer than {MANY}"
+
+
+def settings(bandit: LocalServer, discount: float, by: Shape | None) -> ScoreSettings:
+    (low, high), link = bandit.rewards, bandit._link
+    steep = link.steepest if link.bounded else 1 / (high - low)
+    turn, noise, slope = (np.zeros((0, 0)), 1.0, 1.0) if by is None else (by.turn, by.noise, by.slope)
+    return ScoreSettings(float(low), float(high), steep, float(bandit.radius), float(discount), turn, noise, slope)
 
 
 def before(dim: int) -> Posterior:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.random import Generator
 
 from tacit.bandits.local.irls_kernel import BOUNDARY, LocalState, Schedule, close_step, local_absorb
-from tacit.data import Raw
+from tacit.data import Array, Raw
 from tacit.kernels.block import Block
 from tacit.kernels.compile import kernel
 from tacit.kernels.formulas import add_score
@@ -25,18 +25,27 @@ class ScoreSettings(NamedTuple):
     steep: float  # the steepest slope of the mean, in shares of that range
     radius: float
     discount: float
+    turn: Array  # (p, p): what the sums of each block are multiplied by, as joint.covariance has it; or of size 0
+    noise: float  # what that changes the noise in predictions and the slope of scores by
+    slope: float
 
 
 @kernel
 def score_publish(state: LocalState, std: float, settings: ScoreSettings, schedule: Schedule) -> None:
-    """theta <- eta times the sum of all reports, eta = model.scores.pace, projected on |theta| <= REACH radius."""
+    """theta <- eta times the (turned) sum of all reports, eta = model.scores.pace, projected on |theta| <= REACH
+    radius."""
     close_step(state, settings.discount, schedule)
-    counts, theta = state.counts, state.posterior.theta
+    counts, theta, sums = state.counts, state.posterior.theta, np.asarray(state.sums[1])
     length, spread = float(counts[BOUNDARY] - counts[CHOICES]), std * math.sqrt(state.weights[1])
-    eta = pace(spread, length, theta.size, settings.radius, settings.steep)
+    eta = pace(settings.noise * spread, settings.slope * length, theta.size, settings.radius, settings.steep)
+    theta[:] = sums
+    p = settings.turn.shape[0]
+    if p > 0:
+        for start in range(0, theta.size, p):
+            theta[start : start + p] = np.dot(settings.turn, sums[start : start + p])
     square = 0.0
     for i in range(theta.size):
-        theta[i] = eta * state.sums[1, i]
+        theta[i] *= eta
         square += theta[i] * theta[i]
     most = REACH * settings.radius
     if square > most * most:

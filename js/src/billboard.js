@@ -67,8 +67,8 @@ const LOCAL = {
     coin: { chance: whole(0, SHARE) },
   }),
   claim: record({ epsilon: orNull(POSITIVE), delta: BELOW_ONE }),
-  report: variant("name", { glm: { scale: POSITIVE, blend: PART, pad: list(real(-1, 1)) }, public: {} }),
-  policy: variant("name", { thompson: { random: flag, root: MATRIX } }),
+  report: variant("name", { glm: { scale: POSITIVE, blend: PART, pad: list(real(-1, 1)) }, public: {}, score: {} }),
+  policy: variant("name", { thompson: { random: flag, root: MATRIX }, best: { random: flag } }),
 };
 const SHUFFLE = {
   ...COMMON,
@@ -117,11 +117,13 @@ export function local(data) {
   const { dim, report, policy } = board;
   const wide = board.theta.length;
   const glm = report.name === "glm";
+  const score = report.name === "score";
   need(!glm || report.pad.length === 2, "pad");
-  need(wide === dim + Number(glm ? report.pad[1] !== 0 : wide > dim), "theta");
-  need(square(board.inverse, wide), "inverse");
-  need(square(policy.root, wide), "root");
-  need((board.randomizer.kind === "coin") !== glm, "randomizer");
+  need(wide === dim + Number(glm ? report.pad[1] !== 0 : !score && wide > dim), "theta");
+  need(square(board.inverse, score ? 0 : wide), "inverse");
+  need(policy.name === (score ? "best" : "thompson"), "policy");
+  need(score || square(policy.root, wide), "root");
+  need((board.randomizer.kind === "coin") === (report.name === "public"), "randomizer");
   const fixed = ["bandit", "dim", "features", "link", "rewards", "randomizer", "claim"].map((name) => given[name]);
   return { ...board, tag: sha256(utf8(dumps(fixed))).slice(0, 4) };
 }

@@ -4,7 +4,7 @@ import { local, need, shuffle } from "./billboard.js";
 import { joined } from "./bytes.js";
 import { chances, drawn } from "./designs.js";
 import { MARGIN, extent, holds } from "./limits.js";
-import { bounded, clipped, inUnits, linearized, pair, shortened } from "./model.js";
+import { bounded, clipped, inUnits, linearized, pair, scored, shortened } from "./model.js";
 import { argmax, dot, quadratic } from "./numbers.js";
 import { halves, normals, octets, uniforms } from "./random.js";
 import { cap, coin, lattice } from "./randomizers.js";
@@ -84,7 +84,9 @@ export class LocalClient extends Device {
 
   pick(rows) {
     const { theta, policy } = this.board;
+    if (policy.name === "best" && !policy.random) return argmax(rows.map((x) => dot(x, theta)));
     const draw = normals(theta.length);
+    if (policy.name === "best") return argmax(rows.map((x) => dot(x, draw)));
     const target = theta.map((v, i) => (policy.random ? 0 : v) + dot(policy.root[i], draw));
     return argmax(rows.map((x) => dot(x, target)));
   }
@@ -107,10 +109,14 @@ export class LocalClient extends Device {
     const { report, theta, link } = this.board;
     const [low, high] = this.rewards;
     const given = reward ?? Math.min(Math.max(0, low), high);
+    if (report.name === "score") return this.within(scored(x, given, this.board), reward);
     const wide = theta.length > this.dim ? [...x.map((v) => report.pad[0] * v), report.pad[1]] : x;
     const line = linearized(wide, inUnits(given, this.board, true), this.board, report.blend);
     const [weight, response] = bounded(wide, line, link);
-    const vector = pair(wide, report.scale * weight, response);
+    return this.within(pair(wide, report.scale * weight, response), reward);
+  }
+
+  within(vector, reward) {
     return clipped(reward === null ? vector.map(() => 0) : vector, this.extent.norm);
   }
 }

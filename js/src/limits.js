@@ -11,6 +11,7 @@ const ETAS = Array.from({ length: 400 }, (_, i) => 10 ** (-5 + (4 * i) / 399)); 
 /** Of the vector that a device makes: how many numbers, how long, how far apart those of two users can be. */
 export function extent(board) {
   if (board.report.name === "public") return { size: 1, norm: 1, sensitivity: 1 };
+  if (board.report.name === "score") return { size: board.dim, norm: 1, sensitivity: 2 };
   const weight = board.report.scale * largestWeight(board.link);
   const wide = board.theta.length;
   const q = weight * weight;

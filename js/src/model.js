@@ -43,6 +43,16 @@ export function linearized(x, r, board, blend) {
   return [k * u * steep, u * (r - c)];
 }
 
+/** The score of x and its reward at the board's public estimate: of norm at most 1, whatever that is. */
+export function scored(x, y, { link, rewards: [low, high], theta }) {
+  const length = Math.sqrt(dot(x, x));
+  const z = dot(x, theta);
+  const expected = link === "identity" ? (z - low) / (high - low) : mean(link, z);
+  const share = (y - low) / (high - low);
+  const weight = length < TINY ? 0 : (share - expected) / (Math.max(Math.abs(expected), Math.abs(1 - expected)) * length);
+  return x.map((v) => weight * v);
+}
+
 /** A reward within its range, in units of the link; `centred`: for the identity from -1 to 1 over that range. */
 export function inUnits(y, { link, rewards: [low, high] }, centred) {
   if (link !== "identity") return (y - low) / (high - low);

@@ -12,6 +12,7 @@ from tacit.features import Number, Schema
 from tacit.kernels.rounds import Schedule
 from tacit.model import links
 from tacit.model.hybrid import Layout
+from tacit.model.scores import PACE, REACH, TURN
 
 BUDGET = Budget(4.0, 1e-3)
 
@@ -109,7 +110,7 @@ def test_the_step_is_a_function_of_public_numbers_and_shorter_where_it_should():
     stds, lengths = np.array([0.0, 2.0, 3.0]), np.array([10.0, 10.0, 20.0, 40.0])
     etas, spreads = scores.steps(stds, lengths, 5, 2.0, links.logistic, 1.0)
     assert len(etas) == 4 and (np.diff(etas) < 0).all() and spreads[0] == 0 < spreads[1]
-    assert etas[3] == pytest.approx(1 / (3 * math.sqrt(5) / (scores.PACE * 2) + 0.5 * 40 / scores.TURN))
+    assert etas[3] == pytest.approx(1 / (3 * math.sqrt(5) / (PACE * 2) + 0.5 * 40 / TURN))
     assert (scores.steps(stds, lengths, 50, 2.0, links.logistic, 1.0)[0][1:] < etas[1:]).all()
     grows = scores._lengths(Schedule(10.0, 1.1), 60)
     assert grows[0] == 10 and len(grows) == 60 and (np.diff(grows) >= 0).all() and grows[-1] > 50
@@ -131,7 +132,7 @@ def test_the_estimate_is_an_average_of_multiples_of_what_was_released():
     assert np.array_equal(bandit.theta, before)
     bandit._state.posterior.axes[:] = 1e6
     bandit._reestimate()
-    assert np.linalg.norm(bandit.theta) == pytest.approx(scores.REACH * bandit.radius)
+    assert np.linalg.norm(bandit.theta) == pytest.approx(REACH * bandit.radius)
 
 
 def test_propensities_are_frequencies():

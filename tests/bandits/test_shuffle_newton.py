@@ -8,13 +8,16 @@ import sys
 import numpy as np
 import pytest
 from numpy.random import SeedSequence, default_rng
+from scipy.linalg import block_diag
 
 from tacit import Budget, Embedded, ShuffleNewton, Spec, environments, simulate
 from tacit.bandits import irls
+from tacit.bandits.shuffle.batches_kernel import ShuffleState
 from tacit.bandits.shuffle.newton_kernel import absorb
+from tacit.bandits.shuffle.sum_kernel import APART, add_up
 from tacit.errors import BadReport, BatchTooSmall, LateReport, UnknownChoice, WrongBatch
 from tacit.features import Number, Schema
-from tacit.kernels.linalg import svec
+from tacit.kernels.linalg import smat, svec
 from tacit.roles.shuffle import Client
 from tacit.roles.shuffler import Shuffler
 from tests.bandits.test_fused import compare
@@ -29,6 +32,7 @@ def test_fused_and_stepwise_are_identical(explore):
     probit = environments.rare(link="probit", radius=3.0)
     compare(Spec(ShuffleNewton, budget=Budget(math.inf, 1e-2), explore=explore, first=40), probit)
     compare(Spec(ShuffleNewton, budget=BUDGET, explore=explore, first=90), probit)
+    compare(Spec(ShuffleNewton, budget=BUDGET, explore=explore, first=40), environments.disjoint(dim=6, arms=3))
 
 
 def test_importing_the_device_loads_little():
@@ -170,7 +174,7 @@ def test_what_a_batch_tells_is_what_the_formulas_say():
         matrix = matrix + (noise + noise.T) / 2
         packed = np.empty(d * (d + 1) // 2)
         svec(scale * matrix, packed)
-        absorb(np.concatenate([packed, moment / unit]), std, scale, unit, radius, 1, kept, posterior)
+        absorb(np.concatenate([packed, moment / unit]), std, scale, unit, radius, False, kept, posterior)
         values, axes = np.linalg.eigh(matrix)
         values = np.maximum(values - 1.5 * std / scale, 0)
         weights = values / (2 * values + std**2 * (unit**2 + (radius / scale) ** 2))
@@ -192,35 +196,71 @@ def test_a_batch_without_data_adds_no_noise():
     kept, posterior = np.zeros(d * (d + 3) // 2), irls.prior(d, radius)
     packed = np.empty(d * (d + 1) // 2)
     svec(scale * 50 * np.eye(d), packed)
-    absorb(np.concatenate([packed, np.full(d, 40.0)]), std, scale, 1.0, radius, 1, kept, posterior)
+    absorb(np.concatenate([packed, np.full(d, 40.0)]), std, scale, 1.0, radius, False, kept, posterior)
     before, rng = posterior.precision.mean(), default_rng(6)
     for _ in range(20):
-        absorb(std * rng.standard_normal(kept.size), std, scale, 1.0, radius, 1, kept, posterior)
+        absorb(std * rng.standard_normal(kept.size), std, scale, 1.0, radius, False, kept, posterior)
     assert abs(posterior.precision.mean() / before - 1) < 0.05
     assert np.allclose(posterior.centre, 0.8, atol=0.2)
 
 
-def test_of_blocks_what_lies_between_them_is_left_out():
-    """Noise between blocks changes nothing; without noise it is the dense estimate; and the same shape in all blocks is
-    found through noise that hides each one's."""
-    d, blocks, scale, radius = 6, 3, 2.0, 3.0
-    rng, p = default_rng(8), 2
-    one, inside = np.diag([90.0, 10.0]), np.kron(np.eye(blocks), np.ones((p, p))) > 0
-    whole, moment = np.kron(np.diag([1.0, 0.5, 2.0]), one), 30 * rng.standard_normal(d)
-    noise = rng.standard_normal((d, d)) * 8
+def test_of_arms_with_one_coordinate_each_the_diagonal_alone_counts():
+    d, scale, radius, std = 4, 2.0, 3.0, 8.0
+    rng = default_rng(8)
+    counts, moment = np.array([900.0, 30.0, 200.0, -5.0]), 30 * rng.standard_normal(d)
 
-    def fitted(matrix, std, blocks):
+    def fitted(matrix):
         kept, posterior, packed = np.zeros(d * (d + 3) // 2), irls.prior(d, radius), np.empty(d * (d + 1) // 2)
         svec(scale * matrix, packed)
-        absorb(np.concatenate([packed, moment]), std, scale, 1.0, radius, blocks, kept, posterior)
+        absorb(np.concatenate([packed, moment]), std, scale, 1.0, radius, True, kept, posterior)
         return posterior
 
-    exact, found = fitted(whole, 0.0, 1), fitted(whole, 0.0, blocks)
-    assert np.allclose(exact.centre, found.centre) and np.allclose(exact.inverse, found.inverse)
-    noisy = whole + (noise + noise.T) / 2
-    cut, apart = fitted(np.where(inside, noisy, 0.0), 8.0, blocks), fitted(noisy, 8.0, blocks)
-    assert np.array_equal(cut.centre, apart.centre) and np.array_equal(cut.inverse, apart.inverse)
-    assert np.allclose(apart.inverse[~inside], 0.0) and not np.allclose(fitted(noisy, 8.0, 1).inverse[~inside], 0.0)
+    noise = rng.standard_normal((d, d))
+    cut, found = fitted(np.diag(counts)), fitted(np.diag(counts) + (noise + noise.T) * (1 - np.eye(d)))
+    assert np.array_equal(cut.centre, found.centre) and np.array_equal(cut.inverse, found.inverse)
+    information = np.maximum(counts, 0) ** 2 / (2 * np.maximum(counts, 0) + std**2)
+    assert np.allclose(np.diag(found.inverse), 1 / (information + d / radius**2))
+
+
+@pytest.mark.parametrize("blocks", [1, 3])
+def test_the_estimate_from_the_sum_is_joint_glm_s_from_faded_batches(blocks):
+    """Three batches beside numpy; noise between blocks changes nothing."""
+    d, scale, unit, radius, fading = 6, 2.0, 1.5, 3.0, 0.8
+    rng, p = default_rng(9), 6 // blocks
+    batches = 20 * rng.standard_normal((3, d * (d + 3) // 2))
+    variances, weights = [2.0, 1.0, 4.0], [fading**2, fading, 1.0]
+    zeros = ShuffleState(np.zeros(2, np.int64), np.zeros(batches[0].size), *np.zeros((2, 1)), irls.prior(d, radius))
+    for batch, variance in zip(batches, variances, strict=True):
+        add_up(batch, variance, scale, unit, radius, blocks, fading, APART, zeros)
+    total, std = weights @ batches, math.sqrt(np.dot(np.square(weights), variances))
+    matrix = np.empty((d, d))
+    smat(total[:-d], matrix)
+    pairs = []
+    for a in range(blocks):
+        own, packed = slice(a * p, (a + 1) * p), np.empty(p * (p + 1) // 2)
+        svec(np.ascontiguousarray(matrix[own, own]), packed)
+        pairs += [packed, total[-d:][own]]
+    wanted = irls.prior(d, radius) if blocks == 1 else irls.prior_of_blocks(p, radius, blocks, np.arange(blocks))
+    irls.update(np.concatenate(pairs), scale=scale, unit=unit, std=std, radius=radius, tuning=APART, posterior=wanted)
+    found = zeros.posterior
+    assert np.allclose(zeros.sums, total) and np.allclose(zeros.variance, std**2)
+    for name in ("theta", "precision", "spread"):
+        assert np.allclose(getattr(found, name), getattr(wanted, name).ravel())
+    assert np.array_equal(found.centre, found.theta) and np.any(found.spread > 0)
+    for name in ("axes", "inverse"):
+        parts = getattr(wanted, name).reshape(blocks, p, p)
+        assert np.allclose(getattr(found, name), block_diag(*parts))
+
+
+def test_the_sum_is_taken_for_blocks_and_for_many_dimensions():
+    def fading(**settings):
+        return ShuffleNewton(budget=BUDGET, **settings)._settings.fading
+
+    assert fading(dim=6, blocks=2) == 1.3**-0.5 and fading(dim=50) == 1.5**-0.5
+    assert fading(dim=49) == fading(dim=6, blocks=6) == fading(dim=64, estimate="batches") == 0.0
+    assert fading(dim=3, estimate="sum", growth=4.0) == 0.5
+    with pytest.raises(ValueError, match="estimate"):
+        fading(dim=3, estimate="mean")
 
 
 def test_blocks_are_the_schema_s_or_divide_the_arms():

@@ -35,6 +35,10 @@ SERVERS = {
     "irls-gaussian": lambda: LocalIRLS(dim=2, link="probit", budget=BUDGET, randomizer="gaussian"),
     "irls-padded": lambda: LocalIRLS(dim=2, link="identity", rewards=(0.0, 1.0), budget=BUDGET),
     "irls-linear": lambda: LocalIRLS(dim=2, link="identity", rewards=(-1.0, 1.0), budget=BUDGET),
+    "irls-scores": lambda: LocalIRLS(dim=2, radius=3.0, budget=BUDGET, curvature="none"),
+    "irls-scores-linear": lambda: LocalIRLS(
+        dim=3, link="identity", rewards=(-2.0, 1.0), budget=BUDGET, curvature="none", randomizer="gaussian"
+    ),
     "irls-public": lambda: LocalIRLS(dim=2, budget=BUDGET, public_arms=True),
     "irls-public-padded": lambda: LocalIRLS(
         dim=2, link="identity", rewards=(2.0, 5.0), budget=BUDGET, public_arms=True

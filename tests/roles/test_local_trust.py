@@ -21,6 +21,8 @@ SERVERS = [
     LocalIRLS(dim=2, link="probit", budget=BUDGET, randomizer="gaussian", scale=3.0),
     LocalIRLS(dim=2, link="identity", rewards=(0.0, 1.0), budget=BUDGET, randomizer="gaussian"),
     LocalIRLS(dim=2, budget=BUDGET, public_arms=True),
+    LocalIRLS(dim=2, radius=3.0, budget=BUDGET, curvature="none"),
+    LocalIRLS(dim=2, link="identity", rewards=(-1.0, 3.0), budget=BUDGET, curvature="none", randomizer="gaussian"),
     LocalLinUCB(dim=2, budget=BUDGET),
     LocalOnlineUCB(dim=2, budget=BUDGET, learner="ogd", rewards=(5.0, 6.0)),
     LocalGLM(dim=2, budget=BUDGET),

@@ -116,6 +116,7 @@ SHUFFLE = {
 }
 LOCAL = {  # a report that is sent when a reward comes is there or not: everybody answers
     "local-irls": embedded(LocalIRLS, first=5, forced=10),
+    "local-irls-scores": embedded(LocalIRLS, first=5, forced=10, curvature="none"),
     "local-irls-public": embedded(LocalIRLS, first=5, forced=10, public_arms=True),
     "local-lin-ucb": embedded(LocalLinUCB),
     "local-online-ucb": embedded(LocalOnlineUCB),

@@ -56,8 +56,8 @@ LEAK_TO_THE_SHUFFLER = (
 )
 LEAK_IN_A_SHUFFLE_SERVER = (
     "bandits/shuffle/newton_kernel.py",
-    "fresh, state.variance[0] = open_batch(reports, sums, plan, state)",
-    "fresh, state.variance[0] = sums / plan.scale, 0.0",
+    "fresh, variance = open_batch(reports, sums, plan, state)",
+    "fresh, variance = sums / plan.scale, 0.0",
 )
 LEAK_IN_A_SHUFFLED_DESCENT = (
     "bandits/shuffle/glm_kernel.py",

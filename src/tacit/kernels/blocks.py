@@ -14,7 +14,7 @@ from tacit.model.vectors import packed_size, pair_size
 
 # Chosen by regret on tuning seeds of 8 worlds with disjoint arms (docs/measurements/joint-glm.md); neither touches
 # privacy.
-BLOCKS = Tuning(ridge=1.2, share=1.0, caution=0.5, scaling=0.5)
+BLOCKS = Tuning(ridge=1.2, explore=0.35, share=1.0, caution=0.5, scaling=0.5)
 COUNTED = 0.3  # of the variance that noise in the curvature makes
 
 

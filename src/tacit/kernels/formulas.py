@@ -33,6 +33,7 @@ for _function in (
     scores.mean_share,
     scores.score,
     scores.at,
+    scores.pace,
 ):
     register_jitable(_function)
 

@@ -43,7 +43,7 @@ class Tuning(NamedTuple):
 
     variance: float = 2.0
     ridge: float = 2.5
-    explore: float = 0.35
+    explore: float = 0.38
     share: float = 1.5
     caution: float = 1.0
     scaling: float = 0.0

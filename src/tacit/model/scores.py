@@ -5,13 +5,20 @@ With a share r of the range of rewards and the mean mu of that share at z = <x, 
 d numbers, where the curvature would be d (d + 1) / 2 more. Plain functions, which kernels compile (kernels.formulas);
 loops over features are for kernels."""
 
+import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 from tacit import checks
 from tacit.data import Array, Raw
 from tacit.model.links import IDENTITY, Code, Link, kind, mean
 from tacit.model.vectors import TINY, norm
+
+# Chosen by regret on tuning seeds (docs/measurements/scores.md); none of them touches privacy.
+PACE, TURN = 0.5, 10.0
+REACH = 3.0  # times the radius: theta is kept within it. A radius is often a guess
+
+Numbers = TypeVar("Numbers", float, Array)
 
 
 def mean_share(z: float, link: Code, low: float, high: float) -> float:
@@ -47,6 +54,15 @@ def add_score(
         out[i] += weight * x[i]
     for i in range(shared, x.size):
         out[start + i - shared] += weight * x[i]
+
+
+def pace(std: Numbers, length: Numbers, dim: int, radius: float, steep: float) -> Numbers:
+    """eta, for theta = eta times a released sum of scores, from public numbers alone:
+        1 / eta = std sqrt(d) / (PACE radius) + 2 steep length / TURN.
+    Noise of that std in each number of the sum moves theta by PACE times the radius, at most; and the `length` people
+    who come before the next release, who all see the same theta, move it by no more than a fraction of where it should
+    go: their scores' slope in theta is at most 2 steep, steep = max mu' in shares of the range of rewards."""
+    return 1 / (std * math.sqrt(dim) / (PACE * radius) + 2 * steep * length / TURN)
 
 
 @dataclass(frozen=True, kw_only=True)

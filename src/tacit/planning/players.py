@@ -39,10 +39,8 @@ class Coarse(Analyzer):
 
 
 class CoarseNewton(ShuffleNewton):
-    def _analyzer(self, *, size: int, sensitivity: float, norm: float, first: int) -> Analyzer:
-        return Coarse(
-            budget=self.budget, size=size, sensitivity=sensitivity, norm=norm, first=first, growth=self.growth
-        )
+    def _analyzer(self, *, size: int, sensitivity: float, norm: float, first: int, growth: float) -> Analyzer:
+        return Coarse(budget=self.budget, size=size, sensitivity=sensitivity, norm=norm, first=first, growth=growth)
 
 
 def player(setting: Setting, policy: Generator, source: Simulated) -> Any:

@@ -72,6 +72,7 @@ REPORTS: dict[str, dict[str, Field]] = {  # roles.local says what they are
     "pair": {"scale": POSITIVE, "middle": NUMBER, "shake": real(0.0, 1e3)},
     "gradient": {"bound": POSITIVE},
     "public": {},
+    "score": {},
     "residual": {"bound": POSITIVE, "clip": POSITIVE},
     "reweighted": {"stage": one_of(*STAGES), "half": MATRIX, "radius": POSITIVE, "scale": BALANCE, "outer": BALANCE},
 }
@@ -81,6 +82,7 @@ CHOICES = {
     "pair": "ucb",
     "gradient": "greedy",
     "public": "thompson",
+    "score": "best",
     "residual": "gap",
     "reweighted": "spanner",
 }
@@ -89,6 +91,7 @@ LOCAL_POLICIES: dict[str, dict[str, Field]] = {
     "thompson": {"random": flag, "root": MATRIX},
     "ucb": {"width": SIZE},
     "greedy": {},
+    "best": {"random": flag},
     "gap": {"greed": SIZE, "played": ROW},
     "spanner": {"factor": real(1.01, LARGE), "thetas": MATRIX, "inverses": MATRIX},
 }
@@ -235,7 +238,7 @@ def _local(billboard: bytes) -> tuple[dict[str, Any], bytes]:
         _need(wide == dim + bool(board["report"]["pad"][1]), "theta of as many numbers as there are features")
     else:
         _need(wide == dim or (kind == "public" and wide == dim + 1), "theta of as many numbers as there are features")
-    flat = kind in ("gradient", "residual")
+    flat = kind in ("gradient", "residual", "score")
     square = (0, 0) if flat else (wide, wide)
     _need(dim <= (FLATTEST if kind == "residual" else WIDEST), f"at most {WIDEST} features")
     _need(policy["name"] != "gap" or policy["played"].shape == (dim,), "as many numbers as features in played")

@@ -27,9 +27,9 @@ class Extent(NamedTuple):
 def extent(
     report: dict[str, Any], link: str, rewards: tuple[float, float], dim: int, matrix: Array | None = None
 ) -> Extent:
-    """Of the vector for that `report`, whatever the rest of the billboard says. Derivations: model.linear, model.glm; a
-    pair is x beside a number in an interval; a gradient is cut to norm 1. reweighted: of a statement by U = `matrix`,
-    divided by how far apart two of them are."""
+    """Of the vector for that `report`, whatever the rest of the billboard says. Derivations: model.linear,
+    model.glm, model.scores; a pair is x beside a number in an interval; a gradient is cut to norm 1. reweighted: of a
+    statement by U = `matrix`, divided by how far apart two of them are."""
     kind, (low, high) = report["name"], rewards
     if kind == "reweighted":
         asked = question(report, np.eye(dim) if matrix is None else matrix, np.zeros(dim))
@@ -39,7 +39,7 @@ def extent(
         scale, middle = float(report["scale"]), float(report["middle"])
         norm = math.hypot(1, scale * max(abs(low - middle), abs(high - middle)))
         return Extent(dim + 1, norm, math.hypot(2, scale * (high - low)))
-    if kind in ("gradient", "residual"):
+    if kind in ("gradient", "residual", "score"):
         return Extent(dim, 1.0, 2.0)
     if kind == "linear":
         moment = report["scale"] * max(abs(low), abs(high))

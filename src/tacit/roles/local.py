@@ -7,6 +7,7 @@ What a device contributes is named in the billboard's "report", how it chooses i
     gradient  (mu(<x, theta>) - r) x, divided by its bound                                (LocalGLM)
     residual  (clip <x, theta> - y) x, divided by its bound                               (LocalSquareCB)
     reweighted  one step of a regression, by model.reweighting                            (LocalReweighted)
+    score     the score at the public estimate, of norm at most 1: model.scores           (LocalIRLS, no curvature)
     public    x in the clear, the reward by randomised response                           (LocalIRLS, public arms)
 """
 
@@ -26,6 +27,7 @@ from tacit.model.chances import Chance, by_draws
 from tacit.model.glm import in_centred_units, in_units, largest_weight, line, softened
 from tacit.model.links import IDENTITY, mean
 from tacit.model.reweighting import said
+from tacit.model.scores import score
 from tacit.model.vectors import pair
 from tacit.privacy import entropy
 from tacit.privacy.randomness import Randomness, Seeded, System
@@ -117,10 +119,12 @@ class Client(Device):
 
     def chance(self, features: Array, index: int) -> Chance:
         """1 where nothing is drawn, else the share of DRAWS fresh draws."""
-        if self._policy["name"] == "thompson":
-            root = self._policy["root"]
-            draws = System().normals(DRAWS * len(root)).reshape(DRAWS, -1) @ root
-            targets = draws if self._policy["random"] else self._theta + draws
+        random = self._policy.get("random", False)
+        if self._policy["name"] == "thompson" or random:
+            draws = System().normals(DRAWS * self._theta.size).reshape(DRAWS, -1)
+            if self._policy["name"] == "thompson":
+                draws = draws @ self._policy["root"]
+            targets = draws if random else self._theta + draws
             hits = np.argmax(targets[:, : self.dim] @ features.T, axis=1) == index
             return by_draws(int(np.count_nonzero(hits)), DRAWS)
         if self._policy["name"] in DRAWN:
@@ -138,6 +142,8 @@ class Client(Device):
         return designs.span_weights(features, alive, policy["factor"])
 
     def _target(self) -> Array:
+        if self._policy["name"] == "best" and self._policy["random"]:
+            return self._draws.normals(self._theta.size)
         if self._policy["name"] != "thompson":
             return np.asarray(self._theta)
         drawn: Array = self._policy["root"] @ self._draws.normals(self._theta.size)
@@ -189,6 +195,9 @@ class Client(Device):
         if kind == "gradient":
             r = reward if self.code == IDENTITY else in_units(reward, self.code, *self.rewards)
             return np.asarray((mean(self.code, float(np.dot(x, self._theta))) - r) / self._report["bound"] * x)
+        if kind == "score":
+            length, z = math.sqrt(float(np.dot(x, x))), float(np.dot(x, self._theta))
+            return np.asarray(score(length, z, reward, self.code, *self.rewards) * x)
         if kind == "residual":
             clip, bound = self._report["clip"], self._report["bound"]
             z = min(max(float(np.dot(x, self._theta)), -clip), clip)

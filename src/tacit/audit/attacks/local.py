@@ -27,7 +27,8 @@ def attacks() -> list[Attack]:
         *(cap_attack(epsilon) for epsilon in (1.0, 4.0, 8.0)),
         lattice_attack(),
         coin_attack(),
-        report_attack(),
+        report_attack("local-irls-report", curvature="released"),
+        report_attack("local-score-report", curvature="none"),
         residual_attack(),
         tiny_attack(),
         *planted(),
@@ -110,9 +111,9 @@ def coin_attack() -> Attack:
     )
 
 
-def report_attack() -> Attack:
+def report_attack(name: str, *, curvature: str) -> Attack:
     """A whole report of LocalIRLS: opposite arms, the best reward in both worlds."""
-    server = LocalIRLS(dim=3, budget=Budget(1.0, 1e-6), radius=0.01, link="logistic")
+    server = LocalIRLS(dim=3, budget=Budget(1.0, 1e-6), radius=0.01, link="logistic", curvature=curvature)
     client = Client(server.billboard())
     arm = np.array([1.0, 0.0, 0.0])
     one, zero = client.contribution(arm, 1.0), client.contribution(-arm, 1.0)
@@ -131,12 +132,12 @@ def report_attack() -> Attack:
         return out
 
     return Attack(
-        name="local-irls-report",
+        name=name,
         view="one report",
         epsilon=1.0,
         delta=0.0,
-        how="The report of LocalIRLS for opposite arms with reward 1; the score is the log-likelihood ratio, which has "
-        "three values.",
+        how=f"The report of LocalIRLS (curvature={curvature}) for opposite arms with reward 1; the score is the "
+        "log-likelihood ratio, which has three values.",
         scores=scores,
         share=0.5,
     )

@@ -5,14 +5,10 @@ As long as theta is wrong, scores push it: the sum grows until their mean is 0. 
 is undone by the people who come after it, in every direction in which there are some; no estimate of the curvature,
 which would be d (d + 1) / 2 numbers with noise of their own, stands between.
 
-theta = eta_k S_k after release k, with public numbers alone,
-    1 / eta_k = std_k sqrt(d) / (PACE radius) + 2 max mu' n_k / TURN:
-noise of std_k in each number of S_k moves theta by PACE times the radius, at most; and the n_k people of the step that
-follows, who all see the same theta, move it by no more than a fraction of where it should go. Their scores' slope in
-theta is at most 2 max mu'."""
+theta = eta_k S_k after release k, eta_k = model.scores.pace(std_k, n_k, ...) for noise of std_k in each number of S_k
+and the n_k people of the step that follows."""
 
 import functools
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,7 +26,7 @@ from tacit.kernels.glm import Posterior
 from tacit.kernels.rounds import Range, Schedule, next_boundary
 from tacit.kernels.scores import best_rows, follow
 from tacit.model.links import Link
-from tacit.model.scores import ScoreContribution
+from tacit.model.scores import REACH, ScoreContribution, pace
 from tacit.privacy.noise import generator_of
 
 if TYPE_CHECKING:
@@ -40,10 +36,8 @@ STATISTIC = "scores"
 # Chosen by regret on tuning seeds (docs/measurements/scores.md); none of them touches privacy.
 GROWTH, DISCOUNT = 1.02, 0.997  # of steps
 PER_SIGMA = 1.0  # of the noise's std: so many more people in the smallest step
-PACE, TURN = 0.5, 10.0
 AVERAGE = 0.1  # of the way to the latest estimate that the average of estimates, by which one plays, goes
 FRESH = 0.25  # of the std of theta's noise: that of a draw that is added for each choice
-REACH = 3.0  # times the radius: theta is kept within it. A radius is often a guess
 CURVATURES = ("auto", "released", "none")
 # "auto" releases no curvature from MANY dimensions on; where the horizon is known, from LEAST on and below ENOUGH
 # blocks p^1.5 / mu rounds, p the features of an arm: noise of std 1 / mu in p^2 numbers, seen by one in `blocks`.
@@ -110,7 +104,7 @@ def steps(stds: Array, lengths: Array, dim: int, radius: float, link: Link, span
     count = np.arange(max(len(stds), len(lengths)))
     std, length = stds[np.minimum(count, len(stds) - 1)], lengths[np.minimum(count, len(lengths) - 1)]
     steep = link.steepest if link.bounded else 1 / span
-    etas = 1 / (std * math.sqrt(dim) / (PACE * radius) + 2 * steep * length / TURN)
+    etas = pace(std, length, dim, radius, steep)
     return etas, FRESH * etas * std
 
 

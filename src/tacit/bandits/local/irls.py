@@ -8,6 +8,7 @@ import numpy as np
 
 from tacit import checks
 from tacit.bandits import irls
+from tacit.bandits.local import scores
 from tacit.bandits.local.irls_kernel import (
     BOUNDARY,
     VERSION,
@@ -21,8 +22,9 @@ from tacit.bandits.local.irls_kernel import (
     padded,
     public_report,
 )
+from tacit.bandits.local.scores_kernel import ScoreSettings, score_publish, score_rounds
 from tacit.bandits.local.server import LocalServer
-from tacit.bandits.server import numbers
+from tacit.bandits.server import blocks_of, numbers
 from tacit.data import Array, Released
 from tacit.errors import BadReport
 from tacit.kernels.block import Block
@@ -64,6 +66,11 @@ class LocalIRLS(LocalServer):
 
     randomizer: "best" takes the one with the smaller noise at the budget; "cap" is always pure.
     forced: how many users get exploring arms; by default 10 + 60 sigma.
+    curvature: "none" asks for d numbers, the user's score at the public estimate, and the server needs no curvature
+    (local.scores); "released" for the pair below. "auto", the default: "none" from 30 dimensions on and for disjoint
+    arms, and the certificate says so. scale, blend, tuning: with curvature alone.
+    blocks: into how many parts of equal length arms are divided, if each arm has zeros in all but one, as with features
+    of disjoint arms. Devices do the same whatever it is; "auto" decides by it.
 
     Bounds. A contribution is (w svec(X X'), B X) for unit X, 0 <= w <= scale 2 mu'(0) and |B| <= 1 (model.glm.line):
     take v >= 0, so that mu(v) >= 1/2. The slope w of the line lies between mu'(v) and the chord (mu(v) - 1/2) / v, both
@@ -73,6 +80,8 @@ class LocalIRLS(LocalServer):
 
     public_arms: bool = False
     randomizer: str = "best"
+    curvature: str = "auto"
+    blocks: int | None = None
     scale: float | None = None
     first: int | None = None
     forced: int | None = None
@@ -90,15 +99,21 @@ class LocalIRLS(LocalServer):
         if not 0 <= self.blend <= 1 or not 0 < self.discount <= 1:
             raise ValueError("Expected blend in [0, 1] and discount in (0, 1], got one outside.")
         low, high = self.rewards
+        parts = blocks_of(self.blocks, self)
+        self._scores, self._why = scores.check(self.curvature, dim=self.dim, blocks=parts, public_arms=self.public_arms)
         self._unit = 1.0 if self._link.bounded else (high - low) / 2
-        middle = 0.0 if self._link.bounded else (high + low) / 2
+        middle = 0.0 if self._link.bounded or self._scores else (high + low) / 2
         self._features, self._pad, radius = self.dim, (1.0, 0.0), float(self.radius)
         if middle != 0.0:
             shrink = 1 / math.sqrt(1 + INTERCEPT**2)
             self._features, self._pad = self.dim + 1, (shrink, INTERCEPT * shrink)
             radius = math.hypot(self.radius, middle / INTERCEPT) / shrink
-        self._length = packed_size(self._features) + self._features
-        if self.public_arms:
+        self._length = self.dim if self._scores else packed_size(self._features) + self._features
+        if self._scores:
+            self._coin, self.scale = 0.0, 1.0
+            made = local.best(self.budget, sensitivity=2.0, radius=1.0, size=self.dim, kind=self.randomizer)
+            self._calibrate(made, size=self.dim, sensitivity=2.0)
+        elif self.public_arms:
             coin = local.coin(self.budget.epsilon)
             self._coin = coin.chance / SHARE
             self.scale = 1.0
@@ -115,6 +130,8 @@ class LocalIRLS(LocalServer):
             self.first = max(5, self.forced // 4)
         checks.positive_int(first=self.first)
         self._schedule = Schedule(float(self.first), float(self.growth), float(max(self.forced, self.first)))
+        steep = self._link.steepest if self._link.bounded else 1 / (high - low)
+        self._score_settings = ScoreSettings(*map(float, (low, high, steep, self.radius, self.discount)))
         own = *self._pad, self.blend, self.scale, self._unit, radius, self.discount, self._coin
         self._settings = Settings(*map(float, (low, high, *own)))
         self.tuning = irls.as_tuning(Tuning, self.tuning)
@@ -147,8 +164,10 @@ class LocalIRLS(LocalServer):
         counts = np.zeros(3, np.int64)
         counts[BOUNDARY] = next_boundary(0, self._schedule.first, self._schedule.growth)
         wide, radius = self._features, self._settings.radius
-        root = np.eye(wide) * radius / math.sqrt(wide)
         sums = nothing_released((2, self._length))
+        if self._scores:
+            return LocalState(counts, sums, np.zeros(2), np.zeros((0, 0)), scores.before(self.dim), np.zeros((0, 0)))
+        root = np.eye(wide) * radius / math.sqrt(wide)
         return LocalState(counts, sums, np.zeros(2), np.zeros((wide, wide)), irls.prior(wide, radius), root)
 
     @property
@@ -158,12 +177,17 @@ class LocalIRLS(LocalServer):
     def _advance(self, transit: OpenBatch, users: int) -> bool:
         counts = self._state.counts
         if counts[CHOICES] >= counts[BOUNDARY]:
-            local_publish(self._state, self.std, self._settings, self._tuning, self._schedule)
+            if self._scores:
+                score_publish(self._state, self.std, self._score_settings, self._schedule)
+            else:
+                local_publish(self._state, self.std, self._settings, self._tuning, self._schedule)
         return False
 
     def _document(self) -> dict[str, Any]:
         posterior = self._state.posterior
         random = bool(self._state.counts[BOUNDARY] <= self._schedule.forced)
+        if self._scores:
+            return {"theta": numbers(posterior.theta)} | scores.document(random=random)
         report: dict[str, Any] = {"name": "public"}
         if not self.public_arms:
             report = {"name": "glm", "scale": self.scale, "blend": self.blend, "pad": numbers(self._pad)}
@@ -197,6 +221,10 @@ class LocalIRLS(LocalServer):
     def _play(self, block: Block, transit: OpenBatch) -> None:
         policy, noise = self._generators()
         law = SILENCE if isinstance(self._randomizer, Coin) else self._randomizer.law
+        if self._scores:
+            own = self._schedule, self._score_settings, self._link.code
+            score_rounds(policy, noise, block, self._state, law, *own)
+            return
         settings = self._schedule, self._settings, self._tuning, self._link.code
         local_rounds(policy, noise, block, self._state, law, *settings)
 
@@ -210,7 +238,8 @@ class LocalIRLS(LocalServer):
     def _statistic(self) -> str:
         if self.public_arms:
             return "the reward of each user, as one bit; the arm played is public"
-        return f"weighted x x' and x of each user, {self._size} numbers, once"
+        what = "the score" if self._scores else "weighted x x' and x"
+        return f"{what} of each user, {self._size} numbers, once{self._why}"
 
     def _caveats(self) -> tuple[str, ...]:
         return ("Arm sets are public: only the reward is private.",) if self.public_arms else ()

@@ -23,7 +23,8 @@ BOUNDARY, VERSION = 1, 2
 
 
 class LocalState(NamedTuple):
-    """All of it is public or randomised before it came."""
+    """All of it is public or randomised before it came. Where scores alone are sent (local.scores), there are neither
+    matrices nor a posterior beside its theta: they are empty."""
 
     counts: Integers  # (3,): users, the count at which theta is published next, how often it was
     sums: Released  # (2, size): reports since then, and (discounted) those before
@@ -185,22 +186,29 @@ def local_absorb(report: Released, state: LocalState) -> None:
 
 
 @kernel
-def local_publish(state: LocalState, std: float, settings: Settings, tuning: Tuning, schedule: Schedule) -> None:
-    """Fit theta to all reports, those before the last time faded by the discount."""
-    counts, sums, weights, anchor, posterior, root = state
-    d, discount = root.shape[0], settings.discount
-    curvature = np.empty((d, d))
-    smat(sums[0, : d * (d + 1) // 2], curvature)
-    anchor *= discount
-    add_anchor(curvature / settings.scale, posterior.theta, counts[BOUNDARY] <= schedule.forced, anchor)
+def close_step(state: LocalState, discount: float, schedule: Schedule) -> None:
+    """Add the open sums to the others, which fade by the discount, and set when that is next."""
+    counts, sums, weights = state.counts, state.sums, state.weights
     for i in range(sums.shape[1]):
         sums[1, i] = discount * sums[1, i] + sums[0, i]
         sums[0, i] = 0.0
     weights[1] = discount * discount * weights[1] + weights[0]
     weights[0] = 0.0
-    local_fit(sums[1], anchor, std * math.sqrt(weights[1]), settings, tuning, posterior)
     counts[BOUNDARY] = next_boundary(counts[CHOICES], schedule.first, schedule.growth)
     counts[VERSION] += 1
+
+
+@kernel
+def local_publish(state: LocalState, std: float, settings: Settings, tuning: Tuning, schedule: Schedule) -> None:
+    """Fit theta to all reports, those before the last time faded by the discount."""
+    counts, sums, weights, anchor, posterior, root = state
+    d = root.shape[0]
+    curvature = np.empty((d, d))
+    smat(sums[0, : d * (d + 1) // 2], curvature)
+    anchor *= settings.discount
+    add_anchor(curvature / settings.scale, posterior.theta, counts[BOUNDARY] <= schedule.forced, anchor)
+    close_step(state, settings.discount, schedule)
+    local_fit(sums[1], anchor, std * math.sqrt(weights[1]), settings, tuning, posterior)
     random = counts[BOUNDARY] <= schedule.forced
     for i in range(d):
         for j in range(d):

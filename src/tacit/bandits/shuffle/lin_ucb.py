@@ -76,7 +76,7 @@ class ShuffleLinUCB(Shuffled):
             if self.growth != 1 or self.dropout or self.malicious:
                 raise ValueError("Expected equal batches and no dropout for the amplification variant, got others.")
         self.analyzer = self._analyzer(
-            size=self.contribution.size, sensitivity=sensitivity, norm=norm, first=self.first
+            size=self.contribution.size, sensitivity=sensitivity, norm=norm, first=self.first, growth=self.growth
         )
         if self.variant == "amplification" and self.budget.epsilon != math.inf:
             self._laplace(scale * largest)

@@ -21,6 +21,7 @@ from tacit.bandits.shuffle.newton_kernel import (
     optimist_share,
 )
 from tacit.bandits.shuffle.server import Shuffled
+from tacit.bandits.shuffle.sum_kernel import APART, DENSE, FADING
 from tacit.data import Coded
 from tacit.kernels.block import Block
 from tacit.mechanisms.queries import nothing_released
@@ -29,19 +30,23 @@ from tacit.mechanisms.shuffle.sums_kernel import OpenBatch
 from tacit.model.glm import GLMContribution, balanced_curvature
 from tacit.privacy import gaussian
 
+ESTIMATES = ("auto", "batches", "sum")
 POLICIES = {"thompson": THOMPSON, "ucb": UCB, "greedy": GREEDY, "elimination": ELIMINATION}
 
 # no record of how these were chosen; those in newton_kernel have one
 WIDTHS = {"thompson": 4.0, "ucb": 0.9, "greedy": 0.0, "elimination": 0.9}
 FEWEST, FIRST = 20, 32.0  # users of the first batch: so many, and so many more per unit of noise
 GROWTH = 1.5  # of the batches
+FIRST_APART, GROWTH_APART = 24.0, 1.3  # the same where arms lie in blocks: there is more to learn from choices
+MANY = 50  # dimensions
 
 
 @dataclass(kw_only=True, eq=False)
 class ShuffleNewton(Shuffled):
     """Rewards with mean mu(<x, theta*>). Each user's datum is linearised at the public estimate, rounded, hidden by
     coins and shuffled with those of its batch. The server adds up what the batches tell, each with its own noise: an
-    information matrix. One message per user.
+    information matrix; in many dimensions and for blocks, where that is mostly noise, the batches themselves
+    (`add_up`). One message per user.
 
     Guarantee: (epsilon, delta)-shuffle privacy for replacing one user, whatever later users do: the server sees each
     user in one shuffled sum (Analyzer), and all it publishes is a function of those sums.
@@ -49,18 +54,22 @@ class ShuffleNewton(Shuffled):
     Reference: none; the contribution is JointGLM's.
     Departure: none.
 
-    first: users of the first batch, who get random arms; by default in proportion to the noise. growth: of the batches.
+    first: users of the first batch, who get random arms; by default in proportion to the noise. growth: of the batches,
+    by default 1.5, or 1.3 with blocks.
     explore: "thompson" draws from the posterior, with little spread in directions that were sampled enough, and a few
     users of each batch, as many as are seen above its noise, try the arm that may be best (`width`). It suits one fixed
     arm set and diverse arms alike. "elimination" plays a G-optimal design on arms not shown to be worse; "ucb" and
     "greedy" are for diverse arms only. width: in standard deviations; 4 (thompson) or 0.9 (elimination, ucb).
     blocks: into how many parts of equal length arms are divided, if each arm has zeros in all but one, as with features
     of disjoint arms. Devices send the same; the server leaves out what can be noise alone.
+    estimate: "batches" or "sum" (docs/shuffle.md). "auto", the default, takes the second where arms have blocks of two
+    or more coordinates, and from 50 dimensions on where they have none.
     dropout, malicious: shares of users who may send nothing, or no noise."""
 
     first: int | None = None
-    growth: float = GROWTH
+    growth: float | None = None
     blocks: int | None = None
+    estimate: str = "auto"
     explore: str = "thompson"
     width: float | None = None
     _state: ShuffleState = field(init=False, repr=False)
@@ -71,6 +80,12 @@ class ShuffleNewton(Shuffled):
         if self.width is None:
             self.width = WIDTHS[self.explore]
         checks.non_negative(width=self.width)
+        checks.one_of(ESTIMATES, estimate=self.estimate)
+        parts = blocks_of(self.blocks, self)
+        summed = self._sums(parts)
+        apart = summed and parts > 1
+        if self.growth is None:
+            self.growth = GROWTH_APART if apart else GROWTH
         low, high = self.rewards
         self._unit = 1.0 if self._link.bounded else max(abs(low), abs(high))
         scale = balanced_curvature(self._link, self.radius / self._unit)
@@ -78,15 +93,20 @@ class ShuffleNewton(Shuffled):
         size, sensitivity = self.contribution.size, self.contribution.sensitivity
         if self.first is None:
             sigma = 0.0 if self.budget.epsilon == math.inf else sensitivity / gaussian.mu(self.budget)
-            self.first = FEWEST + math.ceil(FIRST * sigma)
+            self.first = FEWEST + math.ceil((FIRST_APART if apart else FIRST) * sigma)
         self.analyzer = self._analyzer(
-            size=size, sensitivity=sensitivity, norm=self.contribution.norm, first=self.first
+            size=size, sensitivity=sensitivity, norm=self.contribution.norm, first=self.first, growth=self.growth
         )
-        parts = blocks_of(self.blocks, self)
-        self._settings = Settings(
-            float(low), float(high), scale, float(self._unit), float(self.radius), float(self.width), parts
-        )
+        bounds = float(low), float(high), scale, float(self._unit), float(self.radius), float(self.width)
+        fading = self.growth**-FADING if summed else 0.0
+        self._settings = Settings(*bounds, parts, fading, APART if apart else DENSE)
         self._state = self.init()
+
+    def _sums(self, parts: int) -> bool:
+        """Whether the estimate is that of the sum of all batches."""
+        if self.estimate != "auto":
+            return self.estimate == "sum"
+        return self.dim // parts > 1 if parts > 1 else self.dim >= MANY
 
     def init(self) -> ShuffleState:
         zeros = nothing_released(self.contribution.size)
@@ -96,7 +116,7 @@ class ShuffleNewton(Shuffled):
         posterior = self._state.posterior
         policy: dict[str, Any] = {"name": self.explore if self.version else "random", "width": self.width}
         if policy["name"] == "thompson":
-            policy["share"] = float(optimist_share(self.analyzer.plan(self.version)))
+            policy["share"] = float(optimist_share(self.analyzer.plan(self.version), self._settings.fading))
         return {
             "weights": "saturating",
             "curvature": self.contribution.scale,

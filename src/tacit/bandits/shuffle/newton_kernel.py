@@ -8,13 +8,13 @@ import numpy.typing as npt
 from numpy.random import Generator
 
 from tacit.bandits.shuffle.batches_kernel import BATCH, ShuffleState, open_batch, optimistic_arm, surviving
+from tacit.bandits.shuffle.sum_kernel import add_up
 from tacit.data import Array, Coded, Raw, Released
 from tacit.kernels.block import Block
-from tacit.kernels.blocks import pool
 from tacit.kernels.compile import inlined, kernel
 from tacit.kernels.design import chances
 from tacit.kernels.formulas import add_glm
-from tacit.kernels.glm import Posterior, thompson, update_inverse
+from tacit.kernels.glm import Posterior, Tuning, thompson, update_inverse
 from tacit.kernels.linalg import copy, smat
 from tacit.kernels.rounds import draw_arm, outcome
 from tacit.mechanisms.shuffle.calibration import Plan, Plans
@@ -42,12 +42,17 @@ class Settings(NamedTuple):
     radius: float
     width: float
     blocks: int  # parts of equal length of which an arm has one, and zeros in the others
+    fading: float  # of the sum of earlier batches (`add_up`); 0: each batch is taken by itself (`absorb`)
+    tuning: Tuning  # of the estimate from that sum
 
 
 @kernel
-def optimist_share(plan: Plan) -> float:
+def optimist_share(plan: Plan, fading: float) -> float:
     """The share of a batch's users who try the arm that may be best, instead of one that is likely to be: enough of
-    them to be seen above the noise of the batch."""
+    them to be seen above the noise of the batch. None where the estimate is from the sum of all batches: contexts vary
+    enough there."""
+    if fading > 0.0:
+        return 0.0
     users = float(plan.users)
     std = math.sqrt(users * ((plan.trials + 1.0) / 4.0 + 2.0 * plan.laplace**2)) / plan.scale
     return min(1.0, (FEWEST_OPTIMISTS + OPTIMISTS * std) / users)
@@ -60,7 +65,7 @@ def absorb(
     scale: float,
     unit: float,
     radius: float,
-    blocks: int,
+    alone: bool,
     information: Released,
     posterior: Posterior,
 ) -> None:
@@ -73,38 +78,31 @@ def absorb(
     along that eigenvector, kept as (svec(information), information theta). A batch that saw nothing of a direction
     so adds next to none of its noise there, which it would if batches were just summed.
 
-    Where arms lie in blocks of coordinates, A and b are taken block by block: what was sent between two blocks is zeros
-    and noise. A block's A is drawn towards the shape that all have together, which leaves keep of its noise (`pool`);
-    FLOOR is times keep then, and e^2 = std^2 (unit^2 + keep^2 radius^2 / (blocks scale^2)).
+    Where each arm has one coordinate to itself (`alone`), A is diagonal, so that all else is left out; what is on the
+    diagonal is taken as it is, and e^2 = std^2 unit^2.
 
-    With t^2 = radius^2 / d the
-    prior's variance, along the eigenvectors of the information:
+    With t^2 = radius^2 / d the prior's variance, along the eigenvectors of the information:
         precision_k = information_k + 1 / t^2,   centre_k = (information theta)_k / precision_k: what draws are about
         theta_k     = (information theta)_k / (precision_k + RIDGE sqrt(precision_k) / t): nearer to 0, what
                       contributions are linearised at; both are projected on |theta| <= radius
         spread_k    = (KNOWN + (LACKING - KNOWN) h_k) / sqrt(precision_k),
         h_k         = max(0, 1 - information_k / (ENOUGH mean information)): how much it was sampled too little."""
     d = posterior.theta.size
-    packed, p = d * (d + 1) // 2, d // blocks
-    matrix, axis = np.empty((d, d)), np.zeros(d)
+    packed = d * (d + 1) // 2
+    matrix = np.empty((d, d))
     smat(batch[:packed], matrix)
-    curvature, keep = np.empty((blocks, p, p)), np.ones(blocks)
-    for a in range(blocks):
-        copy(matrix[a * p : (a + 1) * p, a * p : (a + 1) * p] / scale, curvature[a])
-    if blocks > 1:
-        pool(curvature, std / scale, keep, np.empty((p, p)))
-    for a in range(blocks):
-        start = a * p
-        values, axes = np.linalg.eigh(curvature[a])
-        moment = np.dot(axes.T, batch[packed + start : packed + start + p] * unit)
-        noise = std * std * (unit * unit + (keep[a] * radius / scale) ** 2 / blocks)
-        for k in range(p):
-            value = values[k] - FLOOR * keep[a] * std / scale
-            if value > 0.0:
-                informed = value / (VARIANCE * value + noise)
-                axis[:] = 0.0
-                copy(axes[:, k], axis[start : start + p])
-                add_pair(axis, informed * value, informed * moment[k], information)
+    keep = 0.0 if alone else 1.0
+    if alone:
+        values, axes = np.diag(matrix) / scale, np.eye(d).T
+    else:
+        values, axes = np.linalg.eigh(matrix / scale)
+    moment = np.dot(axes.T, batch[packed:] * unit)
+    noise = std * std * (unit * unit + (keep * radius / scale) ** 2)
+    for k in range(d):
+        value = values[k] - FLOOR * keep * std / scale
+        if value > 0.0:
+            informed = value / (VARIANCE * value + noise)
+            add_pair(axes[:, k].copy(), informed * value, informed * moment[k], information)
     smat(information[:packed], matrix)
     values, axes = np.linalg.eigh(matrix)
     moment = np.dot(axes.T, information[packed:])
@@ -131,9 +129,14 @@ def absorb(
 @kernel
 def newton_close(reports: int, sums: Coded, plan: Plan, settings: Settings, state: ShuffleState) -> None:
     """Take a shuffled batch. Changes state."""
-    fresh, state.variance[0] = open_batch(reports, sums, plan, state)
-    std = math.sqrt(state.variance[0])
-    absorb(fresh, std, settings.scale, settings.unit, settings.radius, settings.blocks, state.sums, state.posterior)
+    fresh, variance = open_batch(reports, sums, plan, state)
+    _, _, scale, unit, radius, _, blocks, fading, tuning = settings
+    if fading > 0.0:
+        add_up(fresh, variance, scale, unit, radius, blocks, fading, tuning, state)
+    else:
+        state.variance[0] = variance
+        alone = blocks > 1 and blocks == state.posterior.theta.size
+        absorb(fresh, math.sqrt(variance), scale, unit, radius, alone, state.sums, state.posterior)
 
 
 @inlined
@@ -185,14 +188,14 @@ def newton_rounds(
     alive, weights = np.empty(block.arms.shape[1], np.bool_), np.empty(block.arms.shape[1])
     width, scale, low, high = settings.width, settings.scale, settings.low, settings.high
     plan = plan_of(plans, state.counts[BATCH])
-    share = optimist_share(plan)
+    share = optimist_share(plan, settings.fading)
     for t in range(block.noise.size):
         if transit.reports[0] >= plan.users:
             newton_close(transit.reports[0], transit.sums, plan, settings, state)
             transit.reports[0] = 0
             transit.sums[:] = 0
             plan = plan_of(plans, state.counts[BATCH])
-            share = optimist_share(plan)
+            share = optimist_share(plan, settings.fading)
         if state.counts[BATCH] == 0:
             index = int(policy.random() * block.arms.shape[1])
         else:

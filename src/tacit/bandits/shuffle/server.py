@@ -62,7 +62,6 @@ class Shuffled(BehindShuffler):
     """A server whose `analyzer` plans the batches. dropout, malicious: shares of users who may send nothing, or no
     noise."""
 
-    growth: float = 2.0
     dropout: float = 0.0
     malicious: float = 0.0
     calibration: str = "exact"
@@ -79,7 +78,7 @@ class Shuffled(BehindShuffler):
     def _close(self, reports: int, sums: Coded, plan: Plan) -> None:
         """Take the shuffled batch into the state, and renew the estimate."""
 
-    def _analyzer(self, *, size: int, sensitivity: float, norm: float, first: int) -> Analyzer:
+    def _analyzer(self, *, size: int, sensitivity: float, norm: float, first: int, growth: float) -> Analyzer:
         self.budget.needs_delta(type(self).__name__)
         return Analyzer(
             budget=self.budget,
@@ -87,7 +86,7 @@ class Shuffled(BehindShuffler):
             sensitivity=sensitivity,
             norm=norm,
             first=first,
-            growth=self.growth,
+            growth=growth,
             dropout=self.dropout,
             malicious=self.malicious,
             calibration=self.calibration,

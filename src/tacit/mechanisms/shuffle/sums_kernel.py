@@ -9,7 +9,9 @@ from numpy.random import Generator
 
 from tacit.data import Coded, Integers, Raw, Released
 from tacit.kernels.compile import inlined, kernel
+from tacit.kernels.linalg import copy, smat, svec
 from tacit.mechanisms.shuffle.calibration import Plan, Plans
+from tacit.model.vectors import packed_size, pair_size
 
 
 class OpenBatch(NamedTuple):
@@ -70,6 +72,21 @@ def unshuffle(reports: int, sums: Coded, plan: Plan) -> tuple[Released, float]:
         out[i] = (float(sums[i]) - reports * (plan.reach + 0.5 * plan.trials)) / plan.scale
     variance = reports * ((plan.trials + 1.0) / 4.0 + 2.0 * plan.laplace**2) / plan.scale**2
     return Released(out), variance
+
+
+@kernel
+def within_blocks(sums: Released, dim: int, blocks: int) -> Released:
+    """Of sums (svec(A), b) in `dim` coordinates, a pair (svec(A_a), b_a) for each of `blocks` parts of them: what lies
+    between two parts is left out."""
+    p = dim // blocks
+    size, packed = pair_size(p), packed_size(p)
+    matrix, out = np.empty((dim, dim)), np.empty(blocks * size)
+    smat(sums[: packed_size(dim)], matrix)
+    for a in range(blocks):
+        start, own = a * size, slice(a * p, (a + 1) * p)
+        svec(matrix[own, own], out[start : start + packed])
+        copy(sums[packed_size(dim) :][own], out[start + packed : start + size])
+    return Released(out)
 
 
 @inlined

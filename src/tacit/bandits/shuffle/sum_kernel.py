@@ -1,0 +1,75 @@
+"""ShuffleNewton in many dimensions, and where arms lie in blocks: JointGLM's estimate, from the sum of all batches."""
+
+import math
+
+import numpy as np
+
+from tacit.bandits.shuffle.batches_kernel import ShuffleState
+from tacit.data import Integers, Released
+from tacit.kernels.blocks import BLOCKS, block_of, fit_blocks
+from tacit.kernels.compile import kernel
+from tacit.kernels.glm import Posterior, Tuning, fit
+from tacit.kernels.linalg import copy
+from tacit.mechanisms.shuffle.sums_kernel import within_blocks
+
+# Chosen by regret on tuning seeds (docs/measurements/shuffle.md); none of them touches privacy.
+DENSE, APART = Tuning(), BLOCKS._replace(ridge=0.8, caution=0.25, scaling=0.8)
+FADING = 0.5  # earlier batches count (size of an earlier one / size of the latest)^FADING
+
+
+@kernel
+def add_up(
+    batch: Released,
+    variance: float,
+    scale: float,
+    unit: float,
+    radius: float,
+    blocks: int,
+    fading: float,
+    tuning: Tuning,
+    state: ShuffleState,
+) -> None:
+    """Take a batch = (scale svec(A), b) whose numbers have noise of that variance:
+        sums <- batch + fading sums,   variance of the sums <- variance + fading^2 that,
+    and the posterior is `fit` of the sums, or `fit_blocks` of what they have within blocks. Every batch has the same
+    noise, however many users: so small, early ones count less. Draws are about theta. Changes state."""
+    sums, posterior = state.sums, state.posterior
+    for i in range(sums.size):
+        sums[i] = batch[i] + fading * sums[i]
+    state.variance[0] = variance + fading * fading * state.variance[0]
+    std = math.sqrt(state.variance[0])
+    if blocks == 1:
+        fit(sums, scale, unit, std, radius, tuning, posterior)
+    else:
+        pairs, all_of_them = within_blocks(sums, posterior.theta.size, blocks), np.arange(blocks)
+        apart(pairs, scale, unit, std, radius, tuning, all_of_them, posterior)
+    copy(posterior.theta, posterior.centre)
+
+
+@kernel
+def apart(
+    pairs: Released,
+    scale: float,
+    unit: float,
+    std: float,
+    radius: float,
+    tuning: Tuning,
+    live: Integers,
+    posterior: Posterior,
+) -> None:
+    """`fit_blocks`, written out with its zeros."""
+    blocks = live.size
+    p = posterior.theta.size // blocks
+    square, row = (blocks, p, p), (blocks, p)
+    parts = Posterior(np.zeros(row), np.zeros(row), np.zeros(square), np.zeros(row), np.zeros(row), np.zeros(square))
+    fit_blocks(pairs, scale, unit, std, radius, tuning, live, parts)
+    posterior.axes[:] = 0.0
+    posterior.inverse[:] = 0.0
+    for a in range(blocks):
+        own, part = slice(a * p, (a + 1) * p), block_of(parts, a)
+        copy(part.theta, posterior.theta[own])
+        copy(part.centre, posterior.centre[own])
+        copy(part.precision, posterior.precision[own])
+        copy(part.spread, posterior.spread[own])
+        copy(part.axes, posterior.axes[own, own])
+        copy(part.inverse, posterior.inverse[own, own])

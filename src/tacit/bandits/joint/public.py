@@ -48,8 +48,8 @@ GROWTH, DISCOUNT, PER_SIGMA = curvature.GROWTH, curvature.DISCOUNT, curvature.PE
 PRIVATE, PUBLIC = "private", "public"
 CONTEXTS = (PRIVATE, PUBLIC)
 TOLD = (
-    'Features and offered arms are declared public (contexts="public"): they, and so which arm was chosen and how often '
-    "a person came, are not protected. Rewards are, and whether and when they came."
+    'Features and offered arms are declared public (contexts="public"): they, and so which arm was chosen and how '
+    "often a person came, are not protected. Rewards are, and whether and when they came."
 )
 
 

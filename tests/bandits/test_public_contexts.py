@@ -7,6 +7,7 @@ import pytest
 from tacit import Budget, JointGLM, Simulated, Spec, environments, simulate
 from tacit.audit.stage import User, act, users
 from tacit.bandits.joint.earnings import Earnings
+from tacit.kernels.glm import Tuning
 from tacit.privacy.noise import Secure
 
 BUDGET = Budget(1.0, 0.02)
@@ -93,8 +94,8 @@ def test_a_missing_reward_counts_as_expected():
 @pytest.mark.parametrize("adjacency", ["replace", "zero-out"])
 def test_hybrid_arms_are_the_same_vectors_without_their_zeros(adjacency):
     """Of which the sums have all that the whole vectors' have: by the same noise the estimate is the same."""
-    budget = Budget(1.0, 0.02, adjacency)
-    hybrid, whole = made(dim=5, blocks=2, shared=1, budget=budget), made(dim=5, budget=budget)
+    same = {"dim": 5, "budget": Budget(1.0, 0.02, adjacency), "tuning": Tuning()}
+    hybrid, whole = made(blocks=2, shared=1, **same), made(**same)
     rng = np.random.default_rng(2)
     for i in range(90):
         row = np.append(rng.uniform(-0.5, 0.5, 3), i % 2)[None]

@@ -7,6 +7,7 @@ import pytest
 from tacit import Budget, JointGLM, Simulated, Spec, environments, simulate
 from tacit.audit.stage import User, act, users
 from tacit.bandits.joint.earnings import Earnings
+from tacit.kernels.glm import Tuning
 from tacit.privacy.noise import Secure
 
 BUDGET = Budget(1.0, 0.02)
@@ -93,8 +94,8 @@ def test_a_missing_reward_counts_as_expected():
 @pytest.mark.parametrize("adjacency", ["replace", "zero-out"])
 def test_hybrid_arms_are_the_same_vectors_without_their_zeros(adjacency):
     """Of which the sums have all that the whole vectors' have: by the same noise the estimate is the same."""
-    budget = Budget(1.0, 0.02, adjacency)
-    hybrid, whole = made(dim=5, blocks=2, shared=1, budget=budget), made(dim=5, budget=budget)
+    same = {"dim": 5, "budget": Budget(1.0, 0.02, adjacency), "tuning": Tuning()}
+    hybrid, whole = made(blocks=2, shared=1, **same), made(**same)
     rng = np.random.default_rng(2)
     for i in range(90):
         row = np.append(rng.uniform(-0.5, 0.5, 3), i % 2)[None]
@@ -223,7 +224,6 @@ def test_a_reward_that_is_refused_moves_nothing_that_has_no_noise():
     [
         {"earnings": Earnings(0.2, 4.0)},
         {"curvature": "none"},
-        {"max_rounds_per_person": 2, "on_limit": "serve"},
         {"max_rounds_per_person": 2, "teach": 0.5},
         {"max_rounds_per_person": 2, "week": 100},
         {"max_rounds_per_person": 2, "average": True},
@@ -241,12 +241,27 @@ def test_what_does_not_go_with_it_is_refused(options):
         ("teach", {"max_rounds_per_person": 2, "teach": 0.5}),
         ("week", {"max_rounds_per_person": 2, "week": 100}),
         ("average", {"max_rounds_per_person": 2, "average": True}),
-        ('on_limit="serve"', {"max_rounds_per_person": 2, "on_limit": "serve"}),
     ],
 )
 def test_what_is_refused_is_named(named, options):
     with pytest.raises(ValueError, match=f'with contexts="public", got {named}.$'):
         made(**options)
+
+
+@pytest.mark.parametrize("options", [{}, {"dim": 4, "blocks": 2}])
+def test_a_choice_beyond_the_limit_is_served_and_in_no_sum(options):
+    bandit = made(max_rounds_per_person=2, on_limit="serve", first=50, **options)
+    once = made(max_rounds_per_person=2, on_limit="serve", first=50, **options)
+    for i, member in enumerate(people(8, blocks=options.get("blocks"))):
+        bandit.observe(bandit.choose(member.arms[:1], person="ada"), member.reward)
+        if i < 2:
+            once.observe(once.choose(member.arms[:1], person="ada"), member.reward)
+    assert bandit.choices == 8 and once._state.public.open.any()
+    assert np.array_equal(bandit._state.public.open, once._state.public.open)
+    assert np.array_equal(bandit._state.prefix.open, once._state.prefix.open)
+    rows = {"x0": [0.5] * 4, "x1": [0.1] * 4, "reward": [1.0] * 4, "person": ["ada"] * 4}
+    bandit.learn_log(rows | ({"action": [0] * 4} if options else {}))
+    assert bandit.choices == 12 and np.array_equal(bandit._state.public.open, once._state.public.open)
 
 
 def test_unknown_contexts_are_refused():

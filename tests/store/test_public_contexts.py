@@ -257,6 +257,7 @@ def test_erasing_somebody_says_what_stays(on_sqlite):
 
 
 def test_a_person_beyond_the_limit_adds_nothing(on_sqlite):
+    """Refused or served."""
     with on_sqlite.open(public(max_rounds_per_person=1)) as stored:
         stored.choose(ARM, person="ada")
         sums = context_sums(stored)[0]
@@ -264,8 +265,9 @@ def test_a_person_beyond_the_limit_adds_nothing(on_sqlite):
             stored.choose(ARM, person="ada")
         assert stored.choices == 2 and np.array_equal(context_sums(stored)[0], sums)
         assert "the rewards of at most 1 round" in stored.privacy.unit
-    with pytest.raises(ValueError, match='on_limit="refuse" with contexts="public"'):
-        on_sqlite.open(public(max_rounds_per_person=1), on_limit="serve")
+    with on_sqlite.open(public(max_rounds_per_person=1), on_limit="serve") as stored:
+        stored.observe(stored.choose(ARM, person="ada"), 1.0)
+        assert stored.choices == 3 and np.array_equal(context_sums(stored)[0], sums) and not total(stored).any()
 
 
 def test_a_choice_that_is_never_shown_has_its_curvature(on_sqlite):

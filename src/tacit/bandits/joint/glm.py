@@ -19,7 +19,7 @@ from tacit.bandits.joint.glm_kernel import GLMState
 from tacit.bandits.joint.personal import FARTHEST
 from tacit.bandits.joint.summing import Summer
 from tacit.bandits.joint.ways import Way
-from tacit.bandits.persons import LEARNS
+from tacit.bandits.persons import LEARNS, SILENT
 from tacit.data import Array, Released
 from tacit.kernels.block import Block
 from tacit.kernels.blocks import BLOCKS
@@ -217,7 +217,7 @@ class JointGLM(EarningBandit):
         return public.counted(self, x) if self._public else x
 
     def _ticket(self, x: Array, mark: bytes = LEARNS) -> int:
-        return super()._ticket(self._counted(x), mark)
+        return super()._ticket(np.zeros(self._keeps) if mark == SILENT else self._counted(x), mark)
 
     def _std(self) -> float:
         return self.mechanism.sigma * float(self._gains[min(self._steps, len(self._gains) - 1)])

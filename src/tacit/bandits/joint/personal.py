@@ -101,8 +101,6 @@ class PersonalBandit(Bandit):
         checks.one_of(MODES, on_limit=given)
         if given == "refuse" and self._always_serves:
             raise ValueError("Expected on_limit=serve with teach, week or average, which refuse nobody, got refuse.")
-        if given == "serve" and self._public and self.max_rounds_per_person is not None:
-            raise ValueError('Expected on_limit="refuse" with contexts="public", got serve.')
         return given
 
     _lengths: ClassVar[tuple[str, ...]] = ("week",)  # settings that may be given in days

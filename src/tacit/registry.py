@@ -85,6 +85,7 @@ ENVIRONMENTS = {
         "synthetic": ("ball", "basis", "drift", "fixed", "gap", "rare", "shift", "skewed", "sphere", "tail"),
         "classification": ("breast_cancer", "digits"),
         "disjoint": ("disjoint",),
+        "hybrid": ("hybrid",),
         "real.adult": ("adult",),
         "real.census": ("census",),
         "real.fashion": ("fashion",),

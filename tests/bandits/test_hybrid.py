@@ -1,5 +1,6 @@
 """Hybrid arms: rows (s, z, a), what is left out of their contributions, and that without noise nothing else changes."""
 
+import dataclasses
 import itertools
 import math
 
@@ -8,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit import Budget, JointGLM, JointLinUCB, Stored
+from tacit import Budget, JointGLM, JointLinUCB, LinUCB, Spec, Stored, environments, simulate
 from tacit.bandits.joint import hybrid
 from tacit.features import Category, Number, Schema, Tags
+from tacit.kernels.glm import Tuning
 from tacit.model import links
 from tacit.model.glm import GLMContribution
 from tacit.model.hybrid import Layout
@@ -97,7 +99,7 @@ def test_without_noise_it_is_the_dense_bandit(given):
     layout, rng = LAYOUT, np.random.default_rng(1)
     public = rows(rng, layout, 40), (rng.random(40) < 0.5).astype(float)
     prior = (0.2 * np.ones(layout.dim), 0.5 * np.eye(layout.dim) + 0.1)
-    common = {"dim": layout.dim, "radius": 3.0, "budget": NO_NOISE, "first": 20} | (
+    common = {"dim": layout.dim, "radius": 3.0, "budget": NO_NOISE, "first": 20, "tuning": Tuning()} | (
         {"prior": prior} if "prior" in given else {}
     )
     whole, parts = (
@@ -231,53 +233,70 @@ def test_room_that_nobody_has_changes_no_estimate():
     assert np.allclose(roomy[: len(tight)], tight, atol=1e-12) and not roomy[len(tight) :].any() and tight.any()
 
 
-def test_blocks_are_drawn_towards_what_they_have_in_common_as_far_as_noise_goes():
-    layout, rng = Layout(2, 5, 3), np.random.default_rng(6)
-    size, live = layout.shared * layout.own + 6, np.array([0, 1, 3, 4])
-    released = rng.standard_normal(layout.size) * 0.1
-    parts = released[5:].reshape(5, layout.each)
-    shape = np.append(rng.standard_normal(6), [1, 0, 0, 1, 0, 1]) / 3  # s z', and z z' of trace 1
-    parts[:, :size] = np.array([50.0, 20.0, 30.0, 5.0, 40.0])[:, None] * shape
-    parts[4, 0] += 30.0  # by far more than noise
-    before, noisy = released.copy(), rng.standard_normal(parts.shape)
-    parts += noisy * 0.5
-    given = released.copy()
-    keep = hybrid.pool(released, layout, live, 0.5)
-    mine = given[5:].reshape(5, -1)[live, :size]
-    traces = mine[:, [6, 9, 11]].sum(axis=1)
-    target = traces[:, None] / traces.sum() * mine.sum(axis=0)
-    square = np.sum((mine - target) ** 2, axis=1)
-    assert np.allclose(keep, np.maximum(0.0, 1 - (size - 1) * 0.25 / square)) and keep[3] > 0.9 > 0.5 > keep[:3].min()
-    after = released[5:].reshape(5, -1)
-    assert np.allclose(after[live, :size], target + keep[:, None] * (mine - target))
-    others = np.ones(layout.size, bool)
-    others[5:].reshape(5, -1)[live, :size] = False
-    assert np.array_equal(released[others], given[others])  # moments, the shared part, and what is not in use
-    exact = before[5:].reshape(5, -1)
-    alike = live[:3]
-    assert np.sum((after - exact)[alike, :size] ** 2) < np.sum((given[5:].reshape(5, -1) - exact)[alike, :size] ** 2)
-    still = given.copy()
-    hybrid.pool(still, layout, live, 0.0)
-    assert np.allclose(still, given, atol=1e-12)
+def test_a_curvature_is_drawn_towards_one_that_is_alike_everywhere_as_far_as_noise_goes():
+    """Of some hundred numbers, so that what noise adds to a sum of squares is within some per cent of its mean."""
+    layout, std = Layout(12, 3, 9), 0.5
+    places = [np.arange(12), *np.split(np.arange(12, layout.dim), 3)]
+    rng, exact = np.random.default_rng(6), np.diag(np.repeat([40.0, 50.0, 20.0, 30.0], [12, 9, 9, 9]))
+    exact[0, 12 + 9 + 3] = exact[12 + 9 + 3, 0] = 30.0  # by far more than noise: of the second block alone
+    noise = np.triu(rng.standard_normal(exact.shape)) * std / np.sqrt(2)
+    noise += noise.T
+    for one, other in itertools.permutations(places[1:], 2):
+        noise[np.ix_(one, other)] = 0.0
+    drawn = exact + noise
+    touched = hybrid.pool(drawn, layout.shared, layout.own, std)
+    error = drawn - exact
+    assert np.array_equal(drawn, drawn.T)
+    for one, other in itertools.product(places, repeat=2):
+        part, had = np.ix_(one, other), np.sum(noise[np.ix_(one, other)] ** 2)
+        if (one is places[0] and other is places[2]) or (one is places[2] and other is places[0]):
+            assert np.sum(error[part] ** 2) > 0.5 * had  # the data say otherwise: most stays as it is
+            assert drawn[part].ravel()[np.abs(exact[part]).argmax()] == pytest.approx(30.0, abs=5.0)
+        elif had:
+            assert np.sum(error[part] ** 2) < 0.3 * had
+    share = 2 * 12 * 9 / layout.dim**2  # of numbers that keep their noise
+    assert 0.8 * share < touched < 1.3 * share
+    still = exact + noise
+    before = still.copy()
+    assert hybrid.pool(still, layout.shared, layout.own, 0.0) == pytest.approx((12**2 + 6 * 12 * 9 + 3 * 81) / 39**2)
+    assert np.allclose(still, before, rtol=0, atol=1e-12)
 
 
-def test_it_has_less_regret_than_with_its_zeros():
+def test_the_world_is_the_same_with_its_zeros_and_has_what_it_says():
+    blocks, layout = [], Layout(3, 4, 2)
+    for apart in (False, True):
+        world = environments.hybrid(
+            dim=11, arms=4, shared=3, common=0.25, radius=2.0, link="logistic", still=True, apart=apart
+        )
+        block = world.block(400)
+        started = world.start(np.random.default_rng(0), 400)
+        started.fill(block)
+        blocks.append(block)
+    dense, theta = layout.whole(blocks[1].arms), started.theta
+    assert np.array_equal(dense, blocks[0].arms) and np.array_equal(blocks[0].means, blocks[1].means)
+    assert np.allclose(blocks[0].means, 1 / (1 + np.exp(-dense @ theta)))
+    assert np.sum(theta[:3] ** 2) == pytest.approx(1.0) and np.sum(theta**2) == pytest.approx(4.0)
+    assert (dense[:, :, :3] == dense[0, :, :3]).all()
+    assert len(np.unique(dense[:, 0, 3])) == 400
+    assert np.linalg.norm(dense, axis=2).max() <= 1
+    for spec in (Spec(LinUCB), Spec(JointLinUCB, budget=BUDGET)):  # no blocks; none with anything shared
+        with pytest.raises(ValueError, match="takes blocks"):
+            simulate([spec], world, horizon=9, runs=1, seed=0)
+    for wrong in ({"dim": 36}, {"dim": 5}, {"shared": 0}, {"common": 1.0}, {"arms": 1}):
+        with pytest.raises(ValueError, match="Expected"):
+            environments.hybrid(**wrong)
+
+
+def test_it_has_less_regret_than_with_its_zeros_and_than_with_nothing_shared():
     """All seeds are fixed: nothing here is by chance."""
-    layout = Layout(4, 8, 4)
-    regret = {"dense": 0.0, "hybrid": 0.0}
-    for seed, kind in itertools.product(range(3), regret):
-        rng = np.random.default_rng(seed)
-        theta = rng.standard_normal(layout.dim)
-        theta *= 3 / np.linalg.norm(theta)
-        parts = {"blocks": layout.blocks, "shared": layout.shared} if kind == "hybrid" else {}
-        draws = {"source": Simulated(seed), "policy": np.random.default_rng(seed + 9)}
-        bandit = JointGLM(dim=layout.dim, radius=3.0, budget=Budget(8.0, 1e-6), pending=1, **draws, **parts)
-        for _ in range(1500):
-            person, own = rng.uniform(-0.5, 0.5, 4), rng.uniform(-0.35, 0.35, (8, 4))
-            offered = np.column_stack([own, np.tile(person, (8, 1)) * 0.7, np.arange(8)])
-            dense = layout.whole(offered)
-            means = 1 / (1 + np.exp(-dense @ theta))
-            choice = bandit.choose(offered if parts else dense)
-            regret[kind] += means.max() - means[choice.index]
-            bandit.observe(choice, float(rng.random() < means[choice.index]))
-    assert regret["hybrid"] < 0.98 * regret["dense"]
+    budget = Budget(8.0, 1e-6)
+    world = environments.hybrid(dim=36, arms=8, shared=4, common=0.2, radius=4.0, link="logistic")
+    apart = dataclasses.replace(world, apart=True)
+
+    def regret(played_in, **options):
+        spec = Spec(JointGLM, budget=budget, curvature="released", **options)
+        return simulate([spec], played_in, horizon=1500, runs=4, seed=3, workers=1).rows[0]["regret_mean"]
+
+    hybrid_ = regret(apart)
+    assert hybrid_ < 0.95 * regret(dataclasses.replace(world, apart=False))
+    assert hybrid_ < 0.95 * regret(apart, dim=8 * 8, shared=None)

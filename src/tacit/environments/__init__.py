@@ -3,6 +3,7 @@
 from tacit.environments.base import Environment, World
 from tacit.environments.classification import breast_cancer, digits
 from tacit.environments.disjoint import disjoint
+from tacit.environments.hybrid import hybrid
 from tacit.environments.real.adult import adult
 from tacit.environments.real.census import census
 from tacit.environments.real.fashion import fashion
@@ -25,6 +26,7 @@ __all__ = [
     "fashion",
     "fixed",
     "gap",
+    "hybrid",
     "letter",
     "movielens",
     "optdigits",

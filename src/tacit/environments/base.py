@@ -86,6 +86,11 @@ class Environment(ABC):
         return None
 
     @property
+    def shared(self) -> int:
+        """How many numbers of such a row, the first ones, are shared by all blocks."""
+        return 0
+
+    @property
     def parts(self) -> int | None:
         """Into how many parts of equal length arms are divided, each with zeros in all but one; None: they are not."""
         return None
@@ -97,7 +102,7 @@ class Environment(ABC):
     @property
     def width(self) -> int:
         """Numbers of an arm."""
-        return width(self.dim, self.blocks or 1)
+        return width(self.dim, self.blocks or 1, self.shared)
 
     @property
     def rounds(self) -> int | None:

@@ -54,14 +54,16 @@ class Spec:
     def _build(self, environment: Environment, horizon: int, seed: SeedSequence) -> Bandit:
         environment = self.suited(environment)
         serves = issubclass(self.kind, Server)  # devices choose among vectors, and the server knows of their zeros
-        if environment.blocks and ("blocks" not in self._names or serves):
+        if environment.blocks and not self._takes_rows(environment):
             raise ValueError(
-                f"Expected a bandit that takes blocks (joint-glm, joint-lin-ucb) where arms are apart, got {self.name}."
+                f"Expected a bandit that takes blocks (joint-glm, or joint-lin-ucb if nothing is shared beside them) "
+                f"where arms are apart, got {self.name}."
             )
         policy, privacy = seed.spawn(2)
         known: dict[str, Any] = {
             "dim": environment.dim,
             "blocks": environment.parts if serves else environment.blocks,
+            "shared": environment.shared or None if environment.blocks else None,
             "radius": environment.radius,
             "rewards": environment.rewards,
             "subgaussian": environment.subgaussian,
@@ -76,8 +78,12 @@ class Spec:
 
     def suited(self, environment: Environment) -> Environment:
         """That environment, with arms as this bandit takes them where either would do."""
-        rows = "blocks" in self._names and takes_blocks(self.options) and not issubclass(self.kind, Server)
-        return environment.suited(blocks=rows)
+        return environment.suited(blocks=self._takes_rows(environment) and takes_blocks(self.options))
+
+    def _takes_rows(self, environment: Environment) -> bool:
+        """Whether this bandit takes blocks, and what is shared beside them, if that environment has any."""
+        needed = {"blocks", "shared"} if environment.shared else {"blocks"}
+        return needed <= self._names and not issubclass(self.kind, Server)
 
     @property
     def anytime(self) -> int | None:

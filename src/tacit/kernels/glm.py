@@ -69,33 +69,33 @@ def fit(
                       sampled, b_k is mostly noise that stays for long), then projected on |theta| <= radius
         spread_k    = explore h_k / sqrt(precision_k)
     where c (variance), ridge, explore, share and caution are in `tuning`."""
-    fit_with(released, scale, unit, std, 1.0, True, radius, tuning, posterior)
-
-
-@kernel
-def fit_with(
-    released: Released,
-    scale: float,
-    unit: float,
-    std: float,
-    touched: float,
-    shrinks: bool,
-    radius: float,
-    tuning: Tuning,
-    posterior: Posterior,
-) -> None:
-    """`fit` where the noise in A multiplies a share `touched` of |theta*|^2 alone, with or without `shrink`."""
     d = posterior.theta.size
     packed = d * (d + 1) // 2
     curvature = np.empty((d, d))
     smat(released[:packed], curvature)
     found, axes = np.linalg.eigh(curvature / scale)
-    moment = np.dot(axes.T, released[packed:] * unit)
     raw = np.maximum(found, 0.0)
-    left = shrink(found, std / scale) if shrinks else 1.0
-    noise = std * math.sqrt(unit * unit + touched * (left * radius / scale) ** 2)
+    left = shrink(found, std / scale)
+    noise = std * math.sqrt(unit * unit + (left * radius / scale) ** 2)
+    settle(np.maximum(found, 0.0), raw, axes, released[packed:] * unit, noise, radius, tuning, posterior)
+
+
+@kernel
+def settle(
+    values: Array,
+    raw: Array,
+    axes: Array,
+    moment: Array,
+    noise: float,
+    radius: float,
+    tuning: Tuning,
+    posterior: Posterior,
+) -> None:
+    """posterior <- as in `fit`, from eigenvalues lambda, those before they were shrunk, eigenvectors, b and e."""
+    d = values.size
     usual = np.full(d, np.mean(raw))
-    total = along_axes(np.maximum(found, 0.0), raw, usual, moment, noise, radius / math.sqrt(d), tuning, posterior)
+    along = np.dot(axes.T, moment)
+    total = along_axes(values, raw, usual, along, noise, radius / math.sqrt(d), tuning, posterior)
     from_axes(axes, min(1.0, radius / math.sqrt(total)) if total > 0.0 else 1.0, posterior)
 
 

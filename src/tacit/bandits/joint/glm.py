@@ -107,8 +107,8 @@ class JointGLM(EarningBandit):
         if self.first is not None:
             checks.positive_int(first=self.first)
         if self.tuning is None:
-            apart = self._blocks > 1 and not self._shared
-            self.tuning = BLOCKS if apart else Tuning() if self.forget is None else CHANGING
+            apart, whole = self._blocks > 1 and not self._shared, hybrid.HYBRID if self._shared else Tuning()
+            self.tuning = BLOCKS if apart else whole if self.forget is None else CHANGING
         self.tuning = irls.as_tuning(Tuning, self.tuning)
         self._public = public.check(self)
         self._scores, self._why = scores.check(self)

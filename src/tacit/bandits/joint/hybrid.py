@@ -6,6 +6,7 @@ the curvature, so it cannot be had block by block by elimination: it is computed
 are in use, once a release. A choice needs products with the asking user's own numbers alone."""
 
 import functools
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,11 +17,13 @@ from tacit.bandits.choices import Index
 from tacit.bandits.joint import curvature
 from tacit.data import Array, Integers, Released
 from tacit.kernels.block import Block
-from tacit.kernels.blocks import thompson_hybrid_rows
-from tacit.kernels.glm import Known, Posterior, Tuning, combine, fit_with
+from tacit.kernels.blocks import COUNTED, kept, thompson_hybrid_rows
+from tacit.kernels.blocks import pool as pool_blocks
+from tacit.kernels.glm import Known, Posterior, Tuning, combine, settle
+from tacit.kernels.linalg import smat
 from tacit.mechanisms import leaves
 from tacit.model.hybrid import Layout
-from tacit.model.vectors import packed_size, pair_size
+from tacit.model.vectors import packed_size
 
 if TYPE_CHECKING:
     from tacit.bandits.joint.glm import JointGLM
@@ -32,6 +35,8 @@ STATISTIC, GROWTH, DISCOUNT, PER_SIGMA = (
     curvature.PER_SIGMA,
 )
 contribution = curvature.contribution
+# Chosen by regret on tuning seeds of 8 worlds (docs/measurements/joint-glm.md); it does not touch privacy.
+HYBRID = Tuning(ridge=2.0, share=1.0, caution=0.5)
 
 
 @functools.lru_cache(maxsize=1024)
@@ -76,42 +81,42 @@ def fit(
 ) -> None:
     """As irls.update, of the coordinates that are in use; the rest stays as it is."""
     here = layout.coordinates(live)
-    one = irls.prior(len(here), radius)
-    together = leaves.part(released, slice(None))
-    keep = pool(together, layout, live, std)
-    whole = leaves.placed(together, layout.places(here))
-    fit_with(whole, scale, unit, std, _touched(layout, keep), False, radius, tuning, one)
+    dim, whole = len(here), leaves.placed(released, layout.places(here))
+    matrix, one = np.empty((dim, dim)), irls.prior(dim, radius)
+    smat(whole[: packed_size(dim)] / scale, matrix)
+    touched = pool(matrix, layout.shared, layout.own, std / scale)
+    found, axes = np.linalg.eigh(matrix)
+    values, moment = np.maximum(found, 0.0), whole[packed_size(dim) :] * unit
+    noise = std * math.sqrt(unit**2 + COUNTED * touched * (radius / scale) ** 2)
+    settle(values, values, np.ascontiguousarray(axes), moment, noise, radius, tuning, one)
     if known.theta.size:
         combine(_of(known, here), radius, one)
     posterior.spread[:] = 0.0  # of what is not in use
     _put(one, here, posterior)
 
 
-def pool(released: Released, layout: Layout, live: Integers, std: float) -> Array:
-    """What blocks have to themselves, (s z', z z'), is drawn towards the trace of z z' times the shape that all blocks
-    have together, as far as its distance from there may be noise (kernels.blocks.pool); without noise nothing changes.
-    Changes `released`, and returns which share of its own noise each block keeps."""
-    shared, own = layout.shared, layout.own
-    most = shared * own + packed_size(own)
-    parts = released[pair_size(shared) :].reshape(layout.blocks, layout.each)
-    mine, diagonal = parts[live, :most], shared * own + np.cumsum([0, *range(own, 1, -1)])
-    traces = mine[:, diagonal].sum(axis=1)
-    if traces.sum() <= 0:  # nothing but noise
-        return np.ones(len(live))
-    target = np.maximum(traces, 0.0)[:, None] / traces.sum() * mine.sum(axis=0)
-    squares = np.sum((mine - target) ** 2, axis=1)
-    expected = (most - 1) * std**2
-    keep = np.where(squares > expected, 1 - expected / np.maximum(squares, 1e-300), 0.0)
-    parts[live, :most] = target + keep[:, None] * (mine - target)
-    return keep
+def pool(curvature: Array, shared: int, own: int, std: float) -> float:
+    """Draw the parts of a curvature towards what they would be if features were alike in all directions and blocks, as
+    far as the distance from there may be noise of that std: s s' towards a multiple of the identity, s z' of a block
+    towards 0, and z z' as kernels.blocks.pool does. Without noise nothing changes.
 
-
-def _touched(layout: Layout, keep: Array) -> float:
-    """The share of |theta*|^2 that noise in the curvature multiplies, on average over coordinates: all of it in a
-    shared one; and in one of a block, for the noise that the block keeps, what is shared and of that block."""
-    dim = layout.shared + len(keep) * layout.own
-    blocks = layout.own * float(np.sum(keep**2)) * (layout.shared + layout.own) / dim
-    return (layout.shared + blocks) / dim
+    Changes curvature, and returns the share of |theta*|^2 that its noise multiplies, on average over coordinates: the
+    mean square of the shares that its numbers keep of their noise, 0 between blocks."""
+    starts = range(shared, len(curvature), own)
+    left, blocks = np.zeros_like(curvature), np.array([curvature[i : i + own, i : i + own] for i in starts])
+    together, even = curvature[:shared, :shared], np.eye(shared) * (np.trace(curvature[:shared, :shared]) / shared)
+    left[:shared, :shared] = kept(float(np.sum((together - even) ** 2)), (packed_size(shared) - 1) * std**2)
+    together[:] = even + left[:shared, :shared] * (together - even)
+    keep = np.ones(len(blocks))
+    pool_blocks(blocks, std, keep, np.zeros((own, own)))
+    for i, block, share in zip(starts, blocks, keep, strict=True):
+        mine = slice(i, i + own)
+        curvature[mine, mine], left[mine, mine] = block, share
+        across = kept(2 * float(np.sum(curvature[:shared, mine] ** 2)), shared * own * std**2)
+        for part in ((slice(shared), mine), (mine, slice(shared))):
+            left[part] = across
+            curvature[part] *= across
+    return float(np.mean(left**2))
 
 
 def pick(bandit: "JointGLM", arms: Array) -> Index:

@@ -34,6 +34,7 @@ from tacit.mechanisms.queries import nothing_released
 from tacit.mechanisms.randomizers import SHARE, SILENCE, Coin
 from tacit.mechanisms.shuffle.sums_kernel import OpenBatch
 from tacit.model.glm import glm_norm, glm_sensitivity, largest_weight
+from tacit.model.scores import steepness
 from tacit.model.vectors import packed_size
 
 RANDOMIZERS = ("best", "cap", "gaussian")
@@ -130,7 +131,7 @@ class LocalIRLS(LocalServer):
             self.first = max(5, self.forced // 4)
         checks.positive_int(first=self.first)
         self._schedule = Schedule(float(self.first), float(self.growth), float(max(self.forced, self.first)))
-        steep = self._link.steepest if self._link.bounded else 1 / (high - low)
+        steep = steepness(self._link, high - low)
         self._score_settings = ScoreSettings(*map(float, (low, high, steep, self.radius, self.discount)))
         own = *self._pad, self.blend, self.scale, self._unit, radius, self.discount, self._coin
         self._settings = Settings(*map(float, (low, high, *own)))

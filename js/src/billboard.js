@@ -90,7 +90,7 @@ const SHUFFLE = {
     epsilon: orNull(POSITIVE),
     delta: BELOW_ONE,
   }),
-  weights: oneOf("saturating", "plain"),
+  weights: oneOf("saturating", "plain", "score"),
   curvature: POSITIVE,
   moment: POSITIVE,
   policy: variant("name", {
@@ -132,13 +132,17 @@ export function local(data) {
 export function shuffle(data) {
   const [board, { batch }] = checked(data, SHUFFLE);
   const { dim, plan } = board;
-  for (const name of ["theta", "centre", "spread"]) need(board[name].length === dim, name);
-  for (const name of ["inverse", "axes"]) need(square(board[name], dim), name);
+  const score = board.weights === "score";
+  const wide = score ? 0 : dim;
+  for (const name of ["theta", "centre"]) need(board[name].length === dim, name);
+  need(board.spread.length === wide, "spread");
+  for (const name of ["inverse", "axes"]) need(square(board[name], wide), name);
+  need(!score || ["random", "thompson"].includes(board.policy.name), "policy");
   need(
     board.spread.every((v) => v >= 0),
     "spread",
   );
-  need(plan.size === (dim * (dim + 3)) / 2, "size");
+  need(plan.size === (score ? dim : (dim * (dim + 3)) / 2), "size");
   const reach = Math.ceil(plan.grid * plan.norm) + Math.ceil(40 * plan.laplace);
   need(plan.reach === reach && 2 * reach + plan.trials < SHARE, "reach");
   need(Math.max(plan.minimum, plan.malicious) <= plan.users, "number of users");

@@ -132,7 +132,7 @@ export class ShuffleClient extends Device {
     const { policy, centre, axes, spread } = this.board;
     if (policy.name === "random") return Math.floor(uniforms(1)[0] * rows.length);
     if (policy.name === "elimination") return drawn(uniforms(1)[0], this.weights(rows));
-    if (policy.name === "thompson" && uniforms(1)[0] >= policy.share) {
+    if (policy.name === "thompson" && (uniforms(1)[0] >= policy.share || !axes.length)) {
       const target = [...centre];
       spread.forEach((std, k) => {
         const draw = std > 0 && std * normals(1)[0];
@@ -186,6 +186,7 @@ export class ShuffleClient extends Device {
 
   contribution(x, reward) {
     const { board } = this;
+    if (board.weights === "score") return clipped(scored(x, reward, board), board.plan.norm, 0);
     const line = board.weights === "plain" ? [1, reward] : linearized(x, inUnits(reward, board, false), board, 0);
     return clipped(pair(x, board.curvature * line[0], board.moment * line[1]), board.plan.norm, 0);
   }

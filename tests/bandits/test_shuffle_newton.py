@@ -20,6 +20,7 @@ from tacit.features import Number, Schema
 from tacit.kernels.linalg import smat, svec
 from tacit.roles.shuffle import Client
 from tacit.roles.shuffler import Shuffler
+from tacit.roles.wire import digest
 from tests.bandits.test_fused import compare
 
 BUDGET = Budget(1.0, 1e-2)
@@ -33,6 +34,55 @@ def test_fused_and_stepwise_are_identical(explore):
     compare(Spec(ShuffleNewton, budget=Budget(math.inf, 1e-2), explore=explore, first=40), probit)
     compare(Spec(ShuffleNewton, budget=BUDGET, explore=explore, first=90), probit)
     compare(Spec(ShuffleNewton, budget=BUDGET, explore=explore, first=40), environments.disjoint(dim=6, arms=3))
+
+
+def test_fused_and_stepwise_are_identical_without_curvature():
+    for world in (
+        environments.ball(link="logistic", dim=5),
+        environments.ball(dim=3),
+        environments.disjoint(dim=6, arms=3),
+    ):
+        compare(Spec(ShuffleNewton, budget=BUDGET, curvature="none", first=40), world)
+
+
+def test_scores_are_taken_for_arms_of_many_dimensions_and_where_reports_would_be_too_long():
+    def made(**settings):
+        server = ShuffleNewton(budget=BUDGET, **settings)
+        return server.contribution.size, server.contribution.sensitivity, str(server.privacy)
+
+    size, sensitivity, words = made(dim=100)
+    assert (size, sensitivity) == (100, 2.0) and "scores; without curvature, as an arm has 100 dimensions" in words
+    assert made(dim=99)[0] == 99 * 102 // 2 and "curvature" not in made(dim=99)[2]
+    assert made(dim=400, blocks=40)[0] == 400 and "65535 numbers" in made(dim=400, blocks=40)[2]
+    assert made(dim=100, curvature="released")[0] == made(dim=100, estimate="sum")[0] == 100 * 103 // 2
+    assert made(dim=3, curvature="none")[0] == 3 and "without curvature" not in made(dim=3, curvature="none")[2]
+    for wrong in ({"curvature": "half"}, {"curvature": "none", "explore": "ucb"}):
+        with pytest.raises(ValueError, match="curvature"):
+            made(dim=3, **wrong)
+
+
+def test_the_estimate_from_scores_is_a_multiple_of_their_sum():
+    """Three batches beside numpy: real devices, whose scores are known, and the sums that the server was handed."""
+    server = ShuffleNewton(dim=2, budget=BUDGET, first=60, curvature="none", radius=3.0)
+    rng, total, variance, average = default_rng(3), np.zeros(2), 0.0, np.zeros(2)
+    for batch in range(3):
+        plan, board = server.analyzer.plan(batch), server.billboard()
+        message = three_roles(server, plan.users, rng)
+        reports, sums = server.analyzer.open(message, batch, digest(board))
+        server.observe(message)
+        total += (sums - reports * (plan.reach + plan.trials / 2)) / plan.scale
+        variance += reports * (plan.trials + 1) / 4 / plan.scale**2
+        eta = 1 / (math.sqrt(variance * 2) / (0.5 * 3.0) + 2 * 0.25 * plan.users * 1.1 / 10)
+        average += max(0.3, 1 / (batch + 1)) * (eta * total - average)
+        shown = json.loads(server.billboard())
+        for name, wanted in (("theta", eta * total), ("centre", average)):
+            assert np.allclose(shown[name], wanted * min(1, 9 / np.linalg.norm(wanted)))
+    assert shown["inverse"] == shown["axes"] == shown["spread"] == []
+    x, arms, board = np.array([0.3, -0.4]), [[0.3, -0.4], [0.1, 0.2]], server.billboard()
+    mean = 1 / (1 + math.exp(-x @ shown["theta"]))
+    assert np.allclose(Client(board).contribution(x, 1.0), x / 0.5 * (1 - mean) / max(mean, 1 - mean))
+    choice = Client(board).choose(arms)
+    assert choice.index == np.argmax(arms @ np.array(shown["centre"])) and choice.propensity == 1.0
 
 
 def test_importing_the_device_loads_little():

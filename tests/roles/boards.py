@@ -63,6 +63,10 @@ SERVERS = {
     "newton-elimination": lambda: ShuffleNewton(dim=2, budget=COARSE, first=60, explore="elimination", dropout=0.1),
     "newton-narrow": lambda: ShuffleNewton(dim=1, budget=COARSE, first=60, explore="elimination"),
     "newton-linear": lambda: ShuffleNewton(dim=2, budget=COARSE, first=60, link="identity", rewards=(-2.0, 1.0)),
+    "newton-scores": lambda: ShuffleNewton(dim=2, budget=COARSE, first=60, curvature="none", link="probit"),
+    "newton-scores-linear": lambda: ShuffleNewton(
+        dim=3, budget=COARSE, first=60, curvature="none", link="identity", rewards=(-2.0, 1.0)
+    ),
     "shuffle-lin-ucb": lambda: ShuffleLinUCB(dim=2, budget=COARSE, first=60, horizon=1000),
     "shuffle-glm": lambda: ShuffleGLM(dim=2, budget=COARSE, first=60, iterations=2, horizon=1000),
     "shuffle-glm-fields": lambda: ShuffleGLM(

@@ -111,6 +111,8 @@ SIMULATED = {
 SHUFFLE = {
     "shuffle-glm": embedded(ShuffleGLM, iterations=3, horizon=90),
     "shuffle-newton": embedded(ShuffleNewton, first=16),
+    "shuffle-newton-scores": embedded(ShuffleNewton, first=16, curvature="none"),
+    "shuffle-newton-sum": embedded(ShuffleNewton, first=16, estimate="sum"),
     "shuffle-newton-elimination": embedded(ShuffleNewton, first=16, explore="elimination"),
     "shuffle-lin-ucb": embedded(ShuffleLinUCB, first=16),
 }

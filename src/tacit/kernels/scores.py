@@ -19,6 +19,11 @@ from tacit.kernels.glm import Known, Posterior
 from tacit.model.scores import at
 
 
+def unlearnt(theta: Array) -> Posterior:
+    """Before anything was released, with an estimate from elsewhere, or zeros."""
+    return Posterior(theta, theta.copy(), np.zeros((1, theta.size)), np.full(1, -1.0), np.zeros(1), np.zeros((0, 0)))
+
+
 @kernel
 def follow(
     released: Released,

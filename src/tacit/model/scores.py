@@ -65,6 +65,11 @@ def pace(std: Numbers, length: Numbers, dim: int, radius: float, steep: float) -
     return 1 / (std * math.sqrt(dim) / (PACE * radius) + 2 * steep * length / TURN)
 
 
+def steepness(link: Link, span: float) -> float:
+    """max mu', in shares of a range of rewards of that length."""
+    return link.steepest if link.bounded else 1 / span
+
+
 @dataclass(frozen=True, kw_only=True)
 class ScoreContribution:
     """Guarantee: |g| <= 1 for every x, reward and public theta, whatever the link; so replacing a user moves the sum by

@@ -19,7 +19,7 @@ from tacit.mechanisms.randomizers import FINE, SHARE, UNIT
 from tacit.mechanisms.shuffle.encoding import FEWEST, reach
 from tacit.model.links import NAMES as LINKS
 from tacit.model.reweighting import STAGES
-from tacit.model.vectors import packed_size
+from tacit.model.vectors import packed_size, pair_size
 from tacit.roles.schema import (
     Field,
     Wrong,
@@ -36,7 +36,7 @@ from tacit.roles.schema import (
     whole,
     word,
 )
-from tacit.roles.wire import VERSION, Parameters, digest
+from tacit.roles.wire import LARGEST, VERSION, Parameters, digest
 
 LOCAL, SHUFFLE, ROUNDS = "tacit local billboard", "tacit billboard", "tacit billboard of rounds"
 TAG = 4  # bytes of a digest of what a local report was made for
@@ -115,7 +115,7 @@ PLAN: dict[str, Field] = {
     "users": USERS,
     "minimum": USERS,
     "malicious": whole(0, TOSSES),
-    "size": whole(1, 2**16 - 1),
+    "size": whole(1, LARGEST),
     "grid": POSITIVE,
     "reach": whole(1, 2**31),
     "trials": whole(0, 2**20),
@@ -143,7 +143,7 @@ SHUFFLE_FIELDS: dict[str, Field] = {
     "link": one_of(*LINKS),
     "rewards": ROW,
     "plan": record(PLAN),
-    "weights": one_of("saturating", "plain"),
+    "weights": one_of("saturating", "plain", "score"),  # roles.shuffle says what they are
     "curvature": POSITIVE,
     "moment": POSITIVE,
     "policy": variant("name", SHUFFLE_POLICIES),
@@ -264,12 +264,15 @@ def _shuffle(billboard: bytes) -> tuple[Parameters, dict[str, Any]]:
         raise BadBillboard(f"Expected a billboard of version {VERSION}, got version {version}.")
     board = _checked(document, SHUFFLE_FIELDS)
     dim, plan = board["dim"], board["plan"]
-    for name in ("theta", "centre", "spread"):
-        _need(board[name].shape == (dim,), f"as many numbers as features in {name}")
+    score = board["weights"] == "score"
+    wide = 0 if score else dim
+    for name, size in (("theta", dim), ("centre", dim), ("spread", wide)):
+        _need(board[name].shape == (size,), f"{size} numbers in {name}")
     for name in ("inverse", "axes"):
-        _need(board[name].shape == (dim, dim), f"a row and a column for each feature in {name}")
+        _need(board[name].shape == (wide, wide), f"{wide} rows and columns in {name}")
     _need((board["spread"] >= 0).all(), "no negative number in spread")
-    _need(plan["size"] == dim * (dim + 3) // 2, "a plan for as many numbers as a report has")
+    _need(not score or board["policy"]["name"] in ("random", "thompson"), "a policy that needs no matrix")
+    _need(plan["size"] == (dim if score else pair_size(dim)), "a plan for as many numbers as a report has")
     _need(plan["reach"] == reach(plan["grid"], plan["norm"], plan["laplace"]), "the reach of the plan's grid and norm")
     _need(2 * plan["reach"] + plan["trials"] < 2**32, "a grid whose numbers fit into 4 bytes")
     _need(max(plan["minimum"], plan["malicious"]) <= plan["users"], "no more users than the plan has")

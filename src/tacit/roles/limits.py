@@ -60,10 +60,13 @@ def question(report: dict[str, Any], matrix: Array, point: Array) -> Question:
 
 
 def shuffled_sensitivity(document: dict[str, Any]) -> float:
-    """For replacing a user in a report of the shuffle model: the sensitivities of "glm" and "linear" above, with the
-    moment's factor instead of 1. Cutting vectors to the plan's norm brings no two of them farther apart."""
+    """For replacing a user in a report of the shuffle model: the sensitivities of "score", "glm" and "linear" above,
+    the last two with the moment's factor instead of 1. Cutting vectors to the plan's norm brings no two of them farther
+    apart."""
     c, m = float(document["curvature"]), abs(float(document["moment"]))
     rewards = document["rewards"][0], document["rewards"][1]
+    if document["weights"] == "score":
+        return extent({"name": "score"}, document["link"], rewards, 1).sensitivity
     if document["weights"] == "saturating":
         report = {"name": "glm", "scale": c / m, "pad": [1.0, 0.0]}
         return m * extent(report, document["link"], rewards, 1).sensitivity

@@ -10,6 +10,7 @@ from tacit.features.schema import Schema
 from tacit.mechanisms.shuffle.encoding import coded
 from tacit.model.chances import Chance, by_draws
 from tacit.model.glm import in_units, line, softened
+from tacit.model.scores import score
 from tacit.model.vectors import pair
 from tacit.privacy import entropy
 from tacit.privacy.randomness import Randomness, System
@@ -48,7 +49,7 @@ class Client(Device):
         self._draws = draws or System()
         self._plan: dict[str, Any] = document["plan"]
         self._curvature, self._moment = document["curvature"], document["moment"]
-        self._saturating = document["weights"] == "saturating"
+        self._weights_are: str = document["weights"]
         self._policy: dict[str, Any] = document["policy"]
         self._share: float = self._policy.get("share", 0.0)  # of users who try what may be best
         self._theta, self._centre, self._inverse = document["theta"], document["centre"], document["inverse"]
@@ -64,7 +65,7 @@ class Client(Device):
             return int(self._draws.uniforms(1)[0] * len(features))
         if kind == "elimination":
             return designs.draw(float(self._draws.uniforms(1)[0]), self._weights(features))
-        if kind == "thompson" and float(self._draws.uniforms(1)[0]) >= self._share:
+        if kind == "thompson" and (float(self._draws.uniforms(1)[0]) >= self._share or not self._axes.size):
             target = self._centre.copy()
             for k in np.flatnonzero(self._spread > 0):
                 target += self._spread[k] * float(self._draws.normals(1)[0]) * self._axes[:, k]
@@ -77,6 +78,8 @@ class Client(Device):
             return Chance(1 / len(features), 0.0)
         if kind == "elimination":
             return Chance(float(self._weights(features)[index]), 0.0)
+        if not self._axes.size:
+            return Chance(float(int(np.argmax(features @ self._centre)) == index), 0.0)
         certain = float(self._optimistic(features) == index)
         if kind == "thompson":
             draws = System().normals(DRAWS * self.dim).reshape(DRAWS, self.dim)
@@ -118,12 +121,18 @@ class Client(Device):
         return coded(vector, self._noise, grid=grid, reach=of.reach, trials=of.trials, laplace=laplace)
 
     def contribution(self, x: Array, reward: float) -> Raw:
-        """v = (curvature svec(weight x x'), moment response x): linearised at the billboard where weights saturate
-        (model.glm has the formulas and the bounds), else (svec(x x'), moment y x). Its norm never exceeds the
-        plan's."""
+        """v, by what the billboard's `weights` are:
+            saturating  (curvature svec(weight x x'), moment response x), linearised at its theta: model.glm
+            plain       (curvature svec(x x'), moment y x)
+            score       the score at its theta, as many numbers as features: model.scores
+        Its norm never exceeds the plan's."""
         x = x * (1 / max(1.0, math.sqrt(float(np.dot(x, x)))))
-        weight, response = self._linearize(x, reward) if self._saturating else (1.0, reward)
-        vector = pair(x, self._curvature * weight, self._moment * response)
+        if self._weights_are == "score":
+            length, z = math.sqrt(float(np.dot(x, x))), float(np.dot(x, self._theta))
+            vector = np.asarray(score(length, z, reward, self.code, *self.rewards) * x)
+        else:
+            weight, response = (1.0, reward) if self._weights_are == "plain" else self._linearize(x, reward)
+            vector = pair(x, self._curvature * weight, self._moment * response)
         size = float(np.linalg.norm(vector))
         return Raw(vector * (self._plan["norm"] / size) if size > self._plan["norm"] else vector)
 

@@ -20,6 +20,7 @@ DIGEST = 16  # bytes
 REPORT = struct.Struct("<2sBBQ16s8sHII")  # magic, version, bytes a number, batch, parameters, id, size, reach, trials
 ID_AT = 28  # where the 8 bytes of a report's id are
 BATCH = struct.Struct("<2sBBQ16sQHII")  # magic, version, 8, batch, parameters, reports, size, reach, trials
+LARGEST = (1 << 16) - 1  # numbers of a report at most
 LIMIT = 1 << 32  # counts are below
 EXACT = 1 << 53  # sums are at most: servers compute with doubles
 

@@ -1,7 +1,7 @@
 """Attacks on the shuffle model: what the analyzer sees, in both directions; and planted bugs.
 
 Small enough to enumerate: one coordinate, the worst pair of inputs, the law of the sum by binomial convolution.
-Two rows run devices, shuffler and analyzer as they ship instead, and are sampled."""
+Three rows run devices, shuffler and analyzer as they ship instead, and are sampled."""
 
 import math
 from collections.abc import Callable
@@ -40,6 +40,7 @@ def attacks() -> list[Attack]:
     out.append(_attack("shuffle-fewer-coins", "shuffled counts", BUDGET, plan, fewer, False, how))
     how = "Devices, shuffler and analyzer as they ship: one user's arm is turned round, the others send noise alone."
     out.append(_protocol("shuffle-protocol", Client, True, how))
+    out.append(_protocol("shuffle-scores", Client, True, "The same with reports of scores alone.", curvature="none"))
     out.append(_protocol("shuffle-coinless-devices", Coinless, False, "Planted: the same with devices without coins."))
     return out
 
@@ -51,8 +52,8 @@ class Coinless(Client):
         return coded(vector, self._noise, grid=self._plan["grid"], reach=self.parameters.reach, trials=0)
 
 
-def _protocol(name: str, kind: type[Client], claimed: bool, how: str) -> Attack:
-    server = ShuffleNewton(dim=1, budget=BUDGET, first=FEW)
+def _protocol(name: str, kind: type[Client], claimed: bool, how: str, curvature: str = "released") -> Attack:
+    server = ShuffleNewton(dim=1, budget=BUDGET, first=FEW, curvature=curvature)
     board = server.billboard()
     digest = wire.digest(board)
     Shuffler(board, budget=BUDGET)  # the operator's own check

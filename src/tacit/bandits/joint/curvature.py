@@ -35,7 +35,7 @@ CURVATURE_SHARE = 0.136  # see balanced_curvature
 GROWTH = 1.03  # of steps
 DISCOUNT = 0.995  # of earlier steps, at each step
 PER_SIGMA = 2.5  # of the noise's std: so many more people in the smallest step
-# Intervals cover at least 93 % at level .9 in six environments, T = 5000 and 50000.
+# Intervals cover at least 96 % at level .9 in six environments, T = 5000 and 50000.
 WIDENING = 2.2  # of their standard deviations
 BEYOND = 0.2  # the share by which an end above 0 is moved up, and one below 0 down: with chords, estimates fall short
 

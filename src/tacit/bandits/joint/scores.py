@@ -24,9 +24,9 @@ from tacit.kernels.block import Block
 from tacit.kernels.formulas import add_score
 from tacit.kernels.glm import Posterior
 from tacit.kernels.rounds import Range, Schedule, next_boundary
-from tacit.kernels.scores import best_rows, follow
+from tacit.kernels.scores import best_rows, follow, unlearnt
 from tacit.model.links import Link
-from tacit.model.scores import REACH, ScoreContribution, pace
+from tacit.model.scores import REACH, ScoreContribution, pace, steepness
 from tacit.privacy.noise import generator_of
 
 if TYPE_CHECKING:
@@ -82,8 +82,7 @@ def contribution(bandit: "JointGLM", **parts: Any) -> ScoreContribution:
 
 def before(bandit: "JointGLM") -> Posterior:
     known = bandit._known.theta
-    theta = known.ravel().copy() if known.size else np.zeros(bandit.dim)
-    return Posterior(theta, theta.copy(), np.zeros((1, bandit.dim)), np.full(1, -1.0), np.zeros(1), np.zeros((0, 0)))
+    return unlearnt(known.ravel().copy() if known.size else np.zeros(bandit.dim))
 
 
 @functools.lru_cache(maxsize=64)
@@ -103,8 +102,7 @@ def steps(stds: Array, lengths: Array, dim: int, radius: float, link: Link, span
     the last numbers are those of all later ones. span: of the rewards, which are shares of it."""
     count = np.arange(max(len(stds), len(lengths)))
     std, length = stds[np.minimum(count, len(stds) - 1)], lengths[np.minimum(count, len(lengths) - 1)]
-    steep = link.steepest if link.bounded else 1 / span
-    etas = pace(std, length, dim, radius, steep)
+    etas = pace(std, length, dim, radius, steepness(link, span))
     return etas, FRESH * etas * std
 
 

@@ -16,6 +16,7 @@ from tacit.bandits.joint.covariance import Shape
 from tacit.bandits.local.scores_kernel import ScoreSettings
 from tacit.bandits.local.server import LocalServer
 from tacit.kernels.glm import Posterior
+from tacit.model.scores import steepness
 
 CURVATURES = ("auto", "released", "none")
 MANY = 30  # dimensions from which on, as for disjoint arms, "auto" asks for scores alone: docs/measurements/local.md
@@ -44,7 +45,7 @@ def check(curvature: str, *, dim: int, blocks: int, covariance: bool, public_arm
 
 def settings(bandit: LocalServer, discount: float, by: Shape | None) -> ScoreSettings:
     (low, high), link = bandit.rewards, bandit._link
-    steep = link.steepest if link.bounded else 1 / (high - low)
+    steep = steepness(link, high - low)
     turn, noise, slope = (np.zeros((0, 0)), 1.0, 1.0) if by is None else (by.turn, by.noise, by.slope)
     return ScoreSettings(float(low), float(high), steep, float(bandit.radius), float(discount), turn, noise, slope)
 

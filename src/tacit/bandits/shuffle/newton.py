@@ -9,6 +9,7 @@ import numpy as np
 from tacit import checks
 from tacit.bandits import irls
 from tacit.bandits.server import blocks_of
+from tacit.bandits.shuffle import scores, scores_kernel
 from tacit.bandits.shuffle.batches_kernel import ShuffleState
 from tacit.bandits.shuffle.newton_kernel import (
     ELIMINATION,
@@ -20,14 +21,17 @@ from tacit.bandits.shuffle.newton_kernel import (
     newton_rounds,
     optimist_share,
 )
+from tacit.bandits.shuffle.scores_kernel import score_close, shuffled_score_rounds
 from tacit.bandits.shuffle.server import Shuffled
 from tacit.bandits.shuffle.sum_kernel import APART, DENSE, FADING
 from tacit.data import Coded
 from tacit.kernels.block import Block
+from tacit.kernels.scores import unlearnt
 from tacit.mechanisms.queries import nothing_released
 from tacit.mechanisms.shuffle.calibration import Plan
 from tacit.mechanisms.shuffle.sums_kernel import OpenBatch
 from tacit.model.glm import GLMContribution, balanced_curvature
+from tacit.model.scores import ScoreContribution
 from tacit.privacy import gaussian
 
 ESTIMATES = ("auto", "batches", "sum")
@@ -55,13 +59,16 @@ class ShuffleNewton(Shuffled):
     Departure: none.
 
     first: users of the first batch, who get random arms; by default in proportion to the noise. growth: of the batches,
-    by default 1.5, or 1.3 with blocks.
+    by default 1.5, 1.3 with blocks, 1.1 with scores.
     explore: "thompson" draws from the posterior, with little spread in directions that were sampled enough, and a few
     users of each batch, as many as are seen above its noise, try the arm that may be best (`width`). It suits one fixed
     arm set and diverse arms alike. "elimination" plays a G-optimal design on arms not shown to be worse; "ucb" and
     "greedy" are for diverse arms only. width: in standard deviations; 4 (thompson) or 0.9 (elimination, ucb).
     blocks: into how many parts of equal length arms are divided, if each arm has zeros in all but one, as with features
     of disjoint arms. Devices send the same; the server leaves out what can be noise alone.
+    curvature: "released", or "none": reports are scores alone, as many numbers as features, which devices take at the
+    estimate (shuffle.scores). "auto", the default, takes the second from 100 dimensions of an arm on, and where reports
+    would be too long. The certificate says so.
     estimate: "batches" or "sum" (docs/shuffle.md). "auto", the default, takes the second where arms have blocks of two
     or more coordinates, and from 50 dimensions on where they have none.
     dropout, malicious: shares of users who may send nothing, or no noise."""
@@ -69,6 +76,7 @@ class ShuffleNewton(Shuffled):
     first: int | None = None
     growth: float | None = None
     blocks: int | None = None
+    curvature: str = "auto"
     estimate: str = "auto"
     explore: str = "thompson"
     width: float | None = None
@@ -82,24 +90,30 @@ class ShuffleNewton(Shuffled):
         checks.non_negative(width=self.width)
         checks.one_of(ESTIMATES, estimate=self.estimate)
         parts = blocks_of(self.blocks, self)
+        self._scores, self._why = scores.check(self, parts)
         summed = self._sums(parts)
         apart = summed and parts > 1
+        first, growth = (FIRST_APART, GROWTH_APART) if apart else (FIRST, GROWTH)
+        if self._scores:
+            first, growth = scores_kernel.FIRST, scores_kernel.GROWTH
         if self.growth is None:
-            self.growth = GROWTH_APART if apart else GROWTH
+            self.growth = growth
         low, high = self.rewards
         self._unit = 1.0 if self._link.bounded else max(abs(low), abs(high))
         scale = balanced_curvature(self._link, self.radius / self._unit)
-        self.contribution = GLMContribution(dim=self.dim, link=self._link, scale=scale, low=low, high=high)
+        of: dict[str, Any] = {"dim": self.dim, "link": self._link, "low": low, "high": high}
+        self.contribution = ScoreContribution(**of) if self._scores else GLMContribution(**of, scale=scale)
         size, sensitivity = self.contribution.size, self.contribution.sensitivity
         if self.first is None:
             sigma = 0.0 if self.budget.epsilon == math.inf else sensitivity / gaussian.mu(self.budget)
-            self.first = FEWEST + math.ceil((FIRST_APART if apart else FIRST) * sigma)
+            self.first = FEWEST + math.ceil(first * sigma)
         self.analyzer = self._analyzer(
             size=size, sensitivity=sensitivity, norm=self.contribution.norm, first=self.first, growth=self.growth
         )
         bounds = float(low), float(high), scale, float(self._unit), float(self.radius), float(self.width)
         fading = self.growth**-FADING if summed else 0.0
         self._settings = Settings(*bounds, parts, fading, APART if apart else DENSE)
+        self._of_scores = scores.settings(self, self.growth)
         self._state = self.init()
 
     def _sums(self, parts: int) -> bool:
@@ -110,13 +124,21 @@ class ShuffleNewton(Shuffled):
 
     def init(self) -> ShuffleState:
         zeros = nothing_released(self.contribution.size)
-        return ShuffleState(np.zeros(2, np.int64), zeros, np.zeros(1), np.zeros(1), irls.prior(self.dim, self.radius))
+        before = unlearnt(np.zeros(self.dim)) if self._scores else irls.prior(self.dim, self.radius)
+        return ShuffleState(np.zeros(2, np.int64), zeros, np.zeros(1), np.zeros(1), before)
+
+    @property
+    def _statistic(self) -> str:
+        return (scores.STATISTIC if self._scores else super()._statistic) + self._why
 
     def _public(self) -> dict[str, Any]:
         posterior = self._state.posterior
         policy: dict[str, Any] = {"name": self.explore if self.version else "random", "width": self.width}
         if policy["name"] == "thompson":
-            policy["share"] = float(optimist_share(self.analyzer.plan(self.version), self._settings.fading))
+            plan = self.analyzer.plan(self.version)
+            policy["share"] = 0.0 if self._scores else float(optimist_share(plan, self._settings.fading))
+        if self._scores:
+            return scores.public(posterior, policy)
         return {
             "weights": "saturating",
             "curvature": self.contribution.scale,
@@ -130,12 +152,18 @@ class ShuffleNewton(Shuffled):
         }
 
     def _close(self, reports: int, sums: Coded, plan: Plan) -> None:
-        newton_close(reports, sums, plan, self._settings, self._state)
+        if self._scores:
+            score_close(reports, sums, plan, self._of_scores, self._state)
+        else:
+            newton_close(reports, sums, plan, self._settings, self._state)
 
     def _play(self, block: Block, transit: OpenBatch) -> None:
         policy, noise = self._generators()
         plans = self.analyzer.plans(int(transit.reports[0]) + len(block.noise), self.version)
-        before, kind = self.version, POLICIES[self.explore]
-        newton_rounds(policy, noise, block, self._state, transit, plans, self._settings, self._link.code, kind)
+        before, shared = self.version, (policy, noise, block, self._state, transit, plans)
+        if self._scores:
+            shuffled_score_rounds(*shared, self._of_scores, self._link.code)
+        else:
+            newton_rounds(*shared, self._settings, self._link.code, POLICIES[self.explore])
         for batch in range(before, self.version):
             self._charge(batch, self.analyzer.plan(batch).users)

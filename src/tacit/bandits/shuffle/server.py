@@ -92,6 +92,11 @@ class Shuffled(BehindShuffler):
             calibration=self.calibration,
         )
 
+    @property
+    def _statistic(self) -> str:
+        """What is summed, in words for the certificate."""
+        return "x x' and x, weighted,"
+
     # the protocol
 
     @property
@@ -196,7 +201,7 @@ class Shuffled(BehindShuffler):
         spent = float(self._state.spent[0])
         release = ShuffledRelease(
             "shuffled sum",
-            f"sums of x x' and x, weighted, over a batch: {plan.size} numbers, each user in one batch",
+            f"sums of {self._statistic} over a batch: {plan.size} numbers, each user in one batch",
             plan.sensitivity,
             plan.users,
             self.analyzer.minimum(plan),

@@ -13,8 +13,18 @@ from tacit.kernels.linalg import copy
 from tacit.mechanisms.shuffle.sums_kernel import within_blocks
 
 # Chosen by regret on tuning seeds (docs/measurements/shuffle.md); none of them touches privacy.
-DENSE, APART = Tuning(), BLOCKS._replace(ridge=0.8, caution=0.25, scaling=0.8)
+DENSE, APART = Tuning(explore=0.35), BLOCKS._replace(ridge=0.8, caution=0.25, scaling=0.8)
 FADING = 0.5  # earlier batches count (size of an earlier one / size of the latest)^FADING
+
+
+@kernel
+def fade(batch: Released, variance: float, fading: float, state: ShuffleState) -> float:
+    """sums <- batch + fading sums,   variance of the sums <- variance + fading^2 that.
+    Every batch has the same noise, however many users: so small, early ones count less. Returns the std."""
+    for i in range(batch.size):
+        state.sums[i] = batch[i] + fading * state.sums[i]
+    state.variance[0] = variance + fading * fading * state.variance[0]
+    return math.sqrt(state.variance[0])
 
 
 @kernel
@@ -29,15 +39,10 @@ def add_up(
     tuning: Tuning,
     state: ShuffleState,
 ) -> None:
-    """Take a batch = (scale svec(A), b) whose numbers have noise of that variance:
-        sums <- batch + fading sums,   variance of the sums <- variance + fading^2 that,
-    and the posterior is `fit` of the sums, or `fit_blocks` of what they have within blocks. Every batch has the same
-    noise, however many users: so small, early ones count less. Draws are about theta. Changes state."""
+    """Take a batch = (scale svec(A), b) whose numbers have noise of that variance: the posterior is `fit` of the faded
+    sum, or `fit_blocks` of what it has within blocks. Draws are about theta. Changes state."""
     sums, posterior = state.sums, state.posterior
-    for i in range(sums.size):
-        sums[i] = batch[i] + fading * sums[i]
-    state.variance[0] = variance + fading * fading * state.variance[0]
-    std = math.sqrt(state.variance[0])
+    std = fade(batch, variance, fading, state)
     if blocks == 1:
         fit(sums, scale, unit, std, radius, tuning, posterior)
     else:

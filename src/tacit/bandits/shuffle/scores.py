@@ -1,0 +1,56 @@
+"""ShuffleNewton without curvature (curvature="none"): reports are scores at the public estimate (model.scores), d
+numbers, and the estimate is a multiple of their sum. Devices play the best arm by the average of the last estimates."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tacit import checks
+from tacit.bandits.shuffle.scores_kernel import ScoreSettings
+from tacit.kernels.glm import Posterior
+from tacit.model.scores import steepness
+from tacit.model.vectors import pair_size
+from tacit.roles.wire import LARGEST
+
+if TYPE_CHECKING:
+    from tacit.bandits.shuffle.newton import ShuffleNewton
+
+STATISTIC = "scores"
+CURVATURES = ("auto", "released", "none")
+MANY = 100  # dimensions of an arm from which on "auto" asks for no curvature
+
+
+def check(server: "ShuffleNewton", parts: int) -> tuple[bool, str]:
+    """Whether scores alone are asked for, and why, in words for the certificate where "auto" has chosen; ValueError if
+    they cannot be."""
+    checks.one_of(CURVATURES, curvature=server.curvature)
+    if server.curvature == "none" and (server.explore != "thompson" or server.estimate != "auto"):
+        raise ValueError('Expected the defaults of explore and estimate with curvature="none", got others.')
+    if server.curvature != "auto" or server.explore != "thompson" or server.estimate != "auto":
+        return server.curvature == "none", ""
+    if server.dim // parts >= MANY:
+        return True, f"; without curvature, as an arm has {MANY} dimensions or more"
+    if pair_size(server.dim) > LARGEST:
+        return True, f"; without curvature, as a report would have more than {LARGEST} numbers with it"
+    return False, ""
+
+
+def settings(server: "ShuffleNewton", growth: float) -> ScoreSettings:
+    low, high = map(float, server.rewards)
+    return ScoreSettings(low, high, steepness(server._link, high - low), float(server.radius), growth)
+
+
+def public(posterior: Posterior, policy: dict[str, Any]) -> dict[str, Any]:
+    """Of the billboard: theta is where scores are taken, the centre what is played by; there are no matrices."""
+    nothing = np.zeros((0, 0))
+    return {
+        "weights": "score",
+        "curvature": 1.0,
+        "moment": 1.0,
+        "policy": policy,
+        "theta": posterior.centre,
+        "centre": posterior.theta,
+        "inverse": nothing,
+        "axes": nothing,
+        "spread": np.zeros(0),
+    }

@@ -1,0 +1,78 @@
+"""ShuffleNewton without curvature: what a batch of scores tells, and whole blocks of rounds in one loop."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+
+from tacit.bandits.shuffle.batches_kernel import BATCH, ShuffleState, open_batch
+from tacit.bandits.shuffle.sum_kernel import fade
+from tacit.data import Coded, Raw
+from tacit.kernels.block import Block
+from tacit.kernels.compile import kernel
+from tacit.kernels.formulas import add_score
+from tacit.kernels.glm import Known, best_arm
+from tacit.kernels.rounds import outcome
+from tacit.kernels.scores import follow
+from tacit.mechanisms.shuffle.calibration import Plan, Plans
+from tacit.mechanisms.shuffle.sums_kernel import OpenBatch, plan_of, randomize
+from tacit.model.links import Code
+from tacit.model.scores import REACH, pace
+
+# Chosen by regret on tuning seeds (docs/measurements/shuffle.md); none of them touches privacy.
+FIRST, GROWTH = 8.0, 1.1  # users of the first batch per unit of noise, and growth of batches
+AVERAGE = 0.3  # of the way to the latest estimate that the average of estimates, by which one plays, goes
+
+
+class ScoreSettings(NamedTuple):
+    low: float  # of rewards
+    high: float
+    steep: float  # the mean's largest slope, as a share of their range
+    radius: float
+    growth: float  # of batches
+
+
+@kernel
+def score_close(reports: int, sums: Coded, plan: Plan, settings: ScoreSettings, state: ShuffleState) -> None:
+    """Take a shuffled batch: the latest estimate is a multiple of the sum of all batches (`pace`), the posterior as in
+    kernels.scores, without draws. Changes state."""
+    fresh, variance = open_batch(reports, sums, plan, state)
+    std, d = fade(fresh, variance, 1.0, state), state.sums.size
+    eta = pace(std, plan.users * settings.growth, d, settings.radius, settings.steep)
+    most, everywhere, nothing = REACH * settings.radius, np.arange(d), Known(np.zeros(0), np.zeros((0, 0)))
+    follow(state.sums, state.counts[BATCH], eta, AVERAGE, 0.0, most, everywhere, nothing, state.posterior)
+
+
+@kernel
+def shuffled_score_rounds(
+    policy: Generator,
+    rng: Generator,
+    block: Block,
+    state: ShuffleState,
+    transit: OpenBatch,
+    plans: Plans,
+    settings: ScoreSettings,
+    link: Code,
+) -> None:
+    """The first batch gets random arms, later ones the best by the average; each user draws one number. Changes state,
+    transit and the block's out arrays."""
+    posterior = state.posterior
+    vector = Raw(np.empty(transit.sums.size))
+    plan = plan_of(plans, state.counts[BATCH])
+    for t in range(block.noise.size):
+        if transit.reports[0] >= plan.users:
+            score_close(transit.reports[0], transit.sums, plan, settings, state)
+            transit.reports[0] = 0
+            transit.sums[:] = 0
+            plan = plan_of(plans, state.counts[BATCH])
+        drawn = policy.random()
+        if state.counts[BATCH] == 0:
+            index = int(drawn * block.arms.shape[1])
+        else:
+            index = best_arm(block.arms[t], posterior.theta)
+        if outcome(block, t, index):
+            vector[:] = 0.0
+            x, y = block.arms[t, index], block.reward[t]
+            add_score(x, y, posterior.centre, 0, 0, link, settings.low, settings.high, vector)
+            randomize(rng, vector, plan, transit.sums)
+            transit.reports[0] += 1

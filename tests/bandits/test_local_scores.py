@@ -86,8 +86,8 @@ def test_which_of_the_two_by_public_numbers_and_the_certificate_says_so():
     def told(**options):
         return str(LocalIRLS(**{"budget": BUDGET} | options)._release().statistic)
 
-    assert "the score" in told(dim=30) and "without curvature, as dimensions are 30 or more" in told(dim=30)
-    assert "x x'" in told(dim=29) and "with curvature, as dimensions are fewer than 30" in told(dim=29)
+    assert "the score" in told(dim=50) and "without curvature, as dimensions are 50 or more" in told(dim=50)
+    assert "x x'" in told(dim=49) and "with curvature, as dimensions are fewer than 50" in told(dim=49)
     assert "as arms are disjoint" in told(dim=6, blocks=2) and "6 numbers" in told(dim=6, blocks=2)
     assert "curvature" not in told(dim=6, curvature="none") + told(dim=60, curvature="released")
     assert "reward" in told(dim=60, public_arms=True)

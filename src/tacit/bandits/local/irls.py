@@ -68,7 +68,7 @@ class LocalIRLS(LocalServer):
     randomizer: "best" takes the one with the smaller noise at the budget; "cap" is always pure.
     forced: how many users get exploring arms; by default 10 + 60 sigma.
     curvature: "none" asks for d numbers, the user's score at the public estimate, and the server needs no curvature
-    (local.scores); "released" for the pair below. "auto", the default: "none" from 30 dimensions on and for disjoint
+    (local.scores); "released" for the pair below. "auto", the default: "none" from 50 dimensions on and for disjoint
     arms, and the certificate says so. scale, blend, tuning: with curvature alone.
     blocks: into how many parts of equal length arms are divided, if each arm has zeros in all but one, as with features
     of disjoint arms. Devices do the same whatever it is; "auto" decides by it.

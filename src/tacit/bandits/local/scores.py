@@ -2,8 +2,8 @@
 numbers, and the estimate is a multiple of the sum of all reports.
 
 The noise of a report's number depends on how long the vector is, and hardly on how many numbers it has: leaving out the
-curvature takes away little noise from the scores. What it takes away is the noise of the curvature, which nothing has
-to be solved by, and nearly all of the report's length. While theta is wrong scores push it, until their mean is 0.
+curvature takes little noise from what is left. What goes is the curvature's own noise, and most of the report's bytes.
+While theta is wrong scores push it, until their mean is 0.
 
 Where the shape of the features' covariance is public (covariance=), the sums are turned by it: joint.covariance."""
 
@@ -19,7 +19,7 @@ from tacit.kernels.glm import Posterior
 from tacit.model.scores import steepness
 
 CURVATURES = ("auto", "released", "none")
-MANY = 30  # dimensions from which on, as for disjoint arms, "auto" asks for scores alone: docs/measurements/local.md
+MANY = 50  # dimensions from which on, as for disjoint arms, "auto" asks for scores alone: docs/measurements/local.md
 
 
 def check(curvature: str, *, dim: int, blocks: int, covariance: bool, public_arms: bool) -> tuple[bool, str]:
@@ -27,9 +27,9 @@ def check(curvature: str, *, dim: int, blocks: int, covariance: bool, public_arm
     cannot be. All of it is public."""
     checks.one_of(CURVATURES, curvature=curvature)
     if public_arms and (covariance or curvature == "none"):
-        raise ValueError("Expected curvature and no covariance= with public arms, whose curvature is exact.")
+        raise ValueError("Expected curvature and no covariance with public arms, where it is exact, got another.")
     if covariance and curvature == "released":
-        raise ValueError('Expected no covariance= with curvature="released": scores alone are turned by it.')
+        raise ValueError('Expected no covariance with curvature="released", got one: it is for scores.')
     if public_arms:
         return False, ""
     if curvature != "auto":

@@ -61,19 +61,20 @@ def test_scores_are_taken_for_arms_of_many_dimensions_and_where_reports_would_be
             made(dim=3, **wrong)
 
 
-def test_the_estimate_from_scores_is_a_multiple_of_their_sum():
+@pytest.mark.parametrize(("blocks", "growth", "fading", "share"), [(1, 1.2, 1.2**-0.5, 1.0), (2, 1.1, 1.0, 0.3)])
+def test_the_estimate_from_scores_is_a_multiple_of_their_sum(blocks, growth, fading, share):
     """Three batches beside numpy: real devices, whose scores are known, and the sums that the server was handed."""
-    server = ShuffleNewton(dim=2, budget=BUDGET, first=60, curvature="none", radius=3.0)
+    server = ShuffleNewton(dim=2, budget=BUDGET, first=60, curvature="none", radius=3.0, blocks=blocks)
     rng, total, variance, average = default_rng(3), np.zeros(2), 0.0, np.zeros(2)
     for batch in range(3):
         plan, board = server.analyzer.plan(batch), server.billboard()
         message = three_roles(server, plan.users, rng)
         reports, sums = server.analyzer.open(message, batch, digest(board))
         server.observe(message)
-        total += (sums - reports * (plan.reach + plan.trials / 2)) / plan.scale
-        variance += reports * (plan.trials + 1) / 4 / plan.scale**2
-        eta = 1 / (math.sqrt(variance * 2) / (0.5 * 3.0) + 2 * 0.25 * plan.users * 1.1 / 10)
-        average += max(0.3, 1 / (batch + 1)) * (eta * total - average)
+        total = fading * total + (sums - reports * (plan.reach + plan.trials / 2)) / plan.scale
+        variance = fading**2 * variance + reports * (plan.trials + 1) / 4 / plan.scale**2
+        eta = 1 / (math.sqrt(variance * 2) / (0.5 * 3.0) + 2 * 0.25 * plan.users * growth / 10)
+        average += max(share, 1 / (batch + 1)) * (eta * total - average)
         shown = json.loads(server.billboard())
         for name, wanted in (("theta", eta * total), ("centre", average)):
             assert np.allclose(shown[name], wanted * min(1, 9 / np.linalg.norm(wanted)))

@@ -102,7 +102,8 @@ class Asking(NamedTuple):
 
 
 class Held:
-    """The fresh randomness of a round, the same in all runs: devices' draws, and those that a propensity takes."""
+    """The fresh randomness of a round, the same in all runs: devices' draws, and those that a propensity takes. Normal
+    numbers have a stream of their own: reports of rewards that never came take uniform ones, as many as there are."""
 
     def __init__(self):
         self.generator = np.random.default_rng()
@@ -110,9 +111,10 @@ class Held:
     @contextlib.contextmanager
     def round(self, number):
         self.generator, make = np.random.default_rng(number), np.random.default_rng
+        normal = make([number, 1])
         with (
             mock.patch.object(System, "uniforms", lambda _, count: self.generator.random(count)),
-            mock.patch.object(System, "normals", lambda _, count: self.generator.standard_normal(count)),
+            mock.patch.object(System, "normals", lambda _, count: normal.standard_normal(count)),
             mock.patch.object(np.random, "default_rng", lambda seed=None: make(0 if seed is None else seed)),
         ):
             yield

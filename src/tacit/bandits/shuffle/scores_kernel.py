@@ -19,10 +19,6 @@ from tacit.mechanisms.shuffle.sums_kernel import OpenBatch, plan_of, randomize
 from tacit.model.links import Code
 from tacit.model.scores import REACH, pace
 
-# Chosen by regret on tuning seeds (docs/measurements/shuffle.md); none of them touches privacy.
-FIRST, GROWTH = 8.0, 1.1  # users of the first batch per unit of noise, and growth of batches
-AVERAGE = 0.3  # of the way to the latest estimate that the average of estimates, by which one plays, goes
-
 
 class ScoreSettings(NamedTuple):
     low: float  # of rewards
@@ -30,17 +26,20 @@ class ScoreSettings(NamedTuple):
     steep: float  # the mean's largest slope, as a share of their range
     radius: float
     growth: float  # of batches
+    fading: float  # of the sum of earlier batches
+    average: float  # of the way to the latest estimate that the average of estimates, by which one plays, goes
 
 
 @kernel
 def score_close(reports: int, sums: Coded, plan: Plan, settings: ScoreSettings, state: ShuffleState) -> None:
-    """Take a shuffled batch: the latest estimate is a multiple of the sum of all batches (`pace`), the posterior as in
-    kernels.scores, without draws. Changes state."""
+    """Take a shuffled batch: the latest estimate is a multiple of the faded sum of all batches (`pace`), the posterior
+    as in kernels.scores, without draws. Changes state."""
     fresh, variance = open_batch(reports, sums, plan, state)
-    std, d = fade(fresh, variance, 1.0, state), state.sums.size
+    std, d = fade(fresh, variance, settings.fading, state), state.sums.size
     eta = pace(std, plan.users * settings.growth, d, settings.radius, settings.steep)
     most, everywhere, nothing = REACH * settings.radius, np.arange(d), Known(np.zeros(0), np.zeros((0, 0)))
-    follow(state.sums, state.counts[BATCH], eta, AVERAGE, 0.0, most, everywhere, nothing, state.posterior)
+    share, step = settings.average, state.counts[BATCH]
+    follow(state.sums, step, eta, share, 0.0, most, everywhere, nothing, state.posterior)
 
 
 @kernel

@@ -108,8 +108,7 @@ def test_what_is_fitted_is_not_what_is_judged():
 def test_a_stored_row_is_of_the_setting_that_its_number_draws():
     for row in (ROWS[0], ROWS[1], ROWS[2], HELD_OUT[1], HELD_OUT[2]):
         assert draws.draw(row["part"], row["number"]) == setting_of(row)
-        if row["model"] != "joint":  # those are of a JointGLM with slightly shorter steps (docs/plan.md)
-            assert noise_of(setting_of(row)) == pytest.approx(tuple(row["noise"]), rel=1e-4)
+        assert noise_of(setting_of(row)) == pytest.approx(tuple(row["noise"]), rel=1e-4)
 
 
 def test_a_stored_row_comes_out_again():
@@ -338,7 +337,7 @@ def test_the_unit_is_the_person_where_people_come_back():
 
 
 def test_who_returns_daily_is_told_the_ways_out():
-    asked = Question(dim=30, arms=6, rounds_per_person=365, per_day=2000)
+    asked = Question(dim=60, arms=6, rounds_per_person=365, per_day=2000)
     verdict, _, unit = advice.words(asked)
     assert verdict.startswith("Do not personalise at this size (2,000 people a year)")
     assert "a promise for a week instead of for ever" in verdict

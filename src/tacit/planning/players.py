@@ -54,8 +54,9 @@ def player(setting: Setting, policy: Generator, source: Simulated) -> Any:
     }
     if setting.model == "joint":
         return JointGLM(**shared, pending=1, max_rounds_per_person=setting.rounds_per_person)
-    kind = CoarseNewton if setting.model == "shuffle" else LocalIRLS
-    return Embedded(kind(**shared), pending=1)
+    if setting.model == "shuffle":  # one estimate in all dimensions; from 50 on the default learns faster
+        return Embedded(CoarseNewton(**shared, estimate="batches"), pending=1)
+    return Embedded(LocalIRLS(**shared), pending=1)
 
 
 @functools.lru_cache(maxsize=1024)

@@ -1,10 +1,14 @@
 """What all workers of a bandit do alike: the one that was opened last decides, and the others follow."""
 
+import json
+
 import numpy as np
 import pytest
 
-from tacit.errors import PersonLimit
-from tests.store.places import Clock, arms, contribution, glm, linear, table, total
+from tacit import Budget, recover
+from tacit.errors import BadState, PersonLimit
+from tacit.kernels.glm import Tuning
+from tests.store.places import Clock, arms, contribution, glm, linear, play, table, total
 
 
 def told(stored):
@@ -79,3 +83,41 @@ def test_a_restart_with_other_settings_is_an_event_on_both_databases(place):
     place.open(glm()).close()
     with place.open(glm(), delay=5.0) as stored:
         assert told(stored) == ["settings changed for all workers: delay"]
+
+
+LEAVES = "SELECT step, noisy FROM leaf ORDER BY bandit, step"
+
+
+def test_a_plan_with_another_tuning_opens_and_recovers(on_sqlite):
+    """As version 0.5.0 wrote it: what was released stays, and the estimate from it is that of the present tuning."""
+    rng = np.random.default_rng(5)
+    with on_sqlite.open(glm(tuning=Tuning(ridge=4.0, explore=0.35))) as stored:
+        play(stored, rng, 35)
+        before, noisy, claimed = stored.theta, table(stored, LEAVES), stored.privacy
+        plan = json.loads(stored._line.bandit.plan) | {"tuning": {"tuple": [2.0, 4.0, 0.35, 1.5, 1.0, 0.0]}}
+        table(stored, "UPDATE bandit SET plan = ?", json.dumps(plan, sort_keys=True))
+    with on_sqlite.open(glm()) as stored:
+        assert stored.version == len(noisy) == 3 and table(stored, LEAVES) == noisy and stored.privacy == claimed
+        now = stored.theta
+        assert not np.allclose(now, before) and len(stored.history) == 4
+    with pytest.raises(BadState, match="another budget"):
+        recover(glm(budget=Budget(2.0, 1e-5)), on_sqlite.where, keys=on_sqlite.keys)
+    assert recover(glm(), on_sqlite.where, keys=on_sqlite.keys) == 2
+    with on_sqlite.open(glm()) as stored:
+        assert stored.version == 0 and np.allclose(stored.theta, now)
+
+
+def test_workers_of_two_tunings_share_what_is_released(on_postgres):
+    """As in a rolling deploy: each has its own estimate of the same leaves, and so has who starts again."""
+    rng = np.random.default_rng(6)
+    with on_postgres.open(glm(tuning=Tuning(ridge=4.0))) as one, on_postgres.open(glm()) as two:
+        for i in range(18):
+            play(one, rng, 1, prefix=f"one {i} ")
+            play(two, rng, 1, prefix=f"two {i} ")
+        one.tend()
+        assert one.version == two.version == 3 and one.choices == 36 and one.privacy == two.privacy
+        assert not np.allclose(one.theta, two.theta)
+        noisy, found = table(one, LEAVES), [worker.theta for worker in (one, two)]
+    for tuning, theta in zip((Tuning(ridge=4.0), None), found, strict=True):
+        with on_postgres.open(glm(tuning=tuning)) as stored:
+            assert stored.version == 3 and np.array_equal(stored.theta, theta) and table(stored, LEAVES) == noisy

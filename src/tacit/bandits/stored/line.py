@@ -43,9 +43,9 @@ OWN = (
     "forget",
     "contexts",
 )
-# settings that may change: they touch neither noise nor estimate; there are no averages here
-# what may be another, and what is always the same in a store
-FREE = ("source", "policy", "durable", "pending", "on_limit", "teach", "average")
+# What may be another at any start, since no noise is made for it, or is always the same in a store. Tuning is that of
+# estimates, which are computed from what was released: that of a new version applies to earlier releases, too.
+FREE = ("source", "policy", "durable", "pending", "on_limit", "teach", "average", "tuning")
 SINCE = {"contexts": PRIVATE}  # settings that early plans lack
 
 
@@ -174,7 +174,7 @@ def open_line(database: Database, keys: Keys, name: str, bandit: SummedBandit) -
 
 def check_plan(bandit: SummedBandit, found: Bandit) -> None:
     """BadState unless that incarnation was made with the bandit's settings."""
-    given, kept = map(_without_actions, (plan(bandit), found.plan))
+    given, kept = map(_fixed, (plan(bandit), found.plan))
     others = [name for name in kept.keys() | given.keys() if name != "plan" and given.get(name) != kept.get(name)]
     if others or given["plan"] != kept["plan"]:
         names = ", ".join(sorted(others, key=_order)) or "plan"
@@ -196,9 +196,10 @@ def is_public(row: Bandit) -> bool:
     return bool(json.loads(row.plan).get("contexts") == PUBLIC)
 
 
-def _without_actions(text: str) -> dict[str, Any]:
-    """A plan with room for as many actions, whichever they are: that is for `Agreed` to say."""
-    out: dict[str, Any] = SINCE | json.loads(text)
+def _fixed(text: str) -> dict[str, Any]:
+    """What is fixed for ever of a plan, also of one that early versions wrote with more. It has room for as many
+    actions, whichever they are: that is for `Agreed` to say."""
+    out: dict[str, Any] = {name: value for name, value in (SINCE | json.loads(text)).items() if name not in FREE}
     if out.get("features") is not None:
         schema = out["features"]["schema"]
         room = Schema.from_dict(schema).room

@@ -8,7 +8,7 @@ import pytest
 from tacit import recover
 from tacit.bandits.stored import erasure, learning
 from tacit.bandits.stored.retirement import retire
-from tacit.errors import BadState, PersonLimit
+from tacit.errors import BadState, PersonLimit, RolledBack
 from tacit.features import Number, Schema
 from tacit.model.vectors import add_pair, packed_size, pair_size
 from tests.store import test_kill
@@ -302,9 +302,25 @@ def test_the_certificate_names_what_is_public(on_sqlite):
         on_sqlite.open(glm(), name="another")
 
 
-def test_sums_that_are_missing_are_an_error(on_sqlite):
+MISSING, CHANGED = "DELETE FROM context_sum WHERE step = 2", "UPDATE context_sum SET sums = ? WHERE step = 2"
+
+
+@pytest.mark.parametrize(("damage", "witness"), [(MISSING, True), (MISSING, False), (CHANGED, True)])
+def test_sums_that_are_missing_or_changed_are_noticed_and_recovered_from(on_sqlite, damage, witness):
+    """By the witness; if that was lost, too, those that are missing. A recovery uses all steps before."""
     with on_sqlite.open(public()) as stored:
-        play(stored, np.random.default_rng(8), 15)
-        table(stored, "DELETE FROM context_sum WHERE step = 0")
-    with pytest.raises(BadState, match="contexts sum to"):
-        on_sqlite.open(public())
+        play(stored, np.random.default_rng(8), 25)
+        theta, closed, version = stored.theta, copied(stored._bandit)[-1], stored.version
+        play(stored, np.random.default_rng(9), 20)
+        assert version == 2 and stored.version == 4
+        other = (2.0 * context_sums(stored)[2]).tobytes()
+        table(stored, damage, *[other] * (damage == CHANGED))
+    if not witness:
+        (on_sqlite.keys / "bandit.witness").unlink()
+    with pytest.raises(RolledBack if witness else BadState, match="recover"), on_sqlite.open(public()) as stored:
+        stored.choose(ARM)
+    assert recover(public(), on_sqlite.where, keys=on_sqlite.keys) == 2
+    with on_sqlite.open(public()) as stored:
+        assert np.allclose(stored.theta, theta) and theta.any() and alike(copied(stored._bandit)[-1:], [closed])
+        play(stored, np.random.default_rng(10), 15)
+        assert stored.version == 1

@@ -43,6 +43,11 @@ class Leaf(NamedTuple):
     visible_at: float
     contexts: bytes | None = None  # what those of its step sum to, where they are public
 
+    @property
+    def shown(self) -> bytes:
+        """All of it that estimates are computed from."""
+        return self.noisy + (self.contexts or b"")
+
 
 # bandits
 

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from tacit.errors import BadState, RolledBack
 from tacit.store.database import Identity
+from tacit.store.rows import Leaf
 from tacit.store.seal import sync, using
 
 UNKNOWN = ""
@@ -122,14 +123,14 @@ def start_digest(uid: str) -> str:
     return hashlib.sha256(uid.encode()).hexdigest()
 
 
-def next_digest(digest: str, noisy: bytes) -> str:
-    """Of one leaf more."""
-    return hashlib.sha256(digest.encode() + noisy).hexdigest()
+def next_digest(digest: str, leaf: Leaf) -> str:
+    """Of one leaf more, with what its step's public contexts sum to."""
+    return hashlib.sha256(digest.encode() + leaf.shown).hexdigest()
 
 
-def digests(uid: str, noisy: list[bytes]) -> list[str]:
+def digests(uid: str, leaves: list[Leaf]) -> list[str]:
     """Of none, one, two, ... and all of these leaves."""
-    return list(itertools.accumulate(noisy, next_digest, initial=start_digest(uid)))
+    return list(itertools.accumulate(leaves, next_digest, initial=start_digest(uid)))
 
 
 def older() -> RolledBack:

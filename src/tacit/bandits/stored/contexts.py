@@ -8,6 +8,8 @@ the step closes its row is done. It is read with the step's noisy leaf, which is
 Rows are not sealed: they are as public as the contexts were declared, and estimates are made from them when all keys
 are destroyed. Nothing shows them but estimates."""
 
+import itertools
+
 import numpy as np
 
 from tacit.bandits.joint.continual import SummedBandit
@@ -39,12 +41,21 @@ def after(leaf: Leaf, fading: float, closed: Array) -> None:
         join(_read(leaf.contexts, closed.size), closed, fading)
 
 
+def complete(found: list[Leaf], size: int) -> list[Leaf]:
+    """Leaves up to the first without its step's sums: estimates need both. All of them where contexts are private."""
+    return list(itertools.takewhile(lambda leaf: not size or _whole(leaf.contexts, size), found))
+
+
 def of_prior(prior: bytes | None, size: int) -> Array:
     """The last `size` numbers of a prior: what the contexts summed to that its released numbers are of."""
     return np.zeros(size) if prior is None or not size else _read(prior[-8 * size :], size)
 
 
 def _read(row: bytes | None, size: int) -> Array:
-    if row is None or len(row) != 8 * size:
+    if row is None or not _whole(row, size):
         raise BadState("Expected what a step's contexts sum to, got a database without it: recover.")
     return np.frombuffer(row, np.float64).copy()
+
+
+def _whole(row: bytes | None, size: int) -> bool:
+    return row is not None and len(row) == 8 * size

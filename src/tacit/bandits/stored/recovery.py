@@ -48,7 +48,7 @@ def _recover(bandit: SummedBandit, database: Database, keys: Keys, register: Reg
             raise Retired("Expected a bandit that is at work, got one that was retired.")
         line.check_plan(bandit, old)  # the certificate counts the same noise for each incarnation
         actions.changed(terms.recorded(head, old), bandit.features, head.choices)  # none comes back
-        found = _undisputed(old, rows.leaves(run, old.uid, 0), last)
+        found = contexts.complete(_undisputed(old, rows.leaves(run, old.uid, 0), last), bandit._also().closed.size)
         prior, std = _prior(bandit, old, found)
         incarnation = 1 + max(old.incarnation, 0 if last is None else last.incarnation)
         new = line.new_row(bandit, name, incarnation, leaves.written(prior) + _contexts(bandit, old, found), std)
@@ -62,10 +62,10 @@ def _recover(bandit: SummedBandit, database: Database, keys: Keys, register: Reg
 
 def _undisputed(old: Bandit, found: list[rows.Leaf], last: Shown | None) -> list[rows.Leaf]:
     """Leaves without those that have another noise than was shown for their step, as after two servers went on from one
-    history: to use both would be a second release."""
+    history: to use both would be a second release. The same for other sums of public contexts."""
     if last is None or last.incarnation != old.incarnation:
         return found
-    same = alike(last, digests(old.uid, [leaf.noisy for leaf in found]))
+    same = alike(last, digests(old.uid, found))
     return found if same == min(last.steps, len(found)) else found[: max(0, same)]
 
 

@@ -148,7 +148,7 @@ def verify(line: Line, database: Database) -> None:
     last, identity = line.witness.read(), database.identity()
     with database.transaction() as run:
         found = rows.leaves(run, line.uid, 0)
-    digests = witness.digests(line.uid, [leaf.noisy for leaf in found])
+    digests = witness.digests(line.uid, found)
     witness.check(last, incarnation=line.bandit.incarnation, digests=digests, identity=identity)
 
 
@@ -157,4 +157,4 @@ def _add(digests: list[str], found: list[Leaf]) -> None:
     for leaf in found:
         if leaf.step != len(digests) - 1:
             raise witness.older()
-        digests.append(witness.next_digest(digests[-1], leaf.noisy))
+        digests.append(witness.next_digest(digests[-1], leaf))

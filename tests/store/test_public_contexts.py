@@ -302,6 +302,20 @@ def test_the_certificate_names_what_is_public(on_sqlite):
         on_sqlite.open(glm(), name="another")
 
 
+def test_the_certificate_says_that_two_copies_tell_a_choice(on_sqlite):
+    """As they do: up to its sign and length, the arm is what a choice adds."""
+    with on_sqlite.open(public()) as stored:
+        play(stored, np.random.default_rng(11), 5)
+        before, given = context_sums(stored)[0], arms(np.random.default_rng(12))
+        index = stored.choose(given).index
+        added, (i, j) = context_sums(stored)[0] - before, np.triu_indices(3)
+        matrix = np.zeros((3, 3))
+        matrix[i, j] = matrix[j, i] = added[:6] / np.where(i == j, 1.0, np.sqrt(2))
+        read = np.linalg.eigh(matrix)[1][:, -1]
+        assert np.allclose(abs(given @ read)[index], 1) and np.argmax(abs(given @ read)) == index
+        assert any("before and after a choice" in one for one in stored.privacy.caveats)
+
+
 MISSING, CHANGED = "DELETE FROM context_sum WHERE step = 2", "UPDATE context_sum SET sums = ? WHERE step = 2"
 
 

@@ -15,7 +15,10 @@ RAW_ROWS = (
     "be in backups."
 )
 
-SUMS = "What public contexts sum to is kept as it is, not sealed, and stays when a person is erased."
+SUMS = (
+    "What public contexts sum to is kept as it is, not sealed, and stays when a person is erased; who sees the "
+    "database, or its log, before and after a choice can read the features of the arm that was offered."
+)
 
 
 def all_rounds(bandit: SummedBandit) -> int | None:

@@ -6,7 +6,7 @@ is public, so that not even their last bits tell how requests were grouped, as t
 the step closes its row is done. It is read with the step's noisy leaf, which is made later, and stays with that.
 
 Rows are not sealed: they are as public as the contexts were declared, and estimates are made from them when all keys
-are destroyed. Nothing shows them but estimates."""
+are destroyed. Who sees a row before and after a choice can read its features. Nothing shows rows but estimates."""
 
 import itertools
 

@@ -37,7 +37,8 @@ export function linearized(x, r, board, blend) {
   const expected = mean(link, v);
   let steep = slope(link, v);
   const share = blend * 4 * expected * (1 - expected); // of the chord, beside the tangent
-  if (blend > 0 && Math.abs(v) > 1e-6) steep = (1 - share) * steep + (share * (expected - 0.5)) / v;
+  if (blend > 0 && Math.abs(v) > 1e-6)
+    steep = Math.min((1 - share) * steep + (share * (expected - 0.5)) / v, slope(link, 0)); // rounding near 0
   const c = expected - steep * v;
   const u = 1 / (Math.max(Math.abs(c), Math.abs(1 - c)) * length);
   return [k * u * steep, u * (r - c)];

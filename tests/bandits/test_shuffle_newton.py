@@ -48,10 +48,11 @@ def test_fused_and_stepwise_are_identical_without_curvature():
 def test_scores_are_taken_for_arms_of_many_dimensions_and_where_reports_would_be_too_long():
     def made(**settings):
         server = ShuffleNewton(budget=BUDGET, **settings)
-        return server.contribution.size, server.contribution.sensitivity, str(server.privacy)
+        return server.contribution.size, server.contribution.sensitivity, " ".join(str(server.privacy).split())
 
     size, sensitivity, words = made(dim=100)
-    assert (size, sensitivity) == (100, 2.0) and "scores; without curvature, as an arm has 100 dimensions" in words
+    assert (size, sensitivity) == (100, 2.0)
+    assert "sums of scores over a batch: 100 numbers, each user in one batch; without curvature, as an arm" in words
     assert made(dim=99)[0] == 99 * 102 // 2 and "curvature" not in made(dim=99)[2]
     assert made(dim=400, blocks=40)[0] == 400 and "65535 numbers" in made(dim=400, blocks=40)[2]
     assert made(dim=100, curvature="released")[0] == made(dim=100, estimate="sum")[0] == 100 * 103 // 2

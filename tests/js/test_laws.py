@@ -4,6 +4,7 @@ Laws: 10^5 draws of each from the engine's own generator. Each test has a false-
 are rejected by the law of 2/3 and of 3/2 the scale."""
 
 import hashlib
+import json
 import math
 from decimal import Decimal, localcontext
 
@@ -13,6 +14,8 @@ from numpy.random import default_rng
 from scipy import stats
 
 from tacit.mechanisms.randomizers import SHARE, tables
+from tacit.model import links
+from tacit.model.glm import largest_weight, line
 from tests.js import node, vectors
 
 SOURCE = node.JS / "src"
@@ -41,6 +44,22 @@ def test_exponentials_are_within_4_ulp_and_tails_to_12_digits(run, tmp_path):
             assert abs(Decimal(found) - true) <= 4 * Decimal(math.ulp(float(true)))
     for at, found in zip(t, told["tail"], strict=True):
         assert found == pytest.approx(0.5 * math.erfc(at / math.sqrt(2)), rel=1e-12)
+
+
+@pytest.mark.parametrize("name", ["logistic", "probit"])
+def test_no_line_is_steeper_than_the_link_near_0_where_chords_are_mostly_rounding(name, tmp_path):
+    """The weight of x = 1 at many predictors: at most the largest one in both devices, to the last digit."""
+    at, link = np.linspace(1e-6, 1e-5, 2001)[1:], links.named(name)
+    file, most = vectors.save([*at, *-at], tmp_path / "at.json"), largest_weight(link)
+    script = f"""import {{ readFileSync }} from "node:fs";
+import {{ linearized }} from {json.dumps((SOURCE / "model.js").as_uri())};
+const at = JSON.parse(readFileSync({json.dumps(str(file))}, "utf8"));
+const weight = (v) => linearized([1], 1, {{ link: {json.dumps(name)}, theta: [v], inverse: [[0]] }}, 1)[0];
+console.log(JSON.stringify(at.map(weight)));"""
+    told = json.loads(node.run("node", "--input-type=module", "-e", script))
+    expected = [line(1.0, v, 1.0, 1.0, link.code, 1.0)[0] for v in (*at, *-at)]
+    assert max(told) <= most and max(expected) <= most
+    assert told == pytest.approx(expected, abs=1e-9)
 
 
 def test_draws_have_their_laws_and_no_others(run, tmp_path):

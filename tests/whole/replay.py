@@ -19,7 +19,7 @@ import numpy as np
 from tacit.audit.stage import users
 from tacit.bandits import Server
 from tacit.errors import UnknownChoice
-from tacit.privacy.randomness import System
+from tacit.privacy.randomness import Seeded, System
 from tests.whole.tape import Tape, frozen
 
 # what is shown
@@ -102,17 +102,20 @@ class Asking(NamedTuple):
 
 
 class Held:
-    """The fresh randomness of a round, the same in all runs: devices' draws, and those that a propensity takes. Normal
-    numbers have a stream of their own: reports of rewards that never came take uniform ones, as many as there are."""
+    """The fresh randomness of a round, the same in all runs: devices' draws, and those that a propensity takes. Draws,
+    normal numbers and uniform ones have a stream each: reports of rewards that never came take uniform ones, as many as
+    there are, and nothing else may change by that."""
 
     def __init__(self):
         self.generator = np.random.default_rng()
+        self.draws = Seeded(np.random.default_rng())  # of all devices: one may be used for several rounds
 
     @contextlib.contextmanager
     def round(self, number):
-        self.generator, make = np.random.default_rng(number), np.random.default_rng
-        normal = make([number, 1])
+        self.generator, make, draws = np.random.default_rng(number), np.random.default_rng, Server._draws
+        normal, self.draws.generator = make([number, 1]), make([number, 2])
         with (
+            mock.patch.object(Server, "_draws", lambda server: draws(server) if server.policy else self.draws),
             mock.patch.object(System, "uniforms", lambda _, count: self.generator.random(count)),
             mock.patch.object(System, "normals", lambda _, count: normal.standard_normal(count)),
             mock.patch.object(np.random, "default_rng", lambda seed=None: make(0 if seed is None else seed)),

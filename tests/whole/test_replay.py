@@ -187,6 +187,20 @@ def test_shuffle(name, source):
     assert replay.check(lambda: SHUFFLE[name](source and Simulated(source))) >= 2
 
 
+def test_draws_are_the_same_however_many_rewards_never_came():
+    """A device of the round before chooses, after as many reports of nobody."""
+    drawn = []
+    for absent in (0, 3):
+        server, held = ShuffleNewton(dim=2, budget=BUDGET, first=60), replay.Held()
+        with held.round(1):
+            device = server.device()
+        with held.round(2):
+            for _ in range(absent):
+                server.device().report(np.zeros(2), None)
+            drawn.append([device.choose(np.eye(2).repeat(50, 0)).index for _ in range(5)])
+    assert drawn[0] == drawn[1] and len(set(drawn[0])) > 1
+
+
 @pytest.mark.parametrize("source", [None, 4])
 @pytest.mark.parametrize("name", LOCAL)
 def test_local(name, source):

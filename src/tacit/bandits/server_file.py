@@ -15,7 +15,8 @@ from tacit.errors import BadState
 if TYPE_CHECKING:
     from tacit.bandits.server import Server
 
-FORMAT, VERSION = "tacit server", 3
+FORMAT = "tacit server"
+VERSION = 4  # raised where what is summed, or what an estimate makes of it, is no longer the same for the same settings
 
 S = TypeVar("S", bound="Server")
 

@@ -160,7 +160,10 @@ def opened(text: bytes, where: str, *, what: str, format: str, version: int) -> 
     except (ValueError, KeyError, TypeError):
         raise BadState(f"Expected a saved {what} in {where}, got something else or a damaged file.") from None
     if found != version:
-        raise BadState(f"Expected a saved {what} of version {version} in {where}, got version {found}.")
+        raise BadState(
+            f"Expected a saved {what} of version {version} in {where}, got version {found}, which another release of "
+            "tacit wrote: go on with that release, or start anew with another file."
+        )
     if _digest(body) != digest:
         raise BadState(f"Expected {where} to match its checksum, got a damaged or edited file.")
     return json.loads(body), digest

@@ -129,7 +129,7 @@ class ShuffleNewton(Shuffled):
 
     @property
     def _statistic(self) -> str:
-        return (scores.STATISTIC if self._scores else super()._statistic) + self._why
+        return scores.STATISTIC if self._scores else super()._statistic
 
     def _public(self) -> dict[str, Any]:
         posterior = self._state.posterior

@@ -62,6 +62,7 @@ class Shuffled(BehindShuffler):
     """A server whose `analyzer` plans the batches. dropout, malicious: shares of users who may send nothing, or no
     noise."""
 
+    _why = ""  # how it came to sum that, in words after those of `_statistic`
     dropout: float = 0.0
     malicious: float = 0.0
     calibration: str = "exact"
@@ -201,7 +202,7 @@ class Shuffled(BehindShuffler):
         spent = float(self._state.spent[0])
         release = ShuffledRelease(
             "shuffled sum",
-            f"sums of {self._statistic} over a batch: {plan.size} numbers, each user in one batch",
+            f"sums of {self._statistic} over a batch: {plan.size} numbers, each user in one batch{self._why}",
             plan.sensitivity,
             plan.users,
             self.analyzer.minimum(plan),

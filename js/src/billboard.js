@@ -60,6 +60,7 @@ const COMMON = {
 const LOCAL = {
   ...COMMON,
   format: oneOf("tacit local billboard"),
+  protocol: oneOf(2n),
   version: LONG,
   randomizer: variant("kind", {
     cap: { radius: POSITIVE, chance: whole(0, SHARE), threshold: whole(1, 64 * UNIT * FINE), scale: POSITIVE },
@@ -124,8 +125,8 @@ export function local(data) {
   need(policy.name === (score ? "best" : "thompson"), "policy");
   need(score || square(policy.root, wide), "root");
   need((board.randomizer.kind === "coin") === (report.name === "public"), "randomizer");
-  const fixed = ["bandit", "dim", "features", "link", "rewards", "randomizer", "claim"].map((name) => given[name]);
-  return { ...board, tag: sha256(utf8(dumps(fixed))).slice(0, 4) };
+  const fixed = ["protocol", "bandit", "dim", "features", "link", "rewards", "randomizer", "claim"];
+  return { ...board, tag: sha256(utf8(dumps(fixed.map((name) => given[name])))).slice(0, 4) };
 }
 
 /** The checked document of the shuffle model, and the digest that its reports carry. */

@@ -42,6 +42,15 @@ def test_a_matrix_and_rows_mean_the_same():
         assert np.trace(found) == pytest.approx(1.0) and np.allclose(found, made(covariance=x)._shape.matrix)
 
 
+def test_from_fifty_dimensions_on_scores_are_turned_by_it():
+    """With blocks, too, and whatever the horizon; the certificate says why."""
+    options = {"dim": 60, "blocks": 10, "horizon": 10**9}
+    assert "scores" not in made(**options).privacy.releases[0].statistic
+    told = made(**options, covariance=rows(40)).privacy.releases[0].statistic
+    assert "scores" in told and "the features' covariance is given" in told
+    assert "scores" not in made(covariance=rows(40)).privacy.releases[0].statistic
+
+
 WRONG = [np.ones((3, P)), np.ones(P), np.arange(P * P).reshape(P, P), -np.eye(P), "shape", np.full((9, P), np.nan)]
 
 

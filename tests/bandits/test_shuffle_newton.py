@@ -60,6 +60,12 @@ def test_scores_are_taken_for_arms_of_many_dimensions_and_where_reports_would_be
     for wrong in ({"curvature": "half"}, {"curvature": "none", "explore": "ucb"}):
         with pytest.raises(ValueError, match="curvature"):
             made(dim=3, **wrong)
+    for wrong, said in (
+        ({"dim": 400, "curvature": "released"}, "at most 65535 numbers, got 80600 with a curvature"),
+        ({"dim": 3, "curvature": "none", "explore": "ucb"}, 'got explore="ucb" and estimate="auto"'),
+    ):
+        with pytest.raises(ValueError, match=said):
+            ShuffleNewton(**wrong, budget=BUDGET)
 
 
 @pytest.mark.parametrize(("blocks", "growth", "fading", "share"), [(1, 1.2, 1.2**-0.5, 1.0), (2, 1.1, 1.0, 0.3)])

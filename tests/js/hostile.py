@@ -6,7 +6,7 @@ import json
 
 from tacit import ShuffleNewton
 from tacit.features import Number, Schema
-from tests.roles.boards import COARSE, FIELDS, changed, document, encoded, published
+from tests.roles.boards import COARSE, FIELDS, changed, document, encoded, published, without
 
 OTHER = Schema(context={"age": Number(0, 99)}, arms="disjoint", actions=("walk",))
 
@@ -56,6 +56,9 @@ def claims():
 
 
 def shapes():
+    for protocol in (1, 2, 3, 2.0, True, "2"):
+        yield changed("irls", "protocol", to=protocol)
+    yield without("irls", "protocol")
     for pad in ([0.5], [0.5, 0.5, 0.5], [0.5, -0.0], [1.0, 1.1]):
         yield changed("irls-padded", "report", "pad", to=pad)
     for name in ("irls", "newton"):

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from tacit import Budget, LocalIRLS, ShuffleNewton, Shuffler
-from tacit.errors import BadBillboard, BadReport
+from tacit.errors import BadBillboard, BadReport, WrongBatch
 from tacit.model import vectors
 from tacit.privacy import entropy
+from tacit.roles import billboard as boards
 from tacit.roles import local, shuffle, wire
 from tacit.roles.fleet import Fleet
 from tacit.roles.wire import Parameters
@@ -151,6 +152,20 @@ MISSHAPEN = [
 def test_a_billboard_with_a_part_missing_is_refused(place):
     with pytest.raises(BadBillboard, match="exactly"):
         device(without(*place))
+
+
+def test_devices_and_servers_of_local_reports_have_one_protocol():
+    """A device of another release makes another report of the same billboard: neither side takes the other's."""
+    for board, found in ((without("irls", "protocol"), 1), (changed("irls", "protocol", to=3), 3)):
+        with pytest.raises(BadBillboard, match=f"of protocol 2, got protocol {found}: its server has another release"):
+            device(board)
+    server = SERVERS["irls"]()
+    client = device(server.billboard())
+    report = client.randomize(client.choose(np.eye(2)), 1.0)
+    earlier = boards.tag(json.loads(server.billboard()) | {"protocol": 1})
+    with pytest.raises(WrongBatch, match="made for this server's settings"):
+        server.observe(report[: 1 + local.ID_BYTES] + earlier + report[1 + local.ID_BYTES + boards.TAG :])
+    server.observe(report)
 
 
 @pytest.mark.parametrize(("name", "path", "value"), MISSHAPEN)

@@ -1,6 +1,7 @@
 """The application: one answer for each request, batches whose bad lines fall alone, limits, roles, and poison."""
 
 import hashlib
+import html
 import itertools
 import json
 
@@ -247,6 +248,7 @@ def test_public_contexts_are_named_wherever_epsilon_is(tmp_path, adjacency):
     assert said == 200 and found["neighbours"] == f"{adjacency} rewards"
     assert all("features and offered arms are public" in text for text in (told, found["unit"], page))
     assert f'neighbours="{adjacency} rewards"' in metrics and f"({adjacency} rewards), however" in page
+    assert "any one person's rewards" in html.unescape(page) and "about any one person. " not in page
     assert "what they are offered, is taken to be public" in page
 
 

@@ -47,7 +47,7 @@ def test_bandits_of_a_population_cost_together(place):
 def test_bandits_for_two_relations_are_not_in_one_population(place):
     zero_out = Budget(1.0, 1e-5, "zero-out")
     place.open(glm(), name="one").close()
-    with pytest.raises(ValueError, match="for one neighbouring relation.* a population of their own"):
+    with pytest.raises(ValueError, match="for one neighbouring relation.* a population of its own"):
         place.open(glm(budget=zero_out), name="two")
     with place.open(glm(), name="one") as stored:
         assert stored.population.bandits == ("one",) and stored.population.unrecorded == ()

@@ -298,7 +298,7 @@ def test_the_certificate_names_what_is_public(on_sqlite):
     with on_sqlite.open(public()) as stored:
         assert "features and offered arms are public" in stored.privacy.unit and stored.privacy.private
         assert 'contexts="public"' in str(stored.privacy) and any("not sealed" in one for one in stored.privacy.caveats)
-    with pytest.raises(ValueError, match="a population of their own"):
+    with pytest.raises(ValueError, match="a population of its own"):
         on_sqlite.open(glm(), name="another")
 
 

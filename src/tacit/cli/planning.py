@@ -14,6 +14,11 @@ from tacit.planning.advice import PEOPLE, USEFUL, Question
 from tacit.planning.players import possible
 from tacit.planning.setting import MODELS
 
+MANY = 50  # dimensions
+SHUFFLED = (
+    f"Shuffle was simulated with estimate='batches'. From {MANY} dimensions on the default learns faster: its rows are "
+    "pessimistic."
+)
 MEANING = (
     "Per cent of what personalising can bring: what those get who come between n/2 and n, for n = 1,000 to 10,000,000 "
     "people. 0 is as good as random offers, 100 as good as knowing what everybody likes. d counts the numbers of the "
@@ -114,7 +119,8 @@ def notes() -> str:
 
 def warnings(question: Question) -> list[str]:
     found = advice.outside(question)
-    return [f"Outside of what was simulated, so take it with care: {', '.join(found)}."] * bool(found)
+    out = [f"Outside of what was simulated, so take it with care: {', '.join(found)}."] * bool(found)
+    return out + [SHUFFLED] * (question.dim >= MANY)
 
 
 def document(asked: Asked, rows: Sequence[Mapping[str, Any]], said: Sequence[str]) -> dict[str, Any]:

@@ -39,6 +39,7 @@ from tacit.roles.schema import (
 from tacit.roles.wire import LARGEST, VERSION, Parameters, digest
 
 LOCAL, SHUFFLE, ROUNDS = "tacit local billboard", "tacit billboard", "tacit billboard of rounds"
+PROTOCOL = 2  # of local billboards: raised where a device would make another report of the same document
 TAG = 4  # bytes of a digest of what a local report was made for
 LONGEST = 1 << 23  # bytes of a billboard
 DEEPEST = 4  # brackets within brackets
@@ -97,7 +98,8 @@ LOCAL_POLICIES: dict[str, dict[str, Field]] = {
 }
 LOCAL_FIELDS: dict[str, Field] = {
     "format": one_of(LOCAL),
-    "version": whole(0, 2**63 - 1),
+    "protocol": one_of(PROTOCOL),
+    "version": whole(0, 2**63 - 1),  # counts estimates that were published
     "bandit": word,
     "dim": whole(1, FLATTEST),
     "features": or_null(hexadecimal),
@@ -190,6 +192,9 @@ ROUNDS_FIELDS: dict[str, Field] = {
 PASSING = ("batch", "round", "theta")  # what changes from round to round; all else are the terms of a batch
 
 
+FIXED = ("protocol", "bandit", "dim", "features", "link", "rewards", "randomizer", "claim")  # of a local server
+
+
 def local(billboard: bytes) -> tuple[dict[str, Any], bytes]:
     """(the checked document, its tag) of a billboard of the local model, or BadBillboard."""
     return _local(_bytes(billboard))
@@ -221,7 +226,7 @@ def protected(plan: dict[str, Any]) -> None:
 def tag(document: dict[str, Any]) -> bytes:
     """Of a local billboard as JSON gives it: what does not change from one version to the next, so that no server reads
     a report that was made for another's. Where reports are for one step, also the version."""
-    fixed = [document[name] for name in ("bandit", "dim", "features", "link", "rewards", "randomizer", "claim")]
+    fixed = [document[name] for name in FIXED]
     if document["report"]["name"] in STAGED:
         fixed.append(document["version"])
     return hashlib.sha256(json.dumps(fixed, sort_keys=True).encode()).digest()[:TAG]
@@ -230,6 +235,7 @@ def tag(document: dict[str, Any]) -> bytes:
 @functools.lru_cache(maxsize=4)  # all devices of a simulation read one billboard
 def _local(billboard: bytes) -> tuple[dict[str, Any], bytes]:
     document = _document(billboard, "local", LOCAL)
+    _same(document.get("protocol", 1), "protocol", PROTOCOL)  # the first had no number
     board = _checked(document, LOCAL_FIELDS)
     dim, kind, policy = board["dim"], board["report"]["name"], board["policy"]
     wide = board["theta"].size
@@ -259,9 +265,7 @@ def _local(billboard: bytes) -> tuple[dict[str, Any], bytes]:
 @functools.lru_cache(maxsize=4)
 def _shuffle(billboard: bytes) -> tuple[Parameters, dict[str, Any]]:
     document = _document(billboard, "shuffle", SHUFFLE)
-    version = document.get("version")
-    if type(version) is int and version != VERSION and 0 <= version < 2**31:
-        raise BadBillboard(f"Expected a billboard of version {VERSION}, got version {version}.")
+    _same(document.get("version"), "version", VERSION)
     board = _checked(document, SHUFFLE_FIELDS)
     dim, plan = board["dim"], board["plan"]
     score = board["weights"] == "score"
@@ -321,6 +325,15 @@ def _document(billboard: bytes, model: str, format: str) -> dict[str, Any]:
     if type(document) is not dict or document.get("format") != format:
         raise BadBillboard(f"Expected a billboard of the {model} model, got something else.")
     return document
+
+
+def _same(found: Any, name: str, number: int) -> None:
+    """Raise where it is another number: server and device are of different releases. What is no such number is left to
+    `_checked`."""
+    if type(found) is int and found != number and 0 <= found < 2**31:
+        raise BadBillboard(
+            f"Expected a billboard of {name} {number}, got {name} {found}: its server has another release of tacit."
+        )
 
 
 def _checked(document: dict[str, Any], fields: dict[str, Field]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from tacit.bandits.stored.history import Offers
 from tacit.privacy.certificate import Certificate
-from tacit.privacy.relations import REPLACE
+from tacit.privacy.relations import REPLACE, of_rewards
 from tacit.service import earned, promise
 from tacit.service.config import BanditSetting
 from tacit.service.history import Summary
@@ -218,7 +218,11 @@ def _learning(look: Look, learnt: Summary, status: dict[str, Any]) -> Markup:
         tag("div", id="plot", data_history=f"/v1/bandits/{status['bandit']}/history", role="img", aria_label=PLOT),
         tag("p", CAPTION, id="point", class_="note"),
         tag("div", table, tag("p", more, class_="note") if more else None, id="weights", data_live=True),
-        tag("details", tag("summary", "How to read this"), tag("p", _reading(learnt, status["kind"]))),
+        tag(
+            "details",
+            tag("summary", "How to read this"),
+            tag("p", _reading(learnt, status["kind"], status["privacy"]["neighbours"])),
+        ),
     )
 
 
@@ -244,12 +248,18 @@ def _are(number: int) -> str:
     return "is" if number == 1 else "are"
 
 
-def _reading(learnt: Summary, kind: str) -> str:
-    text = (
-        "Each feature has a weight: above 0, arms with more of it are expected to be rewarded more, below 0 less. "
-        "All of this is computed from sums that were released with noise: it tells almost nothing about any one "
-        "person. "
-    )
+def _reading(learnt: Summary, kind: str, neighbours: str) -> str:
+    text = "Each feature has a weight: above 0, arms with more of it are expected to be rewarded more, below 0 less. "
+    if of_rewards(neighbours):
+        text += (
+            "All of this is computed from features, which are declared public, and from sums of rewards that were "
+            "released with noise: it tells almost nothing about any one person's rewards. "
+        )
+    else:
+        text += (
+            "All of this is computed from sums that were released with noise: it tells almost nothing about any one "
+            "person. "
+        )
     if kind == "joint-glm":
         return text + (
             f"An interval holds the true weight with a probability of about {percent(learnt.level)}; this was measured "

@@ -14,7 +14,7 @@ import msgspec
 
 from tacit.errors import BadState
 from tacit.privacy.ledger import Release
-from tacit.store import rows
+from tacit.store import members as member_rows
 from tacit.store.database import Database
 from tacit.store.seal import sync, using
 
@@ -50,17 +50,17 @@ class Register:
     def members(self) -> list[Member]:
         """All of them, by population and in the order of lines."""
         with self._database.transaction() as run:
-            found = [_read(record.encode()) for record in rows.members(run)]
+            found = [_read(record.encode()) for record in member_rows.recorded(run)]
         return sorted({member.key: member for member in [*found, *self._in_file()]}.values(), key=lambda m: m.key)
 
     def add(self, members: Iterable[Member]) -> None:
         """On disk in both places when this returns."""
         wanted = {member.key: member for member in [*self.members(), *members]}
         with self._database.transaction() as run:
-            known = {_read(record.encode()).key for record in rows.members(run)}
+            known = {_read(record.encode()).key for record in member_rows.recorded(run)}
             for key, member in wanted.items():
                 if key not in known:
-                    rows.join(run, *key, msgspec.json.encode(member).decode())
+                    member_rows.join(run, *key, msgspec.json.encode(member).decode())
         with using():
             self._append(wanted)
 

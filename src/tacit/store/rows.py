@@ -317,25 +317,6 @@ def due_at(run: Run, uid: str, step: int) -> float | None:
     return float(found[0][0]) if found else None
 
 
-# public contexts
-
-
-def context_sum(run: Run, uid: str, step: int) -> bytes | None:
-    """None if nobody has chosen in that step."""
-    found = run("SELECT sums FROM context_sum WHERE bandit = ? AND step = ?", uid, step)
-    return bytes(found[0][0]) if found else None
-
-
-def put_context_sum(run: Run, uid: str, step: int, sums: bytes) -> None:
-    run(
-        "INSERT INTO context_sum (bandit, step, sums) VALUES (?, ?, ?) ON CONFLICT (bandit, step) DO UPDATE"
-        " SET sums = excluded.sums",
-        uid,
-        step,
-        sums,
-    )
-
-
 # leaves
 
 
@@ -384,21 +365,7 @@ def put_leaf_sum(run: Run, uid: str, step: int, sums: bytes) -> None:
     run("UPDATE leaf SET sums = ? WHERE bandit = ? AND step = ?", sums, uid, step)
 
 
-# populations
-
-
-def join(run: Run, population: str, line: str, incarnation: int, record: str) -> None:
-    run(
-        "INSERT INTO member (population, line, incarnation, record) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
-        population,
-        line,
-        incarnation,
-        record,
-    )
-
-
-def members(run: Run) -> list[str]:
-    return [str(record) for (record,) in run("SELECT record FROM member")]
+# names
 
 
 def lines(run: Run) -> list[tuple[str, str]]:

@@ -53,11 +53,11 @@ def check(bandit: "JointGLM") -> tuple[bool, str]:
         if bandit._public and bandit.curvature == "none":
             raise ValueError('Expected curvature="released" with contexts="public", where it has no noise, got "none".')
         return bandit.curvature == "none", ""
-    return (
-        (False, "")
-        if bandit._public
-        else _few_rounds(bandit.dim, bandit._blocks, bandit._shared, bandit.horizon, bandit._mu)
-    )
+    if bandit._public:
+        return False, ""
+    if bandit.covariance is not None and bandit.dim >= LEAST:
+        return True, f"; without curvature, as dimensions are {LEAST} or more and the features' covariance is given"
+    return _few_rounds(bandit.dim, bandit._blocks, bandit._shared, bandit.horizon, bandit._mu)
 
 
 def _few_rounds(dim: int, blocks: int, shared: int, horizon: int | None, mu: float) -> tuple[bool, str]:

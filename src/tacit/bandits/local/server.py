@@ -72,6 +72,7 @@ class LocalServer(Server):
     def _fixed(self) -> dict[str, Any]:
         """What does not change from one billboard to the next, as JSON gives it back."""
         fixed = {
+            "protocol": boards.PROTOCOL,
             "bandit": type(self).__name__,
             "dim": self.dim,
             "features": self._schema,

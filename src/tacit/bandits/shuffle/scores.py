@@ -31,12 +31,18 @@ def check(server: "ShuffleNewton", parts: int) -> tuple[bool, str]:
     they cannot be."""
     checks.one_of(CURVATURES, curvature=server.curvature)
     if server.curvature == "none" and (server.explore != "thompson" or server.estimate != "auto"):
-        raise ValueError('Expected the defaults of explore and estimate with curvature="none", got others.')
+        raise ValueError(
+            'Expected explore="thompson" and estimate="auto" with curvature="none", '
+            f'got explore="{server.explore}" and estimate="{server.estimate}".'
+        )
+    size = pair_size(server.dim)
     if server.curvature != "auto" or server.explore != "thompson" or server.estimate != "auto":
+        if server.curvature != "none" and size > LARGEST:
+            raise ValueError(f"Expected reports of at most {LARGEST} numbers, got {size} with a curvature.")
         return server.curvature == "none", ""
     if server.dim // parts >= MANY:
         return True, f"; without curvature, as an arm has {MANY} dimensions or more"
-    if pair_size(server.dim) > LARGEST:
+    if size > LARGEST:
         return True, f"; without curvature, as a report would have more than {LARGEST} numbers with it"
     return False, ""
 

@@ -16,7 +16,7 @@ from tacit.bandits.joint.continual import SummedBandit
 from tacit.data import Array
 from tacit.errors import BadState
 from tacit.kernels.continual import join
-from tacit.store import rows
+from tacit.store import context_sums
 from tacit.store.database import Run
 from tacit.store.rows import Leaf
 
@@ -24,7 +24,7 @@ from tacit.store.rows import Leaf
 def begin(run: Run, uid: str, bandit: SummedBandit, step: int) -> None:
     """The open step's sums, as they are before the choices of this transaction."""
     opened = bandit._also().open
-    found = rows.context_sum(run, uid, step) if opened.size else None
+    found = context_sums.get(run, uid, step) if opened.size else None
     opened[:] = 0.0 if found is None else _read(found, opened.size)
 
 
@@ -32,7 +32,7 @@ def end(run: Run, uid: str, bandit: SummedBandit, step: int) -> None:
     """With the choices that were made."""
     opened = bandit._also().open
     if opened.size:
-        rows.put_context_sum(run, uid, step, opened.tobytes())
+        context_sums.put(run, uid, step, opened.tobytes())
 
 
 def after(leaf: Leaf, fading: float, closed: Array) -> None:

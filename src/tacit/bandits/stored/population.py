@@ -86,7 +86,10 @@ def check_relation(name: str, members: Sequence[Member], more: Sequence[Release]
     try:
         relation_of([*more, *(release for m in members if m.population == name for release in m.releases)])
     except ValueError as error:
-        raise ValueError(f"{error} Give bandits of another relation a population of their own.") from None
+        raise ValueError(
+            f"{error} A bandit keeps its relation for ever, and a population ({name!r}) has one: give a bandit of "
+            "another relation another name, and a population of its own."
+        ) from None
 
 
 def compose(name: str, members: Sequence[Member], unrecorded: Sequence[str] = ()) -> Population:

@@ -71,6 +71,8 @@ def test_a_shuffler_with_a_budget_recomputes_epsilon():
         SERVER,
         ShuffleNewton(dim=3, budget=BUDGET, first=60, link="probit", radius=4.0),
         ShuffleNewton(dim=3, budget=BUDGET, first=60, link="identity", rewards=(-2.0, 1.0)),
+        ShuffleNewton(dim=3, budget=BUDGET, first=60, curvature="none"),
+        ShuffleNewton(dim=3, budget=BUDGET, first=60, curvature="none", link="identity", rewards=(-2.0, 1.0)),
         ShuffleLinUCB(dim=3, budget=BUDGET, first=60, horizon=1000, rewards=(-2.0, 1.0)),
     ],
 )

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from tacit.bandits.shuffle.batches_kernel import ShuffleState
-from tacit.data import Integers, Released
+from tacit.data import Released
 from tacit.kernels.blocks import BLOCKS, block_of, fit_blocks
 from tacit.kernels.compile import kernel
 from tacit.kernels.glm import Posterior, Tuning, fit
@@ -46,8 +46,8 @@ def add_up(
     if blocks == 1:
         fit(sums, scale, unit, std, radius, tuning, posterior)
     else:
-        pairs, all_of_them = within_blocks(sums, posterior.theta.size, blocks), np.arange(blocks)
-        apart(pairs, scale, unit, std, radius, tuning, all_of_them, posterior)
+        pairs = within_blocks(sums, posterior.theta.size, blocks)
+        apart(pairs, scale, unit, std, radius, tuning, blocks, posterior)
     copy(posterior.theta, posterior.centre)
 
 
@@ -59,15 +59,14 @@ def apart(
     std: float,
     radius: float,
     tuning: Tuning,
-    live: Integers,
+    blocks: int,
     posterior: Posterior,
 ) -> None:
     """`fit_blocks`, written out with its zeros."""
-    blocks = live.size
     p = posterior.theta.size // blocks
     square, row = (blocks, p, p), (blocks, p)
     parts = Posterior(np.zeros(row), np.zeros(row), np.zeros(square), np.zeros(row), np.zeros(row), np.zeros(square))
-    fit_blocks(pairs, scale, unit, std, radius, tuning, live, parts)
+    fit_blocks(pairs, scale, unit, std, radius, tuning, np.arange(blocks), parts)
     posterior.axes[:] = 0.0
     posterior.inverse[:] = 0.0
     for a in range(blocks):

@@ -122,10 +122,3 @@ def check(folder, seen):
         stored.tend()
         others = [contribution(bandit, row, 0.0) for row in desk]
         assert any(np.array_equal(total(stored), clicked + silent + other) for other in others)
-
-
-def test_without_a_browser_one_line_says_what_to_do(monkeypatch):
-    monkeypatch.delenv("TACIT_BROWSER", raising=False)
-    monkeypatch.setenv("PATH", "")
-    with pytest.raises(pytest.fail.Exception, match="make browser"), browser.launched():
-        pass

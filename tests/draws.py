@@ -35,7 +35,7 @@ from tacit.audit.canary import responses
 from tacit.kernels.rounds import BOUNDARY, CHOICES
 from tacit.mechanisms import recursive
 from tacit.mechanisms.queries import Queries
-from tacit.regression import (
+from tacit.papers.regression import (
     ImproperSGD,
     OutputPerturbation,
     PrivateNewton,

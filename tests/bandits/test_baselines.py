@@ -19,13 +19,13 @@ from tacit import (
     environments,
     simulate,
 )
-from tacit.bandits.references import ecolog_kernel as ecolog
-from tacit.bandits.references import glm_ucb_kernel as mean_ucb
-from tacit.bandits.references import gloc_kernel as gloc
 from tacit.bandits.storage import _leaves
 from tacit.kernels import linalg, mle
 from tacit.kernels.design import d_optimal
 from tacit.model import links
+from tacit.papers.references import ecolog_kernel as ecolog
+from tacit.papers.references import glm_ucb_kernel as mean_ucb
+from tacit.papers.references import gloc_kernel as gloc
 from tacit.registry import kebab
 
 PLAIN = [

@@ -8,14 +8,14 @@ import pytest
 from numpy.random import SeedSequence, default_rng
 
 from tacit import Budget, JointGLMRare, Simulated, Spec, environments, registry
-from tacit.bandits.joint import glm_rare_descent_kernel as descents
-from tacit.bandits.joint import glm_rare_kernel as kernels
-from tacit.bandits.joint.glm_rare_theory import theory
 from tacit.bandits.storage import _leaves
 from tacit.errors import BudgetExceeded, HorizonReached, NotSecure
 from tacit.kernels.block import reward
 from tacit.model import links
-from tacit.model.rare import DesignContribution
+from tacit.papers.joint import glm_rare_descent_kernel as descents
+from tacit.papers.joint import glm_rare_kernel as kernels
+from tacit.papers.joint.glm_rare_model import DesignContribution
+from tacit.papers.joint.glm_rare_theory import theory
 from tacit.privacy import gaussian, ledger
 from tests.reference import linear, rare
 

@@ -25,8 +25,8 @@ from tacit import (
 )
 from tacit.errors import WrongBatch
 from tacit.mechanisms.shuffle import calibration
+from tacit.papers.regression import ReweightedLinear
 from tacit.privacy import gaussian
-from tacit.regression import ReweightedLinear
 from tacit.roles.local import Client
 from tacit.roles.shuffle import Client as ShuffleClient
 

@@ -8,7 +8,7 @@ from scipy.stats import binom
 
 from tacit import Budget, ShuffleGLM, ShuffleLinUCB, Simulated, Spec, environments
 from tacit.errors import NotSecure
-from tacit.mechanisms.shuffle.amplification import amplified, largest_local, local_epsilon
+from tacit.papers.shuffle.amplification import amplified, largest_local, local_epsilon
 from tacit.roles.shuffle import Client
 from tests.bandits.test_fused import compare
 

@@ -5,9 +5,9 @@ from itertools import pairwise
 import pytest
 
 from tacit import Budget
-from tacit.bounds.drawn import Line, Problem, line
 from tacit.experiments import figure
 from tacit.model.links import named
+from tacit.papers.bounds.drawn import Line, Problem, line
 
 
 @pytest.mark.parametrize("scale", ["linear", "log"])

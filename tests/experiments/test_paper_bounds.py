@@ -6,10 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tacit import Budget, bounds, registry
-from tacit.bandits.joint.glm_rare_theory import theory
-from tacit.bounds import drawn, rates
+from tacit import Budget, registry
 from tacit.model.links import named
+from tacit.papers import bounds
+from tacit.papers.bounds import drawn, rates
+from tacit.papers.joint.glm_rare_theory import theory
 
 PAGE = Path(__file__).parents[2] / "docs" / "bounds.md"
 LOGISTIC = {"kappa": 20.0, "kappa_star": 4.0, "radius": 1.0}

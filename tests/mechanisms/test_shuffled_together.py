@@ -8,9 +8,9 @@ from scipy.stats import binom
 
 from tacit import Budget
 from tacit.mechanisms.shuffle import calibration, nearness
-from tacit.mechanisms.shuffle.composed import Sum, calibrate_sums, composed_epsilon
 from tacit.mechanisms.shuffle.together import Part, together_delta, together_epsilon
 from tacit.model import rounds
+from tacit.papers.shuffle.composed import Sum, calibrate_sums, composed_epsilon
 from tacit.privacy import gaussian
 
 

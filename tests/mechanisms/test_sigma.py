@@ -12,12 +12,13 @@ import pytest
 from scipy.stats import chi2
 
 import tacit
-from tacit import Secure, Simulated, registry, regression
+from tacit import Secure, Simulated, registry
 from tacit.bandits import Bandit, Server
 from tacit.errors import NotSecure
 from tacit.kernels.continual import simulate_step
 from tacit.kernels.noise import gaussian_law
 from tacit.mechanisms.tree import Tree
+from tacit.papers import regression
 from tests.draws import BUDGET, DRAWS
 
 ALARM = 1e-6  # of this file

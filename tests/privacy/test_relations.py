@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 
 import tacit
-from tacit import Budget, JointGLM, JointLinUCB, Simulated, registry, regression
+from tacit import Budget, JointGLM, JointLinUCB, Simulated, registry
 from tacit.bandits.joint.earnings import Earnings
+from tacit.papers import regression
 from tacit.privacy import ledger
 from tacit.privacy.ledger import GaussianRelease, LocalRelease
 from tacit.privacy.noise import Secure

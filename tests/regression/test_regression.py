@@ -19,7 +19,7 @@ from tacit import (
     Simulated,
 )
 from tacit.errors import NotSecure
-from tacit.regression import (
+from tacit.papers.regression import (
     ImproperSGD,
     OutputPerturbation,
     PrivateNewton,
@@ -27,10 +27,10 @@ from tacit.regression import (
     ReweightedGLM,
     ReweightedLinear,
 )
-from tacit.regression.base import rows
-from tacit.regression.estimate import condition
-from tacit.regression.reweighting import Sample
-from tacit.regression.sgd import gradient_apart
+from tacit.papers.regression.base import rows
+from tacit.papers.regression.estimate import condition
+from tacit.papers.regression.reweighting import Sample
+from tacit.papers.regression.sgd import gradient_apart
 
 NONE = Budget(math.inf, 0.1)
 LINEAR = [ReweightedLinear, PrivateRidge, ImproperSGD]

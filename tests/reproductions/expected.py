@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from tacit import environments, registry, reproductions
+from tacit import environments, registry
 from tacit.experiments.runner import Progress
-from tacit.reproductions.review import parts
+from tacit.papers import reproductions
+from tacit.papers.reproductions.review import parts
 
 HEAD = 6  # digits that are compared
 CLOCK = {"us_per_round", "seconds"}  # what differs from run to run

@@ -8,9 +8,9 @@ import pytest
 from scipy import integrate, stats
 
 from tacit import Budget, LocalOnlineUCB, Simulated
-from tacit.reproductions import errata
-from tacit.reproductions.errata import joint, lower, others, shuffled
-from tacit.reproductions.outcome import Finding, Outcome
+from tacit.papers.reproductions import errata
+from tacit.papers.reproductions.errata import joint, lower, others, shuffled
+from tacit.papers.reproductions.outcome import Finding, Outcome
 
 PAGE = Path(__file__).parents[2] / "docs" / "errata.md"
 

@@ -5,9 +5,9 @@ import json
 import pytest
 
 from tacit.experiments.result import Result
-from tacit.reproductions import reweighted
-from tacit.reproductions.outcome import claims
-from tacit.reproductions.reweighted import errors
+from tacit.papers.reproductions import reweighted
+from tacit.papers.reproductions.outcome import claims
+from tacit.papers.reproductions.reweighted import errors
 
 
 def test_what_is_kept_is_what_is_measured(tmp_path, monkeypatch):
@@ -28,7 +28,7 @@ def test_findings_come_out_either_way(ours, seen):
     ]
     wide = [{"estimator": "improper sgd, joint", "dim": d, "error": e} for d, e in ((10, 1.0), (100, 1.5), (1000, 1.2))]
     wide.append({"estimator": "ridge 1", "dim": 1000, "error": 2 * ours - 0.3})
-    limits = claims("tacit.reproductions.reweighted")
+    limits = claims("tacit.papers.reproductions.reweighted")
     ratio, flat, below = reweighted._findings(found, Result([]), wide, limits, quick=False)
     assert ratio.seen is seen and "(ridge 2)" in ratio.ours and "without noise 0.65000 (0.65)" in ratio.ours
     assert flat.seen and below.seen is not seen

@@ -33,7 +33,6 @@ from tacit import (
     ShuffleNewton,
     Simulated,
     registry,
-    regression,
 )
 from tacit.audit.mutants import CountedWhenAnswered, ExactSums
 from tacit.bandits.joint import glm_kernel
@@ -41,6 +40,7 @@ from tacit.bandits.joint.earnings import Earnings
 from tacit.errors import UnknownChoice, WrongBatch
 from tacit.kernels.rounds import BOUNDARY, CHOICES
 from tacit.mechanisms import recursive
+from tacit.papers import regression
 from tests.whole import replay
 
 BUDGET = Budget(1.0, 0.02)

@@ -22,9 +22,9 @@ from tacit.cli.reproducing import reproduce_command
 from tacit.errors import Interrupted, NoHorizon, NotSecure, TacitError
 
 if TYPE_CHECKING:
-    from tacit.bounds.drawn import Line
     from tacit.experiments.result import Result
     from tacit.experiments.spec import Spec
+    from tacit.papers.bounds.drawn import Line
 
 ABOUT = "Contextual bandits under differential privacy: what is shown hardly depends on any one person."
 HORIZON = 10_000  # rounds, where none are given and the bandit needs a number
@@ -363,7 +363,7 @@ def build(spec: "Spec", **known: Any) -> Any:
     """A bandit for people's data; simulated where it can only be simulated, and for HORIZON rounds where it needs a
     number and none is given: its certificate says so."""
     if spec.anytime is not None:
-        from tacit.bandits.anytime import Anytime
+        from tacit.papers.anytime import Anytime
 
         own = type(spec)(spec.kind, **spec.own_options)
         return Anytime(lambda horizon: build(own, **known | {"horizon": horizon}), first=spec.anytime)

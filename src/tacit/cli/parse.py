@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from tacit import registry
 
 if TYPE_CHECKING:
-    from tacit.bounds.drawn import Line
     from tacit.environments import Environment
     from tacit.experiments.spec import Spec
+    from tacit.papers.bounds.drawn import Line
 
 
 KINDS: dict[Any, str] = {
@@ -77,8 +77,8 @@ def parse_bounds(
     texts: list[str], worlds: list["Environment"], epsilons: list[float], delta: float, horizon: int
 ) -> dict[str, list["Line"]]:
     """NAME[:constant=...,eigenvalue=...], for each world and budget."""
-    from tacit.bounds.drawn import BOUNDS, Line, Problem, line
     from tacit.model.links import named
+    from tacit.papers.bounds.drawn import BOUNDS, Line, Problem, line
     from tacit.privacy.budget import Budget
 
     out: dict[str, list[Line]] = {}

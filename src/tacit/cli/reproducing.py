@@ -30,7 +30,7 @@ def reproduce_command(
     check_name("a reproduction", name, [*registry.REPRODUCTIONS, ALL])
     for module in ("matplotlib", "polars"):
         extras.load(module, "reproductions")
-    from tacit import reproductions
+    from tacit.papers import reproductions
 
     names = list(registry.REPRODUCTIONS) if name == ALL else [name]
     folders = {each: _folder(each, name, quick, out) for each in names}

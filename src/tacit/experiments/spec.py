@@ -7,13 +7,13 @@ from typing import Any
 from numpy.random import SeedSequence, default_rng
 
 from tacit import checks
-from tacit.bandits.anytime import Anytime
 from tacit.bandits.base import Bandit
 from tacit.bandits.embedded import Embedded
 from tacit.bandits.joint.forms import takes_blocks
 from tacit.bandits.server import Server
 from tacit.environments.base import Environment
 from tacit.model.links import Link
+from tacit.papers.anytime import Anytime
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Simulated
 from tacit.privacy.relations import REPLACE

@@ -7,13 +7,13 @@ import numpy as np
 from numpy.random import Generator, default_rng
 
 from tacit.audit.attack import Attack
-from tacit.audit.attacks.reweighted import TINY, Watched, WatchedLinear, likelihood_ratio
 from tacit.audit.stage import User, users
 from tacit.bandits import JointReweighted
 from tacit.data import Array, Raw
+from tacit.papers.attacks.reweighted import TINY, Watched, WatchedLinear, likelihood_ratio
+from tacit.papers.regression.reweighting import Sample
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Simulated
-from tacit.regression.reweighting import Sample
 
 BUDGET = Budget(epsilon=6.0, delta=0.02)  # less noise: what a run tells grows with it, and runs are slow
 FIRST = 60  # users of the first epoch; the second has twice as many, the third four times

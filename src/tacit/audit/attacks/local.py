@@ -11,10 +11,10 @@ from numpy.random import Generator
 
 from tacit.audit.attack import Attack
 from tacit.bandits.local.irls import LocalIRLS
-from tacit.bandits.local.square_cb import LocalSquareCB
 from tacit.data import Array, Raw
 from tacit.mechanisms import local
 from tacit.mechanisms.randomizers import EDGE, FINE, SHARE, UNIT, Cap, tables
+from tacit.papers.local.square_cb import LocalSquareCB
 from tacit.privacy import gaussian
 from tacit.privacy.budget import Budget
 from tacit.roles.local import Client

@@ -12,7 +12,6 @@ from tacit.audit import mutants
 from tacit.audit.attack import Attack
 from tacit.audit.attacks.bandits import BUDGET, LINEAR_PAIR, OPPOSITE, WHITE, Pair, glm, lin_ucb, white_box
 from tacit.audit.attacks.mechanisms import calibrated, mechanism_attack
-from tacit.audit.attacks.rare import timing_attack
 from tacit.audit.canary import worst_canary
 from tacit.audit.stage import User, act, fresh, nobody
 from tacit.bandits import JointGLM, JointLinUCB
@@ -20,6 +19,7 @@ from tacit.data import Array
 from tacit.mechanisms.toeplitz import Toeplitz
 from tacit.mechanisms.tree import Tree
 from tacit.model.linear import LinearContribution
+from tacit.papers.attacks.rare import timing_attack
 from tacit.privacy import ledger
 from tacit.privacy.ledger import GaussianRelease
 from tacit.privacy.noise import Simulated, Source

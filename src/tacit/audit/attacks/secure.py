@@ -13,11 +13,11 @@ from tacit.audit import mutants
 from tacit.audit.attack import Attack
 from tacit.audit.attacks.bandits import BUDGET, OPPOSITE, Pair, black_box, glm, lin_ucb
 from tacit.audit.attacks.grid import secure
-from tacit.audit.attacks.rare import ROUNDS, rare
 from tacit.audit.stage import Make, act, fresh, nobody
 from tacit.bandits import JointReweighted, JointSquareCB
 from tacit.data import Array
 from tacit.kernels.glm import Tuning
+from tacit.papers.attacks.rare import ROUNDS, rare
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Source
 

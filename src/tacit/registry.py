@@ -1,47 +1,39 @@
 """The one list of names: what `tacit` offers, where each of them is defined, and what the command line calls it.
 
-Nothing is imported here before it is asked for: neither a device nor `tacit --help` waits for a compiler."""
+Nothing is imported here before it is asked for: neither a device nor `tacit --help` waits for a compiler.
 
+Another package adds names by an entry point of the group "tacit" that names a module of its own; `tacit.papers` does.
+Of the tables below that module may have any: JOINT, SHUFFLE, LOCAL, REFERENCES and ACRONYMS, ENVIRONMENTS and
+REPRODUCTIONS, as they are here, BOUNDS, the name of a module with a dictionary of that name (experiments.bounds), and
+ATTACKS, the name of a package whose files are as those of tacit.audit.attacks."""
+
+import functools
 import importlib
+import importlib.metadata
 import re
+from types import ModuleType
 from typing import Any
 
 JOINT = {
     "JointLinUCB": "tacit.bandits.joint.lin_ucb",
     "JointGLM": "tacit.bandits.joint.glm",
-    "JointGLMRare": "tacit.papers.joint.glm_rare",
-    "JointReweighted": "tacit.papers.joint.reweighted",
-    "JointSquareCB": "tacit.papers.joint.square_cb",
 }
 SHUFFLE = {
     "ShuffleNewton": "tacit.bandits.shuffle.newton",
-    "ShuffleGLM": "tacit.papers.shuffle.glm",
-    "ShuffleLinUCB": "tacit.papers.shuffle.lin_ucb",
 }
 LOCAL = {
     "LocalIRLS": "tacit.bandits.local.irls",
-    "LocalLinUCB": "tacit.papers.local.lin_ucb",
-    "LocalOnlineUCB": "tacit.papers.local.online",
-    "LocalAnytimeUCB": "tacit.papers.local.online",
-    "LocalCombiner": "tacit.papers.local.combiner",
-    "LocalGLM": "tacit.papers.local.glm",
-    "LocalReweighted": "tacit.papers.local.reweighted",
-    "LocalSquareCB": "tacit.papers.local.square_cb",
 }
 REFERENCES = {
     "Uniform": "tacit.bandits.references.uniform",
     "LinUCB": "tacit.bandits.references.lin_ucb",
     "MLEUCB": "tacit.bandits.references.mle_ucb",
-    "GLMUCB": "tacit.papers.references.glm_ucb",
-    "GLOC": "tacit.papers.references.gloc",
-    "RSGLinUCB": "tacit.papers.references.rs_glin_ucb",
-    "BGLinCB": "tacit.papers.references.b_glin_cb",
-    "ECOLog": "tacit.papers.references.ecolog",
-    "LogisticTS": "tacit.papers.references.logistic_ts",
 }
-ALGORITHMS = JOINT | SHUFFLE | LOCAL | REFERENCES
-HOMES = ALGORITHMS | {  # of every public name
-    "Anytime": "tacit.papers.anytime",
+HOMES = {  # of every public name of this package
+    **JOINT,
+    **SHUFFLE,
+    **LOCAL,
+    **REFERENCES,
     "Bandit": "tacit.bandits.base",
     "Budget": "tacit.privacy.budget",
     "Certificate": "tacit.privacy.certificate",
@@ -61,25 +53,8 @@ HOMES = ALGORITHMS | {  # of every public name
     "retire": "tacit.bandits.stored.retirement",
     "simulate": "tacit.experiments.runner",
 }
-
-ACRONYMS = {
-    "MLEUCB": "mle-ucb",
-    "GLMUCB": "glm-ucb",
-    "RSGLinUCB": "rs-glin-ucb",
-    "BGLinCB": "b-glin-cb",
-    "ECOLog": "ecolog",
-}
-
-
-def kebab(name: str) -> str:
-    """JointLinUCB -> joint-lin-ucb, JointGLMRare -> joint-glm-rare; names of acronyms are listed above."""
-    words = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", name)
-    return ACRONYMS.get(name, words.lower())
-
-
-# What the command line calls them: name there -> (module, name in it).
-BANDITS = {kebab(name): (home, name) for name, home in ALGORITHMS.items()}
-ENVIRONMENTS = {
+ACRONYMS = {"MLEUCB": "mle-ucb"}
+ENVIRONMENTS = {  # what the command line calls it -> (module, name in it)
     name.replace("_", "-"): (f"tacit.environments.{home}", name)
     for home, names in {
         "synthetic": ("ball", "basis", "drift", "fixed", "gap", "rare", "shift", "skewed", "sphere", "tail"),
@@ -96,27 +71,52 @@ ENVIRONMENTS = {
     for name in names
 }
 FETCHED = tuple(name for name, (home, _) in ENVIRONMENTS.items() if ".real." in home)  # data of `tacit fetch`
-REPRODUCTIONS = {
-    "shariff-figure1": ("tacit.papers.reproductions.shariff_figure1", "reproduce"),
-    "shariff-d1": ("tacit.papers.reproductions.shariff_d1", "reproduce"),
-    "shariff-d2": ("tacit.papers.reproductions.shariff_d2", "reproduce"),
-    "shariff-d3": ("tacit.papers.reproductions.shariff_d3", "reproduce"),
-    "table2": ("tacit.papers.reproductions.table2", "reproduce"),
-    "figure1-logistic": ("tacit.papers.reproductions.figure1", "logistic"),
-    "figure1-probit": ("tacit.papers.reproductions.figure1", "probit"),
-    "review": ("tacit.papers.reproductions.review", "reproduce"),
-    "ldp-figure1": ("tacit.papers.reproductions.ldp_figure1", "reproduce"),
-    "ldp-table1": ("tacit.papers.reproductions.ldp_table1", "reproduce"),
-    "local-suite": ("tacit.papers.reproductions.local_suite", "reproduce"),
-    "suite": ("tacit.papers.reproductions.suite", "reproduce"),
-    "public": ("tacit.papers.reproductions.public", "reproduce"),
-    "oracles": ("tacit.papers.reproductions.oracles", "reproduce"),
-    "shuffle": ("tacit.papers.reproductions.shuffle", "reproduce"),
-    "reweighted": ("tacit.papers.reproductions.reweighted", "reproduce"),
-    "errata": ("tacit.papers.reproductions.errata", "reproduce"),
-}
+REPRODUCTIONS: dict[str, tuple[str, str]] = {}
 ROLES = ("analyzer", "shuffler", "local")  # that run as processes of their own
 BENCHES = ("speed", "noise", "shuffle", "local", "serve", "roles", "blocks", "dimension")  # modules of tacit.bench
+
+
+@functools.cache
+def packages() -> tuple[ModuleType, ...]:
+    """Modules of other packages that add names."""
+    return tuple(entry.load() for entry in sorted(importlib.metadata.entry_points(group="tacit")))
+
+
+def table(name: str) -> dict[str, Any]:
+    """The table of that name with what other packages add to it; ValueError if a name is taken twice."""
+    found: dict[str, Any] = dict(globals().get(name, {}))
+    for package in packages():
+        added = getattr(package, name, {})
+        twice = sorted(found.keys() & added.keys())
+        if twice:
+            raise ValueError(f"Expected new names in {package.__name__}.{name}, got {', '.join(twice)} again.")
+        found |= added
+    return found
+
+
+def values(name: str) -> list[str]:
+    """What other packages have under that name, for what is no table."""
+    return [getattr(package, name) for package in packages() if hasattr(package, name)]
+
+
+def algorithms(*trust: str) -> dict[str, str]:
+    """The home of each class of bandits: of all of them, or of some tables."""
+    return {
+        name: home
+        for each in trust or ("JOINT", "SHUFFLE", "LOCAL", "REFERENCES")
+        for name, home in table(each).items()
+    }
+
+
+def bandits(*trust: str) -> dict[str, tuple[str, str]]:
+    """What the command line calls them: name there -> (module, name in it)."""
+    return {kebab(name): (home, name) for name, home in algorithms(*trust).items()}
+
+
+def kebab(name: str) -> str:
+    """JointLinUCB -> joint-lin-ucb, JointGLMRare -> joint-glm-rare; names of acronyms have a table."""
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", name)
+    return str(table("ACRONYMS").get(name, words.lower()))
 
 
 def load(home: str, name: str) -> Any:

@@ -8,8 +8,8 @@ import pytest
 from numpy.random import SeedSequence, default_rng
 
 from tacit import environments
-from tacit.bandits import LocalAnytimeUCB, LocalCombiner, LocalGLM, LocalLinUCB, LocalOnlineUCB
 from tacit.experiments.spec import Spec
+from tacit.papers import LocalAnytimeUCB, LocalCombiner, LocalGLM, LocalLinUCB, LocalOnlineUCB
 from tacit.papers.local.maler_kernel import into_ball_in_norm, learner_step
 from tacit.papers.local.online_kernel import base_review
 from tacit.privacy.budget import Budget

@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 from numpy.random import SeedSequence, default_rng
 
-from tacit import Budget, JointGLM, LogisticTS, Simulated, Spec, environments
+from tacit import Budget, JointGLM, Simulated, Spec, environments
 from tacit.bandits.base import Bandit
 from tacit.bandits.choices import certain
+from tacit.papers import LogisticTS
 from tacit.registry import BANDITS, load
 from tacit.roles.device import Device
 

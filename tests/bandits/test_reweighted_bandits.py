@@ -8,28 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit import (
-    Budget,
-    Embedded,
-    JointReweighted,
-    JointSquareCB,
-    LocalReweighted,
-    LocalSquareCB,
-    Secure,
-    Server,
-    Simulated,
-    Spec,
-    Uniform,
-    environments,
-    simulate,
-)
+from tacit import Budget, Embedded, Secure, Server, Simulated, Spec, Uniform, environments, simulate
 from tacit.bandits.storage import _leaves
 from tacit.errors import NotSecure
 from tacit.kernels.matrices import root
 from tacit.mechanisms.queries import Queries
 from tacit.model import links
 from tacit.model.reweighting import STAGES, Question, apart, said
-from tacit.papers import epochs, spanner, square_cb
+from tacit.papers import JointReweighted, JointSquareCB, LocalReweighted, LocalSquareCB, epochs, spanner, square_cb
 from tacit.papers.kernels.squarecb import gradient_step
 from tacit.papers.local.reports_kernel import CLOSING, GRADIENT, GRAM, statement
 from tacit.papers.regression.sgd import gradient_apart

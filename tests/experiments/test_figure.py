@@ -6,8 +6,8 @@ import pytest
 
 from tacit import Budget
 from tacit.experiments import figure
+from tacit.experiments.bounds import Line, Problem, line
 from tacit.model.links import named
-from tacit.papers.bounds.drawn import Line, Problem, line
 
 
 @pytest.mark.parametrize("scale", ["linear", "log"])

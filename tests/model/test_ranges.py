@@ -9,13 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit import Budget, JointGLM, JointGLMRare, JointLinUCB, JointReweighted, JointSquareCB, LocalIRLS, Simulated
+from tacit import Budget, JointGLM, JointLinUCB, LocalIRLS, Simulated
 from tacit.errors import NotSecure
 from tacit.mechanisms.grid import LENGTH_SLACK, on_grid
 from tacit.mechanisms.queries import with_noise
 from tacit.mechanisms.toeplitz import Toeplitz
 from tacit.mechanisms.tree import Tree
 from tacit.model import links
+from tacit.papers import JointGLMRare, JointReweighted, JointSquareCB
 from tacit.papers.joint.glm_rare_descent_kernel import Data, gradients
 from tacit.papers.kernels.squarecb import gradient_step
 from tacit.papers.regression import (

@@ -11,14 +11,9 @@ from scipy import sparse
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from tacit import (
-    Budget,
-    JointReweighted,
-    JointSquareCB,
-    Secure,
-    Simulated,
-)
+from tacit import Budget, Secure, Simulated
 from tacit.errors import NotSecure
+from tacit.papers import JointReweighted, JointSquareCB
 from tacit.papers.regression import (
     ImproperSGD,
     OutputPerturbation,

@@ -58,7 +58,7 @@ SLOW = {"shuffle", "review", "oracles", "errata", "public"}  # three seconds and
 
 def measure(name: str, out: Path, progress: Progress | None = None) -> dict[str, Any]:
     """What the small version of a reproduction finds."""
-    home = registry.REPRODUCTIONS[name][0]
+    home = registry.table("REPRODUCTIONS")[name][0]
     with contextlib.ExitStack() as stack:
         for attribute, value in SMALL[name].items():
             module, _, last = f"{home}.{attribute}".rpartition(".")
@@ -82,7 +82,7 @@ def rounded(value: Any) -> Any:
 
 def place(name: str) -> Path:
     """Beside the reproduction; one file may hold two of them."""
-    module = importlib.import_module(registry.REPRODUCTIONS[name][0])
+    module = importlib.import_module(registry.table("REPRODUCTIONS")[name][0])
     return Path(str(module.__file__)).parent / "expected.json"
 
 

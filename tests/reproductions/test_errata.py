@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from tacit import Budget, LocalOnlineUCB, Simulated
+from tacit import Budget, Simulated
+from tacit.experiments.outcome import Finding, Outcome
+from tacit.papers import LocalOnlineUCB
 from tacit.papers.reproductions import errata
 from tacit.papers.reproductions.errata import joint, lower, others, shuffled
-from tacit.papers.reproductions.outcome import Finding, Outcome
 
 PAGE = Path(__file__).parents[2] / "docs" / "errata.md"
 

@@ -11,8 +11,8 @@ from tests.reproductions import expected, keep
 
 
 def test_every_reproduction_has_expected_values():
-    assert set(expected.SMALL) == set(registry.REPRODUCTIONS)
-    assert all(expected.read(name)["findings"] for name in registry.REPRODUCTIONS)
+    assert set(expected.SMALL) == set(registry.table("REPRODUCTIONS"))
+    assert all(expected.read(name)["findings"] for name in registry.table("REPRODUCTIONS"))
 
 
 @pytest.mark.parametrize(
@@ -45,4 +45,4 @@ def test_a_moved_result_shows(tmp_path, monkeypatch):
 
 def test_the_page_says_what_is_kept():
     assert keep.PAGE.read_text() == keep.page()
-    assert {path.stem for path in keep.KEPT.iterdir()} <= set(registry.REPRODUCTIONS)
+    assert {path.stem for path in keep.KEPT.iterdir()} <= set(registry.table("REPRODUCTIONS"))

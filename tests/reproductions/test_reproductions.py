@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from tacit.experiments.outcome import alike, below
 from tacit.papers.reproductions import review, shariff_d1, table2
-from tacit.papers.reproductions.outcome import alike, below
 
 
 def test_table2_fits_a_terminal():

@@ -21,25 +21,6 @@ if TYPE_CHECKING:
     from tacit.bandits.stored.face import Stored as Stored
     from tacit.bandits.stored.recovery import recover as recover
     from tacit.bandits.stored.retirement import retire as retire
-    from tacit.papers.anytime import Anytime as Anytime
-    from tacit.papers.joint.glm_rare import JointGLMRare as JointGLMRare
-    from tacit.papers.joint.reweighted import JointReweighted as JointReweighted
-    from tacit.papers.joint.square_cb import JointSquareCB as JointSquareCB
-    from tacit.papers.local.combiner import LocalCombiner as LocalCombiner
-    from tacit.papers.local.glm import LocalGLM as LocalGLM
-    from tacit.papers.local.lin_ucb import LocalLinUCB as LocalLinUCB
-    from tacit.papers.local.online import LocalAnytimeUCB as LocalAnytimeUCB
-    from tacit.papers.local.online import LocalOnlineUCB as LocalOnlineUCB
-    from tacit.papers.local.reweighted import LocalReweighted as LocalReweighted
-    from tacit.papers.local.square_cb import LocalSquareCB as LocalSquareCB
-    from tacit.papers.references.b_glin_cb import BGLinCB as BGLinCB
-    from tacit.papers.references.ecolog import ECOLog as ECOLog
-    from tacit.papers.references.glm_ucb import GLMUCB as GLMUCB
-    from tacit.papers.references.gloc import GLOC as GLOC
-    from tacit.papers.references.logistic_ts import LogisticTS as LogisticTS
-    from tacit.papers.references.rs_glin_ucb import RSGLinUCB as RSGLinUCB
-    from tacit.papers.shuffle.glm import ShuffleGLM as ShuffleGLM
-    from tacit.papers.shuffle.lin_ucb import ShuffleLinUCB as ShuffleLinUCB
 
 
 def __getattr__(name: str) -> Any:

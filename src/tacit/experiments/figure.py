@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from tacit import extras
+from tacit.experiments.bounds import Line
 from tacit.experiments.result import Run
-from tacit.papers.bounds.drawn import Line
 
 # Okabe & Ito's palette: told apart by people who see colours differently, and in grey
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#7F7F7F")

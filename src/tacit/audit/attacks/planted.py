@@ -19,7 +19,6 @@ from tacit.data import Array
 from tacit.mechanisms.toeplitz import Toeplitz
 from tacit.mechanisms.tree import Tree
 from tacit.model.linear import LinearContribution
-from tacit.papers.attacks.rare import timing_attack
 from tacit.privacy import ledger
 from tacit.privacy.ledger import GaussianRelease
 from tacit.privacy.noise import Simulated, Source
@@ -61,7 +60,6 @@ def attacks(*, sound: bool = False) -> Sequence[Attack]:
         counted_noise(bad),
         clipped_sum(bad),
         seeded_noise(bad),
-        timing_attack("published" if bad else "strict"),
     ]
     return [dataclasses.replace(attack, claimed=sound) for attack in out]
 

@@ -11,8 +11,8 @@ from tacit.audit.attack import Attack
 from tacit.audit.attacks.bandits import BLACK, BUDGET, WHITE, Pair, black_box
 from tacit.audit.canary import worst_canary
 from tacit.audit.stage import Make, User, fresh, nobody, users
-from tacit.bandits import JointGLMRare
 from tacit.data import Array
+from tacit.papers import JointGLMRare
 from tacit.papers.joint.glm_rare_kernel import CALLS_O
 from tacit.privacy.noise import Simulated, Source
 
@@ -30,6 +30,7 @@ def attacks() -> Sequence[Attack]:
         gradients_attack(rare(), pair),
         black_box("joint-glm-rare-actions", unexplored, opposite, direction=[1.0, 0.0], share=0.5),
         timing_attack("strict"),
+        timing_attack("published"),
     ]
 
 

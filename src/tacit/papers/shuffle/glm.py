@@ -16,11 +16,11 @@ from tacit.errors import BatchTooSmall, HorizonReached, NotSecure
 from tacit.kernels.block import Block
 from tacit.mechanisms.queries import nothing_released
 from tacit.mechanisms.shuffle.calibration import Plan
+from tacit.mechanisms.shuffle.paper import PaperPlan
 from tacit.mechanisms.shuffle.sums_kernel import unshuffle
 from tacit.mechanisms.shuffle.together import together_epsilon
 from tacit.papers.kernels.batched import CLOSED, Widths
 from tacit.papers.shuffle import glm_plan
-from tacit.papers.shuffle.calibration_paper import PaperPlan
 from tacit.papers.shuffle.composed import part_of
 from tacit.papers.shuffle.glm_kernel import (
     ROUND,

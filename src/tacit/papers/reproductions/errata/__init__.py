@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
+from tacit.experiments.outcome import Finding, Outcome
 from tacit.experiments.result import Result
 from tacit.experiments.runner import Progress
 from tacit.papers.reproductions.errata import joint, lower, others, shuffled
 from tacit.papers.reproductions.errata.erratum import Erratum
-from tacit.papers.reproductions.outcome import Finding, Outcome
 
 
 def reproduce(*, quick: bool, runs: int | None, out: Path, progress: Progress | None = None) -> Outcome:

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from tacit.bandits import JointGLMRare
 from tacit.data import Array
+from tacit.papers import JointGLMRare
 from tacit.papers.joint.glm_rare_theory import theory
 from tacit.papers.reproductions.errata.erratum import Erratum
 from tacit.privacy.budget import Budget

@@ -2,9 +2,9 @@
 
 import math
 
+from tacit.mechanisms.shuffle.paper import calibrate_paper
 from tacit.model.links import named
 from tacit.papers.reproductions.errata.erratum import Erratum
-from tacit.papers.shuffle.calibration_paper import calibrate_paper
 from tacit.privacy.budget import Budget
 
 HORIZON, BATCHES = 20_000, 4

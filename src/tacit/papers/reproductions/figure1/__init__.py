@@ -4,16 +4,17 @@ code that the figure was drawn with (average)."""
 
 from pathlib import Path
 
-from tacit.bandits import GLMUCB, GLOC, MLEUCB, ECOLog, JointGLM, JointGLMRare, LinUCB, RSGLinUCB
+from tacit.bandits import MLEUCB, JointGLM, LinUCB
 from tacit.environments import ball
 from tacit.experiments import figure
+from tacit.experiments.bounds import Problem, line
+from tacit.experiments.outcome import Finding, Outcome, alike, mean, spread
 from tacit.experiments.result import Result
 from tacit.experiments.runner import Progress, simulate
 from tacit.experiments.spec import Spec
 from tacit.experiments.table import render
 from tacit.model.links import named
-from tacit.papers.bounds.drawn import Problem, line
-from tacit.papers.reproductions.outcome import Finding, Outcome, alike, mean, spread
+from tacit.papers import GLMUCB, GLOC, ECOLog, JointGLMRare, RSGLinUCB
 from tacit.privacy.budget import Budget
 
 DELTA = 0.02

@@ -6,14 +6,15 @@ epsilon than it says. SDP is the batched LinUCB with shuffled sums, calibrated e
 
 from pathlib import Path
 
-from tacit.bandits import JointLinUCB, LinUCB, LocalIRLS, LocalLinUCB, LocalOnlineUCB, ShuffleLinUCB
+from tacit.bandits import JointLinUCB, LinUCB, LocalIRLS
 from tacit.environments import tail
 from tacit.experiments import figure
+from tacit.experiments.outcome import Finding, Outcome, alike, below, mean, part, together
 from tacit.experiments.result import Result
 from tacit.experiments.runner import Progress, simulate
 from tacit.experiments.spec import Spec
 from tacit.experiments.table import render
-from tacit.papers.reproductions.outcome import Finding, Outcome, alike, below, mean, part, together
+from tacit.papers import LocalLinUCB, LocalOnlineUCB, ShuffleLinUCB
 from tacit.privacy.budget import Budget
 
 DELTA = 0.1

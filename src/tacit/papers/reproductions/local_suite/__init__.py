@@ -7,23 +7,15 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from tacit import environments
-from tacit.bandits import (
-    LocalAnytimeUCB,
-    LocalCombiner,
-    LocalGLM,
-    LocalIRLS,
-    LocalLinUCB,
-    LocalOnlineUCB,
-    Server,
-    Uniform,
-)
+from tacit.bandits import LocalIRLS, Server, Uniform
 from tacit.environments import Environment
 from tacit.experiments import figure
+from tacit.experiments.outcome import Finding, Outcome, part
 from tacit.experiments.result import Result
 from tacit.experiments.runner import Progress, simulate
 from tacit.experiments.spec import Spec
 from tacit.experiments.table import to_text
-from tacit.papers.reproductions.outcome import Finding, Outcome, part
+from tacit.papers import LocalAnytimeUCB, LocalCombiner, LocalGLM, LocalLinUCB, LocalOnlineUCB
 from tacit.papers.reproductions.suite import probit_worlds
 from tacit.privacy.budget import Budget
 

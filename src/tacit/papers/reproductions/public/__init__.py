@@ -12,11 +12,11 @@ from tacit.environments import Environment
 from tacit.environments.labelled import Labelled
 from tacit.errors import NotInstalled
 from tacit.experiments.figure import regret_curves
+from tacit.experiments.outcome import Finding, Outcome, part, together
 from tacit.experiments.result import Result
 from tacit.experiments.runner import Progress, simulate
 from tacit.experiments.spec import Spec
 from tacit.papers.reproductions.oracles import render
-from tacit.papers.reproductions.outcome import Finding, Outcome, part, together
 from tacit.papers.reproductions.public.bandits import FirstPublic, Silent
 from tacit.papers.reproductions.suite import probit_worlds
 from tacit.privacy.budget import Budget

@@ -8,11 +8,11 @@ from typing import Any
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
+from tacit.experiments.outcome import Finding, Outcome, below, mean, part, spread, together
 from tacit.experiments.result import Result
 from tacit.experiments.runner import Progress
 from tacit.experiments.table import number, to_text
 from tacit.model.links import named
-from tacit.papers.reproductions.outcome import Finding, Outcome, below, mean, part, spread, together
 from tacit.papers.reproductions.review.parts import EPSILONS, PARTS
 from tacit.papers.reproductions.review.picture import draw
 

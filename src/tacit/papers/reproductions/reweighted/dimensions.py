@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.random import SeedSequence, default_rng
 
-from tacit.bandits import Embedded, JointSquareCB, LocalSquareCB, Uniform
+from tacit.bandits import Embedded, Uniform
 from tacit.bandits.base import Bandit
 from tacit.experiments.runner import Progress
+from tacit.papers import JointSquareCB, LocalSquareCB
 from tacit.papers.regression import ImproperSGD, PrivateRidge
 from tacit.papers.reproductions.reweighted import worlds
 from tacit.privacy.budget import Budget

@@ -7,12 +7,13 @@ import numpy as np
 from numpy.random import SeedSequence, default_rng
 
 from tacit import environments
-from tacit.bandits import JointGLM, JointReweighted, JointSquareCB, LocalIRLS, LocalReweighted, LocalSquareCB, Uniform
+from tacit.bandits import JointGLM, LocalIRLS, Uniform
 from tacit.environments import Environment
+from tacit.experiments.outcome import part
 from tacit.experiments.result import Result
 from tacit.experiments.runner import Progress, simulate
 from tacit.experiments.spec import Spec
-from tacit.papers.reproductions.outcome import part
+from tacit.papers import JointReweighted, JointSquareCB, LocalReweighted, LocalSquareCB
 from tacit.privacy.budget import Budget
 
 DELTA = 1e-6

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.random import SeedSequence, default_rng
 
 from tacit import environments
+from tacit.experiments.outcome import Finding
 from tacit.papers.regression import ReweightedGLM, ReweightedLinear
-from tacit.papers.reproductions.outcome import Finding
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Simulated
 

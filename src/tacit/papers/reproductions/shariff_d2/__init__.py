@@ -10,11 +10,11 @@ import numpy as np
 from tacit.bandits import JointLinUCB, LinUCB
 from tacit.environments import gap
 from tacit.experiments import figure
+from tacit.experiments.outcome import Finding, Outcome, alike, claims, mean
 from tacit.experiments.result import Result
 from tacit.experiments.runner import Progress, simulate
 from tacit.experiments.spec import Spec
 from tacit.experiments.table import render
-from tacit.papers.reproductions.outcome import Finding, Outcome, alike, claims, mean
 from tacit.privacy.budget import Budget
 
 BUDGET = Budget(1.0, 0.1)

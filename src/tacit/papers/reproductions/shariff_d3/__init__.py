@@ -13,11 +13,11 @@ from tacit.bandits import JointLinUCB
 from tacit.data import Array
 from tacit.environments import gap
 from tacit.experiments import figure
+from tacit.experiments.outcome import Finding, Outcome, claims, part, together
 from tacit.experiments.result import Result
 from tacit.experiments.runner import Progress, simulate
 from tacit.experiments.spec import Spec
 from tacit.experiments.table import number, to_text
-from tacit.papers.reproductions.outcome import Finding, Outcome, claims, part, together
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Simulated
 

@@ -9,14 +9,15 @@ import math
 from pathlib import Path
 
 from tacit import environments
-from tacit.bandits import BGLinCB, ShuffleGLM, ShuffleLinUCB, ShuffleNewton, Uniform
+from tacit.bandits import ShuffleNewton, Uniform
 from tacit.experiments import figure
+from tacit.experiments.outcome import Finding, Outcome, part
 from tacit.experiments.result import Result
 from tacit.experiments.runner import Progress, simulate
 from tacit.experiments.spec import Spec
 from tacit.experiments.table import render
-from tacit.papers.reproductions.outcome import Finding, Outcome, part
-from tacit.papers.shuffle.calibration_paper import calibrate_paper
+from tacit.mechanisms.shuffle.paper import calibrate_paper
+from tacit.papers import BGLinCB, ShuffleGLM, ShuffleLinUCB
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Simulated
 

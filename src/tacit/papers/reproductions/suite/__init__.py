@@ -5,35 +5,27 @@ import math
 from pathlib import Path
 
 from tacit import environments
-from tacit.bandits import (
-    GLMUCB,
-    GLOC,
-    MLEUCB,
-    Bandit,
-    ECOLog,
-    JointGLM,
-    JointGLMRare,
-    JointLinUCB,
-    JointReweighted,
-    LinUCB,
-    LocalGLM,
-    LocalIRLS,
-    LocalLinUCB,
-    LocalReweighted,
-    LogisticTS,
-    RSGLinUCB,
-    Server,
-    ShuffleGLM,
-    ShuffleLinUCB,
-    ShuffleNewton,
-    Uniform,
-)
+from tacit.bandits import MLEUCB, Bandit, JointGLM, JointLinUCB, LinUCB, LocalIRLS, Server, ShuffleNewton, Uniform
 from tacit.environments import Environment
+from tacit.experiments.outcome import Finding, Outcome, part, together
 from tacit.experiments.result import Result
 from tacit.experiments.runner import Progress, simulate
 from tacit.experiments.spec import Spec
 from tacit.experiments.table import render
-from tacit.papers.reproductions.outcome import Finding, Outcome, part, together
+from tacit.papers import (
+    GLMUCB,
+    GLOC,
+    ECOLog,
+    JointGLMRare,
+    JointReweighted,
+    LocalGLM,
+    LocalLinUCB,
+    LocalReweighted,
+    LogisticTS,
+    RSGLinUCB,
+    ShuffleGLM,
+    ShuffleLinUCB,
+)
 from tacit.papers.reproductions.suite.picture import draw
 from tacit.privacy.budget import Budget
 

@@ -8,8 +8,8 @@ from numpy.random import Generator, default_rng
 
 from tacit.audit.attack import Attack
 from tacit.audit.stage import User, users
-from tacit.bandits import JointReweighted
 from tacit.data import Array, Raw
+from tacit.papers import JointReweighted
 from tacit.papers.attacks.reweighted import TINY, Watched, WatchedLinear, likelihood_ratio
 from tacit.papers.regression.reweighting import Sample
 from tacit.privacy.budget import Budget

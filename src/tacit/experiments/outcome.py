@@ -8,6 +8,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from tacit import __version__, registry
+from tacit.experiments import kept, sweeps
 from tacit.experiments.result import Result
 from tacit.experiments.runner import Progress
 
@@ -104,3 +106,22 @@ def alike(expected: str, ours: tuple[float, float], other: tuple[float, float], 
 
 def spread(one: tuple[float, float]) -> str:
     return f"{one[0]:,.0f}" + ("" if math.isnan(one[1]) else f" ± {one[1]:,.0f}")
+
+
+def run(
+    name: str,
+    *,
+    quick: bool,
+    runs: int | None,
+    out: Path,
+    progress: Progress | None = None,
+    engine: str = "local",
+) -> Outcome:
+    """Run, or go on with, a reproduction; its figure and rows go to `out`."""
+    reproduce = registry.load(*registry.table("REPRODUCTIONS")[name])
+    with sweeps.using(engine):
+        outcome: Outcome = reproduce(quick=quick, runs=runs, out=out, progress=progress)
+    more = "".join([" --quick" * quick, f" --runs {runs}" if runs else ""])
+    outcome.made = f"tacit reproduce {name}{more} (tacit {__version__}, code {kept.code()[:12]})"
+    outcome.write(out)
+    return outcome

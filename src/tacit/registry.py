@@ -29,30 +29,32 @@ REFERENCES = {
     "LinUCB": "tacit.bandits.references.lin_ucb",
     "MLEUCB": "tacit.bandits.references.mle_ucb",
 }
-HOMES = {  # of every public name of this package
-    **JOINT,
-    **SHUFFLE,
-    **LOCAL,
-    **REFERENCES,
-    "Bandit": "tacit.bandits.base",
-    "Budget": "tacit.privacy.budget",
-    "Certificate": "tacit.privacy.certificate",
-    "Choice": "tacit.bandits.choices",
-    "Choices": "tacit.bandits.choices",
-    "Earnings": "tacit.bandits.joint.earnings",
-    "Embedded": "tacit.bandits.embedded",
-    "Result": "tacit.experiments.result",
-    "Secure": "tacit.privacy.noise",
-    "Server": "tacit.bandits.server",
-    "Shuffler": "tacit.roles.shuffler",
-    "Simulated": "tacit.privacy.noise",
-    "Spec": "tacit.experiments.spec",
-    "Stored": "tacit.bandits.stored.face",
-    "StoredChoice": "tacit.bandits.stored.asks",
-    "recover": "tacit.bandits.stored.recovery",
-    "retire": "tacit.bandits.stored.retirement",
-    "simulate": "tacit.experiments.runner",
-}
+HOMES = (
+    JOINT
+    | SHUFFLE
+    | LOCAL
+    | REFERENCES
+    | {  # of every public name of this package
+        "Bandit": "tacit.bandits.base",
+        "Budget": "tacit.privacy.budget",
+        "Certificate": "tacit.privacy.certificate",
+        "Choice": "tacit.bandits.choices",
+        "Choices": "tacit.bandits.choices",
+        "Earnings": "tacit.bandits.joint.earnings",
+        "Embedded": "tacit.bandits.embedded",
+        "Result": "tacit.experiments.result",
+        "Secure": "tacit.privacy.noise",
+        "Server": "tacit.bandits.server",
+        "Shuffler": "tacit.roles.shuffler",
+        "Simulated": "tacit.privacy.noise",
+        "Spec": "tacit.experiments.spec",
+        "Stored": "tacit.bandits.stored.face",
+        "StoredChoice": "tacit.bandits.stored.asks",
+        "recover": "tacit.bandits.stored.recovery",
+        "retire": "tacit.bandits.stored.retirement",
+        "simulate": "tacit.experiments.runner",
+    }
+)
 ACRONYMS = {"MLEUCB": "mle-ucb"}
 ENVIRONMENTS = {  # what the command line calls it -> (module, name in it)
     name.replace("_", "-"): (f"tacit.environments.{home}", name)

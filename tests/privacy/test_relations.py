@@ -71,8 +71,6 @@ def test_a_persons_weeks_and_earnings_go_with_it():
     for options in (
         {"max_rounds_per_person": 3},
         {"max_rounds_per_person": 2, "week": 500, "horizon": 5000},
-        {"max_rounds_per_person": 2, "week": 500, "weeks": 3, "horizon": 5000},
-        {"max_rounds_per_person": 2, "average": True},
         {"earnings": Earnings(0.2, 4.0)},
     ):
         replaced, zeroed = made(JointGLM, REPLACE, **options), made(JointGLM, ZERO_OUT, **options)

@@ -297,14 +297,14 @@ def test_beyond_the_rounds_of_a_person_choices_are_served_and_not_learnt_from(tm
 
 
 def test_rounds_of_a_person_by_the_week_are_settings(tmp_path):
-    week = {"week": "7 days", "per_day": 20, "weeks": 3, "teach": 0.5}
-    with pytest.raises(ValueError, match="which refuse nobody, got refuse"):
+    week = {"week": "7 days", "per_day": 20}
+    with pytest.raises(ValueError, match="which refuses nobody, got refuse"):
         application(tmp_path, max_rounds_per_person=2, on_limit="refuse", **week)
     app = application(tmp_path, max_rounds_per_person=2, **week)
     try:
         bandit, certificate = stored(app)._bandit, stored(app).privacy
-        assert (bandit.week, bandit.weeks, bandit.teach, bandit.max_rounds_per_person) == (140.0, 3, 0.5, 2)
-        assert "at most 2 rounds a week of 140 choices or more, in at most 3 weeks" in certificate.unit
+        assert (bandit.week, bandit.max_rounds_per_person) == (140.0, 2)
+        assert "one person in one week of 140 choices or more" in certificate.unit
         ((status, _, _),) = call(app, ("choose", {"arms": EYE, "person": "p"}))
         assert status == 200
     finally:

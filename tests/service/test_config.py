@@ -104,8 +104,8 @@ def test_errors_name_the_file_and_the_bandit(tmp_path):
     (tmp_path / "serve.toml").write_text("[bandits.a]\nkind = 'joint-glm'\npriors = 1\n")
     with pytest.raises(ValueError, match=r"serve.toml: Expected a setting of \[bandits.a\], got 'priors'"):
         configs.read(tmp_path / "serve.toml")
-    coins = {"contexts": "public", "max_rounds_per_person": 2, "teach": 0.5}
-    for change in (coins, {"contexts": "open"}, {"link": "cubic"}, {"budget": {"epsilon": -1.0, "delta": 1e-5}}):
+    weekly = {"contexts": "public", "max_rounds_per_person": 2, "week": 140}
+    for change in (weekly, {"contexts": "open"}, {"link": "cubic"}, {"budget": {"epsilon": -1.0, "delta": 1e-5}}):
         setting = configs.convert({"bandits": {"a": GLM | change}}).bandits["a"]
         with pytest.raises(ValueError, match=r"^\[bandits.a\]: Expected "):
             configs.build(setting, "a")

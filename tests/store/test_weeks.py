@@ -1,7 +1,5 @@
-"""A person's rounds by the week and by secret coins, on a database: the counts are those of a bandit in memory, for all
+"""A person's rounds by the week, on a database: the counts are those of a bandit in memory, for all
 workers and after a restart."""
-
-import json
 
 import numpy as np
 import pytest
@@ -56,17 +54,6 @@ def test_weeks_are_counted_by_the_step_that_an_answer_joins(place):
         assert np.array_equal(total(stored), 2 * one)
 
 
-def test_a_person_teaches_in_so_many_weeks_and_no_more(place):
-    one = contribution(weekly(weeks=1), np.array(ARM[0]), 1.0)
-    with place.open(weekly(weeks=1)) as stored:
-        visit(stored, "ada")
-        for _ in range(2):
-            pass_time(stored, 8)
-            for _ in range(3):
-                visit(stored, "ada")
-        assert np.array_equal(total(stored), one)
-
-
 def test_counts_of_weeks_that_are_over_are_deleted(place):
     with place.open(weekly()) as stored:
         kept = []
@@ -80,31 +67,12 @@ def test_counts_of_weeks_that_are_over_are_deleted(place):
         assert all(len(digest) == WEEK.size + 16 for digest in digests)
 
 
-def test_coins_decide_and_are_thrown_once(place):
-    """Each request again has the same answer; what teaches is what its coin says, at most so often."""
-    bandit = linear(max_rounds_per_person=3, teach=0.5, first=50)
-    with place.open(bandit) as stored:
-        one = contribution(linear(max_rounds_per_person=3, first=50), np.array(ARM[0]), 1.0)
-        heads = 0
-        for i in range(20):
-            choice = stored.choose(ARM, person="ada", request=str(i))
-            assert stored.choose(ARM, person="ada", request=str(i)).id == choice.id
-            heads += stored._persons.coin(stored.ticket(choice))
-            stored.observe(choice, 1.0)
-            assert np.array_equal(total(stored), min(heads, 3) * one)
-        assert stored.choices == 20
-    with place.open(linear(max_rounds_per_person=3, teach=0.25, first=50)) as stored:  # it may change
-        assert stored.choices == 20
-
-
 def test_what_the_bandit_says_of_people_beyond_the_limit_is_the_default(on_sqlite):
     with on_sqlite.open(glm(max_rounds_per_person=1, on_limit="serve")) as stored:
         for _ in range(2):
             stored.choose(np.eye(3), person="ada")
-    with pytest.raises(ValueError, match="which refuse nobody, got refuse"):
+    with pytest.raises(ValueError, match="which refuses nobody, got refuse"):
         on_sqlite.open(glm(max_rounds_per_person=1, week=100), on_limit="refuse")
-    with pytest.raises(ValueError, match="without average"):
-        on_sqlite.open(glm(max_rounds_per_person=1, average=True))
 
 
 def test_deferred_choices_count_when_they_are_activated_and_rows_do_not_tell_who_is_named(place):
@@ -145,14 +113,3 @@ def test_counts_of_two_weeks_do_not_tell_that_they_are_one_persons(place):
         digests = [bytes(digest) for (digest,) in table(stored, "SELECT digest FROM person")]
         weeks = [digest[WEEK.size :] for digest in digests if len(digest) > WEEK.size + 15]
         assert len(weeks) == len(set(weeks)) == 2
-
-
-def test_coins_are_told_to_nobody_whatever_another_worker_agreed_to(place):
-    """A worker whose coins say what teaches refuses nobody, though one that was opened later would."""
-    with place.open(linear(max_rounds_per_person=2, teach=0.5)) as stored:
-        terms = json.loads(table(stored, "SELECT settings FROM bandit")[0][0])
-        assert terms["on_limit"] == "serve"
-        table(stored, "UPDATE bandit SET settings = ?", json.dumps(terms | {"on_limit": "refuse"}))
-        for n in range(20):
-            stored.choose(ARM, person=f"person {n}")
-        assert stored._agreed.now.on_limit == "refuse"

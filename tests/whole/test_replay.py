@@ -147,9 +147,7 @@ class Named(JointGLM):
 
 LIMITS = {
     "served": {"on_limit": "serve"},
-    "coins": {"teach": 0.4},
-    "weeks": {"week": 15, "teach": 0.8},
-    "averages": {"week": 15, "weeks": 2, "average": True},
+    "weeks": {"week": 15},
 }
 
 

@@ -149,20 +149,9 @@ class CountedWhenAnswered(JointGLM):
         super()._learn(x, reward)
 
 
-@dataclass(kw_only=True, eq=False)
-class SummedPerson(JointGLM):
-    """Counts a person once a step, but adds up that person's rounds instead of averaging them."""
-
-    def _take(self, x: Array, reward: float, person: bytes | None) -> None:
-        if person is None or self._turns is None or self._turns.teaches(person, self._steps):
-            self._learn(x, reward)
-            if person is not None and self._turns is not None:
-                self._turns.join(person, np.zeros(1))
-
-
 @dataclass(frozen=True, kw_only=True)
 class IndependentWeeks(Discounted):
-    """Calibrated as if the columns of different weeks did not overlap."""
+    """Says of several weeks what would hold if their columns did not overlap."""
 
     def sum_norm_after(self, steps: int, weeks: int) -> float:
         return math.sqrt(weeks) * super().sum_norm_after(steps, 1)

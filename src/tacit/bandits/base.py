@@ -155,7 +155,7 @@ class Bandit(ABC):
         self._room(1)
         offered = features if index is None else features[index]
         self._step()
-        mark = self._persons.count(digest, self.choices + 1) if counted else LEARNS
+        mark = self._persons.count(digest) if counted else LEARNS
         picked = int(self._pick(offered[None])[0])
         chosen = picked if index is None else int(index[picked])
         propensity = self._propensity(offered, picked)
@@ -179,12 +179,11 @@ class Bandit(ABC):
             self._step()
         marks = [LEARNS] * count
         for i, person in enumerate(people):
-            number = self.choices + i + 1
             if person is None:
-                self._persons.count(None, number)  # whatever is in its row
+                self._persons.count(None)  # whatever is in its row
             elif problems[i] is None:
                 try:
-                    marks[i] = self._persons.count(self._persons.admit(person), number)
+                    marks[i] = self._persons.count(self._persons.admit(person))
                 except (ValueError, PersonLimit) as error:
                     problems[i] = str(error)
         for _, group in itertools.groupby(range(count), lambda i: len(rows[i])):

@@ -100,11 +100,11 @@ def _people(bandit: "ContinualBandit", folder: Folder, first: int, count: int) -
     if "person" not in folder.columns:
         bandit._persons.unnamed += count
         return None, {}
-    teach, refused, row, before = np.zeros(count, np.bool_), {}, 0, bandit.choices
+    teach, refused, row = np.zeros(count, np.bool_), {}, 0
     for piece in folder.pieces(first, count, engines.AT_ONCE):
         for person in parquet.frame(piece, ["person"])["person"].to_list():
             try:
-                teach[row] = learning.counted(bandit, person, before + row + 1) == LEARNS
+                teach[row] = learning.counted(bandit, person) == LEARNS
             except (ValueError, PersonLimit) as error:
                 refused[row] = str(error)
             row += 1

@@ -74,7 +74,7 @@ def learn_log(bandit: "ContinualBandit", table: Any, actions: Any) -> dict[int, 
         problem = ROW if x is None else None if silent else bandit._problem(reward)
         mark = LEARNS
         try:
-            mark = counted(bandit, person, bandit.choices + 1)  # whatever is in the row
+            mark = counted(bandit, person)  # whatever is in the row
         except (ValueError, PersonLimit) as error:
             x, problem = None, problem or str(error)
         if problem is not None:
@@ -88,9 +88,9 @@ def learn_log(bandit: "ContinualBandit", table: Any, actions: Any) -> dict[int, 
     return refused
 
 
-def counted(bandit: "ContinualBandit", person: Any, choice: int) -> bytes:
-    """One round of that person, or of nobody, by its number: its mark. PersonLimit or ValueError if it is refused."""
-    return bandit._persons.count(bandit._persons.admit(person), choice)
+def counted(bandit: "ContinualBandit", person: Any) -> bytes:
+    """One round of that person, or of nobody: its mark. PersonLimit or ValueError if it is refused."""
+    return bandit._persons.count(bandit._persons.admit(person))
 
 
 def _played(bandit: "ContinualBandit", table: Any, actions: Any) -> Iterator[Array | None]:

@@ -32,22 +32,20 @@ class Persons:
     Memory: one entry a person, some 100 bytes, for ever: a cap that forgot would not hold, and one that is shared
     between people (a sketch of bounded size) would refuse one person because of others.
 
-    serve: beyond `most` rounds a person is served, and teaches nothing; else PersonLimit. teach: the probability with
-    which a round may teach. Its coin is a keyed hash of the choice's number: as secret as the key, thrown once, and
-    the same after a restart. later: rounds are counted when their answers come, and not here."""
+    serve: beyond `most` rounds a person is served, and teaches nothing; else PersonLimit. later: rounds are counted
+    when their answers come, and not here."""
 
     def __init__(
         self,
         most: int | None,
         *,
         serve: bool = False,
-        teach: float = 1.0,
         later: bool = False,
         key: bytes | None = None,
     ) -> None:
         if most is not None:
             checks.positive_int(max_rounds_per_person=most)
-        self.most, self.serve, self.teach, self.later = most, serve, teach, later
+        self.most, self.serve, self.later = most, serve, later
         self.key = key or secrets.token_bytes(32)
         self.counts: Counter[bytes] = Counter()
         self.unnamed = 0
@@ -72,22 +70,12 @@ class Persons:
         text = person if isinstance(person, bytes) else str(person).encode("utf-8", "surrogatepass")
         return hashlib.blake2b(kind + text, key=key, digest_size=HASH).digest()
 
-    def coin(self, choice: int | bytes) -> bool:
-        """Whether that choice may teach: its number, or what else it is known by."""
-        if self.teach >= 1:
-            return True
-        text = choice if isinstance(choice, bytes) else choice.to_bytes(8, "big")
-        thrown = hashlib.blake2b(b"coin" + text, key=self.key, digest_size=8).digest()
-        return int.from_bytes(thrown, "big") < int(self.teach * 2**64)
-
-    def count(self, digest: bytes | None, choice: int) -> bytes:
-        """One round of that person, by the number of the choice. Returns the choice's mark: LEARNS or SILENT, or the
-        person's hash where that is seen when the answer comes."""
+    def count(self, digest: bytes | None) -> bytes:
+        """One round of that person. Returns the choice's mark: LEARNS or SILENT, or the person's hash where that is
+        seen when the answer comes."""
         if digest is None:
             self.unnamed += 1
             return LEARNS
-        if not self.coin(choice):
-            return SILENT
         if self.later:
             return digest
         if self.most is not None and self.counts[digest] >= self.most:

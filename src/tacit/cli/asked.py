@@ -78,7 +78,7 @@ def read(path: Path) -> tuple[Schema, dict[str, Any], list[str]]:
         raise ValueError(f"Expected budget = {{epsilon = ..., delta = ...}} in {path}, got another value.")
     settings = {name: budget[name] for name in ("epsilon", "delta") if name in budget}
     settings |= {name: bandit[own] for name, own in SETTINGS.items() if own in bandit}
-    notes = [WEEKLY] * ("week" in bandit and "weeks" not in bandit)
+    notes = [WEEKLY] * ("week" in bandit)
     try:
         adjacency = budget.get("adjacency", REPLACE)
         checks.one_of(ADJACENCIES, adjacency=adjacency)

@@ -35,17 +35,15 @@ from tacit.privacy.noise import Source
 class Continual(ABC):
     """Settings of a mechanism for `leaves` steps of vectors of length `size`, with Gaussian noise of std sigma.
 
-    weeks, apart: a person may contribute in so many weeks, each of at least so many leaves (mechanisms.together). The
-    column norm is then that of the worst sum of columns, one from each of those weeks."""
+    apart: the fewest leaves of a week, where what a person did in several is accounted for (mechanisms.together)."""
 
     leaves: int
     size: int
     sigma: float
-    weeks: int = 1
     apart: int = 1
 
     def __post_init__(self) -> None:
-        checks.positive_int(leaves=self.leaves, size=self.size, weeks=self.weeks, apart=self.apart)
+        checks.positive_int(leaves=self.leaves, size=self.size, apart=self.apart)
         checks.non_negative(sigma=self.sigma)
 
     @property
@@ -65,16 +63,16 @@ class Continual(ABC):
 
     @property
     def column_norm(self) -> float:
-        """The largest l2 norm of a column of the encoder over all leaves, or of a sum of `weeks` of them."""
+        """The largest l2 norm of a column of the encoder over all leaves."""
         return self.column_norm_after(self.leaves)
 
     def column_norm_after(self, steps: int) -> float:
         """The same over the first `steps` releases: what the user who has been exposed most has been exposed to."""
-        return self.sum_norm_after(steps, max(1, min(self.weeks, -(-steps // self.apart))))
+        return self.sum_norm_after(steps, 1)
 
     @abstractmethod
     def sum_norm_after(self, steps: int, weeks: int) -> float:
-        """The same for so many weeks."""
+        """The same for the worst sum of columns, one from each of so many weeks."""
 
     @abstractmethod
     def gain(self, steps: Array) -> Array:
@@ -144,10 +142,6 @@ class Continual(ABC):
     def absorb(self, state: PrefixState, add: Callable[[Raw], None]) -> None:
         """One contribution joins the open step: `add` adds it to the vector that it is given."""
         add(state.open)
-
-    def exchange(self, state: PrefixState, old: Array, new: Array) -> None:
-        """One contribution to the open step takes the place of another."""
-        state.open[:] += new - old
 
     def init(self, source: Source) -> PrefixState:
         """The state before the first leaf."""

@@ -152,9 +152,6 @@ class Grid(Continual):
         add(v)
         self._add(v, state.open)
 
-    def exchange(self, state: PrefixState, old: Array, new: Array) -> None:
-        state.open[:] += self.encode(new) - self.encode(old)
-
     def release(self, state: PrefixState, source: Any, also: Also = NOTHING) -> Released:
         closed, values = self._closing(state, self._noise(state, source))
         close_on_grid(state, closed, values * self.step, also)
@@ -265,7 +262,7 @@ def on_grid(
     mechanism: Continual, *, sensitivity: float, mu: float, sigma: float | None = None, kind: "type[Grid]" = Grid
 ) -> Grid:
     """`mechanism` (its sigma does not matter) on integers with the noise that mu asks for, or with sigma if given."""
-    shape = {name: getattr(mechanism, name) for name in ("leaves", "size", "weeks", "apart")}
+    shape = {name: getattr(mechanism, name) for name in ("leaves", "size", "apart")}
 
     def with_cell(cell: float) -> Grid:
         longest = sensitivity * (1 + LENGTH_SLACK)

@@ -1,9 +1,9 @@
 """One person in many leaves: the norm of the worst sum of encoder columns, one from each of several weeks.
 
 A week is a group of successive leaves, at least `apart` of them, and a person contributes to at most one leaf of
-each of `weeks` weeks.
+each of `weeks` weeks, the same ones in both worlds.
 
-The same weeks. Let it be v_w to leaf s_w in one world, v'_w to leaf s'_w of the same week in the other. C x then
+Let it be v_w to leaf s_w in one world, v'_w to leaf s'_w of the same week in the other. C x then
 moves by
     z = sum_w (c_{s_w} v_w - c_{s'_w} v'_w).
 Columns overlap, so this is no sum of independent parts, and no square root of `weeks` bounds it. What does:
@@ -21,13 +21,6 @@ C is lower triangular Toeplitz with coefficients that do not rise, so <c_s, c_r>
 a_{k+l}, which falls with l; and leaves of two weeks with j - 1 weeks between them are at least (j - 1) apart + 1
 leaves from each other. Hence sum_{w, u} g_{wu} <= weeks R(0) + 2 sum_{0 < j < weeks} (weeks - j) R((j - 1) apart +
 1): by any weeks, next to each other or not, and for every sequence of times at which steps close.
-
-Other weeks. Where a person may teach in so many weeks of all, these need not be the same in both worlds. Let z = X -
-X', X the sum of c_s v in one world and S that of its columns, X' and S' those of the other; |S| and |S'| are at most
-N, N^2 = sum g. A contribution of this package is a pair of a matrix without negative eigenvalues, of norm at most W,
-and a vector of norm at most B. In the second part |z| <= B (|S| + |S'|) <= 2 B N. In the first no row of X has a
-negative inner product with one of X', so |z|^2 <= |X|^2 + |X'|^2 <= 2 W^2 N^2. Together |z|^2 <= (2 W^2 + 4 B^2)
-N^2: with sqrt(2 W^2 + 4 B^2) in the place of D (`several` of a contribution), which is some per cent more.
 
 With k contributions in a week, and not one, z is a sum of k such sums (zeros, which are contributions too, fill up
 those that have fewer): k times the norm.

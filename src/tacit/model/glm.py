@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from tacit.data import Array, Raw
 from tacit.model.links import IDENTITY, TABLE, Code, Link, kind, mean, slope, softness
-from tacit.model.vectors import TINY, PairContribution, add_pair, norm, pair_several, quadratic, shortened
+from tacit.model.vectors import TINY, PairContribution, add_pair, norm, quadratic, shortened
 
 # How much the curvature's noise, seen through theta*, matters beside the moment's: chosen by regret on tuning seeds
 # of which no record was kept.
@@ -150,11 +150,6 @@ class GLMContribution(PairContribution):
     @property
     def norm(self) -> float:
         return glm_norm(self.scale * largest_weight(self.link))
-
-    @property
-    def several(self) -> float:
-        """The same as the sensitivity, for sums of a person's contributions in any weeks: see mechanisms.together."""
-        return pair_several(self.scale * largest_weight(self.link), 1.0)
 
     def add(self, x: Array, y: float, theta: Array, inverse: Array, out: Raw) -> None:
         """out += v, linearised at a public estimate: x, theta, inverse and out of one block."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit.data import Array, Raw
-from tacit.model.vectors import PairContribution, add_pair, pair_several, shortened
+from tacit.model.vectors import PairContribution, add_pair, shortened
 
 
 def add_linear(x: Array, y: float, scale: float, low: float, high: float, out: Raw) -> None:
@@ -48,11 +48,6 @@ class LinearContribution(PairContribution):
     @property
     def norm(self) -> float:
         return math.hypot(1.0, self.scale * self.largest_reward)
-
-    @property
-    def several(self) -> float:
-        """The same as the sensitivity, for sums of a person's contributions in any weeks: see mechanisms.together."""
-        return pair_several(1.0, self.scale * self.largest_reward)
 
     def add(self, x: Array, y: float, out: Raw) -> None:
         """out += v: x and out of one block."""

@@ -111,11 +111,6 @@ class RewardContribution:
         return max(2.0, LONGEST * self.longest)
 
     @property
-    def several(self) -> float:
-        """For sums of a person's contributions in any weeks (mechanisms.together)."""
-        return 2 * self.longest
-
-    @property
     def norm(self) -> float:
         return self.longest
 

@@ -95,7 +95,6 @@ class ScoreContribution:
     blend: ClassVar[float] = 0.0
     sensitivity: ClassVar[float] = 2.0
     norm: ClassVar[float] = 1.0
-    several: ClassVar[float] = 2.0  # for sums of a person's contributions: each differs by 2 at most
 
     def __post_init__(self) -> None:
         checks.positive_int(dim=self.dim)

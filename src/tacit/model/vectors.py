@@ -83,12 +83,6 @@ def add_pair(x: Array, weight: float, response: float, out: npt.NDArray[Any]) ->
         out[start + i] += response * x[i]
 
 
-def pair_several(weight: float, moment: float) -> float:
-    """What bounds sums of several contributions against others (mechanisms.together), where the matrix of each has norm
-    at most `weight` and no negative eigenvalue, and its vector has norm at most `moment`."""
-    return math.sqrt(2 * weight * weight + 4 * moment * moment)
-
-
 @dataclass(frozen=True, kw_only=True)
 class PairContribution:
     """What contributions of a packed matrix and a vector have in common: rewards in [low, high], and the scale that

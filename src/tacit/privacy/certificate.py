@@ -55,12 +55,11 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     releases so far have cost the user they cost most: it never exceeds epsilon, and there is no need to stop when it
     comes near; `private` is false where the claim does not hold for a person's data, and `caveats` say why. `group`:
     epsilon at the same delta for a person with so many rounds, where one round is the unit; `person`: the most rounds
-    of one person, where a person is, or the most steps where they are `averaged`; `week`: that many in each week of so
-    many choices, and `over`: epsilon for all that a person did in so many weeks, where one week is the unit; `weeks`:
-    the most weeks of one person. `distance`: total variation between the noise drawn and the law that is accounted
-    for (None: floats, unknown); `grid_delta`: the part of delta that the grid costs. `features`: what the bandit makes
-    of people's fields, if it is given fields; its bounds are public. `actions`: those that were added or retired, and
-    when, in numbers of choices. `horizon`: the choices
+    of one person, where a person is; `week`: that many in each week of so many choices, and `over`: epsilon for all
+    that a person did in so many weeks, where one week is the unit. `distance`: total variation between the noise drawn
+    and the law that is accounted for (None: floats, unknown); `grid_delta`: the part of delta that the grid costs.
+    `features`: what the bandit makes of people's fields, if it is given fields; its bounds are public. `actions`: those
+    that were added or retired, and when, in numbers of choices. `horizon`: the choices
     that it was planned for, if it was for so many. `neighbours`: the relation by its name (privacy.relations), which
     `relation` has in words."""
 
@@ -80,8 +79,6 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     group: dict[int, float] = {}
     person: int | None = None
     week: float | None = None
-    weeks: int | None = None
-    averaged: bool = False
     over: dict[int, float] = {}
     releases: tuple[Release, ...] = ()
     caveats: tuple[str, ...] = ()
@@ -207,8 +204,6 @@ def certify(
         group=group,
         person=None if person is None else person.rounds,
         week=None if person is None else person.week,
-        weeks=None if person is None else person.weeks,
-        averaged=person is not None and person.averaged,
         over={} if person is None else {n: epsilon_of(several, delta) for n, several in person.over.items()},
         releases=tuple(releases),
         caveats=tuple(listed),

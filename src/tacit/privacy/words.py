@@ -84,12 +84,7 @@ def promise(certificate: "Certificate") -> list[str]:
 
 def _visits(certificate: "Certificate") -> str:
     """Whose visits are protected together."""
-    count = "all of them" if certificate.averaged else f"up to {certificate.person} of them"
-    if certificate.week is None and certificate.averaged:
-        steps = "1 step" if certificate.person == 1 else f"{certificate.person} steps"
-        return f"all visits of one person that teach, in up to {steps} of the program,"
+    count = f"up to {certificate.person} of them"
     if certificate.week is None:
-        return f"all visits of one person, up to {certificate.person} of them,"
-    if certificate.weeks is None:
-        return f"all visits of one person that are answered in one week ({certificate.week:g} choices), {count},"
-    return f"all visits of one person that teach, in up to {certificate.weeks} weeks,"
+        return f"all visits of one person, {count},"
+    return f"all visits of one person that are answered in one week ({certificate.week:g} choices), {count},"

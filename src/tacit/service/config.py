@@ -86,9 +86,7 @@ class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
     horizon: int | None = None
     pending: int | None = None
     max_rounds_per_person: int | None = None
-    teach: float | None = None
     week: float | str | None = None
-    weeks: int | None = None
     earnings: EarningsSetting | None = None
     forget: float | str | None = None
     per_day: float | None = None
@@ -281,7 +279,7 @@ def below(folder: Path, setting: Setting, *files: str) -> Setting:
 def build(setting: BanditSetting, name: str) -> SummedBandit:
     """The bandit of that name itself, new; ValueError for settings that it does not take. Stored then finds its rows,
     and refuses settings that the noise was not made for."""
-    names = ("link", "radius", "rewards", "horizon", "pending", "max_rounds_per_person", "teach", "weeks", "contexts")
+    names = ("link", "radius", "rewards", "horizon", "pending", "max_rounds_per_person", "contexts")
     given = {name: getattr(setting, name) for name in names if getattr(setting, name) is not None}
     given |= {name: value for name in LENGTHS if (value := _length(setting, name)) is not None}
     if setting.earnings is not None:

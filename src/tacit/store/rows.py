@@ -239,11 +239,6 @@ def round_of(run: Run, name: str, digest: bytes, most: int) -> int | None:
     return int(found[0][0]) if found else None
 
 
-def use_up(run: Run, name: str, digest: bytes, most: int) -> None:
-    """No more rounds of that person."""
-    run("UPDATE person SET rounds = ? WHERE name = ? AND digest = ?", most, name, digest)
-
-
 def forget_weeks(run: Run, name: str, length: int, before: bytes) -> None:
     """Removes the counts of people's weeks, which have keys of that length, below a week."""
     run("DELETE FROM person WHERE name = ? AND digest < ? AND length(digest) = ?", name, before, length)

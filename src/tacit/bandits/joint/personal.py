@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
 import msgspec
-import numpy as np
 
 from tacit import checks
 from tacit.bandits.base import Bandit
@@ -21,7 +20,7 @@ from tacit.mechanisms.continual import Continual
 from tacit.privacy import gaussian, relations
 from tacit.privacy.budget import Budget
 from tacit.privacy.ledger import GaussianRelease, Release
-from tacit.privacy.noise import Secure, generator_of
+from tacit.privacy.noise import Secure
 from tacit.privacy.persons import SEVERAL_WEEKS, PersonClaim
 
 FARTHEST = 10**12  # choices that the schedule is planned for where there is no horizon
@@ -32,8 +31,6 @@ class Bounded(Protocol):
 
     @property
     def sensitivity(self) -> float: ...
-    @property
-    def several(self) -> float: ...
     @property
     def norm(self) -> float: ...
 
@@ -48,26 +45,19 @@ class ContinualState(Protocol):
 @dataclass(kw_only=True, eq=False)
 class PersonalBandit(Bandit):
     """max_rounds_per_person: the noise is made for replacing a person in so many rounds. on_limit: what a person beyond
-    them gets, "refuse" (PersonLimit, the default) or "serve" without learning; with teach, week or average everybody is
-    served. teach: each round may teach with that probability, by a secret coin thrown when it is chosen. week: the
+    them gets, "refuse" (PersonLimit, the default) or "serve" without learning; with week everybody is served. week: the
     rounds are those of a week of so many choices, or "7 days" of `per_day` choices that are expected, and so is the
-    claim; weeks: in how many weeks a person may teach, for a claim about a person. average: a person's rounds count as
-    one in each step, by their mean, and `max_rounds_per_person` is a number of steps. docs/persons.md says which to
-    choose."""
+    claim. docs/persons.md says which to choose."""
 
     budget: Budget
     max_rounds_per_person: int | None = None
     on_limit: str | None = None
-    teach: float = 1.0
     week: float | str | None = None
-    weeks: int | None = None
-    average: bool = False
     per_day: float | None = None
     source: Any = field(default_factory=Secure)
     mechanism: Continual = field(init=False, repr=False)
     _schedule: Schedule = field(init=False, repr=False)
     _turns: Turns | None = field(default=None, init=False, repr=False)  # RAW: where answers are counted
-    _caught: Raw | None = field(default=None, init=False, repr=False)  # what takes a contribution instead of the sums
     _state: ContinualState = field(init=False, repr=False)
 
     @abstractmethod
@@ -80,17 +70,11 @@ class PersonalBandit(Bandit):
 
     def _check_persons(self) -> None:
         self._count_days()
-        if self.teach != 1:
-            checks.probability(teach=self.teach)
         if self.max_rounds_per_person is not None:
             checks.positive_int(max_rounds_per_person=self.max_rounds_per_person)
-        elif self.on_limit == "serve" or self._always_serves:
-            raise ValueError("Expected max_rounds_per_person with on_limit, teach, week and average, got none.")
-        if self.weeks is not None:
-            checks.positive_int(weeks=self.weeks)
-            if self.week is None:
-                raise ValueError("Expected week, the choices in one, with weeks, got none.")
-        if (self.week is not None or self.average) and not self._counts_answers:
+        elif self.on_limit == "serve" or self._later:
+            raise ValueError("Expected max_rounds_per_person with on_limit and week, got none.")
+        if self._later and not self._counts_answers:
             raise ValueError(f"Expected a bandit that counts answers (JointGLM), got {type(self).__name__}.")
         self.on_limit = self._limit(self.on_limit)
 
@@ -99,8 +83,8 @@ class PersonalBandit(Bandit):
         if given is None:
             return "serve" if self._serves else "refuse"
         checks.one_of(MODES, on_limit=given)
-        if given == "refuse" and self._always_serves:
-            raise ValueError("Expected on_limit=serve with teach, week or average, which refuse nobody, got refuse.")
+        if given == "refuse" and self._later:
+            raise ValueError("Expected on_limit=serve with week, which refuses nobody, got refuse.")
         return given
 
     _lengths: ClassVar[tuple[str, ...]] = ("week",)  # settings that may be given in days
@@ -133,28 +117,21 @@ class PersonalBandit(Bandit):
         """The neighbours that the claim is for."""
         return relations.named(self.budget.adjacency, public=self._public)
 
-    _counts_answers = False  # whether it knows weeks and averages
+    _counts_answers = False  # whether it knows weeks
 
     @property
     def _serves(self) -> bool:
-        """Whether a person beyond the limit is served. Who counts answers, or secret coins, could not tell."""
-        return self.on_limit == "serve" or self._always_serves
-
-    @property
-    def _always_serves(self) -> bool:
-        return self.teach < 1 or self._later
+        """Whether a person beyond the limit is served. Who counts answers could not tell."""
+        return self.on_limit == "serve" or self._later
 
     @property
     def _later(self) -> bool:
         """Whether rounds are counted when their answers come."""
-        return self.week is not None or self.average
+        return self.week is not None
 
     def _columns(self, steps: Schedule) -> dict[str, int]:
-        """How many columns of the encoder one person may be in, for the mechanism: see mechanisms.together."""
-        if self._week is None:
-            return {}
-        apart = fewest_leaves(steps, self._week, self.horizon or FARTHEST)
-        return {"weeks": min(self.weeks or 1, most_weeks(self._week, self.horizon or FARTHEST)), "apart": apart}
+        """How many leaves a week has at least, for the mechanism: see mechanisms.together."""
+        return {} if self._week is None else {"apart": fewest_leaves(steps, self._week, self.horizon or FARTHEST)}
 
     def _bound(self, contribution: Bounded) -> float:
         """How far one person moves the sums, for each unit of the column norm. Zero-out: in one world there is nothing,
@@ -162,46 +139,31 @@ class PersonalBandit(Bandit):
         negative: all rows together by the norm of the sum of those columns, however many there are."""
         if self.budget.adjacency == relations.ZERO_OUT:
             return contribution.norm
-        return contribution.sensitivity if self.weeks in (None, 1) else contribution.several
+        return contribution.sensitivity
 
     def _limits(self) -> Persons:
-        if self._later:
+        if self._week is not None:
             assert self.max_rounds_per_person is not None
-            weeks = None if self._week is None else Weeks(self._schedule, self._week)
-            self._turns = Turns(self.max_rounds_per_person, weeks=weeks, most_weeks=self.weeks)
-        coins = self.teach < 1 and not self.source.private  # in experiments they follow from the seed
-        key = generator_of(self.source).bytes(32) if coins else None
-        options: dict[str, Any] = {"serve": self._serves, "teach": self.teach, "later": self._later, "key": key}
-        return Persons(self.max_rounds_per_person, **options)
+            self._turns = Turns(self.max_rounds_per_person, Weeks(self._schedule, self._week))
+        return Persons(self.max_rounds_per_person, serve=self._serves, later=self._later)
 
     def _take(self, x: Array, reward: float, person: bytes | None) -> None:
-        if person is None or self._turns is None:
+        if person is None or self._turns is None or self._turns.teaches(person, self._steps):
             self._learn(x, reward)
-        elif self._turns.teaches(person, self._steps):
-            if not self.average:
-                self._learn(x, reward)
-                return
-            self._caught = Raw(np.zeros(self.mechanism.size))
-            self._learn(x, reward)
-            v, self._caught = self._caught, None
-            self.mechanism.exchange(self._state.prefix, *self._turns.join(person, v))
 
     def _absorb(self, add: Callable[[Raw], None]) -> None:
         """One contribution: `add` adds it to the vector that it is given."""
-        if self._caught is None:
-            self.mechanism.absorb(self._state.prefix, add)
-        else:
-            add(self._caught)
+        self.mechanism.absorb(self._state.prefix, add)
 
     def _person(self) -> PersonClaim | None:
         """What the claim is for, where it is for a person or a person's week."""
         if self.max_rounds_per_person is None:
             return None
         over = {}
-        if self._week is not None and self.weeks is None:
+        if self._week is not None:
             most = most_weeks(self._week, self.horizon or FARTHEST)
             for weeks in sorted({min(weeks, most) for weeks in SEVERAL_WEEKS} - {1}):
                 norm = self.mechanism.sum_norm_after(self.mechanism.leaves, weeks)
                 planned = [r for r in self._planned() if isinstance(r, GaussianRelease)]
                 over[weeks] = [msgspec.structs.replace(release, column_norm=norm) for release in planned]
-        return PersonClaim(self.max_rounds_per_person, self._week, self.weeks, self.average, over)
+        return PersonClaim(self.max_rounds_per_person, self._week, over)

@@ -23,7 +23,7 @@ SUMS = (
 
 def all_rounds(bandit: SummedBandit) -> int | None:
     """The most rounds of a person that the releases of a certificate are for; None where they are for one week's."""
-    return bandit.max_rounds_per_person if bandit.week is None or bandit.weeks is not None else None
+    return bandit.max_rounds_per_person if bandit.week is None else None
 
 
 def of(

@@ -84,7 +84,7 @@ class Stored(Shown):
                 bandit._prior_noise(self._line.bandit.prior_std)
             self._agreed.begin(self._line)
             most, key = bandit.max_rounds_per_person, self._line.persons
-            self._persons = Persons(most, serve=True, teach=bandit.teach, key=key)
+            self._persons = Persons(most, serve=True, key=key)
             self._people = People(bandit, self._line, self._persons)
             self._versions = Versions(bandit, self._line, self._agreed, clock)
             self._outage = Outage(degraded, self._line, clock)

@@ -45,7 +45,7 @@ OWN = (
 )
 # What may be another at any start, since no noise is made for it, or is always the same in a store. Tuning is that of
 # estimates, which are computed from what was released: that of a new version applies to earlier releases, too.
-FREE = ("source", "policy", "durable", "pending", "on_limit", "teach", "average", "tuning")
+FREE = ("source", "policy", "durable", "pending", "on_limit", "tuning")
 SINCE = {"contexts": PRIVATE}  # settings that early plans lack
 
 
@@ -141,11 +141,6 @@ def check(bandit: SummedBandit, name: str, population: str = "everyone") -> Grid
         raise ValueError(
             "Expected secure noise with a finite budget and a release that is kept leaf by leaf (release='batched'), "
             "got another: a store is for people's data."
-        )
-    if bandit.average:
-        raise ValueError(
-            "Expected a bandit without average=True, which needs each person's part of the open step, got one with it: "
-            "a store does not keep that. A limit by the week works."
         )
     if bandit.choices or bandit.durable is not None:
         raise ValueError("Expected a new bandit that is not durable by itself, got another.")

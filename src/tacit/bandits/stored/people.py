@@ -23,17 +23,15 @@ class People:
     """Of one worker. RAW where it reads."""
 
     def __init__(self, bandit: SummedBandit, line: Line, persons: Persons) -> None:
-        self._line, self._persons, self._most, self._most_weeks = line, persons, persons.most, bandit.weeks
+        self._line, self._most = line, persons.most
         self._weeks, self._swept, self._sweeps = None, 0, threading.Lock()
         if bandit._week is not None:  # requests and sweeps are different threads
             self._weeks, self._sweeping = (Weeks(bandit._schedule, bandit._week) for _ in range(2))
 
-    def chooses(self, run: Run, person: bytes | None, ticket: bytes) -> bool:
+    def chooses(self, run: Run, person: bytes | None) -> bool:
         """Whether that choice may teach. It is counted, unless its answer will be."""
         if person is None or self._most is None:
             return True
-        if not self._persons.coin(ticket):
-            return False
         return self._weeks is not None or self._once_more(run, person, self._most) is not None
 
     def mark(self, person: bytes | None) -> bytes:
@@ -49,11 +47,7 @@ class People:
         if self._weeks is None or self._most is None or person == NOBODY:
             return True
         week = self._week_of(self._weeks.of(step), person)
-        count = self._once_more(run, week, self._most)
-        if count == 1 and self._most_weeks is not None and self._once_more(run, person, self._most_weeks) is None:
-            rows.use_up(run, self._line.bandit.name, week, self._most)
-            return False
-        return count is not None
+        return self._once_more(run, week, self._most) is not None
 
     def sweep(self, database: Database) -> None:
         """Deletes the counts of weeks that are over, but for the last of them."""

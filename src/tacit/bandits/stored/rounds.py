@@ -142,8 +142,8 @@ class Rounds:
         except HorizonReached as error:
             rows.unchoose(run, uid, ask.request)
             return head, error
-        learns = self._people.chooses(run, ask.person, answer.ticket)
-        if not learns and self._agreed.now.on_limit == "refuse" and not self._bandit._always_serves:
+        learns = self._people.chooses(run, ask.person)
+        if not learns and self._agreed.now.on_limit == "refuse":
             answer = answer._replace(arm=packed.REFUSED, name=None)
             rows.unchoose(run, uid, ask.request)
             self._answered(run, ask, number, answer)

@@ -46,6 +46,7 @@ OWN = (
 # What may be another at any start, since no noise is made for it, or is always the same in a store. Tuning is that of
 # estimates, which are computed from what was released: that of a new version applies to earlier releases, too.
 FREE = ("source", "policy", "durable", "pending", "on_limit", "tuning")
+GONE = ("teach", "average")  # settings of earlier versions that were free, too
 SINCE = {"contexts": PRIVATE}  # settings that early plans lack
 
 
@@ -194,7 +195,9 @@ def is_public(row: Bandit) -> bool:
 def _fixed(text: str) -> dict[str, Any]:
     """What is fixed for ever of a plan, also of one that early versions wrote with more. It has room for as many
     actions, whichever they are: that is for `Agreed` to say."""
-    out: dict[str, Any] = {name: value for name, value in (SINCE | json.loads(text)).items() if name not in FREE}
+    out: dict[str, Any] = {
+        name: value for name, value in (SINCE | json.loads(text)).items() if name not in (*FREE, *GONE)
+    }
     if out.get("features") is not None:
         schema = out["features"]["schema"]
         room = Schema.from_dict(schema).room

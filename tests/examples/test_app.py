@@ -11,7 +11,6 @@ import tomllib
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from tacit.service import config as configs
 from tests import browser

@@ -1,4 +1,4 @@
-"""`make test` on a machine without a browser that may not install one: the rest runs, and the end names what did not."""
+"""`make test` without a browser, where it may not install one: the rest runs, and the end names what did not."""
 
 import os
 import subprocess

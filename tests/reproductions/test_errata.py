@@ -156,7 +156,7 @@ def test_switches_by_playing_them():
 
 
 def test_where_the_cut_off_holds():
-    settings = {"dim": 50, "budget": Budget(8.0, 0.01), "link": "logistic", "radius": 1.0, "failure": 0.01}
+    settings = {"dim": 50, "budget": Budget(8.0, 0.01), "link": "logistic", "radius": 1.0, "failure": 0.005}
     for horizon, exceeds in ((10**6, False), (10**10, True)):
         asked = joint.theory(horizon=horizon, **settings)
         assert (joint.least_switches(50, horizon, asked.ridge, asked.explore) > asked.most_tau) == exceeds

@@ -60,10 +60,10 @@ def cost_of_v(kappa_star: float) -> float:
 
 
 def count2() -> Found:
-    asked = theory(dim=50, horizon=10**10, budget=Budget(8.0, 0.01), link="logistic", radius=1.0, failure=0.01)
+    asked = theory(dim=50, horizon=10**10, budget=Budget(8.0, 0.01), link="logistic", radius=1.0, failure=0.005)
     found = least_switches(50, 10**10, asked.ridge, asked.explore)
     at = (
-        "d = 50, T = 10^10, epsilon = 8, delta = zeta = .01, S = 1, logistic, one axis after the other. At T = 10^6 it "
+        "d = 50, T = 10^10, epsilon = 8, delta = .01, zeta = .005, S = 1, logistic, one axis after the other. At T = 10^6 it "
         "does not bite"
     )
     return Found(f"<= {asked.most_tau:.0f}", f">= {found}", at, found <= asked.most_tau)

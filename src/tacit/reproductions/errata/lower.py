@@ -131,8 +131,8 @@ ROWS = [
         "statement false",
         "Sarmasarkar, Lemmas R.1 and R.2",
         "the arms +-r e_j differ by at least m r a / 2, for any theta_0; playing another sign than V_j costs that",
-        "only if |theta_0j| stays below a: theta_0j + a V_j may be 0, or have one sign for both V_j. theta_0 = 0 will "
-        "do",
+        "only if |theta_0j| < a (3 a / 4 for that constant): theta_0j + a V_j may be 0, or have one sign for both V_j. "
+        "theta_0 = 0 will do",
         "theta_0 = 0",
         local_gap,
     ),

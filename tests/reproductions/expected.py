@@ -51,7 +51,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "errata": {},
     "review": {"parts.QUICK": 200, "PARTS": FEW},
 }
-RUNS = dict.fromkeys(SMALL, 2) | {"reweighted": 1, "shuffle": 1, "ldp-figure1": 1, "shariff-figure1": 20, "errata": 70}
+RUNS = dict.fromkeys(SMALL, 2) | {"reweighted": 1, "shuffle": 1, "ldp-figure1": 1, "shariff-figure1": 20}
 SLOW = {"shuffle", "review", "oracles", "errata", "public"}  # three seconds and more, or run by another test
 
 

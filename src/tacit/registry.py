@@ -104,7 +104,7 @@ REPRODUCTIONS = {
     "table2": ("tacit.reproductions.table2", "reproduce"),
     "figure1-logistic": ("tacit.reproductions.figure1", "logistic"),
     "figure1-probit": ("tacit.reproductions.figure1", "probit"),
-    "review": ("tacit.reproductions.review", "reproduce"),
+    "ablations": ("tacit.reproductions.ablations", "reproduce"),
     "ldp-figure1": ("tacit.reproductions.ldp_figure1", "reproduce"),
     "ldp-table1": ("tacit.reproductions.ldp_table1", "reproduce"),
     "local-suite": ("tacit.reproductions.local_suite", "reproduce"),

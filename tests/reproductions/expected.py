@@ -14,7 +14,7 @@ from unittest.mock import patch
 
 from tacit import environments, registry, reproductions
 from tacit.experiments.runner import Progress
-from tacit.reproductions.review import parts
+from tacit.reproductions.ablations import parts
 
 HEAD = 6  # digits that are compared
 CLOCK = {"us_per_round", "seconds"}  # what differs from run to run
@@ -30,7 +30,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "table2": {"ROUNDS": 400},
     "figure1-logistic": {"ROUNDS": {"logistic": 400}},
     "figure1-probit": {"ROUNDS": {"probit": 400}},
-    "ldp-figure1": {"QUICK": 400},
+    "ldp-figure1": {"QUICK": 300},
     "ldp-table1": {"QUICK": 500},
     "local-suite": {"QUICK": 100, "worlds": lambda: [environments.ball(dim=3, link="logistic")]},
     "suite": {"ROUNDS": 300, "worlds": lambda: [environments.ball(dim=3, arms=20, radius=3.0, link="probit")]},
@@ -49,10 +49,17 @@ SMALL: dict[str, dict[str, Any]] = {
     },
     "oracles": {"ROUNDS": 300, "worlds": lambda: [environments.ball(dim=3, radius=3.0, link="probit")]},
     "errata": {},
-    "review": {"parts.QUICK": 200, "PARTS": FEW},
+    "ablations": {"parts.QUICK": 200, "PARTS": FEW},
 }
-RUNS = dict.fromkeys(SMALL, 2) | {"reweighted": 1, "shuffle": 1, "ldp-figure1": 1, "shariff-figure1": 20, "errata": 70}
-SLOW = {"shuffle", "review", "oracles", "errata", "public"}  # three seconds and more, or run by another test
+RUNS = dict.fromkeys(SMALL, 2) | {
+    "reweighted": 1,
+    "shuffle": 1,
+    "ldp-figure1": 3,
+    "ldp-table1": 10,
+    "shariff-figure1": 20,
+    "errata": 70,
+}
+SLOW = {"shuffle", "ablations", "oracles", "errata", "public"}  # three seconds and more, or run by another test
 
 
 def measure(name: str, out: Path, progress: Progress | None = None) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from tacit.experiments.table import render
 from tacit.mechanisms.shuffle.paper import calibrate_paper
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Simulated
-from tacit.reproductions.outcome import Finding, Outcome, part
+from tacit.reproductions.outcome import Finding, Outcome, above_plain, anchored, part, regret
 
 DELTA = 0.01
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)
@@ -133,7 +133,8 @@ def _draw(result: Result, path: Path) -> None:
 
 
 def _findings(result: Result, horizon: int) -> list[Finding]:
-    mean = {row["label"]: row["regret_mean"] for row in result.rows}
+    measured = {row["label"]: regret(row) for row in result.rows}
+    mean = {label: each.mean for label, each in measured.items()}
     uniform = mean["uniform"]
     users = printed(horizon, EPSILONS[-1])["warm-up"]
     out = [
@@ -162,6 +163,11 @@ def _findings(result: Result, horizon: int) -> list[Finding]:
                 theirs < 0.9 * uniform,
             ),
             Finding(text + "tight noise makes it learn", f"{tight:.0f}", tight < 0.5 * uniform),
-            Finding(text + "one message and one round beat the optimiser", f"{ours:.0f} to {tight:.0f}", ours < tight),
+            anchored(
+                Finding(
+                    text + "one message and one round beat the optimiser", f"{ours:.0f} to {tight:.0f}", ours < tight
+                ),
+                [measured[f"ours ε={epsilon:g}"]],
+            ),
         ]
-    return out
+    return [*out, above_plain(result)]

@@ -105,6 +105,7 @@ REPRODUCTIONS = {
     "figure1-logistic": ("tacit.reproductions.figure1", "logistic"),
     "figure1-probit": ("tacit.reproductions.figure1", "probit"),
     "ablations": ("tacit.reproductions.ablations", "reproduce"),
+    "optimiser": ("tacit.reproductions.optimiser", "reproduce"),
     "ldp-figure1": ("tacit.reproductions.ldp_figure1", "reproduce"),
     "ldp-table1": ("tacit.reproductions.ldp_table1", "reproduce"),
     "local-suite": ("tacit.reproductions.local_suite", "reproduce"),

@@ -48,16 +48,23 @@ SMALL: dict[str, dict[str, Any]] = {
         "wide_worlds": lambda: [environments.breast_cancer()],
     },
     "oracles": {"ROUNDS": 300, "worlds": lambda: [environments.ball(dim=3, radius=3.0, link="probit")]},
+    "optimiser": {
+        "USERS": {"joint": (500, 2_000, 0), "shuffle": (200, 500, 0)},  # the last is left out
+        "DIMS": (2, 3),
+        "EPSILON": 8.0,
+        "EPSILONS": (4.0, 8.0),
+    },
     "errata": {},
     "ablations": {"parts.QUICK": 200, "PARTS": FEW},
 }
 RUNS = dict.fromkeys(SMALL, 2) | {
     "reweighted": 1,
     "shuffle": 1,
-    "ldp-figure1": 3,
-    "ldp-table1": 10,
+    "ldp-figure1": 3,  # in the first run alone OnlineUCB is near the best arms by chance
+    "ldp-table1": 10,  # more than there are dimensions
     "shariff-figure1": 20,
     "errata": 70,
+    "optimiser": 1,
 }
 SLOW = {"shuffle", "ablations", "oracles", "errata", "public"}  # three seconds and more, or run by another test
 

@@ -16,10 +16,11 @@ from tacit.experiments import figure
 from tacit.experiments.spec import Spec
 from tacit.kernels.block import BERNOULLI
 from tacit.regression import ImproperSGD
+from tacit.reproductions.optimiser import descent
 from tests.reproductions import expected
 
 ARITHMETIC = ("changing the shift changes", "Gaussian noise has no unshifted")
-built, fitted, drawn = Spec.build, ImproperSGD.fit, gap.start
+built, fitted, drawn, descended = Spec.build, ImproperSGD.fit, gap.start, descent.descend
 
 
 def opposite(spec, *given):
@@ -56,6 +57,11 @@ def negated(regressor, x, y):
     return fitted(regressor, x, -y)
 
 
+def mistaken(data, descent, rng):
+    """A descent on the opposite of the rewards."""
+    return descended(data._replace(rewards=data.users - data.rewards), descent, rng)
+
+
 def shorter(world, rng, horizon):
     """Arms of length .8."""
     place = drawn(world, rng, horizon)
@@ -70,6 +76,7 @@ def shorter(world, rng, horizon):
 PLANTED = dict.fromkeys(registry.REPRODUCTIONS, (Spec, "build", opposite)) | {
     "shariff-figure1": (gap, "start", shorter),  # no bandit plays
     "ldp-table1": (Spec, "build", flat),  # second moments are the same of an arm and its opposite
+    "optimiser": (descent, "descend", mistaken),  # no bandit plays
     "reweighted": (ImproperSGD, "fit", negated),  # regressions, not bandits
 }
 del PLANTED["errata"]  # computations, whose own tests turn them round

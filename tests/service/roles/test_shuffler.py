@@ -146,6 +146,17 @@ def test_a_billboard_above_the_operators_budget_is_not_served(start, stub):
     assert b"Needs attention" in ask(role.port, "GET", "/dashboard")[2]
 
 
+def test_the_operators_share_of_malicious_users_counts_where_the_billboard_has_fewer(start, stub):
+    """Catches a shuffler that takes the analyzer's word for how many reports are the analyzer's own."""
+    text = running.shuffler(stub.port).replace("malicious = 0", "malicious = 0.5")
+    role = start("shuffler", text)
+    said = until(lambda: (found := ask(role.port, "GET", "/health"))[0] == 503 and found[2]).decode()
+    assert said.startswith("Expected a batch of epsilon at most 1 at delta 1e-06, got 1.4")
+    assert said.endswith("without the coins of 100 of 200 users.\n")
+    stub.billboard = server(200, malicious=0.5).billboard()
+    assert running.billboard(role.port) == stub.billboard
+
+
 def test_a_shuffler_goes_to_its_analyzer_and_nowhere_else(start, stub):
     other = Stub(stub.billboard)
     stub.elsewhere = f"http://127.0.0.1:{other.port}/billboard"

@@ -112,7 +112,9 @@ class Batches:
     def made(self, billboard: bytes) -> Shuffler:
         """A shuffler for the batch of that billboard; BadBillboard if it asks for more than the operator allows. A part
         may have few reports: their number is for the one that closes the batch to check."""
-        out = Shuffler(billboard, minimum=self._setting.minimum, budget=self._budget)
+        setting = self._setting
+        assert setting.malicious is not None
+        out = Shuffler(billboard, minimum=setting.minimum, budget=self._budget, malicious=setting.malicious)
         if self._setting.part is not None:
             out.minimum = 1
         return out

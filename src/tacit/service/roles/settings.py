@@ -48,8 +48,9 @@ class Between(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=T
     reports that may be the analyzer's own; the operator states it, and the budget is checked without them. close_after: seconds
     after which a batch is closed that has its minimum; else it is closed when it has the planned number. durable: an
     SQLite file of its own. keys: the folder of the batches' keys; FILE.keys by default. key: a file with the key that
-    the analyzer knows it by. sealed: a file with its private key, made if there is none; reports have to be sealed to
-    it then (tacit.roles.sealed). parts: the names of other shufflers with parts of each batch, which this one closes.
+    the analyzer knows it by. witness: the file that says which batches were closed, FILE.witness by default. sealed: a
+    file with its identity, made if there is none; reports have to be sealed to their batch's key then, which it signs
+    (tacit.roles.sealed). parts: the names of other shufflers with parts of each batch, which this one closes.
     part: its own name, if `analyzer` is the address of a shuffler that closes its batches. share: of the planned
     number, at which it is full."""
 
@@ -61,6 +62,7 @@ class Between(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=T
     close_after: float | None = None
     keys: str | None = None
     key: str | None = None
+    witness: str | None = None
     sealed: str | None = None
     parts: tuple[str, ...] = ()
     part: str | None = None
@@ -164,7 +166,7 @@ def convert(role: str, document: dict[str, Any], folder: Path) -> Any:
         configs.taken(given, KeySetting, "[[keys]]")
     config = configs.taken(document, whole, "the configuration")
     mine: Any = getattr(config, role)
-    files = [name for name in ("durable", "keys", "key", "sealed") if hasattr(mine, name)]
+    files = [name for name in ("durable", "keys", "key", "witness", "sealed") if hasattr(mine, name)]
     placed: Any = {
         role: configs.below(folder, mine, *files),
         "server": configs.below(folder, config.server, "tls_certificate", "tls_key"),  # type: ignore[attr-defined]

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from tacit import Shuffler
-from tacit.errors import BadBillboard, BadReport, TooManyReports
+from tacit.errors import BadBillboard, TooManyReports
 from tacit.roles.outbox import WEEK, Outbox
 from tests.roles.boards import changed, device, published
 

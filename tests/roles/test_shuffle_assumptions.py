@@ -1,6 +1,6 @@
-"""What the shuffle model rests on, as attacks that succeed where it does not hold and fail where it does: the sentences of
-docs/roles.md and docs/attack.md are these numbers. All devices use the operating system's randomness; each test states
-how often it fails by chance."""
+"""What the shuffle model rests on, as attacks that succeed where it does not hold and fail where it does: the sentences
+of docs/roles.md and docs/attack.md are these numbers. All devices use the operating system's randomness; each test
+states how often it fails by chance."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,8 @@ def billboard(malicious=0.0):
 
 
 class Attacker:
-    """Knows all of a person but one of two things, and has tried out on a device of its own how reports of both look."""
+    """Knows all of a person but one of two things, and has tried out on a device of its own how reports of both
+    look."""
 
     def __init__(self, board, *worlds):
         self.of, self.worlds, self._client = boards.shuffle(board)[0], worlds, Client(board)
@@ -58,15 +59,16 @@ def right(board, *, own, tries):
 
 
 def test_whoever_sends_all_other_reports_reads_the_one_that_is_left():
-    """Epsilon is 1 by the certificate, and holds if the other 999 are honest. By chance this fails once in 10^5 runs."""
+    """Epsilon is 1 by the certificate, and holds if the other 999 are honest. By chance this fails once in 10^5
+    runs."""
     assert right(billboard(), own=USERS - 1, tries=40) >= 38
 
 
 @pytest.mark.parametrize(("malicious", "own"), [(0.0, 0), (0.99, 990)])
 def test_with_the_honest_users_of_the_plan_the_same_attack_fails(malicious, own):
-    """Also where 990 of 1000 reports are the analyzer's, and the plan says so: it is right 54 % of the time, where epsilon
-    = 1 allows 73 %. Catches a plan that counts on the coins of malicious users (85 %). By chance this fails once in 10^5
-    runs."""
+    """Also where 990 of 1000 reports are the analyzer's, and the plan says so: it is right 54 % of the time, where
+    epsilon = 1 allows 73 %. Catches a plan that counts on the coins of malicious users (85 %). By chance this fails
+    once in 10^5 runs."""
     assert right(billboard(malicious), own=own, tries=200) <= 138
 
 
@@ -77,8 +79,8 @@ def test_a_shuffler_whose_operator_expects_as_many_refuses_a_plan_that_does_not(
 
 
 def test_a_single_report_tells_the_shuffler_the_reward_and_mostly_the_sign_of_a_feature():
-    """So the shuffler is trusted: what a report hides by itself is little. The reward, if the features are known: 100 %.
-    The sign of a feature, if the rest is known: 90 % or more. By chance this fails once in 10^5 runs."""
+    """So the shuffler is trusted: what a report hides by itself is little. The reward, if the features are known: 100
+    %. The sign of a feature, if the rest is known: 90 % or more. By chance this fails once in 10^5 runs."""
     for worlds, least in (((ARM, 0.0), (ARM, 1.0)), 390), (((ARM, 1.0), (MIRRORED, 1.0)), 360):
         attacker = Attacker(billboard(), *worlds)
         assert sum(attacker.guess(attacker.decoded(attacker.report(w))) == w for w in worlds * 200) >= least

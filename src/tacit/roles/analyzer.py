@@ -29,8 +29,9 @@ class Analyzer:
     Reference: the protocol is Cheu et al. 2022 (arXiv:2106.09805) with p = 1/2; calibration: ours.
     Departure: fair coins (their number is a popcount); 2 reach + trials slots.
 
-    first, growth, largest: batch k is planned for ceil(first growth^k) users, and at most `largest`. calibration="central": the noise of a trusted
-    curator's Gaussian mechanism, to compare with; it has no proof in the shuffle model."""
+    first, growth, largest: batch k is planned for ceil(first growth^k) users, and at most `largest`.
+    calibration="central": the noise of a trusted curator's Gaussian mechanism, to compare with; it has no proof in the
+    shuffle model."""
 
     budget: Budget
     size: int

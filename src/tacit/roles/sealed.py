@@ -160,7 +160,8 @@ def number_in(text: bytes) -> int:
 
 
 def _cipher(shared: bytes, head: bytes, key: bytes) -> tuple[Any, bytes]:
-    """The cipher and the nonce of one report: both are used once, since its point is new. They are bound to its head."""
+    """The cipher and the nonce of one report: both are used once, since its point is new. They are bound to its
+    head."""
     hkdf = _load("cryptography.hazmat.primitives.kdf.hkdf").HKDF
     sha = _parts("hashes").SHA256()
     made = hkdf(algorithm=sha, length=KEY + NONCE, salt=None, info=ABOUT + head + key).derive(shared)

@@ -47,8 +47,9 @@ class Shuffler:
     server's number. `budget`: the operator's own limit. With it the epsilon of `minimum` reports is recomputed from the
     billboard's plan, less the users whom it takes for malicious, and a billboard above the budget is refused; `epsilon`
     is what was found. `malicious`: the share of reports that its operator cannot rule out to be the server's own; where
-    the billboard plans for fewer of them, this counts. Where users answer several rounds it is that of all rounds together, and each round has a
-    shuffler of its own. `planned`: the number of reports at which the server wants the batch."""
+    the billboard plans for fewer of them, this counts. Where users answer several rounds it is that of all rounds
+    together, and each round has a shuffler of its own. `planned`: the number of reports at which the server wants the
+    batch."""
 
     def __init__(
         self,
@@ -220,7 +221,8 @@ def _accepted(budget: Budget, spent: float, given: dict[str, Any]) -> float:
     if not spent <= budget.epsilon * (1 + 1e-6):
         without = f" without the coins of {given['malicious']} of {given['users']} users" if given["malicious"] else ""
         raise BadBillboard(
-            f"Expected a batch of epsilon at most {budget.epsilon:g} at delta {budget.delta:g}, got {spent:.6g}{without}."
+            f"Expected a batch of epsilon at most {budget.epsilon:g} at delta {budget.delta:g}, "
+            f"got {spent:.6g}{without}."
         )
     return spent
 

@@ -80,7 +80,8 @@ def test_sealed_reports_are_opened_by_the_shuffler_alone(start, stub):
 
 def test_nobody_opens_a_kept_report_after_its_batch_was_closed(start, stub):
     """Catches a key that outlives its batch. Whoever kept the sealed reports and then gets all files of the shuffler
-    opens none of them; with the files as they were while the batch was open, all of them (so the attack can succeed)."""
+    opens none of them; with the files as they were while the batch was open, all of them (so the attack can
+    succeed)."""
     role, identity = begin(start, stub)
     running.billboard(role.port)
     key = key_of(role, identity)
@@ -142,7 +143,12 @@ def test_a_device_seals_to_the_key_of_its_reports_batch_and_to_no_other(start, s
     with pytest.raises(OSError, match="the pinned shuffler has signed"):
         stranger(sent[1])
     shown = fetch()
-    for damaged in (b"", shown[:-1], shown + b"0", *(shown[:i] + bytes([shown[i] ^ 1]) + shown[i + 1 :] for i in range(0, 153, 9))):
+    for damaged in (
+        b"",
+        shown[:-1],
+        shown + b"0",
+        *(shown[:i] + bytes([shown[i] ^ 1]) + shown[i + 1 :] for i in range(0, 153, 9)),
+    ):
         with pytest.raises(OSError, match="Expected a batch's key"):
             sealed.sealing(identity, lambda damaged=damaged: damaged, deliver)(sent[1])
     following = sent[1][:4] + (1).to_bytes(8, "little") + sent[1][12:]

@@ -1,5 +1,5 @@
-"""A shuffler whose files are put back in time never hands over a second sum of the same batch: the difference of the two
-would be what differs between their people, down to one person's report."""
+"""A shuffler whose files are put back in time never hands over a second sum of the same batch: the difference of the
+two would be what differs between their people, down to one person's report."""
 
 import shutil
 import time
@@ -117,7 +117,9 @@ def test_without_its_witness_a_database_is_refused(start, stub):
     """As after a copy of the database and the keys alone, and of files of release 0.6.0, which had none."""
     role = half(start, stub, reports(100))
     (role.folder / "shuffler.db.witness").unlink()
-    with pytest.raises(AssertionError, match=r"Expected shuffler.db.witness, which says which batches were closed, got"):
+    with pytest.raises(
+        AssertionError, match=r"Expected shuffler.db.witness, which says which batches were closed, got"
+    ):
         start("shuffler", running.shuffler(stub.port), role.port)
 
 

@@ -87,8 +87,6 @@ class ShuffleGLM(BehindShuffler):
     step_scale: float = STEP_SCALE
     batches: int | None = None
     first: int | None = None
-    dropout: float = 0.0
-    malicious: float = 0.0
     _state: RoundsState = field(init=False, repr=False)
 
     def __post_init__(self) -> None:

@@ -31,7 +31,11 @@ MUCH_LARGER = 100  # than the first batch: its noise then adds little to that of
 
 @dataclass(kw_only=True, eq=False)
 class BehindShuffler(Server):
-    """A server that takes shuffled sums. Its version is the number of sums so far; each has a billboard of its own."""
+    """A server that takes shuffled sums. Its version is the number of sums so far; each has a billboard of its own.
+    dropout, malicious: shares of users who may send nothing, or no noise."""
+
+    dropout: float = 0.0
+    malicious: float = 0.0
 
     @property
     @abstractmethod
@@ -62,12 +66,10 @@ class BehindShuffler(Server):
 
 @dataclass(kw_only=True, eq=False)
 class Shuffled(BehindShuffler):
-    """A server whose `analyzer` plans the batches. dropout, malicious: shares of users who may send nothing, or no
-    noise. largest: users of a batch at most, however many came before; None: a hundred times the first batch's."""
+    """A server whose `analyzer` plans the batches. largest: users of a batch at most, however many came before; None: a
+    hundred times the first batch's."""
 
     _why = ""  # how it came to sum that, in words after those of `_statistic`
-    dropout: float = 0.0
-    malicious: float = 0.0
     largest: float | None = math.inf
     calibration: str = "exact"
     analyzer: Analyzer = field(init=False, repr=False)

@@ -24,8 +24,8 @@ SAID = tuple("" if verdict in (NEW, DUPLICATE) else reason for verdict, reason i
 
 class Batches:
     """`last`: the latest batch; `open`: its shuffler, `board` its billboard and, where reports are sealed, `opening`
-    what opens them, while it is open. `confirmed`: whether the open batch is known not to have been closed before, which
-    an older copy of the database does not know. closed, dropped: called with the number of a batch that was."""
+    what opens them, while it is open. `confirmed`: whether the open batch is known not to have been closed before,
+    which an older copy of the database does not know. closed, dropped: called with the number of a batch that was."""
 
     def __init__(self, setting: Between, closed: Callable[[int], None], dropped: Callable[[int], None]) -> None:
         self._setting, self._closed, self._dropped = setting, closed, dropped
@@ -158,8 +158,8 @@ class Batches:
         return None
 
     def confirm(self, wanted: int | None) -> None:
-        """That the analyzer wants batch `wanted`, or none any more: then the open one, if it is earlier, has been handed
-        over, and this is an older copy of the database."""
+        """That the analyzer wants batch `wanted`, or none any more: then the open one, if it is earlier, has been
+        handed over, and this is an older copy of the database."""
         shuffler = self._present()
         if shuffler is None:
             return

@@ -174,6 +174,6 @@ class Journal:
 
 def _without_key() -> BadState:
     return BadState(
-        "Expected the keys of the open batch, got an older copy of the database: its reports are gone; begin with a new "
-        "file."
+        "Expected the keys of the open batch, got an older copy of the database: its reports are gone; begin with a "
+        "new file."
     )

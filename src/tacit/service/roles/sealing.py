@@ -22,8 +22,8 @@ class Identity:
         found = path.read_bytes()
         if not found.startswith(MARK):
             raise BadState(
-                f"Expected the identity of a shuffler in {path.name}, got another file. A key of release 0.6.0 opens all "
-                "reports that somebody kept: delete it, and have applications pin the new one."
+                f"Expected the identity of a shuffler in {path.name}, got another file. A key of release 0.6.0 opens "
+                "all reports that somebody kept: delete it, and have applications pin the new one."
             )
         self._private = found.removeprefix(MARK)
         self.public = sealed.public_identity(self._private)

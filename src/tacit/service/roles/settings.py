@@ -17,10 +17,10 @@ from tacit.service.config import BudgetSetting, KeySetting, ServerSetting, is_lo
 
 MALICIOUS = (
     "Expected malicious, the share of a batch's reports that may come from the analyzer or from whoever works with it, "
-    "got none. Their coins hide nobody, and whoever sends all other reports of a batch reads the one that is left. State "
-    "the largest share that you cannot rule out: 0.1 where each device is signed in or attested, 0.5 where the "
-    "application only limits how many reports come from one address, 0 if nobody could forge any. Where anybody may send "
-    "any number, no share is safe. The noise grows by 1 / sqrt(1 - malicious)."
+    "got none. Their coins hide nobody, and whoever sends all other reports of a batch reads the one that is left. "
+    "State the largest share that you cannot rule out: 0.1 where each device is signed in or attested, 0.5 where the "
+    "application only limits how many reports come from one address, 0 if nobody could forge any. Where anybody may "
+    "send any number, no share is safe. The noise grows by 1 / sqrt(1 - malicious)."
 )
 GIVEN = ("dim", "link", "radius", "rewards", "horizon")
 
@@ -45,14 +45,14 @@ class Bandit(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=Tr
 class Between(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """The shuffler. analyzer: where batches go. budget: its operator's own; a billboard above it is refused. minimum:
     reports of a batch at least; by default the billboard's, which the budget is checked with. malicious: the share of
-    reports that may be the analyzer's own; the operator states it, and the budget is checked without them. close_after: seconds
-    after which a batch is closed that has its minimum; else it is closed when it has the planned number. durable: an
-    SQLite file of its own. keys: the folder of the batches' keys; FILE.keys by default. key: a file with the key that
-    the analyzer knows it by. witness: the file that says which batches were closed, FILE.witness by default. sealed: a
-    file with its identity, made if there is none; reports have to be sealed to their batch's key then, which it signs
-    (tacit.roles.sealed). parts: the names of other shufflers with parts of each batch, which this one closes.
-    part: its own name, if `analyzer` is the address of a shuffler that closes its batches. share: of the planned
-    number, at which it is full."""
+    reports that may be the analyzer's own; the operator states it, and the budget is checked without them. close_after:
+    seconds after which a batch is closed that has its minimum; else it is closed when it has the planned number.
+    durable: an SQLite file of its own. keys: the folder of the batches' keys; FILE.keys by default. key: a file with
+    the key that the analyzer knows it by. witness: the file that says which batches were closed, FILE.witness by
+    default. sealed: a file with its identity, made if there is none; reports have to be sealed to their batch's key
+    then, which it signs (tacit.roles.sealed). parts: the names of other shufflers with parts of each batch, which this
+    one closes. part: its own name, if `analyzer` is the address of a shuffler that closes its batches. share: of the
+    planned number, at which it is full."""
 
     analyzer: str
     budget: BudgetSetting

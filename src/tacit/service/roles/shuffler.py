@@ -103,8 +103,8 @@ class ShufflerRole:
 
     def _dropped(self, number: int) -> None:
         self.events.add(
-            f"Batch {number} was open in the database, but had been closed before: this is an older copy. Its reports are "
-            "dropped, and nothing of them is handed over."
+            f"Batch {number} was open in the database, but had been closed before: this is an older copy. Its reports "
+            "are dropped, and nothing of them is handed over."
         )
 
     # what may be shown: one report for each choice, so that their number is public; when each of them came is not

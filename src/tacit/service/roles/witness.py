@@ -29,8 +29,8 @@ class Witness:
                 write(self._path, {"closed": self.closed})
             else:
                 raise RolledBack(
-                    f"Expected {self._path.name}, which says which batches were closed, got none: without it nobody can "
-                    "tell this database from an older copy. Give the shuffler a new file as durable."
+                    f"Expected {self._path.name}, which says which batches were closed, got none: without it nobody "
+                    "can tell this database from an older copy. Give the shuffler a new file as durable."
                 )
 
     def record(self, number: int) -> None:

@@ -33,12 +33,13 @@ dim = 3
 radius = 3.0
 budget = {epsilon = 1.0, delta = 1e-6}
 durable = "analyzer.db"
-options = {first = 1000}
+options = {first = 1000, malicious = 0.1}
 """,
     "shuffler": """
 [shuffler]
 analyzer = "%s"
 budget = {epsilon = 1.0, delta = 1e-6}
+malicious = 0.1
 durable = "shuffler.db"
 """,
     "local": """

@@ -25,7 +25,8 @@ const MODELS = {
     claim: ({ plan }) => plan,
     meaning:
       "The report has coins of its own in every number. The shuffler adds it to those of many others and hands on the " +
-      "sum alone; what follows holds for that sum, as long as the shuffler keeps this report to itself.",
+      "sum alone. What follows holds for that sum, as long as the shuffler keeps this report to itself and the others are " +
+      "not the server's own: whoever sends all the others reads this one.",
   },
 };
 

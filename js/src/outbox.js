@@ -1,7 +1,7 @@
 // Reports in the world. Whether and when a report leaves must tell nothing of the reward: every choice sends exactly
 // one, at a public deadline plus a jitter that is drawn when the choice is made, whether or not a reward came. It is
 // kept until it is acknowledged, and sent again byte for byte.
-export { sealer } from "./sealed.js";
+export { sealing } from "./sealed.js";
 import { hex } from "./bytes.js";
 import { octets, uniforms } from "./random.js";
 
@@ -19,7 +19,6 @@ export class TooManyReports extends Error {
  * send: from a report's bytes to a promise: true if it was taken, false if it never will be; if it fails, later again;
  * wait: from a choice to its deadline; jitter: at most so much later the report leaves;
  * weekly: the most reports in a week, whatever a server asks;
- * seal: a function from a report's bytes to a promise of those that are sent (sealer);
  * storage: where it is kept, with getItem and setItem as localStorage, the default; name: of what is kept there. */
 export class Outbox {
   constructor({
@@ -28,14 +27,13 @@ export class Outbox {
     wait,
     jitter,
     weekly,
-    seal = (report) => report,
     storage = globalThis.localStorage,
     name = "tacit",
   }) {
     if (!(wait > 0 && jitter > 0 && weekly > 0))
       throw new TypeError("Expected wait, jitter and weekly above 0, got others.");
     if (!storage?.setItem) throw new TypeError("Expected storage with getItem and setItem, as localStorage, got none.");
-    Object.assign(this, { open, send, wait, jitter, weekly, seal, storage, name, turn: Promise.resolve() });
+    Object.assign(this, { open, send, wait, jitter, weekly, storage, name, turn: Promise.resolve() });
   }
 
   /** Choose by a billboard: {id, index, name}. What is needed for the report is on the disc before it is returned. */
@@ -68,10 +66,10 @@ export class Outbox {
   }
 
   async #flush() {
-    const ready = await this.#change(async (kept) => {
+    const ready = await this.#change((kept) => {
       for (const item of kept.items.filter((one) => one.x && one.due <= Date.now())) {
         const report = this.#opened(item.board)?.report(item.x, item.reward === null ? null : Number(item.reward));
-        if (report) item.report = hex(await this.seal(report));
+        if (report) item.report = hex(report);
         else item.taken = false;
         item.x = item.reward = item.board = null; // raw data go once there is a report
       }
@@ -126,7 +124,8 @@ export class Outbox {
   }
 }
 
-/** To send by fetch: nothing goes along but the bytes. Whatever is refused for good will not be sent again. */
+/** To send by fetch, without cookie and referrer; the browser adds its name, the page's origin and a language. Whatever
+ * is refused for good will not be sent again. */
 export const post = (url) => async (report) => {
   const options = {
     method: "POST",

@@ -32,7 +32,6 @@ export class Outbox {
     wait: number;
     jitter: number;
     weekly: number;
-    seal?: (report: Uint8Array) => Promise<Uint8Array>;
     /** localStorage by default; elsewhere, as in Node, the application's own. */
     storage?: { getItem(name: string): string | null; setItem(name: string, text: string): void };
     name?: string;
@@ -47,5 +46,10 @@ export class Outbox {
 /** A `send` for Outbox by fetch. */
 export function post(url: string): (report: Uint8Array) => Promise<boolean>;
 
-/** A `seal` for Outbox: to the shuffler's public key, 65 bytes, which the application pins. */
-export function sealer(key: Uint8Array): (report: Uint8Array) => Promise<Uint8Array>;
+/** A `send` for Outbox that seals each report to its batch's key, which the shuffler of the pinned identity (65 bytes)
+ * has signed and the relay passes on at `url`; `send` takes what is sealed. */
+export function sealing(
+  identity: Uint8Array,
+  url: string,
+  send: (sealed: Uint8Array) => Promise<boolean>,
+): (report: Uint8Array) => Promise<boolean>;

@@ -96,8 +96,8 @@ const fields = ({ Schema }, given) =>
 
 /** What a program does with an outbox: [method, ...arguments] at given times. Kept is what outlives it. */
 async function outbox(
-  { Outbox, LocalClient, ShuffleClient, sealer },
-  { board, key, kept, random, steps, answers = [] },
+  { Outbox, LocalClient, ShuffleClient },
+  { board, kept, random, steps, answers = [] },
 ) {
   if (random) tape(decoded(random));
   const storage = globalThis.localStorage ?? {
@@ -121,7 +121,6 @@ async function outbox(
     jitter: 100,
     weekly: 3,
     storage,
-    ...(key && { seal: sealer(decoded(key)) }),
   });
   for (const [at, method, ...given] of steps) {
     now = at;
@@ -139,10 +138,17 @@ async function outbox(
   return { sent, told, shown, kept: kept ?? null, text: storage.getItem("tacit") };
 }
 
-/** Seal some bytes. */
-const sealed = async ({ sealer }, { key, reports }) => {
-  const seal = sealer(decoded(key));
-  return Promise.all(reports.map(async (report) => encoded(await seal(decoded(report)))));
+/** Seal reports to the key at each of these addresses: what was sent and answered, or the error. */
+const sealed = async ({ sealing }, { identity, urls, reports }) => {
+  const told = [];
+  for (const url of urls)
+    for (const report of reports) {
+      let sent = null;
+      const send = async (text) => Boolean((sent = encoded(text)));
+      const answer = await sealing(decoded(identity), url, send)(decoded(report)).catch((error) => error.message);
+      told.push([answer, sent]);
+    }
+  return told;
 };
 
 /** The cap's tables, as one digest. */

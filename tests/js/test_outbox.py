@@ -1,9 +1,11 @@
 """The JavaScript outbox: one report for every choice at a public time, kept and sent again byte for byte. In Node each
 program is a process of its own, in Chromium a page that is loaded anew; what is kept outlives it."""
 
+import http.server
 import json
 import re
 import secrets
+import threading
 import time
 
 import pytest
@@ -25,9 +27,9 @@ def program(package, run, tmp_path):
     if run is not node.task:
         run.page.evaluate("localStorage.clear()")
 
-    def start(steps, *, board="irls-public", answers=(), key=None, random=b""):
+    def start(steps, *, board="irls-public", answers=(), random=b""):
         given = {"board": vectors.text(published(board)[1]), "steps": steps, "answers": list(answers)}
-        given |= {"kept": state["kept"], "key": key and vectors.text(key), "random": vectors.text(random)}
+        given |= {"kept": state["kept"], "random": vectors.text(random)}
         state["count"] += 1
         told = run(package, "outbox", vectors.save(given, tmp_path / f"{state['count']}.json"))
         state["kept"] = told["kept"]
@@ -101,27 +103,79 @@ def test_a_billboard_that_is_refused_costs_nothing(program):
     assert told["told"] == ["BadBillboard", "BadBillboard"] and told["shown"] == []
 
 
-def test_what_is_sealed_in_javascript_is_opened_in_python(package, run, tmp_path):
-    private = sealed.new_key()
-    key, reports = sealed.public_key(private), [b"", secrets.token_bytes(46), secrets.token_bytes(5000)]
-    given = {"key": vectors.text(key), "reports": list(map(vectors.text, reports))}
-    told = [bytes.fromhex(one) for one in run(package, "sealed", vectors.save(given, tmp_path / "sealed.json"))]
-    unseal = sealed.opener(private)
-    assert [unseal(one) for one in told] == reports
-    assert [len(one) - sealed.LONGER for one in told] == list(map(len, reports))
-    with pytest.raises(BadReport, match="this shuffler's key"):
-        sealed.opener(sealed.new_key())(told[1])
+@pytest.fixture
+def address(run):
+    """A function that serves bytes with a status: where. A page of the browser here has no address of its own, from
+    which it could ask another: it is answered on the way."""
+    files, allowed = {}, {"access-control-allow-origin": "*"}
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            status, body = files[self.path]
+            self.send_response(status)
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *args):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+
+    place = f"http://127.0.0.1:{server.server_port}"
+
+    def answer(route):
+        status, body = files[route.request.url.removeprefix(place)]
+        route.fulfill(status=status, body=body, headers=allowed)
+
+    def serve(body, status=200):
+        files[name := f"/{len(files)}"] = status, body
+        return f"{place}{name}"
+
+    if run is not node.task:
+        run.page.route(f"{place}/**", answer)
+    yield serve
+    if run is not node.task:
+        run.page.unroute(f"{place}/**")
+    server.shutdown()
+    server.server_close()
 
 
-def test_sealed_reports_are_kept_sealed(program):
-    private = sealed.new_key()
-    key = sealed.public_key(private)
-    program([[0, "choose", ARMS]], board="newton", key=key)
-    first = program([[2000, "flush"]], board="newton", key=key, answers=[None])["sent"]
-    again = program([[3000, "flush"]], board="newton", key=key)["sent"]
-    assert first[0][1] == again[0][1]
-    parameters, _ = boards.shuffle(published("newton")[1])
-    wire.decode_report(sealed.opener(private)(bytes.fromhex(first[0][1])), parameters)
+def test_what_is_sealed_in_javascript_is_opened_in_python(package, run, tmp_path, address):
+    """To the key of the report's batch alone, where the pinned identity has signed it."""
+    private, secret = sealed.new_identity(), secrets.token_bytes(32)
+    of, _ = boards.shuffle(published("newton")[1])
+    shown = sealed.shown_key(private, secret, of)
+    head = b"tR\4\1" + of.batch.to_bytes(8, "little") + of.digest
+    reports = [head + secrets.token_bytes(size) for size in (0, 46, 5000)]
+    unsigned = [shown[:-1], shown + b"0", *(_flipped(shown, i) for i in (0, 9, 30, 90, 152))]
+    unsigned.append(sealed.shown_key(sealed.new_identity(), secret, of))
+    later, other = of._replace(batch=of.batch + 1), of._replace(digest=bytes(16))
+    closed = [sealed.shown_key(private, secret, each) for each in (later, other)]
+    urls = [address(shown), *map(address, unsigned), *map(address, closed), address(b"", 410), address(b"", 503)]
+    identity = sealed.public_identity(private)
+    given = {"identity": vectors.text(identity), "urls": urls, "reports": list(map(vectors.text, reports))}
+    told = run(package, "sealed", vectors.save(given, tmp_path / "sealed.json"))
+    assert [answer for answer, _ in told[:3]] == [True] * 3
+    sent = [bytes.fromhex(text) for _, text in told[:3]]
+    assert [sealed.opener(secret)(one) for one in sent] == reports
+    assert [len(one) - sealed.LONGER for one in sent] == list(map(len, reports))
+    assert {sealed.number_in(one) for one in sent} == {of.batch}
+    with pytest.raises(BadReport, match="its batch's key"):
+        sealed.opener(bytes(32))(sent[1])
+    refused = 3 * (1 + len(unsigned))
+    assert all("the pinned shuffler has signed" in said for said, _ in told[3:refused])
+    assert told[refused:-3] == [[False, None]] * 9 and all("none for now" in said for said, _ in told[-3:])
+    assert all(text is None for _, text in told[3:])
+    earlier = {"identity": vectors.text(identity), "urls": [address(shown)]}
+    following = b"tR\4\1" + later.batch.to_bytes(8, "little") + of.digest
+    earlier["reports"] = [vectors.text(following)]
+    ((said, text),) = run(package, "sealed", vectors.save(earlier, tmp_path / "earlier.json"))
+    assert "an earlier one" in said and text is None
+
+
+def _flipped(data, at):
+    return data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]
 
 
 NODE = """

@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 
 from tacit import Shuffler
-from tacit.errors import BadBillboard, BadReport, TooManyReports
-from tacit.roles import sealed
+from tacit.errors import BadBillboard, TooManyReports
 from tacit.roles.outbox import WEEK, Outbox
 from tests.roles.boards import changed, device, published
 
@@ -164,26 +163,3 @@ def test_a_program_that_is_killed_at_random_moments_reports_every_choice_once(tm
     for report in reports:  # distinct ids: each of them is another choice
         shuffler.add(report)
     assert shuffler.reports == len(kept)
-
-
-def test_sealed_reports(tmp_path):
-    private = sealed.new_key()
-    key, unseal = sealed.public_key(private), sealed.opener(private)
-    world = World(tmp_path / "kept", seal=sealed.sealer(key))
-    world.outbox.choose(BOARD, ARMS)
-    world.at(2000.0).flush()
-    (sent,) = world.sent
-    report = unseal(sent)
-    Shuffler(BOARD).add(report)
-    assert len(sent) == len(report) + sealed.LONGER and report not in sent
-    damaged = [sent[:i] + bytes([sent[i] ^ 1]) + sent[i + 1 :] for i in (0, 1, 2, 40, 65, 66, 90, len(sent) - 1)]
-    for bad in (b"", sent[:-1], sent + b"0", sent[: sealed.LONGER - 1], *damaged, "text", None):
-        with pytest.raises(BadReport, match="Expected a"):
-            unseal(bad)
-    with pytest.raises(BadReport, match="this shuffler's key"):
-        sealed.opener(sealed.new_key())(sent)
-    for wrong in (b"", key[:-1], bytes(65), b"\x04" + bytes(64), key + b"0"):
-        with pytest.raises(BadReport, match="public key"):
-            sealed.sealer(wrong)
-    seal = sealed.sealer(key)
-    assert seal(b"same") != seal(b"same")

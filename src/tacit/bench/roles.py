@@ -37,12 +37,13 @@ dim = 5
 radius = 3.0
 budget = {epsilon = 1.0, delta = 1e-6}
 durable = "analyzer.db"
-options = {first = 3_000_000}
+options = {first = 3_000_000, malicious = 0}
 """
 SHUFFLER = """
 [shuffler]
 analyzer = "http://127.0.0.1:%d"
 budget = {epsilon = 1.0, delta = 1e-6}
+malicious = 0
 durable = "shuffler.db"
 """
 
@@ -162,8 +163,10 @@ def parts(billboard: bytes) -> list[dict[str, Any]]:
     journal.open()
     journal.begin(0, billboard)
     place = iter(range(10**9))
-    private = sealed.new_key()
-    opener, hidden = sealed.opener(private), sealed.sealer(sealed.public_key(private))(many[: len(many) // BODY])
+    identity, secret = sealed.new_identity(), bytes(sealed.KEY)
+    shown = sealed.shown_key(identity, secret, shuffler.parameters)
+    key, opener = sealed.checked(shown, sealed.public_identity(identity)), sealed.opener(secret)
+    hidden = sealed.sealed(many[: len(many) // BODY], key)
     steps: dict[str, tuple[int, Callable[[], Any]]] = {
         "choose and randomise, on the device": (1, lambda: client.randomize(client.choose(arms), 1.0)),
         "open one that came through a relay": (1, lambda: opener(hidden)),

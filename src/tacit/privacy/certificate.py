@@ -26,7 +26,6 @@ UNIT = "one user: one round's whole arm set and reward"
 UNIT_OF_REWARDS = "one user: one round's reward, and whether and when it came; features and offered arms are public"
 COLUMNS = 100  # of the printed certificate
 ROUNDING = 1e-6  # of the budget
-CAVEATS = {"shuffle": ("The shuffler must not show reports to the server, and enough users must add their coins.",)}
 GROUPS = (2, 5, 10)  # rounds of one person for which a certificate that protects single rounds says what epsilon is
 
 
@@ -165,7 +164,7 @@ def certify(
     epsilon = epsilon_of(releases if costliest is None else costliest, delta)
     if epsilon == math.inf:
         return plain_certificate(bandit, f"The noise in use gives no finite epsilon at delta {delta:g}.", described)
-    listed = [*caveats, *CAVEATS.get(model, ())]
+    listed = [*caveats]
     if features is not None and features.public:
         listed.append(features.public)
     if not source.private:

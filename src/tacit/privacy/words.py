@@ -19,7 +19,10 @@ TRUST = {
         "This rests on who is trusted: those with access to the machine, its database and its keys hold people's data "
         "as they are, and so does the application that asks on people's behalf."
     ),
-    "shuffle": "This rests on who is trusted: the shuffler, and that enough others send their reports as they should.",
+    "shuffle": (
+        "This rests on who is trusted: the shuffler, and that the batch's other reports come from people whom the "
+        "server does not run."
+    ),
     "local": "Nobody is trusted but the person's own device.",
 }
 
@@ -33,6 +36,16 @@ def guess(epsilon: float, delta: float) -> float:
 def rate(epsilon: float, delta: float) -> str:
     """That, in per cent."""
     return f"{100 * guess(epsilon, delta):.1f}\u00a0%"
+
+
+def shuffle_assumes(malicious: float) -> str:
+    """What a claim of the shuffle model rests on, where that share of a batch's reports may be anybody's."""
+    share = f"at most {100 * malicious:g} %" if malicious else "none"
+    return (
+        f"This assumes an honest shuffler, and that {share} of a batch's reports come from the server or from whoever "
+        f"works with it (malicious = {malicious:g}). What hides a report are the coins of the batch's other users: "
+        "whoever sends all the others reads the one that is left."
+    )
 
 
 def spent(certificate: "Certificate") -> str:

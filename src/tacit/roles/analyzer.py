@@ -29,8 +29,9 @@ class Analyzer:
     Reference: the protocol is Cheu et al. 2022 (arXiv:2106.09805) with p = 1/2; calibration: ours.
     Departure: fair coins (their number is a popcount); 2 reach + trials slots.
 
-    first, growth: batch k is planned for ceil(first growth^k) users. calibration="central": the noise of a trusted
-    curator's Gaussian mechanism, to compare with; it has no proof in the shuffle model."""
+    first, growth, largest: batch k is planned for ceil(first growth^k) users, and at most `largest`.
+    calibration="central": the noise of a trusted curator's Gaussian mechanism, to compare with; it has no proof in the
+    shuffle model."""
 
     budget: Budget
     size: int
@@ -40,6 +41,7 @@ class Analyzer:
     growth: float = 2.0
     dropout: float = 0.0
     malicious: float = 0.0
+    largest: float = math.inf
     calibration: str = "exact"
     _fixed: list[Plan] = field(default_factory=list, init=False, repr=False, compare=False)
     _plans: list[Plan] = field(default_factory=list, init=False, repr=False, compare=False)
@@ -49,6 +51,8 @@ class Analyzer:
         checks.one_of(("exact", "central"), calibration=self.calibration)
         if not 1 <= self.growth < math.inf:
             raise ValueError(f"Expected growth of at least 1, got {self.growth!r}.")
+        if not self.largest >= self.first:
+            raise ValueError(f"Expected largest to be at least the first batch, {self.first}, got {self.largest!r}.")
         check_shares(self.dropout, self.malicious)
 
     def fix(self, plan: Plan) -> None:
@@ -60,8 +64,15 @@ class Analyzer:
         if self._fixed:
             return self._fixed[0]
         while len(self._plans) <= batch:
-            self._plans.append(self._make(math.ceil(self.first * self.growth ** len(self._plans))))
+            self._plans.append(self._next())
         return self._plans[batch]
+
+    def _next(self) -> Plan:
+        """After the plans so far. At `largest` batches grow no more: whoever fills them with reports of their own must
+        not make them too large for everybody else."""
+        if self._plans and self._plans[-1].users >= self.largest:
+            return self._plans[-1]
+        return self._make(math.ceil(min(self.largest, self.first * self.growth ** len(self._plans))))
 
     def _make(self, users: int) -> Plan:
         if self.budget.epsilon == math.inf:

@@ -110,8 +110,7 @@ class Outbox:
     open: the application's function from a billboard to its client, with its own limits.
     send: takes a report's bytes; True if it was taken, False if it never will be; OSError: later again.
     wait: seconds from a choice to its deadline; jitter: at most so much later its report leaves.
-    weekly: the most reports in a week, whatever a server asks. seal: what is done to a report before it is kept and
-    sent (roles.sealed)."""
+    weekly: the most reports in a week, whatever a server asks."""
 
     def __init__(
         self,
@@ -122,13 +121,12 @@ class Outbox:
         wait: float,
         jitter: float,
         weekly: int,
-        seal: Callable[[bytes], bytes] = bytes,
         clock: Callable[[], float] = time.time,
     ) -> None:
         checks.size(wait=wait, jitter=jitter)
         checks.positive_int(weekly=weekly)
         self._store: Store = File(store) if isinstance(store, Path) else store
-        self._open, self._send, self._seal, self._clock = open, send, seal, clock
+        self._open, self._send, self._clock = open, send, clock
         self._wait, self._jitter, self._weekly = wait, jitter, weekly
 
     def choose(
@@ -186,7 +184,7 @@ class Outbox:
             item.taken = False
         else:
             choice = DeviceChoice(0, None, x, lambda: 1.0)
-            item.report = self._seal(client.randomize(choice, item.reward)).hex()
+            item.report = client.randomize(choice, item.reward).hex()
         item.board = item.x = item.reward = None
 
     def shown(self) -> list[Item]:
@@ -205,7 +203,7 @@ class Outbox:
 
 
 def post(url: str, *, seconds: float = 30.0) -> Callable[[bytes], bool]:
-    """To send by HTTP: nothing goes along but the bytes."""
+    """To send by HTTP: no cookie goes along, and Python's name as the agent does."""
 
     def send(report: bytes) -> bool:
         headers = {"Content-Type": "application/octet-stream"}

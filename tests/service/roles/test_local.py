@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from tacit import Budget, LocalIRLS
+from tacit.features import Number, Schema
 from tacit.roles.local import Client
 from tacit.service.roles import settings
 from tacit.service.roles.local import LocalRole
@@ -75,6 +76,22 @@ def test_every_kind_goes_on_where_it_stood(kind, tmp_path):
                 assert asyncio.run(role.post("reports", [], report, "")) == b'{"taken":1}'
         role.close()
     assert here.users == 24 and role.status()["users"] == 24
+
+
+def test_a_server_of_fields_takes_reports_of_devices_with_the_same_schema(start):
+    """Catches a server that asks its own device for a vector where it has a schema: it did not start."""
+    schema = Schema(context={"age": Number(18, 100, bins=4)}, arms="disjoint", actions=("walk", "sleep"))
+    fields = """
+[local.features]
+arms = "disjoint"
+actions = ["walk", "sleep"]
+context.age = {kind = "Number", low = 18, high = 100, bins = 4}
+"""
+    role = start("local", running.LOCAL.replace("dim = 2\n", "") + fields)
+    device = Client(shown(role), epsilon=4.0, rewards=(0.0, 1.0), features=schema)
+    sent = [device.randomize(device.choose({"age": age}), reward) for age, reward in ((20, 1.0), (71, None))]
+    assert post(role, b"".join(sent)) == (200, b'{"taken":2}')
+    assert b'"users":2,' in ask(role.port, "GET", "/status")[2]
 
 
 def test_bad_reports_are_refused_alone(start):

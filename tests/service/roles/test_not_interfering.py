@@ -13,7 +13,7 @@ from tacit.service.roles.shuffler import ShufflerRole
 from tests.service.roles.analyzer_stub import Stub, server
 from tests.service.roles.running import until
 
-SHUFFLER = {"budget": {"epsilon": 1.0, "delta": 1e-6}, "durable": "shuffler.db"}
+SHUFFLER = {"budget": {"epsilon": 1.0, "delta": 1e-6}, "durable": "shuffler.db", "malicious": 0}
 
 
 @pytest.fixture

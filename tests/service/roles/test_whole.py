@@ -114,7 +114,7 @@ radius = 3.0
 horizon = 120
 budget = {epsilon = 1.0, delta = 1e-2}
 durable = "analyzer.db"
-options = {first = 60, iterations = 2}
+options = {first = 60, iterations = 2, malicious = 0}
 """
 
 

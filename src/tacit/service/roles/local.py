@@ -29,9 +29,7 @@ class LocalRole:
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="tacit local")
         self._group: Group[bytes, Answer] = Group(self._commit, self._writer, waiting)
         self._claim = server.privacy
-        device = server.device()
-        nobody = device.randomize(device.choose(np.zeros((1, server.dim))), None)
-        self.length = len(nobody)  # of every report
+        self.length = len(server.device().report(np.zeros(server.dim), None))  # of every report
 
     def open(self) -> None:
         self._kept.open()

@@ -2,13 +2,14 @@
 
 from typing import Any
 
+from tacit.privacy.words import shuffle_assumes
 from tacit.service.markup import Child, Markup, document, tag
 from tacit.service.page import LOST, events, tile
 from tacit.service.words import count, counted, signed
 
 ABOUT = {
     "analyzer": "Learns from the sum of each batch, and shows everybody what devices choose by.",
-    "shuffler": "Adds up the reports of a batch and forgets who sent them. It learns nothing.",
+    "shuffler": "Adds up the reports of a batch and forgets who sent them. People trust it to do so.",
     "local": "Learns from reports that are private by themselves. Nobody has to be trusted.",
 }
 SEES = {
@@ -18,7 +19,8 @@ SEES = {
         "Its own billboard, as everybody.",
     ),
     "shuffler": (
-        "Each report as it comes, for the time of one commit: a person's numbers behind a few coins, weakly protected.",
+        "Each report as it comes, for the time of one commit: a person's numbers behind a few coins. Whoever reads a "
+        "report and knows the features reads the reward from it, and the sign of a feature nearly always.",
         "From which address it comes, as any server does, unless devices send through a relay. It keeps and logs none.",
         "The sum of the open batch, and random ids by which a retry counts once.",
     ),
@@ -29,13 +31,11 @@ SEES = {
 }
 NEVER = {
     "analyzer": (
-        "Anybody's features, choice or reward.",
-        "Any single report, or who sent one.",
+        "A single report, or who sent one: the shuffler hands on sums alone.",
         "A batch with fewer reports than its noise needs.",
     ),
     "shuffler": (
-        "Anybody's features, choice or reward without coins.",
-        "Reports of an earlier batch: the key of its journal is destroyed when it is closed.",
+        "Reports of an earlier batch: its keys are destroyed when it is closed.",
         "On disk: a report, or anything about its sender.",
     ),
     "local": (
@@ -57,6 +57,7 @@ def of(status: dict[str, Any], problem: str | None) -> str:
         tag("div", TILES[role](status), class_="tiles", id="tiles", data_live=True),
         tag("section", tag("h2", "What it can see of people"), _list(SEES[role])),
         tag("section", tag("h2", "What it cannot see"), _list(NEVER[role])),
+        _assumed(status["malicious"]) if "malicious" in status else None,
         _weights(status["theta"]) if "theta" in status else None,
         events(status["events"]),
     ]
@@ -71,6 +72,10 @@ def of(status: dict[str, Any], problem: str | None) -> str:
 
 def _list(lines: tuple[str, ...]) -> Markup:
     return tag("ul", [tag("li", line) for line in lines])
+
+
+def _assumed(malicious: float) -> Markup:
+    return tag("section", tag("h2", "What epsilon rests on"), tag("p", shuffle_assumes(malicious)))
 
 
 def _analyzer(status: dict[str, Any]) -> list[Markup]:

@@ -52,8 +52,8 @@ def v_tree() -> Found:
     limit = optimize.brentq(lambda k: cost_of_v(k) - 1 / 3, 1.0, 100.0)
     at = (
         "of V alone at delta / 3, the most that zeta <= delta allows: kappa* = 20, epsilon = 1, delta = .02, "
-        f"d >= 2, T a power of 2 ({wider:.3f} with the noise of Appendix Q). It breaks from kappa* = {limit:.1f} on, not below "
-        f"({small:.3f} at 4). No attack on actions is known"
+        f"d >= 2, T a power of 2 ({wider:.3f} with the noise of Appendix Q). It breaks from kappa* = {limit:.1f} on, "
+        f"not below ({small:.3f} at 4). No attack on actions is known"
     )
     return Found(f"epsilon {1 / 3:.3f}", f"epsilon {large:.3f}", at, large <= 1 / 3)
 

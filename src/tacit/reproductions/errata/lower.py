@@ -71,8 +71,8 @@ def xor_informations() -> tuple[float, float]:
 def step_4() -> Found:
     many = OneCoordinate(16 * ROUNDS)
     at = (
-        "d = 160,000, T = d / 16 (T_0 of the proof is c_0 d at epsilon = 1): a 1-private algorithm that plays one random "
-        "coordinate, and learns its sign"
+        "d = 160,000, T = d / 16 (T_0 of the proof is c_0 d at epsilon = 1): a 1-private algorithm that plays one "
+        "random coordinate, and learns its sign"
     )
     return Found(f"{many.claimed:,.0f}", f"<= {many.most:,.0f}", at, many.claimed <= many.most)
 

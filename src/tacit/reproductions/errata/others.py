@@ -77,8 +77,8 @@ ROWS = [
         "statement false",
         "Shariff & Sheffet, Proposition 9: shift",
         "H_t - c I has eigenvalues of at least rho'_min > 0",
-        "if H_t has the noise of m nodes, as the proof says; section 4 has 'at most m', and fewer cover a prefix: c takes "
-        "away what m have",
+        "if H_t has the noise of m nodes, as the proof says; section 4 has 'at most m', and fewer cover a prefix: c "
+        "takes away what m have",
         "levels that cover nothing have a noise of their own, drawn once",
         shift,
     ),

@@ -1,14 +1,14 @@
 """Algorithm 2 of Sarmasarkar 2026, arXiv:2602.00417 (version 2), at the constants of J.1: what its timing shows.
 
-One dimension. First come n users with the arm 1, who explore, until V is SHARE of the gamma^2 kappa from which on a unit
-arm does not; then a probe; then user i, who has the arm 1 and reward 0 (world A: it explores, and line 8 computes theta_o
-anew) or a tiny arm (world B); then a second probe. A probe is a user with the arms .9 and -.89, who does not explore. It
-gets the second one if and only if the first is eliminated, that is if theta_o < -gamma sqrt(kappa / V) by (14) and (15);
-else the first, whose UCB under H is larger, as theta_tau has not been computed yet and is 0. Some of the n users have
-reward 1, so many that theta_o lies about there.
+One dimension. First come n users with the arm 1, who explore, until V is SHARE of the gamma^2 kappa from which on a
+unit arm does not; then a probe; then user i, who has the arm 1 and reward 0 (world A: it explores, and line 8 computes
+theta_o anew) or a tiny arm (world B); then a second probe. A probe is a user with the arms .9 and -.89, who does not
+explore. It gets the second one if and only if the first is eliminated, that is if theta_o < -gamma sqrt(kappa / V) by
+(14) and (15); else the first, whose UCB under H is larger, as theta_tau has not been computed yet and is 0. Some of the
+n users have reward 1, so many that theta_o lies about there.
 
 C of (52) is to be "sufficiently large": (67) wants gamma(lambda_max) <= gamma. With 1 under the O of (56) it is so from
-C = 20 on."""
+C = 19 on."""
 
 import math
 from typing import Any

@@ -80,8 +80,9 @@ def step_4() -> Found:
 def arms() -> Found:
     few, many = OneCoordinate(2), OneCoordinate(200)
     at = (
-        f"regret at d = 200 over d = 2 ({many.regret:.0f} and {few.regret:.0f}) of that algorithm, T = 10,000: one sign "
-        "is enough. With trials that grow like log T so does its regret, which at T = C d is below c d / epsilon for any c"
+        f"regret at d = 200 over d = 2 ({many.regret:.0f} and {few.regret:.0f}) of that algorithm, T = 10,000: one "
+        "sign is enough. With trials that grow like log T so does its regret, which at T = C d is below c d / epsilon "
+        "for any c, once d is large"
     )
     return Found(
         f"{many.dim // few.dim} times", f"{many.regret / few.regret:.0f} times", at, many.regret > 2 * few.regret

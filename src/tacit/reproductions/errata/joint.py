@@ -1,6 +1,7 @@
 """Sarmasarkar 2026, arXiv:2602.00417 (version 2), Algorithm 2: when it recomputes, and how its noise is calibrated."""
 
 import math
+from typing import Any
 
 import numpy as np
 from scipy import optimize, stats
@@ -24,18 +25,23 @@ def line_8() -> Found:
     )
     lowest = timing.least_epsilon(seen, unseen, timing.RUNS, timing.CLAIM.delta)
     at = (
-        "d = 1, T = 2^22, delta = .02, zeta = .01, S = 2, logistic, the constants of J.1 with C = 1: two probes "
-        f"differ in {seen:,} of {timing.RUNS:,} runs if the user between them explored, else in {unseen}. A larger C "
-        "asks for C^2 times as many users"
+        f"d = 1, T = 2^{asked.levels - 1}, delta = .02, zeta = .01, S = {timing.RADIUS:g}, logistic, J.1 with "
+        f"C = {timing.CONSTANT:g} (gamma = {asked.gamma:,.0f}; (67) needs {timing.gamma_needed(asked):,.0f}, with 1 "
+        f"under the O of (56)), Lemma U.4 from 0: after {timing.explorers(asked):,} users two probes differ in "
+        f"{seen:,} of {timing.RUNS:,} runs if the user between them explored, else in {unseen}. A larger C asks for "
+        "C^2 times as many users"
     )
     return Found(f"epsilon {timing.CLAIM.epsilon:g}", f"epsilon >= {lowest:.1f}", at, lowest <= timing.CLAIM.epsilon)
 
 
 def line_11() -> Found:
-    tested, skipped = timing.chances_of_a_switch(timing.constants(), gap=100.0)
+    asked = timing.constants()
+    tested, skipped = timing.chances_of_a_switch(asked, gap=100.0)
+    stds = [asked.sigma_noise * math.sqrt(nodes) for nodes in (asked.levels - 2, 1)]
     at = (
         "chance that theta_tau is new for user i + 1 if user i = T / 2 did not explore, and if it did: constants of "
-        "the first row, H at 100 below 2 H_tau (std of its noise 86 and 19), no switch before. No attack has been built"
+        f"the first row, H at 100 below 2 H_tau (std of its noise {stds[0]:.0f} and {stds[1]:.0f}), all users from "
+        "T / 4 on exploring. No attack has been built"
     )
     holds = tested <= math.exp(timing.CLAIM.epsilon) * skipped + timing.CLAIM.delta
     return Found("the same", f"{tested:.2f} and {skipped:.0e}", at, holds)
@@ -46,8 +52,8 @@ def v_tree() -> Found:
     limit = optimize.brentq(lambda k: cost_of_v(k) - 1 / 3, 1.0, 100.0)
     at = (
         "of V alone at delta / 3, the most that zeta <= delta allows: kappa* = 20, epsilon = 1, delta = .02, "
-        f"d >= 2, any T ({wider:.3f} with the noise of Appendix Q). It breaks from kappa* = {limit:.1f} on, not below "
-        f"({small:.3f} at 4). No attack on actions is known"
+        f"d >= 2, T a power of 2 ({wider:.3f} with the noise of Appendix Q). It breaks from kappa* = {limit:.1f} on, "
+        f"not below ({small:.3f} at 4). No attack on actions is known"
     )
     return Found(f"epsilon {1 / 3:.3f}", f"epsilon {large:.3f}", at, large <= 1 / 3)
 
@@ -60,11 +66,12 @@ def cost_of_v(kappa_star: float) -> float:
 
 
 def count2() -> Found:
-    asked = theory(dim=50, horizon=10**10, budget=Budget(8.0, 0.01), link="logistic", radius=1.0, failure=0.005)
-    found = least_switches(50, 10**10, asked.ridge, asked.explore)
+    settings: dict[str, Any] = {"dim": 50, "budget": Budget(8.0, 0.01), "link": "logistic", "radius": 1.0}
+    asked = theory(horizon=10**12, failure=0.005, constant=timing.CONSTANT, **settings)
+    found = least_switches(50, 10**12, asked.ridge, asked.explore)
     at = (
-        "d = 50, T = 10^10, epsilon = 8, delta = .01, zeta = .005, S = 1, logistic, one axis after the other. At "
-        "T = 10^6 it does not bite"
+        f"d = 50, T = 10^12, epsilon = 8, delta = .01, zeta = .005, S = 1, C = {timing.CONSTANT:g}, logistic, one axis "
+        "after the other. At T = 10^10 this does not show it"
     )
     return Found(f"<= {asked.most_tau:.0f}", f">= {found}", at, found <= asked.most_tau)
 
@@ -153,7 +160,8 @@ def thresholds() -> Found:
     asked = timing.constants()
     rounds = [round(times * asked.explore**2 - asked.ridge) for times in (1, 2, 4)]
     at = (
-        "rounds in which a unit arm explores, constants of the first row: line 4, Algorithm 3, (106). count1 covers all"
+        "rounds in which a unit arm explores, if T allows, constants of the first row: line 4, Algorithm 3, (106). "
+        "count1 covers all"
     )
     return Found(f"{rounds[0]:,}", f"{rounds[1]:,}; {rounds[2]:,}", at, rounds[0] == rounds[1] == rounds[2])
 

@@ -69,14 +69,21 @@ def xor_informations() -> tuple[float, float]:
 
 
 def step_4() -> Found:
-    many = OneCoordinate(200)
-    at = "d = 200, T = 10,000: a 1-private algorithm that plays one random coordinate, and learns its sign"
+    many = OneCoordinate(16 * ROUNDS)
+    at = (
+        "d = 160,000, T = d / 16 (T_0 of the proof is c_0 d at epsilon = 1): a 1-private algorithm that plays one "
+        "random coordinate, and learns its sign"
+    )
     return Found(f"{many.claimed:,.0f}", f"<= {many.most:,.0f}", at, many.claimed <= many.most)
 
 
 def arms() -> Found:
     few, many = OneCoordinate(2), OneCoordinate(200)
-    at = f"regret of that algorithm at d = 200 over d = 2 ({many.regret:.0f} and {few.regret:.0f}): one sign is enough"
+    at = (
+        f"regret at d = 200 over d = 2 ({many.regret:.0f} and {few.regret:.0f}) of that algorithm, T = 10,000: one "
+        "sign is enough. With trials that grow like log T so does its regret, which at T = C d is below c d / epsilon "
+        "for any c, once d is large"
+    )
     return Found(
         f"{many.dim // few.dim} times", f"{many.regret / few.regret:.0f} times", at, many.regret > 2 * few.regret
     )

@@ -91,7 +91,7 @@ def test_the_brute_force_rejects_a_wrong_calibration():
 @pytest.mark.parametrize("trials", [64, 101, 1000, 30_001])
 def test_closeness_bounds_the_ratio_and_the_tails(trials):
     s = math.sqrt(trials / 4 - 1 / 12)
-    over, under, lost, missed = cal.closeness(trials)
+    over, under, lost, missed = nearness.near(trials)
     for t, up, down, tail_b, tail_g in zip(nearness.REACHES, over, under, lost, missed, strict=True):
         reach = min(math.ceil(t * s), trials // 2)
         k = np.arange(trials + 1)
@@ -107,7 +107,7 @@ def test_closeness_bounds_the_ratio_and_the_tails(trials):
 
 def test_the_central_probability():
     for trials in (50, 51, 64, 1001):
-        assert nearness.log_central(trials) == pytest.approx(binom.logpmf(trials // 2, trials, 0.5), abs=1e-11)
+        assert nearness.central(trials) == pytest.approx(binom.pmf(trials // 2, trials, 0.5), rel=1e-11)
 
 
 def test_coupled_rounding_is_as_far_apart_as_the_proof_says():

@@ -7,18 +7,10 @@ import pytest
 from scipy.stats import binom
 
 from tacit import Budget
-from tacit.mechanisms.shuffle import calibration, nearness
 from tacit.mechanisms.shuffle.composed import Sum, calibrate_sums, composed_epsilon
 from tacit.mechanisms.shuffle.together import Part, together_delta, together_epsilon
 from tacit.model import rounds
 from tacit.privacy import gaussian
-
-
-@pytest.mark.parametrize("trials", [50, 51, 200, 4001, 65_537, 1 << 22])
-def test_devices_know_how_near_coins_are_to_a_gaussian_without_scipy(trials):
-    """Within a hundredth of the error that both allow for."""
-    for one, other in zip(nearness.near(trials), calibration.closeness(trials), strict=True):
-        assert np.allclose(one, other, rtol=1e-9, atol=1e-11)
 
 
 def hockey(zero, one, epsilon):

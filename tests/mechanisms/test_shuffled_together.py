@@ -8,9 +8,13 @@ from scipy.stats import binom
 
 from tacit import Budget
 from tacit.mechanisms.shuffle.composed import Sum, calibrate_sums, composed_epsilon
-from tacit.mechanisms.shuffle.together import Part, together_delta, together_epsilon
+from tacit.mechanisms.shuffle.together import Part, delta_of, together_epsilon, together_mu
 from tacit.model import rounds
 from tacit.privacy import gaussian
+
+
+def together_delta(parts, epsilon):
+    return delta_of(together_mu(parts), [(part.size * part.times, part.coins) for part in parts], epsilon)
 
 
 def hockey(zero, one, epsilon):
@@ -36,7 +40,6 @@ def test_the_bound_covers_two_sums_that_are_enumerated(coins, widths):
 
 
 def test_few_coins_and_no_delta_show_nothing():
-    assert together_delta([Part(1, 1, (1.0,), 49)], 1.0) == 1.0
     assert together_epsilon([Part(1, 1, (1.0,), 400)], 0.0) == math.inf
     assert together_epsilon([Part(1, 1, (1.0,), 49)], 0.01) == math.inf
     assert together_delta([Part(1, 1, (1.0,), 400)], 1e12) == together_delta([Part(1, 1, (1.0,), 400)], 64.0)

@@ -29,9 +29,9 @@ Bin(N, 1/2)^m, N = n b.
        epsilon = eps_G + m (rho+ + rho-),  delta = m tau_B + e^{m rho+} (delta_R(eps_G) + e^{eps_G} m tau_G),
    for each J; the least over a few J = ceil(t s) is taken. The other direction (u and u' exchanged) is the same
    bound.
-4. Arithmetic. rho is widened by ROUNDING for floating point (a product of at most TERMS quotients, each to 2^-52, and
-   a difference of normal tails, each to 2^-46, that are at most 1.3 s times as large as it; in proportion where there
-   are more), delta_Gauss by portable.DIGITS, and W by a part in 10^9 for the floating-point products scale v and the
+4. Arithmetic. rho is widened by ROUNDING for floating point (a product of at most TERMS quotients, each to 2^-52, and a
+   difference of normal tails, found to be right to half of it; in proportion where there are more), delta_Gauss by
+   portable.DIGITS, and W by a part in 10^9 for the floating-point products scale v and the
    2^-53 grid of U.
 
 Devices work all of this out from a billboard's plan before they report, in JavaScript too (js/src/plans.js): so it is
@@ -109,6 +109,7 @@ def table(plans: Sequence[Plan]) -> Plans:
     return Plans(*(np.array(column) for column in zip(*plans, strict=True)))
 
 
+@functools.lru_cache(maxsize=1024)
 def epsilon(plan: Plan, delta: float, reported: int | None = None) -> float:
     """The epsilon at `delta` that the noise of `reported` honest users gives (all of them by default), rounded up.
     inf if none can be shown."""
@@ -192,9 +193,7 @@ def largest_width(budget: Budget, trials: int, size: int, mu: float) -> float:
 def delta_of(trials: int, size: int, width: float, epsilon: float) -> float:
     """delta at epsilon: step 3 above, the least over REACHES."""
     s = std(trials)
-    return binomial_delta(
-        size * np.array(near(trials)), epsilon, lambda inner: rounding_delta(s, size, width, inner)
-    )
+    return binomial_delta(size * np.array(near(trials)), epsilon, lambda inner: rounding_delta(s, size, width, inner))
 
 
 def rounding_delta(s: float, size: int, width: float, epsilons: Array) -> Array:

@@ -15,7 +15,7 @@ from tacit.privacy import search
 ROUNDING, TERMS = 1e-9, 10**5
 PRODUCT_ROUNDING = 1 + 1e-9
 REACHES = np.array([3.5, 4.0, 4.5, 5.0, 5.5, 6.0, 6.5, 7.0, 7.5, 8.0, 9.0])  # t: J = ceil(t s)
-LARGEST_SHOWN = 64.0  # epsilon
+LEAST_SHOWN, LARGEST_SHOWN = 1e-9, 64.0  # epsilon
 
 
 class Near(NamedTuple):
@@ -74,4 +74,4 @@ def central(trials: int) -> float:
 def smallest(enough: Callable[[float], bool]) -> float:
     """The least epsilon up to LARGEST_SHOWN that is enough, rounded up; inf if none is."""
     low, high = search.doubled(enough, 0.0, 0.25, most=LARGEST_SHOWN)
-    return math.inf if high == math.inf else search.halved(enough, low, high, digits=1e-7)[1]
+    return math.inf if high == math.inf else search.halved(enough, low, high, digits=1e-7, least=LEAST_SHOWN)[1]

@@ -70,4 +70,5 @@ def gaussian_delta(epsilons: Array, mu: Array) -> Array:
     """delta_Gauss(epsilon; mu), elementwise, for positive mu; rounded up."""
     first, second = tail(np.stack([epsilons / mu - mu / 2, epsilons / mu + mu / 2]))
     second = second / decay(epsilons)
-    return first - second + DIGITS * (first + second)
+    out: Array = first - second + DIGITS * (first + second)
+    return out

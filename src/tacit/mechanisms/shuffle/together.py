@@ -39,13 +39,6 @@ def together_mu(parts: Sequence[Part]) -> float:
     return math.sqrt(float(squares.max()))
 
 
-def together_delta(parts: Sequence[Part], epsilon: float) -> float:
-    """delta at epsilon of all sums together; 1 where none can be shown."""
-    if min(part.coins for part in parts) < FEWEST:
-        return 1.0
-    return delta_of(together_mu(parts), [(part.size * part.times, part.coins) for part in parts], epsilon)
-
-
 def delta_of(mu: float, numbers: Sequence[tuple[int, int]], epsilon: float) -> float:
     """delta at epsilon of so many numbers, with so many coins each, that tell two users apart by mu; that at
     LARGEST_SHOWN for a larger epsilon."""

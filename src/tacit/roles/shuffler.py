@@ -9,10 +9,8 @@ from tacit import forks
 from tacit.data import Coded, Integers
 from tacit.errors import BadBillboard, BadReport, BadState, BatchTooSmall, DuplicateReport, LateReport
 from tacit.lock import Lock, locked
-from tacit.mechanisms.shuffle.calibration import Plan, epsilon
 from tacit.mechanisms.shuffle.encoding import nothing_coded
 from tacit.mechanisms.shuffle.sums_kernel import OpenBatch
-from tacit.mechanisms.shuffle.together import together_epsilon
 from tacit.privacy import settings
 from tacit.privacy.budget import Budget
 from tacit.roles import billboard as boards
@@ -200,16 +198,8 @@ class Shuffler:
 
 
 def _within(budget: Budget, document: dict[str, Any], minimum: int) -> float:
-    given = document["plan"]
-    boards.protected(given)
-    if "round" in document:
-        return _accepted(budget, together_epsilon(limits.together(document, minimum), budget.delta))
-    sensitivity = min(2 * given["norm"], limits.shuffled_sensitivity(document))
-    plan = Plan(given["users"], given["size"], given["grid"], given["reach"], given["trials"], sensitivity)
-    return _accepted(budget, epsilon(plan, budget.delta, min(minimum, plan.users) - given["malicious"]))
-
-
-def _accepted(budget: Budget, spent: float) -> float:
+    limits.protected(document["plan"])
+    spent = limits.spent(document, budget.delta, minimum)
     if not spent <= budget.epsilon * (1 + 1e-6):
         raise BadBillboard(
             f"Expected a batch of epsilon at most {budget.epsilon:g} at delta {budget.delta:g}, got {spent:.6g}."

@@ -15,14 +15,12 @@ const MODELS = {
   local: {
     label: "a server that nobody trusts",
     open: (board) => new LocalClient(board, { epsilon: EPSILON, delta: 1e-6, rewards: REWARDS }),
-    claim: ({ claim }) => claim,
     meaning:
       "The report is random: any person could have sent these very bytes. It is private by itself, whoever reads it.",
   },
   shuffler: {
     label: "a shuffler",
-    open: (board) => new ShuffleClient(board, { rewards: REWARDS }),
-    claim: ({ plan }) => plan,
+    open: (board) => new ShuffleClient(board, { epsilon: EPSILON, delta: 1e-6, rewards: REWARDS }),
     meaning:
       "The report has coins of its own in every number. The shuffler adds it to those of many others and hands on the " +
       "sum alone. What follows holds for that sum, as long as the shuffler keeps this report to itself and the others are " +
@@ -69,9 +67,10 @@ async function choose() {
   const board = new Uint8Array(await answer.arrayBuffer());
   const document = JSON.parse(new TextDecoder().decode(board));
   ticket = await boxes[model].choose(board, arms(document.dim));
-  claims[model] = MODELS[model].claim(document);
-  $("offer").textContent = `How about ${ticket.name}?`;
-  $("like").disabled = false;
+  claims[model] = MODELS[model].open(board).cost;
+  const once = ticket.reported ? "" : " This batch has a report of yours: there is none of this one.";
+  $("offer").textContent = `How about ${ticket.name}?${once}`;
+  $("like").disabled = !ticket.reported;
 }
 
 async function like() {

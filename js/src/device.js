@@ -3,7 +3,7 @@
 import { local, need, shuffle } from "./billboard.js";
 import { joined } from "./bytes.js";
 import { chances, drawn } from "./designs.js";
-import { MARGIN, extent, holds } from "./limits.js";
+import { MARGIN, extent, holds, spent } from "./limits.js";
 import { bounded, clipped, inUnits, linearized, pair, scored, shortened } from "./model.js";
 import { argmax, dot, quadratic } from "./numbers.js";
 import { halves, normals, octets, uniforms } from "./random.js";
@@ -16,7 +16,8 @@ const expect = (holds, what, got) => {
 };
 
 class Device {
-  constructor(board, { rewards, features }) {
+  constructor(board, { rewards, features, ...others }) {
+    expect(!Object.keys(others).length, "the options of this device", Object.keys(others));
     this.board = board;
     this.dim = board.dim;
     this.rewards = board.rewards;
@@ -30,18 +31,29 @@ class Device {
     if (features) need(features.digest === board.features, "digest of the features");
   }
 
+  /** `found`: what a report costs, as the device knows it; refused if that is above the application's limits. */
+  spends(found, limits) {
+    const { epsilon, delta } = found;
+    const allowed = epsilon <= limits.epsilon * (1 + MARGIN) && delta <= limits.delta;
+    need(allowed, "claim within the limits", `${epsilon} and ${delta}`);
+    this.cost = { epsilon, delta };
+  }
+
   /** The arm for this user, of rows of numbers of norm at most 1, by index or by name; with a schema, of the person's
    * fields and `actions`, as Schema.rows takes them. */
   choose(arms, actions) {
     const { names, rows } = this.features ? this.features.rows(arms, actions) : checkedArms(arms, this.dim);
     const index = this.pick(rows);
-    return new Choice(index, names ? names[index] : null, rows[index]);
+    const reported = this.batch === null || !this.chosen;
+    this.chosen = true;
+    return new Choice(index, names ? names[index] : null, rows[index], reported);
   }
 
   /** The report for the server: the same bytes however often it is asked for. A reward outside the range is clipped,
   /** NaN counts as null: no reward came. What is no number at all is an error of the program. */
   randomize(choice, reward) {
     expect(choice instanceof Choice && choice.x.length === this.dim, "what choose returned", "another");
+    expect(choice.reported, "one choice of a person in a batch to be reported", "another");
     return (choice.report ??= this.report(choice.x, reward));
   }
 
@@ -58,9 +70,8 @@ class Device {
 
 /** What was chosen for one person: it holds raw data and stays on the device. */
 export class Choice {
-  constructor(index, name, x) {
-    this.index = index;
-    this.name = name;
+  constructor(index, name, x, reported) {
+    Object.assign(this, { index, name, reported });
     Object.defineProperties(this, { x: { value: x }, report: { writable: true } }); // not listed, so not logged
   }
 }
@@ -70,16 +81,14 @@ export class Choice {
 /** whether the arm played may be sent as it is. */
 export class LocalClient extends Device {
   constructor(billboard, { epsilon, delta, publicArms = false, ...own } = {}) {
-    const range = (epsilon ?? 1) > 0 && (delta ?? 0) >= 0 && (delta ?? 0) < 1;
-    expect(range, "epsilon above 0 and delta in [0, 1)", "others");
+    limited(epsilon ?? 1, delta ?? 0);
     super(local(billboard), own);
+    this.batch = null;
     const { claim, randomizer, report } = this.board;
     this.extent = extent(this.board);
     need(report.name !== "public" || publicArms === true, "report", "one with arms in the clear");
     need(claim.epsilon !== null && holds(randomizer, claim, this.extent), "noise for its claim", "less");
-    const most = delta ?? (epsilon === undefined ? 1 : 0);
-    const allowed = claim.epsilon <= (epsilon ?? Infinity) * (1 + MARGIN) && claim.delta <= most;
-    need(allowed, "claim within the limits", `${claim.epsilon} and ${claim.delta}`);
+    this.spends(claim, { epsilon: epsilon ?? Infinity, delta: delta ?? (epsilon === undefined ? 1 : 0) });
   }
 
   pick(rows) {
@@ -122,10 +131,19 @@ export class LocalClient extends Device {
 }
 
 /** The device of the shuffle model, for the batch that the billboard announces. Its report is for the shuffler only:
-/** what the shuffler hands on is private if the batch has as many honest users as the billboard plans for. */
+/** what the shuffler hands on is private, at the cost that the device works out from the plan, if the batch has as many
+/** honest users as the billboard plans for, and this person's first choice is the only one that is reported. options:
+/** `epsilon` and `delta`: its own limits; `rewards`, `features`: the application's. */
 export class ShuffleClient extends Device {
-  constructor(billboard, options = {}) {
-    super(shuffle(billboard), options);
+  constructor(billboard, { epsilon, delta, ...own } = {}) {
+    expect((epsilon === undefined) === (delta === undefined), "both epsilon and delta, or neither", "one");
+    limited(epsilon ?? 1, delta ?? 0);
+    super(shuffle(billboard), own);
+    const { plan, batch } = this.board;
+    this.batch = String(batch);
+    const found = spent(this.board);
+    need(found <= plan.epsilon * (1 + MARGIN), "number of coins for its claim", "fewer");
+    this.spends({ epsilon: found, delta: plan.delta }, { epsilon: epsilon ?? Infinity, delta: delta ?? 1 });
   }
 
   pick(rows) {
@@ -191,6 +209,9 @@ export class ShuffleClient extends Device {
     return clipped(pair(x, board.curvature * line[0], board.moment * line[1]), board.plan.norm, 0);
   }
 }
+
+const limited = (epsilon, delta) =>
+  expect(epsilon > 0 && delta >= 0 && delta < 1, "epsilon above 0 and delta in [0, 1)", "others");
 
 function checkedArms(arms, dim) {
   const names = Array.isArray(arms) ? null : Object.keys(arms);

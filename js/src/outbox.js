@@ -1,6 +1,7 @@
 // Reports in the world. Whether and when a report leaves must tell nothing of the reward: every choice sends exactly
 // one, at a public deadline plus a jitter that is drawn when the choice is made, whether or not a reward came. It is
-// kept until it is acknowledged, and sent again byte for byte.
+// kept until it is acknowledged, and sent again byte for byte. The sum of a shuffled batch is private for one choice of
+// a person: the first one is reported, whatever comes of it, and no other, so the batches that were answered are kept.
 export { sealing } from "./sealed.js";
 import { hex } from "./bytes.js";
 import { octets, uniforms } from "./random.js";
@@ -36,17 +37,23 @@ export class Outbox {
     Object.assign(this, { open, send, wait, jitter, weekly, storage, name, turn: Promise.resolve() });
   }
 
-  /** Choose by a billboard: {id, index, name}. What is needed for the report is on the disc before it is returned. */
+  /** Choose by a billboard: {id, index, name, reported}. What is needed for the report is on the disc before it is
+   * returned. */
   choose(billboard, arms, options) {
     return this.#change((kept) => {
       const at = Date.now();
-      if (kept.items.length >= this.weekly)
+      const client = this.open(billboard);
+      const reported = client.batch === null || !kept.answered.includes(client.batch);
+      if (reported && kept.items.length >= this.weekly)
         throw new TooManyReports(`Expected at most ${this.weekly} reports in a week, got one more.`);
-      const choice = this.open(billboard).choose(arms, options);
+      const choice = client.choose(arms, options);
       const [id, due] = [hex(octets(8)), at + this.wait + uniforms(1)[0] * this.jitter];
       const board = new TextDecoder().decode(billboard);
-      kept.items.push({ id, at, due, board, x: choice.x, reward: null, report: null, sent: null, taken: null });
-      return { id, index: choice.index, name: choice.name };
+      if (reported) {
+        kept.items.push({ id, at, due, board, x: choice.x, reward: null, report: null, sent: null, taken: null });
+        if (client.batch !== null) kept.answered.push(client.batch);
+      }
+      return { id, index: choice.index, name: choice.name, reported };
     });
   }
 
@@ -109,7 +116,7 @@ export class Outbox {
   /** Change what is kept, one at a time: with Web Locks also among tabs. */
   #change(work) {
     const once = async () => {
-      const kept = JSON.parse(this.storage.getItem(this.name) ?? '{"items":[]}');
+      const kept = { answered: [], ...JSON.parse(this.storage.getItem(this.name) ?? '{"items":[]}') };
       const due = (one) => one.at > Date.now() - WEEK || one.x || (one.report && one.taken === null);
       kept.items = kept.items.filter(due);
       const out = await work(kept);

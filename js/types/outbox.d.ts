@@ -10,9 +10,11 @@ export interface Ticket {
   id: string;
   index: number;
   name: string | null;
+  /** Whether there is a report of it: of the choices in one shuffled batch, the first. */
+  reported: boolean;
 }
 
-/** One choice of the last week; times in milliseconds. */
+/** One reported choice of the last week; times in milliseconds. */
 export interface Shown {
   at: number;
   due: number;

@@ -40,13 +40,16 @@ function client(tacit, board, { fields, ...options } = {}) {
   return new tacit[kind](board, { ...(kind === "LocalClient" && { publicArms: true }), ...options, ...own });
 }
 
+/** The device of another person at the same billboard. */
+const another = (device) => Object.assign(Object.create(device), { chosen: false });
+
 /** Reports: {index, name, report} of each case. */
 export function reports(tacit, { random, boards, cases }) {
   const state = tape(decoded(random));
   const made = boards.map(({ board, options }) => client(tacit, decoded(board), options));
   return cases.map(({ at, board, arms, actions, reward }) => {
     state.at = at;
-    const device = made[board];
+    const device = another(made[board]);
     const choice = device.choose(arms, actions);
     return { index: choice.index, name: choice.name, report: encoded(device.randomize(choice, number(reward))) };
   });
@@ -68,8 +71,9 @@ export function damaged(tacit, { random, boards, people }) {
       return error.name;
     }
     if (data === null) return "accepted";
-    return people[data].map(({ arms, reward }) => {
+    const told = people[data].map(({ arms, reward }) => {
       try {
+        device = another(device);
         const [choice, first] = drawn(() => device.choose(arms));
         const [report, second] = drawn(() => device.randomize(choice, number(reward)));
         return [first, report.length, second];
@@ -77,6 +81,7 @@ export function damaged(tacit, { random, boards, people }) {
         return error.name;
       }
     });
+    return { cost: device.cost, told };
   });
 }
 
@@ -182,7 +187,10 @@ const timed = (tacit, { boards, draws }) =>
     const read = performance.now();
     device.randomize(device.choose(arms), 1); // tables are made once
     const first = performance.now();
-    for (let i = 0; i < draws; i++) device.randomize(device.choose(arms), 1);
+    for (let i = 0; i < draws; i++) {
+      const own = another(device);
+      own.randomize(own.choose(arms), 1);
+    }
     return { read: read - started, first: first - read, each: (performance.now() - first) / draws };
   });
 

@@ -59,9 +59,9 @@ def test_the_reward_is_in_the_report(program):
     """With the same random bytes."""
 
     def report(reward):
-        ticket = program([[0, "choose", ARMS]], board="newton")["told"][0]
+        ticket = program([[0, "choose", ARMS]], board="irls")["told"][0]
         steps = [[2000, "flush"]] if reward is None else [[5, "reward", ticket["id"], reward], [2000, "flush"]]
-        return program(steps, board="newton", random=bytes(range(256)) * 99)["sent"][0][1]
+        return program(steps, board="irls", random=bytes(range(256)) * 99)["sent"][0][1]
 
     assert report(None) != report(1.0)
 
@@ -96,6 +96,15 @@ def test_a_device_has_a_budget_of_its_own(program):
     assert told[3] == "TooManyReports" and all(isinstance(one, dict) for one in told[:3])
     after = program([[5000, "flush"], [WEEK, "choose", ARMS], [WEEK + 1, "choose", ARMS]])
     assert after["told"][1] != "TooManyReports" and after["told"][2] != "TooManyReports" and len(after["sent"]) == 3
+
+
+def test_a_batch_is_answered_once_also_after_weeks(program):
+    """Of a person's choices in one shuffled batch the first is reported, whatever comes of it."""
+    told = program([[i, "choose", ARMS] for i in range(5)], board="newton")["told"]
+    assert [one["reported"] for one in told] == [True, False, False, False, False]
+    steps = [[10, "reward", told[1]["id"], 1.0], [2000, "flush"], [3 * WEEK, "choose", ARMS], [4 * WEEK, "flush"]]
+    later = program(steps, board="newton")
+    assert len(later["sent"]) == 1 and later["told"][2]["reported"] is False
 
 
 def test_a_billboard_that_is_refused_costs_nothing(program):

@@ -5,6 +5,7 @@ d = 5, ShuffleNewton. Devices and shuffler share the machine; the shuffler's CPU
 
 import asyncio
 import contextlib
+import copy
 import os
 import re
 import shutil
@@ -155,6 +156,11 @@ def parts(billboard: bytes) -> list[dict[str, Any]]:
     """CPU time of one report in each step, alone and, for the shuffler, among BODY."""
     client = Client(billboard)
     arms = np.eye(DIM)
+
+    def reported() -> None:
+        own = copy.copy(client)  # each person has one
+        own.randomize(own.choose(arms), 1.0)
+
     shuffler = Shuffler(billboard)
     many = Fleet(billboard).reports(np.zeros((BODY, SIZE)))
     intake, _ = shuffler.check(many)
@@ -168,7 +174,7 @@ def parts(billboard: bytes) -> list[dict[str, Any]]:
     key, opener = sealed.checked(shown, sealed.public_identity(identity)), sealed.opener(secret)
     hidden = sealed.sealed(many[: len(many) // BODY], key)
     steps: dict[str, tuple[int, Callable[[], Any]]] = {
-        "choose and randomise, on the device": (1, lambda: client.randomize(client.choose(arms), 1.0)),
+        "choose and randomise, on the device": (1, reported),
         "open one that came through a relay": (1, lambda: opener(hidden)),
         f"check {BODY}": (BODY, lambda: shuffler.check(many)),
         f"sum {BODY}": (BODY, lambda: shuffler.take(intake)),

@@ -1,6 +1,5 @@
 """The analyzer: plans of batches, and the check of what a shuffler hands over."""
 
-import functools
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -106,7 +105,7 @@ class Analyzer:
         sends them is anybody's guess."""
         if self.budget.epsilon == math.inf or self.calibration == "central":
             return math.inf
-        return _epsilon(plan, self.budget.delta, min(reports, plan.users) - self.liars(plan))
+        return epsilon(plan, self.budget.delta, min(reports, plan.users) - self.liars(plan))
 
     def liars(self, plan: Plan) -> int:
         """The most users who may leave out their noise."""
@@ -154,8 +153,3 @@ def check_shares(dropout: float, malicious: float) -> None:
             raise ValueError(f"Expected {name} in [0, 1), got {share!r}.")
     if dropout + malicious >= 1:
         raise ValueError("Expected dropout and malicious users to leave some honest ones, got none.")
-
-
-@functools.lru_cache(maxsize=1024)
-def _epsilon(plan: Plan, delta: float, honest: int) -> float:
-    return epsilon(plan, delta, honest)

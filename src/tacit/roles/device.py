@@ -15,12 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.data import Array, Sent
-from tacit.errors import BadBillboard
+from tacit.errors import BadBillboard, TooManyReports
 from tacit.features.schema import Schema
 from tacit.model import arms as arm_sets
 from tacit.model.arms import Arms, ArmSet
 from tacit.model.chances import Chance, Later
 from tacit.model.links import CODES
+from tacit.privacy.budget import Budget
 
 DRAWS = 4096  # by which a device estimates a propensity
 NUMBERS = int | float | np.bool_ | np.integer | np.floating
@@ -28,13 +29,15 @@ NUMBERS = int | float | np.bool_ | np.integer | np.floating
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DeviceChoice:
-    """The arm for this device's user: its index, and its name if the arms had names. Holds raw data: it stays on the
-    device, where it may be pickled with its client until the reward comes."""
+    """The arm for this device's user: its index, and its name if the arms had names. reported: whether there is a
+    report of it. Holds raw data: it stays on the device, where it may be pickled with its client until the reward
+    comes."""
 
     index: int
     name: str | None
     _x: Array = field(repr=False)
     _propensity: Callable[[], float] = field(repr=False)
+    reported: bool = True
     _report: list[Sent] = field(default_factory=list, repr=False)
     _kept: dict[int, Any] = field(default_factory=dict, repr=False)  # of roles.rounds, whose devices answer again
 
@@ -54,12 +57,18 @@ class DeviceChoice:
 @dataclass(kw_only=True, eq=False)
 class Device(ABC):
     """One user's device, at one billboard. `rewards`: the range that rewards are clipped to. `features`: the
-    application's schema; what is made of fields is never the server's to say."""
+    application's schema; what is made of fields is never the server's to say. `cost`: what the reports of one choice
+    cost the user, as the device has worked it out or checked it; None in simulation.
+    `batch`: the number of the batch that reports go to, None where each is private by itself. The sum of a batch is
+    private for one choice of a user: its first choice is reported, whatever comes of it, and no other."""
 
     dim: int
     link: str
     rewards: tuple[float, float]
     features: Schema | None = None
+    cost: Budget | None = None
+    batch: int | None = None
+    _chosen: bool = field(default=False, init=False)
 
     @abstractmethod
     def pick(self, features: Array) -> int:
@@ -86,7 +95,9 @@ class Device(ABC):
             picked = self.pick(offered)
         chosen = picked if index is None else int(index[picked])
         propensity = Later(functools.partial(self.chance, offered, picked))
-        return DeviceChoice(chosen, names[chosen] if names else None, features[chosen].copy(), propensity)
+        reported = self.batch is None or not self._chosen
+        self._chosen = True
+        return DeviceChoice(chosen, names[chosen] if names else None, features[chosen].copy(), propensity, reported)
 
     def randomize(self, choice: DeviceChoice, reward: float | None) -> Sent:
         """The report for the server: the same bytes however often it is asked for.
@@ -94,13 +105,15 @@ class Device(ABC):
         Every number and None give a report, of the same length and by the same work. A number outside the range is
         clipped to it, since an error here would tell the server that it was outside. NaN counts as None: no reward
         came. What is no number at all is an error of the program, whatever the billboard and the datum say, and
-        raises."""
+        raises; TooManyReports for a choice that is not `reported`."""
         if not isinstance(choice, DeviceChoice):
             raise ValueError(f"Expected what choose returned, got {type(choice).__name__}.")
         if choice._x.shape != (self.dim,):
             raise ValueError(f"Expected a choice among arms of {self.dim} features, got one among others.")
         if reward is not None and not isinstance(reward, NUMBERS):
             raise ValueError(f"Expected a reward that is a number, got {type(reward).__name__}.")
+        if not choice.reported:
+            raise TooManyReports("Expected one choice of a user in a batch to be reported, got another.")
         if not choice._report:
             bounded = within(reward, self.rewards)
             with np.errstate(all="ignore"):
@@ -139,6 +152,12 @@ def agreed_schema(own: Schema | None, given: str | None) -> Schema | None:
     if own is not None and own.digest != given:
         raise BadBillboard("Expected a billboard for the application's features, got one for others or for vectors.")
     return own
+
+
+def check_limit(budget: Budget | None) -> None:
+    """The caller's own, which is None or a Budget."""
+    if budget is not None and not isinstance(budget, Budget):
+        raise ValueError(f"Expected budget to be None or a Budget, got {type(budget).__name__}.")
 
 
 def agreed(own: tuple[float, float] | None, given: tuple[float, float]) -> tuple[float, float]:

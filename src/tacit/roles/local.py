@@ -30,6 +30,7 @@ from tacit.model.reweighting import said
 from tacit.model.scores import score
 from tacit.model.vectors import pair
 from tacit.privacy import entropy
+from tacit.privacy.budget import Budget
 from tacit.privacy.randomness import Randomness, Seeded, System
 from tacit.roles import billboard as boards
 from tacit.roles import designs, limits
@@ -90,6 +91,7 @@ class Client(Device):
         )
         if not isinstance(self._noise, Seeded):
             self._check(document["claim"], epsilon, delta, public_arms)
+            self.cost = Budget(**document["claim"])
 
     def _check(self, claim: dict[str, Any], epsilon: float | None, delta: float | None, public_arms: bool) -> None:
         """The billboard against its claim, and the claim against the caller's limits."""

@@ -4,7 +4,10 @@ A report that is sent at the click is the click, and one that is not sent tells 
 sends exactly one report, at a public deadline plus a jitter that is drawn when the choice is made, whether or not a
 reward came; a later reward is dropped. What a report needs is on the disc before the choice is shown, and the bytes of
 a report before they are sent: after a crash the same bytes are sent again, until they are acknowledged. The raw datum
-is forgotten once its report is made."""
+is forgotten once its report is made.
+
+The sum of a shuffled batch is private for one choice of a person: the first choice in a batch is reported, whatever
+comes of it, and no other. So the numbers of the batches that were answered are kept for good."""
 
 import contextlib
 import fcntl
@@ -35,11 +38,12 @@ LATER = (408, 425, 429)  # answers after which the same report may be sent again
 
 @dataclass(frozen=True)
 class Ticket:
-    """What was chosen, and by which id its reward is told."""
+    """What was chosen, and by which id its reward is told; reported: whether there is a report of it."""
 
     id: str
     index: int
     name: str | None
+    reported: bool
 
 
 @dataclass
@@ -88,7 +92,7 @@ class File:
     def read(self) -> str:
         with contextlib.suppress(FileNotFoundError):
             return self._path.read_text()
-        return "[]"
+        return '{"items": [], "answered": []}'
 
     def write(self, text: str) -> None:
         new = f"{self._path}.new"
@@ -133,21 +137,26 @@ class Outbox:
         self, billboard: bytes, arms: Arms | Any, *, actions: Any = None, available: npt.ArrayLike | None = None
     ) -> Ticket:
         """As Client.choose. TooManyReports: the device's own limit; then nothing was chosen, and nothing is sent."""
-        with self._changing() as items:
-            if len(items) >= self._weekly:
+        with self._changing() as (items, answered):
+            client = self._open(billboard)
+            reported = client.batch is None or client.batch not in answered
+            if reported and len(items) >= self._weekly:
                 raise TooManyReports(f"Expected at most {self._weekly} reports in a week, got one more.")
-            choice = self._open(billboard).choose(arms, actions=actions, available=available)
+            choice = client.choose(arms, actions=actions, available=available)
             at = self._clock()
             due = at + self._wait + self._jitter * float(System().uniforms(1)[0])
             new = Item(entropy.octets(8).hex(), at, due, billboard.decode("ascii"), choice._x.tolist())
-            items.append(new)
-        return Ticket(new.id, choice.index, choice.name)
+            if reported:
+                items.append(new)
+                if client.batch is not None:
+                    answered.append(client.batch)
+        return Ticket(new.id, choice.index, choice.name, reported)
 
     def reward(self, id: str, reward: float) -> None:
         """A reward for a choice; the last one counts. After the deadline it is dropped, and nobody is told."""
         if not isinstance(reward, NUMBERS):
             raise ValueError(f"Expected a reward that is a number, got {type(reward).__name__}.")
-        with self._changing() as items:
+        with self._changing() as (items, _):
             for item in items:
                 if item.id == id and self._accepts(item):
                     item.reward = within(reward, ANY)
@@ -158,7 +167,7 @@ class Outbox:
     def flush(self) -> None:
         """Make the reports whose time has come, and send those that nobody has acknowledged: to be called when the
         program starts and by a timer, never because of a reward."""
-        with self._changing() as items:
+        with self._changing() as (items, _):
             for item in items:
                 if item.x is not None and self._due(item):
                     self._make(item)
@@ -167,7 +176,7 @@ class Outbox:
             taken = None
             with contextlib.suppress(OSError):
                 taken = self._send(bytes.fromhex(report))
-            with self._changing() as items:
+            with self._changing() as (items, _):
                 for item in items:
                     if item.id == id:
                         item.sent, item.taken = item.sent or self._clock(), taken
@@ -188,18 +197,23 @@ class Outbox:
         item.board = item.x = item.reward = None
 
     def shown(self) -> list[Item]:
-        """For the person: the choices of the last week, and the very bytes that were sent."""
-        with self._changing() as items:
+        """For the person: the reported choices of the last week, and the very bytes that were sent."""
+        with self._changing() as (items, _):
             return items
 
     @contextlib.contextmanager
-    def _changing(self) -> Iterator[list[Item]]:
-        """What is kept, changed as one."""
+    def _changing(self) -> Iterator[tuple[list[Item], list[int]]]:
+        """What is kept, choices and numbers of batches that were answered, changed as one."""
         with self._store.locked():
-            kept = [Item(**each) for each in json.loads(self._store.read())]
-            items = [item for item in kept if item.open or item.at > self._clock() - WEEK]
-            yield items
-            self._store.write(json.dumps([vars(item) for item in items]))
+            kept = json.loads(self._store.read())
+            if isinstance(kept, list):  # by 0.6.0
+                kept = {"items": kept, "answered": []}
+            items = [item for item in (Item(**each) for each in kept["items"]) if self._keeps(item)]
+            yield items, kept["answered"]
+            self._store.write(json.dumps({"items": [vars(item) for item in items], "answered": kept["answered"]}))
+
+    def _keeps(self, item: Item) -> bool:
+        return item.open or item.at > self._clock() - WEEK
 
 
 def post(url: str, *, seconds: float = 30.0) -> Callable[[bytes], bool]:

@@ -9,10 +9,8 @@ from tacit import forks
 from tacit.data import Coded, Integers
 from tacit.errors import BadBillboard, BadReport, BadState, BatchTooSmall, DuplicateReport, LateReport
 from tacit.lock import Lock, locked
-from tacit.mechanisms.shuffle.calibration import Plan, epsilon
 from tacit.mechanisms.shuffle.encoding import nothing_coded
 from tacit.mechanisms.shuffle.sums_kernel import OpenBatch
-from tacit.mechanisms.shuffle.together import together_epsilon
 from tacit.privacy import settings
 from tacit.privacy.budget import Budget
 from tacit.roles import billboard as boards
@@ -206,18 +204,9 @@ class Shuffler:
 
 def _within(budget: Budget, document: dict[str, Any], minimum: int, malicious: float) -> float:
     planned = document["plan"]
-    lying = max(planned["malicious"], liars(planned["users"], malicious))
-    given = planned | {"malicious": lying}
-    boards.protected(given)
-    if "round" in document:
-        parts = limits.together(document | {"plan": given}, minimum)
-        return _accepted(budget, together_epsilon(parts, budget.delta), given)
-    sensitivity = min(2 * given["norm"], limits.shuffled_sensitivity(document))
-    plan = Plan(given["users"], given["size"], given["grid"], given["reach"], given["trials"], sensitivity)
-    return _accepted(budget, epsilon(plan, budget.delta, min(minimum, plan.users) - lying), given)
-
-
-def _accepted(budget: Budget, spent: float, given: dict[str, Any]) -> float:
+    given = planned | {"malicious": max(planned["malicious"], liars(planned["users"], malicious))}
+    limits.protected(given)
+    spent = limits.spent(document | {"plan": given}, budget.delta, minimum)
     if not spent <= budget.epsilon * (1 + 1e-6):
         without = f" without the coins of {given['malicious']} of {given['users']} users" if given["malicious"] else ""
         raise BadBillboard(

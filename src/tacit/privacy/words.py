@@ -22,6 +22,13 @@ TRUST = {
     "shuffle": "This rests on who is trusted: the shuffler, and that enough others send their reports as they should.",
     "local": "Nobody is trusted but the person's own device.",
 }
+PUBLIC = {  # where the relation is about rewards alone
+    "joint": "What the application says about people, and what they are offered, is taken to be public.",
+    "local": (
+        "The arm that a person was offered, with that person's features in it, is sent to the server as it is: neither "
+        "is protected."
+    ),
+}
 
 
 def guess(epsilon: float, delta: float) -> float:
@@ -46,7 +53,7 @@ def promise(certificate: "Certificate") -> list[str]:
     epsilon, delta = certificate.epsilon, certificate.delta
     if not certificate.private or epsilon is None or delta is None:
         return [NO_PROMISE]
-    visit = certificate.unit.startswith("one user")
+    visit = certificate.neighbours in relations.ROUNDS
     if certificate.person is not None:
         whose, it = _visits(certificate), "those visits"
     else:
@@ -70,7 +77,7 @@ def promise(certificate: "Certificate") -> list[str]:
     if zeroed:
         out.append("That is for there or not there: which of two versions is the true one is protected less.")
     if relations.of_rewards(certificate.neighbours):
-        out.append("What the application says about people, and what they are offered, is taken to be public.")
+        out.append(PUBLIC[certificate.model])
     if visit and certificate.person is None:
         out.append("A person who comes often is protected less for all visits together.")
     if certificate.over:

@@ -93,5 +93,7 @@ def describe(server: Server, board: dict[str, Any]) -> dict[str, Any]:
         "epsilon": privacy.epsilon,
         "delta": privacy.delta,
         "spent": privacy.spent,
+        "unit": privacy.unit,
+        "neighbours": privacy.neighbours,
         "theta": board["theta"],
     }

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tacit.errors import TacitError
+from tacit.privacy.relations import REPLACE
 from tacit.service.errors import Reply
 from tacit.service.groups import Group
 from tacit.service.roles.batches import Answer, Batches
@@ -118,6 +119,7 @@ class ShufflerRole:
             "minimum": None if shuffler is None else shuffler.minimum,
             "epsilon": None if shuffler is None else shuffler.epsilon,
             "budget": {"epsilon": budget.epsilon, "delta": budget.delta},
+            "neighbours": REPLACE,  # no report that it takes holds anything beside coins
             "close_after": self.setting.close_after,
             "key": None if self._sealing is None else self._sealing.public.hex(),
             "problem": self.problem(),

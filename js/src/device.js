@@ -82,6 +82,11 @@ export class LocalClient extends Device {
     need(allowed, "claim within the limits", `${claim.epsilon} and ${claim.delta}`);
   }
 
+  /** What a report is private for, as tacit.privacy.relations has it: the whole datum, or the reward alone. */
+  get relation() {
+    return this.board.report.name === "public" ? "replace rewards" : "replace";
+  }
+
   pick(rows) {
     const { theta, policy } = this.board;
     if (policy.name === "best" && !policy.random) return argmax(rows.map((x) => dot(x, theta)));
@@ -126,6 +131,10 @@ export class LocalClient extends Device {
 export class ShuffleClient extends Device {
   constructor(billboard, options = {}) {
     super(shuffle(billboard), options);
+  }
+
+  get relation() {
+    return "replace";
   }
 
   pick(rows) {

@@ -41,6 +41,8 @@ export class LocalClient implements Device {
   );
   readonly dim: number;
   readonly rewards: [number, number];
+  /** What a report protects: "replace" (arms and reward), or "replace rewards" (arms are sent as they are). */
+  readonly relation: string;
   choose(arms: Arms | Fields, actions?: string[] | Record<string, Fields>): Choice;
   randomize(choice: Choice, reward: number | null): Uint8Array;
 }
@@ -50,6 +52,8 @@ export class ShuffleClient implements Device {
   constructor(billboard: Uint8Array, options?: Own);
   readonly dim: number;
   readonly rewards: [number, number];
+  /** What a report protects: "replace" (arms and reward), or "replace rewards" (arms are sent as they are). */
+  readonly relation: string;
   choose(arms: Arms | Fields, actions?: string[] | Record<string, Fields>): Choice;
   randomize(choice: Choice, reward: number | null): Uint8Array;
 }

@@ -76,8 +76,8 @@ SILENT = """
     discount dropout durable eigenvalue estimate explore factor failure features first forced forget greed growth
     horizon iterations kappa_star learner length_scale link malicious model most_o most_tau noise oracle_kappa
     oracle_kappa_star pending per_day policy power prior projection radius randomizer release rewards ridge scale
-    schedule share shared shift shrink source step step_scale steps subgaussian targets threshold timing tuning variant warm width
-    width_scale"""
+    schedule share shared shift shrink source step step_scale steps subgaussian targets threshold timing tuning
+    variant warm width width_scale"""
 
 
 def each(table):

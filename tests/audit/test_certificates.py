@@ -12,7 +12,6 @@ import pytest
 
 import tacit
 from tacit import Budget, Earnings, JointGLM, LocalIRLS, Simulated, registry, regression
-from tacit.privacy.relations import UNIT
 from tests.audit import worlds
 
 LOCAL, COARSE = Budget(1.0, 1e-6), Budget(1.0, 0.02)
@@ -143,13 +142,16 @@ def test_fits(name, options, runs):
     assert not worlds.convicted(fitted.privacy, leave, **runs)
 
 
-def claimed_as(certificate, relation):
-    return msgspec.structs.replace(certificate, neighbours=relation, unit=UNIT[relation])
+def claimed_in_full(certificate):
+    """With the words of a claim for whole rounds, but its own numbers."""
+    full = JointGLM(dim=2, budget=COARSE).privacy
+    assert full.neighbours == "replace"
+    return msgspec.structs.replace(certificate, neighbours=full.neighbours, unit=full.unit)
 
 
 def test_arms_in_the_clear_that_are_claimed_to_be_protected_are_convicted():
     server = LocalIRLS(dim=2, budget=LOCAL, public_arms=True)
-    found = worlds.convicted(claimed_as(server.privacy, "replace"), worlds.reports(server))
+    found = worlds.convicted(claimed_in_full(server.privacy), worlds.reports(server))
     assert [other.arm for other, _ in found] == [worlds.BACK, worlds.ASIDE]
 
 
@@ -163,7 +165,7 @@ def test_arms_in_the_clear_that_are_claimed_to_be_protected_are_convicted():
 def test_a_weaker_promise_that_is_claimed_as_the_full_one_is_convicted(weaker, runs):
     """One release, so that all of the budget is in it. Seeded: it comes out the same each time."""
     make = joint("JointGLM", first=2, horizon=3, **weaker)
-    certificate = claimed_as(make(Simulated(0)).privacy, "replace")
+    certificate = claimed_in_full(make(Simulated(0)).privacy)
     found = worlds.convicted(certificate, worlds.releases(make, 1, 3), gaussian=runs)
     assert any(other.arm != worlds.AHEAD for other, _ in found)
 

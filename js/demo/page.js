@@ -1,5 +1,5 @@
 // A page that is a device: ?local=URL&shuffler=URL, the servers whose billboards it asks for and to which it reports.
-// It shows the person what was sent, and what that means.
+// It shows the person what was sent, and what that means. &arms=public: arms may be sent as they are, and it says so.
 import { LocalClient, ShuffleClient } from "../src/index.js";
 import { Outbox, TooManyReports, post } from "../src/outbox.js";
 
@@ -8,25 +8,40 @@ const WEEKLY = 20;
 const REWARDS = [0, 1];
 const THINGS = ["a walk", "a poem", "a recipe", "a song", "a riddle"];
 const asked = new URLSearchParams(location.search);
+const PUBLIC = asked.get("arms") === "public";
 const [wait, jitter] = [Number(asked.get("wait") ?? 20e3), Number(asked.get("jitter") ?? 10e3)];
 const $ = (id) => document.getElementById(id);
 
 const MODELS = {
   local: {
     label: "a server that nobody trusts",
-    open: (board) => new LocalClient(board, { epsilon: EPSILON, delta: 1e-6, rewards: REWARDS }),
-    meaning:
-      "The report is random: any person could have sent these very bytes. It is private by itself, whoever reads it.",
+    open: (board) => new LocalClient(board, { epsilon: EPSILON, delta: 1e-6, rewards: REWARDS, publicArms: PUBLIC }),
+    meaning: {
+      replace:
+        "The report is random: any person could have sent these very bytes. It is private by itself, whoever reads it.",
+      "replace rewards":
+        "What you were shown is in the report as it is, with your features in it: whoever reads the report knows them. " +
+        "Whether you liked it is random, and private by itself.",
+    },
   },
   shuffler: {
     label: "a shuffler",
     open: (board) => new ShuffleClient(board, { epsilon: EPSILON, delta: 1e-6, rewards: REWARDS }),
-    meaning:
-      "The report has coins of its own in every number. The shuffler adds it to those of many others and hands on the " +
-      "sum alone. What follows holds for that sum, as long as the shuffler keeps this report to itself and the others are " +
-      "not the server's own: whoever sends all the others reads this one.",
+    meaning: {
+      replace:
+        "The report has coins of its own in every number. The shuffler adds it to those of many others and hands on the " +
+        "sum alone. What follows holds for that sum, as long as the shuffler keeps this report to itself and the others are " +
+        "not the server's own: whoever sends all the others reads this one.",
+    },
   },
 };
+
+// By what a device's reports are private for (its `relation`).
+const STAYS = {
+  replace: "What you are shown, and what you think of it, stays here.",
+  "replace rewards": "What you think of it stays here. What you are shown is sent as it is.",
+};
+const SHARED = { replace: "a thing about you", "replace rewards": "an answer" };
 
 function outbox(name) {
   const { open } = MODELS[name];
@@ -67,7 +82,8 @@ async function choose() {
   const board = new Uint8Array(await answer.arrayBuffer());
   const document = JSON.parse(new TextDecoder().decode(board));
   ticket = await boxes[model].choose(board, arms(document.dim));
-  claims[model] = MODELS[model].open(board).cost;
+  const device = MODELS[model].open(board);
+  claims[model] = { ...device.cost, relation: device.relation };
   const once = ticket.reported ? "" : " This batch has a report of yours: there is none of this one.";
   $("offer").textContent = `How about ${ticket.name}?${once}`;
   $("like").disabled = !ticket.reported;
@@ -110,15 +126,17 @@ async function show() {
   const here = rows.filter((one) => one.name === model).length;
   $("budget").textContent =
     `${here} of at most ${WEEKLY} choices in a week, to ${MODELS[model].label}: this page's own limit.`;
-  $("meaning").textContent = MODELS[model].meaning;
-  const { epsilon, delta } = claims[model] ?? {};
+  const weakest = PUBLIC && model === "local" ? "replace rewards" : "replace"; // of what this page would act by
+  const { epsilon, delta, relation = weakest } = claims[model] ?? {};
+  $("meaning").textContent = MODELS[model].meaning[relation];
+  $("stays").textContent = STAYS[relation];
   if (!epsilon) return;
   const sure = (e) => `${(100 / (1 + Math.exp(-e))).toFixed(e > 5 ? 2 : 0)} %`;
   $("odds").textContent =
     `Whoever thinks it as likely as not that you liked something can be at most ${sure(epsilon)} ` +
     `sure of it after one report (ε = ${epsilon.toPrecision(3)}${delta ? `, but for a chance of ${delta}` : ""})` +
     (here > 1
-      ? `, and at most ${sure(here * epsilon)} sure of a thing about you that all ${here} of this week's choices share.`
+      ? `, and at most ${sure(here * epsilon)} sure of ${SHARED[relation]} that all ${here} of this week's choices share.`
       : ".");
 }
 

@@ -91,6 +91,11 @@ export class LocalClient extends Device {
     this.spends(claim, { epsilon: epsilon ?? Infinity, delta: delta ?? (epsilon === undefined ? 1 : 0) });
   }
 
+  /** What a report is private for, as tacit.privacy.relations has it: the whole datum, or the reward alone. */
+  get relation() {
+    return this.board.report.name === "public" ? "replace rewards" : "replace";
+  }
+
   pick(rows) {
     const { theta, policy } = this.board;
     if (policy.name === "best" && !policy.random) return argmax(rows.map((x) => dot(x, theta)));
@@ -144,6 +149,10 @@ export class ShuffleClient extends Device {
     const found = spent(this.board);
     need(found <= plan.epsilon * (1 + MARGIN), "number of coins for its claim", "fewer");
     this.spends({ epsilon: found, delta: plan.delta }, { epsilon: epsilon ?? Infinity, delta: delta ?? 1 });
+  }
+
+  get relation() {
+    return "replace";
   }
 
   pick(rows) {

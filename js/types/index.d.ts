@@ -55,6 +55,8 @@ export class LocalClient implements Device {
   readonly rewards: [number, number];
   readonly cost: Cost;
   readonly batch: string | null;
+  /** What a report protects: "replace" (arms and reward), or "replace rewards" (arms are sent as they are). */
+  readonly relation: string;
   choose(arms: Arms | Fields, actions?: string[] | Record<string, Fields>): Choice;
   randomize(choice: Choice, reward: number | null): Uint8Array;
 }
@@ -69,6 +71,8 @@ export class ShuffleClient implements Device {
   readonly rewards: [number, number];
   readonly cost: Cost;
   readonly batch: string | null;
+  /** What a report protects: "replace" (arms and reward), or "replace rewards" (arms are sent as they are). */
+  readonly relation: string;
   choose(arms: Arms | Fields, actions?: string[] | Record<string, Fields>): Choice;
   randomize(choice: Choice, reward: number | null): Uint8Array;
 }

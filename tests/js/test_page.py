@@ -46,12 +46,13 @@ def servers():
     """By name: its billboard, when it was asked for it, and when it got what."""
     local = LocalIRLS(dim=3, budget=Budget(4.0, 1e-6), radius=3.0)
     newton = ShuffleNewton(dim=3, budget=Budget(1.0, 1e-6), first=1000)
-    both = {"local": local, "shuffler": newton}
+    public = LocalIRLS(dim=3, budget=Budget(4.0, 1e-6), public_arms=True)
+    both = {"local": local, "shuffler": newton, "clear": public}
     made = {name: {"board": one.billboard(), "asked": [], "got": []} for name, one in both.items()}
     kind = type("One", (Handler,), {"servers": made})
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(kind, directory=str(node.JS)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield {**made, "address": f"http://127.0.0.1:{server.server_port}", "server": local}
+    yield {**made, "address": f"http://127.0.0.1:{server.server_port}", "server": local, "public": public}
     server.shutdown()
     server.server_close()
 
@@ -90,3 +91,22 @@ def test_a_person_sees_what_was_sent(servers, page):
         assert servers[name]["got"][0][0] - servers[name]["asked"][0] >= WAIT / 1000
     servers["server"].observe(servers["local"]["got"][0][1])
     Shuffler(servers["shuffler"]["board"]).add(servers["shuffler"]["got"][0][1])
+
+
+def test_the_page_says_what_its_reports_protect(servers, browser):
+    """A server that asks for arms in the clear: refused, and nothing leaves; or, where the page's own address allows
+    it, the page says that what is shown is sent, and claims nothing of it."""
+    address, sent = servers["address"], len(servers["clear"]["got"])
+    for leave, expected in (("", "one with arms in the clear"), ("&arms=public", "sent as it is")):
+        page = browser.page.context.browser.new_page()
+        page.goto(f"{address}/demo/?local={address}/clear&wait={WAIT}&jitter={JITTER}{leave}")
+        page.click("#choose")
+        page.wait_for_function(f"document.querySelector('main').textContent.includes('{expected}')")
+        if leave:
+            page.wait_for_selector("text=taken")
+        text = page.inner_text("main")
+        page.close()
+        assert len(servers["clear"]["got"]) == sent + bool(leave)
+        assert ("any person could have sent these very bytes" in text) == (not leave)
+        assert ("What you were shown is in the report as it is" in text) == bool(leave)
+    servers["public"].observe(servers["clear"]["got"][-1][1])

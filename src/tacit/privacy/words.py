@@ -25,6 +25,13 @@ TRUST = {
     ),
     "local": "Nobody is trusted but the person's own device.",
 }
+PUBLIC = {  # where the relation is about rewards alone
+    "joint": "What the application says about people, and what they are offered, is taken to be public.",
+    "local": (
+        "The arm that a person was offered, with that person's features in it, is sent to the server as it is: neither "
+        "is protected."
+    ),
+}
 
 
 def guess(epsilon: float, delta: float) -> float:
@@ -59,7 +66,7 @@ def promise(certificate: "Certificate") -> list[str]:
     epsilon, delta = certificate.epsilon, certificate.delta
     if not certificate.private or epsilon is None or delta is None:
         return [NO_PROMISE]
-    visit = certificate.unit.startswith("one user")
+    visit = certificate.neighbours in relations.ROUNDS
     if certificate.person is not None:
         whose, it = _visits(certificate), "those visits"
     else:
@@ -83,7 +90,7 @@ def promise(certificate: "Certificate") -> list[str]:
     if zeroed:
         out.append("That is for there or not there: which of two versions is the true one is protected less.")
     if relations.of_rewards(certificate.neighbours):
-        out.append("What the application says about people, and what they are offered, is taken to be public.")
+        out.append(PUBLIC[certificate.model])
     if visit and certificate.person is None:
         out.append("A person who comes often is protected less for all visits together.")
     if certificate.over:

@@ -2,6 +2,7 @@
 
 import asyncio
 import http.client
+import json
 import random
 import threading
 import time
@@ -131,3 +132,20 @@ def test_a_server_that_is_killed_counts_each_report_once(start):
     if not role.alive():
         role = start("local", running.LOCAL, port)
     assert shown(role) == expected and here.users == 240
+
+
+@pytest.mark.parametrize("public", [False, True])
+def test_page_status_and_certificate_say_the_same_of_what_it_sees(public, start):
+    """With public arms the page said that it cannot see anybody's features, while each report had them in the clear."""
+    text = running.LOCAL + f"options = {{public_arms = {str(public).lower()}}}\n"
+    role = start("local", text)
+    made = LocalIRLS(dim=2, radius=3.0, budget=Budget(4.0, 1e-6), public_arms=public)
+    status = json.loads(ask(role.port, "GET", "/status")[2])
+    assert (status["unit"], status["neighbours"]) == (made.privacy.unit, made.privacy.neighbours)
+    assert status["neighbours"] == ("replace rewards" if public else "replace")
+    sees, never = ask(role.port, "GET", "/dashboard")[2].decode().split("What it cannot see")
+    assert ("the arm that was played" in sees.replace("\n", " ")) == public
+    assert ("features" in never) == (not public) and "reward" in never
+    said = " ".join(str(made.privacy).split())
+    assert ("whole arm set and reward" in said) == (not public)
+    assert ("is sent to the server as it is: neither is protected" in said) == public

@@ -69,7 +69,8 @@ class WatchedLinear(ReweightedLinear):
 
     def _queries(self, dim: int, count: int) -> Queries:
         asked = super()._queries(dim, count)
-        return self.watched(queries=asked.queries, budget=asked.budget, model=asked.model, split=asked.split)
+        fields = {f.name: getattr(asked, f.name) for f in dataclasses.fields(asked)}
+        return self.watched(**fields)
 
 
 @functools.cache

@@ -13,7 +13,7 @@ from tacit.data import Released
 from tacit.errors import BadReport, DuplicateReport, WrongBatch
 from tacit.mechanisms import local, randomizers
 from tacit.mechanisms.randomizers import Cap, Coin, Lattice, Law, Open, Randomizer
-from tacit.privacy import ledger
+from tacit.privacy import ledger, relations
 from tacit.privacy.certificate import Certificate, certify
 from tacit.privacy.entropy import FARTHEST
 from tacit.privacy.ledger import LocalRelease
@@ -184,7 +184,6 @@ class LocalServer(Server):
             features=self.features,
             horizon=self.horizon,
             rounds=self.users,
-            relation="replace one user",
             caveats=self._caveats(),
         )
 
@@ -193,8 +192,13 @@ class LocalServer(Server):
         name = {Cap: "cap (PrivUnit)", Lattice: "discrete Gaussian", Coin: "randomised response"}.get(
             type(made), "none"
         )
-        claim = self.epsilon, self.delta
-        return LocalRelease(name, self._statistic(), self._size, self._sensitivity, self.std, *claim)
+        numbers = self._size, self._sensitivity, self.std, self.epsilon, self.delta
+        return LocalRelease(name, self._statistic(), *numbers, relation=self._relation)
+
+    @property
+    def _relation(self) -> str:
+        """The neighbours that a report is private for: it holds arms as they are where its numbers are a coin alone."""
+        return relations.named(self.budget.adjacency, public=isinstance(self._randomizer, Coin))
 
     def _statistic(self) -> str:
         return f"one report of {self._size} numbers for each user"

@@ -33,7 +33,7 @@ from tacit.mechanisms.shuffle.composed import part_of
 from tacit.mechanisms.shuffle.paper import PaperPlan
 from tacit.mechanisms.shuffle.sums_kernel import unshuffle
 from tacit.mechanisms.shuffle.together import together_epsilon
-from tacit.privacy import words
+from tacit.privacy import relations, words
 from tacit.privacy.certificate import Certificate, certify
 from tacit.privacy.ledger import ShuffledRelease
 from tacit.roles import billboard as boards
@@ -347,6 +347,7 @@ class ShuffleGLM(BehindShuffler):
                 self.budget.delta,
                 times,
                 True,
+                relation=relations.REPLACE,
             )
             for name, coding, times in kinds
         )

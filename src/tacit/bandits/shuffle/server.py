@@ -17,7 +17,7 @@ from tacit.errors import BatchTooSmall
 from tacit.mechanisms.shuffle.calibration import Plan
 from tacit.mechanisms.shuffle.encoding import nothing_coded
 from tacit.mechanisms.shuffle.sums_kernel import OpenBatch
-from tacit.privacy import words
+from tacit.privacy import relations, words
 from tacit.privacy.certificate import Certificate, certify, plain_certificate
 from tacit.privacy.ledger import ShuffledRelease
 from tacit.roles import billboard as boards
@@ -221,6 +221,7 @@ class Shuffled(BehindShuffler):
             plan.bits,
             max(spent, self._cost(plan, self.analyzer.minimum(plan))),
             self.budget.delta,
+            relation=relations.REPLACE,
         )
         return certify(
             type(self).__name__,

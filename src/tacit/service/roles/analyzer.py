@@ -96,5 +96,7 @@ def describe(server: Server, board: dict[str, Any]) -> dict[str, Any]:
         "delta": privacy.delta,
         "spent": privacy.spent,
         "malicious": server.malicious,
+        "unit": privacy.unit,
+        "neighbours": privacy.neighbours,
         "theta": board["theta"],
     }

@@ -76,7 +76,9 @@ class LocalRole:
         return None
 
     def status(self) -> dict[str, Any]:
-        claim = {"epsilon": self._claim.epsilon, "delta": self._claim.delta, "noise": self._claim.releases[0].name}
+        told = self._claim
+        claim = {"epsilon": told.epsilon, "delta": told.delta, "noise": told.releases[0].name}
+        claim |= {"unit": told.unit, "neighbours": told.neighbours}
         return {"role": self.name, **self._kept.shown, **claim, "events": self.events.listed()}
 
     def metrics(self) -> dict[str, tuple[str, float]]:

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from tacit.errors import TacitError
+from tacit.privacy.relations import REPLACE
 from tacit.roles import sealed
 from tacit.service.errors import Reply
 from tacit.service.groups import Group
@@ -136,6 +137,7 @@ class ShufflerRole:
             "minimum": None if shuffler is None else shuffler.minimum,
             "epsilon": None if shuffler is None else shuffler.epsilon,
             "budget": {"epsilon": budget.epsilon, "delta": budget.delta},
+            "neighbours": REPLACE,  # no report that it takes holds anything beside coins
             "close_after": self.setting.close_after,
             "malicious": self.setting.malicious,
             "identity": None if identity is None else identity.public.hex(),

@@ -16,7 +16,7 @@ from tacit.privacy import entropy
 from tacit.privacy.randomness import Randomness, System
 from tacit.roles import billboard as boards
 from tacit.roles import designs, wire
-from tacit.roles.device import DRAWS, Device, agreed, agreed_schema
+from tacit.roles.device import DRAWS, ID_BYTES, Cost, Device, agreed, agreed_schema
 
 
 class Client(Device):
@@ -107,12 +107,15 @@ class Client(Device):
 
     # reporting
 
-    def report(self, x: Array, reward: float | None) -> Sent:
+    @property
+    def cost(self) -> Cost:
+        return Cost(self._plan["epsilon"] or math.inf, self._plan["delta"], self.parameters.batch)
+
+    def report(self, x: Array, reward: float | None, id: bytes | None = None) -> Sent:
         vector = self.contribution(x, self.rewards[0] if reward is None else reward)
         if reward is None:  # after the same work
             vector = Raw(np.zeros(vector.size))
-        identity = entropy.words(1).tobytes()
-        return wire.encode_report(self.parameters, identity, self.counts(vector))
+        return wire.encode_report(self.parameters, id or entropy.octets(ID_BYTES), self.counts(vector))
 
     def counts(self, vector: Raw) -> Coded:
         """The whole numbers of one report, coins included."""

@@ -44,10 +44,10 @@ function client(tacit, board, { fields, ...options } = {}) {
 export function reports(tacit, { random, boards, cases }) {
   const state = tape(decoded(random));
   const made = boards.map(({ board, options }) => client(tacit, decoded(board), options));
-  return cases.map(({ at, board, arms, actions, reward }) => {
+  return cases.map(({ at, board, arms, actions, floor, reward }) => {
     state.at = at;
     const device = made[board];
-    const choice = device.choose(arms, actions);
+    const choice = device.choose(arms, actions, floor);
     return { index: choice.index, name: choice.name, report: encoded(device.randomize(choice, number(reward))) };
   });
 }
@@ -97,13 +97,18 @@ const fields = ({ Schema }, given) =>
 /** What a program does with an outbox: [method, ...arguments] at given times. Kept is what outlives it. */
 async function outbox(
   { Outbox, LocalClient, ShuffleClient, sealer },
-  { board, key, kept, random, steps, answers = [] },
+  { board, key, kept, random, steps, answers = [], options = {} },
 ) {
   if (random) tape(decoded(random));
-  const storage = globalThis.localStorage ?? {
-    getItem: (name) => kept?.[name] ?? null,
-    setItem: (name, text) => (kept = { [name]: text }),
+  const inMemory = {
+    async change(work) {
+      const records = new Map(kept);
+      const out = work(records);
+      kept = JSON.parse(JSON.stringify([...records]));
+      return out;
+    },
   };
+  const storage = globalThis.indexedDB ? undefined : inMemory;
   const [sent, told] = [[], []];
   let now = 0;
   Date.now = () => now;
@@ -120,15 +125,17 @@ async function outbox(
     wait: 1000,
     jitter: 100,
     weekly: 3,
+    lifetime: { epsilon: 100, delta: 0.5 },
     storage,
     ...(key && { seal: sealer(decoded(key)) }),
+    ...options,
   });
   for (const [at, method, ...given] of steps) {
     now = at;
     try {
       const begun = [...Array(method === "flush" ? 2 : 1)].map(() =>
         // as by two timers
-        method === "choose" ? box.choose(bytes, ...given) : box[method](...given),
+        method === "choose" ? box.choose(given[1] ? decoded(given[1]) : bytes, given[0]) : box[method](...given),
       );
       told.push((await Promise.all(begun))[0]);
     } catch (error) {
@@ -136,7 +143,9 @@ async function outbox(
     }
   }
   const shown = (await box.shown()).map((one) => ({ ...one, report: one.report && encoded(one.report) }));
-  return { sent, told, shown, kept: kept ?? null, text: storage.getItem("tacit") };
+  const spent = await box.spent();
+  const text = JSON.stringify(await box.storage.change((records) => [...records]));
+  return { sent, told, shown, spent, kept: kept ?? null, text };
 }
 
 /** Seal some bytes. */

@@ -23,10 +23,11 @@ def program(package, run, tmp_path):
     """A function that runs a program with the outbox: what was sent, answered and is shown."""
     state = {"kept": None, "count": 0}
     if run is not node.task:
-        run.page.evaluate("localStorage.clear()")
+        run.page.evaluate("new Promise((done) => (indexedDB.deleteDatabase('tacit').onsuccess = done))")
 
-    def start(steps, *, board="irls-public", answers=(), key=None, random=b""):
+    def start(steps, *, board="irls-public", answers=(), key=None, random=b"", **options):
         given = {"board": vectors.text(published(board)[1]), "steps": steps, "answers": list(answers)}
+        given |= {"options": options}
         given |= {"kept": state["kept"], "key": key and vectors.text(key), "random": vectors.text(random)}
         state["count"] += 1
         told = run(package, "outbox", vectors.save(given, tmp_path / f"{state['count']}.json"))
@@ -130,7 +131,8 @@ import { Outbox } from "tacit-device/outbox";
 const wait = 1, jitter = 1, weekly = 9, [board, last] = process.argv.slice(-2), sent = [];
 const open = (given) => new LocalClient(given, { publicArms: true });
 const send = async (report) => Boolean(sent.push(report.length));
-const outbox = new Outbox({ open, send, wait, jitter, weekly, storage });
+const lifetime = { epsilon: 9, delta: 0 };
+const outbox = new Outbox({ open, send, wait, jitter, weekly, lifetime, storage });
 if (last === "choose") await outbox.choose(Buffer.from(board, "base64"), [[0.6, 0], [0, 0.9]]);
 else await outbox.flush();
 console.log(JSON.stringify(sent));
@@ -151,5 +153,5 @@ def test_in_node_a_report_is_kept_in_the_storage_of_the_page_or_its_lack_is_said
     assert told("kept.mjs", "choose") == []
     time.sleep(0.01)
     assert len(told("kept.mjs", "flush")) == 1 and told("kept.mjs", "flush") == []
-    with pytest.raises(AssertionError, match="Expected storage with getItem and setItem, as localStorage, got none"):
+    with pytest.raises(AssertionError, match="Expected IndexedDB or storage with change, got neither"):
         told("nowhere.mjs", "choose")

@@ -51,8 +51,8 @@ def test_hostile_billboards_are_refused_alike(package, damaged, run):
     assert 0.3 * len(told) < refused < 0.95 * len(told), "a fuzz that is always refused, or never, tests nothing"
 
 
-def test_the_device_is_below_10_kilobytes(package):
-    assert len(gzip.compress((package / "index.js").read_bytes(), 9)) < 10_000
+def test_the_device_is_below_11_kilobytes(package):
+    assert len(gzip.compress((package / "index.js").read_bytes(), 9)) < 11_000
     manifest = json.loads((package.parent / "package.json").read_text())
     assert not {"dependencies", "peerDependencies", "optionalDependencies"} & set(manifest)
 

@@ -11,13 +11,24 @@ export class BadBillboard extends Error {}
 export interface Choice {
   readonly index: number;
   readonly name: string | null;
+  /** The epsilon of what is displayed, where a floor was asked for. */
+  readonly displayed: number | null;
+}
+
+/** Of one report; batch: of the shuffle model. */
+export interface Cost {
+  epsilon: number;
+  delta: number;
+  batch: string | null;
 }
 
 interface Device {
   readonly dim: number;
   readonly rewards: [number, number];
-  /** The arm for this person. With a schema: the person's fields, and the actions as Schema.rows takes them. */
-  choose(arms: Arms | Fields, actions?: string[] | Record<string, Fields>): Choice;
+  readonly cost: Cost;
+  /** The arm for this person. With a schema: the person's fields, and the actions as Schema.rows takes them. floor: the
+   * probability with which an arm is drawn uniformly, so that what is displayed is private by itself. */
+  choose(arms: Arms | Fields, actions?: string[] | Record<string, Fields>, floor?: number): Choice;
   /** The report of a choice, the same bytes however often it is asked for; null: no reward came. */
   randomize(choice: Choice, reward: number | null): Uint8Array;
 }
@@ -41,7 +52,8 @@ export class LocalClient implements Device {
   );
   readonly dim: number;
   readonly rewards: [number, number];
-  choose(arms: Arms | Fields, actions?: string[] | Record<string, Fields>): Choice;
+  readonly cost: Cost;
+  choose(arms: Arms | Fields, actions?: string[] | Record<string, Fields>, floor?: number): Choice;
   randomize(choice: Choice, reward: number | null): Uint8Array;
 }
 
@@ -50,6 +62,7 @@ export class ShuffleClient implements Device {
   constructor(billboard: Uint8Array, options?: Own);
   readonly dim: number;
   readonly rewards: [number, number];
-  choose(arms: Arms | Fields, actions?: string[] | Record<string, Fields>): Choice;
+  readonly cost: Cost;
+  choose(arms: Arms | Fields, actions?: string[] | Record<string, Fields>, floor?: number): Choice;
   randomize(choice: Choice, reward: number | null): Uint8Array;
 }

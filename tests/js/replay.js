@@ -113,9 +113,10 @@ async function outbox(
   let now = 0;
   Date.now = () => now;
   const bytes = decoded(board);
-  const kind = new TextDecoder().decode(bytes).includes('"tacit billboard"') ? ShuffleClient : LocalClient;
+  const shuffled = (given) => new TextDecoder().decode(given).includes('"tacit billboard"');
   const box = new Outbox({
-    open: (given) => new kind(given, kind === LocalClient ? { epsilon: 1, delta: 1e-6, publicArms: true } : {}),
+    open: (given) =>
+      shuffled(given) ? new ShuffleClient(given) : new LocalClient(given, { epsilon: 1, delta: 1e-6, publicArms: true }),
     send: async (report) => {
       sent.push([now, encoded(report)]);
       const answer = answers.length ? answers.shift() : true;

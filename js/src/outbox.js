@@ -6,7 +6,7 @@ export { LifetimeSpent, TooManyReports } from "./ledger.js";
 export { sealer } from "./sealed.js";
 import { hex } from "./bytes.js";
 import { TooManyReports, charged, composed, refunded } from "./ledger.js";
-import { uniforms } from "./random.js";
+import { octets, uniforms } from "./random.js";
 import { sha256 } from "./sha256.js";
 import { indexed } from "./storage.js";
 
@@ -44,7 +44,9 @@ export class Outbox {
     seal = (report) => report,
     storage,
     name = "tacit",
+    ...others
   }) {
+    if (Object.keys(others).length) throw new TypeError("Expected options of an outbox, got others.");
     if (!(wait > 0 && jitter > 0 && weekly > 0))
       throw new TypeError("Expected wait, jitter and weekly above 0, got others.");
     if (!(lifetime?.epsilon > 0 && lifetime.delta >= 0 && lifetime.delta < 1))
@@ -60,9 +62,9 @@ export class Outbox {
   async choose(billboard, arms, options) {
     const client = this.open(billboard);
     const choice = client.choose(arms, options, this.floor);
-    const [at, id, board, server] = [Date.now(), hex(choice.id), hex(sha256(billboard)), this.name];
+    const [at, id, board, server] = [Date.now(), hex(octets(8)), hex(sha256(billboard)), this.name];
     const due = at + this.wait + uniforms(1)[0] * this.jitter;
-    const raw = { board, x: choice.x, reward: null };
+    const raw = { board, x: choice.x, reward: null, reportId: hex(choice.id) };
     const one = { server, at, due, cost: client.cost, ...raw, report: null, sent: null, taken: null };
     const costs = [entryOf(one)];
     if (choice.displayed !== null)
@@ -101,19 +103,19 @@ export class Outbox {
     );
     for (const [key, one, board] of due) {
       const reward = one.reward === null ? null : Number(one.reward);
-      const report = this.#opened(board)?.report(one.x, reward, unhex(key.slice("choice ".length)));
+      const report = this.#opened(board)?.report(one.x, reward, unhex(one.reportId));
       const made = report ? hex(await this.seal(report)) : null;
       await this.#change((kept) => {
         const now = kept.get(key);
         if (!now?.x) return; // another tab was first: what was made here never leaves
         if (!made) kept.set("ledger", refunded(kept.get("ledger"), entryOf(now)));
-        const raw = { x: null, reward: null, board: null }; // goes once there is a report
+        const raw = { board: null, x: null, reward: null, reportId: null }; // goes once there is a report
         kept.set(key, { ...now, ...raw, report: made, taken: made ? null : false });
       });
     }
     const ready = await this.#change((kept) => this.#own(kept).filter(([, one]) => unsent(one)));
     for (const [key, { report }] of ready) {
-      const taken = await Promise.resolve(this.send(unhex(report))).catch(() => null);
+      const taken = await (async () => this.send(unhex(report)))().catch(() => null);
       await this.#change((kept) => {
         const now = kept.get(key);
         if (now && unsent(now)) kept.set(key, { ...now, sent: now.sent ?? Date.now(), taken });

@@ -192,5 +192,19 @@ def test_a_service_worker_has_the_same_outbox(world, browser):
         }"""
     )
     assert told == world.got and len(told) == 1
+    page.evaluate("localStorage.tacit = 'what release 0.6.0 kept'")
     assert [report for report, _ in page.evaluate(SHOWN)[1]] == told
+    assert page.evaluate("localStorage.tacit") is None
+    strict = """async () => {
+      const { transaction } = IDBDatabase.prototype;
+      const begun = [];
+      IDBDatabase.prototype.transaction = function (...given) {
+        begun.push(transaction.apply(this, given));
+        return begun.at(-1);
+      };
+      const { choose, made } = await import("/program.js");
+      await choose(made());
+      return begun.map((one) => one.durability);
+    }"""
+    assert page.evaluate(strict) == ["strict"]  # in the operating system's memory would not outlive a loss of power
     page.context.close()

@@ -102,10 +102,12 @@ def test_a_device_has_a_budget_of_its_own(program):
 
 @pytest.mark.parametrize(("board", "at"), [("irls-public", 1), ("newton", 28)])
 def test_a_report_has_the_id_that_was_drawn_with_its_choice(program, board, at):
-    """So that one which a copy of the device makes anew is counted once, as in Python."""
-    ticket = program([[0, "choose", ARMS]], board=board)["told"][0]
+    """So that one which a copy of the device makes anew is counted once, as in Python. It is not the ticket's, which
+    the application may write anywhere."""
+    first = program([[0, "choose", ARMS]], board=board)
     ((_, report),) = program([[2000, "flush"]], board=board)["sent"]
-    assert report[2 * at : 2 * at + 16] == ticket["id"]
+    drawn = report[2 * at : 2 * at + 16]
+    assert drawn in first["text"] and drawn != first["told"][0]["id"]
 
 
 def test_a_server_that_answers_nobody_stops_no_device(program):
@@ -165,6 +167,19 @@ def test_the_ledger_is_that_of_python(program, tmp_path):
     for name in ("epsilon", "delta"):
         assert done["spent"][name] == pytest.approx(getattr(spent, name), rel=1e-12)
     assert done["spent"]["epsilon"] <= 9
+
+
+def test_options_that_nobody_knows_are_refused(package):
+    script = """import { Outbox } from "tacit-device/outbox";
+const given = { wait: 1, jitter: 1, weekly: 1, lifetime: { epsilon: 1, delta: 0 }, storage: {} };
+new Outbox(given);
+for (const wrong of [{ flor: 0.1 }, { lifetime: undefined }, { lifetime: { epsilon: 1 } }, { weekly: NaN }])
+  try {
+    new Outbox({ ...given, ...wrong });
+  } catch (error) {
+    console.log(error.name);
+  }"""
+    assert node.run("node", "--input-type=module", "-e", script, cwd=package.parents[2]).split() == ["TypeError"] * 4
 
 
 def test_a_billboard_that_is_refused_costs_nothing(program):

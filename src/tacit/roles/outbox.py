@@ -27,6 +27,7 @@ import numpy.typing as npt
 from tacit import checks
 from tacit.errors import BadReport, BadState, TooManyReports
 from tacit.model.arms import Arms
+from tacit.privacy import entropy
 from tacit.privacy.budget import Budget
 from tacit.privacy.randomness import System
 from tacit.roles.device import NUMBERS, Device, DeviceChoice, within
@@ -48,8 +49,8 @@ class Ticket:
 
 @dataclass
 class Item:
-    """One choice and what its report costs. board (its digest), x and reward are there until the report is made, whose
-    id it has; report: in hexadecimal digits."""
+    """One choice and what its report costs. report_id, board (its digest), x and reward are there until the report is
+    made; report: in hexadecimal digits."""
 
     id: str
     server: str
@@ -58,6 +59,7 @@ class Item:
     epsilon: float
     delta: float
     batch: int | None
+    report_id: str | None
     board: str | None
     x: list[float] | None
     reward: float | None = None
@@ -195,7 +197,8 @@ class Outbox:
         at, text = self._clock(), billboard.decode("ascii")
         due = at + self._wait + self._jitter * float(System().uniforms(1)[0])
         board = hashlib.sha256(billboard).hexdigest()
-        new = Item(choice._id.hex(), self._name, at, due, *client.cost, board, choice._x.tolist())
+        ids = entropy.octets(8).hex(), choice._id.hex()
+        new = Item(ids[0], self._name, at, due, *client.cost, ids[1], board, choice._x.tolist())
         with self._changing() as kept:
             if sum(item.at > at - WEEK for item in self._own(kept)) >= self._weekly:
                 raise TooManyReports(f"Expected at most {self._weekly} reports in a week, got one more.")
@@ -241,16 +244,16 @@ class Outbox:
 
     def _make(self, item: Item, kept: Kept) -> None:
         """The finished report, to be kept before anything is sent."""
-        assert item.board is not None
+        assert item.board is not None and item.report_id is not None
         try:
             client = self._open(kept.boards[item.board].encode())
         except BadReport:  # the application has other limits now: nobody's datum decides that
             item.taken = False
             kept.ledger = refunded(kept.ledger, item.entry)
         else:
-            choice = DeviceChoice(0, None, np.array(item.x), lambda: 1.0, bytes.fromhex(item.id))
+            choice = DeviceChoice(0, None, np.array(item.x), lambda: 1.0, bytes.fromhex(item.report_id))
             item.report = self._seal(client.randomize(choice, item.reward)).hex()
-        item.board = item.x = item.reward = None
+        item.report_id = item.board = item.x = item.reward = None
 
     def shown(self) -> list[Item]:
         """For the person: the choices of the last week, and the very bytes that were sent."""

@@ -128,8 +128,10 @@ def test_after_kill_9_only_the_bytes_on_the_disc_leave(world, executable, tmp_pa
     for count, answer in enumerate((lambda say: time.sleep(60), lambda say: say(200), lambda say: time.sleep(60))):
         world.answer = answer
         with subprocess.Popen(command, **silent) as process:  # the page tells what it shows, and chooses
-            until(lambda count=count: len(world.told) > count and len(set(world.got)) > count)
-            os.killpg(process.pid, signal.SIGKILL)
+            try:
+                until(lambda count=count: len(world.told) > count and len(set(world.got)) > count)
+            finally:
+                os.killpg(process.pid, signal.SIGKILL)
     last = world.told[-1]
     assert [report for report, _ in last["shown"]] == list(dict.fromkeys(world.got))[:2]
     assert all(taken for _, taken in last["shown"]) and last["spent"] == pytest.approx(2, rel=1e-6)

@@ -1,6 +1,7 @@
 """What a device has told in its life: every report at the epsilon that the device checked, and every arm that was
 displayed with a floor, added up on the device, after restarts too."""
 
+import json
 import math
 
 import numpy as np
@@ -8,10 +9,9 @@ import pytest
 
 from tacit import Budget, LocalIRLS
 from tacit.errors import LifetimeSpent, TooManyReports
-from tacit.roles import local
 from tacit.roles.ledger import Entry
 from tacit.roles.outbox import WEEK
-from tests.roles.boards import LOCAL, SERVERS, device, published
+from tests.roles.boards import LOCAL, SERVERS, device, document, published
 from tests.roles.test_outbox import ARMS, World
 
 
@@ -94,8 +94,8 @@ def test_a_floor_bounds_what_a_billboard_reads_from_the_arm_that_is_displayed():
     """A person's own billboard with a chosen theta: without a floor the arm tells on which side of it a feature lies,
     choice by choice. With a floor of .3 the likelihood ratio of the better of two arms is (1 - g + g / 2) / (g / 2) =
     5.67 in both worlds. 4 000 choices each; false alarm below 1e-6 (5 standard errors of the log ratio)."""
-    client = local.Client(LocalIRLS(dim=2, radius=3.0, budget=Budget(4.0, 0.0)).billboard())
-    client._theta, client._policy = np.array([1.0, -1.0]), {"name": "best", "random": False}
+    hostile = document("newton-greedy") | {"theta": [1.0, -1.0]}
+    client = device(json.dumps(hostile).encode())
     worlds = [[0.51, 0.5], [0.0, 0.0]], [[0.49, 0.5], [0.0, 0.0]]
     sure = [np.mean([client.choose(arms).index for _ in range(100)]) for arms in worlds]
     assert sure == [0.0, 1.0]  # what the attack reads

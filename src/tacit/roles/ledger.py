@@ -3,7 +3,7 @@
 Epsilons and deltas are added up (basic composition). That holds whatever the servers are and however they choose the
 next billboard by the last report, it holds at every time, and it is the same in js/src/ledger.js. Bounds that grow like
 the root of the number of reports ask for parameters that are fixed beforehand or for a limit in place of a sum, and are
-no smaller for the first hundred reports of epsilon = 1."""
+no smaller for the first 95 reports of epsilon = 1 (with a slack of 1e-6 in delta)."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

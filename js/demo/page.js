@@ -1,10 +1,11 @@
 // A page that is a device: ?local=URL&shuffler=URL, the servers whose billboards it asks for and to which it reports.
 // It shows the person what was sent, and what that means. &arms=public: arms may be sent as they are, and it says so.
 import { LocalClient, ShuffleClient } from "../src/index.js";
-import { Outbox, TooManyReports, post } from "../src/outbox.js";
+import { LifetimeSpent, Outbox, TooManyReports, get, post } from "../src/outbox.js";
 
 const EPSILON = 4; // the application's own limits, whatever a billboard says
 const WEEKLY = 20;
+const LIFETIME = { epsilon: 200, delta: 1e-3 };
 const REWARDS = [0, 1];
 const THINGS = ["a walk", "a poem", "a recipe", "a song", "a riddle"];
 const asked = new URLSearchParams(location.search);
@@ -41,7 +42,6 @@ const STAYS = {
   replace: "What you are shown, and what you think of it, stays here.",
   "replace rewards": "What you think of it stays here. What you are shown is sent as it is.",
 };
-const SHARED = { replace: "a thing about you", "replace rewards": "an answer" };
 
 function outbox(name) {
   const { open } = MODELS[name];
@@ -51,6 +51,7 @@ function outbox(name) {
     wait,
     jitter,
     weekly: WEEKLY,
+    lifetime: LIFETIME,
     name: `tacit ${name}`,
   });
 }
@@ -60,9 +61,9 @@ const boxes = Object.fromEntries(
     .filter((name) => asked.get(name))
     .map((name) => [name, outbox(name)]),
 );
-const claims = {};
 let model = Object.keys(boxes)[0];
 let ticket = null;
+const relations = {}; // of the last billboard of each
 
 /** Arms for this person: made up, and unknown to everybody else. */
 function arms(dim) {
@@ -77,13 +78,10 @@ function arms(dim) {
 }
 
 async function choose() {
-  const answer = await fetch(`${asked.get(model)}/billboard`, { credentials: "omit", referrerPolicy: "no-referrer" });
-  if (!answer.ok) throw new Error("Expected a billboard, got none at the moment: try again.");
-  const board = new Uint8Array(await answer.arrayBuffer());
-  const document = JSON.parse(new TextDecoder().decode(board));
-  ticket = await boxes[model].choose(board, arms(document.dim));
+  const board = await get(`${asked.get(model)}/billboard`);
   const device = MODELS[model].open(board);
-  claims[model] = { ...device.cost, relation: device.relation };
+  ticket = await boxes[model].choose(board, arms(device.dim));
+  relations[model] = device.relation;
   const once = ticket.reported ? "" : " This batch has a report of yours: there is none of this one.";
   $("offer").textContent = `How about ${ticket.name}?${once}`;
   $("like").disabled = !ticket.reported;
@@ -127,17 +125,18 @@ async function show() {
   $("budget").textContent =
     `${here} of at most ${WEEKLY} choices in a week, to ${MODELS[model].label}: this page's own limit.`;
   const weakest = PUBLIC && model === "local" ? "replace rewards" : "replace"; // of what this page would act by
-  const { epsilon, delta, relation = weakest } = claims[model] ?? {};
+  const relation = relations[model] ?? weakest;
   $("meaning").textContent = MODELS[model].meaning[relation];
   $("stays").textContent = STAYS[relation];
-  if (!epsilon) return;
-  const sure = (e) => `${(100 / (1 + Math.exp(-e))).toFixed(e > 5 ? 2 : 0)} %`;
-  $("odds").textContent =
-    `Whoever thinks it as likely as not that you liked something can be at most ${sure(epsilon)} ` +
-    `sure of it after one report (ε = ${epsilon.toPrecision(3)}${delta ? `, but for a chance of ${delta}` : ""})` +
-    (here > 1
-      ? `, and at most ${sure(here * epsilon)} sure of ${SHARED[relation]} that all ${here} of this week's choices share.`
-      : ".");
+  const { epsilon, delta, entries } = await boxes[model].spent();
+  const count = entries.reduce((sum, one) => sum + one.count, 0);
+  const sure = `${(100 / (1 + Math.exp(-epsilon))).toFixed(epsilon > 5 ? 2 : 0)} %`;
+  const limit = `This page's limit for its lifetime is ε = ${LIFETIME.epsilon}, δ = ${LIFETIME.delta}.`;
+  $("odds").textContent = count
+    ? `${count} report${count === 1 ? "" : "s"} left this page or will leave it, as long as it has been here: together ` +
+      `ε = ${epsilon.toPrecision(3)}, δ = ${delta.toPrecision(2)}, added up by this page. Whoever thinks something about you as ` +
+      `likely as not can be at most ${sure} sure of it after all of them. ${limit}`
+    : `No report has left this page. ${limit}`;
 }
 
 function models() {
@@ -162,13 +161,18 @@ function pressed() {
     button.setAttribute("aria-pressed", String(button.dataset.model === model));
 }
 
+function told(error) {
+  if (error instanceof LifetimeSpent) return "This page has told all that it ever will, by its own limit.";
+  return error instanceof TooManyReports ? "This page reports no more this week." : error.message;
+}
+
 /** Work, then show; an error is told. */
 const guarded = (work) => async () => {
   try {
     $("problem").hidden = true;
     await work();
   } catch (error) {
-    $("problem").textContent = error instanceof TooManyReports ? "This page reports no more this week." : error.message;
+    $("problem").textContent = told(error);
     $("problem").hidden = false;
   }
   await show();
@@ -182,7 +186,7 @@ if (!model) {
   $("choose").onclick = guarded(choose);
   $("like").onclick = guarded(like);
   $("forget").onclick = guarded(async () => {
-    for (const name of Object.keys(boxes)) localStorage.removeItem(`tacit ${name}`);
+    for (const box of Object.values(boxes)) await box.forget();
     ticket = null;
     $("like").disabled = true;
   });

@@ -40,13 +40,19 @@ class Device {
   }
 
   /** The arm for this user, of rows of numbers of norm at most 1, by index or by name; with a schema, of the person's
-   * fields and `actions`, as Schema.rows takes them. */
-  choose(arms, actions) {
+   * fields and `actions`, as Schema.rows takes them. floor: with this probability it is drawn uniformly from the K
+   * arms; then the arm that is displayed is private by itself, at `displayed` of the choice, ln(1 + (1 - floor) K /
+   * floor). Without a floor nothing protects features from somebody who sees what is displayed. */
+  choose(arms, actions, floor = 0) {
+    expect(floor >= 0 && floor <= 1, "floor in [0, 1]", "another");
     const { names, rows } = this.features ? this.features.rows(arms, actions) : checkedArms(arms, this.dim);
-    const index = this.pick(rows);
+    const picked = this.pick(rows);
+    const [drawn, other] = floor ? uniforms(2) : [1, 0];
+    const index = drawn < floor ? Math.floor(other * rows.length) : picked;
+    const displayed = floor ? Math.log1p(((1 - floor) * rows.length) / floor) : null;
     const reported = this.batch === null || !this.chosen;
     this.chosen = true;
-    return new Choice(index, names ? names[index] : null, rows[index], reported);
+    return new Choice(index, names ? names[index] : null, displayed, rows[index], reported);
   }
 
   /** The report for the server: the same bytes however often it is asked for. A reward outside the range is clipped,
@@ -54,25 +60,28 @@ class Device {
   randomize(choice, reward) {
     expect(choice instanceof Choice && choice.x.length === this.dim, "what choose returned", "another");
     expect(choice.reported, "one choice of a person in a batch to be reported", "another");
-    return (choice.report ??= this.report(choice.x, reward));
+    return (choice.report ??= this.report(choice.x, reward, choice.id));
   }
 
-  /** A fresh report of the arm played and its reward: randomize makes it once for each choice. */
-  report(x, reward) {
+  /** A fresh report of the arm played and its reward, with the choice's id: randomize makes it once for each choice. */
+  report(x, reward, id) {
     expect(reward === null || typeof reward === "number", "a reward that is a number or null", typeof reward);
     const [low, high] = this.rewards;
     return this.encoded(
       shortened(x),
       reward === null || Number.isNaN(reward) ? null : Math.min(Math.max(reward, low), high),
+      id,
     );
   }
 }
 
-/** What was chosen for one person: it holds raw data and stays on the device. */
+/** What was chosen for one person: it holds raw data and stays on the device. The id of its report is drawn with it: a
+/** report that a copy of the device makes anew is counted once. */
 export class Choice {
-  constructor(index, name, x, reported) {
-    Object.assign(this, { index, name, reported });
-    Object.defineProperties(this, { x: { value: x }, report: { writable: true } }); // not listed, so not logged
+  constructor(index, name, displayed, x, reported) {
+    Object.assign(this, { index, name, displayed, reported });
+    const hidden = { x: { value: x }, id: { value: octets(8) }, report: { writable: true } }; // not listed, so not logged
+    Object.defineProperties(this, hidden);
   }
 }
 
@@ -105,7 +114,7 @@ export class LocalClient extends Device {
     return argmax(rows.map((x) => dot(x, target)));
   }
 
-  encoded(x, reward) {
+  encoded(x, reward, id) {
     const { randomizer, tag } = this.board;
     let body;
     if (randomizer.kind === "coin") {
@@ -115,7 +124,7 @@ export class LocalClient extends Device {
       const share = reward === null ? 0.5 : (reward - low) / (high - low);
       body = joined(new Uint8Array(arm.buffer), coin(share, randomizer));
     } else body = (randomizer.kind === "cap" ? cap : lattice)(this.contribution(x, reward), randomizer);
-    return joined([76], octets(8), tag, body); // 76: L
+    return joined([76], id, tag, body); // 76: L
   }
 
   /** The vector that is randomised; one for a reward that never came is zeros, after the same work. */
@@ -187,7 +196,7 @@ export class ShuffleClient extends Device {
     );
   }
 
-  encoded(x, reward) {
+  encoded(x, reward, id) {
     const { plan, batch, digest } = this.board;
     const vector = this.contribution(x, reward ?? this.rewards[0]).map((v) => (reward === null ? 0 : v));
     const slots = 2 * plan.reach + plan.trials;
@@ -197,7 +206,7 @@ export class ShuffleClient extends Device {
     bytes.set([116, 82, 4, wide]); // tR, version, bytes a number
     out.setBigUint64(4, batch, true);
     bytes.set(digest, 12);
-    bytes.set(octets(8), 28);
+    bytes.set(id, 28);
     out.setUint16(36, plan.size, true);
     out.setUint32(38, plan.reach, true);
     out.setUint32(42, plan.trials, true);

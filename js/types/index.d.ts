@@ -13,6 +13,8 @@ export interface Choice {
   readonly name: string | null;
   /** Whether there is a report of it: of a person's choices in one shuffled batch, the first. */
   readonly reported: boolean;
+  /** The epsilon of what is displayed, where a floor was asked for. */
+  readonly displayed: number | null;
 }
 
 /** What the report of a choice costs the person, as the device has worked it out or checked it. */
@@ -27,8 +29,9 @@ interface Device {
   readonly cost: Cost;
   /** The number of the batch that reports go to; null where each is private by itself. */
   readonly batch: string | null;
-  /** The arm for this person. With a schema: the person's fields, and the actions as Schema.rows takes them. */
-  choose(arms: Arms | Fields, actions?: string[] | Record<string, Fields>): Choice;
+  /** The arm for this person. With a schema: the person's fields, and the actions as Schema.rows takes them. floor: the
+   * probability with which an arm is drawn uniformly, so that what is displayed is private by itself. */
+  choose(arms: Arms | Fields, actions?: string[] | Record<string, Fields>, floor?: number): Choice;
   /** The report of a choice, the same bytes however often it is asked for; null: no reward came. */
   randomize(choice: Choice, reward: number | null): Uint8Array;
 }
@@ -57,7 +60,7 @@ export class LocalClient implements Device {
   readonly batch: string | null;
   /** What a report protects: "replace" (arms and reward), or "replace rewards" (arms are sent as they are). */
   readonly relation: string;
-  choose(arms: Arms | Fields, actions?: string[] | Record<string, Fields>): Choice;
+  choose(arms: Arms | Fields, actions?: string[] | Record<string, Fields>, floor?: number): Choice;
   randomize(choice: Choice, reward: number | null): Uint8Array;
 }
 
@@ -73,6 +76,6 @@ export class ShuffleClient implements Device {
   readonly batch: string | null;
   /** What a report protects: "replace" (arms and reward), or "replace rewards" (arms are sent as they are). */
   readonly relation: string;
-  choose(arms: Arms | Fields, actions?: string[] | Record<string, Fields>): Choice;
+  choose(arms: Arms | Fields, actions?: string[] | Record<string, Fields>, floor?: number): Choice;
   randomize(choice: Choice, reward: number | null): Uint8Array;
 }

@@ -47,10 +47,10 @@ const another = (device) => Object.assign(Object.create(device), { chosen: false
 export function reports(tacit, { random, boards, cases }) {
   const state = tape(decoded(random));
   const made = boards.map(({ board, options }) => client(tacit, decoded(board), options));
-  return cases.map(({ at, board, arms, actions, reward }) => {
+  return cases.map(({ at, board, arms, actions, floor, reward }) => {
     state.at = at;
     const device = another(made[board]);
-    const choice = device.choose(arms, actions);
+    const choice = device.choose(arms, actions, floor);
     return { index: choice.index, name: choice.name, report: encoded(device.randomize(choice, number(reward))) };
   });
 }
@@ -102,20 +102,26 @@ const fields = ({ Schema }, given) =>
 /** What a program does with an outbox: [method, ...arguments] at given times. Kept is what outlives it. */
 async function outbox(
   { Outbox, LocalClient, ShuffleClient },
-  { board, kept, random, steps, answers = [] },
+  { board, kept, random, steps, answers = [], options = {} },
 ) {
   if (random) tape(decoded(random));
-  const storage = globalThis.localStorage ?? {
-    getItem: (name) => kept?.[name] ?? null,
-    setItem: (name, text) => (kept = { [name]: text }),
+  const inMemory = {
+    async change(work) {
+      const records = new Map(kept);
+      const out = work(records);
+      kept = JSON.parse(JSON.stringify([...records]));
+      return out;
+    },
   };
+  const storage = globalThis.indexedDB ? undefined : inMemory;
   const [sent, told] = [[], []];
   let now = 0;
   Date.now = () => now;
   const bytes = decoded(board);
-  const kind = new TextDecoder().decode(bytes).includes('"tacit billboard"') ? ShuffleClient : LocalClient;
+  const shuffled = (given) => new TextDecoder().decode(given).includes('"tacit billboard"');
   const box = new Outbox({
-    open: (given) => new kind(given, kind === LocalClient ? { epsilon: 1, delta: 1e-6, publicArms: true } : {}),
+    open: (given) =>
+      shuffled(given) ? new ShuffleClient(given) : new LocalClient(given, { epsilon: 1, delta: 1e-6, publicArms: true }),
     send: async (report) => {
       sent.push([now, encoded(report)]);
       const answer = answers.length ? answers.shift() : true;
@@ -125,14 +131,16 @@ async function outbox(
     wait: 1000,
     jitter: 100,
     weekly: 3,
+    lifetime: { epsilon: 100, delta: 0.5 },
     storage,
+    ...options,
   });
   for (const [at, method, ...given] of steps) {
     now = at;
     try {
       const begun = [...Array(method === "flush" ? 2 : 1)].map(() =>
         // as by two timers
-        method === "choose" ? box.choose(bytes, ...given) : box[method](...given),
+        method === "choose" ? box.choose(given[1] ? decoded(given[1]) : bytes, given[0]) : box[method](...given),
       );
       told.push((await Promise.all(begun))[0]);
     } catch (error) {
@@ -140,7 +148,9 @@ async function outbox(
     }
   }
   const shown = (await box.shown()).map((one) => ({ ...one, report: one.report && encoded(one.report) }));
-  return { sent, told, shown, kept: kept ?? null, text: storage.getItem("tacit") };
+  const spent = await box.spent();
+  const text = JSON.stringify(await box.storage.change((records) => [...records]));
+  return { sent, told, shown, spent, kept: kept ?? null, text };
 }
 
 /** Seal reports to the key at each of these addresses: what was sent and answered, or the error. */

@@ -85,6 +85,7 @@ def test_a_person_sees_what_was_sent(servers, page):
     text = page.inner_text("main")
     page.click("#forget")
     page.wait_for_function("document.querySelectorAll('#reports tr').length === 0")
+    assert "2 reports left this page" in page.inner_text("#odds")  # what was told is not forgotten
     sent = [report.hex() for name in ("shuffler", "local") for _, report in servers[name]["got"]]
     assert sent == shown and "1 of at most 20 choices" in text
     for name in ("local", "shuffler"):  # not at the click
@@ -110,3 +111,24 @@ def test_the_page_says_what_its_reports_protect(servers, browser):
         assert ("any person could have sent these very bytes" in text) == (not leave)
         assert ("What you were shown is in the report as it is" in text) == bool(leave)
     servers["public"].observe(servers["clear"]["got"][-1][1])
+
+
+def test_the_page_adds_up_what_left_whatever_the_last_billboard_says(servers, page):
+    """Five choices at epsilon 4, then a billboard at .1, by which the page once said "at most 65 % sure, all 6"."""
+    honest = servers["local"]["board"]
+    try:
+        for number in range(6):
+            if number == 5:
+                servers["local"]["board"] = LocalIRLS(dim=3, budget=Budget(0.1, 0.0), radius=3.0).billboard()
+            page.click("#choose")
+            page.wait_for_function(f"document.querySelectorAll('#reports tr').length === {number + 1}")
+        for _ in range(2):
+            said = page.inner_text("#odds")
+            assert said.startswith("6 reports left this page or will leave it") and "ε = 20.1, δ = 0.0" in said
+            assert "at most 100.00 % sure" in said
+            page.reload()
+            page.wait_for_function("document.querySelectorAll('#reports tr').length === 6")
+    finally:
+        servers["local"]["board"] = honest
+    bold = page.inner_text("strong")
+    assert "nobody observes what is displayed" in bold and "fetched with this page" in bold

@@ -82,10 +82,13 @@ def reports(seed, patch):
             arms, actions = {f"arm{i}": row.tolist() for i, row in enumerate(rows)}, {}
         low, high = client.rewards
         reward = [None, low, high, float(rng.uniform(low, high)), high + 1.0, math.nan][rng.integers(6)]
-        given["cases"].append({"at": start, "board": at, "arms": arms, **actions, "reward": plain(reward)})
+        floor = float(rng.choice([0.0, 0.3]))
+        given["cases"].append(
+            {"at": start, "board": at, "arms": arms, **actions, "floor": floor, "reward": plain(reward)}
+        )
         tape.at = start
         client = another(client)
-        choice = client.choose(arms, **actions)
+        choice = client.choose(arms, **actions, floor=floor)
         report = client.randomize(choice, reward).hex()
         expected.append({"index": choice.index, "name": choice.name, "report": report})
     return given, expected

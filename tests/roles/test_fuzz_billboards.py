@@ -136,14 +136,14 @@ def test_the_fuzz_finds_a_device_whose_errors_depend_on_the_datum(monkeypatch):
     data = people(client.dim, client.rewards)
     honest = client.report
 
-    def raising(x, reward):
+    def raising(x, reward, id):
         return honest(x, 1 / reward if reward == 0.0 else reward)
 
-    def drawing(x, reward):
+    def drawing(x, reward, id):
         entropy.octets(reward == 1.0)
         return honest(x, reward)
 
-    def longer(x, reward):
+    def longer(x, reward, id):
         return honest(x, reward) + b"0" * (reward is None)
 
     for bad in (raising, drawing, longer):

@@ -63,6 +63,7 @@ def test_rewards_outside_are_clipped_and_nan_counts_as_none(name, monkeypatch):
 
     def report(reward):
         client = another(shared)
+        stream.rewind()  # the id is drawn with the choice
         choice = client.choose(0.9 * np.eye(client.dim)[:1])
         stream.rewind()
         return client.randomize(choice, reward)

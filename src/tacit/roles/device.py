@@ -21,9 +21,12 @@ from tacit.model import arms as arm_sets
 from tacit.model.arms import Arms, ArmSet
 from tacit.model.chances import Chance, Later
 from tacit.model.links import CODES
+from tacit.privacy import entropy
 from tacit.privacy.budget import Budget
+from tacit.privacy.randomness import System
 
 DRAWS = 4096  # by which a device estimates a propensity
+ID_BYTES = 8  # of a report's random id, by which a server knows a retry
 NUMBERS = int | float | np.bool_ | np.integer | np.floating
 
 
@@ -31,13 +34,15 @@ NUMBERS = int | float | np.bool_ | np.integer | np.floating
 class DeviceChoice:
     """The arm for this device's user: its index, and its name if the arms had names. reported: whether there is a
     report of it. Holds raw data: it stays on the device, where it may be pickled with its client until the reward
-    comes."""
+    comes. The id of its report is drawn with it: a report that a copy of the device makes anew is counted once."""
 
     index: int
     name: str | None
     _x: Array = field(repr=False)
     _propensity: Callable[[], float] = field(repr=False)
+    _id: bytes = field(default_factory=lambda: entropy.octets(ID_BYTES), repr=False)
     reported: bool = True
+    displayed: float | None = None  # epsilon of what is displayed, where a floor was asked for
     _report: list[Sent] = field(default_factory=list, repr=False)
     _kept: dict[int, Any] = field(default_factory=dict, repr=False)  # of roles.rounds, whose devices answer again
 
@@ -75,29 +80,52 @@ class Device(ABC):
         """The arm among (K, d) checked ones."""
 
     @abstractmethod
-    def report(self, x: Array, reward: float | None) -> Sent:
+    def report(self, x: Array, reward: float | None, id: bytes | None = None) -> Sent:
         """A fresh randomized report of the arm played and its reward, both checked; None: a reward that never came,
-        whose report is noise alone."""
+        whose report is noise alone. id: the choice's; without it a new one is drawn."""
 
     @abstractmethod
     def chance(self, features: Array, index: int) -> Chance:
         """The probability with which `pick` returns `index` among (K, d) arms, and its error."""
 
     def choose(
-        self, arms: Arms | Mapping[str, Any], *, actions: Any = None, available: npt.ArrayLike | None = None
+        self,
+        arms: Arms | Mapping[str, Any],
+        *,
+        actions: Any = None,
+        available: npt.ArrayLike | None = None,
+        floor: float = 0.0,
     ) -> DeviceChoice:
         """The arm for this user. `arms`: (K, d) numbers of norm at most 1, or a mapping name -> features; where the
-        application gave its schema, the user's fields, and `actions` as in Schema.vectors."""
+        application gave its schema, the user's fields, and `actions` as in Schema.vectors.
+
+        floor: with this probability the arm is drawn uniformly from the K available ones. Without a floor nothing
+        protects the features of a person from somebody who sees which arm is displayed and made the billboard. With a
+        floor g in (0, 1] each arm has a probability between g / K and 1 - g + g / K, so that the arm that is displayed
+        is epsilon-private for replacing the features, epsilon = ln(1 + (1 - g) K / g): `displayed` of the choice."""
+        if not (isinstance(floor, NUMBERS) and 0 <= floor <= 1):
+            raise ValueError("Expected floor in [0, 1], got another.")
         features, names = arms_of(self.features, self.dim, arms, actions)
         index = arm_sets.check_mask(available, len(features))
         offered = features if index is None else features[index]
         with np.errstate(all="ignore"):  # the square of a tiny feature may vanish
             picked = self.pick(offered)
+        if floor:
+            drawn = System().uniforms(2)
+            picked = int(drawn[1] * len(offered)) if drawn[0] < floor else picked
         chosen = picked if index is None else int(index[picked])
-        propensity = Later(functools.partial(self.chance, offered, picked))
+        propensity = Later(functools.partial(self._chance, offered, picked, float(floor)))
+        displayed = math.log1p((1 - floor) * len(offered) / floor) if floor else None
+        name = names[chosen] if names else None
         reported = self.batch is None or not self._chosen
         self._chosen = True
-        return DeviceChoice(chosen, names[chosen] if names else None, features[chosen].copy(), propensity, reported)
+        x = features[chosen].copy()
+        return DeviceChoice(chosen, name, x, propensity, reported=reported, displayed=displayed)
+
+    def _chance(self, features: Array, index: int, floor: float) -> Chance:
+        """`chance`, with the floor."""
+        value, error = self.chance(features, index)
+        return Chance((1 - floor) * value + floor / len(features), (1 - floor) * error)
 
     def randomize(self, choice: DeviceChoice, reward: float | None) -> Sent:
         """The report for the server: the same bytes however often it is asked for.
@@ -117,7 +145,7 @@ class Device(ABC):
         if not choice._report:
             bounded = within(reward, self.rewards)
             with np.errstate(all="ignore"):
-                choice._report.append(self.report(choice._x, bounded))
+                choice._report.append(self.report(choice._x, bounded, choice._id))
             self._keep(choice, bounded)
         return choice._report[0]
 

@@ -28,7 +28,7 @@ from tacit.privacy.budget import Budget
 from tacit.privacy.randomness import Randomness, System
 from tacit.roles import billboard as boards
 from tacit.roles import designs, limits, wire
-from tacit.roles.device import Device, DeviceChoice, agreed, agreed_schema, check_limit
+from tacit.roles.device import ID_BYTES, Device, DeviceChoice, agreed, agreed_schema, check_limit
 from tacit.roles.wire import Parameters
 
 REWARD = -1  # in what a choice keeps, beside (digest of the question, report) of each round
@@ -97,8 +97,8 @@ class Client(Device):
 
     # reporting
 
-    def report(self, x: Array, reward: float | None) -> Sent:
-        return self.respond(x, reward, self.parameters, self._board)
+    def report(self, x: Array, reward: float | None, id: bytes | None = None) -> Sent:
+        return self.respond(x, reward, self.parameters, self._board, id)
 
     def answer(self, choice: DeviceChoice, billboard: bytes) -> Sent:
         """The report for a later round of the batch, about a choice whose first report this device has made: the same
@@ -124,12 +124,14 @@ class Client(Device):
     def _keep(self, choice: DeviceChoice, reward: float | None) -> None:
         choice._kept.update({REWARD: reward, 0: (self.parameters.digest, choice._report[0])})
 
-    def respond(self, x: Array, reward: float | None, of: Parameters, board: dict[str, Any]) -> Sent:
+    def respond(
+        self, x: Array, reward: float | None, of: Parameters, board: dict[str, Any], id: bytes | None = None
+    ) -> Sent:
         """A fresh report of the arm played and its reward, to one question of the batch."""
         vector = self.contribution(x, self.rewards[0] if reward is None else reward, board)
         if reward is None:  # after the same work
             vector = Raw(np.zeros(vector.size))
-        return wire.encode_report(of, entropy.words(1).tobytes(), self.counts(vector, of, board))
+        return wire.encode_report(of, id or entropy.octets(ID_BYTES), self.counts(vector, of, board))
 
     def counts(self, vector: Raw, of: Parameters, board: dict[str, Any]) -> Coded:
         """The whole numbers of one report, coins included."""

@@ -17,7 +17,7 @@ from tacit.privacy.budget import Budget
 from tacit.privacy.randomness import Randomness, System
 from tacit.roles import billboard as boards
 from tacit.roles import designs, limits, wire
-from tacit.roles.device import DRAWS, Device, agreed, agreed_schema, check_limit
+from tacit.roles.device import DRAWS, ID_BYTES, Device, agreed, agreed_schema, check_limit
 
 
 class Client(Device):
@@ -111,12 +111,11 @@ class Client(Device):
 
     # reporting
 
-    def report(self, x: Array, reward: float | None) -> Sent:
+    def report(self, x: Array, reward: float | None, id: bytes | None = None) -> Sent:
         vector = self.contribution(x, self.rewards[0] if reward is None else reward)
         if reward is None:  # after the same work
             vector = Raw(np.zeros(vector.size))
-        identity = entropy.words(1).tobytes()
-        return wire.encode_report(self.parameters, identity, self.counts(vector))
+        return wire.encode_report(self.parameters, id or entropy.octets(ID_BYTES), self.counts(vector))
 
     def counts(self, vector: Raw) -> Coded:
         """The whole numbers of one report, coins included."""

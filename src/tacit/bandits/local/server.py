@@ -20,7 +20,8 @@ from tacit.privacy.ledger import LocalRelease
 from tacit.roles import billboard as boards
 from tacit.roles import limits
 from tacit.roles.billboard import STAGED, TAG, tag
-from tacit.roles.local import ID_BYTES, SENT, SIMULATED, Client
+from tacit.roles.device import ID_BYTES
+from tacit.roles.local import SENT, SIMULATED, Client
 
 REMEMBERED = 1 << 20  # ids
 

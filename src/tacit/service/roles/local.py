@@ -8,7 +8,7 @@ import numpy as np
 
 from tacit.bandits.server import Server
 from tacit.errors import BadReport, DuplicateReport, TacitError, WrongBatch
-from tacit.roles.local import ID_BYTES
+from tacit.roles.device import ID_BYTES
 from tacit.service.groups import Group
 from tacit.service.roles.kept import Kept
 from tacit.service.roles.role import Board, Events, acknowledged

@@ -58,6 +58,10 @@ NEVER = {
         "How an earlier report looked: it keeps what it has learnt, and their random ids.",
     ),
 }
+DISPLAYED = (
+    "This holds if devices fetch all arms ahead and nobody observes which of them is displayed: "
+    "a billboard can be made so that the displayed arm tells a person's features."
+)
 
 
 def of(status: dict[str, Any], problem: str | None) -> str:
@@ -71,7 +75,7 @@ def of(status: dict[str, Any], problem: str | None) -> str:
         tag("div", trouble, id="trouble", data_live=True),
         tag("div", TILES[role](status), class_="tiles", id="tiles", data_live=True),
         tag("section", tag("h2", "What it can see of people"), _list(SEES[promised])),
-        tag("section", tag("h2", "What it cannot see"), _list(NEVER[promised])),
+        tag("section", tag("h2", "What it cannot see"), _list(NEVER[promised]), tag("p", tag("strong", DISPLAYED))),
         _assumed(status["malicious"]) if "malicious" in status else None,
         _weights(status["theta"]) if "theta" in status else None,
         events(status["events"]),

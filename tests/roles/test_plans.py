@@ -79,11 +79,12 @@ def test_no_hostile_plan_that_a_device_accepts_has_less_noise_than_it_claims(nam
 
 @pytest.mark.parametrize("name", ["newton-narrow", "newton-scores", "newton-scores-linear", "newton-fields"])
 def test_an_honest_plan_costs_what_it_claims_and_not_much_less(name):
-    """The enumerated truth is within the claim, and above it with a tenth less noise than planned."""
-    for board in published(name):
+    """The enumerated truth is within the claim, and near it at the first billboard; how near the people who are tried
+    come at a later one depends on what was learnt from random reports."""
+    for board, least in zip(published(name), (0.3, 0.0), strict=True):
         client = device(board)
         assert 0.999 * COARSE.epsilon < client.cost.epsilon <= COARSE.epsilon * (1 + 1e-6)
-        assert 0.3 * COARSE.delta < true_delta(board, client, COARSE.epsilon) <= COARSE.delta
+        assert least * COARSE.delta < true_delta(board, client, COARSE.epsilon) <= COARSE.delta
         plan = json.loads(board)["plan"]
         grid = 1.25 * plan["grid"]
         with pytest.raises(BadBillboard, match="coins that give the claimed epsilon 1"):

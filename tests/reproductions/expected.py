@@ -13,8 +13,8 @@ from typing import Any
 from unittest.mock import patch
 
 from tacit import environments, registry
+from tacit.experiments import outcome as reproductions
 from tacit.experiments.runner import Progress
-from tacit.papers import reproductions
 from tacit.papers.reproductions.ablations import parts
 
 HEAD = 6  # digits that are compared

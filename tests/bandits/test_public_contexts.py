@@ -224,9 +224,7 @@ def test_a_reward_that_is_refused_moves_nothing_that_has_no_noise():
     [
         {"earnings": Earnings(0.2, 4.0)},
         {"curvature": "none"},
-        {"max_rounds_per_person": 2, "teach": 0.5},
         {"max_rounds_per_person": 2, "week": 100},
-        {"max_rounds_per_person": 2, "average": True},
     ],
 )
 def test_what_does_not_go_with_it_is_refused(options):
@@ -238,9 +236,7 @@ def test_what_does_not_go_with_it_is_refused(options):
     ("named", "options"),
     [
         ("earnings", {"earnings": Earnings(0.2, 4.0)}),
-        ("teach", {"max_rounds_per_person": 2, "teach": 0.5}),
         ("week", {"max_rounds_per_person": 2, "week": 100}),
-        ("average", {"max_rounds_per_person": 2, "average": True}),
     ],
 )
 def test_what_is_refused_is_named(named, options):

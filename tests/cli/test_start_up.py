@@ -91,7 +91,7 @@ def test_every_name_is_where_the_registry_says():
         for home in names.values():
             assert callable(registry.load(*home))
     kinds = {name for name in vars(environments) if isinstance(getattr(environments, name), type)}
-    assert {name for _, name in registry.ENVIRONMENTS.values()} == kinds - {"Environment", "World"}
+    assert {name for _, name in registry.table("ENVIRONMENTS").values()} == kinds - {"Environment", "World"}
     assert all((Path(tacit.__file__).parent / "bench" / f"{name}.py").exists() for name in registry.BENCHES)
 
 

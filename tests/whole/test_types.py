@@ -50,8 +50,8 @@ LEAK_IN_AN_ESTIMATE = (
 )
 LEAK_IN_A_DEVICE = (
     "roles/local.py",
-    "return self._framed(made.encode(vector))",
-    "return self._framed(vector.tobytes())",
+    "return self._framed(made.encode(vector), id)",
+    "return self._framed(vector.tobytes(), id)",
 )
 LEAK_TO_THE_SHUFFLER = (
     "roles/shuffle.py",

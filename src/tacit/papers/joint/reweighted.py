@@ -1,5 +1,6 @@
 """Generalised linear bandits by private reweighted regression and elimination, under joint privacy."""
 
+import dataclasses
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -25,6 +26,7 @@ from tacit.papers.regression.glm import ReweightedGLM
 from tacit.papers.regression.linear import ReweightedLinear
 from tacit.papers.regression.reweighting import Sample
 from tacit.papers.regression.theory import SCHEDULES
+from tacit.privacy import relations
 from tacit.privacy.ledger import GaussianRelease
 
 PAPER = "The paper's schedule is simulated: the claim holds only if every reward comes before the next choice."
@@ -71,7 +73,8 @@ class JointReweighted(EpochBandit):
                 "which keeps a user in one part of an epoch only if every reward comes at once; give "
                 "source=Simulated(seed)."
             )
-        self._asked = self._regressor().plan(self.dim, self.first)
+        asked = self._regressor().plan(self.dim, self.first)
+        self._asked = dataclasses.replace(asked, relation=relations.REPLACE)  # a row is a user's round
         self.epsilon = self._asked.epsilon
         super().__post_init__()
 

@@ -20,6 +20,7 @@ from tacit.papers.regression.reweighting import (
     normalise,
 )
 from tacit.papers.regression.theory import SCHEDULES
+from tacit.privacy import relations
 
 
 @dataclass(kw_only=True, eq=False)
@@ -68,7 +69,9 @@ class ReweightedGLM(Regressor):
         if last:
             queries.append(closing_query(contribution, last))
         split = self.model == "local" or self.schedule == "paper"
-        return Queries(queries=tuple(queries), budget=self.budget, model=self.model, split=split)
+        return Queries(
+            queries=tuple(queries), budget=self.budget, relation=relations.ROWS, model=self.model, split=split
+        )
 
     def _fit(self, sample: Sample) -> Fit:
         contribution, asked, source = self.contribution(sample.x.shape[1]), self._asked, self.source

@@ -19,6 +19,7 @@ from tacit.papers.regression.reweighting import (
     normalise,
 )
 from tacit.papers.regression.theory import SCHEDULES, linear_error, tight_steps
+from tacit.privacy import relations
 
 
 @dataclass(kw_only=True, eq=False)
@@ -60,7 +61,9 @@ class ReweightedLinear(Regressor):
         queries = [normalisation_query(contribution, k, share / steps) for k in range(steps)]
         queries.append(closing_query(contribution, 1 - share))
         split = self.model == "local" or not practical
-        return Queries(queries=tuple(queries), budget=self.budget, model=self.model, split=split)
+        return Queries(
+            queries=tuple(queries), budget=self.budget, relation=relations.ROWS, model=self.model, split=split
+        )
 
     def _fit(self, sample: Sample) -> Fit:
         asked, contribution = self._asked, self.contribution(sample.x.shape[1])

@@ -12,7 +12,7 @@ from tacit.papers.regression.base import Regressor
 from tacit.papers.regression.contribution import link_means, link_slopes
 from tacit.papers.regression.estimate import Fit
 from tacit.papers.regression.reweighting import Sample
-from tacit.privacy import gaussian
+from tacit.privacy import gaussian, relations
 
 TOLERANCE = 1e-9  # on the norm of the gradient at what is called the minimum
 ROUNDS = 100
@@ -57,7 +57,7 @@ class OutputPerturbation(Regressor):
         ridge = self._strength(dim, count)
         sensitivity = 2 / (ridge * count) + 2 * TOLERANCE / ridge
         query = Query("estimate", "the regularised maximum-likelihood estimate", dim, sensitivity, 1.0)
-        return Queries(queries=(query,), budget=self.budget)
+        return Queries(queries=(query,), budget=self.budget, relation=relations.ROWS)
 
     def _fit(self, sample: Sample) -> Fit:
         dim, count = sample.x.shape[1], sample.count

@@ -11,7 +11,7 @@ import numpy as np
 from tacit.bandits import JointLinUCB, LinUCB
 from tacit.environments import gap
 from tacit.experiments import figure
-from tacit.experiments.outcome import Finding, Outcome, claims, part, together
+from tacit.experiments.outcome import Finding, Outcome, above_plain, anchored, claims, part, regret, together
 from tacit.experiments.result import Result
 from tacit.experiments.runner import Progress, simulate
 from tacit.experiments.spec import Spec
@@ -65,6 +65,8 @@ def reproduce(*, quick: bool, runs: int | None, out: Path, progress: Progress | 
             low < high,
         )
     )
+    plainly = [regret(row) for row in result.rows if row["bandit"] == "lin-ucb"]
+    findings = [*(anchored(finding, plainly) for finding in findings), above_plain(result)]
     title = "Shariff & Sheffet 2018, D.1: regret against dimension"
     extra = {"slopes": {name: {"slope": v, "se": e} for name, (v, e) in slopes.items()}}
     return Outcome(title, result, findings, render(result.rows), extra)

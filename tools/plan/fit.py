@@ -1,4 +1,4 @@
-"""`python -m tacit.planning.fit`: fit the formula to the stored simulations, and see how far off it is on settings that
+"""`python -m tools.plan.fit`: fit the formula to the stored simulations, and see how far off it is on settings that
 it was not fitted to. With --simulate first do those that are not stored: an hour for all of them on one core.
 
 The numbers of a model minimise the squared error, weighted by what is known of it (soft beyond a standard deviation),
@@ -14,13 +14,14 @@ from typing import Any
 
 import numpy as np
 
+from tacit import planning
 from tacit.data import Array
 from tacit.planning import formula
 from tacit.planning.formula import FORMS, Sizes
 from tacit.planning.setting import MODELS
 
-HERE = Path(__file__).parent
-SIMULATED, FITTED = HERE / "simulated.jsonl", HERE / "fitted.json"
+SIMULATED = Path(__file__).parent / "simulated.jsonl"
+FITTED = Path(planning.__file__).parent / "fitted.json"
 FIELDS = ("model", "dim", "arms", "epsilon", "delta", "rounds_per_person", "radius")
 TOLERANCE = 0.05
 FLOOR = 0.015  # of the weight's standard deviation: the formula itself is no better
@@ -35,7 +36,7 @@ def read(path: Path = SIMULATED) -> list[Row]:
 
 def table(rows: Sequence[Row]) -> tuple[Sizes, Array, Array, Array]:
     """Sizes, rounds, shares and their standard errors, a line for each point of each row's curve."""
-    from tacit.planning.simulations import grid_of
+    from tools.plan.simulations import grid_of
 
     sizes, rest = [], []
     for row in rows:
@@ -108,7 +109,7 @@ def judge(models: dict[str, Any], rows: Sequence[Row]) -> dict[str, Any]:
 
 def reach(rows: Sequence[Row]) -> list[tuple[int, int]]:
     """(dimension, rounds): up to that dimension, a tenth of the simulations were at least so long."""
-    from tacit.planning.simulations import grid_of
+    from tools.plan.simulations import grid_of
 
     out, below = [], 0
     for most in REACHES:
@@ -120,7 +121,7 @@ def reach(rows: Sequence[Row]) -> list[tuple[int, int]]:
 
 def simulate(path: Path = SIMULATED) -> None:
     """What is not stored yet, one after the other: an interrupted command goes on where it stood."""
-    from tacit.planning import draws
+    from tools.plan import draws
 
     done = {(row["part"], row["number"]) for row in read(path)}
     with path.open("a") as file:
@@ -131,7 +132,7 @@ def simulate(path: Path = SIMULATED) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m tacit.planning.fit")
+    parser = argparse.ArgumentParser(prog="python -m tools.plan.fit")
     parser.add_argument("--simulate", action="store_true", help="first do the simulations that are not stored")
     if parser.parse_args(arguments).simulate:
         simulate()
@@ -140,7 +141,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     held_out, long = ([row for row in rows if row["part"] == part] for part in ("held-out", "long"))
     models = {model: fit(model, [row for row in own if row["model"] == model]).tolist() for model in MODELS}
     document = {
-        "by": "python -m tacit.planning.fit, from simulated.jsonl",
+        "by": "python -m tools.plan.fit, from simulated.jsonl",
         "fitted_to": len(own),
         "error": judge(models, held_out),
         "long": judge(models, long),

@@ -1,4 +1,4 @@
-"""`python -m tacit.planning.others`: how far worlds of other kinds are from the formula, which is that of `ball`.
+"""`python -m tools.plan.others`: how far worlds of other kinds are from the formula, which is that of `ball`.
 
 For each world and trust model: the share that was simulated less that of the formula, after 1,000, 3,200 and 10,000
 rounds, in per cent. As many arms as dimensions, but half as many in `disjoint`."""
@@ -13,8 +13,9 @@ from rich.table import Table
 from tacit import environments
 from tacit.environments import Environment
 from tacit.experiments.table import to_text
-from tacit.planning import simulations, surface
+from tacit.planning import surface
 from tacit.planning.setting import MODELS, Setting
+from tools.plan import simulations
 
 SEED = 1504
 RADIUS = 3.0

@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 
 from numpy.random import Generator, SeedSequence, default_rng
 
-from tacit.planning import simulations
 from tacit.planning.players import noise_of, possible
 from tacit.planning.setting import MODELS, RANGES, Setting
+from tools.plan import simulations
 
 
 class Part(NamedTuple):

@@ -67,6 +67,45 @@ def test_an_older_database_is_refused_until_it_is_recovered(tmp_path, monkeypatc
     assert json.loads(status[2])["choices"] == 0 and "recovered" in json.loads(status[2])["events"][0]["what"]
 
 
+def test_a_failover_that_lost_rows_is_told_to_each_sender(tmp_path, monkeypatch, capsys):
+    """All releases are there, the last choices are not: their rewards were acknowledged and counted for nothing, and
+    nobody was told. Operators see that it is not ready, and no count."""
+    visit(tmp_path)
+    (tmp_path / "serve.toml").write_text(TOML)
+    shutil.copy(tmp_path / "bandit.db", tmp_path / "replica.db")
+    app = application(tmp_path)
+    replies = call(app, *[("choose", {"arms": np.eye(3).tolist()})] * 6)
+    app.close()
+    lost = [json.loads(body)["id"] for _, _, body in replies]
+    shutil.copy(tmp_path / "replica.db", tmp_path / "bandit.db")
+    app = application(tmp_path)
+    ((_, _, body),) = call(app, ("choose", {"arms": np.eye(3).tolist()}))
+    own = json.loads(body)["id"]
+    first, ready = call(app, ("reward", {"id": own, "reward": 1}), ("/readyz", None))
+    assert (first[0], ready[0]) == (200, 200)  # nothing tells yet
+    told = call(app, *[("reward", {"id": one, "reward": 1}) for one in lost])
+    assert [status for status, _, _ in told] == [503] * 6
+    assert all(b"the operator must recover" in body and b"retry-after" in dict(headers) for _, headers, body in told)
+    ((_, _, batch),) = call(app, ("reward:batch", lines(*[{"id": one, "reward": 1} for one in lost])))
+    assert b"acknowledged" not in batch
+    until = time.monotonic() + 20
+    while (ready := call(app, ("/readyz", None))[0])[0] == 200 and time.monotonic() < until:
+        time.sleep(0.05)  # it looks twice a second
+    ((_, _, metrics),) = call(app, ("/metrics", None))
+    app.close()
+    assert ready[0] == 503 and b'tacit_ready{bandit="messages"} 0.0' in metrics and b"tacit_choices{" not in metrics
+    with pytest.raises(RolledBack):
+        application(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["tacit", "recover", str(tmp_path / "serve.toml"), "messages", "--yes"])
+    with pytest.raises(SystemExit) as stop:
+        cli.main()
+    assert stop.value.code == 0
+    app = application(tmp_path)
+    told = call(app, *[("reward", {"id": one, "reward": 1}) for one in lost], ("/readyz", None))
+    app.close()
+    assert [status for status, _, _ in told] == [404] * 6 + [200]
+
+
 def test_a_retired_bandit_answers_nobody_and_stays_on_record(tmp_path, monkeypatch, capsys):
     first = visit(tmp_path)
     (tmp_path / "serve.toml").write_text(TOML)

@@ -18,7 +18,7 @@ from tacit.mechanisms import leaves
 from tacit.mechanisms.grid import Grid
 from tacit.store import rows
 from tacit.store.database import Run
-from tacit.store.rows import Leaf
+from tacit.store.leaf_rows import Leaf
 
 
 class Plant(NamedTuple):

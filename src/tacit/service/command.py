@@ -63,11 +63,12 @@ def erase(path: Path, name: str, person: str) -> str:
 
 def migrate(what: str) -> str:
     """Brings every database of that configuration, or one that is given itself, to the present version."""
-    if what.endswith(".toml"):
-        where = {setting.durable: name for name, setting in reversed(configs.read(Path(what)).bandits.items())}
-    else:
-        where = {what: "the database"}
-    return "\n".join(f"{name}: {line.migrate(database)}." for database, name in reversed(where.items()))
+    if not what.endswith(".toml"):
+        return f"the database: {line.migrate(what)}."
+    folders: dict[str | Path, dict[str, str | Path | None]] = {}
+    for name, setting in configs.read(Path(what)).bandits.items():
+        folders.setdefault(setting.durable, {})[name] = setting.keys
+    return "\n".join(f"{next(iter(keys))}: {line.migrate(database, keys)}." for database, keys in folders.items())
 
 
 def new_key(name: str, role: str) -> tuple[str, str]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from tacit.errors import RolledBack
 from tacit.store.database import Rows, Run
 
-REPLACED, ENDED = 1, 2  # why an incarnation is retired: recovered from, or for good
+REPLACED, ENDED, DISPUTED = 1, 2, 3  # why an incarnation is retired: recovered from, for good, or until it is recovered
 MOST_AT_ONCE = 1000  # rows that one transaction purges
 
 
@@ -23,6 +23,7 @@ class Bandit(NamedTuple):
     epoch: int  # choices that share a key
     prior: bytes | None
     prior_std: float
+    twice: int = 0  # earlier incarnations whose releases are counted twice
 
 
 class Head(NamedTuple):
@@ -35,18 +36,7 @@ class Head(NamedTuple):
     sums_key: int  # the number of the key that sums are sealed with
     settings: str | None = None  # what all workers do alike
     ended: bool = False  # retired for good
-
-
-class Leaf(NamedTuple):
-    step: int
-    noisy: bytes
-    visible_at: float
-    contexts: bytes | None = None  # what those of its step sum to, where they are public
-
-    @property
-    def shown(self) -> bytes:
-        """All of it that estimates are computed from."""
-        return self.noisy + (self.contexts or b"")
+    disputed: bool = False  # an id proved that the database was taken back in time
 
 
 # bandits
@@ -55,8 +45,8 @@ class Leaf(NamedTuple):
 def last(run: Run, name: str) -> Bandit | None:
     """The latest incarnation."""
     found = run(
-        "SELECT uid, name, incarnation, version, plan, epoch, prior, prior_std FROM bandit WHERE name = ?"
-        " ORDER BY incarnation DESC LIMIT 1",
+        "SELECT uid, name, incarnation, version, plan, epoch, prior, prior_std, coalesce(twice, 0)"
+        " FROM bandit WHERE name = ? ORDER BY incarnation DESC LIMIT 1",
         name,
     )
     return Bandit(*found[0]) if found else None
@@ -65,8 +55,8 @@ def last(run: Run, name: str) -> Bandit | None:
 def make(run: Run, bandit: Bandit, boundary: int) -> bool:
     """False if another has made it meanwhile."""
     made = run(
-        "INSERT INTO bandit (uid, name, incarnation, version, plan, epoch, prior, prior_std, retired, step, choices,"
-        " boundary, unnamed, sums_key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0, ?, 0, 0)"
+        "INSERT INTO bandit (uid, name, incarnation, version, plan, epoch, prior, prior_std, twice, retired, step,"
+        " choices, boundary, unnamed, sums_key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0, ?, 0, 0)"
         " ON CONFLICT DO NOTHING RETURNING uid",
         *bandit,
         boundary,
@@ -75,14 +65,30 @@ def make(run: Run, bandit: Bandit, boundary: int) -> bool:
 
 
 def head(run: Run, uid: str, locking: str = "") -> Head:
-    """RolledBack if another incarnation has taken its place."""
+    """RolledBack if another incarnation has taken its place, or has to."""
+    found = standing(run, uid, locking)
+    if found.disputed:
+        raise RolledBack(
+            "Expected a database with all choices that were answered from it, got one that lacks some, as an id "
+            "showed: it was taken back in time. Stop all servers, then `tacit recover CONFIG NAME`."
+        )
+    return found
+
+
+def standing(run: Run, uid: str, locking: str = "") -> Head:
+    """As `head`, also of a database that is known to have been taken back in time."""
     found = run(
         "SELECT step, choices, boundary, unnamed, sums_key, settings, retired FROM bandit WHERE uid = ?" + locking, uid
     )
     if not found or found[0][-1] == REPLACED:
         raise RolledBack("Expected the incarnation at work, got one that was recovered from since: open it again.")
     *numbers, retired = found[0]
-    return Head._make((*numbers, retired == ENDED))
+    return Head._make((*numbers, retired == ENDED, retired == DISPUTED))
+
+
+def dispute(run: Run, uid: str) -> None:
+    """Nobody goes on from that incarnation until it is recovered."""
+    run("UPDATE bandit SET retired = ? WHERE uid = ? AND retired = 0", DISPUTED, uid)
 
 
 def advance(run: Run, uid: str, new: Head) -> None:
@@ -99,7 +105,7 @@ def settle(run: Run, uid: str, settings: str) -> None:
 
 def retire(run: Run, uid: str, why: int) -> None:
     """Nothing raw stays, and nobody goes on from it; its noisy leaves stay, with sums of public contexts."""
-    for table in ("waiting", "deferred", "choice", "open_sum", "due"):
+    for table in ("waiting", "deferred", "choice", "open_sum", "due", "drawn"):
         run(f"DELETE FROM {table} WHERE bandit = ?", uid)
     run("UPDATE leaf SET sums = ? WHERE bandit = ?", b"", uid)
     released = "SELECT step FROM leaf WHERE bandit = ?"
@@ -151,6 +157,13 @@ def marks(run: Run, uid: str, start: int, stop: int) -> list[tuple[bytes, int, b
 def answer(run: Run, uid: str, request: bytes) -> bytes | None:
     found = run("SELECT sealed FROM choice WHERE bandit = ? AND request = ?", uid, request)
     return bytes(found[0][0]) if found else None
+
+
+def answers(run: Run, uid: str, numbers: list[int]) -> list[tuple[int, bytes, bytes]]:
+    """(number, request, sealed) of the choices of these numbers that are still there."""
+    marks = ", ".join("?" * len(numbers)) or "NULL"
+    found = run(f"SELECT number, request, sealed FROM choice WHERE bandit = ? AND number IN ({marks})", uid, *numbers)
+    return [(int(number), bytes(request), bytes(sealed)) for number, request, sealed in found]
 
 
 def unchoose(run: Run, uid: str, request: bytes) -> None:
@@ -265,9 +278,6 @@ def purge(run: Run, uid: str, before: int, locking: str) -> bool:
     return more
 
 
-# logs
-
-
 # steps
 
 
@@ -317,52 +327,11 @@ def due_at(run: Run, uid: str, step: int) -> float | None:
     return float(found[0][0]) if found else None
 
 
-# leaves
-
-
-def release(run: Run, uid: str, step: int, sums: bytes, noisy: bytes, visible_at: float) -> bool:
-    """One leaf for each step: False if it has one."""
-    made = run(
-        "INSERT INTO leaf (bandit, step, sums, noisy, visible_at) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
-        " RETURNING step",
-        uid,
-        step,
-        sums,
-        noisy,
-        visible_at,
-    )
-    return bool(made)
-
-
 def finish_step(run: Run, uid: str, step: int) -> list[bytes]:
     """Removes a closed step's sums, and returns them as they were at last."""
     run("DELETE FROM due WHERE bandit = ? AND step = ?", uid, step)
     gone = run("DELETE FROM open_sum WHERE bandit = ? AND step = ? AND closed = 1 RETURNING sums", uid, step)
     return [bytes(sums) for (sums,) in gone]
-
-
-def leaves(run: Run, uid: str, start: int) -> list[Leaf]:
-    found = run(
-        "SELECT leaf.step, noisy, visible_at, context_sum.sums FROM leaf LEFT JOIN context_sum"
-        " ON context_sum.bandit = leaf.bandit AND context_sum.step = leaf.step"
-        " WHERE leaf.bandit = ? AND leaf.step >= ? ORDER BY leaf.step",
-        uid,
-        start,
-    )
-    return [
-        Leaf(int(step), bytes(noisy), float(at), None if contexts is None else bytes(contexts))
-        for step, noisy, at, contexts in found
-    ]
-
-
-def leaf_sums(run: Run, uid: str, start: int) -> list[tuple[int, bytes]]:
-    """(step, sums) from that step on, of those that are kept."""
-    found = run("SELECT step, sums FROM leaf WHERE bandit = ? AND step >= ? ORDER BY step", uid, start)
-    return [(int(step), bytes(sums)) for step, sums in found if sums]
-
-
-def put_leaf_sum(run: Run, uid: str, step: int, sums: bytes) -> None:
-    run("UPDATE leaf SET sums = ? WHERE bandit = ? AND step = ?", sums, uid, step)
 
 
 # names

@@ -34,7 +34,8 @@ def of(
     After a recovery nothing raw of an earlier incarnation is used again, so a round is in one incarnation only and the
     claim for a round is that of one incarnation. A person's rounds may be counted too low by what the restore lost: up
     to max_rounds_per_person in each incarnation. Those are separate Gaussian mechanisms, mu each, sqrt(n) mu
-    together."""
+    together. An incarnation that went on from a database which had been taken back in time counts twice: its rounds may
+    have been released before, with other noise."""
     found, spent = bandit.privacy, bandit._releases(released)
     if found.epsilon is None or found.delta is None or found.budget is None:
         return found
@@ -52,7 +53,15 @@ def of(
             "from a restored database would have cost up to sqrt 2 times mu. A request that is sent again after a "
             "recovery is another round."
         )
+    if row.twice:
+        releases = spent = found.releases * 2
+        epsilon = epsilon_of(releases, found.delta)
+        caveats.append(
+            "An id showed that the database had been taken back in time before it was recovered: what was released "
+            "until then may be a second release of the same people, and is counted so."
+        )
     if n > 1 and bandit.max_rounds_per_person is not None:
+        n += row.twice
         releases, spent = found.releases * n, found.releases * (n - 1) + bandit._releases(released)
         epsilon = epsilon_of(releases, found.delta)
         caveats.append(

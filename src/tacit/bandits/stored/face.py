@@ -186,7 +186,7 @@ class Stored(Shown):
     def ticket(self, choice: StoredChoice | str) -> bytes:
         """What a choice is known by in the store; UnknownChoice if it was never made here."""
         self._agreed.at_work()
-        return packed.read(choice, self._line.tickets)
+        return self._line.tickets.read(choice)
 
     @locked
     def choose_group(self, asks: Sequence[Ask]) -> list[StoredChoice | TacitError]:
@@ -202,7 +202,7 @@ class Stored(Shown):
         except Unavailable:
             if not self._outage.begins(time.monotonic() - began):
                 raise
-            # what was drawn may have been committed without our seeing it: then this is its answer, too
+            # what was drawn may have been committed without our seeing it: then this is its answer, by another id
             return self._answer_without(asks, drawn or [self._rounds.draw(ask) for ask in asks])
         self._outage.refused = False
         return out

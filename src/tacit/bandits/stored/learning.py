@@ -131,7 +131,7 @@ def _learn(rounds: Rounds, name: str, learnt: int, coming: list[Row]) -> tuple[i
             reports.append(Report(answer.ticket, row.reward))
             now += 1
         rounds._end(run, head)
-        rounds._observe(run, reports)
+        rounds._observe(run, head, reports)
         bookmarks.put(run, uid, name, now)
     return now, refused
 

@@ -17,18 +17,24 @@ from tacit.bandits.stored import contexts, line, terms
 from tacit.data import Released
 from tacit.errors import Retired
 from tacit.mechanisms import leaves
-from tacit.store import rows
+from tacit.store import leaf_rows, rows
 from tacit.store.database import Database
+from tacit.store.leaf_rows import Leaf
 from tacit.store.register import Register
 from tacit.store.rows import Bandit
 from tacit.store.seal import Keys
-from tacit.store.witness import Shown, Witness, alike, digests, start_digest
+from tacit.store.witness import Shown, Witness, alike, digests
+
+TWICE = "releases before the recovery are counted twice: the database had been taken back in time"
 
 
 def recover(bandit: SummedBandit, where: str | Path, *, name: str = "bandit", keys: str | Path | None = None) -> int:
     """Makes that incarnation, with the same settings, and returns its number; open it with `Stored` afterwards. Stop
     all workers first. Choices that wait are void: their ids are unknown from now on. Old keys are destroyed. If this is
-    killed, do it again: at most one more incarnation, and keys that were left go then, or when the bandit is opened."""
+    killed, do it again: at most one more incarnation, and keys that were left go then, or when the bandit is opened.
+
+    Where an id had proved that the database was taken back in time (tacit.bandits.stored.lost), nobody knows which of
+    its releases were made after that: all of them are counted as second ones (tacit.bandits.stored.certificate)."""
     line.check(bandit, name)
     database = line.connect(where)
     try:
@@ -39,28 +45,32 @@ def recover(bandit: SummedBandit, where: str | Path, *, name: str = "bandit", ke
 
 
 def _recover(bandit: SummedBandit, database: Database, keys: Keys, register: Register, name: str) -> int:
-    witness = Witness(keys.folder, name)
-    last = witness.read()
+    last, identity = Witness(keys.folder, name).read(), database.identity()
+    known = [member.incarnation for member in register.members() if member.name == name]  # also if the witness is lost
     with database.transaction() as run:
         old = line.last(run, name)
-        head = rows.head(run, old.uid, database.locking)
+        head = rows.standing(run, old.uid, database.locking)
         if head.ended:
             raise Retired("Expected a bandit that is at work, got one that was retired.")
         line.check_plan(bandit, old)  # the certificate counts the same noise for each incarnation
         actions.changed(terms.recorded(head, old), bandit.features, head.choices)  # none comes back
-        found = contexts.complete(_undisputed(old, rows.leaves(run, old.uid, 0), last), bandit._also().closed.size)
+        drawn = leaf_rows.found(run, old.uid, 0)
+        unsealed = [leaf for leaf in drawn if not leaf.sealed]
+        found = contexts.complete(_undisputed(old, unsealed, last), bandit._also().closed.size)
         prior, std = _prior(bandit, old, found)
-        incarnation = 1 + max(old.incarnation, 0 if last is None else last.incarnation)
+        incarnation = 1 + max(old.incarnation, 0 if last is None else last.incarnation, *known)
         new = line.new_row(bandit, name, incarnation, leaves.written(prior) + _contexts(bandit, old, found), std)
+        new = new._replace(twice=old.twice + (head.disputed and len(drawn) > 0))
         rows.retire(run, old.uid, rows.REPLACED)
-        line.make(run, database, keys, new, bandit)
         rows.event(run, new.uid, time.time(), f"recovered: incarnation {incarnation}")
+        if new.twice > old.twice:
+            rows.event(run, new.uid, time.time(), TWICE)
+        line.make(run, database, keys, new, bandit, identity)
     line.destroy_keys(database, keys, register, new, ended=False)
-    witness.record(Shown(incarnation, [start_digest(new.uid)], *database.identity()))
     return incarnation
 
 
-def _undisputed(old: Bandit, found: list[rows.Leaf], last: Shown | None) -> list[rows.Leaf]:
+def _undisputed(old: Bandit, found: list[Leaf], last: Shown | None) -> list[Leaf]:
     """Leaves without those that have another noise than was shown for their step, as after two servers went on from one
     history: to use both would be a second release. The same for other sums of public contexts."""
     if last is None or last.incarnation != old.incarnation:
@@ -69,7 +79,7 @@ def _undisputed(old: Bandit, found: list[rows.Leaf], last: Shown | None) -> list
     return found if same == min(last.steps, len(found)) else found[: max(0, same)]
 
 
-def _prior(bandit: SummedBandit, old: Bandit, found: list[rows.Leaf]) -> tuple[Released, float]:
+def _prior(bandit: SummedBandit, old: Bandit, found: list[Leaf]) -> tuple[Released, float]:
     """The last prefix that was released, with the prior that it was used with, and the std of its noise."""
     grid, state = bandit.mechanism, bandit.init().prefix
     for leaf in found:
@@ -82,7 +92,7 @@ def _prior(bandit: SummedBandit, old: Bandit, found: list[rows.Leaf]) -> tuple[R
     return leaves.after(earlier, grid.fading, len(found), state.released), math.hypot(std, faded * old.prior_std)
 
 
-def _contexts(bandit: SummedBandit, old: Bandit, found: list[rows.Leaf]) -> bytes:
+def _contexts(bandit: SummedBandit, old: Bandit, found: list[Leaf]) -> bytes:
     """What the contexts of those steps sum to, where they are public, and of the prior's; else nothing."""
     closed = contexts.of_prior(old.prior, bandit._also().closed.size)
     for leaf in found:

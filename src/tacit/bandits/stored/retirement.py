@@ -16,7 +16,7 @@ def retire(where: str | Path, *, name: str = "bandit", keys: str | Path | None =
         folder = line.keys_of(where, database, keys)
         with database.transaction() as run:
             found = line.last(run, name)
-            if not rows.head(run, found.uid, database.locking).ended:
+            if not rows.standing(run, found.uid, database.locking).ended:
                 rows.retire(run, found.uid, rows.ENDED)
                 rows.forget_persons(run, name)
                 rows.event(run, found.uid, time.time(), "retired")

@@ -9,7 +9,7 @@ from tacit.bandits import learning
 from tacit.bandits.joint.continual import SummedBandit
 from tacit.bandits.persons import beyond
 from tacit.bandits.stored import asks as packed
-from tacit.bandits.stored import contexts
+from tacit.bandits.stored import contexts, lost
 from tacit.bandits.stored import line as lines
 from tacit.bandits.stored.asks import Answer, Ask, Report, StoredChoice
 from tacit.bandits.stored.line import Line
@@ -47,17 +47,20 @@ class Rounds:
         self._bandit, self._line, self._versions, self._database = bandit, line, versions, line.database
         self._agreed, self._clock, self._wake, self._people = agreed, clock, wake, people
 
-    def choose(self, asks: Sequence[Ask], drawn: Sequence[Drawn]) -> list[StoredChoice | TacitError]:
-        """One transaction: each request's rows and count, or the answer that it has."""
+    def choose(self, asks: Sequence[Ask], drawn: list[Drawn]) -> list[StoredChoice | TacitError]:
+        """One transaction: each request's rows and count, or the answer that it has. `drawn` gets the tickets that hold
+        their numbers: if the end of the transaction is not seen, they may be there the next time."""
         self._versions.refresh()  # after an error, whether this is still the database that was served from
         out: list[StoredChoice | TacitError] = []
         with self._database.transaction() as run:
             head = self._begin(run)
             closed = head.step
-            for ask, (answer, propensity) in zip(asks, drawn, strict=True):
-                head, result = self._place(run, head, ask, answer)
+            for i, (ask, (answer, propensity)) in enumerate(zip(asks, drawn, strict=True)):
+                numbered = answer._replace(ticket=self._line.tickets.made(head.choices + 1))
+                head, result = self._place(run, head, ask, numbered)
                 if isinstance(result, Answer):
-                    first = result.ticket == answer.ticket
+                    first = result.ticket in (answer.ticket, numbered.ticket)
+                    drawn[i] = (result if first else answer), propensity
                     out.append(self._choice(result, propensity if first else _another_answer))
                 else:
                     out.append(result)
@@ -78,18 +81,20 @@ class Rounds:
     def without(
         self, asks: Sequence[Ask], drawn: Sequence[Drawn], known: dict[bytes, Answer]
     ) -> list[StoredChoice | TacitError]:
-        """Answers that are stored nowhere, but for those that are known; one for each request of the group."""
+        """Answers that are stored nowhere, but for those that are known; one for each request of the group. Their ids
+        hold no number: the database may never come to it."""
         fresh: dict[bytes, StoredChoice | TacitError] = {}
         for ask, (answer, propensity) in zip(asks, drawn, strict=True):
             if ask.request not in known:
-                fresh.setdefault(ask.request, self._choice(answer, propensity, degraded=True))
+                unnumbered = answer._replace(ticket=secrets.token_bytes(packed.TICKET))
+                fresh.setdefault(ask.request, self._choice(unnumbered, propensity, degraded=True))
                 continue
             found = self._limited(known[ask.request])
             fresh[ask.request] = self._choice(found, _another_answer) if isinstance(found, Answer) else found
         return [fresh[ask.request] for ask in asks]
 
     def _choice(self, answer: Answer, propensity: Callable[[], float], *, degraded: bool = False) -> StoredChoice:
-        ticket = packed.written(answer.ticket, self._line.tickets)
+        ticket = self._line.tickets.written(answer.ticket)
         return StoredChoice(answer.arm, answer.name, ticket, answer.version, answer.chance or propensity, degraded)
 
     def draw(self, ask: Ask, *, ahead: bool = False) -> Drawn:
@@ -211,12 +216,22 @@ class Rounds:
     def observe(self, reports: Sequence[Report]) -> None:
         """One transaction, in the order of tickets: two who report the same in another order would wait for each
         other."""
+        self._write([report.ticket for report in reports], lambda run, head: self._observe(run, head, reports))
+
+    def _write(self, tickets: Sequence[bytes], work: Callable[[Run, Head], None]) -> None:
+        """What is sent for these choices; RolledBack, from now on, if the database has lost one of them."""
         self._versions.refresh()
         with self._database.transaction() as run:
-            self._observe(run, reports)
+            head = self._head(run)
+            disputed = lost.dispute(run, self._line, head, tickets, self._clock())
+            if not disputed:
+                work(run, head)
+        if disputed:
+            with self._database.transaction() as run:
+                rows.head(run, self._line.uid)  # raises, as for everybody else
 
-    def _observe(self, run: Run, reports: Sequence[Report]) -> None:
-        uid, expired = self._line.uid, self._head(run).choices - self._agreed.now.pending
+    def _observe(self, run: Run, head: Head, reports: Sequence[Report]) -> None:
+        uid, expired = self._line.uid, head.choices - self._agreed.now.pending
         parts = []
         for report in sorted(reports, key=lambda report: report.ticket):
             found = rows.take(run, uid, report.ticket) or self._hold(run, report)
@@ -247,24 +262,24 @@ class Rounds:
 
     def activate(self, tickets: Sequence[bytes]) -> None:
         """One transaction: these choices were shown. A reward that came before counts now; else it is waited for."""
-        self._versions.refresh()
-        uid = self._line.uid
-        with self._database.transaction() as run:
-            expired = self._head(run).choices - self._agreed.now.pending
-            parts = []
-            for ticket in sorted(set(tickets)):
-                found = rows.undefer(run, uid, ticket)
-                if found is None or found.number <= expired:
-                    continue
-                opened = self._line.seal.open("epoch", f"{uid} deferred {ticket.hex()}", found.sealed)
-                if opened is None:
-                    continue
-                x, reward = packed.undeferred(opened)
-                if reward is None:
-                    self._wait(run, ticket, found.number, found.made_at, x, False)
-                else:
-                    parts.append(self._part(x, reward))
-            self._add(run, parts)
+        self._write(tickets, lambda run, head: self._activate(run, head, tickets))
+
+    def _activate(self, run: Run, head: Head, tickets: Sequence[bytes]) -> None:
+        uid, expired = self._line.uid, head.choices - self._agreed.now.pending
+        parts = []
+        for ticket in sorted(set(tickets)):
+            found = rows.undefer(run, uid, ticket)
+            if found is None or found.number <= expired:
+                continue
+            opened = self._line.seal.open("epoch", f"{uid} deferred {ticket.hex()}", found.sealed)
+            if opened is None:
+                continue
+            x, reward = packed.undeferred(opened)
+            if reward is None:
+                self._wait(run, ticket, found.number, found.made_at, x, False)
+            else:
+                parts.append(self._part(x, reward))
+        self._add(run, parts)
 
     def _part(self, row: bytes, reward: float) -> Part:
         """Whose it is, where answers are counted, and what it adds in whole cells, at the version that is served."""

@@ -11,7 +11,7 @@ from tacit.bandits.stored.asks import Report
 from tacit.bandits.stored.line import Line, place
 from tacit.bandits.stored.terms import Agreed
 from tacit.errors import BadState
-from tacit.store import rows
+from tacit.store import leaf_rows, rows
 from tacit.store.database import Database
 
 if TYPE_CHECKING:
@@ -120,8 +120,10 @@ def rotate(line: Line, database: Database) -> None:
         line.seal.keys.make(line.seal.label("sums", new))
         for step, shard, sealed in rows.all_open_sums(run, uid, database.locking):
             rows.put_sum(run, uid, step, shard, _resealed(line, new, place(uid, step, shard), sealed))
-        for step, sealed in rows.leaf_sums(run, uid, 0):
-            rows.put_leaf_sum(run, uid, step, _resealed(line, new, place(uid, step, "leaf"), sealed))
+        for step, sealed in leaf_rows.sums(run, uid, 0):
+            leaf_rows.put_sum(run, uid, step, _resealed(line, new, place(uid, step, "leaf"), sealed))
+        for one in leaf_rows.drawn(run, uid):
+            leaf_rows.reseal(run, uid, one.step, _resealed(line, new, place(uid, one.step, "noisy"), one.noisy))
         rows.advance(run, uid, head._replace(sums_key=new))
         rows.event(run, uid, time.time(), "keys rotated")
     start = line.seal.label("sums", 0)[:-1]

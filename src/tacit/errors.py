@@ -22,7 +22,8 @@ class BadState(TacitError):
 
 
 class RolledBack(BadState):
-    """A database that is older than what was shown from it, as after a restore: `recover` starts anew from it."""
+    """A database that is older than what was shown from it, that lacks choices which were answered, or whose witness is
+    missing, as after a restore: `recover` starts anew from it."""
 
 
 class Retired(TacitError):

@@ -51,14 +51,11 @@ def retire(path: Path, name: str) -> str:
 
 
 def erase(path: Path, name: str, person: str) -> str:
-    """person: a line of text; one of digits is that number, too."""
+    """person: a line of text."""
     bandits = configs.read(path).bandits
     checks.name("a bandit of this configuration", name, bandits)
-    text, setting = person.strip(), bandits[name]
-    said = erasure.erase_at(setting.durable, text, name=name, keys=setting.keys)
-    if text.isdecimal():
-        erasure.erase_at(setting.durable, int(text), name=name, keys=setting.keys)
-    return said
+    setting = bandits[name]
+    return erasure.erase_at(setting.durable, person.strip(), name=name, keys=setting.keys)
 
 
 def migrate(what: str) -> str:

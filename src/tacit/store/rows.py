@@ -3,6 +3,7 @@
 What happens once happens by a constraint, never by looking first: one choice for each request, one waiting row for each
 ticket that is deleted once, one leaf for each step."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from tacit.errors import RolledBack
@@ -237,6 +238,20 @@ def round_of(run: Run, name: str, digest: bytes, most: int) -> int | None:
         most,
     )
     return int(found[0][0]) if found else None
+
+
+def move_rounds(run: Run, name: str, former: Sequence[bytes], digest: bytes) -> None:
+    """What a person has had under other digests, they have had under this one."""
+    listed = ", ".join("?" * len(former))
+    found = run(f"DELETE FROM person WHERE name = ? AND digest IN ({listed}) RETURNING rounds", name, *former)
+    if found:
+        run(
+            "INSERT INTO person (name, digest, rounds) VALUES (?, ?, ?) ON CONFLICT (name, digest) DO UPDATE"
+            " SET rounds = person.rounds + excluded.rounds",
+            name,
+            digest,
+            sum(int(rounds) for (rounds,) in found),
+        )
 
 
 def use_up(run: Run, name: str, digest: bytes, most: int) -> None:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from tacit import checks, forks
 from tacit.bandits.joint.continual import SummedBandit
-from tacit.bandits.persons import Person, Persons
+from tacit.bandits.persons import Person, Persons, digests
 from tacit.bandits.stored import asks as packed
 from tacit.bandits.stored import certificate, erasure, learning, line, rehearsal, tending
 from tacit.bandits.stored.asks import Answer, Ask, Report, StoredChoice
@@ -84,8 +84,7 @@ class Stored(Shown):
                 bandit._prior_noise(self._line.bandit.prior_std)
             self._agreed.begin(self._line)
             most, key = bandit.max_rounds_per_person, self._line.persons
-            self._persons = Persons(most, serve=True, teach=bandit.teach, key=key)
-            self._people = People(bandit, self._line, self._persons)
+            self._people = People(bandit, self._line, Persons(most, serve=True, teach=bandit.teach, key=key))
             self._versions = Versions(bandit, self._line, self._agreed, clock)
             self._outage = Outage(degraded, self._line, clock)
             self._other = self._database.another()
@@ -162,9 +161,9 @@ class Stored(Shown):
         if problem:
             raise ValueError(problem)
         packed.check_names(names)
-        digest = self._persons.admit(person)
+        who = self._people.known(person)
         hashed = packed.request_hash(request, asker, self._line.requests)
-        return Ask(hashed, features, names, index, digest, deferred)
+        return Ask(hashed, features, names, index, *who, deferred)
 
     def with_propensity(self, ask: Ask) -> Ask:
         """The same, with an answer drawn now and its probability: by whoever asks for it, since it takes its time."""
@@ -227,9 +226,9 @@ class Stored(Shown):
     def erase(self, person: Person) -> str:
         """Deletes what is still waiting of that person (tacit.bandits.stored.erasure), on disk when this returns. Their
         count of rounds stays. Returns what cannot be undone, in words: the same whether or not anything was found."""
-        digest = self._persons.hash(person, self._line.persons)
+        known = digests(person, self._line.persons)
         if not self.retired:  # else nothing waits any more
-            self._write(lambda: erasure.erase(self._line, self._other, digest))
+            self._write(lambda: erasure.erase(self._line, self._other, known))
         return erasure.erased(self._line.bandit)
 
     def tend(self) -> None:

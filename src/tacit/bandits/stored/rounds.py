@@ -142,7 +142,7 @@ class Rounds:
         except HorizonReached as error:
             rows.unchoose(run, uid, ask.request)
             return head, error
-        learns = self._people.chooses(run, ask.person, answer.ticket)
+        learns = self._people.chooses(run, head.step, ask, answer.ticket)
         if not learns and self._agreed.now.on_limit == "refuse" and not self._bandit._always_serves:
             answer = answer._replace(arm=packed.REFUSED, name=None)
             rows.unchoose(run, uid, ask.request)

@@ -25,6 +25,10 @@ class RolledBack(BadState):
     """A database that is older than what was shown from it, as after a restore: `recover` starts anew from it."""
 
 
+class WrongKeys(BadState):
+    """A folder of keys that is not the one that a database is sealed with, as a copy of it or an older one."""
+
+
 class Retired(TacitError):
     """A bandit that was retired: it answers nobody any more, and its certificate stays."""
 

@@ -47,8 +47,8 @@ def test_an_old_database_is_refused_until_it_is_migrated_and_then_goes_on(place)
     with pytest.raises(BadState, match="tacit migrate CONFIG"):
         place.open(bandit())
     assert rows_of(place, LEAVES) == before  # a refusal changes nothing
-    assert line.migrate(place.where) == "from version 1 to 4"
-    assert line.migrate(place.where) == "version 4 already"
+    assert line.migrate(place.where) == f"from version 1 to {schema.VERSION}"
+    assert line.migrate(place.where) == f"version {schema.VERSION} already"
     assert rows_of(place, LEAVES) == before and len(before) == 2
     clock = Clock()
     clock.now = 2000.0
@@ -93,7 +93,7 @@ def test_old_workers_write_while_a_database_is_migrated_and_beside_new_ones(on_p
     thread.start()
     try:
         wait(lambda: len(done) > 5)
-        assert line.migrate(on_postgres.where) == "from version 1 to 4"
+        assert line.migrate(on_postgres.where) == f"from version 1 to {schema.VERSION}"
         so_far = len(done)
         wait(lambda: len(done) > so_far + 5)
         with on_postgres.open(bandit()) as stored:
@@ -144,12 +144,12 @@ def test_workers_accept_the_next_version_and_refuse_the_one_after(place, monkeyp
     place.open(linear()).close()
     with monkeypatch.context() as later:
         later.setattr(schema, "VERSIONS", (*schema.VERSIONS, ("ALTER TABLE waiting ADD COLUMN more TEXT",)))
-        later.setattr(migration, "VERSION", 5)
-        assert line.migrate(place.where) == "from version 4 to 5"
+        later.setattr(migration, "VERSION", schema.VERSION + 1)
+        assert line.migrate(place.where) == f"from version {schema.VERSION} to {schema.VERSION + 1}"
     with place.open(linear()) as stored:
         play(stored, np.random.default_rng(2), 12)
         assert stored.version == 1
-        table(stored, "INSERT INTO store_version (version, at) VALUES (6, 0)")
+        table(stored, "INSERT INTO store_version (version, at) VALUES (?, 0)", schema.VERSION + 2)
     with pytest.raises(BadState, match="newer tacit"):
         place.open(linear())
 
@@ -168,7 +168,7 @@ def test_a_migration_that_is_killed_has_happened_whole_or_not_at_all(place):
         with pytest.raises(BadState, match="tacit migrate CONFIG"):
             place.open(bandit())
     assert outcomes[:-1] == [(True, True)] * (len(outcomes) - 1) and len(outcomes) > 4  # nothing until the commit
-    assert line.migrate(place.where) == "version 4 already"
+    assert line.migrate(place.where) == f"version {schema.VERSION} already"
     place.open(bandit()).close()
 
 
@@ -191,6 +191,9 @@ durable = "{}.db"
         assert stop.value.code == 0
         return capsys.readouterr().out
 
-    assert run("migrate", str(folder / "serve.toml")) == "old: from version 1 to 4.\nnew: nothing is there yet.\n"
+    assert (
+        run("migrate", str(folder / "serve.toml"))
+        == f"old: from version 1 to {schema.VERSION}.\nnew: nothing is there yet.\n"
+    )
     assert not (folder / "nothing.db").exists()
-    assert run("migrate", on_sqlite.where) == "the database: version 4 already.\n"
+    assert run("migrate", on_sqlite.where) == f"the database: version {schema.VERSION} already.\n"

@@ -181,21 +181,22 @@ def waiting(run: Run, uid: str, start: int, stop: int) -> list[tuple[bytes, floa
     return [(bytes(ticket), float(made_at)) for ticket, made_at in found]
 
 
-def take(run: Run, uid: str, ticket: bytes) -> tuple[int, bytes] | None:
-    """The waiting row of that ticket, which is gone from now on: (number, sealed)."""
-    found = run("DELETE FROM waiting WHERE bandit = ? AND ticket = ? RETURNING number, sealed", uid, ticket)
-    return (int(found[0][0]), bytes(found[0][1])) if found else None
-
-
-class Deferred(NamedTuple):
-    """A choice of which it is not known yet whether it was shown."""
+class Waiting(NamedTuple):
+    """A choice that waits for its reward, or until it is known that it was shown."""
 
     number: int
     made_at: float
     sealed: bytes
 
 
-def defer(run: Run, uid: str, ticket: bytes, row: Deferred) -> None:
+def take(run: Run, uid: str, ticket: bytes) -> Waiting | None:
+    """The waiting row of that ticket, which is gone from now on."""
+    return _waiting(
+        run("DELETE FROM waiting WHERE bandit = ? AND ticket = ? RETURNING number, made_at, sealed", uid, ticket)
+    )
+
+
+def defer(run: Run, uid: str, ticket: bytes, row: Waiting) -> None:
     run(
         "INSERT INTO deferred (bandit, ticket, number, made_at, sealed) VALUES (?, ?, ?, ?, ?)",
         uid,
@@ -204,28 +205,28 @@ def defer(run: Run, uid: str, ticket: bytes, row: Deferred) -> None:
     )
 
 
-def deferred(run: Run, uid: str, ticket: bytes, locking: str) -> Deferred | None:
+def deferred(run: Run, uid: str, ticket: bytes, locking: str) -> Waiting | None:
     found = run(
         "SELECT number, made_at, sealed FROM deferred WHERE bandit = ? AND ticket = ?" + locking,
         uid,
         ticket,
     )
-    return _deferred(found)
+    return _waiting(found)
 
 
 def put_deferred(run: Run, uid: str, ticket: bytes, sealed: bytes) -> None:
     run("UPDATE deferred SET sealed = ? WHERE bandit = ? AND ticket = ?", sealed, uid, ticket)
 
 
-def undefer(run: Run, uid: str, ticket: bytes) -> Deferred | None:
+def undefer(run: Run, uid: str, ticket: bytes) -> Waiting | None:
     """Its row, which is gone from now on."""
-    return _deferred(
+    return _waiting(
         run("DELETE FROM deferred WHERE bandit = ? AND ticket = ? RETURNING number, made_at, sealed", uid, ticket)
     )
 
 
-def _deferred(found: Rows) -> Deferred | None:
-    return Deferred(int(found[0][0]), float(found[0][1]), bytes(found[0][2])) if found else None
+def _waiting(found: Rows) -> Waiting | None:
+    return Waiting(int(found[0][0]), float(found[0][1]), bytes(found[0][2])) if found else None
 
 
 def round_of(run: Run, name: str, digest: bytes, most: int) -> int | None:

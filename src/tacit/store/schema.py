@@ -65,5 +65,10 @@ FOURTH = (
     """CREATE TABLE context_sum (
         bandit TEXT, step BIGINT, sums BLOB, PRIMARY KEY (bandit, step))""",
 )
-VERSIONS = (FIRST, SECOND, THIRD, FOURTH)
+FINGERPRINTS = (
+    # which keys this database is sealed with; owner: the incarnation, or the bandit's name
+    "CREATE TABLE key_fingerprint (owner TEXT, label TEXT PRIMARY KEY, fingerprint BLOB)",
+)
+FIFTH = (*FINGERPRINTS,)
+VERSIONS = (FIRST, SECOND, THIRD, FOURTH, FIFTH)
 VERSION = len(VERSIONS)

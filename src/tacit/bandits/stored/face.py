@@ -6,7 +6,7 @@ import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NoReturn, Self
+from typing import Any, NoReturn, Self, TypeVar
 
 import numpy.typing as npt
 
@@ -28,6 +28,8 @@ from tacit.errors import TacitError, Unavailable
 from tacit.lock import Lock, locked
 from tacit.model.arms import Arms
 from tacit.store.sqlite import SQLite
+
+T = TypeVar("T")
 
 
 class Stored(Shown):
@@ -135,13 +137,13 @@ class Stored(Shown):
     def observe(self, choice: StoredChoice | str, reward: float | None) -> None:
         """Report a reward, by the choice or its id; None cancels, and nothing is learnt. On disk when this returns.
         Again, or after it was answered, cancelled or expired: nothing happens, and nothing tells which it was."""
-        self.observe_group([self.report(choice, reward)])
+        _raised(self.observe_group([self.report(choice, reward)]))
 
     def activate(self, choice: StoredChoice | str) -> None:
         """A deferred choice was shown: its reward counts from now on, also one that came before, and silence does. A
         choice that is never shown teaches nothing. On disk when this returns; again, and for other choices: nothing
         happens."""
-        self.activate_group([self.ticket(choice)])
+        _raised(self.activate_group([self.ticket(choice)]))
 
     def ask(
         self,
@@ -207,14 +209,14 @@ class Stored(Shown):
         return out
 
     @locked
-    def observe_group(self, reports: Sequence[Report]) -> None:
-        """Several rewards in one transaction."""
-        self._write(lambda: self._rounds.observe(reports))
+    def observe_group(self, reports: Sequence[Report]) -> list[TacitError | None]:
+        """Several rewards in one transaction; an error in place of None concerns that one alone."""
+        return self._write(lambda: self._rounds.observe(reports))
 
     @locked
-    def activate_group(self, tickets: Sequence[bytes]) -> None:
-        """Several choices that were shown, in one transaction."""
-        self._write(lambda: self._rounds.activate(tickets))
+    def activate_group(self, tickets: Sequence[bytes]) -> list[TacitError | None]:
+        """Several choices that were shown, in one transaction; errors as in observe_group."""
+        return self._write(lambda: self._rounds.activate(tickets))
 
     def learn_log(self, table: Any, *, log: str, actions: Any = None) -> Mapping[int, str]:
         """Learn from logged rounds, as a bandit's learn_log, some rows in each transaction. table: also the path of a
@@ -282,10 +284,10 @@ class Stored(Shown):
 
     # helpers
 
-    def _write(self, work: Callable[[], None]) -> None:
+    def _write(self, work: Callable[[], T]) -> T:
         self._own()
         self._outage.check()
-        self._outage.again(work)
+        return self._outage.again(work)
 
     def _answer_without(self, asks: Sequence[Ask], drawn: Sequence[Drawn]) -> list[StoredChoice | TacitError]:
         """In an outage: the answers that are in the database, where it can be read, and others by what was drawn."""
@@ -296,3 +298,9 @@ class Stored(Shown):
             except Unavailable:
                 self._outage.readable = False
         return self._rounds.without(asks, drawn, known)
+
+
+def _raised(results: Sequence[TacitError | None]) -> None:
+    for error in results:
+        if error is not None:
+            raise error

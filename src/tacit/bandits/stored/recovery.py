@@ -17,7 +17,7 @@ from tacit.bandits.stored import contexts, line, terms
 from tacit.data import Released
 from tacit.errors import Retired
 from tacit.mechanisms import leaves
-from tacit.store import rows
+from tacit.store import fingerprints, rows
 from tacit.store.database import Database
 from tacit.store.register import Register
 from tacit.store.rows import Bandit
@@ -53,6 +53,7 @@ def _recover(bandit: SummedBandit, database: Database, keys: Keys, register: Reg
         incarnation = 1 + max(old.incarnation, 0 if last is None else last.incarnation)
         new = line.new_row(bandit, name, incarnation, leaves.written(prior) + _contexts(bandit, old, found), std)
         rows.retire(run, old.uid, rows.REPLACED)
+        fingerprints.forget_all(run, old.uid, name)  # the folder may be lost
         line.make(run, database, keys, new, bandit)
         rows.event(run, new.uid, time.time(), f"recovered: incarnation {incarnation}")
     line.destroy_keys(database, keys, register, new, ended=False)

@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 
 from tacit.bandits.stored import line
-from tacit.store import rows
+from tacit.store import fingerprints, rows
 
 
 def retire(where: str | Path, *, name: str = "bandit", keys: str | Path | None = None) -> None:
@@ -19,6 +19,7 @@ def retire(where: str | Path, *, name: str = "bandit", keys: str | Path | None =
             if not rows.head(run, found.uid, database.locking).ended:
                 rows.retire(run, found.uid, rows.ENDED)
                 rows.forget_persons(run, name)
+                fingerprints.forget_all(run, found.uid, name)
                 rows.event(run, found.uid, time.time(), "retired")
         line.destroy_keys(database, folder, line.register_of(where, database, keys), found, ended=True)
     finally:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from tacit import checks
 from tacit.bandits.joint.continual import SummedBandit
 from tacit.bandits.stored.asks import Report
-from tacit.bandits.stored.line import Line, place
+from tacit.bandits.stored.line import Line, check_epochs, place
 from tacit.bandits.stored.terms import Agreed
 from tacit.errors import BadState
-from tacit.store import rows
+from tacit.store import fingerprints, rows
 from tacit.store.database import Database
 
 if TYPE_CHECKING:
@@ -93,8 +93,8 @@ def purge(line: Line, database: Database, agreed: Agreed) -> None:
     epoch = line.bandit.epoch
     with database.transaction() as run:
         head = rows.head(run, line.uid)
+        check_epochs(run, line.seal.keys, line.bandit, head.choices)
     choices, pending = head.choices, agreed.follow(head).pending
-    line.seal.keys.make(line.seal.label("epoch", choices // epoch + 1))
     line.seal.keys.forget_destroyed()
     oldest = max(0, (choices - pending) // epoch)  # the first epoch with a choice that has not expired
     start = line.seal.label("epoch", 0)[:-1]
@@ -106,6 +106,8 @@ def purge(line: Line, database: Database, agreed: Agreed) -> None:
         with database.transaction() as run:
             more = rows.purge(run, line.uid, oldest * epoch, database.locking)
         time.sleep(0)  # requests first
+    with database.transaction() as run:
+        fingerprints.forget(run, dead)
     for label in dead:
         line.seal.keys.destroy(label)
 
@@ -117,12 +119,13 @@ def rotate(line: Line, database: Database) -> None:
     with database.transaction() as run:
         head = rows.head(run, uid, database.locking)
         new = head.sums_key + 1
-        line.seal.keys.make(line.seal.label("sums", new))
+        fingerprints.check(run, line.seal.keys, uid, [line.seal.label("sums", new)])
         for step, shard, sealed in rows.all_open_sums(run, uid, database.locking):
             rows.put_sum(run, uid, step, shard, _resealed(line, new, place(uid, step, shard), sealed))
         for step, sealed in rows.leaf_sums(run, uid, 0):
             rows.put_leaf_sum(run, uid, step, _resealed(line, new, place(uid, step, "leaf"), sealed))
         rows.advance(run, uid, head._replace(sums_key=new))
+        fingerprints.forget(run, [line.seal.label("sums", head.sums_key)])
         rows.event(run, uid, time.time(), "keys rotated")
     start = line.seal.label("sums", 0)[:-1]
     for label in line.seal.keys.labels(start):

@@ -145,8 +145,8 @@ class Served:
                 return {"bandit": self.name, "version": version, **found, "weights": weights}
 
     def ready(self) -> None:
-        """TacitError if its database is away or was taken back in time, its keys are others, or a release is late. In an
-        outage that choices go on in, it is ready: whoever looks asks `stored.degraded` as well."""
+        """TacitError if its database is away or was taken back in time, its keys are others, or a release is late. In
+        an outage that choices go on in, it is ready: whoever looks asks `stored.degraded` as well."""
         if self.stored.degraded or self.stored.retired:
             return
         self.stored.check_keys()

@@ -3,7 +3,6 @@
 What happens once happens by a constraint, never by looking first: one choice for each request, one waiting row for each
 ticket that is deleted once, one leaf for each step."""
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from tacit.errors import RolledBack
@@ -24,6 +23,8 @@ class Bandit(NamedTuple):
     epoch: int  # choices that share a key
     prior: bytes | None
     prior_std: float
+    silent: int = 0  # 1: nobody who is named teaches
+    silences: int = 0  # incarnations of which that holds, up to this one
 
 
 class Head(NamedTuple):
@@ -56,7 +57,8 @@ class Leaf(NamedTuple):
 def last(run: Run, name: str) -> Bandit | None:
     """The latest incarnation."""
     found = run(
-        "SELECT uid, name, incarnation, version, plan, epoch, prior, prior_std FROM bandit WHERE name = ?"
+        "SELECT uid, name, incarnation, version, plan, epoch, prior, prior_std, coalesce(silent, 0), (SELECT count(*)"
+        " FROM bandit AS other WHERE other.name = bandit.name AND other.silent = 1) FROM bandit WHERE name = ?"
         " ORDER BY incarnation DESC LIMIT 1",
         name,
     )
@@ -66,10 +68,10 @@ def last(run: Run, name: str) -> Bandit | None:
 def make(run: Run, bandit: Bandit, boundary: int) -> bool:
     """False if another has made it meanwhile."""
     made = run(
-        "INSERT INTO bandit (uid, name, incarnation, version, plan, epoch, prior, prior_std, retired, step, choices,"
-        " boundary, unnamed, sums_key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0, ?, 0, 0)"
+        "INSERT INTO bandit (uid, name, incarnation, version, plan, epoch, prior, prior_std, silent, retired, step,"
+        " choices, boundary, unnamed, sums_key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0, ?, 0, 0)"
         " ON CONFLICT DO NOTHING RETURNING uid",
-        *bandit,
+        *bandit[:9],
         boundary,
     )
     return bool(made)
@@ -106,10 +108,6 @@ def retire(run: Run, uid: str, why: int) -> None:
     released = "SELECT step FROM leaf WHERE bandit = ?"
     run(f"DELETE FROM context_sum WHERE bandit = ? AND step NOT IN ({released})", uid, uid)
     run("UPDATE bandit SET retired = ? WHERE uid = ?", why, uid)
-
-
-def forget_persons(run: Run, name: str) -> None:
-    run("DELETE FROM person WHERE name = ?", name)
 
 
 def incarnations(run: Run, name: str) -> list[tuple[int, str]]:
@@ -229,42 +227,6 @@ def _waiting(found: Rows) -> Waiting | None:
     return Waiting(int(found[0][0]), float(found[0][1]), bytes(found[0][2])) if found else None
 
 
-def round_of(run: Run, name: str, digest: bytes, most: int) -> int | None:
-    """One round more of that person, and how many it makes; None, and no change, if all of them are used."""
-    found = run(
-        "INSERT INTO person (name, digest, rounds) VALUES (?, ?, 1) ON CONFLICT (name, digest) DO UPDATE"
-        " SET rounds = person.rounds + 1 WHERE person.rounds < ? RETURNING rounds",
-        name,
-        digest,
-        most,
-    )
-    return int(found[0][0]) if found else None
-
-
-def move_rounds(run: Run, name: str, former: Sequence[bytes], digest: bytes) -> None:
-    """What a person has had under other digests, they have had under this one."""
-    listed = ", ".join("?" * len(former))
-    found = run(f"DELETE FROM person WHERE name = ? AND digest IN ({listed}) RETURNING rounds", name, *former)
-    if found:
-        run(
-            "INSERT INTO person (name, digest, rounds) VALUES (?, ?, ?) ON CONFLICT (name, digest) DO UPDATE"
-            " SET rounds = person.rounds + excluded.rounds",
-            name,
-            digest,
-            sum(int(rounds) for (rounds,) in found),
-        )
-
-
-def use_up(run: Run, name: str, digest: bytes, most: int) -> None:
-    """No more rounds of that person."""
-    run("UPDATE person SET rounds = ? WHERE name = ? AND digest = ?", most, name, digest)
-
-
-def forget_weeks(run: Run, name: str, length: int, before: bytes) -> None:
-    """Removes the counts of people's weeks, which have keys of that length, below a week."""
-    run("DELETE FROM person WHERE name = ? AND digest < ? AND length(digest) = ?", name, before, length)
-
-
 def purge(run: Run, uid: str, before: int, locking: str) -> bool:
     """Removes choices below that number, some at a time; whether there may be more. In the order of tickets, as rewards
     take them: else the two would wait for each other."""
@@ -279,9 +241,6 @@ def purge(run: Run, uid: str, before: int, locking: str) -> bool:
         )
         more = more or len(gone) == MOST_AT_ONCE
     return more
-
-
-# logs
 
 
 # steps

@@ -69,6 +69,10 @@ FINGERPRINTS = (
     # which keys this database is sealed with; owner: the incarnation, or the bandit's name
     "CREATE TABLE key_fingerprint (owner TEXT, label TEXT PRIMARY KEY, fingerprint BLOB)",
 )
-FIFTH = (*FINGERPRINTS,)
+WITHIN_BUDGET = (
+    # 1: an incarnation in which nobody who is named teaches, since a restore may have lost counts of their rounds
+    "ALTER TABLE bandit ADD COLUMN silent BIGINT",
+)
+FIFTH = (*FINGERPRINTS, *WITHIN_BUDGET)
 VERSIONS = (FIRST, SECOND, THIRD, FOURTH, FIFTH)
 VERSION = len(VERSIONS)

@@ -14,7 +14,7 @@ from tacit.bandits.joint.weeks import Weeks
 from tacit.bandits.persons import HASH, SILENT, Person, Persons, digests
 from tacit.bandits.stored.asks import Ask
 from tacit.bandits.stored.line import Line
-from tacit.store import rows
+from tacit.store import person_rows, rows
 from tacit.store.database import Database, Run
 
 NOBODY = bytes(HASH)
@@ -27,6 +27,7 @@ class People:
 
     def __init__(self, bandit: SummedBandit, line: Line, persons: Persons) -> None:
         self._line, self._persons, self._most, self._most_weeks = line, persons, persons.most, bandit.weeks
+        self.served = bandit._always_serves or bool(line.bandit.silent)  # whoever does not teach
         self._weeks, self._swept, self._sweeps = None, 0, threading.Lock()
         if bandit._week is not None:  # requests and sweeps are different threads
             self._weeks, self._sweeping = (Weeks(bandit._schedule, bandit._week) for _ in range(2))
@@ -41,11 +42,13 @@ class People:
         person = ask.person
         if person is None or self._most is None:
             return True
-        rows.move_rounds(run, self._line.bandit.name, ask.former, person)
+        if self._line.bandit.silent:
+            return False
+        person_rows.move_rounds(run, self._line.bandit.name, ask.former, person)
         if self._weeks is not None:
             week = self._weeks.of(step)
             former = tuple(self._week_of(week, one) for one in ask.former)
-            rows.move_rounds(run, self._line.bandit.name, former, self._week_of(week, person))
+            person_rows.move_rounds(run, self._line.bandit.name, former, self._week_of(week, person))
         if not self._persons.coin(ticket):
             return False
         return self._weeks is not None or self._once_more(run, person, self._most) is not None
@@ -72,7 +75,7 @@ class People:
         week = self._week_of(self._weeks.of(step), person)
         count = self._once_more(run, week, self._most)
         if count == 1 and self._most_weeks is not None and self._once_more(run, person, self._most_weeks) is None:
-            rows.use_up(run, self._line.bandit.name, week, self._most)
+            person_rows.use_up(run, self._line.bandit.name, week, self._most)
             return False
         return count is not None
 
@@ -87,10 +90,10 @@ class People:
         if before > self._swept:
             self._swept = before
             with database.transaction() as run:
-                rows.forget_weeks(run, self._line.bandit.name, WEEK.size + HASH, self._key(before))
+                person_rows.forget_weeks(run, self._line.bandit.name, WEEK.size + HASH, self._key(before))
 
     def _once_more(self, run: Run, whose: bytes, most: int) -> int | None:
-        return rows.round_of(run, self._line.bandit.name, whose, most)
+        return person_rows.round_of(run, self._line.bandit.name, whose, most)
 
     def _week_of(self, week: int, person: bytes) -> bytes:
         """Under what a person's answers of a week are counted: it tells nobody that two weeks are the same person's."""

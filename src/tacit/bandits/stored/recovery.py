@@ -8,12 +8,13 @@ for nothing: their prefix is the prior of the new incarnation, its noise include
 import math
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from tacit.bandits import actions
 from tacit.bandits.joint.continual import SummedBandit
-from tacit.bandits.stored import contexts, line, terms
+from tacit.bandits.stored import certificate, contexts, line, terms
 from tacit.data import Released
 from tacit.errors import Retired
 from tacit.mechanisms import leaves
@@ -25,20 +26,67 @@ from tacit.store.seal import Keys
 from tacit.store.witness import Shown, Witness, alike, digests, start_digest
 
 
-def recover(bandit: SummedBandit, where: str | Path, *, name: str = "bandit", keys: str | Path | None = None) -> int:
+def recover(
+    bandit: SummedBandit,
+    where: str | Path,
+    *,
+    name: str = "bandit",
+    keys: str | Path | None = None,
+    within_budget: bool = False,
+) -> int:
     """Makes that incarnation, with the same settings, and returns its number; open it with `Stored` afterwards. Stop
     all workers first. Choices that wait are void: their ids are unknown from now on. Old keys are destroyed. If this is
-    killed, do it again: at most one more incarnation, and keys that were left go then, or when the bandit is opened."""
+    killed, do it again: at most one more incarnation, and keys that were left go then, or when the bandit is opened.
+
+    within_budget: epsilon stays what it is, also with max_rounds_per_person. Any count of a person's rounds may be too
+    low by what the restore lost, so nobody who is named by person= teaches from now on; all of them are served."""
     line.check(bandit, name)
     database = line.connect(where)
     try:
         folder = line.keys_of(where, database, keys)
-        return _recover(bandit, database, folder, line.register_of(where, database, keys), name)
+        register = line.register_of(where, database, keys)
+        return _recover(bandit, database, folder, register, name, within_budget)
     finally:
         database.close()
 
 
-def _recover(bandit: SummedBandit, database: Database, keys: Keys, register: Register, name: str) -> int:
+class Cost(NamedTuple):
+    """Epsilon, at the same delta."""
+
+    now: float
+    after: float  # the recovery
+    within_budget: float  # after one within the budget
+    delta: float
+
+
+def cost(bandit: SummedBandit, where: str | Path, *, name: str = "bandit", keys: str | Path | None = None) -> Cost:
+    """What `recover` would cost. Nothing is changed."""
+    line.check(bandit, name)
+    database = line.connect(where)
+    try:
+        last = Witness(line.keys_of(where, database, keys).folder, name).read()
+        with database.transaction() as run:
+            old = line.last(run, name)
+        line.check_plan(bandit, old)
+    finally:
+        database.close()
+    claims = [
+        certificate.of(bandit, row, 0) for row in (old, *(_after(bandit, old, last, kind) for kind in (False, True)))
+    ]
+    now, after, within = (claim.epsilon or 0.0 for claim in claims)
+    return Cost(now, after, within, claims[0].delta or 0.0)
+
+
+def _after(bandit: SummedBandit, old: Bandit, last: Shown | None, within_budget: bool) -> Bandit:
+    """The next incarnation, as far as its cost goes."""
+    silent = int(within_budget and bandit.max_rounds_per_person is not None)
+    incarnation = 1 + max(old.incarnation, 0 if last is None else last.incarnation)
+    return old._replace(incarnation=incarnation, silent=silent, silences=old.silences + silent)
+
+
+def _recover(
+    bandit: SummedBandit, database: Database, keys: Keys, register: Register, name: str, within_budget: bool
+) -> int:
     witness = Witness(keys.folder, name)
     last = witness.read()
     with database.transaction() as run:
@@ -50,8 +98,9 @@ def _recover(bandit: SummedBandit, database: Database, keys: Keys, register: Reg
         actions.changed(terms.recorded(head, old), bandit.features, head.choices)  # none comes back
         found = contexts.complete(_undisputed(old, rows.leaves(run, old.uid, 0), last), bandit._also().closed.size)
         prior, std = _prior(bandit, old, found)
-        incarnation = 1 + max(old.incarnation, 0 if last is None else last.incarnation)
-        new = line.new_row(bandit, name, incarnation, leaves.written(prior) + _contexts(bandit, old, found), std)
+        after = _after(bandit, old, last, within_budget)
+        kept, incarnation = leaves.written(prior) + _contexts(bandit, old, found), after.incarnation
+        new = line.new_row(bandit, name, incarnation, kept, std)._replace(silent=after.silent)
         rows.retire(run, old.uid, rows.REPLACED)
         fingerprints.forget_all(run, old.uid, name)  # the folder may be lost
         line.make(run, database, keys, new, bandit)

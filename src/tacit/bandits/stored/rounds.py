@@ -151,7 +151,7 @@ class Rounds:
             rows.unchoose(run, uid, ask.request)
             return head, error
         learns = self._people.chooses(run, head.step, ask, answer.ticket)
-        if not learns and self._agreed.now.on_limit == "refuse" and not self._bandit._always_serves:
+        if not learns and self._agreed.now.on_limit == "refuse" and not self._people.served:
             answer = answer._replace(arm=packed.REFUSED, name=None)
             rows.unchoose(run, uid, ask.request)
             self._answered(run, ask, number, answer)

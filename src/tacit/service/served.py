@@ -31,7 +31,7 @@ class Served:
     """A thread of its own makes its commits, so that the loop goes on meanwhile."""
 
     def __init__(
-        self, name: str, setting: config.BanditSetting, waiting: int, clock: Callable[[], float] = time.time
+        self, name: str, setting: config.BanditSetting, waiting: int, clock: Callable[[], float] | None = None
     ) -> None:
         self.name, self.setting = name, setting
         bandit = config.build(setting, name)

@@ -24,6 +24,7 @@ from tacit.bandits.stored.rounds import Drawn, Rounds
 from tacit.bandits.stored.shown import Shown
 from tacit.bandits.stored.terms import Agreed, Terms
 from tacit.bandits.stored.versions import Versions
+from tacit.clock import Steady
 from tacit.errors import TacitError, Unavailable
 from tacit.lock import Lock, locked
 from tacit.model.arms import Arms
@@ -48,7 +49,9 @@ class Stored(Shown):
     0: without it, choices that are not answered teach nothing. rate: the most choices a second that are expected, which
     `after` needs: silence must come before a choice expires. population: whose data these are; what all bandits of a
     population cost together is on record (tacit.store.register). background: whether a thread makes releases; without
-    it, call `tend`. The bandit's `pending` is how many later choices a choice waits for its reward."""
+    it, call `tend`. The bandit's `pending` is how many later choices a choice waits for its reward. clock: by default
+    one that goes on evenly while the process lives (tacit.clock): if the system's clock is set, an event tells, and
+    nothing else changes."""
 
     def __init__(
         self,
@@ -65,13 +68,14 @@ class Stored(Shown):
         rate: float | None = None,
         population: str = "everyone",
         background: bool = True,
-        clock: Callable[[], float] = time.time,
+        clock: Callable[[], float] | None = None,
     ) -> None:
         line.check(bandit, name, population)
         checks.non_negative(delay=delay)
         on_limit = bandit._limit(on_limit)
         checks.one_of(MODES, degraded=degraded)
-        self._bandit, self._clock = bandit, clock
+        self._bandit = bandit
+        self._clock = clock = Steady() if clock is None else clock
         silence = tending.silence(bandit, missing_as, after, rate) or (None, None)
         self._agreed = Agreed(Terms(bandit.pending, float(delay), on_limit, *silence), bandit)
         self._lock, self._process = Lock(), forks.process()
@@ -236,6 +240,8 @@ class Stored(Shown):
     def tend(self) -> None:
         """Makes the releases that are due, and removes what has expired with its keys. A thread does this."""
         self._own()
+        if isinstance(self._clock, Steady) and self._clock.jumped():
+            self._outage.again(lambda: tending.tell_of_a_jump(self._line, self._other, self._clock()))
         self._outage.again(self._releases.run)
         with self._lock:
             self._versions.expected = max(self._versions.expected, self._versions.released + 1)

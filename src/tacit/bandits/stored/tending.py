@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 SILENT_AT_ONCE = 256  # choices that silence answers in one transaction, at most
 SKEW = 5.0  # seconds that workers' clocks may differ by
+JUMPED = "the system's clock was set: it is not followed until this process is started again"
 PATIENCE = 0.5  # seconds between looks at what other workers have closed
 
 
@@ -70,6 +71,11 @@ def answer_for_the_silent(stored: "Stored", reward: float, after: float) -> None
         if tickets:
             stored.observe_group([Report(ticket, reward) for ticket in tickets])
             stored._outage.again(stored._releases.run)
+
+
+def tell_of_a_jump(line: Line, database: Database, at: float) -> None:
+    with database.transaction() as run:
+        rows.event(run, line.uid, at, JUMPED)
 
 
 def part(line: Line, database: Database, start: int, before: float) -> tuple[list[bytes], int] | None:

@@ -26,6 +26,10 @@ class RolledBack(BadState):
     missing, as after a restore: `recover` starts anew from it."""
 
 
+class WrongKeys(BadState):
+    """A folder of keys that is not the one that a database is sealed with, as a copy of it or an older one."""
+
+
 class Retired(TacitError):
     """A bandit that was retired: it answers nobody any more, and its certificate stays."""
 

@@ -15,6 +15,7 @@ from tacit.errors import RolledBack
 from tacit.service import config as configs
 from tacit.service.app import Application
 from tests.service.servers import LINEAR, application, call, lines
+from tests.store.places import total
 
 TOML = """
 [bandits.messages]
@@ -65,6 +66,56 @@ def test_an_older_database_is_refused_until_it_is_recovered(tmp_path, monkeypatc
     app.close()
     assert reward[0] == 404 and "Recovered once" in certificate[2].decode()
     assert json.loads(status[2])["choices"] == 0 and "recovered" in json.loads(status[2])["events"][0]["what"]
+
+
+def test_what_a_recovery_costs_is_said_before_it_is_confirmed_and_it_can_cost_nothing(tmp_path, monkeypatch, capsys):
+    """In 0.6.0 epsilon went from 1 to 1.47 where a person's rounds are limited, and only the certificate told, after
+    it. Within the budget nobody who is named teaches: any of them may have had all rounds since the backup."""
+    limited = {"max_rounds_per_person": 1, "on_limit": "refuse"}
+    (tmp_path / "serve.toml").write_text(TOML + 'max_rounds_per_person = 1\non_limit = "refuse"\n')
+
+    def run(*more):
+        monkeypatch.setattr(sys, "argv", ["tacit", "recover", str(tmp_path / "serve.toml"), "messages", *more])
+        with pytest.raises(SystemExit) as stop:
+            cli.main()
+        return stop.value.code, capsys.readouterr()
+
+    def visit_of(*people):
+        app = application(tmp_path, **limited)
+        for person in people:
+            body = {"arms": np.eye(3).tolist()} | ({} if person is None else {"person": person})
+            ((status, _, reply),) = call(app, ("choose", body))
+            assert status == 200
+            call(app, ("reward", {"id": json.loads(reply)["id"], "reward": 1.0}))
+        sums, stored = total(app.served["messages"].stored), app.served["messages"].stored
+        found = stored.privacy.epsilon, stored.privacy.private, stored.incarnation, sums.any()
+        app.close()
+        return found
+
+    assert visit_of("ada") == (pytest.approx(1.0, rel=1e-6), True, 1, True)
+    code, said = run()
+    assert code == 1 and "Expected --yes" in said.err  # nobody is there to say yes: nothing happened, and it was told
+    assert (
+        "epsilon is 1 at delta 1e-05, and 1.465 after this recovery" in said.err and "--within-budget: 1," in said.err
+    )
+    code, said = run("--within-budget", "--yes")
+    assert code == 0 and "and 1 after this recovery" in said.err and "incarnation 2" in said.out
+    epsilon = pytest.approx(1.0, rel=1e-6)
+    assert visit_of("ada", "bob", "ada") == (epsilon, True, 2, False)  # all served, also by "refuse"; none teaches
+    assert visit_of(None) == (epsilon, True, 2, True)
+    code, said = run("--yes")
+    assert code == 0 and "epsilon is 1 at delta 1e-05, and 1.465 after this recovery" in said.err
+    assert visit_of("carl") == (pytest.approx(1.465, rel=1e-3), False, 3, True)
+
+
+def test_a_recovery_costs_nothing_where_no_persons_are_counted(tmp_path, monkeypatch, capsys):
+    visit(tmp_path)
+    (tmp_path / "serve.toml").write_text(TOML)
+    monkeypatch.setattr(sys, "argv", ["tacit", "recover", str(tmp_path / "serve.toml"), "messages", "--yes"])
+    with pytest.raises(SystemExit) as stop:
+        cli.main()
+    assert stop.value.code == 0
+    assert capsys.readouterr().err.strip() == "messages: epsilon is 1 at delta 1e-05, and 1 after this recovery."
 
 
 def test_a_failover_that_lost_rows_is_told_to_each_sender(tmp_path, monkeypatch, capsys):

@@ -89,7 +89,7 @@ def test_coins_decide_and_are_thrown_once(place):
         for i in range(20):
             choice = stored.choose(ARM, person="ada", request=str(i))
             assert stored.choose(ARM, person="ada", request=str(i)).id == choice.id
-            heads += stored._persons.coin(stored.ticket(choice))
+            heads += stored._people._persons.coin(stored.ticket(choice))
             stored.observe(choice, 1.0)
             assert np.array_equal(total(stored), min(heads, 3) * one)
         assert stored.choices == 20

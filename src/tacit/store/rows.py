@@ -24,6 +24,8 @@ class Bandit(NamedTuple):
     prior: bytes | None
     prior_std: float
     twice: int = 0  # earlier incarnations whose releases are counted twice
+    silent: int = 0  # 1: nobody who is named teaches
+    silences: int = 0  # incarnations of which that holds, up to this one
 
 
 class Head(NamedTuple):
@@ -45,8 +47,10 @@ class Head(NamedTuple):
 def last(run: Run, name: str) -> Bandit | None:
     """The latest incarnation."""
     found = run(
-        "SELECT uid, name, incarnation, version, plan, epoch, prior, prior_std, coalesce(twice, 0)"
-        " FROM bandit WHERE name = ? ORDER BY incarnation DESC LIMIT 1",
+        "SELECT uid, name, incarnation, version, plan, epoch, prior, prior_std, coalesce(twice, 0),"
+        " coalesce(silent, 0), (SELECT count(*) FROM bandit AS other"
+        " WHERE other.name = bandit.name AND other.silent = 1) FROM bandit WHERE name = ?"
+        " ORDER BY incarnation DESC LIMIT 1",
         name,
     )
     return Bandit(*found[0]) if found else None
@@ -55,10 +59,10 @@ def last(run: Run, name: str) -> Bandit | None:
 def make(run: Run, bandit: Bandit, boundary: int) -> bool:
     """False if another has made it meanwhile."""
     made = run(
-        "INSERT INTO bandit (uid, name, incarnation, version, plan, epoch, prior, prior_std, twice, retired, step,"
-        " choices, boundary, unnamed, sums_key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0, ?, 0, 0)"
+        "INSERT INTO bandit (uid, name, incarnation, version, plan, epoch, prior, prior_std, twice, silent, retired,"
+        " step, choices, boundary, unnamed, sums_key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0, ?, 0, 0)"
         " ON CONFLICT DO NOTHING RETURNING uid",
-        *bandit,
+        *bandit[:10],
         boundary,
     )
     return bool(made)
@@ -111,10 +115,6 @@ def retire(run: Run, uid: str, why: int) -> None:
     released = "SELECT step FROM leaf WHERE bandit = ?"
     run(f"DELETE FROM context_sum WHERE bandit = ? AND step NOT IN ({released})", uid, uid)
     run("UPDATE bandit SET retired = ? WHERE uid = ?", why, uid)
-
-
-def forget_persons(run: Run, name: str) -> None:
-    run("DELETE FROM person WHERE name = ?", name)
 
 
 def incarnations(run: Run, name: str) -> list[tuple[int, str]]:
@@ -193,21 +193,22 @@ def waiting(run: Run, uid: str, start: int, stop: int) -> list[tuple[bytes, floa
     return [(bytes(ticket), float(made_at)) for ticket, made_at in found]
 
 
-def take(run: Run, uid: str, ticket: bytes) -> tuple[int, bytes] | None:
-    """The waiting row of that ticket, which is gone from now on: (number, sealed)."""
-    found = run("DELETE FROM waiting WHERE bandit = ? AND ticket = ? RETURNING number, sealed", uid, ticket)
-    return (int(found[0][0]), bytes(found[0][1])) if found else None
-
-
-class Deferred(NamedTuple):
-    """A choice of which it is not known yet whether it was shown."""
+class Waiting(NamedTuple):
+    """A choice that waits for its reward, or until it is known that it was shown."""
 
     number: int
     made_at: float
     sealed: bytes
 
 
-def defer(run: Run, uid: str, ticket: bytes, row: Deferred) -> None:
+def take(run: Run, uid: str, ticket: bytes) -> Waiting | None:
+    """The waiting row of that ticket, which is gone from now on."""
+    return _waiting(
+        run("DELETE FROM waiting WHERE bandit = ? AND ticket = ? RETURNING number, made_at, sealed", uid, ticket)
+    )
+
+
+def defer(run: Run, uid: str, ticket: bytes, row: Waiting) -> None:
     run(
         "INSERT INTO deferred (bandit, ticket, number, made_at, sealed) VALUES (?, ?, ?, ?, ?)",
         uid,
@@ -216,50 +217,28 @@ def defer(run: Run, uid: str, ticket: bytes, row: Deferred) -> None:
     )
 
 
-def deferred(run: Run, uid: str, ticket: bytes, locking: str) -> Deferred | None:
+def deferred(run: Run, uid: str, ticket: bytes, locking: str) -> Waiting | None:
     found = run(
         "SELECT number, made_at, sealed FROM deferred WHERE bandit = ? AND ticket = ?" + locking,
         uid,
         ticket,
     )
-    return _deferred(found)
+    return _waiting(found)
 
 
 def put_deferred(run: Run, uid: str, ticket: bytes, sealed: bytes) -> None:
     run("UPDATE deferred SET sealed = ? WHERE bandit = ? AND ticket = ?", sealed, uid, ticket)
 
 
-def undefer(run: Run, uid: str, ticket: bytes) -> Deferred | None:
+def undefer(run: Run, uid: str, ticket: bytes) -> Waiting | None:
     """Its row, which is gone from now on."""
-    return _deferred(
+    return _waiting(
         run("DELETE FROM deferred WHERE bandit = ? AND ticket = ? RETURNING number, made_at, sealed", uid, ticket)
     )
 
 
-def _deferred(found: Rows) -> Deferred | None:
-    return Deferred(int(found[0][0]), float(found[0][1]), bytes(found[0][2])) if found else None
-
-
-def round_of(run: Run, name: str, digest: bytes, most: int) -> int | None:
-    """One round more of that person, and how many it makes; None, and no change, if all of them are used."""
-    found = run(
-        "INSERT INTO person (name, digest, rounds) VALUES (?, ?, 1) ON CONFLICT (name, digest) DO UPDATE"
-        " SET rounds = person.rounds + 1 WHERE person.rounds < ? RETURNING rounds",
-        name,
-        digest,
-        most,
-    )
-    return int(found[0][0]) if found else None
-
-
-def use_up(run: Run, name: str, digest: bytes, most: int) -> None:
-    """No more rounds of that person."""
-    run("UPDATE person SET rounds = ? WHERE name = ? AND digest = ?", most, name, digest)
-
-
-def forget_weeks(run: Run, name: str, length: int, before: bytes) -> None:
-    """Removes the counts of people's weeks, which have keys of that length, below a week."""
-    run("DELETE FROM person WHERE name = ? AND digest < ? AND length(digest) = ?", name, before, length)
+def _waiting(found: Rows) -> Waiting | None:
+    return Waiting(int(found[0][0]), float(found[0][1]), bytes(found[0][2])) if found else None
 
 
 def purge(run: Run, uid: str, before: int, locking: str) -> bool:

@@ -66,12 +66,21 @@ FOURTH = (
     """CREATE TABLE context_sum (
         bandit TEXT, step BIGINT, sums BLOB, PRIMARY KEY (bandit, step))""",
 )
-FIFTH = (
+LEAVES = (
     # a leaf from its draw until the witness has it on disk: sums RAW, noisy sealed; then it moves to the table `leaf`
     """CREATE TABLE drawn (
         bandit TEXT, step BIGINT, sums BLOB, noisy BLOB, visible_at DOUBLE PRECISION, PRIMARY KEY (bandit, step))""",
     # how many earlier incarnations are counted twice, since they went on from a database that was taken back in time
     "ALTER TABLE bandit ADD COLUMN twice BIGINT",
 )
+FINGERPRINTS = (
+    # which keys this database is sealed with; owner: the incarnation, or the bandit's name
+    "CREATE TABLE key_fingerprint (owner TEXT, label TEXT PRIMARY KEY, fingerprint BLOB)",
+)
+WITHIN_BUDGET = (
+    # 1: an incarnation in which nobody who is named teaches, since a restore may have lost counts of their rounds
+    "ALTER TABLE bandit ADD COLUMN silent BIGINT",
+)
+FIFTH = (*LEAVES, *FINGERPRINTS, *WITHIN_BUDGET)
 VERSIONS = (FIRST, SECOND, THIRD, FOURTH, FIFTH)
 VERSION = len(VERSIONS)

@@ -65,6 +65,7 @@ class Ask(NamedTuple):
     names: tuple[str, ...] | None
     available: Integers | None  # their indices; None if all are
     person: bytes | None
+    former: tuple[bytes, ...] = ()  # what earlier releases knew the same person by
     deferred: bool = False
     ahead: Answer | None = None  # where it was drawn before
     logged: bool = False  # a row of a log: it counts for no more than the bandit learns

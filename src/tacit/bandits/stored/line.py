@@ -15,12 +15,12 @@ from tacit.bandits.actions import Declared
 from tacit.bandits.joint.continual import SummedBandit
 from tacit.bandits.joint.public import PRIVATE, PUBLIC
 from tacit.bandits.stored.tickets import Tickets
-from tacit.errors import BadState
+from tacit.errors import BadState, WrongKeys
 from tacit.features.schema import Schema
 from tacit.kernels.rounds import next_boundary
 from tacit.mechanisms.grid import Grid
 from tacit.mechanisms.tree import Tree
-from tacit.store import leaf_rows, migration, rows
+from tacit.store import fingerprints, leaf_rows, migration, rows
 from tacit.store.database import Database, Identity, Run
 from tacit.store.postgres import Postgres
 from tacit.store.register import Register
@@ -235,16 +235,35 @@ def _order(setting: str) -> tuple[int, str]:
 
 
 def as_line(database: Database, keys: Keys, found: Bandit, *, ended: bool) -> Line:
-    """ended: it was retired, and its keys are destroyed."""
+    """ended: it was retired, and its keys are destroyed. WrongKeys if the folder is not the database's."""
     needed = (f"{found.name}.persons", f"{found.uid}.requests", f"{found.uid}.tickets")
     persons, requests, tickets = (b"", b"", b"") if ended else map(keys.find, needed)
     if persons is None or requests is None or tickets is None:
-        raise BadState(
-            "Expected the keys that this database was sealed with, got a folder without them: `tacit recover CONFIG "
-            "NAME`."
+        raise WrongKeys(
+            "Expected the keys that this database was sealed with, got a folder of keys without them: `tacit recover "
+            "CONFIG NAME`."
         )
+    if not ended:
+        check_keys(database, keys, found)
     seal, witness = Seal(keys, found.uid), Witness(keys.folder, found.name)
     return Line(database, found, seal, witness, persons, requests, Tickets(tickets))
+
+
+def check_keys(database: Database, keys: Keys, found: Bandit) -> None:
+    """WrongKeys unless the folder has the keys that this incarnation is sealed with now."""
+    with database.transaction() as run:
+        head = rows.head(run, found.uid)
+        fixed = [f"{found.uid}.requests", f"{found.uid}.tickets", f"{found.uid}.sums.{head.sums_key}"]
+        fingerprints.check(run, keys, found.name, [f"{found.name}.persons"], make=False)
+        fingerprints.check(run, keys, found.uid, fixed, make=False)
+        check_epochs(run, keys, found, head.choices)
+
+
+def check_epochs(run: Run, keys: Keys, found: Bandit, choices: int) -> None:
+    """The keys of the next choice's epoch and of the one after it: WrongKeys if the folder has others."""
+    epoch = (choices + 1) // found.epoch
+    labels = [Seal(keys, found.uid).label("epoch", number) for number in (epoch, epoch + 1)]
+    fingerprints.check(run, keys, found.uid, labels)
 
 
 def new_row(bandit: SummedBandit, name: str, incarnation: int, prior: bytes | None, prior_std: float) -> Bandit:
@@ -260,6 +279,8 @@ def make(run: Run, database: Database, keys: Keys, new: Bandit, bandit: SummedBa
     for label in labels:
         keys.make(label)
     if rows.make(run, new, next_boundary(0, *bandit._schedule)):
+        fingerprints.check(run, keys, new.name, labels[:1])
+        fingerprints.check(run, keys, new.uid, labels[1:])
         size = bandit.mechanism.size
         rows.open_step(run, new.uid, 0, zeros(Seal(keys, new.uid), new.uid, 0, 0, size, database.shards))
         Witness(keys.folder, new.name).begin(Shown(new.incarnation, digests(new.uid, []), *identity))

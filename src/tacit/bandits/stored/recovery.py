@@ -8,16 +8,17 @@ for nothing: their prefix is the prior of the new incarnation, its noise include
 import math
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from tacit.bandits import actions
 from tacit.bandits.joint.continual import SummedBandit
-from tacit.bandits.stored import contexts, line, terms
+from tacit.bandits.stored import certificate, contexts, line, terms
 from tacit.data import Released
 from tacit.errors import Retired
 from tacit.mechanisms import leaves
-from tacit.store import leaf_rows, rows
+from tacit.store import fingerprints, leaf_rows, rows
 from tacit.store.database import Database
 from tacit.store.leaf_rows import Leaf
 from tacit.store.register import Register
@@ -28,25 +29,81 @@ from tacit.store.witness import Shown, Witness, alike, digests
 TWICE = "releases before the recovery are counted twice: the database had been taken back in time"
 
 
-def recover(bandit: SummedBandit, where: str | Path, *, name: str = "bandit", keys: str | Path | None = None) -> int:
+def recover(
+    bandit: SummedBandit,
+    where: str | Path,
+    *,
+    name: str = "bandit",
+    keys: str | Path | None = None,
+    within_budget: bool = False,
+) -> int:
     """Makes that incarnation, with the same settings, and returns its number; open it with `Stored` afterwards. Stop
     all workers first. Choices that wait are void: their ids are unknown from now on. Old keys are destroyed. If this is
     killed, do it again: at most one more incarnation, and keys that were left go then, or when the bandit is opened.
 
+    within_budget: epsilon stays what it is, also with max_rounds_per_person. Any count of a person's rounds may be too
+    low by what the restore lost, so nobody who is named by person= teaches from now on; all of them are served.
+
     Where an id had proved that the database was taken back in time (tacit.bandits.stored.lost), nobody knows which of
-    its releases were made after that: all of them are counted as second ones (tacit.bandits.stored.certificate)."""
+    its releases were made after that: all of them are counted as second ones (tacit.bandits.stored.certificate), within
+    the budget or not."""
     line.check(bandit, name)
     database = line.connect(where)
     try:
         folder = line.keys_of(where, database, keys)
-        return _recover(bandit, database, folder, line.register_of(where, database, keys), name)
+        register = line.register_of(where, database, keys)
+        return _recover(bandit, database, folder, register, name, within_budget)
     finally:
         database.close()
 
 
-def _recover(bandit: SummedBandit, database: Database, keys: Keys, register: Register, name: str) -> int:
+class Cost(NamedTuple):
+    """Epsilon, at the same delta."""
+
+    now: float
+    after: float  # the recovery
+    within_budget: float  # after one within the budget
+    delta: float
+
+
+def cost(bandit: SummedBandit, where: str | Path, *, name: str = "bandit", keys: str | Path | None = None) -> Cost:
+    """What `recover` would cost. Nothing is changed."""
+    line.check(bandit, name)
+    database = line.connect(where)
+    try:
+        number = _number(line.register_of(where, database, keys), line.keys_of(where, database, keys), name)
+        with database.transaction() as run:
+            old = line.last(run, name)
+            head, drawn = rows.standing(run, old.uid), leaf_rows.found(run, old.uid, 0)
+        line.check_plan(bandit, old)
+    finally:
+        database.close()
+    after = [_after(bandit, old, number, head.disputed and bool(drawn), kind) for kind in (False, True)]
+    claims = [certificate.of(bandit, row, 0) for row in (old, *after)]
+    now, usual, within = (claim.epsilon or 0.0 for claim in claims)
+    return Cost(now, usual, within, claims[0].delta or 0.0)
+
+
+def _number(register: Register, keys: Keys, name: str) -> int:
+    """The latest incarnation of that name that the folder of keys knows of, or the register where the witness is
+    lost."""
+    last = Witness(keys.folder, name).read()
+    known = [member.incarnation for member in register.members() if member.name == name]
+    return max(0 if last is None else last.incarnation, *known, 0)
+
+
+def _after(bandit: SummedBandit, old: Bandit, number: int, twice: bool, within_budget: bool) -> Bandit:
+    """The next incarnation, as far as its cost goes."""
+    silent = int(within_budget and bandit.max_rounds_per_person is not None)
+    incarnation = 1 + max(old.incarnation, number)
+    return old._replace(incarnation=incarnation, twice=old.twice + twice, silent=silent, silences=old.silences + silent)
+
+
+def _recover(
+    bandit: SummedBandit, database: Database, keys: Keys, register: Register, name: str, within_budget: bool
+) -> int:
     last, identity = Witness(keys.folder, name).read(), database.identity()
-    known = [member.incarnation for member in register.members() if member.name == name]  # also if the witness is lost
+    number = _number(register, keys, name)
     with database.transaction() as run:
         old = line.last(run, name)
         head = rows.standing(run, old.uid, database.locking)
@@ -58,10 +115,11 @@ def _recover(bandit: SummedBandit, database: Database, keys: Keys, register: Reg
         unsealed = [leaf for leaf in drawn if not leaf.sealed]
         found = contexts.complete(_undisputed(old, unsealed, last), bandit._also().closed.size)
         prior, std = _prior(bandit, old, found)
-        incarnation = 1 + max(old.incarnation, 0 if last is None else last.incarnation, *known)
-        new = line.new_row(bandit, name, incarnation, leaves.written(prior) + _contexts(bandit, old, found), std)
-        new = new._replace(twice=old.twice + (head.disputed and len(drawn) > 0))
+        after = _after(bandit, old, number, head.disputed and bool(drawn), within_budget)
+        kept, incarnation = leaves.written(prior) + _contexts(bandit, old, found), after.incarnation
+        new = line.new_row(bandit, name, incarnation, kept, std)._replace(twice=after.twice, silent=after.silent)
         rows.retire(run, old.uid, rows.REPLACED)
+        fingerprints.forget_all(run, old.uid, name)  # the folder may be lost
         rows.event(run, new.uid, time.time(), f"recovered: incarnation {incarnation}")
         if new.twice > old.twice:
             rows.event(run, new.uid, time.time(), TWICE)

@@ -93,7 +93,7 @@ def test_a_witness_is_there_before_the_first_release(place):
 def test_killed_while_it_is_made_a_bandit_is_made_the_next_time(place):
     """At each statement, and after the witness is written: no row is left without one, and no witness is in the way."""
     linear().warm_up()
-    for number in range(0, 40, 3):
+    for number in range(0, 200, 6):
         name = f"b{number}"
         killed = dies_at(number, place, lambda name=name: place.open(linear(), name=name).close())
         with place.open(linear(), name=name) as stored:

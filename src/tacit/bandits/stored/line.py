@@ -25,7 +25,7 @@ from tacit.store.database import Database, Identity, Run
 from tacit.store.postgres import Postgres
 from tacit.store.register import Register
 from tacit.store.rows import Bandit
-from tacit.store.seal import Keys, Seal
+from tacit.store.seal import Keys, Seal, label_of
 from tacit.store.sqlite import SQLite
 from tacit.store.witness import Shown, Witness, digests
 
@@ -262,8 +262,7 @@ def check_keys(database: Database, keys: Keys, found: Bandit) -> None:
 def check_epochs(run: Run, keys: Keys, found: Bandit, choices: int) -> None:
     """The keys of the next choice's epoch and of the one after it: WrongKeys if the folder has others."""
     epoch = (choices + 1) // found.epoch
-    labels = [Seal(keys, found.uid).label("epoch", number) for number in (epoch, epoch + 1)]
-    fingerprints.check(run, keys, found.uid, labels)
+    fingerprints.check(run, keys, found.uid, [label_of(found.uid, "epoch", number) for number in (epoch, epoch + 1)])
 
 
 def new_row(bandit: SummedBandit, name: str, incarnation: int, prior: bytes | None, prior_std: float) -> Bandit:

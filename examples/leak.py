@@ -1,4 +1,5 @@
-"""What the published Algorithm 2 leaks: an attack by later users on the first one, and the same on the repaired one.
+"""What the published timing of Algorithm 2 leaks: an attack by later users on the first one, and the same on the
+repaired one, with constants chosen for it (docs/proofs/what-algorithm-2-leaks.md has one at the paper's own).
 
 The first user's arms either ask for exploration (world A) or not (world B): the two worlds differ in nothing else. The
 attackers are the next users. Each offers itself two tiny arms, +v and -v, and looks at which one it gets. Claimed is

@@ -33,12 +33,13 @@ dim = 3
 radius = 3.0
 budget = {epsilon = 1.0, delta = 1e-6}
 durable = "analyzer.db"
-options = {first = 1000}
+options = {first = 1000, malicious = 0.1}
 """,
     "shuffler": """
 [shuffler]
 analyzer = "%s"
 budget = {epsilon = 1.0, delta = 1e-6}
+malicious = 0.1
 durable = "shuffler.db"
 """,
     "local": """
@@ -138,7 +139,7 @@ class Crowd:
 
     def __init__(self, address: str, kind) -> None:
         self._host, self._port = urllib.parse.urlsplit(address).netloc, urllib.parse.urlsplit(address).port
-        self._kind, self._client, self._until = kind, None, 0.0
+        self._kind, self._board, self._until = kind, b"", 0.0
         self._rng, self._turn, self._free = np.random.default_rng(), asyncio.Lock(), []
         self.means, self._most = [], []
 
@@ -147,7 +148,7 @@ class Crowd:
 
     async def one(self) -> None:
         """Choose, and report whatever came of it: the same bytes until they are taken or come too late."""
-        client = await self._billboard()
+        client = self._kind(await self._billboard(), rewards=(0.0, 1.0))
         arms = self._rng.normal(size=(ARMS, len(THETA)))
         arms /= np.linalg.norm(arms, axis=1)[:, None]
         chances = 1 / (1 + np.exp(-arms @ THETA))
@@ -163,10 +164,10 @@ class Crowd:
             while time.monotonic() > self._until:
                 status, board = await self._ask("GET /billboard", b"")
                 if status == 200:
-                    self._client, self._until = self._kind(board, rewards=(0.0, 1.0)), time.monotonic() + RENEW
+                    self._board, self._until = board, time.monotonic() + RENEW
                 else:
                     await asyncio.sleep(0.1)
-        return self._client
+        return self._board
 
     async def _ask(self, what: str, body: bytes) -> tuple[int, bytes]:
         """Status and body of the reply, over a connection that is free or new."""

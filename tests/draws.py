@@ -209,9 +209,9 @@ def coins(kind: type, *, fleet: bool = False, **options: Any) -> Draw:
         if fleet:
             many, zeros = Fleet(board), np.zeros((10, of.size))
             return lambda: list(_heads(np.frombuffer(many.reports(zeros), of.record)["counts"], of, trials))
-        client = server.device()
 
         def run() -> list[Any]:
+            client = server.device()
             _, counts = wire.decode_report(client.randomize(client.choose(NOBODY), None), of)
             return [_heads(counts, of, trials)]
 

@@ -1,32 +1,46 @@
 // A page that is a device: ?local=URL&shuffler=URL, the servers whose billboards it asks for and to which it reports.
-// It shows the person what was sent, and what that means.
+// It shows the person what was sent, and what that means. &arms=public: arms may be sent as they are, and it says so.
 import { LocalClient, ShuffleClient } from "../src/index.js";
-import { Outbox, TooManyReports, post } from "../src/outbox.js";
+import { LifetimeSpent, Outbox, TooManyReports, get, post } from "../src/outbox.js";
 
 const EPSILON = 4; // the application's own limits, whatever a billboard says
 const WEEKLY = 20;
+const LIFETIME = { epsilon: 200, delta: 1e-3 };
 const REWARDS = [0, 1];
 const THINGS = ["a walk", "a poem", "a recipe", "a song", "a riddle"];
 const asked = new URLSearchParams(location.search);
+const PUBLIC = asked.get("arms") === "public";
 const [wait, jitter] = [Number(asked.get("wait") ?? 20e3), Number(asked.get("jitter") ?? 10e3)];
 const $ = (id) => document.getElementById(id);
 
 const MODELS = {
   local: {
     label: "a server that nobody trusts",
-    open: (board) => new LocalClient(board, { epsilon: EPSILON, delta: 1e-6, rewards: REWARDS }),
-    claim: ({ claim }) => claim,
-    meaning:
-      "The report is random: any person could have sent these very bytes. It is private by itself, whoever reads it.",
+    open: (board) => new LocalClient(board, { epsilon: EPSILON, delta: 1e-6, rewards: REWARDS, publicArms: PUBLIC }),
+    meaning: {
+      replace:
+        "The report is random: any person could have sent these very bytes. It is private by itself, whoever reads it.",
+      "replace rewards":
+        "What you were shown is in the report as it is, with your features in it: whoever reads the report knows them. " +
+        "Whether you liked it is random, and private by itself.",
+    },
   },
   shuffler: {
     label: "a shuffler",
-    open: (board) => new ShuffleClient(board, { rewards: REWARDS }),
-    claim: ({ plan }) => plan,
-    meaning:
-      "The report has coins of its own in every number. The shuffler adds it to those of many others and hands on the " +
-      "sum alone; what follows holds for that sum, as long as the shuffler keeps this report to itself.",
+    open: (board) => new ShuffleClient(board, { epsilon: EPSILON, delta: 1e-6, rewards: REWARDS }),
+    meaning: {
+      replace:
+        "The report has coins of its own in every number. The shuffler adds it to those of many others and hands on the " +
+        "sum alone. What follows holds for that sum, as long as the shuffler keeps this report to itself and the others are " +
+        "not the server's own: whoever sends all the others reads this one.",
+    },
   },
+};
+
+// By what a device's reports are private for (its `relation`).
+const STAYS = {
+  replace: "What you are shown, and what you think of it, stays here.",
+  "replace rewards": "What you think of it stays here. What you are shown is sent as it is.",
 };
 
 function outbox(name) {
@@ -37,6 +51,7 @@ function outbox(name) {
     wait,
     jitter,
     weekly: WEEKLY,
+    lifetime: LIFETIME,
     name: `tacit ${name}`,
   });
 }
@@ -46,9 +61,9 @@ const boxes = Object.fromEntries(
     .filter((name) => asked.get(name))
     .map((name) => [name, outbox(name)]),
 );
-const claims = {};
 let model = Object.keys(boxes)[0];
 let ticket = null;
+const relations = {}; // of the last billboard of each
 
 /** Arms for this person: made up, and unknown to everybody else. */
 function arms(dim) {
@@ -63,14 +78,13 @@ function arms(dim) {
 }
 
 async function choose() {
-  const answer = await fetch(`${asked.get(model)}/billboard`, { credentials: "omit", referrerPolicy: "no-referrer" });
-  if (!answer.ok) throw new Error("Expected a billboard, got none at the moment: try again.");
-  const board = new Uint8Array(await answer.arrayBuffer());
-  const document = JSON.parse(new TextDecoder().decode(board));
-  ticket = await boxes[model].choose(board, arms(document.dim));
-  claims[model] = MODELS[model].claim(document);
-  $("offer").textContent = `How about ${ticket.name}?`;
-  $("like").disabled = false;
+  const board = await get(`${asked.get(model)}/billboard`);
+  const device = MODELS[model].open(board);
+  ticket = await boxes[model].choose(board, arms(device.dim));
+  relations[model] = device.relation;
+  const once = ticket.reported ? "" : " This batch has a report of yours: there is none of this one.";
+  $("offer").textContent = `How about ${ticket.name}?${once}`;
+  $("like").disabled = !ticket.reported;
 }
 
 async function like() {
@@ -110,16 +124,19 @@ async function show() {
   const here = rows.filter((one) => one.name === model).length;
   $("budget").textContent =
     `${here} of at most ${WEEKLY} choices in a week, to ${MODELS[model].label}: this page's own limit.`;
-  $("meaning").textContent = MODELS[model].meaning;
-  const { epsilon, delta } = claims[model] ?? {};
-  if (!epsilon) return;
-  const sure = (e) => `${(100 / (1 + Math.exp(-e))).toFixed(e > 5 ? 2 : 0)} %`;
-  $("odds").textContent =
-    `Whoever thinks it as likely as not that you liked something can be at most ${sure(epsilon)} ` +
-    `sure of it after one report (ε = ${epsilon.toPrecision(3)}${delta ? `, but for a chance of ${delta}` : ""})` +
-    (here > 1
-      ? `, and at most ${sure(here * epsilon)} sure of a thing about you that all ${here} of this week's choices share.`
-      : ".");
+  const weakest = PUBLIC && model === "local" ? "replace rewards" : "replace"; // of what this page would act by
+  const relation = relations[model] ?? weakest;
+  $("meaning").textContent = MODELS[model].meaning[relation];
+  $("stays").textContent = STAYS[relation];
+  const { epsilon, delta, entries } = await boxes[model].spent();
+  const count = entries.reduce((sum, one) => sum + one.count, 0);
+  const sure = `${(100 / (1 + Math.exp(-epsilon))).toFixed(epsilon > 5 ? 2 : 0)} %`;
+  const limit = `This page's limit for its lifetime is ε = ${LIFETIME.epsilon}, δ = ${LIFETIME.delta}.`;
+  $("odds").textContent = count
+    ? `${count} report${count === 1 ? "" : "s"} left this page or will leave it, as long as it has been here: together ` +
+      `ε = ${epsilon.toPrecision(3)}, δ = ${delta.toPrecision(2)}, added up by this page. Whoever thinks something about you as ` +
+      `likely as not can be at most ${sure} sure of it after all of them. ${limit}`
+    : `No report has left this page. ${limit}`;
 }
 
 function models() {
@@ -144,13 +161,18 @@ function pressed() {
     button.setAttribute("aria-pressed", String(button.dataset.model === model));
 }
 
+function told(error) {
+  if (error instanceof LifetimeSpent) return "This page has told all that it ever will, by its own limit.";
+  return error instanceof TooManyReports ? "This page reports no more this week." : error.message;
+}
+
 /** Work, then show; an error is told. */
 const guarded = (work) => async () => {
   try {
     $("problem").hidden = true;
     await work();
   } catch (error) {
-    $("problem").textContent = error instanceof TooManyReports ? "This page reports no more this week." : error.message;
+    $("problem").textContent = told(error);
     $("problem").hidden = false;
   }
   await show();
@@ -164,7 +186,7 @@ if (!model) {
   $("choose").onclick = guarded(choose);
   $("like").onclick = guarded(like);
   $("forget").onclick = guarded(async () => {
-    for (const name of Object.keys(boxes)) localStorage.removeItem(`tacit ${name}`);
+    for (const box of Object.values(boxes)) await box.forget();
     ticket = null;
     $("like").disabled = true;
   });

@@ -13,7 +13,7 @@ const LONGEST = 2 ** 23;
 const DEEPEST = 4;
 const BRACKETS = 2 ** 12;
 const LARGE = 1e12;
-const TOSSES = 2 ** 36;
+const TOSSES = 2 ** 30;
 const COINS = 2 ** 28;
 
 // fields: whether a JSON value is as it should be

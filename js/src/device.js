@@ -3,7 +3,7 @@
 import { local, need, shuffle } from "./billboard.js";
 import { joined } from "./bytes.js";
 import { chances, drawn } from "./designs.js";
-import { MARGIN, extent, holds } from "./limits.js";
+import { MARGIN, extent, holds, spent } from "./limits.js";
 import { bounded, clipped, inUnits, linearized, pair, scored, shortened } from "./model.js";
 import { argmax, dot, quadratic } from "./numbers.js";
 import { halves, normals, octets, uniforms } from "./random.js";
@@ -16,7 +16,8 @@ const expect = (holds, what, got) => {
 };
 
 class Device {
-  constructor(board, { rewards, features }) {
+  constructor(board, { rewards, features, ...others }) {
+    expect(!Object.keys(others).length, "the options of this device", Object.keys(others));
     this.board = board;
     this.dim = board.dim;
     this.rewards = board.rewards;
@@ -30,38 +31,57 @@ class Device {
     if (features) need(features.digest === board.features, "digest of the features");
   }
 
+  /** `found`: what a report costs, as the device knows it; refused if that is above the application's limits. */
+  spends(found, limits) {
+    const { epsilon, delta } = found;
+    const allowed = epsilon <= limits.epsilon * (1 + MARGIN) && delta <= limits.delta;
+    need(allowed, "claim within the limits", `${epsilon} and ${delta}`);
+    this.cost = { epsilon, delta };
+  }
+
   /** The arm for this user, of rows of numbers of norm at most 1, by index or by name; with a schema, of the person's
-   * fields and `actions`, as Schema.rows takes them. */
-  choose(arms, actions) {
+   * fields and `actions`, as Schema.rows takes them. floor: with this probability it is drawn uniformly from the K
+   * arms; then the arm that is displayed is private by itself, at `displayed` of the choice, ln(1 + (1 - floor) K /
+   * floor). Without a floor nothing protects features from somebody who sees what is displayed. */
+  choose(arms, actions, floor = 0) {
+    expect(floor >= 0 && floor <= 1, "floor in [0, 1]", "another");
     const { names, rows } = this.features ? this.features.rows(arms, actions) : checkedArms(arms, this.dim);
-    const index = this.pick(rows);
-    return new Choice(index, names ? names[index] : null, rows[index]);
+    const picked = this.pick(rows);
+    const [drawn, other] = floor ? uniforms(2) : [1, 0];
+    const index = drawn < floor ? Math.floor(other * rows.length) : picked;
+    const displayed = floor ? Math.log1p(((1 - floor) * rows.length) / floor) : null;
+    const reported = this.batch === null || !this.chosen;
+    this.chosen = true;
+    return new Choice(index, names ? names[index] : null, displayed, rows[index], reported);
   }
 
   /** The report for the server: the same bytes however often it is asked for. A reward outside the range is clipped,
   /** NaN counts as null: no reward came. What is no number at all is an error of the program. */
   randomize(choice, reward) {
     expect(choice instanceof Choice && choice.x.length === this.dim, "what choose returned", "another");
-    return (choice.report ??= this.report(choice.x, reward));
+    expect(choice.reported, "one choice of a person in a batch to be reported", "another");
+    return (choice.report ??= this.report(choice.x, reward, choice.id));
   }
 
-  /** A fresh report of the arm played and its reward: randomize makes it once for each choice. */
-  report(x, reward) {
+  /** A fresh report of the arm played and its reward, with the choice's id: randomize makes it once for each choice. */
+  report(x, reward, id) {
     expect(reward === null || typeof reward === "number", "a reward that is a number or null", typeof reward);
     const [low, high] = this.rewards;
     return this.encoded(
       shortened(x),
       reward === null || Number.isNaN(reward) ? null : Math.min(Math.max(reward, low), high),
+      id,
     );
   }
 }
 
-/** What was chosen for one person: it holds raw data and stays on the device. */
+/** What was chosen for one person: it holds raw data and stays on the device. The id of its report is drawn with it: a
+/** report that a copy of the device makes anew is counted once. */
 export class Choice {
-  constructor(index, name, x) {
-    this.index = index;
-    this.name = name;
-    Object.defineProperties(this, { x: { value: x }, report: { writable: true } }); // not listed, so not logged
+  constructor(index, name, displayed, x, reported) {
+    Object.assign(this, { index, name, displayed, reported });
+    const hidden = { x: { value: x }, id: { value: octets(8) }, report: { writable: true } }; // not listed, so not logged
+    Object.defineProperties(this, hidden);
   }
 }
 
@@ -70,16 +90,19 @@ export class Choice {
 /** whether the arm played may be sent as it is. */
 export class LocalClient extends Device {
   constructor(billboard, { epsilon, delta, publicArms = false, ...own } = {}) {
-    const range = (epsilon ?? 1) > 0 && (delta ?? 0) >= 0 && (delta ?? 0) < 1;
-    expect(range, "epsilon above 0 and delta in [0, 1)", "others");
+    limited(epsilon ?? 1, delta ?? 0);
     super(local(billboard), own);
+    this.batch = null;
     const { claim, randomizer, report } = this.board;
     this.extent = extent(this.board);
     need(report.name !== "public" || publicArms === true, "report", "one with arms in the clear");
     need(claim.epsilon !== null && holds(randomizer, claim, this.extent), "noise for its claim", "less");
-    const most = delta ?? (epsilon === undefined ? 1 : 0);
-    const allowed = claim.epsilon <= (epsilon ?? Infinity) * (1 + MARGIN) && claim.delta <= most;
-    need(allowed, "claim within the limits", `${claim.epsilon} and ${claim.delta}`);
+    this.spends(claim, { epsilon: epsilon ?? Infinity, delta: delta ?? (epsilon === undefined ? 1 : 0) });
+  }
+
+  /** What a report is private for, as tacit.privacy.relations has it: the whole datum, or the reward alone. */
+  get relation() {
+    return this.board.report.name === "public" ? "replace rewards" : "replace";
   }
 
   pick(rows) {
@@ -91,7 +114,7 @@ export class LocalClient extends Device {
     return argmax(rows.map((x) => dot(x, target)));
   }
 
-  encoded(x, reward) {
+  encoded(x, reward, id) {
     const { randomizer, tag } = this.board;
     let body;
     if (randomizer.kind === "coin") {
@@ -101,7 +124,7 @@ export class LocalClient extends Device {
       const share = reward === null ? 0.5 : (reward - low) / (high - low);
       body = joined(new Uint8Array(arm.buffer), coin(share, randomizer));
     } else body = (randomizer.kind === "cap" ? cap : lattice)(this.contribution(x, reward), randomizer);
-    return joined([76], octets(8), tag, body); // 76: L
+    return joined([76], id, tag, body); // 76: L
   }
 
   /** The vector that is randomised; one for a reward that never came is zeros, after the same work. */
@@ -122,10 +145,23 @@ export class LocalClient extends Device {
 }
 
 /** The device of the shuffle model, for the batch that the billboard announces. Its report is for the shuffler only:
-/** what the shuffler hands on is private if the batch has as many honest users as the billboard plans for. */
+/** what the shuffler hands on is private, at the cost that the device works out from the plan, if the batch has as many
+/** honest users as the billboard plans for, and this person's first choice is the only one that is reported. options:
+/** `epsilon` and `delta`: its own limits; `rewards`, `features`: the application's. */
 export class ShuffleClient extends Device {
-  constructor(billboard, options = {}) {
-    super(shuffle(billboard), options);
+  constructor(billboard, { epsilon, delta, ...own } = {}) {
+    expect((epsilon === undefined) === (delta === undefined), "both epsilon and delta, or neither", "one");
+    limited(epsilon ?? 1, delta ?? 0);
+    super(shuffle(billboard), own);
+    const { plan, batch } = this.board;
+    this.batch = String(batch);
+    const found = spent(this.board);
+    need(found <= plan.epsilon * (1 + MARGIN), "number of coins for its claim", "fewer");
+    this.spends({ epsilon: found, delta: plan.delta }, { epsilon: epsilon ?? Infinity, delta: delta ?? 1 });
+  }
+
+  get relation() {
+    return "replace";
   }
 
   pick(rows) {
@@ -160,7 +196,7 @@ export class ShuffleClient extends Device {
     );
   }
 
-  encoded(x, reward) {
+  encoded(x, reward, id) {
     const { plan, batch, digest } = this.board;
     const vector = this.contribution(x, reward ?? this.rewards[0]).map((v) => (reward === null ? 0 : v));
     const slots = 2 * plan.reach + plan.trials;
@@ -170,7 +206,7 @@ export class ShuffleClient extends Device {
     bytes.set([116, 82, 4, wide]); // tR, version, bytes a number
     out.setBigUint64(4, batch, true);
     bytes.set(digest, 12);
-    bytes.set(octets(8), 28);
+    bytes.set(id, 28);
     out.setUint16(36, plan.size, true);
     out.setUint32(38, plan.reach, true);
     out.setUint32(42, plan.trials, true);
@@ -191,6 +227,9 @@ export class ShuffleClient extends Device {
     return clipped(pair(x, board.curvature * line[0], board.moment * line[1]), board.plan.norm, 0);
   }
 }
+
+const limited = (epsilon, delta) =>
+  expect(epsilon > 0 && delta >= 0 && delta < 1, "epsilon above 0 and delta in [0, 1)", "others");
 
 function checkedArms(arms, dim) {
   const names = Array.isArray(arms) ? null : Object.keys(arms);

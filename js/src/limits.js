@@ -2,6 +2,7 @@
 // proofs are: it trusts no claim of the server. Powers of e are compared, so that no logarithm is needed.
 import { FINE, SHARE, UNIT } from "./billboard.js";
 import { decay, power, tail } from "./numbers.js";
+import { planned } from "./plans.js";
 
 export const MARGIN = 1e-6; // relative, of a claimed epsilon: for floating point
 export const CELLS = 2 ** 20; // grid cells in one standard deviation of lattice noise
@@ -14,15 +15,34 @@ export function extent(board) {
   if (board.report.name === "score") return { size: board.dim, norm: 1, sensitivity: 2 };
   const weight = board.report.scale * largestWeight(board.link);
   const wide = board.theta.length;
+  return { size: (wide * (wide + 3)) / 2, norm: Math.sqrt(1 + weight * weight), sensitivity: farthest(weight) };
+}
+
+/** Of pairs (svec(w x x'), b x) with w at most `weight` and b at most 1. */
+function farthest(weight) {
   const q = weight * weight;
-  return {
-    size: (wide * (wide + 3)) / 2,
-    norm: Math.sqrt(1 + q),
-    sensitivity: Math.sqrt(q <= 1 + Math.SQRT1_2 ? 4 + q : 2 + 2 * q + 1 / (2 * q)),
-  };
+  return Math.sqrt(q <= 1 + Math.SQRT1_2 ? 4 + q : 2 + 2 * q + 1 / (2 * q));
 }
 
 export const largestWeight = (link) => ({ identity: 1, logistic: 0.5, probit: 2 / Math.sqrt(2 * Math.PI) })[link];
+
+/** How far apart the vectors of two users of a shuffled batch can be. */
+function apart({ weights, curvature, moment, link, rewards, plan }) {
+  let far = 2;
+  if (weights === "saturating") far = moment * farthest((curvature / moment) * largestWeight(link));
+  if (weights === "plain") {
+    const most = (moment / curvature) * Math.max(Math.abs(rewards[0]), Math.abs(rewards[1]));
+    const b = most * most;
+    far = curvature * Math.sqrt(b <= 2 ? 2 + 2 * b + (b * b) / 2 : 4 * b);
+  }
+  return Math.min(2 * plan.norm, far);
+}
+
+/** epsilon at the plan's delta of a report to a shuffled batch, with the fewest reports that it may have. */
+export const spent = (board) => {
+  const { trials, minimum, malicious, size, grid, delta } = board.plan;
+  return planned((minimum - malicious) * trials, size, grid * apart(board), delta);
+};
 
 /** Whether one report is (epsilon, delta)-private. */
 export function holds(randomizer, { epsilon, delta }, { size, sensitivity }) {

@@ -44,6 +44,17 @@ export function tail(t) {
   return density / below;
 }
 
+/** ln x for a positive number, by the series of 2 artanh((x - 1) / (x + 1)) near 1. */
+export function logarithm(x) {
+  let k = 0;
+  for (; x > 1.5; k++) x /= 2;
+  for (; x < 0.75; k--) x *= 2;
+  const z = (x - 1) / (x + 1);
+  let p = 0;
+  for (let n = 25; n > 0; n -= 2) p = 1 / n + z * z * p;
+  return k * LN2 + 2 * z * p;
+}
+
 /** The nearest whole number, of two the even one. */
 export function rint(v) {
   const low = Math.floor(v);

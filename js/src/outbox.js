@@ -1,26 +1,37 @@
 // Reports in the world. Whether and when a report leaves must tell nothing of the reward: every choice sends exactly
-// one, at a public deadline plus a jitter that is drawn when the choice is made, whether or not a reward came. It is
-// kept until it is acknowledged, and sent again byte for byte.
-export { sealer } from "./sealed.js";
+// one, at a public deadline plus a jitter that is drawn when the choice is made, whether or not a reward came. The
+// finished report is on the disc before its first byte leaves, and only those bytes are ever sent, until they are
+// acknowledged or a week is over. The sum of a shuffled batch is private for one choice of a person: the first one is
+// reported, whatever comes of it, and no other, so the batches that were answered are kept.
+export { LifetimeSpent, TooManyReports } from "./ledger.js";
+export { sealing } from "./sealed.js";
 import { hex } from "./bytes.js";
+import { TooManyReports, charged, composed, refunded } from "./ledger.js";
 import { octets, uniforms } from "./random.js";
+import { sha256 } from "./sha256.js";
+import { indexed } from "./storage.js";
 
 export const WEEK = 7 * 86400e3; // milliseconds, as all times here
+const PATIENCE = 30e3; // with a server that does not answer
 
 const unhex = (text) => Uint8Array.from(text.match(/../g), (two) => parseInt(two, 16));
+const unsent = (one) => one.report && one.taken === null;
+const entryOf = ({ server, batch, cost }) => ({ server, what: "report", batch, ...cost });
+const choicesIn = (kept) => [...kept].filter(([key]) => key.startsWith("choice "));
+const drop = (kept, key) => {
+  if (kept.get(key).x) kept.set("ledger", refunded(kept.get("ledger"), entryOf(kept.get(key)))); // never made
+  kept.delete(key);
+};
 
-/** The device's own limit: no more reports this week, whatever a server asks. */
-export class TooManyReports extends Error {
-  name = "TooManyReports";
-}
-
-/** options:
+/** The choices of one device and their reports to one server. options:
  * open: the application's function from a billboard's bytes to a client, with its own limits;
  * send: from a report's bytes to a promise: true if it was taken, false if it never will be; if it fails, later again;
  * wait: from a choice to its deadline; jitter: at most so much later the report leaves;
- * weekly: the most reports in a week, whatever a server asks;
- * seal: a function from a report's bytes to a promise of those that are sent (sealer);
- * storage: where it is kept, with getItem and setItem as localStorage, the default; name: of what is kept there. */
+ * weekly: the most reports in a week; lifetime: {epsilon, delta}, the most that this device ever tells, of all servers
+ * together: both whatever a server asks;
+ * floor: with this probability a choice is a uniformly drawn arm, at a cost that is counted (Device.choose);
+ * name: of the server, in the ledger; storage: where all outboxes of the device keep what they keep, with change(work)
+ * as `indexed` has it, which is the default. */
 export class Outbox {
   constructor({
     open,
@@ -28,36 +39,58 @@ export class Outbox {
     wait,
     jitter,
     weekly,
-    seal = (report) => report,
-    storage = globalThis.localStorage,
+    lifetime,
+    floor = 0,
+    storage,
     name = "tacit",
+    ...others
   }) {
+    if (Object.keys(others).length) throw new TypeError("Expected options of an outbox, got others.");
     if (!(wait > 0 && jitter > 0 && weekly > 0))
       throw new TypeError("Expected wait, jitter and weekly above 0, got others.");
-    if (!storage?.setItem) throw new TypeError("Expected storage with getItem and setItem, as localStorage, got none.");
-    Object.assign(this, { open, send, wait, jitter, weekly, seal, storage, name, turn: Promise.resolve() });
+    if (!(lifetime?.epsilon > 0 && lifetime.delta >= 0 && lifetime.delta < 1))
+      throw new TypeError("Expected lifetime with epsilon above 0 and delta in [0, 1), got another.");
+    if (!storage && !globalThis.indexedDB)
+      throw new TypeError("Expected IndexedDB or storage with change, got neither.");
+    if (!storage) globalThis.localStorage?.removeItem(name); // raw data of release 0.6.0, which may have left already
+    Object.assign(this, { open, send, wait, jitter, weekly, lifetime, floor, name });
+    this.storage = storage ?? indexed("tacit");
   }
 
-  /** Choose by a billboard: {id, index, name}. What is needed for the report is on the disc before it is returned. */
-  choose(billboard, arms, options) {
-    return this.#change((kept) => {
-      const at = Date.now();
-      if (kept.items.length >= this.weekly)
+  /** Choose by a billboard: {id, index, name, reported}. What is needed for the report is on the disc before it is
+   * returned. */
+  async choose(billboard, arms, options) {
+    const client = this.open(billboard);
+    const choice = client.choose(arms, options, this.floor);
+    const [at, id, board, server] = [Date.now(), hex(octets(8)), hex(sha256(billboard)), this.name];
+    const due = at + this.wait + uniforms(1)[0] * this.jitter;
+    const raw = { board, x: choice.x, reward: null, reportId: hex(choice.id) };
+    const { batch, cost } = client;
+    const one = { server, at, due, batch, cost, ...raw, report: null, sent: null, taken: null };
+    const shown =
+      choice.displayed === null ? [] : [{ server, what: "display", batch: null, epsilon: choice.displayed, delta: 0 }];
+    const reported = await this.#change((kept) => {
+      const answered = kept.get(`answered ${server}`) ?? [];
+      const first = batch === null || !answered.includes(batch);
+      if (first && this.#own(kept).filter(([, other]) => other.at > at - WEEK).length >= this.weekly)
         throw new TooManyReports(`Expected at most ${this.weekly} reports in a week, got one more.`);
-      const choice = this.open(billboard).choose(arms, options);
-      const [id, due] = [hex(octets(8)), at + this.wait + uniforms(1)[0] * this.jitter];
-      const board = new TextDecoder().decode(billboard);
-      kept.items.push({ id, at, due, board, x: choice.x, reward: null, report: null, sent: null, taken: null });
-      return { id, index: choice.index, name: choice.name };
+      kept.set("ledger", charged(kept.get("ledger") ?? [], first ? [entryOf(one), ...shown] : shown, this.lifetime));
+      if (!first) return false;
+      kept.set(`board ${board}`, new TextDecoder().decode(billboard));
+      kept.set(`choice ${id}`, one);
+      if (batch !== null) kept.set(`answered ${server}`, [...answered, batch]);
+      return true;
     });
+    return { id, index: choice.index, name: choice.name, reported };
   }
 
   /** A reward for a choice. After the deadline it is dropped, and nobody is told. */
-  reward(id, reward) {
+  async reward(id, reward) {
     if (typeof reward !== "number") throw new TypeError(`Expected a reward that is a number, got ${typeof reward}.`);
-    return this.#change((kept) => {
-      const item = kept.items.find((one) => one.id === id);
-      if (item?.x && Date.now() < item.at + this.wait) item.reward = Number.isFinite(reward) ? reward : String(reward);
+    await this.#change((kept) => {
+      const one = kept.get(`choice ${id}`);
+      if (one?.x && Date.now() < one.at + this.wait)
+        kept.set(`choice ${id}`, { ...one, reward: Number.isFinite(reward) ? reward : String(reward) });
     });
   }
 
@@ -68,20 +101,29 @@ export class Outbox {
   }
 
   async #flush() {
-    const ready = await this.#change(async (kept) => {
-      for (const item of kept.items.filter((one) => one.x && one.due <= Date.now())) {
-        const report = this.#opened(item.board)?.report(item.x, item.reward === null ? null : Number(item.reward));
-        if (report) item.report = hex(await this.seal(report));
-        else item.taken = false;
-        item.x = item.reward = item.board = null; // raw data go once there is a report
-      }
-      return kept.items.filter((one) => one.report && one.taken === null);
-    });
-    for (const { id, report } of ready) {
-      const taken = await Promise.resolve(this.send(unhex(report))).catch(() => null);
+    const due = await this.#change((kept) =>
+      this.#own(kept)
+        .filter(([, one]) => one.x && one.due <= Date.now())
+        .map(([key, one]) => [key, one, kept.get(`board ${one.board}`)]),
+    );
+    for (const [key, one, board] of due) {
+      const reward = one.reward === null ? null : Number(one.reward);
+      const report = this.#opened(board)?.report(one.x, reward, unhex(one.reportId));
+      const made = report ? hex(report) : null;
       await this.#change((kept) => {
-        const item = kept.items.find((one) => one.id === id);
-        if (item) Object.assign(item, { sent: item.sent ?? Date.now(), taken });
+        const now = kept.get(key);
+        if (!now?.x) return; // another tab was first: what was made here never leaves
+        if (!made) kept.set("ledger", refunded(kept.get("ledger"), entryOf(now)));
+        const raw = { board: null, x: null, reward: null, reportId: null }; // goes once there is a report
+        kept.set(key, { ...now, ...raw, report: made, taken: made ? null : false });
+      });
+    }
+    const ready = await this.#change((kept) => this.#own(kept).filter(([, one]) => unsent(one)));
+    for (const [key, { report }] of ready) {
+      const taken = await (async () => this.send(unhex(report)))().catch(() => null);
+      await this.#change((kept) => {
+        const now = kept.get(key);
+        if (now && unsent(now)) kept.set(key, { ...now, sent: now.sent ?? Date.now(), taken });
       });
     }
   }
@@ -89,14 +131,24 @@ export class Outbox {
   /** For the person: of each choice of the last week when it was made, when its report is due and was first sent,
   /** whether it was taken, and the very bytes. */
   async shown() {
-    const kept = await this.#change((state) => state);
-    return kept.items.map(({ at, due, sent, taken, report }) => ({
-      at,
-      due,
-      sent,
-      taken,
-      report: report && unhex(report),
-    }));
+    const all = await this.#change((kept) => this.#own(kept));
+    return all
+      .map(([, { at, due, sent, taken, report }]) => ({ at, due, sent, taken, report: report && unhex(report) }))
+      .sort((a, b) => a.at - b.at);
+  }
+
+  /** For the person: what this device has told in its life, to all servers: {epsilon, delta, entries}. */
+  spent() {
+    return this.#change((kept) => composed(kept.get("ledger") ?? []));
+  }
+
+  /** Delete all choices and reports. What was not sent never will be; what was told stays in the ledger. */
+  forget() {
+    return this.#change((kept) => this.#own(kept).forEach(([key]) => drop(kept, key)));
+  }
+
+  #own(kept) {
+    return choicesIn(kept).filter(([, one]) => one.server === this.name);
   }
 
   /** The client of a billboard that was accepted once, null if the application has other limits now. */
@@ -108,34 +160,37 @@ export class Outbox {
     }
   }
 
-  /** Change what is kept, one at a time: with Web Locks also among tabs. */
+  /** Change what is kept, as one: what is over goes, and billboards that no choice needs any more. */
   #change(work) {
-    const once = async () => {
-      const kept = JSON.parse(this.storage.getItem(this.name) ?? '{"items":[]}');
-      const due = (one) => one.at > Date.now() - WEEK || one.x || (one.report && one.taken === null);
-      kept.items = kept.items.filter(due);
-      const out = await work(kept);
-      this.storage.setItem(this.name, JSON.stringify(kept));
+    return this.storage.change((kept) => {
+      const over = ([, one]) => (one.x || unsent(one) ? one.due : one.at) <= Date.now() - WEEK;
+      for (const [key] of choicesIn(kept).filter(over)) drop(kept, key);
+      const out = work(kept);
+      const needed = new Set(choicesIn(kept).map(([, one]) => `board ${one.board}`));
+      for (const key of [...kept.keys()]) if (key.startsWith("board ") && !needed.has(key)) kept.delete(key);
       return out;
-    };
-    const locks = globalThis.navigator?.locks;
-    if (locks) return locks.request(`tacit ${this.name}`, once);
-    const done = this.turn.then(once);
-    this.turn = done.catch(() => null);
-    return done;
+    });
   }
 }
 
-/** To send by fetch: nothing goes along but the bytes. Whatever is refused for good will not be sent again. */
+const quiet = () => ({
+  credentials: "omit",
+  referrerPolicy: "no-referrer",
+  cache: "no-store", // an ETag that comes back is a cookie
+  signal: AbortSignal.timeout(PATIENCE),
+});
+
+/** A billboard, by fetch: from the server or a relay, never from a cache and into none. */
+export const get = async (url) => {
+  const answer = await fetch(url, quiet());
+  if (!answer.ok) throw new Error("Expected a billboard, got none at the moment: try again.");
+  return new Uint8Array(await answer.arrayBuffer());
+};
+
+/** To send by fetch, without cookie and referrer; the browser adds its name, the page's origin and a language. Whatever
+ * is refused for good will not be sent again. */
 export const post = (url) => async (report) => {
-  const options = {
-    method: "POST",
-    body: report,
-    credentials: "omit",
-    referrerPolicy: "no-referrer",
-    cache: "no-store",
-  };
-  const { ok, status } = await fetch(url, options);
+  const { ok, status } = await fetch(url, { ...quiet(), method: "POST", body: report });
   if (status >= 500 || [408, 425, 429].includes(status)) throw new Error("Expected an answer, got none for now.");
   return ok;
 };

@@ -3,6 +3,9 @@ import type { Arms, Fields, LocalClient, ShuffleClient } from "./index.js";
 /** The device's own limit on its reports in a week. */
 export class TooManyReports extends Error {}
 
+/** The device's own limit on all that it ever tells. */
+export class LifetimeSpent extends TooManyReports {}
+
 /** Milliseconds of a week. */
 export const WEEK: number;
 
@@ -10,9 +13,11 @@ export interface Ticket {
   id: string;
   index: number;
   name: string | null;
+  /** Whether there is a report of it: of the choices in one shuffled batch, the first. */
+  reported: boolean;
 }
 
-/** One choice of the last week; times in milliseconds. */
+/** One reported choice of the last week; times in milliseconds. */
 export interface Shown {
   at: number;
   due: number;
@@ -23,7 +28,31 @@ export interface Shown {
   report: Uint8Array | null;
 }
 
-/** One report for every choice, at a public deadline plus jitter, kept until it is acknowledged. */
+/** So many reports, or displayed arms, of the same cost each. */
+export interface Entry {
+  server: string;
+  what: "report" | "display";
+  batch: string | null;
+  epsilon: number;
+  delta: number;
+  count: number;
+}
+
+/** What this device has told in its life: the sums of its entries. */
+export interface Spent {
+  epsilon: number;
+  delta: number;
+  entries: Entry[];
+}
+
+/** Where all outboxes of a device keep what they keep. work changes all records without waiting for anything, and nothing
+ * else changes them meanwhile; once the promise is fulfilled they are on the disc; if work throws, nothing is changed.
+ * Keys are texts, values are JSON. */
+export interface Storage {
+  change<Out>(work: (records: Map<string, unknown>) => Out): Promise<Out>;
+}
+
+/** One report for every choice, at a public deadline plus jitter, kept until it is acknowledged or a week is over. */
 export class Outbox {
   constructor(options: {
     open: (billboard: Uint8Array) => LocalClient | ShuffleClient;
@@ -32,20 +61,35 @@ export class Outbox {
     wait: number;
     jitter: number;
     weekly: number;
-    seal?: (report: Uint8Array) => Promise<Uint8Array>;
-    /** localStorage by default; elsewhere, as in Node, the application's own. */
-    storage?: { getItem(name: string): string | null; setItem(name: string, text: string): void };
+    /** The most that this device ever tells, to all servers together. */
+    lifetime: { epsilon: number; delta: number };
+    /** The probability with which a choice is a uniformly drawn arm. */
+    floor?: number;
+    /** IndexedDB by default; elsewhere, as in Node, the application's own. */
+    storage?: Storage;
+    /** Of the server, in the ledger. */
     name?: string;
   });
-  /** Throws TooManyReports or BadBillboard: then nothing is sent. */
+  /** Throws TooManyReports, LifetimeSpent or BadBillboard: then nothing is sent. */
   choose(billboard: Uint8Array, arms: Arms | Fields, actions?: string[] | Record<string, Fields>): Promise<Ticket>;
   reward(id: string, reward: number): Promise<void>;
   flush(): Promise<void>;
   shown(): Promise<Shown[]>;
+  spent(): Promise<Spent>;
+  /** Deletes all choices and reports; what was told stays in the ledger. */
+  forget(): Promise<void>;
 }
+
+/** A billboard by fetch, past all caches. */
+export function get(url: string): Promise<Uint8Array>;
 
 /** A `send` for Outbox by fetch. */
 export function post(url: string): (report: Uint8Array) => Promise<boolean>;
 
-/** A `seal` for Outbox: to the shuffler's public key, 65 bytes, which the application pins. */
-export function sealer(key: Uint8Array): (report: Uint8Array) => Promise<Uint8Array>;
+/** A `send` for Outbox that seals each report to its batch's key, which the shuffler of the pinned identity (65 bytes)
+ * has signed and the relay passes on at `url`; `send` takes what is sealed. */
+export function sealing(
+  identity: Uint8Array,
+  url: string,
+  send: (sealed: Uint8Array) => Promise<boolean>,
+): (report: Uint8Array) => Promise<boolean>;

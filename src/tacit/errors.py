@@ -83,6 +83,10 @@ class TooManyReports(TacitError):
     """A device's own limit on its reports in a week, whatever a server asks."""
 
 
+class LifetimeSpent(TooManyReports):
+    """A device's own limit on the epsilon and delta of all that it ever tells."""
+
+
 class BadBillboard(BadReport):
     """A public document that a device does not act by: damaged, or with less protection than it claims or than the
     caller allows."""

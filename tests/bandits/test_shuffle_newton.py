@@ -15,7 +15,7 @@ from tacit.bandits import irls
 from tacit.bandits.shuffle.batches_kernel import ShuffleState
 from tacit.bandits.shuffle.newton_kernel import absorb
 from tacit.bandits.shuffle.sum_kernel import APART, add_up
-from tacit.errors import BadReport, BatchTooSmall, LateReport, UnknownChoice, WrongBatch
+from tacit.errors import BadReport, BatchTooSmall, LateReport, TooManyReports, UnknownChoice, WrongBatch
 from tacit.features import Number, Schema
 from tacit.kernels.linalg import smat, svec
 from tacit.roles.shuffle import Client
@@ -139,7 +139,8 @@ def test_a_null_report_and_a_wrong_reward():
             client.randomize(choice, wrong)
     report = client.randomize(choice, None)
     assert client.randomize(choice, 1.0) == report  # one report for ever
-    assert client.randomize(client.choose([[0.5, 0.1]]), 1.0) != report
+    with pytest.raises(TooManyReports, match="one choice of a user in a batch"):
+        client.randomize(client.choose([[0.5, 0.1]]), 1.0)
     for arms in ([[2.0, 0.0]], [[math.nan, 0.0]], [], [[0.1]], "no"):
         with pytest.raises(ValueError, match="Expected"):
             client.choose(arms)

@@ -151,9 +151,8 @@ def test_reproducing_all_goes_through_the_registry(tmp_path, capsys, monkeypatch
         cli.main()
     assert stop.value.code == 0
     text, told = capsys.readouterr()
-    assert text.count("Made by tacit reproduce ") == 2 and re.search(
-        r"^errata +(18|19|20) of +20 confirmed", text, re.MULTILINE
-    )
+    assert text.count("Made by tacit reproduce ") == 2
+    assert re.search(r"^errata +(\d+) of +\1 confirmed", text, re.MULTILINE)
     assert re.search(r"^shariff-figure1 +\d+ of +\d+ seen", text, re.MULTILINE)
     assert "errata-quick: outcome.json, outcome.txt" in " ".join(told.split())
     assert "figure.png" in told

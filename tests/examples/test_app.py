@@ -11,7 +11,6 @@ import tomllib
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from tacit.service import config as configs
 from tests import browser
@@ -122,10 +121,3 @@ def check(folder, seen):
         stored.tend()
         others = [contribution(bandit, row, 0.0) for row in desk]
         assert any(np.array_equal(total(stored), clicked + silent + other) for other in others)
-
-
-def test_without_a_browser_one_line_says_what_to_do(monkeypatch):
-    monkeypatch.delenv("TACIT_BROWSER", raising=False)
-    monkeypatch.setenv("PATH", "")
-    with pytest.raises(pytest.fail.Exception, match="make browser"), browser.launched():
-        pass

@@ -3,6 +3,7 @@ of one value seldom meets them."""
 
 import functools
 import json
+import math
 
 from tacit import ShuffleNewton
 from tacit.features import Number, Schema
@@ -25,7 +26,7 @@ def wide():
 
 
 def plans():
-    for trials, users in ((64, 2**30), (65, 2**30)):  # coins of a batch
+    for trials, users in ((64, 2**24), (65, 2**24)):  # coins of a batch
         yield with_parts("newton", plan={"trials": trials, "users": users, "minimum": users})
     for trials in (2**19, 2**20):  # coins of a report
         made = wide()
@@ -37,6 +38,28 @@ def plans():
         yield with_parts("newton", plan={"trials": 1, "users": 90, "minimum": fewest + 3, "malicious": 3})
     yield with_parts("newton", plan={"laplace": 0.1, "reach": document("newton")["plan"]["reach"] + 4})
     yield with_parts("newton", plan={"epsilon": None})
+    yield from weaker()
+
+
+def weaker():
+    """Plans whose coins give a little more or less than they claim."""
+    for name in ("newton", "newton-elimination", "newton-greedy", "newton-linear", "newton-scores", "shuffle-lin-ucb"):
+        made = document(name)
+        plan = made["plan"]
+        for factor in (0.5, 0.9, 1 - 1e-4, 1 + 1e-4, 1.1, 2.0):
+            yield with_parts(name, plan={"epsilon": plan["epsilon"] * factor})
+            yield with_parts(name, plan={"delta": plan["delta"] * factor})
+            yield with_parts(name, plan={"trials": round(plan["trials"] * factor)})
+            yield with_parts(name, plan={"minimum": min(plan["users"], round(plan["minimum"] * factor))})
+            grid = plan["grid"] * factor
+            yield with_parts(name, plan={"grid": grid, "reach": math.ceil(grid * plan["norm"])})
+            norm = plan["norm"] * factor
+            yield with_parts(name, plan={"norm": norm, "reach": math.ceil(plan["grid"] * norm)})
+            yield encoded(made | {"curvature": made["curvature"] * factor, "moment": made["moment"] * factor})
+        for malicious in (1, 9, plan["minimum"] - 1, plan["users"]):
+            yield with_parts(name, plan={"malicious": malicious})
+        yield with_parts(name, plan={"epsilon": 1e12, "delta": 0.999})
+        yield with_parts(name, plan={"delta": 0.0})
 
 
 def claims():
@@ -87,6 +110,10 @@ def limits():
             for delta in (None, 0.0, 1e-6, 1e-7, 0.5):
                 given = {"epsilon": epsilon, "delta": delta}
                 yield published(name)[1], {key: value for key, value in given.items() if value is not None}
+    for name in ("newton", "shuffle-lin-ucb"):
+        for epsilon in (0.5, 1.0 - 1e-4, 1.0, 8.0):
+            for delta in (0.0, 1e-3, 1e-2, 0.5):
+                yield published(name)[1], {"epsilon": epsilon, "delta": delta}
     for name in ("irls", "newton", "newton-linear"):
         for rewards in ((0, 1), (0.0, 1.0 + 1e-15), (-2.0, 1.0), (-1.0, 1.0)):
             yield published(name)[1], {"rewards": rewards}

@@ -40,14 +40,17 @@ function client(tacit, board, { fields, ...options } = {}) {
   return new tacit[kind](board, { ...(kind === "LocalClient" && { publicArms: true }), ...options, ...own });
 }
 
+/** The device of another person at the same billboard. */
+const another = (device) => Object.assign(Object.create(device), { chosen: false });
+
 /** Reports: {index, name, report} of each case. */
 export function reports(tacit, { random, boards, cases }) {
   const state = tape(decoded(random));
   const made = boards.map(({ board, options }) => client(tacit, decoded(board), options));
-  return cases.map(({ at, board, arms, actions, reward }) => {
+  return cases.map(({ at, board, arms, actions, floor, reward }) => {
     state.at = at;
-    const device = made[board];
-    const choice = device.choose(arms, actions);
+    const device = another(made[board]);
+    const choice = device.choose(arms, actions, floor);
     return { index: choice.index, name: choice.name, report: encoded(device.randomize(choice, number(reward))) };
   });
 }
@@ -68,8 +71,9 @@ export function damaged(tacit, { random, boards, people }) {
       return error.name;
     }
     if (data === null) return "accepted";
-    return people[data].map(({ arms, reward }) => {
+    const told = people[data].map(({ arms, reward }) => {
       try {
+        device = another(device);
         const [choice, first] = drawn(() => device.choose(arms));
         const [report, second] = drawn(() => device.randomize(choice, number(reward)));
         return [first, report.length, second];
@@ -77,6 +81,7 @@ export function damaged(tacit, { random, boards, people }) {
         return error.name;
       }
     });
+    return { cost: device.cost, told };
   });
 }
 
@@ -96,21 +101,27 @@ const fields = ({ Schema }, given) =>
 
 /** What a program does with an outbox: [method, ...arguments] at given times. Kept is what outlives it. */
 async function outbox(
-  { Outbox, LocalClient, ShuffleClient, sealer },
-  { board, key, kept, random, steps, answers = [] },
+  { Outbox, LocalClient, ShuffleClient },
+  { board, kept, random, steps, answers = [], options = {} },
 ) {
   if (random) tape(decoded(random));
-  const storage = globalThis.localStorage ?? {
-    getItem: (name) => kept?.[name] ?? null,
-    setItem: (name, text) => (kept = { [name]: text }),
+  const inMemory = {
+    async change(work) {
+      const records = new Map(kept);
+      const out = work(records);
+      kept = JSON.parse(JSON.stringify([...records]));
+      return out;
+    },
   };
+  const storage = globalThis.indexedDB ? undefined : inMemory;
   const [sent, told] = [[], []];
   let now = 0;
   Date.now = () => now;
   const bytes = decoded(board);
-  const kind = new TextDecoder().decode(bytes).includes('"tacit billboard"') ? ShuffleClient : LocalClient;
+  const shuffled = (given) => new TextDecoder().decode(given).includes('"tacit billboard"');
   const box = new Outbox({
-    open: (given) => new kind(given, kind === LocalClient ? { epsilon: 1, delta: 1e-6, publicArms: true } : {}),
+    open: (given) =>
+      shuffled(given) ? new ShuffleClient(given) : new LocalClient(given, { epsilon: 1, delta: 1e-6, publicArms: true }),
     send: async (report) => {
       sent.push([now, encoded(report)]);
       const answer = answers.length ? answers.shift() : true;
@@ -120,15 +131,16 @@ async function outbox(
     wait: 1000,
     jitter: 100,
     weekly: 3,
+    lifetime: { epsilon: 100, delta: 0.5 },
     storage,
-    ...(key && { seal: sealer(decoded(key)) }),
+    ...options,
   });
   for (const [at, method, ...given] of steps) {
     now = at;
     try {
       const begun = [...Array(method === "flush" ? 2 : 1)].map(() =>
         // as by two timers
-        method === "choose" ? box.choose(bytes, ...given) : box[method](...given),
+        method === "choose" ? box.choose(given[1] ? decoded(given[1]) : bytes, given[0]) : box[method](...given),
       );
       told.push((await Promise.all(begun))[0]);
     } catch (error) {
@@ -136,13 +148,22 @@ async function outbox(
     }
   }
   const shown = (await box.shown()).map((one) => ({ ...one, report: one.report && encoded(one.report) }));
-  return { sent, told, shown, kept: kept ?? null, text: storage.getItem("tacit") };
+  const spent = await box.spent();
+  const text = JSON.stringify(await box.storage.change((records) => [...records]));
+  return { sent, told, shown, spent, kept: kept ?? null, text };
 }
 
-/** Seal some bytes. */
-const sealed = async ({ sealer }, { key, reports }) => {
-  const seal = sealer(decoded(key));
-  return Promise.all(reports.map(async (report) => encoded(await seal(decoded(report)))));
+/** Seal reports to the key at each of these addresses: what was sent and answered, or the error. */
+const sealed = async ({ sealing }, { identity, urls, reports }) => {
+  const told = [];
+  for (const url of urls)
+    for (const report of reports) {
+      let sent = null;
+      const send = async (text) => Boolean((sent = encoded(text)));
+      const answer = await sealing(decoded(identity), url, send)(decoded(report)).catch((error) => error.message);
+      told.push([answer, sent]);
+    }
+  return told;
 };
 
 /** The cap's tables, as one digest. */
@@ -176,7 +197,10 @@ const timed = (tacit, { boards, draws }) =>
     const read = performance.now();
     device.randomize(device.choose(arms), 1); // tables are made once
     const first = performance.now();
-    for (let i = 0; i < draws; i++) device.randomize(device.choose(arms), 1);
+    for (let i = 0; i < draws; i++) {
+      const own = another(device);
+      own.randomize(own.choose(arms), 1);
+    }
     return { read: read - started, first: first - read, each: (performance.now() - first) / draws };
   });
 

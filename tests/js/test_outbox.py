@@ -1,18 +1,23 @@
 """The JavaScript outbox: one report for every choice at a public time, kept and sent again byte for byte. In Node each
 program is a process of its own, in Chromium a page that is loaded anew; what is kept outlives it."""
 
+import contextlib
+import http.server
 import json
 import re
 import secrets
+import threading
 import time
 
 import pytest
 
-from tacit.errors import BadReport
+from tacit import Budget
+from tacit.errors import BadReport, LifetimeSpent
 from tacit.roles import billboard as boards
 from tacit.roles import sealed, wire
 from tests.js import node, vectors
 from tests.roles.boards import published
+from tests.roles.test_outbox import World
 
 WEEK = 7 * 86400e3
 ARMS = [[0.6, 0.123456], [0.123456, 0.9]]
@@ -23,11 +28,11 @@ def program(package, run, tmp_path):
     """A function that runs a program with the outbox: what was sent, answered and is shown."""
     state = {"kept": None, "count": 0}
     if run is not node.task:
-        run.page.evaluate("localStorage.clear()")
+        run.page.evaluate("new Promise((done) => (indexedDB.deleteDatabase('tacit').onsuccess = done))")
 
-    def start(steps, *, board="irls-public", answers=(), key=None, random=b""):
+    def start(steps, *, board="irls-public", answers=(), random=b"", **options):
         given = {"board": vectors.text(published(board)[1]), "steps": steps, "answers": list(answers)}
-        given |= {"kept": state["kept"], "key": key and vectors.text(key), "random": vectors.text(random)}
+        given |= {"kept": state["kept"], "random": vectors.text(random), "options": options}
         state["count"] += 1
         told = run(package, "outbox", vectors.save(given, tmp_path / f"{state['count']}.json"))
         state["kept"] = told["kept"]
@@ -57,9 +62,9 @@ def test_the_reward_is_in_the_report(program):
     """With the same random bytes."""
 
     def report(reward):
-        ticket = program([[0, "choose", ARMS]], board="newton")["told"][0]
+        ticket = program([[0, "choose", ARMS]], board="irls")["told"][0]
         steps = [[2000, "flush"]] if reward is None else [[5, "reward", ticket["id"], reward], [2000, "flush"]]
-        return program(steps, board="newton", random=bytes(range(256)) * 99)["sent"][0][1]
+        return program(steps, board="irls", random=bytes(range(256)) * 99)["sent"][0][1]
 
     assert report(None) != report(1.0)
 
@@ -96,32 +101,175 @@ def test_a_device_has_a_budget_of_its_own(program):
     assert after["told"][1] != "TooManyReports" and after["told"][2] != "TooManyReports" and len(after["sent"]) == 3
 
 
+def test_a_batch_is_answered_once_also_after_weeks(program):
+    """Of a person's choices in one shuffled batch the first is reported, whatever comes of it."""
+    told = program([[i, "choose", ARMS] for i in range(5)], board="newton")["told"]
+    assert [one["reported"] for one in told] == [True, False, False, False, False]
+    steps = [[10, "reward", told[1]["id"], 1.0], [2000, "flush"], [3 * WEEK, "choose", ARMS], [4 * WEEK, "flush"]]
+    later = program(steps, board="newton")
+    assert len(later["sent"]) == 1 and later["told"][2]["reported"] is False
+
+
+@pytest.mark.parametrize(("board", "at"), [("irls-public", 1), ("newton", 28)])
+def test_a_report_has_the_id_that_was_drawn_with_its_choice(program, board, at):
+    """So that one which a copy of the device makes anew is counted once, as in Python. It is not the ticket's, which
+    the application may write anywhere."""
+    first = program([[0, "choose", ARMS]], board=board)
+    ((_, report),) = program([[2000, "flush"]], board=board)["sent"]
+    drawn = report[2 * at : 2 * at + 16]
+    assert drawn in first["text"] and drawn != first["told"][0]["id"]
+
+
+def test_a_server_that_answers_nobody_stops_no_device(program):
+    """503 for ever: reports are sent again for a week, and then given up; meanwhile the limit is of choices in a week.
+    A device that waits for every answer makes no choice ever again."""
+    away = [[day * WEEK / 7, "flush"] for day in range(1, 8)]
+    told = program([*([i, "choose", ARMS] for i in range(3)), *away], answers=[None] * 99)
+    assert len(told["sent"]) == 21 and len({report for _, report in told["sent"]}) == 3
+    after = program([[WEEK + 5, "choose", ARMS], [2 * WEEK + 1, "flush"]], answers=[None] * 9)
+    assert after["told"][0] != "TooManyReports" and len(after["sent"]) == len(after["shown"]) == 1
+    last = program([[4 * WEEK, "flush"]])
+    assert last["sent"] == last["shown"] == [] and last["spent"]["entries"][0]["count"] == 4
+
+
+def test_what_was_never_made_costs_nothing_and_is_deleted(program):
+    """A page that is not opened for weeks: its raw datum goes, unsent, and so does the cost of its report."""
+    program([[0, "choose", ARMS]])
+    late = program([[WEEK + 1100, "flush"]])
+    assert late["sent"] == late["spent"]["entries"] == [] and "0.123456" not in late["text"]
+
+
+def test_billboards_are_kept_once_and_go_with_the_last_choice_that_needs_them(program):
+    board = published("irls-public")[1].decode()
+    text = program([[i, "choose", ARMS] for i in range(3)])["text"]
+    assert text.count(json.dumps(board)) == 1
+    assert json.dumps(board) not in program([[2000, "flush"]])["text"]
+    forgotten = program([[2001, "forget"]])
+    assert forgotten["shown"] == [] and forgotten["spent"]["entries"][0]["count"] == 3
+
+
+def test_the_ledger_is_that_of_python(program, tmp_path):
+    """Reports of three billboards and arms that were displayed with a floor: the same entries and the same sums, after
+    a restart too, and the same refusal at the limit."""
+    names = ["irls-gaussian", "newton", "irls-gaussian", "newton-ucb"]
+    arms = [ARMS, ARMS, ARMS, [[*row, 0.1] for row in ARMS[::-1]]]
+    limit = {"epsilon": 9.0, "delta": 0.05}
+    options = {"lifetime": limit, "floor": 0.25, "weekly": 9}
+    world = World(tmp_path / "kept", weekly=9, floor=0.25, lifetime=Budget(**limit))
+    told = []
+    for number in range(2):  # restarts
+        mine = [(published(name)[1], rows) for name, rows in list(zip(names, arms, strict=True))[2 * number :][:2]]
+        steps = [[number, "choose", rows, vectors.text(board)] for board, rows in mine]
+        done = program(steps, **options)
+        told += done["told"]
+        for board, rows in mine:
+            with contextlib.suppress(LifetimeSpent):
+                world.outbox.choose(board, rows)
+                told.append("taken")
+    spent = world.outbox.spent()
+    assert "LifetimeSpent" in told and told.count("taken") == sum(isinstance(one, dict) for one in told) >= 2
+    mine = [
+        {**vars(entry), "batch": entry.batch if entry.batch is None else str(entry.batch)} for entry in spent.entries
+    ]
+    assert [{**entry, "epsilon": 0} for entry in done["spent"]["entries"]] == [
+        {**entry, "epsilon": 0} for entry in mine
+    ]
+    for name in ("epsilon", "delta"):
+        assert done["spent"][name] == pytest.approx(getattr(spent, name), rel=1e-12)
+    assert done["spent"]["epsilon"] <= 9
+
+
+def test_options_that_nobody_knows_are_refused(package):
+    script = """import { Outbox } from "tacit-device/outbox";
+const given = { wait: 1, jitter: 1, weekly: 1, lifetime: { epsilon: 1, delta: 0 }, storage: {} };
+new Outbox(given);
+for (const wrong of [{ flor: 0.1 }, { lifetime: undefined }, { lifetime: { epsilon: 1 } }, { weekly: NaN }])
+  try {
+    new Outbox({ ...given, ...wrong });
+  } catch (error) {
+    console.log(error.name);
+  }"""
+    assert node.run("node", "--input-type=module", "-e", script, cwd=package.parents[2]).split() == ["TypeError"] * 4
+
+
 def test_a_billboard_that_is_refused_costs_nothing(program):
     told = program([[0, "choose", ARMS], [1, "choose", [[2.0, 0.0]]]], board="irls-rare-cap")
     assert told["told"] == ["BadBillboard", "BadBillboard"] and told["shown"] == []
 
 
-def test_what_is_sealed_in_javascript_is_opened_in_python(package, run, tmp_path):
-    private = sealed.new_key()
-    key, reports = sealed.public_key(private), [b"", secrets.token_bytes(46), secrets.token_bytes(5000)]
-    given = {"key": vectors.text(key), "reports": list(map(vectors.text, reports))}
-    told = [bytes.fromhex(one) for one in run(package, "sealed", vectors.save(given, tmp_path / "sealed.json"))]
-    unseal = sealed.opener(private)
-    assert [unseal(one) for one in told] == reports
-    assert [len(one) - sealed.LONGER for one in told] == list(map(len, reports))
-    with pytest.raises(BadReport, match="this shuffler's key"):
-        sealed.opener(sealed.new_key())(told[1])
+@pytest.fixture
+def address(run):
+    """A function that serves bytes with a status: where. A page of the browser here has no address of its own, from
+    which it could ask another: it is answered on the way."""
+    files, allowed = {}, {"access-control-allow-origin": "*"}
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            status, body = files[self.path]
+            self.send_response(status)
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *args):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+
+    place = f"http://127.0.0.1:{server.server_port}"
+
+    def answer(route):
+        status, body = files[route.request.url.removeprefix(place)]
+        route.fulfill(status=status, body=body, headers=allowed)
+
+    def serve(body, status=200):
+        files[name := f"/{len(files)}"] = status, body
+        return f"{place}{name}"
+
+    if run is not node.task:
+        run.page.route(f"{place}/**", answer)
+    yield serve
+    if run is not node.task:
+        run.page.unroute(f"{place}/**")
+    server.shutdown()
+    server.server_close()
 
 
-def test_sealed_reports_are_kept_sealed(program):
-    private = sealed.new_key()
-    key = sealed.public_key(private)
-    program([[0, "choose", ARMS]], board="newton", key=key)
-    first = program([[2000, "flush"]], board="newton", key=key, answers=[None])["sent"]
-    again = program([[3000, "flush"]], board="newton", key=key)["sent"]
-    assert first[0][1] == again[0][1]
-    parameters, _ = boards.shuffle(published("newton")[1])
-    wire.decode_report(sealed.opener(private)(bytes.fromhex(first[0][1])), parameters)
+def test_what_is_sealed_in_javascript_is_opened_in_python(package, run, tmp_path, address):
+    """To the key of the report's batch alone, where the pinned identity has signed it."""
+    private, secret = sealed.new_identity(), secrets.token_bytes(32)
+    of, _ = boards.shuffle(published("newton")[1])
+    shown = sealed.shown_key(private, secret, of)
+    head = b"tR\4\1" + of.batch.to_bytes(8, "little") + of.digest
+    reports = [head + secrets.token_bytes(size) for size in (0, 46, 5000)]
+    unsigned = [shown[:-1], shown + b"0", *(_flipped(shown, i) for i in (0, 9, 30, 90, 152))]
+    unsigned.append(sealed.shown_key(sealed.new_identity(), secret, of))
+    later, other = of._replace(batch=of.batch + 1), of._replace(digest=bytes(16))
+    closed = [sealed.shown_key(private, secret, each) for each in (later, other)]
+    urls = [address(shown), *map(address, unsigned), *map(address, closed), address(b"", 410), address(b"", 503)]
+    identity = sealed.public_identity(private)
+    given = {"identity": vectors.text(identity), "urls": urls, "reports": list(map(vectors.text, reports))}
+    told = run(package, "sealed", vectors.save(given, tmp_path / "sealed.json"))
+    assert [answer for answer, _ in told[:3]] == [True] * 3
+    sent = [bytes.fromhex(text) for _, text in told[:3]]
+    assert [sealed.opener(secret)(one) for one in sent] == reports
+    assert [len(one) - sealed.LONGER for one in sent] == list(map(len, reports))
+    assert {sealed.number_in(one) for one in sent} == {of.batch}
+    with pytest.raises(BadReport, match="its batch's key"):
+        sealed.opener(bytes(32))(sent[1])
+    refused = 3 * (1 + len(unsigned))
+    assert all("the pinned shuffler has signed" in said for said, _ in told[3:refused])
+    assert told[refused:-3] == [[False, None]] * 9 and all("none for now" in said for said, _ in told[-3:])
+    assert all(text is None for _, text in told[3:])
+    earlier = {"identity": vectors.text(identity), "urls": [address(shown)]}
+    following = b"tR\4\1" + later.batch.to_bytes(8, "little") + of.digest
+    earlier["reports"] = [vectors.text(following)]
+    ((said, text),) = run(package, "sealed", vectors.save(earlier, tmp_path / "earlier.json"))
+    assert "an earlier one" in said and text is None
+
+
+def _flipped(data, at):
+    return data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]
 
 
 NODE = """
@@ -130,7 +278,8 @@ import { Outbox } from "tacit-device/outbox";
 const wait = 1, jitter = 1, weekly = 9, [board, last] = process.argv.slice(-2), sent = [];
 const open = (given) => new LocalClient(given, { publicArms: true });
 const send = async (report) => Boolean(sent.push(report.length));
-const outbox = new Outbox({ open, send, wait, jitter, weekly, storage });
+const lifetime = { epsilon: 9, delta: 0 };
+const outbox = new Outbox({ open, send, wait, jitter, weekly, lifetime, storage });
 if (last === "choose") await outbox.choose(Buffer.from(board, "base64"), [[0.6, 0], [0, 0.9]]);
 else await outbox.flush();
 console.log(JSON.stringify(sent));
@@ -151,5 +300,5 @@ def test_in_node_a_report_is_kept_in_the_storage_of_the_page_or_its_lack_is_said
     assert told("kept.mjs", "choose") == []
     time.sleep(0.01)
     assert len(told("kept.mjs", "flush")) == 1 and told("kept.mjs", "flush") == []
-    with pytest.raises(AssertionError, match="Expected storage with getItem and setItem, as localStorage, got none"):
+    with pytest.raises(AssertionError, match="Expected IndexedDB or storage with change, got neither"):
         told("nowhere.mjs", "choose")

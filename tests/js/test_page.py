@@ -46,12 +46,13 @@ def servers():
     """By name: its billboard, when it was asked for it, and when it got what."""
     local = LocalIRLS(dim=3, budget=Budget(4.0, 1e-6), radius=3.0)
     newton = ShuffleNewton(dim=3, budget=Budget(1.0, 1e-6), first=1000)
-    both = {"local": local, "shuffler": newton}
+    public = LocalIRLS(dim=3, budget=Budget(4.0, 1e-6), public_arms=True)
+    both = {"local": local, "shuffler": newton, "clear": public}
     made = {name: {"board": one.billboard(), "asked": [], "got": []} for name, one in both.items()}
     kind = type("One", (Handler,), {"servers": made})
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(kind, directory=str(node.JS)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield {**made, "address": f"http://127.0.0.1:{server.server_port}", "server": local}
+    yield {**made, "address": f"http://127.0.0.1:{server.server_port}", "server": local, "public": public}
     server.shutdown()
     server.server_close()
 
@@ -84,9 +85,50 @@ def test_a_person_sees_what_was_sent(servers, page):
     text = page.inner_text("main")
     page.click("#forget")
     page.wait_for_function("document.querySelectorAll('#reports tr').length === 0")
+    assert "2 reports left this page" in page.inner_text("#odds")  # what was told is not forgotten
     sent = [report.hex() for name in ("shuffler", "local") for _, report in servers[name]["got"]]
     assert sent == shown and "1 of at most 20 choices" in text
     for name in ("local", "shuffler"):  # not at the click
         assert servers[name]["got"][0][0] - servers[name]["asked"][0] >= WAIT / 1000
     servers["server"].observe(servers["local"]["got"][0][1])
     Shuffler(servers["shuffler"]["board"]).add(servers["shuffler"]["got"][0][1])
+
+
+def test_the_page_says_what_its_reports_protect(servers, browser):
+    """A server that asks for arms in the clear: refused, and nothing leaves; or, where the page's own address allows
+    it, the page says that what is shown is sent, and claims nothing of it."""
+    address, sent = servers["address"], len(servers["clear"]["got"])
+    for leave, expected in (("", "one with arms in the clear"), ("&arms=public", "sent as it is")):
+        page = browser.page.context.browser.new_page()
+        page.goto(f"{address}/demo/?local={address}/clear&wait={WAIT}&jitter={JITTER}{leave}")
+        page.click("#choose")
+        page.wait_for_function(f"document.querySelector('main').textContent.includes('{expected}')")
+        if leave:
+            page.wait_for_selector("text=taken")
+        text = page.inner_text("main")
+        page.close()
+        assert len(servers["clear"]["got"]) == sent + bool(leave)
+        assert ("any person could have sent these very bytes" in text) == (not leave)
+        assert ("What you were shown is in the report as it is" in text) == bool(leave)
+    servers["public"].observe(servers["clear"]["got"][-1][1])
+
+
+def test_the_page_adds_up_what_left_whatever_the_last_billboard_says(servers, page):
+    """Five choices at epsilon 4, then a billboard at .1, by which the page once said "at most 65 % sure, all 6"."""
+    honest = servers["local"]["board"]
+    try:
+        for number in range(6):
+            if number == 5:
+                servers["local"]["board"] = LocalIRLS(dim=3, budget=Budget(0.1, 0.0), radius=3.0).billboard()
+            page.click("#choose")
+            page.wait_for_function(f"document.querySelectorAll('#reports tr').length === {number + 1}")
+        for _ in range(2):
+            said = page.inner_text("#odds")
+            assert said.startswith("6 reports left this page or will leave it") and "ε = 20.1, δ = 0.0" in said
+            assert "at most 100.00 % sure" in said
+            page.reload()
+            page.wait_for_function("document.querySelectorAll('#reports tr').length === 6")
+    finally:
+        servers["local"]["board"] = honest
+    bold = page.inner_text("strong")
+    assert "nobody observes what is displayed" in bold and "fetched with this page" in bold

@@ -12,7 +12,9 @@ import secrets
 
 import pytest
 
+from tacit.roles import shuffle
 from tests.js import node, vectors
+from tests.roles.boards import published
 
 SEED = secrets.randbits(32)
 
@@ -51,8 +53,8 @@ def test_hostile_billboards_are_refused_alike(package, damaged, run):
     assert 0.3 * len(told) < refused < 0.95 * len(told), "a fuzz that is always refused, or never, tests nothing"
 
 
-def test_the_device_is_below_10_kilobytes(package):
-    assert len(gzip.compress((package / "index.js").read_bytes(), 9)) < 10_000
+def test_the_device_is_below_12_kilobytes(package):
+    assert len(gzip.compress((package / "index.js").read_bytes(), 9)) < 12_000
     manifest = json.loads((package.parent / "package.json").read_text())
     assert not {"dependencies", "peerDependencies", "optionalDependencies"} & set(manifest)
 
@@ -78,3 +80,57 @@ for (const kind of [LocalClient, ShuffleClient])
     }"""
     told = node.run("node", "--input-type=module", "-e", script, cwd=package.parents[2]).split()
     assert told == ["BadBillboard"] * 14
+
+
+OPTIONS = """import { LocalClient, ShuffleClient } from "tacit-device";
+const [local, shuffled] = process.argv.slice(-2).map((text) => Uint8Array.from(Buffer.from(text, "base64")));
+const told = (kind, board, options) => {
+  try {
+    return new kind(board, options).cost;
+  } catch (error) {
+    return `${error.name}: ${error.message}`;
+  }
+};
+const all = [{}, { epsilon: 1, delta: 1e-2 }, { epsilon: 0.9, delta: 1e-2 }, { epsilon: 1, delta: 1e-3 }];
+const wrong = [{ epsilon: 1 }, { delta: 1e-2 }, { epsilon: -1, delta: 0 }, { epsilon: "a", delta: 0 }, { epsilno: 1 }];
+console.log(
+  JSON.stringify({
+    shuffled: [...all, ...wrong, { publicArms: true }].map((options) => told(ShuffleClient, shuffled, options)),
+    local: [{ epsilon: 1, delta: 1e-6 }, { epsilon: 0.5 }, { epsilno: 1 }].map((own) => told(LocalClient, local, own)),
+  }),
+);
+"""
+
+
+def test_limits_are_kept_and_options_that_a_device_does_not_have_are_refused(package):
+    """Would catch a device that ignores {epsilon: 1}, or a limit that was misspelt."""
+    boards = [published(name)[1] for name in ("irls", "newton")]
+    cost = shuffle.Client(boards[1]).cost
+    script = package.parents[2] / "options.mjs"
+    script.write_text(OPTIONS)
+    told = json.loads(node.run("node", script, *map(vectors.text, boards)))
+    within = {"epsilon": cost.epsilon, "delta": cost.delta}
+    assert told["shuffled"][:2] == [within, within]
+    assert all("claim within the limits" in one for one in told["shuffled"][2:4])
+    assert all(one.startswith("TypeError: Expected") for one in told["shuffled"][4:])
+    assert told["local"][0]["epsilon"] == pytest.approx(1.0) and told["local"][1].startswith("BadBillboard")
+    assert told["local"][2] == "TypeError: Expected the options of this device, got epsilno."
+
+
+def test_a_device_reports_its_first_choice_of_a_batch_and_no_other(package):
+    script = package.parents[2] / "once.mjs"
+    script.write_text(
+        """import { ShuffleClient } from "tacit-device";
+const device = new ShuffleClient(Uint8Array.from(Buffer.from(process.argv.at(-1), "base64")));
+const choices = Array.from({ length: 20 }, () => device.choose([[0.6, 0.1], [0.1, 0.9]]));
+const sent = (choice) => {
+  try {
+    return device.randomize(choice, 1).length > 0;
+  } catch (error) {
+    return error.name;
+  }
+};
+console.log(JSON.stringify(choices.map((choice) => [choice.reported, sent(choice), sent(choice)])));"""
+    )
+    told = json.loads(node.run("node", script, vectors.text(published("newton")[1])))
+    assert told == [[True, True, True]] + [[False, "TypeError", "TypeError"]] * 19

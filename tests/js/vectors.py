@@ -7,6 +7,7 @@ import math
 import numpy as np
 from numpy.random import default_rng
 
+from tacit import Budget
 from tacit.errors import BadBillboard
 from tacit.privacy import entropy
 from tacit.roles import local, shuffle
@@ -15,6 +16,7 @@ from tests.roles.boards import (
     FIELDS,
     LOCAL,
     SERVERS,
+    another,
     changed,
     device,
     document,
@@ -24,11 +26,13 @@ from tests.roles.boards import (
     without,
 )
 from tests.roles.test_hostile_billboards import MISSHAPEN, MISSING, NESTED, PLANS
+from tests.roles.test_plans import PLANNED, hostile_plan
 
 NAMES = [
     name for name in SERVERS if name.startswith(("irls", "newton")) or name == "shuffle-lin-ucb"
 ]  # it is for these
 DAMAGED = 75  # billboards made of each of them
+PLANS_EACH = 30  # hostile plans for each of those in the shuffle model
 EACH = 48  # reports by each of them
 TAPE = 1 << 16  # random bytes, over and over
 
@@ -78,9 +82,13 @@ def reports(seed, patch):
             arms, actions = {f"arm{i}": row.tolist() for i, row in enumerate(rows)}, {}
         low, high = client.rewards
         reward = [None, low, high, float(rng.uniform(low, high)), high + 1.0, math.nan][rng.integers(6)]
-        given["cases"].append({"at": start, "board": at, "arms": arms, **actions, "reward": plain(reward)})
+        floor = float(rng.choice([0.0, 0.3]))
+        given["cases"].append(
+            {"at": start, "board": at, "arms": arms, **actions, "floor": floor, "reward": plain(reward)}
+        )
         tape.at = start
-        choice = client.choose(arms, **actions)
+        client = another(client)
+        choice = client.choose(arms, **actions, floor=floor)
         report = client.randomize(choice, reward).hex()
         expected.append({"index": choice.index, "name": choice.name, "report": report})
     return given, expected
@@ -95,7 +103,7 @@ def plain(reward):
 
 def shown(client, arms, reward, tape):
     """What a device shows of one datum besides the bytes: how many random ones each step takes, and the length."""
-    tape.at = 0
+    tape.at, client = 0, another(client)
     choice = client.choose(arms)
     first, tape.at = tape.at, 0
     return [first, len(client.randomize(choice, reward)), tape.at]
@@ -120,6 +128,7 @@ def damaged(seed, patch):
         made = [json.loads(board) for board in published(name)]
         others = [document(other) for other in NAMES if (other in LOCAL) == (name in LOCAL) and other != name]
         boards += [mutated(made[i % 2], others[rng.integers(len(others))], rng) for i in range(DAMAGED)]
+        boards += [hostile_plan(made[i % 2], rng) for i in range(PLANS_EACH) if name in PLANNED]
     given = {"random": text(data), "boards": [], "people": []}
     expected, places, tape = [], {}, Tape(data)
     patch.setattr(entropy, "octets", tape)
@@ -138,15 +147,18 @@ def damaged(seed, patch):
             given["boards"][-1]["data"] = None
             expected.append("accepted")
         else:
-            expected.append([shown(client, *datum, tape) for datum in people(*kind)])
+            told = [shown(client, *datum, tape) for datum in people(*kind)]
+            expected.append({"cost": {"epsilon": client.cost.epsilon, "delta": client.cost.delta}, "told": told})
     return given, expected
 
 
 def accepted(board, options):
     """Python's device, or None where it refuses."""
+    options = dict(options)
     try:
         if b'"tacit billboard"' in board:
-            return shuffle.Client(board, **options)
+            budget = Budget(*(options.pop(name) for name in ("epsilon", "delta"))) if "epsilon" in options else None
+            return shuffle.Client(board, budget=budget, **options)
         return local.Client(board, **{"public_arms": True} | options)
     except BadBillboard:
         return None

@@ -8,7 +8,7 @@ from scipy.stats import binom, norm
 
 from tacit import Budget
 from tacit.mechanisms.shuffle import calibration as cal
-from tacit.mechanisms.shuffle import nearness
+from tacit.mechanisms.shuffle import nearness, portable
 from tacit.mechanisms.shuffle.paper import calibrate_paper
 from tacit.privacy import gaussian
 
@@ -91,7 +91,7 @@ def test_the_brute_force_rejects_a_wrong_calibration():
 @pytest.mark.parametrize("trials", [64, 101, 1000, 30_001])
 def test_closeness_bounds_the_ratio_and_the_tails(trials):
     s = math.sqrt(trials / 4 - 1 / 12)
-    over, under, lost, missed = cal.closeness(trials)
+    over, under, lost, missed = nearness.near(trials)
     for t, up, down, tail_b, tail_g in zip(nearness.REACHES, over, under, lost, missed, strict=True):
         reach = min(math.ceil(t * s), trials // 2)
         k = np.arange(trials + 1)
@@ -107,7 +107,21 @@ def test_closeness_bounds_the_ratio_and_the_tails(trials):
 
 def test_the_central_probability():
     for trials in (50, 51, 64, 1001):
-        assert nearness.log_central(trials) == pytest.approx(binom.logpmf(trials // 2, trials, 0.5), abs=1e-11)
+        assert nearness.central(trials) == pytest.approx(binom.pmf(trials // 2, trials, 0.5), rel=1e-11)
+
+
+def test_what_every_machine_rounds_alike_is_right():
+    """decay, log and tail to the digits that the proof allows for; delta of a Gaussian mechanism, rounded up."""
+    rng = np.random.default_rng(0)
+    q = np.concatenate([[0.0, 745.0, 1e300], rng.uniform(0, 700, 2000), 10 ** rng.uniform(-12, 0, 200)])
+    assert np.allclose(portable.decay(q), np.exp(-q), rtol=1e-15, atol=1e-300)
+    t = np.concatenate([rng.uniform(-9, 30, 2000), np.linspace(2.4, 2.6, 201), [0.0, -0.0, 1e9]])
+    assert np.allclose(portable.tail(t), norm.sf(t), rtol=portable.DIGITS / 2, atol=0)
+    for x in 10 ** rng.uniform(-20, 20, 500):
+        assert portable.log(x) == pytest.approx(math.log(x), rel=1e-14, abs=1e-16)
+    for mu, epsilon in zip(10 ** rng.uniform(-2, 1, 300), 10 ** rng.uniform(-2, 1, 300), strict=True):
+        true, found = gaussian.delta(epsilon, mu), float(portable.gaussian_delta(np.array(epsilon), np.array(mu)))
+        assert true * (1 - 1e-9) <= found <= true + 1e-11
 
 
 def test_coupled_rounding_is_as_far_apart_as_the_proof_says():

@@ -12,12 +12,13 @@ from tacit import Budget, JointGLM, LocalIRLS, ShuffleGLM, ShuffleNewton, Simula
 from tacit.privacy import ledger
 from tacit.privacy.certificate import DEVICES, certify
 from tacit.privacy.ledger import GaussianRelease, LocalRelease, RepeatedRelease, ShuffledRelease
+from tacit.privacy.relations import REPLACE
 
 DELTA = 1e-5
-GAUSSIAN = GaussianRelease("sum", "numbers", 1.0, 1.0, 4.0)
-REPEATED = RepeatedRelease("tree", "numbers", "a theorem", 0.1, 1e-7, 3, 10)
-SHUFFLED = ShuffledRelease("shuffled sum", "numbers", 1.0, 100, 90, 8.0, 4, 2.0, 64, 0.5, DELTA)
-LOCAL = LocalRelease("cap", "a report", 3, 1.0, 2.0, 0.7, 0.0)
+GAUSSIAN = GaussianRelease("sum", "numbers", 1.0, 1.0, 4.0, relation=REPLACE)
+REPEATED = RepeatedRelease("tree", "numbers", "a theorem", 0.1, 1e-7, 3, 10, relation=REPLACE)
+SHUFFLED = ShuffledRelease("shuffled sum", "numbers", 1.0, 100, 90, 8.0, 4, 2.0, 64, 0.5, DELTA, relation=REPLACE)
+LOCAL = LocalRelease("cap", "a report", 3, 1.0, 2.0, 0.7, 0.0, relation=REPLACE)
 KINDS = (GAUSSIAN, REPEATED, SHUFFLED, LOCAL)
 
 
@@ -101,6 +102,7 @@ gaussians = st.builds(
     rounds=st.integers(1, 5),
     grid=st.sampled_from([0.0, 2.0**-10]),
     numbers=st.integers(0, 1000),
+    relation=st.just(REPLACE),
 )
 
 

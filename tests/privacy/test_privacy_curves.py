@@ -78,15 +78,15 @@ def test_repeated_composition_against_brute_force():
 
 
 def test_ledger_recomputes_and_refuses():
-    honest = GaussianRelease("g", "sum", 2.0, 1.5, 3.0 / gaussian.mu(Budget(1, 1e-6)))
+    honest = GaussianRelease("g", "sum", 2.0, 1.5, 3.0 / gaussian.mu(Budget(1, 1e-6)), relation="replace")
     assert ledger.check([honest], Budget(1, 1e-6)) == pytest.approx(1.0, rel=1e-9)
-    cheat = GaussianRelease("g", "sum", 2.0, 1.5, 0.99 * honest.sigma)
+    cheat = GaussianRelease("g", "sum", 2.0, 1.5, 0.99 * honest.sigma, relation="replace")
     with pytest.raises(BudgetExceeded, match="Expected epsilon at most 1"):
         ledger.check([cheat], Budget(1, 1e-6))
     two = ledger.epsilon_of([honest, honest], 1e-6)
     assert two == pytest.approx(gaussian.epsilon(math.sqrt(2) * honest.mu, 1e-6))
     with pytest.raises(ValueError, match="mixture"):
-        ledger.epsilon_of([honest, RepeatedRelease("w", "s", "t", 0.1, 1e-5, 3, 10)], 1e-6)
+        ledger.epsilon_of([honest, RepeatedRelease("w", "s", "t", 0.1, 1e-5, 3, 10, relation="replace")], 1e-6)
 
 
 @pytest.mark.parametrize("bad", [0, -1, math.nan, "1", True, None])

@@ -10,7 +10,7 @@ from tacit.bandits.joint.earnings import Earnings
 from tacit.privacy import ledger
 from tacit.privacy.ledger import GaussianRelease, LocalRelease
 from tacit.privacy.noise import Secure
-from tacit.privacy.relations import PERSON, RELATIONS, USER
+from tacit.privacy.relations import PERSON, RELATIONS, ROUNDS, UNIT, USER
 
 REPLACE, ZERO_OUT = Budget(1.0, 1e-6), Budget(1.0, 1e-6, "zero-out")
 RELEASE = {"name": "one", "statistic": "a sum", "sensitivity": 1.0, "column_norm": 1.0, "sigma": 5.0}
@@ -30,7 +30,7 @@ def test_releases_of_two_relations_are_not_counted_together():
                 with pytest.raises(ValueError, match="for one neighbouring relation, got several"):
                     ledger.epsilon_of([one, other], 1e-6)
     with pytest.raises(ValueError, match="neighbouring relation"):
-        ledger.epsilon_of([own[1], LocalRelease("r", "s", 1, 1.0, 1.0, 0.5, 0.0)], 1e-6)
+        ledger.epsilon_of([own[1], LocalRelease("r", "s", 1, 1.0, 1.0, 0.5, 0.0, relation="replace")], 1e-6)
     with pytest.raises(ValueError, match="Expected relation"):
         GaussianRelease(**RELEASE, relation="remove")
 
@@ -45,7 +45,7 @@ def test_a_budget_for_another_relation_is_refused(releases):
 
 
 def test_every_relation_has_words():
-    assert set(USER) == set(PERSON) == set(RELATIONS)
+    assert set(UNIT) == set(USER) == set(RELATIONS) and set(PERSON) == set(ROUNDS)
     with pytest.raises(ValueError, match="Expected adjacency"):
         Budget(1.0, 1e-6, "remove")
 

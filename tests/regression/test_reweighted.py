@@ -329,7 +329,7 @@ def test_the_symmetrised_jacobian_is_the_nearest_one():
 
 def queries(model="joint", split=False, epsilon=1.0):
     asked = (Query("a", "a", 2, 2.0, 0.25), Query("b", "b", 3, 0.5, 0.75))
-    return Queries(queries=asked, budget=Budget(epsilon, 1e-5), model=model, split=split)
+    return Queries(queries=asked, budget=Budget(epsilon, 1e-5), relation="replace rows", model=model, split=split)
 
 
 def test_queries_spend_the_budget_and_no_more():
@@ -347,7 +347,7 @@ def test_queries_spend_the_budget_and_no_more():
     with pytest.raises(ValueError, match="split=True"):
         queries("local")
     with pytest.raises(ValueError, match="add up to 1"):
-        Queries(queries=(Query("a", "a", 2, 2.0, 0.5),), budget=Budget(1, 0.1))
+        Queries(queries=(Query("a", "a", 2, 2.0, 0.5),), budget=Budget(1, 0.1), relation="replace rows")
 
 
 @pytest.mark.parametrize(("model", "split"), [("joint", False), ("joint", True), ("local", True)])

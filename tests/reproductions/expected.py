@@ -14,7 +14,7 @@ from unittest.mock import patch
 
 from tacit import environments, registry, reproductions
 from tacit.experiments.runner import Progress
-from tacit.reproductions.review import parts
+from tacit.reproductions.ablations import parts
 
 HEAD = 6  # digits that are compared
 CLOCK = {"us_per_round", "seconds"}  # what differs from run to run
@@ -30,7 +30,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "table2": {"ROUNDS": 400},
     "figure1-logistic": {"ROUNDS": {"logistic": 400}},
     "figure1-probit": {"ROUNDS": {"probit": 400}},
-    "ldp-figure1": {"QUICK": 400},
+    "ldp-figure1": {"QUICK": 300},
     "ldp-table1": {"QUICK": 500},
     "local-suite": {"QUICK": 100, "worlds": lambda: [environments.ball(dim=3, link="logistic")]},
     "suite": {"ROUNDS": 300, "worlds": lambda: [environments.ball(dim=3, arms=20, radius=3.0, link="probit")]},
@@ -48,11 +48,24 @@ SMALL: dict[str, dict[str, Any]] = {
         "wide_worlds": lambda: [environments.breast_cancer()],
     },
     "oracles": {"ROUNDS": 300, "worlds": lambda: [environments.ball(dim=3, radius=3.0, link="probit")]},
+    "optimiser": {
+        "USERS": {"joint": (500, 2_000, 0), "shuffle": (200, 500, 0)},  # the last is left out
+        "DIMS": (2, 3),
+        "EPSILON": 8.0,
+        "EPSILONS": (4.0, 8.0),
+    },
     "errata": {},
-    "review": {"parts.QUICK": 200, "PARTS": FEW},
+    "ablations": {"parts.QUICK": 200, "PARTS": FEW},
 }
-RUNS = dict.fromkeys(SMALL, 2) | {"reweighted": 1, "shuffle": 1, "ldp-figure1": 1, "shariff-figure1": 20, "errata": 70}
-SLOW = {"shuffle", "review", "oracles", "errata", "public"}  # three seconds and more, or run by another test
+RUNS = dict.fromkeys(SMALL, 2) | {
+    "reweighted": 1,
+    "shuffle": 1,
+    "ldp-figure1": 3,  # in the first run alone OnlineUCB is near the best arms by chance
+    "ldp-table1": 10,  # more than there are dimensions
+    "shariff-figure1": 20,
+    "optimiser": 1,
+}
+SLOW = {"shuffle", "ablations", "oracles", "errata", "public"}  # three seconds and more, or run by another test
 
 
 def measure(name: str, out: Path, progress: Progress | None = None) -> dict[str, Any]:

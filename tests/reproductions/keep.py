@@ -12,7 +12,7 @@ from tacit import registry
 
 ROOT = Path(__file__).parents[2]
 KEPT, IMAGES, PAGE = ROOT / "docs" / "kept", ROOT / "docs" / "images", ROOT / "docs" / "reproductions.md"
-QUICK = {"suite", "review", "figure1-logistic", "shariff-d2"}  # pictures that the docs show of a quick version
+QUICK = {"suite", "ablations", "figure1-logistic", "shariff-d2"}  # pictures that the docs show of a quick version
 GOOD, BAD = "seen|confirmed", "NOT SEEN|NOT CONFIRMED"  # marks of findings
 START, END = "<!-- kept: written by make kept -->\n", "<!-- end of kept -->"
 
@@ -32,16 +32,17 @@ def take(out: Path) -> list[str]:
 
 def table() -> str:
     """What is kept, how it was made, and how much of what is said was seen."""
-    lines = ["| kept | made by | seen (errata: confirmed) | not seen |", "|---|---|---|---|"]
+    lines = ["| kept | made by | version | seen (errata: confirmed) | not seen |", "|---|---|---|---|---|"]
     for name in registry.REPRODUCTIONS:
         path = KEPT / f"{name}.txt"
         if path.exists():
             text = path.read_text()
             seen, unseen = (len(re.findall(rf"^  \[({marks})\]", text, re.M)) for marks in (GOOD, BAD))
-            command, code = re.findall(r"^Made by (.*) \(tacit \S+ code (\S+)\)$", text, re.M)[0]
-            lines.append(f"| [{name}](kept/{name}.txt) | `{command}`, code {code} | {seen} | {unseen} |")
+            command, version, code = re.findall(r"^Made by (.*) \(tacit (\S+), code (\S+)\)$", text, re.M)[0]
+            made = f"`{command}` | {version}, code {code}"
+            lines.append(f"| [{name}](kept/{name}.txt) | {made} | {seen} | {unseen} |")
         else:
-            lines.append(f"| {name} | not kept: not run with this version | | |")
+            lines.append(f"| {name} | not kept | | | |")
     return "\n".join(lines) + "\n"
 
 

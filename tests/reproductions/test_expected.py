@@ -44,5 +44,10 @@ def test_a_moved_result_shows(tmp_path, monkeypatch):
 
 
 def test_the_page_says_what_is_kept():
+    """With the version that made it: a result of an older one is not passed off as the present one's."""
     assert keep.PAGE.read_text() == keep.page()
     assert {path.stem for path in keep.KEPT.iterdir()} <= set(registry.REPRODUCTIONS)
+    for path in keep.KEPT.iterdir():
+        version = path.read_text().rpartition("(tacit ")[2].partition(",")[0]
+        (row,) = [line for line in keep.PAGE.read_text().splitlines() if f"(kept/{path.name})" in line]
+        assert f"| {version}, code " in row

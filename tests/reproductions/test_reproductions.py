@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from tacit.reproductions import review, shariff_d1, table2
-from tacit.reproductions.outcome import alike, below
+from tacit.reproductions import ablations, shariff_d1, table2
+from tacit.reproductions.outcome import Regret, above_plain, alike, below
 
 
 def test_table2_fits_a_terminal():
@@ -30,13 +30,14 @@ def test_slope_of_known_points():
 PAPER = {"glm-ucb, oracle kappa": (100, 150, 200), "gloc, oracle kappa": (100, 150, 200), "rs-glin-ucb": (50, 50, 50)}
 
 
-def rows(**changed):
+def rows(uniform=1000.0, **changed):
     """Regrets at S = 2, 2.5, 3 as the paper's words have them, but for `changed`."""
+    played = {"uniform": {"regret_mean": uniform}}
     words = PAPER | {
         f"joint-glm-rare {timing} ε={e}": (100 - e, 100 - e, 100 - e) for timing in table2.TIMINGS for e in (4, 6, 8)
     }
     return [
-        {"label": label, "name": label, "regret_mean": float(value)}
+        {"label": label, "name": label, "regret_mean": float(value), "regret_se": 1.0} | played
         for label, values in (words | changed).items()
         for value in values
     ]
@@ -57,6 +58,11 @@ def test_sentences_of_table_2_come_out_either_way():
     assert "gap of joint-glm-rare strict to RS-GLinUCB narrows" in narrows and "S = 3" in narrows
 
 
+def test_what_does_worse_than_uniform_play_is_not_stable():
+    """The very same regrets where uniform play has less."""
+    assert [finding.seen for finding in table2.said(rows(uniform=40.0), 1.25)] == [False] * 21
+
+
 def test_rows_of_table_2_come_out_either_way():
     close = table2.printed(rows(), {"rs-glin-ucb": [51.0, 49.0, 52.0]})
     far = table2.printed(rows(), {"rs-glin-ucb": [51.0, 49.0, 54.0]})
@@ -64,15 +70,35 @@ def test_rows_of_table_2_come_out_either_way():
 
 
 def test_below_asks_for_two_standard_errors_and_alike_for_a_share():
-    assert below("x", (10.0, 1.0), (15.0, 1.0)).seen and not below("x", (10.0, 2.0), (15.0, 2.0)).seen
-    assert below("x", (10.0, float("nan")), (11.0, float("nan"))).seen  # one run
-    assert alike("x", (10.9, 1.0), (10.0, 1.0), 0.1).seen and not alike("x", (8.9, 1.0), (10.0, 1.0), 0.1).seen
+    def of(mean, error=1.0, share=0.5):
+        return Regret(mean, error, share)
+
+    assert below("x", of(10.0), of(15.0)).seen and not below("x", of(10.0, 2.0), of(15.0, 2.0)).seen
+    assert below("x", of(10.0, float("nan")), of(11.0, float("nan"))).seen  # one run
+    assert alike("x", of(10.9), of(10.0), 0.1).seen and not alike("x", of(8.9), of(10.0), 0.1).seen
+    assert (
+        not below("x", of(10.0, share=1.2), of(15.0)).seen and not alike("x", of(10.0), of(10.0, share=1.2), 0.1).seen
+    )
+
+
+def test_a_private_bandit_below_all_others_is_no_reproduction():
+    def row(bandit, epsilon, mean, se=1.0):
+        known = {"label": bandit, "env": "ball", "setting": {}, "horizon": 10, "uniform": {"regret_mean": 100.0}}
+        return known | {"bandit": bandit, "epsilon": epsilon, "regret_mean": mean, "regret_se": se}
+
+    plain = [row("uniform", None, 9.0), row("mle-ucb", None, 20.0), row("lin-ucb", None, 30.0)]
+    assert above_plain(SimpleNamespace(rows=[*plain, row("joint-glm", 1.0, 18.0)])).seen  # by two standard errors
+    found = above_plain(SimpleNamespace(rows=[*plain, row("joint-glm", 1.0, 25.0), row("joint-glm", 4.0, 15.0)]))
+    assert not found.seen and "1 of 2 rows; less: joint-glm on ball (15 to 20 of mle-ucb)" in found.ours
 
 
 def test_half_of_uniform_play_is_called_half():
     regrets = {"uniform": 552.0, "b-glin-cb, not private": 40.0}
-    for epsilon in review.EPSILONS:
+    for epsilon in ablations.EPSILONS:
         regrets |= {f"{name} ε={epsilon:g}": 80.0 for name in ("shuffle-newton", "shuffle-glm", "joint-glm")}
-    rows = [{"label": k, "regret_mean": v, "regret_se": 2.0, "setting": {}} for k, v in regrets.items()]
-    found = review._shuffle(SimpleNamespace(rows=rows))[0]
+    rows = [
+        {"label": k, "regret_mean": v, "regret_se": 2.0, "setting": {}, "uniform": {"regret_mean": 552.0}}
+        for k, v in regrets.items()
+    ]
+    found = ablations._shuffle(SimpleNamespace(rows=rows))[0]
     assert found.ours == "80 ± 2 against half of 552 ± 2" and found.seen

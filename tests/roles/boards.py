@@ -118,6 +118,11 @@ def device(billboard, **options):
     return local.Client(billboard, public_arms=True, **options)
 
 
+def another(client):
+    """The device of another person at the same billboard."""
+    return copy.copy(client)
+
+
 def encoded(made):
     return json.dumps(made).encode()
 
@@ -179,7 +184,7 @@ def people(dim, rewards):
 
 def behaviour(client, arms, reward, stream):
     """All that a device shows of one datum besides the bytes of its report: errors, lengths, random bytes."""
-    shown = []
+    client, shown = another(client), []
     stream.rewind()
     try:
         choice = client.choose(arms)

@@ -10,7 +10,7 @@ from tacit import Budget, Embedded, LocalIRLS, ShuffleNewton, Simulated
 from tacit.errors import BadBillboard, WrongBatch
 from tacit.features import Category, Number, Schema, Tags
 from tacit.privacy import entropy
-from tests.roles.boards import SERVERS, Stream, behaviour, changed, device, published
+from tests.roles.boards import SERVERS, Stream, another, behaviour, changed, device, published
 
 HEALTH = Schema(
     context={"age": Number(0, 100, bins=3), "sex": Category("F", "M"), "likes": Tags("music")},
@@ -40,6 +40,7 @@ def test_a_device_chooses_by_fields_as_by_their_vectors(kind, monkeypatch):
         reports = []
         for client, arms in ((fields, person), (vectors, HEALTH.vectors(person))):
             stream.rewind()
+            client = another(client)
             choice = client.choose(arms)
             reports.append((choice.name, client.randomize(choice, 1.0)))
         assert reports[0] == reports[1] and reports[0][0] in HEALTH.actions

@@ -14,7 +14,7 @@ from numpy.random import default_rng
 
 from tacit import Shuffler
 from tacit.errors import BadBillboard
-from tacit.privacy import entropy
+from tacit.privacy import entropy, gaussian
 from tacit.roles import billboard as boards
 from tacit.roles import limits, rounds
 from tacit.roles.fleet import Fleet
@@ -74,17 +74,36 @@ def moved(board, client):
         plan, most = client._board["plan"], math.sqrt(2) * client._board["largest"]
         rows = [client.contribution(x, reward, client._board) for x, reward in data]
         assert np.abs(rows).max() * plan["grid"] <= plan["reach"]
+        coins = (plan["minimum"] - plan["malicious"]) * plan["trials"]
+        for i, j in ((0, 2), (1, 4), (2, 5), (0, 1)):
+            cells = in_rounds(client, np.linalg.norm(rows[i] - rows[j]), data[i], data[j])
+            less = gaussian.delta(plan["epsilon"], cells / math.sqrt(coins / 4)) > plan["delta"]
+            assert not less, "less noise than it claims"
     elif hasattr(client, "parameters"):
         plan = client._plan
         most = min(2 * plan["norm"], limits.shuffled_sensitivity(boards.shuffle(board)[1]))
-        rows = [client.contribution(x, reward) for x, reward in data]
+        rows = np.array([client.contribution(x, reward) for x, reward in data])
         assert np.abs(rows).max() * plan["grid"] <= plan["reach"]
+        farthest = max(np.linalg.norm(rows - row, axis=1).max() for row in rows)
+        mu = farthest * plan["grid"] / math.sqrt((plan["minimum"] - plan["malicious"]) * plan["trials"] / 4)
+        assert gaussian.delta(plan["epsilon"], mu) <= plan["delta"], "less noise than it claims"
     elif client._report["name"] == "public":
         return 0.0
     else:
         most = client._sensitivity
         rows = [limits.clipped(client._vector(x, reward), client._norm) for x, reward in [*data, (data[0][0], None)]]
     return max(np.linalg.norm(rows - row, axis=1).max() for row in np.array(rows)) / most
+
+
+def in_rounds(client, first, one, other):
+    """How far two people's answers to all rounds are apart, in cells, if the server asks for gradients where they are
+    farthest."""
+    board, (information, gradient) = client._board, client._board["grids"]
+    asked = board | {"round": 1, "plan": board["plan"] | {"norm": 1.0}}
+    thetas = [0 * one[0], 1e6 * (one[0] - other[0]), 1e6 * (other[0] - one[0]), 1e6 * (one[0] + other[0])]
+    two = ([client.contribution(*user, asked | {"theta": theta}) for user in (one, other)] for theta in thetas)
+    later = max(np.linalg.norm(a - b) for a, b in two)
+    return math.hypot(information * first, math.sqrt(board["gradients"]) * gradient * later)
 
 
 def together(board, client, data, *, budget):
@@ -117,14 +136,14 @@ def test_the_fuzz_finds_a_device_whose_errors_depend_on_the_datum(monkeypatch):
     data = people(client.dim, client.rewards)
     honest = client.report
 
-    def raising(x, reward):
+    def raising(x, reward, id):
         return honest(x, 1 / reward if reward == 0.0 else reward)
 
-    def drawing(x, reward):
+    def drawing(x, reward, id):
         entropy.octets(reward == 1.0)
         return honest(x, reward)
 
-    def longer(x, reward):
+    def longer(x, reward, id):
         return honest(x, reward) + b"0" * (reward is None)
 
     for bad in (raising, drawing, longer):

@@ -47,8 +47,8 @@ def snapshot(*parts):
 
 
 def sent(server, count=1):
-    client, rng = device(server.billboard()), default_rng(1)
-    return [client.randomize(client.choose(rng.uniform(-0.5, 0.5, (3, client.dim))), None) for _ in range(count)]
+    clients, rng = [device(server.billboard()) for _ in range(count)], default_rng(1)
+    return [client.randomize(client.choose(rng.uniform(-0.5, 0.5, (3, client.dim))), None) for client in clients]
 
 
 @pytest.mark.parametrize("name", LOCAL)

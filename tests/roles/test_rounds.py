@@ -17,7 +17,7 @@ from tacit.privacy.randomness import Seeded
 from tacit.roles import billboard as boards
 from tacit.roles import limits
 from tacit.roles.rounds import Client
-from tests.roles.boards import Stream, behaviour, people
+from tests.roles.boards import Stream, another, behaviour, people
 
 BUDGET, FINE = Budget(1.0, 1e-2), Budget(1.0, 1e-6)
 THETA = np.array([2.0, 1.0])
@@ -186,10 +186,11 @@ def test_an_embedded_server_asks_devices_unless_it_is_simulated():
 @pytest.mark.parametrize("theta", [[0.0, 0.0], [1e12, -1e12], [1e-12, 0.0], [-3.0, 1e6]])
 def test_later_rounds_treat_all_data_alike(theta, monkeypatch):
     board = server().billboard()
-    client, stream = Client(board), Stream(1)
+    shared, stream = Client(board), Stream(1)
     monkeypatch.setattr(entropy, "octets", stream)
     question, shown = changed(board, round=1, batch=1, theta=theta), set()
     for arms, reward in people(2, (0.0, 1.0)):
+        client = another(shared)
         choice = client.choose(arms)
         client.randomize(choice, reward)
         stream.rewind()
@@ -197,7 +198,7 @@ def test_later_rounds_treat_all_data_alike(theta, monkeypatch):
             report = client.answer(choice, question)
         shown.add((len(report), stream.drawn))
     assert len(shown) == 1
-    assert len({behaviour(client, *datum, stream) for datum in people(2, (0.0, 1.0))}) == 1
+    assert len({behaviour(shared, *datum, stream) for datum in people(2, (0.0, 1.0))}) == 1
 
 
 @pytest.mark.parametrize("closed", [False, True])

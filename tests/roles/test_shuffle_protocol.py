@@ -18,8 +18,8 @@ BOARD = SERVER.billboard()
 
 
 def reports(count, board=BOARD):
-    client = Client(board)
-    return [client.randomize(client.choose([[0.3, 0.4]]), 1.0) for _ in range(count)]
+    clients = [Client(board) for _ in range(count)]
+    return [client.randomize(client.choose([[0.3, 0.4]]), 1.0) for client in clients]
 
 
 def test_one_by_one_and_as_a_stream_are_the_same():

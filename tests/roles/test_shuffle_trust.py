@@ -117,8 +117,9 @@ def test_surplus_reports_count_for_nothing():
 
 def test_a_server_with_malicious_users_goes_on_after_its_first_batch():
     made = ShuffleNewton(dim=2, budget=BUDGET, first=50, malicious=0.07)
-    shuffler, client = Shuffler(made.billboard(), budget=BUDGET), Client(made.billboard())
+    shuffler = Shuffler(made.billboard(), budget=BUDGET)
     for _ in range(50):
+        client = Client(made.billboard())
         shuffler.add(client.randomize(client.choose([[0.6, 0.0]]), 1.0))
     made.observe(shuffler.close())
     assert made.users == 50 and json.loads(made.billboard())["batch"] == 1
@@ -127,8 +128,9 @@ def test_a_server_with_malicious_users_goes_on_after_its_first_batch():
 
 def test_a_batch_whose_successor_cannot_be_planned_changes_nothing():
     made = ShuffleNewton(dim=2, budget=BUDGET, first=60)
-    shuffler, client = Shuffler(made.billboard()), Client(made.billboard())
+    shuffler = Shuffler(made.billboard())
     for _ in range(60):
+        client = Client(made.billboard())
         shuffler.add(client.randomize(client.choose([[0.6, 0.0]]), 1.0))
     object.__setattr__(made.analyzer, "sensitivity", -1.0)  # no plan can be made from here on
     with pytest.raises(ValueError, match="sensitivity"):

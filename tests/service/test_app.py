@@ -184,22 +184,27 @@ def test_an_estimate_is_of_one_version(app, monkeypatch):
 
 
 def test_limits_ask_to_come_again(tmp_path):
-    hashes = [hashlib.sha256(key.encode()).hexdigest() for key in KEYS.values()]
-    keys = [{"name": r, "role": r, "hash": h, "rate": 6.0} for r, h in zip(KEYS, hashes, strict=True)]
+    """One key's rate is so low that no machine is slow enough for it, and the other's so high that none reaches it."""
+    keys = [
+        {"name": name, "role": "app", "hash": hashlib.sha256(name.encode()).hexdigest(), "rate": rate}
+        for name, rate in (("seldom", 1e-3), ("often", 1e6))
+    ]
     app = application(tmp_path, server={"waiting": 2, "body": 2000}, askers=keys)
     try:
-        may = ((b"authorization", b"Bearer " + KEYS["app"].encode()),)
-        batch = ("choose:batch", lines(*[{"arms": EYE}] * 3), may)
+        seldom, often = ([(b"authorization", b"Bearer " + name)] for name in (b"seldom", b"often"))
+        batch = ("choose:batch", lines(*[{"arms": EYE}] * 3), often)
         (first, _, _), (status, headers, _) = call(app, batch, batch)
         assert first == 200  # three at once, where nobody waits
         assert status == 503 and int(headers[b"retry-after"]) >= 1  # and as many again, of whom two may wait
-        ((status, headers, _),) = call(app, ("choose", {"arms": EYE}, may))
-        assert status == 429 and int(headers[b"retry-after"]) >= 1
-        ((status, _, _),) = call(app, ("reward", {"id": "?", "reward": 1}, may))
+        ((status, _, _),) = call(app, ("choose", {"arms": EYE}, seldom))
+        assert status == 200
+        ((status, headers, _),) = call(app, ("choose", {"arms": EYE}, seldom))
+        assert status == 429 and int(headers[b"retry-after"]) > 100
+        ((status, _, _),) = call(app, ("reward", {"id": "?", "reward": 1}, seldom))
         assert status == 404  # rewards have a rate of their own
-        ((status, _, _),) = call(app, ("choose", b" " * 2001, may))
+        ((status, _, _),) = call(app, ("choose", b" " * 2001, often))
         assert status == 413
-        assert stored(app).head.choices == 3
+        assert stored(app).head.choices == 4
     finally:
         app.close()
 

@@ -126,7 +126,7 @@ def test_pointing_at_the_plot_says_what_is_there(server, visit):
     assert page.evaluate(picture) != before  # its curve and band stand out
 
 
-def test_what_is_earned_is_a_curve_and_a_table(server, visit):
+def test_what_is_earned_is_a_curve(server, visit):
     for _ in range(3):
         next_release(server)
     page = visit(server.address + "/dashboard/messages")
@@ -136,9 +136,6 @@ def test_what_is_earned_is_a_curve_and_a_table(server, visit):
     box = page.locator("#earned-plot .u-over").bounding_box()
     page.mouse.move(box["x"] + box["width"] - 2, box["y"] + 40)
     page.wait_for_selector("#earned-point >> text=/^Release \\d+, after .*: \\d\\.\\d\\d, likely/")
-    assert page.locator("#earned-arms tbody tr").count() == 3
-    bar = page.locator("#earned-arms td.bar svg").first.bounding_box()
-    assert bar["width"] > 50 and bar["height"] > 5
 
 
 def test_names_are_text_whatever_they_are(server, visit):

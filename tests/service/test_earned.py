@@ -41,11 +41,12 @@ def test_status_history_and_dashboard_have_the_same(tmp_path):
         ((_, _, page),) = call(app, ("/dashboard/messages", None))
         found, curve = json.loads(status)["earned"], json.loads(past)["earned"]
         now = stored.earned
-        assert found == earned.written(now) and [arm["name"] for arm in found["arms"]] == NAMES
+        assert found == earned.written(now) and found.keys() == {"level", "average"}  # of single arms nothing
         assert curve["value"][0] is None and curve["high"][-1] == round(now.average.high, 5)
         assert abs(now.average.value - 0.75) < 0.15  # the noise has a standard deviation of .005
         text = page.decode()
-        assert f"On average {now.average.value:.2f} for a choice" in text and "a &lt;b&gt;" in text
+        assert f"On average {now.average.value:.2f} for a choice" in text
+        assert "a &lt;b&gt;" not in text and "If everybody got it" not in text and "earned-arms" not in text
         assert "weights of at most 4" in text  # the ledger's words
         ((status, _, _),) = call(app, ("choose", {"arms": {"c": [1, 0, 0]}}))
         assert status == 422
@@ -72,10 +73,9 @@ def test_what_is_wrong_is_said_before_it_is_served(wrong, tmp_path):
 
 def test_what_is_not_known_is_called_so():
     """Where an interval is all that there is, the middle of it says nothing."""
-    unknown, known = Earning("", 2.0, -1.0, 4.0, 1.0), Earning("x", 2.0, 1.0, 3.0, 0.25)
-    text = earned.section(Earned(unknown, (known, unknown)), (-1.0, 4.0), share=0.1, clip=10.0)
-    assert "Not known yet" in text and text.count("not known yet") == 1 and "25" in text
-    assert earned.curve([None, Earned(unknown, ()), Earned(known, ())], (-1.0, 4.0)) == {
+    unknown, known = Earning(2.0, -1.0, 4.0), Earning(2.0, 1.0, 3.0)
+    assert "Not known yet" in earned.section(Earned(unknown), (-1.0, 4.0), share=0.1)
+    assert earned.curve([None, Earned(unknown), Earned(known)], (-1.0, 4.0)) == {
         "value": [None, None, 2.0], "low": [None, None, 1.0], "high": [None, None, 3.0],
     }  # fmt: skip
     assert earned.curve([None, None], (0.0, 1.0)) is None and earned.written(None) is None

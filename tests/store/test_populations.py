@@ -169,6 +169,23 @@ def test_a_line_that_was_not_finished_is_written_again(on_sqlite):
         on_sqlite.open(glm())
 
 
+def test_releases_without_a_relation_are_those_of_old_gaussian_noise_alone(on_sqlite):
+    """Before 0.5.0 every release was for replacing users and none said so. Another kind without one is no register's:
+    it would be counted for a relation that nobody has stated."""
+    on_sqlite.open(glm()).close()
+    path = on_sqlite.keys / "tacit-populations.jsonl"
+    whole = path.read_bytes()
+    assert b',"relation":"replace"' in whole
+    path.write_bytes(whole.replace(b',"relation":"replace"', b""))
+    with on_sqlite.open(glm()) as stored:
+        assert stored.population.neighbours == "replace"
+    with pytest.raises(ValueError, match="one neighbouring relation"):
+        on_sqlite.open(glm(contexts="public"), name="other")
+    path.write_bytes(whole.replace(b',"relation":"replace"', b"").replace(b'"gaussian"', b'"local"'))
+    with pytest.raises(BadState, match="damaged"):
+        on_sqlite.open(glm())
+
+
 def test_many_who_open_at_once_are_all_on_record(on_postgres):
     """Processes: each adds its line to the same file and the same table."""
     children = []

@@ -46,8 +46,8 @@ LEAK_IN_A_DESCENT = (
 LEAK_IN_AN_ESTIMATE = ("regression/reweighting.py", "asked.release(k, total, count, source), ridge", "total, ridge")
 LEAK_IN_A_DEVICE = (
     "roles/local.py",
-    "return self._framed(made.encode(vector))",
-    "return self._framed(vector.tobytes())",
+    "return self._framed(made.encode(vector), id)",
+    "return self._framed(vector.tobytes(), id)",
 )
 LEAK_TO_THE_SHUFFLER = (
     "roles/shuffle.py",

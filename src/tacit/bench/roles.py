@@ -5,6 +5,7 @@ d = 5, ShuffleNewton. Devices and shuffler share the machine; the shuffler's CPU
 
 import asyncio
 import contextlib
+import copy
 import os
 import re
 import shutil
@@ -37,12 +38,13 @@ dim = 5
 radius = 3.0
 budget = {epsilon = 1.0, delta = 1e-6}
 durable = "analyzer.db"
-options = {first = 3_000_000}
+options = {first = 3_000_000, malicious = 0}
 """
 SHUFFLER = """
 [shuffler]
 analyzer = "http://127.0.0.1:%d"
 budget = {epsilon = 1.0, delta = 1e-6}
+malicious = 0
 durable = "shuffler.db"
 """
 
@@ -154,6 +156,11 @@ def parts(billboard: bytes) -> list[dict[str, Any]]:
     """CPU time of one report in each step, alone and, for the shuffler, among BODY."""
     client = Client(billboard)
     arms = np.eye(DIM)
+
+    def reported() -> None:
+        own = copy.copy(client)  # each person has one
+        own.randomize(own.choose(arms), 1.0)
+
     shuffler = Shuffler(billboard)
     many = Fleet(billboard).reports(np.zeros((BODY, SIZE)))
     intake, _ = shuffler.check(many)
@@ -162,10 +169,12 @@ def parts(billboard: bytes) -> list[dict[str, Any]]:
     journal.open()
     journal.begin(0, billboard)
     place = iter(range(10**9))
-    private = sealed.new_key()
-    opener, hidden = sealed.opener(private), sealed.sealer(sealed.public_key(private))(many[: len(many) // BODY])
+    identity, secret = sealed.new_identity(), bytes(sealed.KEY)
+    shown = sealed.shown_key(identity, secret, shuffler.parameters)
+    key, opener = sealed.checked(shown, sealed.public_identity(identity)), sealed.opener(secret)
+    hidden = sealed.sealed(many[: len(many) // BODY], key)
     steps: dict[str, tuple[int, Callable[[], Any]]] = {
-        "choose and randomise, on the device": (1, lambda: client.randomize(client.choose(arms), 1.0)),
+        "choose and randomise, on the device": (1, reported),
         "open one that came through a relay": (1, lambda: opener(hidden)),
         f"check {BODY}": (BODY, lambda: shuffler.check(many)),
         f"sum {BODY}": (BODY, lambda: shuffler.take(intake)),

@@ -26,7 +26,6 @@ from tacit.data import Array, Raw, Released
 from tacit.errors import HorizonReached, NotSecure
 from tacit.kernels.continual import NOTHING, Also, ContinualState, PrefixState, close_step, draws_needed
 from tacit.kernels.noise import NoiseLaw, gaussian_law
-from tacit.privacy import relations
 from tacit.privacy.ledger import GaussianRelease
 from tacit.privacy.noise import Source
 
@@ -124,7 +123,7 @@ class Continual(ABC):
         rounds: int,
         *,
         size: int | None = None,
-        relation: str = relations.REPLACE,
+        relation: str,
     ) -> GaussianRelease:
         """What the ledger records after `steps` releases, for replacing `rounds` contributions of bound `exact`. size:
         of a part of the vector that has an entry of its own; squares of the parts' distances add up, so that their mu
@@ -138,7 +137,7 @@ class Continual(ABC):
             rounds,
             self.step,
             self.numbers(steps, size),
-            relation,
+            relation=relation,
         )
 
     def absorb(self, state: PrefixState, add: Callable[[Raw], None]) -> None:

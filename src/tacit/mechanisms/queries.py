@@ -41,6 +41,7 @@ class Queries:
     Guarantee: (epsilon, delta)-differential privacy for replacing one person. joint: a trusted curator adds noise to
     each sum; mu^2 adds up over the queries that a person is in: all of them (mu_k = mu sqrt(share_k)), or a single
     one if `split`. local: each person answers one query, with noise of its own that carries the whole budget.
+    relation: what a person is, a row or a user's round (privacy.relations).
     grid: where privacy is claimed for people's data a sum is rounded to cells, a public power of two, and gets integer
     noise (privacy.discrete). Rounding a sum moves it by at most half a cell a coordinate, and floating-point sums of N
     vectors differ from exact ones by at most N^2 2^-53 times the largest norm, so for N <= 2^21 rows two sums are
@@ -51,6 +52,7 @@ class Queries:
 
     queries: tuple[Query, ...]
     budget: Budget
+    relation: str
     model: str = "joint"
     split: bool = False
     grid: bool = False
@@ -137,6 +139,7 @@ class Queries:
                 self.sigma(i),
                 grid=self.cell(i),
                 numbers=query.size if self.grid else 0,
+                relation=self.relation,
             )
             for i, query in enumerate(self.queries)
         )

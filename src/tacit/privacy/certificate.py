@@ -22,11 +22,8 @@ from tacit.privacy.ledger import (
 )
 from tacit.privacy.persons import PersonClaim
 
-UNIT = "one user: one round's whole arm set and reward"
-UNIT_OF_REWARDS = "one user: one round's reward, and whether and when it came; features and offered arms are public"
 COLUMNS = 100  # of the printed certificate
 ROUNDING = 1e-6  # of the budget
-CAVEATS = {"shuffle": ("The shuffler must not show reports to the server, and enough users must add their coins.",)}
 GROUPS = (2, 5, 10)  # rounds of one person for which a certificate that protects single rounds says what epsilon is
 
 
@@ -61,8 +58,8 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     for (None: floats, unknown); `grid_delta`: the part of delta that the grid costs. `features`: what the bandit makes
     of people's fields, if it is given fields; its bounds are public. `actions`: those that were added or retired, and
     when, in numbers of choices. `horizon`: the choices
-    that it was planned for, if it was for so many. `neighbours`: the relation by its name (privacy.relations), which
-    `relation` has in words."""
+    that it was planned for, if it was for so many. `neighbours`: the relation by its name (privacy.relations), from
+    which `unit` and `relation`, its words, follow; all three are empty where nothing is claimed."""
 
     bandit: str
     model: str
@@ -71,9 +68,9 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     delta: float | None
     budget: float | None
     spent: float | None
-    unit: str = UNIT
-    relation: str = relations.USER[relations.REPLACE]
-    neighbours: str = relations.REPLACE
+    unit: str
+    relation: str
+    neighbours: str
     source: str = "none"
     distance: float | None = None
     grid_delta: float = 0.0
@@ -142,8 +139,6 @@ def certify(
     horizon: int | None = None,
     costliest: Sequence[Release] | None = None,
     delta: float | None = None,
-    unit: str | None = None,
-    relation: str | None = None,
     person: PersonClaim | None = None,
     unnamed: int = 0,
     policy_given: bool = False,
@@ -165,7 +160,7 @@ def certify(
     epsilon = epsilon_of(releases if costliest is None else costliest, delta)
     if epsilon == math.inf:
         return plain_certificate(bandit, f"The noise in use gives no finite epsilon at delta {delta:g}.", described)
-    listed = [*caveats, *CAVEATS.get(model, ())]
+    listed = [*caveats]
     if features is not None and features.public:
         listed.append(features.public)
     if not source.private:
@@ -182,13 +177,16 @@ def certify(
     group = {}
     neighbours = relation_of(releases)
     listed += [relations.WEAKER] * relations.zeroed(neighbours)
-    own = UNIT_OF_REWARDS if relations.of_rewards(neighbours) else UNIT
-    unit, relation = unit or own, relation or relations.USER[neighbours]
+    unit, relation = relations.UNIT[neighbours], relations.USER[neighbours]
     if person is not None:
         unit, relation = person.unit(neighbours), person.relation(neighbours)
         if unnamed:
             listed.append(f"{person.assumed} is assumed for {_choices(unnamed)} made without person=.")
-    elif model == "joint" and unit == own and all(isinstance(release, GaussianRelease) for release in releases):
+    elif (
+        model == "joint"
+        and neighbours in relations.ROUNDS
+        and all(isinstance(release, GaussianRelease) for release in releases)
+    ):
         group = {k: epsilon_of(releases, delta, rounds=k) for k in GROUPS}
     return Certificate(
         bandit=bandit,
@@ -228,6 +226,9 @@ def plain_certificate(bandit: str, caveat: str, features: str = "") -> Certifica
         delta=None,
         budget=None,
         spent=None,
+        unit="",
+        relation="",
+        neighbours="",
         caveats=(caveat,),
         features=features,
     )

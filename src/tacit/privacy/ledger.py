@@ -17,7 +17,16 @@ from tacit.privacy.budget import Budget
 from tacit.privacy.composition import repeated_epsilon
 
 
-class GaussianRelease(msgspec.Struct, frozen=True, tag="gaussian"):
+class Related(msgspec.Struct, frozen=True, kw_only=True):
+    """What every kind of release has. relation: the neighbours that its numbers are for (privacy.relations)."""
+
+    relation: str
+
+    def __post_init__(self) -> None:
+        checks.one_of(relations.RELATIONS, relation=self.relation)
+
+
+class GaussianRelease(Related, frozen=True, tag="gaussian"):
     """Linear statistics released through a factorisation with Gaussian noise: mu = rounds sensitivity column_norm /
     sigma.
 
@@ -26,8 +35,7 @@ class GaussianRelease(msgspec.Struct, frozen=True, tag="gaussian"):
     one column from each (mechanisms.together). rounds: how many rounds of one person may be replaced together; their
     shifts add up to at most so many times that of one (attained by k equal changes in one step).
     grid > 0: the noise is a discrete Gaussian of parameter sigma on multiples of grid, `numbers` of them in all, and mu
-    includes what that costs (privacy.discrete).
-    relation: the neighbours that `sensitivity` is for (privacy.relations)."""
+    includes what that costs (privacy.discrete)."""
 
     name: str
     statistic: str
@@ -37,10 +45,9 @@ class GaussianRelease(msgspec.Struct, frozen=True, tag="gaussian"):
     rounds: int = 1
     grid: float = 0.0
     numbers: int = 0
-    relation: str = relations.REPLACE
 
     def __post_init__(self) -> None:
-        checks.one_of(relations.RELATIONS, relation=self.relation)
+        super().__post_init__()
         checks.non_negative(sensitivity=self.sensitivity, column_norm=self.column_norm, sigma=self.sigma)
         checks.non_negative(grid=self.grid, numbers=self.numbers)
         checks.positive_int(rounds=self.rounds)
@@ -60,7 +67,7 @@ class GaussianRelease(msgspec.Struct, frozen=True, tag="gaussian"):
         return discrete.factors(self.sigma / self.grid, self.numbers) if self.grid and self.sigma else (0.0, 0.0)
 
 
-class RepeatedRelease(msgspec.Struct, frozen=True, tag="repeated"):
+class RepeatedRelease(Related, frozen=True, tag="repeated"):
     """A mechanism that is (epsilon0, delta0)-private by a theorem, and sees a user `count` times."""
 
     name: str
@@ -76,7 +83,7 @@ class RepeatedRelease(msgspec.Struct, frozen=True, tag="repeated"):
         return repeated_epsilon(self.epsilon0, self.delta0, self.count, delta)
 
 
-class ShuffledRelease(msgspec.Struct, frozen=True, tag="shuffled"):
+class ShuffledRelease(Related, frozen=True, tag="shuffled"):
     """The shuffled sum of one batch: integers v grid, rounded, plus `trials` fair coins of each user and coordinate.
     epsilon, delta: what it costs a user, recomputed from the coins of those who report. rounds: how many sums of this
     kind the batch's users are in. together: epsilon is that of all releases of the batch, composed; each of them says
@@ -101,7 +108,7 @@ class ShuffledRelease(msgspec.Struct, frozen=True, tag="shuffled"):
         return _known(self, delta)
 
 
-class LocalRelease(msgspec.Struct, frozen=True, tag="local"):
+class LocalRelease(Related, frozen=True, tag="local"):
     """One report of a device, private by itself; `std` is that of the noise in each decoded number. epsilon, delta:
     what it costs its user, recomputed from the randomizer in use."""
 
@@ -126,15 +133,12 @@ def epsilon_of(releases: Sequence[Release], delta: float, *, rounds: int = 1) ->
     replacing `rounds` times as many rounds as each is made for. ValueError for what cannot be computed, and for
     releases whose neighbours are not the same."""
     checks.positive_int(rounds=rounds)
-    for release in releases:
-        if not isinstance(release, Release):
-            raise ValueError(f"Expected a kind of release that the ledger knows, got {type(release).__name__}.")
+    if not releases:
+        return 0.0
     relation_of(releases)
     gaussians = [r for r in releases if isinstance(r, GaussianRelease)]
     others = [r for r in releases if not isinstance(r, GaussianRelease)]
     if not others:
-        if not gaussians:
-            return 0.0
         up, down = _factors(gaussians)
         return up + down + gaussian.epsilon(rounds * math.hypot(*(r.mu for r in gaussians)), delta * math.exp(-up))
     if rounds > 1:
@@ -147,9 +151,12 @@ def epsilon_of(releases: Sequence[Release], delta: float, *, rounds: int = 1) ->
 
 
 def relation_of(releases: Sequence[Release]) -> str:
-    """The neighbours that all of them are for; ValueError where they differ. Other kinds know whole rounds that are
-    replaced alone."""
-    return relations.one(r.relation if isinstance(r, GaussianRelease) else relations.REPLACE for r in releases)
+    """The neighbours that all of them are for; ValueError where they differ, where there are none, and for a kind of
+    release that the ledger does not know."""
+    for release in releases:
+        if not isinstance(release, Release):
+            raise ValueError(f"Expected a kind of release that the ledger knows, got {type(release).__name__}.")
+    return relations.one(release.relation for release in releases)
 
 
 def grid_delta(releases: Sequence[Release], epsilon: float) -> float:
@@ -166,8 +173,7 @@ def grid_delta(releases: Sequence[Release], epsilon: float) -> float:
 
 def check(releases: Sequence[Release], budget: Budget) -> float:
     """The recomputed epsilon, or BudgetExceeded; ValueError for releases that are not for the budget's neighbours."""
-    found = relation_of(releases)
-    if releases and relations.zeroed(found) != relations.zeroed(budget.adjacency):
+    if releases and relations.zeroed(found := relation_of(releases)) != relations.zeroed(budget.adjacency):
         raise ValueError(f"Expected releases for the budget's adjacency, {budget.adjacency}, got {found}.")
     if budget.epsilon == math.inf:
         return math.inf

@@ -19,8 +19,18 @@ TRUST = {
         "This rests on who is trusted: those with access to the machine, its database and its keys hold people's data "
         "as they are, and so does the application that asks on people's behalf."
     ),
-    "shuffle": "This rests on who is trusted: the shuffler, and that enough others send their reports as they should.",
+    "shuffle": (
+        "This rests on who is trusted: the shuffler, and that the batch's other reports come from people whom the "
+        "server does not run."
+    ),
     "local": "Nobody is trusted but the person's own device.",
+}
+PUBLIC = {  # where the relation is about rewards alone
+    "joint": "What the application says about people, and what they are offered, is taken to be public.",
+    "local": (
+        "The arm that a person was offered, with that person's features in it, is sent to the server as it is: neither "
+        "is protected."
+    ),
 }
 
 
@@ -35,6 +45,16 @@ def rate(epsilon: float, delta: float) -> str:
     return f"{100 * guess(epsilon, delta):.1f}\u00a0%"
 
 
+def shuffle_assumes(malicious: float) -> str:
+    """What a claim of the shuffle model rests on, where that share of a batch's reports may be anybody's."""
+    share = f"at most {100 * malicious:g} %" if malicious else "none"
+    return (
+        f"This assumes an honest shuffler, and that {share} of a batch's reports come from the server or from whoever "
+        f"works with it (malicious = {malicious:g}). What hides a report are the coins of the batch's other users: "
+        "whoever sends all the others reads the one that is left."
+    )
+
+
 def spent(certificate: "Certificate") -> str:
     """What goes with the number `spent`, which looks like something that runs out and is not."""
     bound = "budget" if certificate.private else "claim"
@@ -46,7 +66,7 @@ def promise(certificate: "Certificate") -> list[str]:
     epsilon, delta = certificate.epsilon, certificate.delta
     if not certificate.private or epsilon is None or delta is None:
         return [NO_PROMISE]
-    visit = certificate.unit.startswith("one user")
+    visit = certificate.neighbours in relations.ROUNDS
     if certificate.person is not None:
         whose, it = _visits(certificate), "those visits"
     else:
@@ -70,7 +90,7 @@ def promise(certificate: "Certificate") -> list[str]:
     if zeroed:
         out.append("That is for there or not there: which of two versions is the true one is protected less.")
     if relations.of_rewards(certificate.neighbours):
-        out.append("What the application says about people, and what they are offered, is taken to be public.")
+        out.append(PUBLIC[certificate.model])
     if visit and certificate.person is None:
         out.append("A person who comes often is protected less for all visits together.")
     if certificate.over:

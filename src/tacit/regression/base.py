@@ -24,9 +24,6 @@ from tacit.regression.contribution import link_means
 from tacit.regression.estimate import Fit
 from tacit.regression.reweighting import Sample
 
-UNIT = "one person: one row of X and its target"
-RELATION = "replace one person; the number of rows is public"
-
 
 @dataclass(kw_only=True, eq=False)
 class Regressor(ABC):
@@ -107,8 +104,6 @@ class Regressor(ABC):
             spent=self._asked.costliest(),
             source=self.source,
             rounds=self._people,
-            unit=UNIT,
-            relation=RELATION,
         )
 
     def score(self, X: npt.ArrayLike, y: npt.ArrayLike) -> float:

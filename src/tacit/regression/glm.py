@@ -6,6 +6,7 @@ import numpy as np
 
 from tacit import checks
 from tacit.mechanisms.queries import Queries
+from tacit.privacy import relations
 from tacit.regression import theory as reweighted_theory
 from tacit.regression.base import Regressor
 from tacit.regression.contribution import ReweightedContribution
@@ -68,7 +69,9 @@ class ReweightedGLM(Regressor):
         if last:
             queries.append(closing_query(contribution, last))
         split = self.model == "local" or self.schedule == "paper"
-        return Queries(queries=tuple(queries), budget=self.budget, model=self.model, split=split)
+        return Queries(
+            queries=tuple(queries), budget=self.budget, relation=relations.ROWS, model=self.model, split=split
+        )
 
     def _fit(self, sample: Sample) -> Fit:
         contribution, asked, source = self.contribution(sample.x.shape[1]), self._asked, self.source

@@ -7,6 +7,7 @@ import numpy as np
 from tacit import checks
 from tacit.mechanisms.queries import Queries
 from tacit.model import links
+from tacit.privacy import relations
 from tacit.regression.base import Regressor
 from tacit.regression.contribution import ReweightedContribution
 from tacit.regression.estimate import Fit, solved
@@ -60,7 +61,9 @@ class ReweightedLinear(Regressor):
         queries = [normalisation_query(contribution, k, share / steps) for k in range(steps)]
         queries.append(closing_query(contribution, 1 - share))
         split = self.model == "local" or not practical
-        return Queries(queries=tuple(queries), budget=self.budget, model=self.model, split=split)
+        return Queries(
+            queries=tuple(queries), budget=self.budget, relation=relations.ROWS, model=self.model, split=split
+        )
 
     def _fit(self, sample: Sample) -> Fit:
         asked, contribution = self._asked, self.contribution(sample.x.shape[1])

@@ -10,6 +10,7 @@ from tacit.data import Raw
 from tacit.kernels import matrices
 from tacit.kernels.matrices import packed, positive, unpacked
 from tacit.mechanisms.queries import Queries, Query
+from tacit.privacy import relations
 from tacit.regression.base import Regressor
 from tacit.regression.contribution import link_means, link_slopes
 from tacit.regression.estimate import Fit, noise_ridge, project
@@ -59,7 +60,9 @@ class PrivateNewton(Regressor):
             Query(f"step {k + 1}", "sums of mu' x x' and (y - mu) x", size, self.sensitivity, share)
             for k in range(self.steps)
         )
-        return Queries(queries=queries, budget=self.budget, model=self.model, split=self.model == "local")
+        return Queries(
+            queries=queries, budget=self.budget, relation=relations.ROWS, model=self.model, split=self.model == "local"
+        )
 
     def _fit(self, sample: Sample) -> Fit:
         asked, count, dim = self._asked, sample.count, sample.x.shape[1]

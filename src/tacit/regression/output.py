@@ -8,7 +8,7 @@ import numpy as np
 from tacit import checks
 from tacit.data import Array, Raw
 from tacit.mechanisms.queries import Queries, Query
-from tacit.privacy import gaussian
+from tacit.privacy import gaussian, relations
 from tacit.regression.base import Regressor
 from tacit.regression.contribution import link_means, link_slopes
 from tacit.regression.estimate import Fit
@@ -57,7 +57,7 @@ class OutputPerturbation(Regressor):
         ridge = self._strength(dim, count)
         sensitivity = 2 / (ridge * count) + 2 * TOLERANCE / ridge
         query = Query("estimate", "the regularised maximum-likelihood estimate", dim, sensitivity, 1.0)
-        return Queries(queries=(query,), budget=self.budget)
+        return Queries(queries=(query,), budget=self.budget, relation=relations.ROWS)
 
     def _fit(self, sample: Sample) -> Fit:
         dim, count = sample.x.shape[1], sample.count

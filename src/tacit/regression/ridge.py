@@ -10,6 +10,7 @@ from tacit.kernels import matrices
 from tacit.kernels.matrices import packed, positive, unpacked
 from tacit.mechanisms.queries import Queries, Query
 from tacit.model.linear import LinearContribution, balanced_scale
+from tacit.privacy import relations
 from tacit.regression.base import Regressor
 from tacit.regression.estimate import Fit, noise_ridge, project
 from tacit.regression.reweighting import Sample
@@ -41,7 +42,9 @@ class PrivateRidge(Regressor):
     def _queries(self, dim: int, count: int) -> Queries:
         contribution = self.contribution(dim)
         query = Query("sums", "sums of x x' and y x", contribution.size, contribution.sensitivity, 1.0)
-        return Queries(queries=(query,), budget=self.budget, model=self.model, split=self.model == "local")
+        return Queries(
+            queries=(query,), budget=self.budget, relation=relations.ROWS, model=self.model, split=self.model == "local"
+        )
 
     def _fit(self, sample: Sample) -> Fit:
         x, count, dim = sample.x, sample.count, sample.x.shape[1]

@@ -14,7 +14,7 @@ from scipy.special import ndtri
 from tacit import checks
 from tacit.data import Array, Raw
 from tacit.mechanisms.queries import Queries, Query
-from tacit.privacy import gaussian
+from tacit.privacy import gaussian, relations
 from tacit.regression import theory as reweighted_theory
 from tacit.regression.base import Regressor, rows
 from tacit.regression.descent import best_descent
@@ -79,12 +79,12 @@ class ImproperSGD(Regressor):
         if self.model == "joint":
             moved = bound * step / (count // batches)
             query = Query("last iterate", "theta after the last batch", dim, moved, 1.0)
-            return Queries(queries=(query,), budget=self.budget)
+            return Queries(queries=(query,), budget=self.budget, relation=relations.ROWS)
         queries = tuple(
             Query(f"batch {k + 1}", "sum of phi (clip <phi, theta> - y)", dim, bound, 1 / batches)
             for k in range(batches)
         )
-        return Queries(queries=queries, budget=self.budget, model="local", split=True)
+        return Queries(queries=queries, budget=self.budget, relation=relations.ROWS, model="local", split=True)
 
     def _rows(self, X: npt.ArrayLike) -> Any:
         return rows(X, allow_sparse=True)

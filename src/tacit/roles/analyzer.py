@@ -1,6 +1,5 @@
 """The analyzer: plans of batches, and the check of what a shuffler hands over."""
 
-import functools
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -29,8 +28,9 @@ class Analyzer:
     Reference: the protocol is Cheu et al. 2022 (arXiv:2106.09805) with p = 1/2; calibration: ours.
     Departure: fair coins (their number is a popcount); 2 reach + trials slots.
 
-    first, growth: batch k is planned for ceil(first growth^k) users. calibration="central": the noise of a trusted
-    curator's Gaussian mechanism, to compare with; it has no proof in the shuffle model."""
+    first, growth, largest: batch k is planned for ceil(first growth^k) users, and at most `largest`.
+    calibration="central": the noise of a trusted curator's Gaussian mechanism, to compare with; it has no proof in the
+    shuffle model."""
 
     budget: Budget
     size: int
@@ -40,6 +40,7 @@ class Analyzer:
     growth: float = 2.0
     dropout: float = 0.0
     malicious: float = 0.0
+    largest: float = math.inf
     calibration: str = "exact"
     _fixed: list[Plan] = field(default_factory=list, init=False, repr=False, compare=False)
     _plans: list[Plan] = field(default_factory=list, init=False, repr=False, compare=False)
@@ -49,6 +50,8 @@ class Analyzer:
         checks.one_of(("exact", "central"), calibration=self.calibration)
         if not 1 <= self.growth < math.inf:
             raise ValueError(f"Expected growth of at least 1, got {self.growth!r}.")
+        if not self.largest >= self.first:
+            raise ValueError(f"Expected largest to be at least the first batch, {self.first}, got {self.largest!r}.")
         check_shares(self.dropout, self.malicious)
 
     def fix(self, plan: Plan) -> None:
@@ -60,8 +63,15 @@ class Analyzer:
         if self._fixed:
             return self._fixed[0]
         while len(self._plans) <= batch:
-            self._plans.append(self._make(math.ceil(self.first * self.growth ** len(self._plans))))
+            self._plans.append(self._next())
         return self._plans[batch]
+
+    def _next(self) -> Plan:
+        """After the plans so far. At `largest` batches grow no more: whoever fills them with reports of their own must
+        not make them too large for everybody else."""
+        if self._plans and self._plans[-1].users >= self.largest:
+            return self._plans[-1]
+        return self._make(math.ceil(min(self.largest, self.first * self.growth ** len(self._plans))))
 
     def _make(self, users: int) -> Plan:
         if self.budget.epsilon == math.inf:
@@ -95,7 +105,7 @@ class Analyzer:
         sends them is anybody's guess."""
         if self.budget.epsilon == math.inf or self.calibration == "central":
             return math.inf
-        return _epsilon(plan, self.budget.delta, min(reports, plan.users) - self.liars(plan))
+        return epsilon(plan, self.budget.delta, min(reports, plan.users) - self.liars(plan))
 
     def liars(self, plan: Plan) -> int:
         """The most users who may leave out their noise."""
@@ -143,8 +153,3 @@ def check_shares(dropout: float, malicious: float) -> None:
             raise ValueError(f"Expected {name} in [0, 1), got {share!r}.")
     if dropout + malicious >= 1:
         raise ValueError("Expected dropout and malicious users to leave some honest ones, got none.")
-
-
-@functools.lru_cache(maxsize=1024)
-def _epsilon(plan: Plan, delta: float, honest: int) -> float:
-    return epsilon(plan, delta, honest)

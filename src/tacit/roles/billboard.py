@@ -16,7 +16,7 @@ from typing import Any
 
 from tacit.errors import BadBillboard
 from tacit.mechanisms.randomizers import FINE, SHARE, UNIT
-from tacit.mechanisms.shuffle.encoding import FEWEST, reach
+from tacit.mechanisms.shuffle.encoding import reach
 from tacit.model.links import NAMES as LINKS
 from tacit.model.reweighting import STAGES
 from tacit.model.vectors import packed_size, pair_size
@@ -46,8 +46,7 @@ DEEPEST = 4  # brackets within brackets
 LARGE = 1e12
 WIDEST, FLATTEST, NARROWEST = 4096, 1 << 14, 256  # features; where no matrix is made of them; where reports are long
 COINS = 1 << 28  # random bits of one report
-TOSSES = 1 << 36  # coins of a batch in one coordinate: a shuffler's work grows with their root
-WORKED_OUT = 1 << 30  # the same where devices work out what they give
+TOSSES = 1 << 30  # coins of a batch in one coordinate: what they give takes their root to work out
 ASKED = 1 << 20  # rounds of a batch
 
 NUMBER, POSITIVE, SIZE = real(-LARGE, LARGE), real(1 / LARGE, LARGE), real(0.0, LARGE)
@@ -216,13 +215,6 @@ def batch(billboard: bytes) -> tuple[Parameters, dict[str, Any]]:
     return (_rounds if ROUNDS.encode() in _bytes(billboard)[:LONGEST] else _shuffle)(billboard)
 
 
-def protected(plan: dict[str, Any]) -> None:
-    """Raise unless reports by this plan have coins to hide among: what a device can see of its protection."""
-    tossed = plan["trials"] * (plan["minimum"] - plan["malicious"])
-    if tossed < FEWEST or plan["laplace"] > 0 or plan["epsilon"] is None:
-        raise BadBillboard("Expected a billboard with coins for people's data, got one without or for simulation.")
-
-
 def tag(document: dict[str, Any]) -> bytes:
     """Of a local billboard as JSON gives it: what does not change from one version to the next, so that no server reads
     a report that was made for another's. Where reports are for one step, also the version."""
@@ -303,7 +295,7 @@ def _rounds(billboard: bytes) -> tuple[Parameters, dict[str, Any]]:
     for grid, longest in zip(grids, (board["largest"], 1.0), strict=True):
         _need(2 * reach(grid, longest) + plan["trials"] < 2**32, "a grid whose numbers fit into 4 bytes")
     _need(plan["trials"] * packed_size(dim) <= COINS, f"at most {COINS} coins in a report")
-    _need(plan["trials"] * plan["users"] <= WORKED_OUT, f"at most {WORKED_OUT} coins in a batch")
+    _need(plan["trials"] * plan["users"] <= TOSSES, f"at most {TOSSES} coins in a batch")
     grid = grids[gradient]
     plan |= {"size": size, "grid": grid, "reach": reach(grid, norm), "laplace": 0.0, "norm": norm}
     fixed = {name: value for name, value in document.items() if name not in PASSING}

@@ -15,26 +15,34 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.data import Array, Sent
-from tacit.errors import BadBillboard
+from tacit.errors import BadBillboard, TooManyReports
 from tacit.features.schema import Schema
 from tacit.model import arms as arm_sets
 from tacit.model.arms import Arms, ArmSet
 from tacit.model.chances import Chance, Later
 from tacit.model.links import CODES
+from tacit.privacy import entropy
+from tacit.privacy.budget import Budget
+from tacit.privacy.randomness import System
 
 DRAWS = 4096  # by which a device estimates a propensity
+ID_BYTES = 8  # of a report's random id, by which a server knows a retry
 NUMBERS = int | float | np.bool_ | np.integer | np.floating
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DeviceChoice:
-    """The arm for this device's user: its index, and its name if the arms had names. Holds raw data: it stays on the
-    device, where it may be pickled with its client until the reward comes."""
+    """The arm for this device's user: its index, and its name if the arms had names. reported: whether there is a
+    report of it. Holds raw data: it stays on the device, where it may be pickled with its client until the reward
+    comes. The id of its report is drawn with it: a report that a copy of the device makes anew is counted once."""
 
     index: int
     name: str | None
     _x: Array = field(repr=False)
     _propensity: Callable[[], float] = field(repr=False)
+    _id: bytes = field(default_factory=lambda: entropy.octets(ID_BYTES), repr=False)
+    reported: bool = True
+    displayed: float | None = None  # epsilon of what is displayed, where a floor was asked for
     _report: list[Sent] = field(default_factory=list, repr=False)
     _kept: dict[int, Any] = field(default_factory=dict, repr=False)  # of roles.rounds, whose devices answer again
 
@@ -54,39 +62,70 @@ class DeviceChoice:
 @dataclass(kw_only=True, eq=False)
 class Device(ABC):
     """One user's device, at one billboard. `rewards`: the range that rewards are clipped to. `features`: the
-    application's schema; what is made of fields is never the server's to say."""
+    application's schema; what is made of fields is never the server's to say. `cost`: what the reports of one choice
+    cost the user, as the device has worked it out or checked it; None in simulation.
+    `batch`: the number of the batch that reports go to, None where each is private by itself. The sum of a batch is
+    private for one choice of a user: its first choice is reported, whatever comes of it, and no other."""
 
     dim: int
     link: str
     rewards: tuple[float, float]
     features: Schema | None = None
+    cost: Budget | None = None
+    batch: int | None = None
+    _chosen: bool = field(default=False, init=False)
 
     @abstractmethod
     def pick(self, features: Array) -> int:
         """The arm among (K, d) checked ones."""
 
     @abstractmethod
-    def report(self, x: Array, reward: float | None) -> Sent:
+    def report(self, x: Array, reward: float | None, id: bytes | None = None) -> Sent:
         """A fresh randomized report of the arm played and its reward, both checked; None: a reward that never came,
-        whose report is noise alone."""
+        whose report is noise alone. id: the choice's; without it a new one is drawn."""
 
     @abstractmethod
     def chance(self, features: Array, index: int) -> Chance:
         """The probability with which `pick` returns `index` among (K, d) arms, and its error."""
 
     def choose(
-        self, arms: Arms | Mapping[str, Any], *, actions: Any = None, available: npt.ArrayLike | None = None
+        self,
+        arms: Arms | Mapping[str, Any],
+        *,
+        actions: Any = None,
+        available: npt.ArrayLike | None = None,
+        floor: float = 0.0,
     ) -> DeviceChoice:
         """The arm for this user. `arms`: (K, d) numbers of norm at most 1, or a mapping name -> features; where the
-        application gave its schema, the user's fields, and `actions` as in Schema.vectors."""
+        application gave its schema, the user's fields, and `actions` as in Schema.vectors.
+
+        floor: with this probability the arm is drawn uniformly from the K available ones. Without a floor nothing
+        protects the features of a person from somebody who sees which arm is displayed and made the billboard. With a
+        floor g in (0, 1] each arm has a probability between g / K and 1 - g + g / K, so that the arm that is displayed
+        is epsilon-private for replacing the features, epsilon = ln(1 + (1 - g) K / g): `displayed` of the choice."""
+        if not (isinstance(floor, NUMBERS) and 0 <= floor <= 1):
+            raise ValueError("Expected floor in [0, 1], got another.")
         features, names = arms_of(self.features, self.dim, arms, actions)
         index = arm_sets.check_mask(available, len(features))
         offered = features if index is None else features[index]
         with np.errstate(all="ignore"):  # the square of a tiny feature may vanish
             picked = self.pick(offered)
+        if floor:
+            drawn = System().uniforms(2)
+            picked = int(drawn[1] * len(offered)) if drawn[0] < floor else picked
         chosen = picked if index is None else int(index[picked])
-        propensity = Later(functools.partial(self.chance, offered, picked))
-        return DeviceChoice(chosen, names[chosen] if names else None, features[chosen].copy(), propensity)
+        propensity = Later(functools.partial(self._chance, offered, picked, float(floor)))
+        displayed = math.log1p((1 - floor) * len(offered) / floor) if floor else None
+        name = names[chosen] if names else None
+        reported = self.batch is None or not self._chosen
+        self._chosen = True
+        x = features[chosen].copy()
+        return DeviceChoice(chosen, name, x, propensity, reported=reported, displayed=displayed)
+
+    def _chance(self, features: Array, index: int, floor: float) -> Chance:
+        """`chance`, with the floor."""
+        value, error = self.chance(features, index)
+        return Chance((1 - floor) * value + floor / len(features), (1 - floor) * error)
 
     def randomize(self, choice: DeviceChoice, reward: float | None) -> Sent:
         """The report for the server: the same bytes however often it is asked for.
@@ -94,17 +133,19 @@ class Device(ABC):
         Every number and None give a report, of the same length and by the same work. A number outside the range is
         clipped to it, since an error here would tell the server that it was outside. NaN counts as None: no reward
         came. What is no number at all is an error of the program, whatever the billboard and the datum say, and
-        raises."""
+        raises; TooManyReports for a choice that is not `reported`."""
         if not isinstance(choice, DeviceChoice):
             raise ValueError(f"Expected what choose returned, got {type(choice).__name__}.")
         if choice._x.shape != (self.dim,):
             raise ValueError(f"Expected a choice among arms of {self.dim} features, got one among others.")
         if reward is not None and not isinstance(reward, NUMBERS):
             raise ValueError(f"Expected a reward that is a number, got {type(reward).__name__}.")
+        if not choice.reported:
+            raise TooManyReports("Expected one choice of a user in a batch to be reported, got another.")
         if not choice._report:
             bounded = within(reward, self.rewards)
             with np.errstate(all="ignore"):
-                choice._report.append(self.report(choice._x, bounded))
+                choice._report.append(self.report(choice._x, bounded, choice._id))
             self._keep(choice, bounded)
         return choice._report[0]
 
@@ -139,6 +180,12 @@ def agreed_schema(own: Schema | None, given: str | None) -> Schema | None:
     if own is not None and own.digest != given:
         raise BadBillboard("Expected a billboard for the application's features, got one for others or for vectors.")
     return own
+
+
+def check_limit(budget: Budget | None) -> None:
+    """The caller's own, which is None or a Budget."""
+    if budget is not None and not isinstance(budget, Budget):
+        raise ValueError(f"Expected budget to be None or a Budget, got {type(budget).__name__}.")
 
 
 def agreed(own: tuple[float, float] | None, given: tuple[float, float]) -> tuple[float, float]:

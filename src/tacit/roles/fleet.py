@@ -6,7 +6,7 @@ from tacit.data import Array, Raw
 from tacit.mechanisms.shuffle.encoding import PARTS, coded_rows, nothing_coded
 from tacit.privacy import entropy
 from tacit.roles import billboard as boards
-from tacit.roles import wire
+from tacit.roles import limits, wire
 
 ROWS = 4096  # reports made at a time: their numbers stay in the processor's cache
 
@@ -18,7 +18,7 @@ class Fleet:
 
     def __init__(self, billboard: bytes) -> None:
         self.parameters, document = boards.batch(billboard)
-        boards.protected(document["plan"])
+        limits.cost(document, None)
         self._grid, self._norm = document["plan"]["grid"], document["plan"]["norm"]
 
     def reports(self, vectors: Array) -> bytes:

@@ -6,14 +6,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tacit.data import Array
+from tacit.errors import BadBillboard
 from tacit.mechanisms.local import MARGIN, epsilon_of, lattice_delta
 from tacit.mechanisms.randomizers import CELLS, Coin, Lattice, Randomizer
-from tacit.mechanisms.shuffle.together import Part
+from tacit.mechanisms.shuffle.calibration import Plan, epsilon
+from tacit.mechanisms.shuffle.encoding import FEWEST
+from tacit.mechanisms.shuffle.together import Part, together_epsilon
 from tacit.model import links, reweighting, rounds
 from tacit.model.glm import glm_norm, glm_sensitivity, largest_weight
 from tacit.model.linear import linear_sensitivity
 from tacit.model.reweighting import Question
 from tacit.model.vectors import packed_size
+from tacit.privacy.budget import Budget
 
 
 class Extent(NamedTuple):
@@ -84,6 +88,40 @@ def together(document: dict[str, Any], reports: int) -> list[Part]:
         Part(packed_size(dim), 1, tuple(cells * far for far in matrices), coins),
         Part(dim, document["gradients"], tuple(gradient * far for far in gradients), coins),
     ]
+
+
+def spent(document: dict[str, Any], delta: float, reports: int) -> float:
+    """epsilon at delta of all that a shuffler hands on of a user's batch, if it has so many reports: from the noise of
+    the planned ones among them, less those who may leave theirs out. inf where none can be shown."""
+    plan = document["plan"]
+    if "round" in document:
+        return together_epsilon(together(document, reports), delta)
+    sensitivity = min(2 * plan["norm"], shuffled_sensitivity(document))
+    made = Plan(plan["users"], plan["size"], plan["grid"], plan["reach"], plan["trials"], sensitivity)
+    return epsilon(made, delta, min(reports, made.users) - plan["malicious"])
+
+
+def protected(plan: dict[str, Any]) -> None:
+    """Raise unless reports by this plan have coins to hide among."""
+    tossed = plan["trials"] * (plan["minimum"] - plan["malicious"])
+    if tossed < FEWEST or plan["laplace"] > 0 or plan["epsilon"] is None:
+        raise BadBillboard("Expected a billboard with coins for people's data, got one without or for simulation.")
+
+
+def cost(document: dict[str, Any], limit: Budget | None) -> Budget:
+    """What a user's reports to a batch cost, worked out from its plan, with the fewest reports that it may have.
+    BadBillboard where that is more than the plan claims, or than the caller's limit (None: any claim)."""
+    plan = document["plan"]
+    protected(plan)
+    found = Budget(spent(document, plan["delta"], plan["minimum"]), plan["delta"])
+    if not found.epsilon <= plan["epsilon"] * (1 + MARGIN):
+        raise BadBillboard(f"Expected coins that give the claimed epsilon {plan['epsilon']:g}, got fewer.")
+    if limit is not None and not (found.epsilon <= limit.epsilon * (1 + MARGIN) and found.delta <= limit.delta):
+        raise BadBillboard(
+            f"Expected epsilon at most {limit.epsilon:g} and delta at most {limit.delta:g}, "
+            f"got a billboard with {found.epsilon:g} and {found.delta:g}."
+        )
+    return found
 
 
 def holds(made: Randomizer | Coin, *, epsilon: float, delta: float, size: int, sensitivity: float) -> bool:

@@ -30,14 +30,15 @@ from tacit.model.reweighting import said
 from tacit.model.scores import score
 from tacit.model.vectors import pair
 from tacit.privacy import entropy
+from tacit.privacy.budget import Budget
 from tacit.privacy.randomness import Randomness, Seeded, System
 from tacit.roles import billboard as boards
 from tacit.roles import designs, limits
-from tacit.roles.device import DRAWS, NUMBERS, Device, agreed, agreed_schema
+from tacit.roles.device import DRAWS, ID_BYTES, NUMBERS, Device, agreed, agreed_schema
 
 SENT, SIMULATED = b"L", b"S"  # the first byte of a report: integers of a device, or floats of a simulation
 DRAWN = ("gap", "spanner")  # policies that draw from weights
-ID_BYTES = 8  # random bytes after SENT, by which a server knows a retry; after them the billboard's tag
+# after SENT come ID_BYTES random bytes and the billboard's tag
 
 
 class Client(Device):
@@ -90,6 +91,7 @@ class Client(Device):
         )
         if not isinstance(self._noise, Seeded):
             self._check(document["claim"], epsilon, delta, public_arms)
+            self.cost = Budget(**document["claim"])
 
     def _check(self, claim: dict[str, Any], epsilon: float | None, delta: float | None, public_arms: bool) -> None:
         """The billboard against its claim, and the claim against the caller's limits."""
@@ -158,23 +160,23 @@ class Client(Device):
 
     # reporting
 
-    def report(self, x: Array, reward: float | None) -> Sent:
+    def report(self, x: Array, reward: float | None, id: bytes | None = None) -> Sent:
         made, noise = self._randomizer, self._noise
         x = x * (1 / max(1.0, math.sqrt(float(np.dot(x, x)))))
         if isinstance(made, Coin):
             low, high = self.rewards
             share = 0.5 if reward is None else (reward - low) / (high - low)
             coin = made.simulate(share, noise.generator) if isinstance(noise, Seeded) else made.encode(share)
-            return self._framed(randomizers.beside_public(x, coin))
+            return self._framed(randomizers.beside_public(x, coin), id)
         vector = self.contribution(x, reward)
         if isinstance(noise, Seeded):
-            return self._framed(randomizers.simulated(made.simulate(vector, noise.generator)))
-        return self._framed(made.encode(vector))
+            return self._framed(randomizers.simulated(made.simulate(vector, noise.generator)), id)
+        return self._framed(made.encode(vector), id)
 
-    def _framed(self, body: Sent) -> Sent:
+    def _framed(self, body: Sent, id: bytes | None) -> Sent:
         if isinstance(self._noise, Seeded):
             return randomizers.framed(SIMULATED, body)
-        return randomizers.framed(SENT + entropy.octets(ID_BYTES) + self._tag, body)
+        return randomizers.framed(SENT + (id or entropy.octets(ID_BYTES)) + self._tag, body)
 
     def contribution(self, x: Array, reward: float | None) -> Raw:
         """The vector that is randomised. A reward that never came contributes zeros (in a pair, the reward nearest to

@@ -3,11 +3,17 @@
 A report that is sent at the click is the click, and one that is not sent tells that there was none. So every choice
 sends exactly one report, at a public deadline plus a jitter that is drawn when the choice is made, whether or not a
 reward came; a later reward is dropped. What a report needs is on the disc before the choice is shown, and the bytes of
-a report before they are sent: after a crash the same bytes are sent again, until they are acknowledged. The raw datum
-is forgotten once its report is made."""
+a report before they are sent: after a crash the same bytes are sent again, until they are acknowledged or a week is
+over. The raw datum is forgotten once its report is made. A report has the id that was drawn with its choice: if a copy
+of the file makes it again, it counts once. That protects the count, not the person: a copy draws new noise for the same
+datum, and no ledger sees both.
+
+The sum of a shuffled batch is private for one choice of a person: the first choice in a batch is reported, whatever
+comes of it, and no other. So the numbers of the batches that were answered are kept for good."""
 
 import contextlib
 import fcntl
+import hashlib
 import json
 import os
 import time
@@ -22,11 +28,13 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit import checks
-from tacit.errors import BadReport, TooManyReports
+from tacit.errors import BadReport, BadState, TooManyReports
 from tacit.model.arms import Arms
 from tacit.privacy import entropy
+from tacit.privacy.budget import Budget
 from tacit.privacy.randomness import System
 from tacit.roles.device import NUMBERS, Device, DeviceChoice, within
+from tacit.roles.ledger import DISPLAY, REPORT, Entry, Spent, charged, composed, refunded
 
 WEEK = 7 * 86400.0  # seconds, as all times here
 ANY = (-np.inf, np.inf)
@@ -35,20 +43,27 @@ LATER = (408, 425, 429)  # answers after which the same report may be sent again
 
 @dataclass(frozen=True)
 class Ticket:
-    """What was chosen, and by which id its reward is told."""
+    """What was chosen, and by which id its reward is told; reported: whether there is a report of it."""
 
     id: str
     index: int
     name: str | None
+    reported: bool
 
 
 @dataclass
 class Item:
-    """One choice. board, x and reward are there until the report is made; report: in hexadecimal digits."""
+    """One choice and what its report costs. report_id, board (its digest), x and reward are there until the report is
+    made; report: in hexadecimal digits."""
 
     id: str
+    server: str
     at: float
     due: float
+    epsilon: float
+    delta: float
+    batch: int | None
+    report_id: str | None
     board: str | None
     x: list[float] | None
     reward: float | None = None
@@ -61,9 +76,47 @@ class Item:
         """Whether something is still to be done."""
         return self.x is not None or (self.report is not None and self.taken is None)
 
+    @property
+    def entry(self) -> Entry:
+        return Entry(self.server, REPORT, self.batch, self.epsilon, self.delta)
+
+
+@dataclass
+class Kept:
+    """All that outlives the program. boards: by their digests, each once, as long as a choice needs it. answered: for
+    each server, the batches that a choice was reported to, for good."""
+
+    items: list[Item]
+    boards: dict[str, str]
+    ledger: list[Entry]
+    answered: dict[str, list[int]]
+
+    @classmethod
+    def read(cls, text: str) -> "Kept":
+        given = json.loads(text or '{"items": [], "boards": {}, "ledger": [], "answered": {}}')
+        if not isinstance(given, dict):
+            raise BadState(
+                "Expected an outbox of this release, got one of 0.6.0 or before: let that release send what waits in "
+                "it, then delete the file."
+            )
+        items, ledger = [Item(**each) for each in given["items"]], [Entry(**each) for each in given["ledger"]]
+        return cls(items, given["boards"], ledger, given["answered"])
+
+    def text(self) -> str:
+        needed = {item.board for item in self.items}
+        boards = {digest: board for digest, board in self.boards.items() if digest in needed}
+        items, ledger = [vars(item) for item in self.items], [vars(entry) for entry in self.ledger]
+        return json.dumps({"items": items, "boards": boards, "ledger": ledger, "answered": self.answered})
+
+    def drop(self, item: Item) -> None:
+        """Nothing of it is sent any more. If its report was never made, it costs nothing."""
+        self.items.remove(item)
+        if item.x is not None:
+            self.ledger = refunded(self.ledger, item.entry)
+
 
 class Store(Protocol):
-    """What outlives the program."""
+    """Where it is kept: a text, "" at first."""
 
     def locked(self) -> contextlib.AbstractContextManager[None]: ...
     def read(self) -> str: ...
@@ -88,7 +141,7 @@ class File:
     def read(self) -> str:
         with contextlib.suppress(FileNotFoundError):
             return self._path.read_text()
-        return "[]"
+        return ""
 
     def write(self, text: str) -> None:
         new = f"{self._path}.new"
@@ -105,13 +158,16 @@ class File:
 
 
 class Outbox:
-    """The choices of one device and their reports.
+    """The choices of one device and their reports to one server.
 
+    store: the device's file; several outboxes, each with its own `name`, share it and its ledger.
     open: the application's function from a billboard to its client, with its own limits.
-    send: takes a report's bytes; True if it was taken, False if it never will be; OSError: later again.
+    send: takes a report's bytes; True if it was taken, False if it never will be; OSError: later again, for a week.
     wait: seconds from a choice to its deadline; jitter: at most so much later its report leaves.
-    weekly: the most reports in a week, whatever a server asks. seal: what is done to a report before it is kept and
-    sent (roles.sealed)."""
+    weekly: the most reports in a week; lifetime: the most that this device ever tells, of all servers together
+    (roles.ledger): both whatever a server asks.
+    floor: with this probability a choice is a uniformly drawn arm, at a cost that is counted (Device.choose).
+    name: of the server, in the ledger."""
 
     def __init__(
         self,
@@ -122,35 +178,57 @@ class Outbox:
         wait: float,
         jitter: float,
         weekly: int,
-        seal: Callable[[bytes], bytes] = bytes,
+        lifetime: Budget,
+        floor: float = 0.0,
+        name: str = "tacit",
         clock: Callable[[], float] = time.time,
     ) -> None:
         checks.size(wait=wait, jitter=jitter)
         checks.positive_int(weekly=weekly)
+        if not isinstance(lifetime, Budget):
+            raise ValueError(f"Expected lifetime to be a Budget, got {type(lifetime).__name__}.")
         self._store: Store = File(store) if isinstance(store, Path) else store
-        self._open, self._send, self._seal, self._clock = open, send, seal, clock
-        self._wait, self._jitter, self._weekly = wait, jitter, weekly
+        self._open, self._send, self._clock = open, send, clock
+        self._wait, self._jitter, self._weekly, self._lifetime = wait, jitter, weekly, lifetime
+        self._floor, self._name = floor, name
 
     def choose(
         self, billboard: bytes, arms: Arms | Any, *, actions: Any = None, available: npt.ArrayLike | None = None
     ) -> Ticket:
-        """As Client.choose. TooManyReports: the device's own limit; then nothing was chosen, and nothing is sent."""
-        with self._changing() as items:
-            if len(items) >= self._weekly:
+        """As Client.choose. TooManyReports and LifetimeSpent: the device's own limits; then nothing was chosen, and
+        nothing is sent."""
+        client = self._open(billboard)
+        choice = client.choose(arms, actions=actions, available=available, floor=self._floor)
+        at, text = self._clock(), billboard.decode("ascii")
+        due = at + self._wait + self._jitter * float(System().uniforms(1)[0])
+        board = hashlib.sha256(billboard).hexdigest()
+        ids = entropy.octets(8).hex(), choice._id.hex()
+        if client.cost is None:
+            raise ValueError("Expected a client with noise for people's data, got one for simulation.")
+        cost = client.cost.epsilon, client.cost.delta, client.batch
+        new = Item(ids[0], self._name, at, due, *cost, ids[1], board, choice._x.tolist())
+        with self._changing() as kept:
+            answered = kept.answered.setdefault(self._name, [])
+            reported = client.batch is None or client.batch not in answered
+            if reported and sum(item.at > at - WEEK for item in self._own(kept)) >= self._weekly:
                 raise TooManyReports(f"Expected at most {self._weekly} reports in a week, got one more.")
-            choice = self._open(billboard).choose(arms, actions=actions, available=available)
-            at = self._clock()
-            due = at + self._wait + self._jitter * float(System().uniforms(1)[0])
-            new = Item(entropy.octets(8).hex(), at, due, billboard.decode("ascii"), choice._x.tolist())
-            items.append(new)
-        return Ticket(new.id, choice.index, choice.name)
+            costs = [new.entry] * reported
+            if choice.displayed is not None:
+                costs.append(Entry(self._name, DISPLAY, None, choice.displayed, 0.0))
+            kept.ledger = charged(kept.ledger, costs, self._lifetime)
+            if reported:
+                kept.boards[board] = text
+                kept.items.append(new)
+                if client.batch is not None:
+                    answered.append(client.batch)
+        return Ticket(new.id, choice.index, choice.name, reported)
 
     def reward(self, id: str, reward: float) -> None:
         """A reward for a choice; the last one counts. After the deadline it is dropped, and nobody is told."""
         if not isinstance(reward, NUMBERS):
             raise ValueError(f"Expected a reward that is a number, got {type(reward).__name__}.")
-        with self._changing() as items:
-            for item in items:
+        with self._changing() as kept:
+            for item in self._own(kept):
                 if item.id == id and self._accepts(item):
                     item.reward = within(reward, ANY)
 
@@ -160,52 +238,69 @@ class Outbox:
     def flush(self) -> None:
         """Make the reports whose time has come, and send those that nobody has acknowledged: to be called when the
         program starts and by a timer, never because of a reward."""
-        with self._changing() as items:
-            for item in items:
+        with self._changing() as kept:
+            for item in self._own(kept):
                 if item.x is not None and self._due(item):
-                    self._make(item)
-            ready = [(item.id, item.report) for item in items if item.report is not None and item.taken is None]
+                    self._make(item, kept)
+            ready = [(item.id, item.report) for item in self._own(kept) if item.report and item.taken is None]
         for id, report in ready:
             taken = None
             with contextlib.suppress(OSError):
                 taken = self._send(bytes.fromhex(report))
-            with self._changing() as items:
-                for item in items:
-                    if item.id == id:
+            with self._changing() as kept:
+                for item in self._own(kept):
+                    if item.id == id and item.taken is None:
                         item.sent, item.taken = item.sent or self._clock(), taken
 
     def _due(self, item: Item) -> bool:
         return item.due <= self._clock()
 
-    def _make(self, item: Item) -> None:
-        board, x = item.board, np.array(item.x)
-        assert board is not None
+    def _make(self, item: Item, kept: Kept) -> None:
+        """The finished report, to be kept before anything is sent."""
+        assert item.board is not None and item.report_id is not None
         try:
-            client = self._open(board.encode())
+            client = self._open(kept.boards[item.board].encode())
         except BadReport:  # the application has other limits now: nobody's datum decides that
             item.taken = False
+            kept.ledger = refunded(kept.ledger, item.entry)
         else:
-            choice = DeviceChoice(0, None, x, lambda: 1.0)
-            item.report = self._seal(client.randomize(choice, item.reward)).hex()
-        item.board = item.x = item.reward = None
+            choice = DeviceChoice(0, None, np.array(item.x), lambda: 1.0, bytes.fromhex(item.report_id))
+            item.report = client.randomize(choice, item.reward).hex()
+        item.report_id = item.board = item.x = item.reward = None
 
     def shown(self) -> list[Item]:
-        """For the person: the choices of the last week, and the very bytes that were sent."""
-        with self._changing() as items:
-            return items
+        """For the person: the reported choices of the last week, and the very bytes that were sent."""
+        with self._changing() as kept:
+            return self._own(kept)
+
+    def spent(self) -> Spent:
+        """For the person: what this device has told in its life, to all servers."""
+        with self._changing() as kept:
+            return composed(kept.ledger)
+
+    def forget(self) -> None:
+        """Delete all choices and reports. What was not sent never will be; what was told stays in the ledger."""
+        with self._changing() as kept:
+            for item in self._own(kept):
+                kept.drop(item)
+
+    def _own(self, kept: Kept) -> list[Item]:
+        return [item for item in kept.items if item.server == self._name]
 
     @contextlib.contextmanager
-    def _changing(self) -> Iterator[list[Item]]:
+    def _changing(self) -> Iterator[Kept]:
         """What is kept, changed as one."""
         with self._store.locked():
-            kept = [Item(**each) for each in json.loads(self._store.read())]
-            items = [item for item in kept if item.open or item.at > self._clock() - WEEK]
-            yield items
-            self._store.write(json.dumps([vars(item) for item in items]))
+            kept = Kept.read(self._store.read())
+            for item in list(kept.items):
+                if (item.due if item.open else item.at) <= self._clock() - WEEK:
+                    kept.drop(item)
+            yield kept
+            self._store.write(kept.text())
 
 
 def post(url: str, *, seconds: float = 30.0) -> Callable[[bytes], bool]:
-    """To send by HTTP: nothing goes along but the bytes."""
+    """To send by HTTP: no cookie goes along, and Python's name as the agent does."""
 
     def send(report: bytes) -> bool:
         headers = {"Content-Type": "application/octet-stream"}

@@ -18,9 +18,7 @@ import numpy as np
 from tacit.data import Array, Coded, Raw, Sent
 from tacit.errors import BadBillboard
 from tacit.features.schema import Schema
-from tacit.mechanisms.local import MARGIN
 from tacit.mechanisms.shuffle.encoding import coded
-from tacit.mechanisms.shuffle.together import together_delta
 from tacit.model.chances import Chance
 from tacit.model.glm import in_units
 from tacit.model.links import mean, slope
@@ -30,7 +28,7 @@ from tacit.privacy.budget import Budget
 from tacit.privacy.randomness import Randomness, System
 from tacit.roles import billboard as boards
 from tacit.roles import designs, limits, wire
-from tacit.roles.device import Device, DeviceChoice, agreed, agreed_schema
+from tacit.roles.device import ID_BYTES, Device, DeviceChoice, agreed, agreed_schema, check_limit
 from tacit.roles.wire import Parameters
 
 REWARD = -1  # in what a choice keeps, beside (digest of the question, report) of each round
@@ -40,9 +38,10 @@ class Client(Device):
     """`Client(billboard)`: the device of one user, for the batch that the billboard of its round 0 opens.
 
     Guarantee: as long as each round has the honest users that the billboard plans for, all that the shuffler hands on
-    in the rounds of the batch is together (epsilon, delta)-private for replacing this user, at the epsilon and delta
-    that the billboard claims. The device works out itself what the plan gives for all rounds, and refuses a billboard
-    that claims more protection than that, or less than the caller's `budget` (None: any claim). It answers no other
+    in the rounds of the batch is together (epsilon, delta)-private for replacing this user, at `cost`. The device works
+    out itself what the plan gives for all rounds, and refuses a billboard that claims more protection than that, or
+    gives less than the caller's `budget` (None: any claim). It reports the first choice that it makes, and answers no
+    other
     rounds than those of the terms that it began with, each of them once: a second question for a round that it has
     answered is refused, and the same one gets the same bytes. Single reports are for the shuffler only.
     rewards, features, noise, draws: as for the device of a single round (roles.shuffle)."""
@@ -57,36 +56,22 @@ class Client(Device):
         noise: Randomness | None = None,
         draws: Randomness | None = None,
     ) -> None:
-        if budget is not None and not isinstance(budget, Budget):
-            raise ValueError(f"Expected budget to be None or a Budget, got {type(budget).__name__}.")
+        check_limit(budget)
         self.parameters, self._board = boards.rounds(billboard)
+        if self._board["round"]:
+            raise BadBillboard("Expected the billboard that opens a batch, got that of a later round.")
+        self._noise = noise or System()
         super().__init__(
             dim=self._board["dim"],
             link=self._board["link"],
             rewards=agreed(rewards, self._board["rewards"]),
             features=agreed_schema(features, self._board["features"]),
+            cost=limits.cost(self._board, budget) if self._noise.private else None,
+            batch=self.parameters.batch if self._noise.private else None,
         )
-        if self._board["round"]:
-            raise BadBillboard("Expected the billboard that opens a batch, got that of a later round.")
-        self._noise = noise or System()
         self._draws = draws or System()
         self._thetas: Array = self._board["thetas"]
         self._inverses: Array = self._board["inverses"].reshape(len(self._thetas), self.dim, self.dim)
-        if self._noise.private:
-            self._check(budget)
-
-    def _check(self, budget: Budget | None) -> None:
-        """The plan against its claim for all rounds, and the claim against the caller's limit."""
-        plan = self._board["plan"]
-        boards.protected(plan)
-        epsilon, delta = plan["epsilon"], plan["delta"]
-        if not together_delta(limits.together(self._board, plan["minimum"]), epsilon * (1 + MARGIN)) <= delta:
-            raise BadBillboard(f"Expected coins that give the claimed epsilon {epsilon:g} in all rounds, got fewer.")
-        if budget is not None and not (epsilon <= budget.epsilon * (1 + MARGIN) and delta <= budget.delta):
-            raise BadBillboard(
-                f"Expected epsilon at most {budget.epsilon:g} and delta at most {budget.delta:g} for all rounds, "
-                f"got a billboard with {epsilon:g} and {delta:g}."
-            )
 
     # choosing
 
@@ -112,8 +97,8 @@ class Client(Device):
 
     # reporting
 
-    def report(self, x: Array, reward: float | None) -> Sent:
-        return self.respond(x, reward, self.parameters, self._board)
+    def report(self, x: Array, reward: float | None, id: bytes | None = None) -> Sent:
+        return self.respond(x, reward, self.parameters, self._board, id)
 
     def answer(self, choice: DeviceChoice, billboard: bytes) -> Sent:
         """The report for a later round of the batch, about a choice whose first report this device has made: the same
@@ -139,12 +124,14 @@ class Client(Device):
     def _keep(self, choice: DeviceChoice, reward: float | None) -> None:
         choice._kept.update({REWARD: reward, 0: (self.parameters.digest, choice._report[0])})
 
-    def respond(self, x: Array, reward: float | None, of: Parameters, board: dict[str, Any]) -> Sent:
+    def respond(
+        self, x: Array, reward: float | None, of: Parameters, board: dict[str, Any], id: bytes | None = None
+    ) -> Sent:
         """A fresh report of the arm played and its reward, to one question of the batch."""
         vector = self.contribution(x, self.rewards[0] if reward is None else reward, board)
         if reward is None:  # after the same work
             vector = Raw(np.zeros(vector.size))
-        return wire.encode_report(of, entropy.words(1).tobytes(), self.counts(vector, of, board))
+        return wire.encode_report(of, id or entropy.octets(ID_BYTES), self.counts(vector, of, board))
 
     def counts(self, vector: Raw, of: Parameters, board: dict[str, Any]) -> Coded:
         """The whole numbers of one report, coins included."""

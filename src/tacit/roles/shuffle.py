@@ -13,18 +13,20 @@ from tacit.model.glm import in_units, line, softened
 from tacit.model.scores import score
 from tacit.model.vectors import pair
 from tacit.privacy import entropy
+from tacit.privacy.budget import Budget
 from tacit.privacy.randomness import Randomness, System
 from tacit.roles import billboard as boards
-from tacit.roles import designs, wire
-from tacit.roles.device import DRAWS, Device, agreed, agreed_schema
+from tacit.roles import designs, limits, wire
+from tacit.roles.device import DRAWS, ID_BYTES, Device, agreed, agreed_schema, check_limit
 
 
 class Client(Device):
     """`Client(billboard)`: the device of one user, for the batch that the billboard announces.
 
     Guarantee: as long as the batch has the honest users that the billboard plans for, what the shuffler hands on is
-    (epsilon, delta)-private for replacing this user. The report alone is not: it is for the shuffler only. A billboard
-    without coins is refused; whether they are enough is for the shuffler to recompute (`Shuffler(budget=...)`).
+    (epsilon, delta)-private for replacing this user, at `cost`. The report alone is not: it is for the shuffler only.
+    The device works out itself what the plan gives, and refuses a billboard that claims more protection than that, or
+    gives less than the caller's `budget` (None: any claim). It reports the first choice that it makes, and no other.
     rewards: the application's own range (low, high); a billboard with another one is refused. features: the
     application's own schema, with which `choose` takes fields; a billboard for another one is refused.
     The randomness is the operating system's; `noise` and `draws` are given in simulation."""
@@ -33,19 +35,23 @@ class Client(Device):
         self,
         billboard: bytes,
         *,
+        budget: Budget | None = None,
         rewards: tuple[float, float] | None = None,
         features: Schema | None = None,
         noise: Randomness | None = None,
         draws: Randomness | None = None,
     ) -> None:
+        check_limit(budget)
         self.parameters, document = boards.shuffle(billboard)
+        self._noise = noise or System()
         super().__init__(
             dim=document["dim"],
             link=document["link"],
             rewards=agreed(rewards, document["rewards"]),
             features=agreed_schema(features, document["features"]),
+            cost=limits.cost(document, budget) if self._noise.private else None,
+            batch=self.parameters.batch if self._noise.private else None,
         )
-        self._noise = noise or System()
         self._draws = draws or System()
         self._plan: dict[str, Any] = document["plan"]
         self._curvature, self._moment = document["curvature"], document["moment"]
@@ -54,8 +60,6 @@ class Client(Device):
         self._share: float = self._policy.get("share", 0.0)  # of users who try what may be best
         self._theta, self._centre, self._inverse = document["theta"], document["centre"], document["inverse"]
         self._axes, self._spread = document["axes"], document["spread"]
-        if self._noise.private:
-            boards.protected(self._plan)
 
     # choosing
 
@@ -107,12 +111,11 @@ class Client(Device):
 
     # reporting
 
-    def report(self, x: Array, reward: float | None) -> Sent:
+    def report(self, x: Array, reward: float | None, id: bytes | None = None) -> Sent:
         vector = self.contribution(x, self.rewards[0] if reward is None else reward)
         if reward is None:  # after the same work
             vector = Raw(np.zeros(vector.size))
-        identity = entropy.words(1).tobytes()
-        return wire.encode_report(self.parameters, identity, self.counts(vector))
+        return wire.encode_report(self.parameters, id or entropy.octets(ID_BYTES), self.counts(vector))
 
     def counts(self, vector: Raw) -> Coded:
         """The whole numbers of one report, coins included."""

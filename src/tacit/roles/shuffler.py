@@ -9,14 +9,13 @@ from tacit import forks
 from tacit.data import Coded, Integers
 from tacit.errors import BadBillboard, BadReport, BadState, BatchTooSmall, DuplicateReport, LateReport
 from tacit.lock import Lock, locked
-from tacit.mechanisms.shuffle.calibration import Plan, epsilon
 from tacit.mechanisms.shuffle.encoding import nothing_coded
 from tacit.mechanisms.shuffle.sums_kernel import OpenBatch
-from tacit.mechanisms.shuffle.together import together_epsilon
 from tacit.privacy import settings
 from tacit.privacy.budget import Budget
 from tacit.roles import billboard as boards
 from tacit.roles import limits, wire
+from tacit.roles.analyzer import check_shares, liars
 
 CHUNK = 1 << 16  # reports summed at a time
 REASONS = ("new", "duplicate", "version", "late", "wrong batch", "out of range")
@@ -45,8 +44,10 @@ class Shuffler:
     `minimum`: below this many reports it hands on nothing, because their noise would not protect them; by default the
     server's number. `budget`: the operator's own limit. With it the epsilon of `minimum` reports is recomputed from the
     billboard's plan, less the users whom it takes for malicious, and a billboard above the budget is refused; `epsilon`
-    is what was found. Where users answer several rounds it is that of all rounds together, and each round has a
-    shuffler of its own. `planned`: the number of reports at which the server wants the batch."""
+    is what was found. `malicious`: the share of reports that its operator cannot rule out to be the server's own; where
+    the billboard plans for fewer of them, this counts. Where users answer several rounds it is that of all rounds
+    together, and each round has a shuffler of its own. `planned`: the number of reports at which the server wants the
+    batch."""
 
     def __init__(
         self,
@@ -54,6 +55,7 @@ class Shuffler:
         *,
         minimum: int | None = None,
         budget: Budget | None = None,
+        malicious: float = 0.0,
         into: OpenBatch | None = None,
     ) -> None:
         if budget is not None:
@@ -63,7 +65,8 @@ class Shuffler:
         self.parameters, document = boards.batch(billboard)
         self.minimum: int = document["plan"]["minimum"] if minimum is None else int(minimum)
         self.planned: int = document["plan"]["users"]
-        self.epsilon: float | None = None if budget is None else _within(budget, document, self.minimum)
+        check_shares(0.0, malicious)
+        self.epsilon: float | None = None if budget is None else _within(budget, document, self.minimum, malicious)
         size = self.parameters.size
         self._open = OpenBatch(np.zeros(1, np.int64), nothing_coded(size)) if into is None else into
         self._ids: list[npt.NDArray[np.uint64]] = []  # sorted arrays, each more than twice as long as the next
@@ -199,20 +202,16 @@ class Shuffler:
             self._ids[-2:] = [np.sort(np.concatenate(self._ids[-2:]), kind="stable")]
 
 
-def _within(budget: Budget, document: dict[str, Any], minimum: int) -> float:
-    given = document["plan"]
-    boards.protected(given)
-    if "round" in document:
-        return _accepted(budget, together_epsilon(limits.together(document, minimum), budget.delta))
-    sensitivity = min(2 * given["norm"], limits.shuffled_sensitivity(document))
-    plan = Plan(given["users"], given["size"], given["grid"], given["reach"], given["trials"], sensitivity)
-    return _accepted(budget, epsilon(plan, budget.delta, min(minimum, plan.users) - given["malicious"]))
-
-
-def _accepted(budget: Budget, spent: float) -> float:
+def _within(budget: Budget, document: dict[str, Any], minimum: int, malicious: float) -> float:
+    planned = document["plan"]
+    given = planned | {"malicious": max(planned["malicious"], liars(planned["users"], malicious))}
+    limits.protected(given)
+    spent = limits.spent(document | {"plan": given}, budget.delta, minimum)
     if not spent <= budget.epsilon * (1 + 1e-6):
+        without = f" without the coins of {given['malicious']} of {given['users']} users" if given["malicious"] else ""
         raise BadBillboard(
-            f"Expected a batch of epsilon at most {budget.epsilon:g} at delta {budget.delta:g}, got {spent:.6g}."
+            f"Expected a batch of epsilon at most {budget.epsilon:g} at delta {budget.delta:g}, "
+            f"got {spent:.6g}{without}."
         )
     return spent
 

@@ -18,6 +18,7 @@ from tacit.mechanisms.shuffle import encoding
 VERSION = 4
 DIGEST = 16  # bytes
 REPORT = struct.Struct("<2sBBQ16s8sHII")  # magic, version, bytes a number, batch, parameters, id, size, reach, trials
+PLACE = slice(4, 28)  # of a report: its batch's number and the digest of the billboard
 ID_AT = 28  # where the 8 bytes of a report's id are
 BATCH = struct.Struct("<2sBBQ16sQHII")  # magic, version, 8, batch, parameters, reports, size, reach, trials
 LARGEST = (1 << 16) - 1  # numbers of a report at most
@@ -76,6 +77,14 @@ def decode_report(data: bytes, of: Parameters) -> tuple[int, Coded]:
     if (counts > of.slots).any():
         raise BadReport(f"Expected counts in [0, {of.slots}], got one outside.")
     return int.from_bytes(identity, "little"), counts
+
+
+def number_in(report: bytes) -> int:
+    """Of the batch that a report is for; BadReport if it is none."""
+    if len(report) < REPORT.size or report[:2] != b"tR":
+        raise BadReport("Expected a report, got something else or a truncated one.")
+    number: int = REPORT.unpack_from(report)[3]
+    return number
 
 
 def encode_batch(of: Parameters, reports: int, sums: Coded) -> bytes:

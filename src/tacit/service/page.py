@@ -275,7 +275,7 @@ def _earned(look: Look, learnt: Summary) -> Markup | None:
     given = look.setting.earnings
     if given is None:
         return None
-    return earned.section(learnt.earned, look.setting.range, share=given.share, clip=given.clip)
+    return earned.section(learnt.earned, look.setting.range, share=given.share)
 
 
 def _profiles(look: Look) -> Markup | None:

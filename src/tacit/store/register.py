@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from tacit.errors import BadState
+from tacit.privacy import relations
 from tacit.privacy.ledger import Release
 from tacit.store import members as member_rows
 from tacit.store.database import Database
@@ -89,6 +90,10 @@ class Register:
 
 def _read(record: bytes) -> Member:
     try:
-        return msgspec.json.decode(record, type=Member)
-    except msgspec.MsgspecError:
+        found = msgspec.json.decode(record)
+        for release in found["releases"]:
+            if release["type"] == "gaussian":  # before 0.5.0 all of these were for replacing users, and none said so
+                release.setdefault("relation", relations.REPLACE)
+        return msgspec.convert(found, Member)
+    except (KeyError, TypeError, AttributeError, msgspec.MsgspecError):
         raise BadState("Expected a register of populations as it was written, got a damaged one.") from None

@@ -20,13 +20,14 @@ dim = 2
 radius = 3.0
 budget = {budget}
 durable = "analyzer.db"
-options = {{first = {first}}}
+options = {{first = {first}, malicious = 0}}
 """
 SHUFFLER = """
 [shuffler]
 analyzer = "http://127.0.0.1:{analyzer}"
 budget = {budget}
 durable = "shuffler.db"
+malicious = 0
 {more}
 """
 LOCAL = """

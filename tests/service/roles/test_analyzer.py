@@ -78,6 +78,19 @@ def test_replayed_reordered_truncated_and_mixed_batches_change_nothing(start):
     assert seen() == shown[3]
 
 
+def test_a_flood_does_not_make_batches_too_large_for_people(start):
+    """Catches plans that grow with every batch, whoever filled it: after 26 full ones, 7.6 million reports instead of
+    200."""
+    role = start("analyzer", running.analyzer(200))
+    for number in range(26):
+        of, document = boards.shuffle(ask(role.port, "GET", "/billboard")[2])
+        planned = document["plan"]["users"]
+        assert planned <= 100 * 200
+        nothing = np.full(of.size, planned * of.slots // 2, np.int64)
+        assert post(role, number, wire.encode_batch(of, planned, nothing)) == 200
+    assert planned == 100 * 200
+
+
 def test_a_batch_below_its_minimum_is_never_analyzed(start):
     role = start("analyzer", running.analyzer())
     shown = ask(role.port, "GET", "/billboard")[2]

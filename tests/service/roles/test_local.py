@@ -2,6 +2,7 @@
 
 import asyncio
 import http.client
+import json
 import random
 import threading
 import time
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 from tacit import Budget, LocalIRLS
+from tacit.features import Number, Schema
 from tacit.roles.local import Client
 from tacit.service.roles import settings
 from tacit.service.roles.local import LocalRole
@@ -77,6 +79,22 @@ def test_every_kind_goes_on_where_it_stood(kind, tmp_path):
     assert here.users == 24 and role.status()["users"] == 24
 
 
+def test_a_server_of_fields_takes_reports_of_devices_with_the_same_schema(start):
+    """Catches a server that asks its own device for a vector where it has a schema: it did not start."""
+    schema = Schema(context={"age": Number(18, 100, bins=4)}, arms="disjoint", actions=("walk", "sleep"))
+    fields = """
+[local.features]
+arms = "disjoint"
+actions = ["walk", "sleep"]
+context.age = {kind = "Number", low = 18, high = 100, bins = 4}
+"""
+    role = start("local", running.LOCAL.replace("dim = 2\n", "") + fields)
+    device = Client(shown(role), epsilon=4.0, rewards=(0.0, 1.0), features=schema)
+    sent = [device.randomize(device.choose({"age": age}), reward) for age, reward in ((20, 1.0), (71, None))]
+    assert post(role, b"".join(sent)) == (200, b'{"taken":2}')
+    assert b'"users":2,' in ask(role.port, "GET", "/status")[2]
+
+
 def test_bad_reports_are_refused_alone(start):
     role = start("local", running.LOCAL)
     good = reports(shown(role), 3)
@@ -114,3 +132,20 @@ def test_a_server_that_is_killed_counts_each_report_once(start):
     if not role.alive():
         role = start("local", running.LOCAL, port)
     assert shown(role) == expected and here.users == 240
+
+
+@pytest.mark.parametrize("public", [False, True])
+def test_page_status_and_certificate_say_the_same_of_what_it_sees(public, start):
+    """With public arms the page said that it cannot see anybody's features, while each report had them in the clear."""
+    text = running.LOCAL + f"options = {{public_arms = {str(public).lower()}}}\n"
+    role = start("local", text)
+    made = LocalIRLS(dim=2, radius=3.0, budget=Budget(4.0, 1e-6), public_arms=public)
+    status = json.loads(ask(role.port, "GET", "/status")[2])
+    assert (status["unit"], status["neighbours"]) == (made.privacy.unit, made.privacy.neighbours)
+    assert status["neighbours"] == ("replace rewards" if public else "replace")
+    sees, never = ask(role.port, "GET", "/dashboard")[2].decode().split("What it cannot see")
+    assert ("the arm that was played" in sees.replace("\n", " ")) == public
+    assert ("features" in never) == (not public) and "reward" in never
+    said = " ".join(str(made.privacy).split())
+    assert ("whole arm set and reward" in said) == (not public)
+    assert ("is sent to the server as it is: neither is protected" in said) == public

@@ -13,7 +13,7 @@ from tacit.service.roles.shuffler import ShufflerRole
 from tests.service.roles.analyzer_stub import Stub, server
 from tests.service.roles.running import until
 
-SHUFFLER = {"budget": {"epsilon": 1.0, "delta": 1e-6}, "durable": "shuffler.db"}
+SHUFFLER = {"budget": {"epsilon": 1.0, "delta": 1e-6}, "durable": "shuffler.db", "malicious": 0}
 
 
 @pytest.fixture
@@ -30,8 +30,9 @@ def seen(folder, stub, people):
     role = ShufflerRole(settings.convert("shuffler", given, folder).shuffler, 100)
     role.open()
     until(lambda: isinstance(role.board(), Board))
-    out, client = [], Client(stub.billboard)
+    out = []
     for x, reward in people:
+        client = Client(stub.billboard)
         report = client.randomize(client.choose([x]), reward)
         out.append((len(report), asyncio.run(role.post("reports", [], report, ""))))
         status = role.status()

@@ -27,6 +27,10 @@ def test_dashboards_say_what_a_role_sees_and_follow_it(start):
             assert page.inner_text("h1") == role
             for heading in ("What it can see of people", "What it cannot see"):
                 assert page.locator("section", has=page.get_by_role("heading", name=heading)).locator("li").count() >= 2
+            assert "nobody observes which of them is displayed" in page.inner_text("main strong")
+        for role in ("Analyzer", "Shuffler"):
+            said = pages[role].locator("section", has_text="What epsilon rests on").inner_text()
+            assert "an honest shuffler, and that none of a batch's reports come from the server" in said
         assert "number 0" in pages["Shuffler"].inner_text("#tiles")
         assert ask(shuffler.port, "POST", "/reports", b"".join(running.report(board, rng) for _ in range(40)))[0] == 200
         pages["Shuffler"].locator("#tiles", has_text="number 1").wait_for(timeout=15000)

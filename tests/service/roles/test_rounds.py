@@ -19,7 +19,7 @@ radius = 3.0
 horizon = 60
 budget = {epsilon = 1.0, delta = 1e-2}
 durable = "analyzer.db"
-options = {first = 60, iterations = 1}
+options = {first = 60, iterations = 1, malicious = 0}
 """
 
 

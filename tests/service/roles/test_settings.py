@@ -9,6 +9,7 @@ from tacit.service.roles import settings
 from tests.service.roles import running
 
 ANALYZER, SHUFFLER = running.analyzer(), running.shuffler(8322)
+SHARE = "Expected malicious, the share of a batch's reports that may come from the analyzer"
 WRONG = [
     ("analyzer", "", "Expected [analyzer] in the configuration, got none."),
     ("analyzer", SHUFFLER, "Expected [analyzer] in the configuration, got none."),
@@ -16,7 +17,10 @@ WRONG = [
     ("analyzer", ANALYZER.replace("shuffle-newton", "shuffle-newtn"), "shuffle-newton"),
     ("analyzer", ANALYZER.replace("shuffle-newton", "local-irls"), "a kind that can be served"),
     ("analyzer", ANALYZER.replace("first", "frist"), "an option of shuffle-newton"),
-    ("analyzer", ANALYZER.replace("{first = 200}", '{calibration = "central"}'), "got some without a claim"),
+    ("analyzer", ANALYZER.replace("first = 200", 'calibration = "central"'), "got some without a claim"),
+    ("analyzer", ANALYZER.replace(", malicious = 0", ""), SHARE),
+    ("analyzer", ANALYZER.replace("malicious = 0", "malicious = 1"), "Expected malicious in [0, 1), got 1.0."),
+    ("analyzer", ANALYZER.replace("first = 200", "first = 200, largest = 199"), "Expected largest to be at least"),
     ("analyzer", ANALYZER.replace("dim = 2", "dim = 0"), "dim"),
     ("analyzer", ANALYZER + '[server]\nhost = "0.0.0.0"', "Expected [[keys]] for an analyzer beyond this machine"),
     (
@@ -26,6 +30,8 @@ WRONG = [
     ),
     ("shuffler", SHUFFLER.replace("http://127.0.0.1", "127.0.0.1"), "Expected analyzer to be http://HOST:PORT"),
     ("shuffler", SHUFFLER.replace("127.0.0.1", "example.org") + 'key = "k"', "the key would show"),
+    ("shuffler", SHUFFLER.replace("malicious = 0", ""), SHARE),
+    ("shuffler", SHUFFLER.replace("malicious = 0", "malicious = -1"), "Expected malicious in [0, 1), got -1.0."),
     ("shuffler", SHUFFLER + "minimum = 0", "Expected minimum to be a whole number of at least 1, got 0."),
     ("shuffler", SHUFFLER + "close_after = -1", "Expected close_after to be a positive number"),
     ("shuffler", SHUFFLER + "[server]\nbody = 0", "Expected body to be a whole number"),

@@ -3,7 +3,6 @@ until they are taken; it refuses what its operator does not allow."""
 
 import concurrent.futures
 import http.client
-import json
 import random
 import time
 
@@ -11,7 +10,7 @@ import numpy as np
 import pytest
 
 from tacit.roles import billboard as boards
-from tacit.roles import sealed, wire
+from tacit.roles import wire
 from tests.service.roles import running
 from tests.service.roles.analyzer_stub import Stub, server
 from tests.service.roles.running import ask, until
@@ -146,6 +145,17 @@ def test_a_billboard_above_the_operators_budget_is_not_served(start, stub):
     assert b"Needs attention" in ask(role.port, "GET", "/dashboard")[2]
 
 
+def test_the_operators_share_of_malicious_users_counts_where_the_billboard_has_fewer(start, stub):
+    """Catches a shuffler that takes the analyzer's word for how many reports are the analyzer's own."""
+    text = running.shuffler(stub.port).replace("malicious = 0", "malicious = 0.5")
+    role = start("shuffler", text)
+    said = until(lambda: (found := ask(role.port, "GET", "/health"))[0] == 503 and found[2]).decode()
+    assert said.startswith("Expected a batch of epsilon at most 1 at delta 1e-06, got 1.4")
+    assert said.endswith("without the coins of 100 of 200 users.\n")
+    stub.billboard = server(200, malicious=0.5).billboard()
+    assert running.billboard(role.port) == stub.billboard
+
+
 def test_a_shuffler_goes_to_its_analyzer_and_nowhere_else(start, stub):
     other = Stub(stub.billboard)
     stub.elsewhere = f"http://127.0.0.1:{other.port}/billboard"
@@ -171,33 +181,3 @@ def test_a_batch_that_the_analyzer_refuses_does_not_stop_the_next(start, stub):
     until(lambda: b'"batch":1,"open":true' in ask(role.port, "GET", "/status")[2])
     assert b"The analyzer refused batch 0 with status 409." in ask(role.port, "GET", "/dashboard")[2]
     assert len(stub.batches) == 1
-
-
-def test_sealed_reports_are_opened_by_the_shuffler_alone(start, stub):
-    text = running.shuffler(stub.port, 'sealed = "sealed.pem"')
-    role = start("shuffler", text)
-    running.billboard(role.port)
-    of, _ = boards.shuffle(stub.billboard)
-    key = bytes.fromhex(json.loads(ask(role.port, "GET", "/status")[2])["key"])
-    assert (role.folder / "sealed.pem").stat().st_mode & 0o077 == 0
-    sent = reports(stub.billboard, 200)
-    seal, other = sealed.sealer(key), sealed.sealer(sealed.public_key(sealed.new_key()))
-    hidden = [seal(report) for report in sent]
-
-    def post(body):
-        return ask(role.port, "POST", "/reports", body)[::2]
-
-    for body in (sent[0], b"", other(sent[0]), hidden[0][:-1]):
-        status, said = post(body)
-        assert status == 422 and b"sealed to this shuffler's key" in said
-    assert post(hidden[0]) == post(hidden[0]) == (200, b'{"taken":1}')
-    body = b"".join([hidden[1], other(sent[2]), hidden[2], seal(sent[3][:2] + b"x" + sent[3][3:]), hidden[0]])
-    assert post(body) == (200, b'{"taken":3,"refused":{"not sealed":[1],"version":[3]}}')
-    role.kill()
-    role = start("shuffler", text, role.port)  # with the same key
-    assert post(b"".join(hidden[3:]))[0] == 200
-    assert set(until(lambda: stub.batches)) == {(0, total(sent, of))}
-    assert post(hidden[9])[0] == 410
-    assert not any(
-        part in path.read_bytes() for path in role.folder.rglob("*.db*") if path.is_file() for part in hidden
-    )

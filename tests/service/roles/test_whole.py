@@ -1,6 +1,7 @@
 """Devices, shuffler and analyzer over the wire: the same bytes as in one process, and the same regret."""
 
 import hashlib
+import json
 import signal
 
 import numpy as np
@@ -114,7 +115,7 @@ radius = 3.0
 horizon = 120
 budget = {epsilon = 1.0, delta = 1e-2}
 durable = "analyzer.db"
-options = {first = 60, iterations = 2}
+options = {first = 60, iterations = 2, malicious = 0}
 """
 
 
@@ -155,8 +156,9 @@ def play(start, folder, seed):
     shuffler = start("shuffler", text, folder=folder / f"s{seed}")
     regret, at = 0.0, 0
     while at < HORIZON:
-        client, batch = Client(running.billboard(shuffler.port)), []
-        while at < HORIZON and len(batch) < client._plan["users"]:
+        board, batch = running.billboard(shuffler.port), []
+        while at < HORIZON and len(batch) < json.loads(board)["plan"]["users"]:
+            client = Client(board)
             choice = client.choose(block.arms[at])
             means = block.means[at]
             batch.append(client.randomize(choice, float(block.noise[at] < means[choice.index])))

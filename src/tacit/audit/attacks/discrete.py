@@ -11,6 +11,7 @@ from tacit.audit.bound import discrete_curve
 from tacit.data import Array
 from tacit.privacy import ledger
 from tacit.privacy.ledger import GaussianRelease
+from tacit.privacy.relations import REPLACE
 
 TAIL = 12.0  # standard deviations that are enumerated: what is beyond has probability below 1e-30
 CELLS, DELTA = 20.0, 0.02
@@ -26,7 +27,8 @@ def attacks() -> Sequence[Attack]:
 
 def claim(cells: float, shifts: Sequence[int], delta: float) -> float:
     """epsilon at delta by the ledger, for discrete Gaussians of parameter `cells`."""
-    release = GaussianRelease("grid", "integers", math.hypot(*shifts), 1.0, cells, grid=1.0, numbers=len(shifts))
+    drawn = cells, 1, 1.0, len(shifts)
+    release = GaussianRelease("grid", "integers", math.hypot(*shifts), 1.0, *drawn, relation=REPLACE)
     return ledger.epsilon_of((release,), delta)
 
 

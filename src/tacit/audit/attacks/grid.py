@@ -22,6 +22,7 @@ from tacit.mechanisms.toeplitz import Toeplitz
 from tacit.mechanisms.tree import Tree
 from tacit.privacy import gaussian, ledger
 from tacit.privacy.noise import Secure, Source
+from tacit.privacy.relations import REPLACE
 
 LEAVES = 4
 
@@ -81,7 +82,7 @@ def grid_attack(name: str, mechanism: Continual, *, factor: float = 1.0, share: 
     return Attack(
         name=name,
         view="all releases",
-        epsilon=ledger.epsilon_of((grid.entry(name, "one number", 1.0, LEAVES, 1),), BUDGET.delta),
+        epsilon=ledger.epsilon_of((grid.entry(name, "one number", 1.0, LEAVES, 1, relation=REPLACE),), BUDGET.delta),
         delta=BUDGET.delta,
         claimed=factor == 1,
         how=f"{bug}Integers with discrete Gaussian noise from the secure source. "
@@ -112,7 +113,7 @@ def one_release() -> Attack:
         "one-number-on-a-grid",
         cells=grid.cells,
         shifts=[high - low],
-        epsilon=ledger.epsilon_of((grid.entry("one", "one number", 1.0, 1, 1),), BUDGET.delta),
+        epsilon=ledger.epsilon_of((grid.entry("one", "one number", 1.0, 1, 1, relation=REPLACE),), BUDGET.delta),
         delta=BUDGET.delta,
         draw=draw,
     )

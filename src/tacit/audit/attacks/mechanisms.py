@@ -19,6 +19,7 @@ from tacit.privacy import gaussian, ledger
 from tacit.privacy.budget import Budget
 from tacit.privacy.ledger import GaussianRelease
 from tacit.privacy.noise import Simulated, Source
+from tacit.privacy.relations import REPLACE
 
 BUDGET = Budget(epsilon=1.0, delta=0.02)
 SMALL = Budget(epsilon=1.0, delta=1e-6)
@@ -73,7 +74,7 @@ def mechanism_attack(
     """Runs are coordinates: one state of the real mechanism with as many coordinates as runs. `others` users with known
     vectors share the canary's step."""
     canary = worst_canary(mechanism)
-    claim = GaussianRelease(name, "one number", 1.0, mechanism.column_norm, mechanism.sigma)
+    claim = GaussianRelease(name, "one number", 1.0, mechanism.column_norm, mechanism.sigma, relation=REPLACE)
 
     def scores(world: int, runs: int, rng: Generator) -> Array:
         noise = source(int(rng.integers(2**63)))

@@ -23,6 +23,7 @@ from tacit.model.linear import LinearContribution
 from tacit.privacy import ledger
 from tacit.privacy.ledger import GaussianRelease
 from tacit.privacy.noise import Simulated, Source
+from tacit.privacy.relations import REPLACE
 
 SCORES: dict[str, Any] = {"link": "identity", "curvature": "none", "radius": 9.0, "prior": ((9.0, 0.0), 1e9), "dim": 2}
 LEAVES = 15  # four levels of a tree, all of them in use
@@ -156,7 +157,9 @@ def clipped_sum(bad: bool) -> Attack:
     unit = calibrated(lambda sigma: Toeplitz(leaves=3, size=size, sigma=sigma), BUDGET)
     mechanism = kind(leaves=3, size=size, sigma=sensitivity * unit.sigma, **options)
     weights = worst_canary(unit, leaf=0).weights
-    claim = GaussianRelease("clipped-sum", "sums", sensitivity, mechanism.column_norm, mechanism.sigma)
+    claim = GaussianRelease(
+        "clipped-sum", "sums", sensitivity, mechanism.column_norm, mechanism.sigma, relation=REPLACE
+    )
 
     def scores(world: int, runs: int, rng: Generator) -> Array:
         source = Simulated(int(rng.integers(2**63)))

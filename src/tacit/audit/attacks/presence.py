@@ -49,7 +49,7 @@ class IfRewarded(Outbox):
 
 class _Memory:
     def __init__(self) -> None:
-        self._text = "[]"
+        self._text = ""
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
@@ -104,6 +104,7 @@ def _score(kind: type[Outbox], board: bytes, reward: tuple[float, float] | None)
         wait=WAIT,
         jitter=JITTER,
         weekly=1,
+        lifetime=Budget(EPSILON, 0.0),
         clock=lambda: now[0],
     )
     ticket = outbox.choose(board, ARMS)

@@ -103,7 +103,7 @@ def timing_attack(timing: str) -> Attack:
         delta=BUDGET.delta,
         claimed=timing == "strict",
         how="User 1's arms are unit vectors or tiny, so that it explores or not; each of the next 8 users offers "
-        "itself tiny arms v and -v; score: whether one of them got its second arm.",
+        "itself tiny arms v and -v; score: whether one of them got its second arm. Constants are chosen for it.",
         scores=scores,
         share=0.1,
     )

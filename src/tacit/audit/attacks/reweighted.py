@@ -23,8 +23,9 @@ from tacit.regression import estimate as reweighted
 from tacit.regression.linear import ReweightedLinear
 from tacit.regression.reweighting import Sample
 from tacit.roles.billboard import TAG
+from tacit.roles.device import ID_BYTES
 from tacit.roles.limits import extent
-from tacit.roles.local import ID_BYTES, Client
+from tacit.roles.local import Client
 
 BUDGET = Budget(epsilon=1.0, delta=0.02)
 CROWD = 200  # known rows beside the canary
@@ -69,7 +70,8 @@ class WatchedLinear(ReweightedLinear):
 
     def _queries(self, dim: int, count: int) -> Queries:
         asked = super()._queries(dim, count)
-        return self.watched(queries=asked.queries, budget=asked.budget, model=asked.model, split=asked.split)
+        fields = {f.name: getattr(asked, f.name) for f in dataclasses.fields(asked)}
+        return self.watched(**fields)
 
 
 @functools.cache

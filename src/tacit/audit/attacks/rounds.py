@@ -3,6 +3,7 @@
 The worst pair of users has arms at cos = 1/4 (tacit.model.rounds), here placed so that each round tells them apart in
 one number: the law of all rounds is then a product of laws that can be enumerated."""
 
+import copy
 import json
 import math
 from typing import Any
@@ -149,6 +150,7 @@ def _protocol(name: str, kind: type[Client], claimed: bool, how: str) -> Attack:
 
 
 def _played(client: Client, arm: Array, reward: float | None) -> DeviceChoice:
+    client = copy.copy(client)  # each user has one
     choice = client.choose(arm[None])
     client.randomize(choice, reward)
     return choice

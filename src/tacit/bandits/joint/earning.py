@@ -19,8 +19,8 @@ from tacit.privacy.ledger import GaussianRelease
 
 @dataclass(kw_only=True, eq=False)
 class EarningBandit(SummedBandit):
-    """earnings: what share of the budget goes to estimates of the average reward and of each declared arm's, which
-    `earned` then has; without it there are none. Each choice then computes its propensity.
+    """earnings: what share of the budget goes to an estimate of the average reward, which `earned` then has; without it
+    there is none. Where arms are declared, each choice computes its propensity.
 
     A bandit calls `_open_purse` before it makes its mechanism, for `_size` and `_sensitivity` of all that is summed,
     `_for_learning` with what was released, and `_add` with each user's numbers."""
@@ -122,11 +122,11 @@ class EarningBandit(SummedBandit):
     @property
     @requires_durable
     def earned(self) -> Earned | None:
-        """The average reward and each declared arm's, with intervals of level LEVEL, from released sums alone; None
-        before the first release, and without `earnings`."""
+        """The average reward with an interval of level LEVEL, from released sums alone; None before the first release,
+        and without `earnings`."""
         if self._purse is None or (self._filled is None and self._steps == 0):
             return None
         told = self._filled
         if told is None:  # it was loaded
             told = leaves.part(self._state.prefix.released, slice(self._learns, None))
-        return self._purse.earned(told, self._std(), self._arms_known)
+        return self._purse.earned(told, self._std())

@@ -1,4 +1,4 @@
-"""What is earned, estimated under the bandit's own budget: the average reward, and each declared arm's.
+"""What is earned, estimated under the bandit's own budget: the average reward.
 
 A user whose reward came adds, beside what the bandit learns from, a few numbers to the vector that is summed and
 released with noise (`Purse.add`). With q the reward from -1 to 1 over its range, a the arm, p its propensity when it
@@ -22,17 +22,17 @@ the whole: as two mechanisms whose mu compose in quadrature, which is how the le
 learns with grows by 1 / sqrt(1 - share).
 
 Estimates. The average is (sum of q) / (sum of 1), over rewards that came. How many came is raw, so what it is divided
-by is a released number. Arm a's is (sum of u q) / (sum of u): what would have been earned had a always been offered.
-Where p is below 1 / clip, the reward counts less than it should: the estimate is for people who had a fair chance of
-a, each counting min(1, clip p). How much of all rounds they make up is shown with it, clip (sum of u) / (sum of 1); for
-the others it says nothing, and that is its bias. Sums fade as the bandit's do: all of it is about the same window.
+by is a released number. Sums fade as the bandit's do: all of it is about the same window. Nothing is made of the arms'
+sums. (sum of u q) / (sum of u) is not what would have been earned had a always been offered: it is the mean of people
+who had a chance of a, each counting min(1, clip p), and a bandit that learns gives an arm to those whom it suits. They
+are part of the plan, which bandits in databases keep.
 
 Intervals (Fieller). With W and S the two sums, theta the estimand and noise of std t in each, S - theta W has mean 0
 and at most the variance
     t^2 (1 + theta^2) + sum of u^2 (q - theta)^2 <= (t^2 + W) (1 + theta^2) - 2 theta S,
 since u^2 <= u, the same for the weights by which sums fade, and q^2 <= 1. The interval is of all theta in [-1, 1] for
-which S - theta W is within z standard deviations of 0, and all of [-1, 1] where noise could hide W. Each interval has
-its level by itself, not all of them together; sums over many people are taken to be normal."""
+which S - theta W is within z standard deviations of 0, and all of [-1, 1] where noise could hide W. Sums over many
+people are taken to be normal."""
 
 import math
 from typing import NamedTuple
@@ -59,20 +59,17 @@ class Earnings(NamedTuple):
 
 
 class Earning(NamedTuple):
-    """A mean reward, an interval for noise and sampling, and for how much of all rounds it speaks; all released."""
+    """A mean reward, and an interval for noise and sampling; all released."""
 
-    name: str
     value: float
     low: float
     high: float
-    covered: float
 
 
 class Earned(NamedTuple):
     """At one release."""
 
     average: Earning
-    arms: tuple[Earning, ...]
 
 
 class Purse(NamedTuple):
@@ -135,20 +132,12 @@ class Purse(NamedTuple):
             out[at] += self._part * u
             out[at + 1] += self._part * u * q
 
-    def earned(self, released: Released, std: float, known: tuple[str, ...], level: float = LEVEL) -> Earned:
-        """From the sums as they were released, with noise of that std in each number; of the arms that are known."""
-        sums, noise = np.asarray(released).reshape(-1, 2) / self._part, std / self._part
-        total = max(float(sums[0, 0]), 0.0)
-        arms = []
-        for name, own in zip(known, sums[1:], strict=False):
-            covered = min(max(self.clip * float(own[0]) / total, 0.0), 1.0) if total > 0 else 0.0
-            arms.append(self._earning(name, own, covered, noise, level))
-        return Earned(self._earning("", sums[0], 1.0, noise, level), tuple(arms))
-
-    def _earning(self, name: str, sums: Array, covered: float, noise: float, level: float) -> Earning:
-        value, low, high = interval(float(sums[0]), float(sums[1]), noise, level)
+    def earned(self, released: Released, std: float, level: float = LEVEL) -> Earned:
+        """From the sums as they were released, with noise of that std in each number."""
+        weight, total = np.asarray(released)[:2] / self._part
         middle, half = (self.low + self.high) / 2, (self.high - self.low) / 2
-        return Earning(name, middle + half * value, middle + half * low, middle + half * high, covered)
+        ends = interval(float(weight), float(total), std / self._part, level)
+        return Earned(Earning(*(middle + half * end for end in ends)))
 
 
 def interval(weight: float, total: float, noise: float, level: float) -> tuple[float, float, float]:

@@ -250,7 +250,8 @@ class JointGLMRare(ContinualBandit):
             statistic = (
                 f"V and H stacked, {self.contribution.size} numbers, one leaf a choice, each user in one of them"
             )
-            out.append(self.mechanism.entry("design matrices", statistic, self.contribution.sensitivity, steps, k))
+            own = self.contribution.sensitivity, steps, k
+            out.append(self.mechanism.entry("design matrices", statistic, *own, relation=self._relation))
         kinds = ((calls_o, self._sigma_o, "theta_o"), (calls_tau, self._sigma_tau, "theta_tau"))
         calls, sigma, name = max(kinds, key=lambda kind: kind[0] / kind[1] ** 2 if kind[1] else kind[0])
         if calls:
@@ -260,7 +261,7 @@ class JointGLMRare(ContinualBandit):
             )
             norm, numbers = math.sqrt(calls * self.iterations), (calls_o + calls_tau) * self.iterations * self.dim
             parts = (self._gradient_sensitivity, norm, sigma, k, self._rule.cell, numbers if self._rule.cell else 0)
-            out.append(GaussianRelease("gradient descent", statistic, *parts))
+            out.append(GaussianRelease("gradient descent", statistic, *parts, relation=self._relation))
         return tuple(out)
 
     # the algorithm

@@ -32,10 +32,9 @@ from tacit.mechanisms.toeplitz import Toeplitz
 from tacit.mechanisms.tree import Tree, WishartTree
 from tacit.model.linear import LinearContribution, balanced_scale
 from tacit.model.vectors import packed_size
-from tacit.privacy import ledger
+from tacit.privacy import ledger, relations
 from tacit.privacy.ledger import Release, RepeatedRelease
 from tacit.privacy.noise import generator_of
-from tacit.privacy.relations import ZERO_OUT
 
 NOISES = ("gaussian", "wishart", "wishart-unshifted")
 FIRST, GROWTH = 15, 1.1  # choices in the shortest step, and the factor of later ones: no record of their choice
@@ -143,7 +142,7 @@ class JointLinUCB(EarningBandit):
         if paper and self.release == "tree":
             leaves = 1 << (leaves - 1).bit_length()  # the paper's m = 1 + ceil(log2 n) levels
         m = leaves.bit_length()
-        scale, zero_out = 1.0, self.budget.adjacency == ZERO_OUT
+        scale, zero_out = 1.0, self.budget.adjacency == relations.ZERO_OUT
         if self.noise == "gaussian" and not paper:
             scale = balanced_scale(self._own_dim, self.radius, largest, zero_out=zero_out)
         if paper and self.noise == "gaussian":
@@ -219,7 +218,8 @@ class JointLinUCB(EarningBandit):
         if isinstance(self.mechanism, WishartTree):
             count = 2 * steps.bit_length() - 1  # a late reward moves a user between leaves, from one path to another
             name = "Shariff & Sheffet 2018, Theorem 8"
-            return (RepeatedRelease(self.noise, statistic, name, *self._node, count, self.mechanism.dof),)
+            proved = *self._node, count, self.mechanism.dof
+            return (RepeatedRelease(self.noise, statistic, name, *proved, relation=relations.REPLACE),)
         return self._entries(statistic, steps)
 
     # the algorithm

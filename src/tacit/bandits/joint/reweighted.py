@@ -1,5 +1,6 @@
 """Generalised linear bandits by private reweighted regression and elimination, under joint privacy."""
 
+import dataclasses
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ from tacit.kernels.rounds import BOUNDARY, CHOICES, Range, draw_arm, outcome
 from tacit.kernels.spanner import span_rounds
 from tacit.lock import requires_durable
 from tacit.model.glm import in_units
+from tacit.privacy import relations
 from tacit.privacy.ledger import GaussianRelease
 from tacit.regression.base import Regressor
 from tacit.regression.estimate import lengths
@@ -71,7 +73,8 @@ class JointReweighted(EpochBandit):
                 "which keeps a user in one part of an epoch only if every reward comes at once; give "
                 "source=Simulated(seed)."
             )
-        self._asked = self._regressor().plan(self.dim, self.first)
+        asked = self._regressor().plan(self.dim, self.first)
+        self._asked = dataclasses.replace(asked, relation=relations.REPLACE)  # a row is a user's round
         self.epsilon = self._asked.epsilon
         super().__post_init__()
 

@@ -11,7 +11,7 @@ from tacit.kernels.rounds import BOUNDARY
 from tacit.kernels.squarecb import SquareState, gradient_step, joint_square_rounds
 from tacit.mechanisms.grid import cell_for
 from tacit.mechanisms.queries import rounded_sensitivity, sigma_on, with_noise
-from tacit.privacy import gaussian
+from tacit.privacy import gaussian, relations
 from tacit.privacy.ledger import GaussianRelease
 
 
@@ -34,8 +34,8 @@ class JointSquareCB(SquareCB):
         statistic = "the last iterate of an epoch, in units of its step"
         cell = cell_for(self.sensitivity, self.dim) if self.source.private and self.budget.epsilon < math.inf else 0.0
         apart = rounded_sensitivity(self.sensitivity, self.dim, cell)
-        sigma = sigma_on(cell, apart, gaussian.mu(self.budget))
-        return (GaussianRelease("gaussian", statistic, apart, 1.0, sigma, grid=cell, numbers=self.dim),)
+        noise = sigma_on(cell, apart, gaussian.mu(self.budget)), 1, cell, self.dim
+        return (GaussianRelease("gaussian", statistic, apart, 1.0, *noise, relation=relations.REPLACE),)
 
     def _step_and_error(self, epoch: int) -> tuple[float, float]:
         """(eta, error) of that epoch: public."""

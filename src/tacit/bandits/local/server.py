@@ -13,14 +13,15 @@ from tacit.data import Released
 from tacit.errors import BadReport, DuplicateReport, WrongBatch
 from tacit.mechanisms import local, randomizers
 from tacit.mechanisms.randomizers import Cap, Coin, Lattice, Law, Open, Randomizer
-from tacit.privacy import ledger
+from tacit.privacy import ledger, relations
 from tacit.privacy.certificate import Certificate, certify
 from tacit.privacy.entropy import FARTHEST
 from tacit.privacy.ledger import LocalRelease
 from tacit.roles import billboard as boards
 from tacit.roles import limits
 from tacit.roles.billboard import STAGED, TAG, tag
-from tacit.roles.local import ID_BYTES, SENT, SIMULATED, Client
+from tacit.roles.device import ID_BYTES
+from tacit.roles.local import SENT, SIMULATED, Client
 
 REMEMBERED = 1 << 20  # ids
 
@@ -184,7 +185,6 @@ class LocalServer(Server):
             features=self.features,
             horizon=self.horizon,
             rounds=self.users,
-            relation="replace one user",
             caveats=self._caveats(),
         )
 
@@ -193,8 +193,13 @@ class LocalServer(Server):
         name = {Cap: "cap (PrivUnit)", Lattice: "discrete Gaussian", Coin: "randomised response"}.get(
             type(made), "none"
         )
-        claim = self.epsilon, self.delta
-        return LocalRelease(name, self._statistic(), self._size, self._sensitivity, self.std, *claim)
+        numbers = self._size, self._sensitivity, self.std, self.epsilon, self.delta
+        return LocalRelease(name, self._statistic(), *numbers, relation=self._relation)
+
+    @property
+    def _relation(self) -> str:
+        """The neighbours that a report is private for: it holds arms as they are where its numbers are a coin alone."""
+        return relations.named(self.budget.adjacency, public=isinstance(self._randomizer, Coin))
 
     def _statistic(self) -> str:
         return f"one report of {self._size} numbers for each user"

@@ -33,6 +33,7 @@ from tacit.mechanisms.shuffle.composed import part_of
 from tacit.mechanisms.shuffle.paper import PaperPlan
 from tacit.mechanisms.shuffle.sums_kernel import unshuffle
 from tacit.mechanisms.shuffle.together import together_epsilon
+from tacit.privacy import relations, words
 from tacit.privacy.certificate import Certificate, certify
 from tacit.privacy.ledger import ShuffledRelease
 from tacit.roles import billboard as boards
@@ -86,8 +87,6 @@ class ShuffleGLM(BehindShuffler):
     step_scale: float = STEP_SCALE
     batches: int | None = None
     first: int | None = None
-    dropout: float = 0.0
-    malicious: float = 0.0
     _state: RoundsState = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -311,7 +310,10 @@ class ShuffleGLM(BehindShuffler):
         if exact and epsilon < math.inf:
             planned = max(self._cost(each, [each.minimum] * (1 + each.fit.gradients)) for each in self._plans)
             epsilon = max(planned, float(self._state.spent[0]))
-        caveats = [f"Each user answers {rounds} times, and must stay online until the end of its batch."]
+        caveats = [
+            words.shuffle_assumes(self.malicious),
+            f"Each user answers {rounds} times, and must stay online until the end of its batch.",
+        ]
         if not exact:
             caveats.append("The claim is quoted from eq. 122 and advanced composition, not computed.")
         spent = float(self._state.spent[0]) if exact else epsilon
@@ -345,6 +347,7 @@ class ShuffleGLM(BehindShuffler):
                 self.budget.delta,
                 times,
                 True,
+                relation=relations.REPLACE,
             )
             for name, coding, times in kinds
         )

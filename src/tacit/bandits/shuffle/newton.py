@@ -71,7 +71,7 @@ class ShuffleNewton(Shuffled):
     would be too long. The certificate says so.
     estimate: "batches" or "sum" (docs/shuffle.md). "auto", the default, takes the second where arms have blocks of two
     or more coordinates, and from 50 dimensions on where they have none.
-    dropout, malicious: shares of users who may send nothing, or no noise."""
+    dropout, malicious: shares of users who may send nothing, or no noise. largest: users of a batch at most."""
 
     first: int | None = None
     growth: float | None = None

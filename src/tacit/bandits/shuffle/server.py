@@ -17,6 +17,7 @@ from tacit.errors import BatchTooSmall
 from tacit.mechanisms.shuffle.calibration import Plan
 from tacit.mechanisms.shuffle.encoding import nothing_coded
 from tacit.mechanisms.shuffle.sums_kernel import OpenBatch
+from tacit.privacy import relations, words
 from tacit.privacy.certificate import Certificate, certify, plain_certificate
 from tacit.privacy.ledger import ShuffledRelease
 from tacit.roles import billboard as boards
@@ -25,10 +26,16 @@ from tacit.roles.analyzer import Analyzer
 from tacit.roles.shuffle import Client
 from tacit.roles.shuffler import Shuffler
 
+MUCH_LARGER = 100  # than the first batch: its noise then adds little to that of rewards
+
 
 @dataclass(kw_only=True, eq=False)
 class BehindShuffler(Server):
-    """A server that takes shuffled sums. Its version is the number of sums so far; each has a billboard of its own."""
+    """A server that takes shuffled sums. Its version is the number of sums so far; each has a billboard of its own.
+    dropout, malicious: shares of users who may send nothing, or no noise."""
+
+    dropout: float = 0.0
+    malicious: float = 0.0
 
     @property
     @abstractmethod
@@ -59,12 +66,11 @@ class BehindShuffler(Server):
 
 @dataclass(kw_only=True, eq=False)
 class Shuffled(BehindShuffler):
-    """A server whose `analyzer` plans the batches. dropout, malicious: shares of users who may send nothing, or no
-    noise."""
+    """A server whose `analyzer` plans the batches. largest: users of a batch at most, however many came before; None: a
+    hundred times the first batch's."""
 
     _why = ""  # how it came to sum that, in words after those of `_statistic`
-    dropout: float = 0.0
-    malicious: float = 0.0
+    largest: float | None = math.inf
     calibration: str = "exact"
     analyzer: Analyzer = field(init=False, repr=False)
     _state: ShuffleState = field(init=False, repr=False)
@@ -81,6 +87,8 @@ class Shuffled(BehindShuffler):
 
     def _analyzer(self, *, size: int, sensitivity: float, norm: float, first: int, growth: float) -> Analyzer:
         self.budget.needs_delta(type(self).__name__)
+        if self.largest is None:
+            self.largest = MUCH_LARGER * first
         return Analyzer(
             budget=self.budget,
             size=size,
@@ -90,6 +98,7 @@ class Shuffled(BehindShuffler):
             growth=growth,
             dropout=self.dropout,
             malicious=self.malicious,
+            largest=self.largest,
             calibration=self.calibration,
         )
 
@@ -212,6 +221,7 @@ class Shuffled(BehindShuffler):
             plan.bits,
             max(spent, self._cost(plan, self.analyzer.minimum(plan))),
             self.budget.delta,
+            relation=relations.REPLACE,
         )
         return certify(
             type(self).__name__,
@@ -223,4 +233,5 @@ class Shuffled(BehindShuffler):
             features=self.features,
             horizon=self.horizon,
             rounds=self.users,
+            caveats=(words.shuffle_assumes(self.malicious),),
         )

@@ -83,8 +83,11 @@ class Membership:
 def check_relation(name: str, members: Sequence[Member], more: Sequence[Release] = ()) -> None:
     """ValueError where the neighbours of two bandits of a population, or those of releases that would join them,
     differ: no epsilon is that of both together."""
+    releases = [*more, *(release for m in members if m.population == name for release in m.releases)]
+    if not releases:
+        return
     try:
-        relation_of([*more, *(release for m in members if m.population == name for release in m.releases)])
+        relation_of(releases)
     except ValueError as error:
         raise ValueError(
             f"{error} A bandit keeps its relation for ever, and a population ({name!r}) has one: give a bandit of "

@@ -29,9 +29,14 @@ Bin(N, 1/2)^m, N = n b.
        epsilon = eps_G + m (rho+ + rho-),  delta = m tau_B + e^{m rho+} (delta_R(eps_G) + e^{eps_G} m tau_G),
    for each J; the least over a few J = ceil(t s) is taken. The other direction (u and u' exchanged) is the same
    bound.
-4. Arithmetic. rho is widened by ROUNDING for floating point (sums of at most TERMS terms of at most 50, each to
-   2^-50; in proportion where there are more), and W by a part in 10^9 for the floating-point products scale v and the
+4. Arithmetic. rho is widened by ROUNDING for floating point (a product of at most TERMS quotients, each to 2^-52, and a
+   difference of normal tails, found to be right to half of it; in proportion where there are more), delta_Gauss by
+   portable.DIGITS, and W by a part in 10^9 for the floating-point products scale v and the
    2^-53 grid of U.
+
+Devices work all of this out from a billboard's plan before they report, in JavaScript too (js/src/plans.js): so it is
+made of operations that every machine rounds alike (portable), and servers calibrate by the very function that devices
+check with.
 
 Dropout. Users who send nothing, or no noise, are missing from N and nothing else: calibrate on those who surely take
 part.
@@ -44,17 +49,18 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import log_ndtr
 
 from tacit import checks
 from tacit.data import Array, Integers
 from tacit.mechanisms.shuffle.encoding import FEWEST, reach
-from tacit.mechanisms.shuffle.nearness import PRODUCT_ROUNDING, Near, compare, smallest, std
+from tacit.mechanisms.shuffle.nearness import PRODUCT_ROUNDING, binomial_delta, near, smallest, std
+from tacit.mechanisms.shuffle.portable import decay, gaussian_delta
 from tacit.privacy import gaussian, search
 from tacit.privacy.budget import Budget
 
 MOVES = np.concatenate([np.linspace(0.0, 4.0, 65), np.linspace(4.25, 9.0, 20)])  # grid of step 2, in units of s_v
 OVERHEAD = 1.05  # total standard deviation over that of a trusted curator's Gaussian noise
+WIDTH_DIGITS = 1e-5
 MOST_TRIALS = 1 << 20  # trials of a user
 
 
@@ -103,6 +109,7 @@ def table(plans: Sequence[Plan]) -> Plans:
     return Plans(*(np.array(column) for column in zip(*plans, strict=True)))
 
 
+@functools.lru_cache(maxsize=1024)
 def epsilon(plan: Plan, delta: float, reported: int | None = None) -> float:
     """The epsilon at `delta` that the noise of `reported` honest users gives (all of them by default), rounded up.
     inf if none can be shown."""
@@ -142,16 +149,19 @@ def calibrate(
     share = min(1 - dropout, honest / users)
     mu = gaussian.mu(budget)
 
-    def plan(trials: int) -> Plan | None:
-        width = largest_width(budget, honest * trials, size, mu)
-        scale = width / sensitivity
-        return Plan(users, size, scale, reach(scale, norm), trials, sensitivity) if width else None
+    def width(trials: int) -> float:
+        return largest_width(budget, honest * trials, size, mu)
 
-    def good(made: Plan | None) -> bool:
-        return made is not None and made.std <= OVERHEAD / math.sqrt(share) * sensitivity / mu
+    def good(trials: int) -> bool:
+        """Whether so many coins allow for a grid so fine that the noise is small enough."""
+        needed = math.sqrt(users * (trials + 1)) / 2 * mu * math.sqrt(share) / OVERHEAD
+        if honest * trials < FEWEST or delta_of(honest * trials, size, needed, budget.epsilon) > budget.delta:
+            return False
+        spare = needed * (1 + 2 * WIDTH_DIGITS)  # whose width is surely found to be enough
+        return delta_of(honest * trials, size, spare, budget.epsilon) <= budget.delta or width(trials) >= needed
 
     high = 1
-    while not good(plan(high)):
+    while not good(high):
         high *= 2
         if high > MOST_TRIALS:
             raise ValueError(
@@ -161,13 +171,11 @@ def calibrate(
     low = high // 2
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if good(plan(middle)) else (middle, high)
-    made = plan(high)
-    assert made is not None
-    return made
+        low, high = (low, middle) if good(middle) else (middle, high)
+    scale = width(high) / sensitivity
+    return Plan(users, size, scale, reach(scale, norm), high, sensitivity)
 
 
-@functools.lru_cache(maxsize=4096)
 def largest_width(budget: Budget, trials: int, size: int, mu: float) -> float:
     """The largest W that the budget allows with N = trials; 0 if none."""
     if trials < FEWEST:
@@ -179,42 +187,20 @@ def largest_width(budget: Budget, trials: int, size: int, mu: float) -> float:
 
     if not too_wide(0.9 * high):
         low = 0.9 * high
-    return search.halved(too_wide, low, high, digits=1e-5)[0]
+    return search.halved(too_wide, low, high, digits=WIDTH_DIGITS)[0]
 
 
 def delta_of(trials: int, size: int, width: float, epsilon: float) -> float:
     """delta at epsilon: step 3 above, the least over REACHES."""
     s = std(trials)
-    over, under, lost, missed = closeness(trials)
-    inner = epsilon - size * (over + under)
-    possible = inner >= 0
-    if not possible.any():
-        return 1.0
-    over, lost, missed, inner = over[possible], lost[possible], missed[possible], inner[possible]
-    rounded = rounding_delta(s, size, width, inner)
-    total = size * lost + np.exp(size * over) * (rounded + np.exp(inner) * size * missed)
-    return min(1.0, float(total.min()))
+    return binomial_delta(size * np.array(near(trials)), epsilon, lambda inner: rounding_delta(s, size, width, inner))
 
 
 def rounding_delta(s: float, size: int, width: float, epsilons: Array) -> Array:
     """delta_R of step 2 at each of epsilons."""
     width = width * PRODUCT_ROUNDING
-    start, spread = width**2 + size / 4, width + math.sqrt(size) / 2
+    start, spread = width * width + size / 4, width + math.sqrt(size) / 2
     curve = gaussian_delta(epsilons[:, None], np.sqrt(start + spread * MOVES) / s)
-    steps = np.diff(curve, axis=1, append=1.0)
-    out: Array = curve[:, 0] + steps @ np.exp(-(MOVES**2) / 2)
+    steps = np.diff(curve, axis=1, append=1.0) * decay(MOVES * MOVES / 2)
+    out: Array = curve[:, 0] + np.cumsum(steps, axis=1)[:, -1]  # one after another, as in JavaScript
     return out
-
-
-def gaussian_delta(epsilons: Array, mu: Array) -> Array:
-    """delta_Gauss(epsilon; mu), elementwise."""
-    a = log_ndtr(mu / 2 - epsilons / mu)
-    b = epsilons + log_ndtr(-mu / 2 - epsilons / mu)
-    out: Array = -np.exp(a) * np.expm1(np.minimum(b - a, 0.0))
-    return out
-
-
-@functools.lru_cache(maxsize=256)
-def closeness(trials: int) -> Near:
-    """(rho+, rho-, tau_B, tau_G) of step 3 for each of REACHES."""
-    return compare(trials, log_ndtr)

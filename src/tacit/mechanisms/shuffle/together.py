@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tacit.mechanisms.local import LOST, tail
 from tacit.mechanisms.shuffle.encoding import FEWEST
-from tacit.mechanisms.shuffle.nearness import LARGEST_SHOWN, PRODUCT_ROUNDING, REACHES, near, smallest, std
+from tacit.mechanisms.shuffle.nearness import LARGEST_SHOWN, PRODUCT_ROUNDING, binomial_delta, near, smallest, std
+from tacit.mechanisms.shuffle.portable import gaussian_delta
 
 
 class Part(NamedTuple):
@@ -39,25 +39,12 @@ def together_mu(parts: Sequence[Part]) -> float:
     return math.sqrt(float(squares.max()))
 
 
-def together_delta(parts: Sequence[Part], epsilon: float) -> float:
-    """delta at epsilon of all sums together; 1 where none can be shown."""
-    if min(part.coins for part in parts) < FEWEST:
-        return 1.0
-    return delta_of(together_mu(parts), [(part.size * part.times, part.coins) for part in parts], epsilon)
-
-
 def delta_of(mu: float, numbers: Sequence[tuple[int, int]], epsilon: float) -> float:
     """delta at epsilon of so many numbers, with so many coins each, that tell two users apart by mu; that at
     LARGEST_SHOWN for a larger epsilon."""
     epsilon = min(epsilon, LARGEST_SHOWN)
-    known = [(count, near(coins)) for count, coins in numbers]
-    best = 1.0
-    for at in range(len(REACHES)):
-        over, under, lost, missed = (sum(count * float(each[i][at]) for count, each in known) for i in range(4))
-        inner = epsilon - over - under
-        if inner >= 0:
-            best = min(best, lost + math.exp(over) * (_gauss(inner, mu) + math.exp(inner) * missed))
-    return best
+    closeness = [count * np.array(near(coins)) for count, coins in numbers]
+    return binomial_delta(sum(closeness[1:], closeness[0]), epsilon, lambda inner: gaussian_delta(inner, np.array(mu)))
 
 
 def together_epsilon(parts: Sequence[Part], delta: float) -> float:
@@ -70,10 +57,3 @@ def together_epsilon(parts: Sequence[Part], delta: float) -> float:
 @functools.lru_cache(maxsize=256)
 def _epsilon(mu: float, numbers: tuple[tuple[int, int], ...], delta: float) -> float:
     return smallest(lambda at: delta_of(mu, numbers, at) <= delta)
-
-
-def _gauss(epsilon: float, mu: float) -> float:
-    """delta of a Gaussian mechanism at epsilon, never less than the true one."""
-    if mu == 0:
-        return 0.0
-    return max(0.0, tail(epsilon / mu - mu / 2) - math.exp(epsilon) * tail(epsilon / mu + mu / 2)) + LOST

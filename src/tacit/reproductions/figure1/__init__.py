@@ -14,7 +14,7 @@ from tacit.experiments.spec import Spec
 from tacit.experiments.table import render
 from tacit.model.links import named
 from tacit.privacy.budget import Budget
-from tacit.reproductions.outcome import Finding, Outcome, alike, mean, spread
+from tacit.reproductions.outcome import Finding, Outcome, above_plain, alike, anchored, mean, spread
 
 DELTA = 0.02
 ROUNDS = {"logistic": 15_000, "probit": 5000}
@@ -41,7 +41,7 @@ def specs(link: str) -> list[Spec]:
 def logistic(*, quick: bool, runs: int | None, out: Path, progress: Progress | None = None) -> Outcome:
     outcome = _reproduce("logistic", 3.5, quick, runs, out, progress)
     for epsilon, limit in ((1, 90), (4, 55)):
-        regret, error = mean(outcome.result, f"joint-glm ε={epsilon}")
+        regret, error, _ = mean(outcome.result, f"joint-glm ε={epsilon}")
         outcome.findings.append(
             Finding(
                 f"target for JointGLM at ε = {epsilon}: at most {limit}", f"{regret:.1f} ± {error:.1f}", regret <= limit
@@ -71,12 +71,13 @@ def _reproduce(
     axes[0, 0].set_title(f"{link}, d = 5, K = 20, S = {radius:g}, δ = {DELTA}", loc="left")
     figure.save(canvas, out / "figure.png")
     title = f"Figure 1 ({link}): regret over {rounds:,} rounds, d = 5, K = 20, S = {radius:g}, δ = {DELTA}"
-    regrets = [mean(result, f"joint-glm ε={e:g}")[0] for e in EPSILONS]
+    measured = [mean(result, f"joint-glm ε={e:g}") for e in EPSILONS]
+    regrets = [each.mean for each in measured]
     findings = [finding for timing in TIMINGS for finding in said(result, timing)]
     falling = Finding(
         "regret falls as ε grows", ", ".join(f"{r:.0f}" for r in regrets), regrets == sorted(regrets, reverse=True)
     )
-    return Outcome(title, result, [*findings, falling], render(result.rows))
+    return Outcome(title, result, [*findings, anchored(falling, measured), above_plain(result)], render(result.rows))
 
 
 def said(result: Result, timing: str) -> list[Finding]:
@@ -86,7 +87,8 @@ def said(result: Result, timing: str) -> list[Finding]:
     worst = max(run.regret or 0.0 for run in result.runs if run.label == f"{name} ε=2")
     ratio = two[0] / eight[0]
     text = f"{spread(two)} (max {worst:,.0f}) against {spread(eight)} at ε = 8: {ratio:.2f} times"
-    out = [Finding(f"{name}: ε = 2 has some degradation (at most {SOME:g} times)", text, 1 < ratio <= SOME)]
+    degrades = Finding(f"{name}: ε = 2 has some degradation (at most {SOME:g} times)", text, 1 < ratio <= SOME)
+    out = [anchored(degrades, [two, eight])]
     for label in (THEIRS, "rs-glin-ucb"):
         expected = f"{name} at ε = 8 is nearly identical to {label}"
         out.append(alike(expected, eight, mean(result, label), NEARLY))

@@ -14,7 +14,7 @@ from tacit.experiments.runner import Progress, simulate
 from tacit.experiments.spec import Spec
 from tacit.experiments.table import render
 from tacit.privacy.budget import Budget
-from tacit.reproductions.outcome import Finding, Outcome, alike, below, mean, part, together
+from tacit.reproductions.outcome import HALF, Finding, Outcome, above_plain, alike, below, mean, part, together
 
 DELTA = 0.1
 EPSILONS = (0.2, 1.0, 10.0)
@@ -54,6 +54,7 @@ def reproduce(*, quick: bool, runs: int | None, out: Path, progress: Progress | 
         axis.set_title(f"ε = {epsilon:g}, δ = {DELTA:g}, equal true ε", loc="left")
     figure.save(canvas, out / "figure.png")
     findings = [finding for e, result in zip(EPSILONS, results, strict=True) for finding in said(e, result)]
+    findings.append(above_plain(together(results)))
     title = f"LDP figure 1: regret over {rounds:,} rounds, tail, d = 5, K = 100, δ = {DELTA:g}, {count} runs"
     extra = {"true_epsilon": true_epsilons(rounds)}
     lines = [f"  {name}: {text}" for name, text in extra["true_epsilon"].items()]
@@ -79,13 +80,13 @@ def said(epsilon: float, result: Result) -> list[Finding]:
         at = f"ε = {epsilon:g}{',' * bool(suffix)}{suffix}: OnlineUCB"
         for other in ("LDP", "JDP", "SDP") if epsilon >= 1 else ("LDP",):
             label = other if other == "SDP" else other + suffix
-            found.append(below(f"{at} below {other}", mean(result, online), mean(result, label)))
+            found.append(below(f"{at} below {other}", mean(result, online), mean(result, label), HALF))
         if epsilon < 1:
-            found.append(alike(f"{at} comparable to SDP", mean(result, online), mean(result, "SDP"), COMPARABLE))
-        found.append(alike(f"{at} the same with OGD", mean(result, ogd), mean(result, online), SAME))
+            found.append(alike(f"{at} comparable to SDP", mean(result, online), mean(result, "SDP"), COMPARABLE, HALF))
+        found.append(alike(f"{at} the same with OGD", mean(result, ogd), mean(result, online), SAME, HALF))
         slow, fast = (next(r["us_per_round"] for r in result.rows if r["label"] == name) for name in (online, ogd))
         text = f"{fast:.1f} µs a round against {slow:.1f}"
         found.append(Finding(f"{at} a lot faster with OGD (half the time)", text, fast < slow / 2, timed=True))
     ours, online = mean(result, "LocalIRLS (ours)"), "OnlineUCB"
-    found.append(below(f"ε = {epsilon:g}: LocalIRLS below OnlineUCB", ours, mean(result, online)))
+    found.append(below(f"ε = {epsilon:g}: LocalIRLS below OnlineUCB", ours, mean(result, online), HALF))
     return found

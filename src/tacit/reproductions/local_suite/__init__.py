@@ -24,7 +24,7 @@ from tacit.experiments.runner import Progress, simulate
 from tacit.experiments.spec import Spec
 from tacit.experiments.table import to_text
 from tacit.privacy.budget import Budget
-from tacit.reproductions.outcome import Finding, Outcome, part
+from tacit.reproductions.outcome import Finding, Outcome, Regret, anchored, part, regret
 from tacit.reproductions.suite import probit_worlds
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)
@@ -136,9 +136,11 @@ def _finding(epsilon: float, results: dict[str, Result]) -> Finding:
     """Whether another bandit is ahead of ours anywhere, by more than two standard errors of the difference."""
     ahead: list[str] = []
     near: list[str] = []
+    everywhere: list[Regret] = []
     for env, result in results.items():
         rows = {row["label"]: row for row in result.rows if row["epsilon"] == epsilon}
         ours = rows.pop(label("local-irls", epsilon, 0.0))
+        everywhere.append(regret(ours))
         for name, row in rows.items():
             difference = ours["regret_mean"] - row["regret_mean"]
             if difference > 0:
@@ -146,4 +148,5 @@ def _finding(epsilon: float, results: dict[str, Result]) -> Finding:
                 text = f"{name} on {env} ({row['regret_mean']:.0f} to {ours['regret_mean']:.0f})"
                 (ahead if difference > 2 * error else near).append(text)
     seen = f"ahead: {', '.join(ahead) or 'none'}; within the error: {', '.join(near) or 'none'}"
-    return Finding(f"ε = {epsilon:g}: no other bandit ahead of local-irls anywhere", seen, not ahead)
+    found = Finding(f"ε = {epsilon:g}: no other bandit ahead of local-irls anywhere", seen, not ahead)
+    return anchored(found, everywhere)

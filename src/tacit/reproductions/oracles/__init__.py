@@ -17,7 +17,7 @@ from tacit.experiments.spec import Spec
 from tacit.experiments.table import to_text
 from tacit.privacy.budget import Budget
 from tacit.reproductions.oracles.bandit import Oracle
-from tacit.reproductions.outcome import Finding, Outcome, part
+from tacit.reproductions.outcome import Finding, Outcome, Regret, above_plain, anchored, part, regret, together
 from tacit.reproductions.suite import probit_worlds
 
 ROUNDS = 5000
@@ -56,29 +56,31 @@ def reproduce(*, quick: bool, runs: int | None, out: Path, progress: Progress | 
         report = part(progress, i / len(listed), (i + 1) / len(listed))
         some = specs(BUDGETS.get(world.name, SUITE))
         results[world.name] = simulate(some, world, horizon=ROUNDS, runs=count, seed=SEED, out=out, progress=report)
-    means = {env: {row["label"]: row["regret_mean"] for row in result.rows} for env, result in results.items()}
-    draw(means, out / "figure.png")
+    measured = {env: {row["label"]: regret(row) for row in result.rows} for env, result in results.items()}
+    draw({env: {name: each.mean for name, each in rows.items()} for env, rows in measured.items()}, out / "figure.png")
     title = f"Where the regret of JointGLM at ε = 1 comes from: mean regret, T = {ROUNDS:,}"
-    together = Result([run for each in results.values() for run in each.runs])
-    return Outcome(title, together, findings(means), render(results))
+    result = together(list(results.values()))
+    served = Result([run for run in result.runs if run.label not in ORACLES])  # an oracle is not private
+    return Outcome(title, result, [*findings(measured), above_plain(served)], render(results))
 
 
-def findings(means: dict[str, dict[str, float]]) -> list[Finding]:
-    curvature, floor = "curvature without noise", list(ORACLES)[-1]
-    more = [env for env, mean in means.items() if mean[curvature] <= mean["moments without noise"]]
-    above = [env for env, mean in means.items() if mean[floor] > 2 * mean[WITHOUT]]
-    return [
+def findings(measured: dict[str, dict[str, Regret]]) -> list[Finding]:
+    curvature, moments, floor = "curvature without noise", "moments without noise", list(ORACLES)[-1]
+    more = [env for env, rows in measured.items() if rows[curvature].mean <= rows[moments].mean]
+    above = [env for env, rows in measured.items() if rows[floor].mean > 2 * rows[WITHOUT].mean]
+    found = [
         Finding(
             "the curvature's noise costs more than the moments', as before eigenvalues were shrunk by their noise",
-            f"in {len(more)} of {len(means)} worlds: {', '.join(more) or 'none'}",
-            2 * len(more) > len(means),
+            f"in {len(more)} of {len(measured)} worlds: {', '.join(more) or 'none'}",
+            2 * len(more) > len(measured),
         ),
         Finding(
             "twice the regret without noise is out of reach at ε = 1, even of the floor",
-            f"in {len(above)} of {len(means)} worlds: {', '.join(above) or 'none'}",
+            f"in {len(above)} of {len(measured)} worlds: {', '.join(above) or 'none'}",
             bool(above),
         ),
     ]
+    return [anchored(each, [rows[name] for rows in measured.values() for name in (PRIVATE, floor)]) for each in found]
 
 
 def render(results: dict[str, Result]) -> str:

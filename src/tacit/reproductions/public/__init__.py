@@ -18,7 +18,7 @@ from tacit.experiments.spec import Spec
 from tacit.privacy.budget import Budget
 from tacit.privacy.relations import ZERO_OUT
 from tacit.reproductions.oracles import render
-from tacit.reproductions.outcome import Finding, Outcome, part, together
+from tacit.reproductions.outcome import Finding, Outcome, anchored, part, regret, together
 from tacit.reproductions.public.bandits import FirstPublic, Silent
 from tacit.reproductions.suite import probit_worlds
 
@@ -111,10 +111,11 @@ def reproduce(*, quick: bool, runs: int | None, out: Path, progress: Progress | 
 
 
 def findings(results: dict[str, Result]) -> list[Finding]:
-    means = {env: {row["label"]: row["regret_mean"] for row in result.rows} for env, result in results.items()}
+    measured = {env: {row["label"]: regret(row) for row in result.rows} for env, result in results.items()}
     out = []
     for label in (ZEROED, PUBLIC, BOTH, WARM):
-        less = [env for env, mean in means.items() if mean[label] < mean[DEFAULT]]
-        text = f"in {len(less)} of {len(means)} worlds"
-        out.append(Finding(f"less regret than by default: {label}", text, len(less) == len(means)))
+        less = [env for env, rows in measured.items() if rows[label].mean < rows[DEFAULT].mean]
+        text = f"in {len(less)} of {len(measured)} worlds"
+        found = Finding(f"less regret than by default: {label}", text, len(less) == len(measured))
+        out.append(anchored(found, [rows[label] for rows in measured.values()]))
     return out

@@ -16,7 +16,7 @@ from tacit.experiments.runner import Progress, simulate
 from tacit.experiments.spec import Spec
 from tacit.experiments.table import render
 from tacit.privacy.budget import Budget
-from tacit.reproductions.outcome import Finding, Outcome, claims, part, together
+from tacit.reproductions.outcome import Finding, Outcome, above_plain, anchored, claims, part, regret, together
 
 BUDGET = Budget(1.0, 0.1)
 QUICK, FULL = 10_000, 100_000  # rounds
@@ -65,6 +65,8 @@ def reproduce(*, quick: bool, runs: int | None, out: Path, progress: Progress | 
             low < high,
         )
     )
+    plainly = [regret(row) for row in result.rows if row["bandit"] == "lin-ucb"]
+    findings = [*(anchored(finding, plainly) for finding in findings), above_plain(result)]
     title = "Shariff & Sheffet 2018, D.1: regret against dimension"
     extra = {"slopes": {name: {"slope": v, "se": e} for name, (v, e) in slopes.items()}}
     return Outcome(title, result, findings, render(result.rows), extra)

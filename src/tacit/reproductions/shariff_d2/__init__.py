@@ -15,7 +15,7 @@ from tacit.experiments.runner import Progress, simulate
 from tacit.experiments.spec import Spec
 from tacit.experiments.table import render
 from tacit.privacy.budget import Budget
-from tacit.reproductions.outcome import Finding, Outcome, alike, claims, mean
+from tacit.reproductions.outcome import Finding, Outcome, above_plain, alike, anchored, claims, mean
 
 BUDGET = Budget(1.0, 0.1)
 QUICK, FULL = 1_000_000, 50_000_000  # rounds
@@ -52,36 +52,29 @@ def reproduce(*, quick: bool, runs: int | None, out: Path, progress: Progress | 
 def _findings(result: Result) -> list[Finding]:
     limits = claims(__package__)
     like, flat = limits["like"], limits["flat"]
-    regret = {(label, g): mean(result, label, gap=g)[0] for label in (s.label for s in SPECS) for g in GAPS}
+    found = {(label, g): mean(result, label, gap=g) for label in (s.label for s in SPECS) for g in GAPS}
     out = []
     for g in GAPS:
-        gaussian, wishart = regret["Gaussian", g], regret["Wishart", g]
+        gaussian, wishart = found["Gaussian", g], found["Wishart", g]
+        text = f"{gaussian.mean:,.0f} against {wishart.mean:,.0f}"
         out.append(
-            Finding(
-                f"Gaussian below Wishart, gap {g}",
-                f"{gaussian:,.0f} against {wishart:,.0f}",
-                gaussian < wishart,
-            )
+            anchored(Finding(f"Gaussian below Wishart, gap {g}", text, gaussian.mean < wishart.mean), [gaussian])
         )
-    worst = regret["WishartUnshifted", 0.0]
-    others = max(regret["Gaussian", 0.0], regret["Wishart", 0.0])
-    out.append(
-        Finding(
-            "WishartUnshifted worst without a gap",
-            f"{worst:,.0f}, the others at most {others:,.0f}",
-            worst > others,
-        )
-    )
-    pair = mean(result, "WishartUnshifted", gap=0.1), mean(result, "Wishart", gap=0.1)
+    worst, others = found["WishartUnshifted", 0.0].mean, (found["Gaussian", 0.0], found["Wishart", 0.0])
+    most = max(each.mean for each in others)
+    text = f"{worst:,.0f}, the others at most {most:,.0f}"
+    out.append(anchored(Finding("WishartUnshifted worst without a gap", text, worst > most), others))
+    pair = found["WishartUnshifted", 0.1], found["Wishart", 0.1]
     out.append(alike("WishartUnshifted like Wishart at gap 0.1", *pair, like))
-    small = max(regret["NonPrivate", g] / regret["Gaussian", g] for g in GAPS)
-    out.append(Finding("NonPrivate too small to see", f"at most {small:.2%} of Gaussian", small < 0.02))
+    small = max(found["NonPrivate", g].mean / found["Gaussian", g].mean for g in GAPS)
+    unseen = Finding("NonPrivate too small to see", f"at most {small:.2%} of Gaussian", small < 0.02)
+    out.append(anchored(unseen, [found["Gaussian", g] for g in GAPS]))
     for label in ("Gaussian", "Wishart", "WishartUnshifted"):
         late = [_late(result, label, g) for g in GAPS]
         text = ", ".join(f"{share:.0%} at gap {g:g}" for g, share in zip(GAPS, late, strict=True))
         name = f"{label}: essentially flat after two fifths of the rounds (at most {flat:.0%} of the regret comes then)"
-        out.append(Finding(name, text, max(late) <= flat))
-    return out
+        out.append(anchored(Finding(name, text, max(late) <= flat), [found[label, g] for g in GAPS]))
+    return [*out, above_plain(result)]
 
 
 def _late(result: Result, label: str, gap: float) -> float:

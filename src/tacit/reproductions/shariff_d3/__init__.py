@@ -19,7 +19,7 @@ from tacit.experiments.spec import Spec
 from tacit.experiments.table import number, to_text
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Simulated
-from tacit.reproductions.outcome import Finding, Outcome, claims, part, together
+from tacit.reproductions.outcome import Finding, Outcome, Regret, anchored, claims, part, regret, together
 
 BUDGET = Budget(1.0, 0.1)
 QUICK, FULL = 300_000, 50_000_000  # rounds
@@ -59,7 +59,8 @@ def reproduce(*, quick: bool, runs: int | None, out: Path, progress: Progress | 
     usual = {name: JointLinUCB(**(known | options)).regularizer.floor for name, options in VARIANTS.items()}
     _draw(curves, usual, out / "figure.png")
     title = f"Shariff & Sheffet 2018, D.3: regret against the shift, {horizon:,} rounds, ε = 1, δ = 0.1"
-    findings = [*_said(curves, usual), *_shifts(known), *_findings(curves)]
+    findings = [*_said(curves, usual), *_findings(curves)]
+    findings = [anchored(each, _variant(result, each.expected)) for each in findings] + _shifts(known)
     return Outcome(title, result, findings, _table(curves))
 
 
@@ -76,6 +77,12 @@ def _curve(result: Result, name: str, g: float) -> tuple[Array, Array, Array]:
     floor = np.array([float(r["label"].split("ρ=")[1]) for r in rows])
     error = [math.nan if r["regret_se"] is None else r["regret_se"] for r in rows]
     return floor, np.array([r["regret_mean"] for r in rows]), np.array(error)
+
+
+def _variant(result: Result, name: str) -> list[Regret]:
+    """Regrets of the variant that a finding begins with, at every shift and gap."""
+    start = name.replace(",", ":").partition(":")[0]
+    return [regret(row) for row in result.rows if row["label"].startswith(f"{start} ρ=")]
 
 
 def _said(curves: Curves, usual: dict[str, float]) -> list[Finding]:
@@ -125,8 +132,8 @@ def _findings(curves: Curves) -> list[Finding]:
             )
         )
     for name in ("Wishart", "Gaussian"):
-        regret = curves[name, 0.1][1]
-        more = float(regret[-1] / regret[len(regret) // 2])
+        ends = curves[name, 0.1][1]
+        more = float(ends[-1] / ends[len(ends) // 2])
         out.append(
             Finding(
                 f"{name}, gap 0.1: too much regularisation does not hurt appreciably",
@@ -157,10 +164,10 @@ def _draw(curves: Curves, usual: dict[str, float], path: Path) -> None:
     canvas, axes = figure.subplots(1, len(VARIANTS), width=4.6)
     for axis, name in zip(axes[0], VARIANTS, strict=True):
         for i, g in enumerate(GAPS):
-            floor, regret, error = curves[name, g]
+            floor, ends, error = curves[name, g]
             axis.errorbar(
                 floor,
-                regret,
+                ends,
                 yerr=2 * np.nan_to_num(error),
                 marker="o",
                 markersize=4,

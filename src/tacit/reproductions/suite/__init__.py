@@ -34,7 +34,7 @@ from tacit.experiments.runner import Progress, simulate
 from tacit.experiments.spec import Spec
 from tacit.experiments.table import render
 from tacit.privacy.budget import Budget
-from tacit.reproductions.outcome import Finding, Outcome, part, together
+from tacit.reproductions.outcome import Finding, Outcome, above_plain, anchored, part, regret, together
 from tacit.reproductions.suite.picture import draw
 
 DELTA = 0.02
@@ -110,6 +110,7 @@ def reproduce(*, quick: bool, runs: int | None, out: Path, progress: Progress | 
                 worst[0] <= mean and worst[1] <= p95,
             )
         )
+    findings.append(above_plain(result))
     title = f"All bandits in all environments, T = {ROUNDS}, δ = {DELTA}"
     return Outcome(title, result, findings, render(result.rows))
 
@@ -117,8 +118,9 @@ def reproduce(*, quick: bool, runs: int | None, out: Path, progress: Progress | 
 def _order(result: Result, epsilon: float) -> Finding:
     """What trust buys: in how many worlds a curator beats a shuffler, and a shuffler beats devices alone."""
     worlds = list(dict.fromkeys(row["env"] for row in result.rows))
-    regret = {(row["env"], row["label"]): row["regret_mean"] for row in result.rows}
+    found = {(row["env"], row["label"]): regret(row) for row in result.rows}
     names = [f"{name} ε={epsilon:g}" for name in ("joint-glm", "shuffle-newton", "local-irls")]
-    wrong = [env for env in worlds if sorted(names, key=lambda name: regret[env, name]) != names]
+    wrong = [env for env in worlds if sorted(names, key=lambda name: found[env, name].mean) != names]
     text = f"in {len(worlds) - len(wrong)} of {len(worlds)} environments; not in {', '.join(wrong) or 'none'}"
-    return Finding(f"ε = {epsilon:g}: joint-glm below shuffle-newton below local-irls everywhere", text, not wrong)
+    order = Finding(f"ε = {epsilon:g}: joint-glm below shuffle-newton below local-irls everywhere", text, not wrong)
+    return anchored(order, [found[env, names[0]] for env in worlds])

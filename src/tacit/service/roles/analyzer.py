@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from tacit.bandits.server import Server
+from tacit.bandits.shuffle.server import BehindShuffler
 from tacit.errors import BadState
 from tacit.service.errors import Reply
 from tacit.service.roles.kept import Kept
@@ -82,6 +83,7 @@ class AnalyzerRole:
 
 def describe(server: Server, board: dict[str, Any]) -> dict[str, Any]:
     """Functions of shuffled sums and of the plan."""
+    assert isinstance(server, BehindShuffler)
     privacy = server.privacy
     return {
         "bandit": type(server).__name__,
@@ -93,5 +95,8 @@ def describe(server: Server, board: dict[str, Any]) -> dict[str, Any]:
         "epsilon": privacy.epsilon,
         "delta": privacy.delta,
         "spent": privacy.spent,
+        "malicious": server.malicious,
+        "unit": privacy.unit,
+        "neighbours": privacy.neighbours,
         "theta": board["theta"],
     }

@@ -2,8 +2,9 @@
 is looked at, kept or logged."""
 
 import contextlib
+import functools
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
 import msgspec
 from prometheus_client import CollectorRegistry, Gauge, generate_latest
@@ -25,13 +26,21 @@ from tacit.service.room import Room
 
 # Any page may read a billboard and send a report, as any program may: neither needs a secret.
 ANYWHERE = [(b"access-control-allow-origin", b"*")]
+OPEN_TO_ALL = {name.decode(): value.decode() for name, value in ANYWHERE}
 PREFLIGHT = [(b"access-control-allow-headers", b"content-type"), (b"access-control-max-age", b"86400")]
 
 
 class RoleApplication:
-    """ASGI. keys: who may hand over batches; without any, whoever reaches this machine's own address."""
+    """ASGI. keys: who may hand over batches; without any, whoever reaches this machine's own address. files: what else
+    the role shows, as bytes, by its path."""
 
-    def __init__(self, role: Role, server: ServerSetting, keys: Sequence[KeySetting] = ()) -> None:
+    def __init__(
+        self,
+        role: Role,
+        server: ServerSetting,
+        keys: Sequence[KeySetting] = (),
+        files: Mapping[str, Callable[[], bytes | Reply]] = {},
+    ) -> None:
         self.role, self._server = role, server
         self._keys, self._room = Keys(keys, time.monotonic), Room(server.bodies)
         self._assets = dashboard.assets()
@@ -45,6 +54,7 @@ class RoleApplication:
             "/assets/{file}": self._asset,
         }
         routes = [Route(path, guarded(see)) for path, see in shown.items()]
+        routes += [Route(path, guarded(functools.partial(self._file, see))) for path, see in files.items()]
         self._slow = Starlette(routes=routes, lifespan=self._lifespan)
         self._slow.router.redirect_slashes = False
         self._slow.add_exception_handler(HTTPException, no_route(", ".join(list(shown)[1:6])))
@@ -110,14 +120,18 @@ class RoleApplication:
 
     async def _billboard(self, request: Request) -> Response:
         board = self.role.board()
-        headers = {name.decode(): value.decode() for name, value in ANYWHERE}
         if isinstance(board, Reply):
-            headers |= {name.decode(): value.decode() for name, value in board.headers}
-            return Response(board.body, board.status, headers, media_type=JSON.decode())
-        headers |= {"etag": board.mark, "cache-control": "no-cache"}
+            return _refused(board)
+        headers = OPEN_TO_ALL | {"etag": board.mark, "cache-control": "no-cache"}
         if request.headers.get("if-none-match") == board.mark:
             return Response(status_code=304, headers=headers)
         return Response(board.content, 200, headers, media_type=JSON.decode())
+
+    async def _file(self, see: Callable[[], bytes | Reply], _: Request) -> Response:
+        found = see()
+        if isinstance(found, Reply):
+            return _refused(found)
+        return Response(found, 200, OPEN_TO_ALL | {"cache-control": "no-store"}, media_type=BINARY.decode())
 
     async def _health(self, _: Request) -> Response:
         problem = self.role.problem()
@@ -140,3 +154,8 @@ class RoleApplication:
         if asset is None:
             raise Reply(404, "Expected a file of the dashboard.")
         return asset.reply(request)
+
+
+def _refused(reply: Reply) -> Response:
+    headers = OPEN_TO_ALL | {name.decode(): value.decode() for name, value in reply.headers}
+    return Response(reply.body, reply.status, headers, media_type=JSON.decode())

@@ -1,17 +1,21 @@
 """The batches of a shuffler, one after the other: in memory as on disk. One thread at a time."""
 
+import contextlib
 import hashlib
 import math
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from tacit.errors import BadReport, BadState, LateReport, TacitError, Unavailable
 from tacit.privacy.budget import Budget
-from tacit.roles import wire
+from tacit.roles import billboard as boards
+from tacit.roles import sealed, wire
 from tacit.roles.shuffler import DUPLICATE, NEW, REASONS, Intake, Shuffler
 from tacit.roles.wire import Parameters
 from tacit.service.roles.journal import OPEN, Batch, Journal
 from tacit.service.roles.role import Board
+from tacit.service.roles.sealing import Identity, Opening, pieces
 from tacit.service.roles.settings import Between
 
 Answer = list[str] | TacitError  # for each report "" or why it is refused; or why all of them are
@@ -19,18 +23,29 @@ SAID = tuple("" if verdict in (NEW, DUPLICATE) else reason for verdict, reason i
 
 
 class Batches:
-    """`last`: the latest batch; `open`: its shuffler, and `board` its billboard, while it is open. closed: called with
-    the number of a batch that was closed."""
+    """`last`: the latest batch; `open`: its shuffler, `board` its billboard and, where reports are sealed, `opening`
+    what opens them, while it is open. `confirmed`: whether the open batch is known not to have been closed before,
+    which an older copy of the database does not know. closed, dropped: called with the number of a batch that was."""
 
-    def __init__(self, setting: Between, closed: Callable[[int], None]) -> None:
-        self._setting, self._closed = setting, closed
+    def __init__(self, setting: Between, closed: Callable[[int], None], dropped: Callable[[int], None]) -> None:
+        self._setting, self._closed, self._dropped = setting, closed, dropped
         self._budget = Budget(setting.budget.epsilon, setting.budget.delta)
-        self.journal = Journal(setting.durable, setting.keys, part=setting.part is not None)
+        self.journal = Journal(setting.durable, setting.keys, setting.witness, part=setting.part is not None)
+        self.identity: Identity | None = None
         self.last: Batch | None = None
         self.open: Shuffler | None = None
         self.board: Board | None = None
+        self.opening: Opening | None = None
+        self.confirmed = False
+        self._length = 0  # where it was needed
         self._parts: dict[str, bytes] = {}  # that have come: name -> digest
         self._place, self._sure = 0, False  # rows of the journal; whether memory is what is on disk
+
+    def start(self) -> None:
+        if self._setting.sealed is not None:
+            self.identity = Identity(Path(self._setting.sealed))
+        self.journal.open()
+        self.recover()
 
     # reports
 
@@ -38,7 +53,7 @@ class Batches:
         """Reports that are good are counted once, and on disk when this returns. Each bad one is refused alone."""
         shuffler = self._present()
         if shuffler is None:
-            return [self._between(body) for body in bodies]
+            return [self.between(body, wire.number_in) for body in bodies]
         of = shuffler.parameters
         refused = [_misfit(body, of) for body in bodies]
         stream = b"".join(body for body, error in zip(bodies, refused, strict=True) if error is None)
@@ -64,15 +79,26 @@ class Batches:
         self._place, self._sure = self._place + 1, True
         self.close_if_due()
 
-    def _between(self, body: bytes) -> TacitError:
-        """Of a report that comes while no batch is open."""
-        head = body[: wire.REPORT.size]
-        if len(head) == wire.REPORT.size and self._over(wire.REPORT.unpack(head)[3]):
-            return LateReport("Expected a report before its batch was closed, got one after.")
+    def between(self, body: bytes, number_in: Callable[[bytes], int]) -> TacitError:
+        """Of reports that come while no batch is open: too late, if all of them are surely of batches that are closed,
+        else they have to come again. number_in: of the batch that a report is for."""
+        length = self._length_of_last()
+        with contextlib.suppress(BadReport):
+            whole = self.open is None and length and len(body) % length == 0
+            if whole and all(self._over(number_in(piece)) for piece in pieces(body, length)):
+                return LateReport("Expected a report before its batch was closed, got one after.")
         return Unavailable("Expected an open batch, got none yet.")
 
+    def _length_of_last(self) -> int:
+        """Of each report of the latest batch as it comes; 0 where that is unknown."""
+        if not self._length and self.last is not None:
+            with contextlib.suppress(BadReport):
+                longer = 0 if self.identity is None else sealed.LONGER
+                self._length = boards.batch(self.last.billboard)[0].length + longer
+        return self._length
+
     def _over(self, number: int) -> bool:
-        return self.last is not None and number <= self.last.number
+        return number <= max(self.journal.closed, -1 if self.last is None else self.last.number)
 
     # parts of a batch, which other shufflers hand over to the one that closes it
 
@@ -95,7 +121,7 @@ class Batches:
     def close_if_due(self) -> None:
         """By the public rule: the planned number and all parts, or the time with at least the minimum."""
         shuffler, last, after = self._present(), self.last, self._setting.close_after
-        if shuffler is None or last is None or shuffler.reports < shuffler.minimum:
+        if shuffler is None or last is None or not self.confirmed or shuffler.reports < shuffler.minimum:
             return
         full = shuffler.reports >= self.planned and self._parts.keys() >= set(self._setting.parts)
         if full or (after is not None and time.time() >= last.opened + after):
@@ -112,7 +138,9 @@ class Batches:
     def made(self, billboard: bytes) -> Shuffler:
         """A shuffler for the batch of that billboard; BadBillboard if it asks for more than the operator allows. A part
         may have few reports: their number is for the one that closes the batch to check."""
-        out = Shuffler(billboard, minimum=self._setting.minimum, budget=self._budget)
+        setting = self._setting
+        assert setting.malicious is not None
+        out = Shuffler(billboard, minimum=setting.minimum, budget=self._budget, malicious=setting.malicious)
         if self._setting.part is not None:
             out.minimum = 1
         return out
@@ -126,11 +154,31 @@ class Batches:
         self._sure = False
         last = self.journal.begin(number, billboard)
         self._set(last, made, billboard, 0, {})
+        self.confirmed = True
         return None
+
+    def confirm(self, wanted: int | None) -> None:
+        """That the analyzer wants batch `wanted`, or none any more: then the open one, if it is earlier, has been
+        handed over, and this is an older copy of the database."""
+        shuffler = self._present()
+        if shuffler is None:
+            return
+        if wanted is None or wanted > shuffler.parameters.batch:
+            self._drop(shuffler.parameters.batch)
+        self.confirmed = True
+        self.close_if_due()
+
+    def _drop(self, number: int) -> None:
+        self._sure = False
+        self.journal.drop(number)
+        self._dropped(number)
 
     def recover(self) -> None:
         """Read again where the batches stand."""
         last = self.journal.last()
+        if last is not None and last.state == OPEN and last.number <= self.journal.closed:
+            self._drop(last.number)
+            last = self.journal.last()
         if last is None or last.state != OPEN:
             self._set(last, None, b"", 0, {})
             return
@@ -148,6 +196,9 @@ class Batches:
     def _set(
         self, last: Batch | None, shuffler: Shuffler | None, billboard: bytes, place: int, parts: dict[str, bytes]
     ) -> None:
+        self.opening, self._length = None, 0
+        if shuffler is not None and self.identity is not None:
+            self.opening = self.identity.batch(shuffler.parameters, self.journal.secret(shuffler.parameters.batch))
         self.board = None if shuffler is None else Board.of(billboard)
         self.last, self.open, self._place, self._parts, self._sure = last, shuffler, place, parts, True
 

@@ -36,7 +36,8 @@ def application(role: str, config: Any) -> Any:
 
     own, keys = getattr(config, role), getattr(config, "keys", ())
     if role == "shuffler":
-        return RoleApplication(ShufflerRole(own, config.server.waiting), config.server, keys)
+        shuffler = ShufflerRole(own, config.server.waiting)
+        return RoleApplication(shuffler, config.server, keys, {"/key": shuffler.key})
     made: Any = settings.build(role, own)
     made.warm_up()
     if role == "analyzer":

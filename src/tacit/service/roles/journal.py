@@ -13,11 +13,12 @@ import numpy as np
 from tacit.errors import BadState
 from tacit.mechanisms.shuffle import encoding
 from tacit.roles.shuffler import Intake
+from tacit.service.roles.witness import Witness
 from tacit.store.seal import Keys, Seal
 from tacit.store.sqlite import SQLite
 
 OPEN, CLOSED, HANDED, REFUSED = range(4)  # states of a batch
-KIND, MESSAGE = "batch", -1  # kind of keys; the place of a message that is sealed
+KIND, SEALING, MESSAGE = "batch", "sealing", -1  # kinds of keys; the place of a message that is sealed
 TABLES = (
     "CREATE TABLE IF NOT EXISTS batch (number BIGINT PRIMARY KEY, state BIGINT, opened DOUBLE PRECISION,"
     " billboard BLOB, reports BIGINT, message BLOB)",
@@ -41,9 +42,9 @@ class Journal:
     """Of one shuffler; one thread at a time. part: its message is that of a part of a batch, with the noise of these
     reports alone: it stays sealed, and the key is destroyed when it was handed over."""
 
-    def __init__(self, durable: str, keys: str | None, *, part: bool = False) -> None:
+    def __init__(self, durable: str, keys: str | None, witness: str | None = None, *, part: bool = False) -> None:
         self.database, self._part = SQLite(Path(durable)), part
-        self._folder = Path(keys or f"{durable}.keys")
+        self._folder, self._witness = Path(keys or f"{durable}.keys"), Witness(Path(witness or f"{durable}.witness"))
 
     def open(self) -> None:
         self._seal = Seal(Keys(self._folder), "shuffler")
@@ -51,9 +52,15 @@ class Journal:
             for table in TABLES:
                 run(table)
             last = run("SELECT number, state FROM batch ORDER BY number DESC LIMIT 2")
+        self._witness.open(new=not last)
         for number, state in last:  # a crash may have come before the key went
-            if state in (HANDED, REFUSED) or (state == CLOSED and not self._part):
-                self._forget(number)
+            if state != OPEN:
+                self._settle(number, state)
+
+    @property
+    def closed(self) -> int:
+        """The last batch that was ever closed, also where this is an older copy of the database."""
+        return self._witness.closed
 
     def last(self) -> Batch | None:
         with self.database.transaction() as run:
@@ -61,8 +68,9 @@ class Journal:
         return Batch(*found[0]) if found else None
 
     def begin(self, number: int, billboard: bytes) -> Batch:
-        """A new batch: its key first."""
-        self._seal.keys.make(self._seal.label(KIND, number))
+        """A new batch: its keys first."""
+        for kind in (KIND, SEALING):
+            self._seal.keys.make(self._seal.label(kind, number))
         batch = Batch(number, OPEN, time.time(), billboard, 0)
         with self.database.transaction() as run:
             run("INSERT INTO batch (number, state, opened, billboard, reports) VALUES (?, ?, ?, ?, ?)", *batch)
@@ -89,6 +97,13 @@ class Journal:
             out.append(Intake(ids, encoding.unpacked(text, "<i8", size, 8), int.from_bytes(text[:8], "little")))
         return out
 
+    def secret(self, number: int) -> bytes:
+        """By which the open batch's sealed reports are opened."""
+        found = self._seal.keys.find(self._seal.label(SEALING, number))
+        if found is None:
+            raise _without_key()
+        return found
+
     def parts(self, number: int) -> dict[str, bytes]:
         """Which have come: name -> digest."""
         with self.database.transaction() as run:
@@ -101,16 +116,24 @@ class Journal:
             given = CLOSED, reports, kept, number
             run("UPDATE batch SET state = ?, reports = ?, message = ? WHERE number = ?", *given)
             run("DELETE FROM journal WHERE number = ?", number)
-        if not self._part:
-            self._forget(number)
+        self._settle(number, CLOSED)
+
+    def drop(self, number: int) -> None:
+        """The open batch of an older copy of the database, which has been closed before."""
+        with self.database.transaction() as run:
+            run("UPDATE batch SET state = ? WHERE number = ?", REFUSED, number)
+            run("DELETE FROM journal WHERE number = ?", number)
+        self._settle(number, REFUSED)
 
     def waiting(self) -> tuple[int, bytes] | None:
-        """A closed batch that was not handed over yet, and its message."""
+        """A closed batch that was not handed over yet, and its message: nothing leaves before its keys are gone and the
+        witness has it."""
         with self.database.transaction() as run:
             found = run("SELECT number, message FROM batch WHERE state = ? ORDER BY number LIMIT 1", CLOSED)
         if not found:
             return None
         number, kept = found[0]
+        self._settle(number, CLOSED)
         return number, self._opened(number, MESSAGE, kept) if self._part else kept
 
     def again(self, number: int) -> bool:
@@ -126,8 +149,7 @@ class Journal:
         """The analyzer has it, or never will."""
         with self.database.transaction() as run:
             run("UPDATE batch SET state = ? WHERE number = ?", state, number)
-        if self._part:
-            self._forget(number)
+        self._settle(number, state)
 
     def _sealed(self, number: int, place: int, text: bytes) -> bytes:
         return self._seal.seal(KIND, number, f"{number}.{place}", text)
@@ -135,14 +157,23 @@ class Journal:
     def _opened(self, number: int, place: int, sealed: bytes) -> bytes:
         text = self._seal.open(KIND, f"{number}.{place}", sealed)
         if text is None:
-            raise BadState(
-                "Expected the key of the open batch, got an older copy of the database: its reports are gone; begin "
-                "with a new file."
-            )
+            raise _without_key()
         return text
 
-    def _forget(self, number: int) -> None:
-        self._seal.keys.destroy(self._seal.label(KIND, number))
+    def _settle(self, number: int, state: int) -> None:
+        """Of a batch that is not open: no kept report of it can be opened any more, and it cannot be opened again. The
+        message of a part stays sealed until it was handed over."""
+        self._seal.keys.destroy(self._seal.label(SEALING, number))
+        if not (self._part and state == CLOSED):
+            self._seal.keys.destroy(self._seal.label(KIND, number))
+        self._witness.record(number)
 
     def close(self) -> None:
         self.database.close()
+
+
+def _without_key() -> BadState:
+    return BadState(
+        "Expected the keys of the open batch, got an older copy of the database: its reports are gone; begin with a "
+        "new file."
+    )

@@ -8,7 +8,7 @@ import numpy as np
 
 from tacit.bandits.server import Server
 from tacit.errors import BadReport, DuplicateReport, TacitError, WrongBatch
-from tacit.roles.local import ID_BYTES
+from tacit.roles.device import ID_BYTES
 from tacit.service.groups import Group
 from tacit.service.roles.kept import Kept
 from tacit.service.roles.role import Board, Events, acknowledged
@@ -29,9 +29,7 @@ class LocalRole:
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="tacit local")
         self._group: Group[bytes, Answer] = Group(self._commit, self._writer, waiting)
         self._claim = server.privacy
-        device = server.device()
-        nobody = device.randomize(device.choose(np.zeros((1, server.dim))), None)
-        self.length = len(nobody)  # of every report
+        self.length = len(server.device().report(np.zeros(server.dim), None))  # of every report
 
     def open(self) -> None:
         self._kept.open()
@@ -78,7 +76,9 @@ class LocalRole:
         return None
 
     def status(self) -> dict[str, Any]:
-        claim = {"epsilon": self._claim.epsilon, "delta": self._claim.delta, "noise": self._claim.releases[0].name}
+        told = self._claim
+        claim = {"epsilon": told.epsilon, "delta": told.delta, "noise": told.releases[0].name}
+        claim |= {"unit": told.unit, "neighbours": told.neighbours}
         return {"role": self.name, **self._kept.shown, **claim, "events": self.events.listed()}
 
     def metrics(self) -> dict[str, tuple[str, float]]:

@@ -97,6 +97,8 @@ class Outbox:
         waiting = self._role.journal.waiting()
         in_order = waiting is None or self._hand_over(*waiting)
         if in_order and isinstance(self._role.board(), Board):
+            if self._role.unconfirmed():
+                self._confirm()
             return False
         billboard = self._billboard()
         number = self._role.begin(billboard)
@@ -105,6 +107,14 @@ class Outbox:
         elif self._part is None and not self._role.journal.again(number):
             raise BadReport("Expected the next batch's billboard, got that of a batch that is closed: waiting.")
         return number is None
+
+    def _confirm(self) -> None:
+        try:
+            wanted = boards.batch(self._billboard())[0].batch
+        except HorizonReached:
+            self._role.confirm(None)
+            raise
+        self._role.confirm(wanted)
 
     def _billboard(self) -> bytes:
         try:

@@ -2,52 +2,71 @@
 
 from typing import Any
 
+from tacit.privacy.relations import REPLACE, REWARDS, of_rewards
+from tacit.privacy.words import shuffle_assumes
 from tacit.service.markup import Child, Markup, document, tag
 from tacit.service.page import LOST, events, tile
 from tacit.service.words import count, counted, signed
 
+REPLACE_REWARDS = REPLACE + REWARDS
+# By the role and the relation that its releases are for: what it sees of people follows from that.
 ABOUT = {
-    "analyzer": "Learns from the sum of each batch, and shows everybody what devices choose by.",
-    "shuffler": "Adds up the reports of a batch and forgets who sent them. It learns nothing.",
-    "local": "Learns from reports that are private by themselves. Nobody has to be trusted.",
+    ("analyzer", REPLACE): "Learns from the sum of each batch, and shows everybody what devices choose by.",
+    ("shuffler", REPLACE): "Adds up the reports of a batch and forgets who sent them. People trust it to do so.",
+    ("local", REPLACE): "Learns from reports that are private by themselves. Nobody has to be trusted.",
+    ("local", REPLACE_REWARDS): (
+        "Learns from reports in which the reward alone is private by itself: the arm that was played comes as it is."
+    ),
 }
 SEES = {
-    "analyzer": (
+    ("analyzer", REPLACE): (
         "For each batch one sum of all its reports, with the noise of all its coins.",
         "How many reports a batch had.",
         "Its own billboard, as everybody.",
     ),
-    "shuffler": (
-        "Each report as it comes, for the time of one commit: a person's numbers behind a few coins, weakly protected.",
+    ("shuffler", REPLACE): (
+        "Each report as it comes, for the time of one commit: a person's numbers behind a few coins. Whoever reads a "
+        "report and knows the features reads the reward from it, and the sign of a feature nearly always.",
         "From which address it comes, as any server does, unless devices send through a relay. It keeps and logs none.",
         "The sum of the open batch, and random ids by which a retry counts once.",
     ),
-    "local": (
+    ("local", REPLACE): (
         "Each report: a person's numbers behind noise that protects them by itself, at the epsilon above.",
         "From which address it comes, as any server does. It keeps and logs none.",
     ),
+    ("local", REPLACE_REWARDS): (
+        "In each report the arm that was played, with the person's features in it, as it is.",
+        "The reward behind noise that protects it by itself, at the epsilon above.",
+        "From which address a report comes, as any server does. It keeps and logs none.",
+    ),
 }
 NEVER = {
-    "analyzer": (
-        "Anybody's features, choice or reward.",
-        "Any single report, or who sent one.",
+    ("analyzer", REPLACE): (
+        "A single report, or who sent one: the shuffler hands on sums alone.",
         "A batch with fewer reports than its noise needs.",
     ),
-    "shuffler": (
-        "Anybody's features, choice or reward without coins.",
-        "Reports of an earlier batch: the key of its journal is destroyed when it is closed.",
+    ("shuffler", REPLACE): (
+        "Reports of an earlier batch: its keys are destroyed when it is closed.",
         "On disk: a report, or anything about its sender.",
     ),
-    "local": (
+    ("local", REPLACE): (
         "Anybody's features, choice or reward without that noise.",
         "How an earlier report looked: it keeps what it has learnt, and their random ids.",
     ),
+    ("local", REPLACE_REWARDS): (
+        "Anybody's reward without that noise.",
+        "How an earlier report looked: it keeps what it has learnt, and their random ids.",
+    ),
 }
+DISPLAYED = (
+    "This holds if devices fetch all arms ahead and nobody observes which of them is displayed: "
+    "a billboard can be made so that the displayed arm tells a person's features."
+)
 
 
 def of(status: dict[str, Any], problem: str | None) -> str:
     """The whole page."""
-    role = status["role"]
+    role, promised = status["role"], (status["role"], status["neighbours"])
     pill = tag("span", *(("Healthy",) if problem is None else ("Needs attention",)), id="health", data_live=True,
                class_="pill good" if problem is None else "pill bad")  # fmt: skip
     trouble = None if problem is None else tag("p", problem, class_="problem", role="alert")
@@ -55,15 +74,16 @@ def of(status: dict[str, Any], problem: str | None) -> str:
         tag("p", LOST, id="lost", hidden=True, role="alert"),
         tag("div", trouble, id="trouble", data_live=True),
         tag("div", TILES[role](status), class_="tiles", id="tiles", data_live=True),
-        tag("section", tag("h2", "What it can see of people"), _list(SEES[role])),
-        tag("section", tag("h2", "What it cannot see"), _list(NEVER[role])),
+        tag("section", tag("h2", "What it can see of people"), _list(SEES[promised])),
+        tag("section", tag("h2", "What it cannot see"), _list(NEVER[promised]), tag("p", tag("strong", DISPLAYED))),
+        _assumed(status["malicious"]) if "malicious" in status else None,
         _weights(status["theta"]) if "theta" in status else None,
         events(status["events"]),
     ]
     header = tag(
         "header",
         tag("div", tag("h1", role.capitalize()), pill, class_="title"),
-        tag("p", ABOUT[role], class_="about"),
+        tag("p", ABOUT[promised], class_="about"),
     )
     foot = tag("footer", tag("p", "All that is on this page may be shown to anybody."))
     return document(f"{role} · tacit", header, tag("main", parts), foot)
@@ -71,6 +91,10 @@ def of(status: dict[str, Any], problem: str | None) -> str:
 
 def _list(lines: tuple[str, ...]) -> Markup:
     return tag("ul", [tag("li", line) for line in lines])
+
+
+def _assumed(malicious: float) -> Markup:
+    return tag("section", tag("h2", "What epsilon rests on"), tag("p", shuffle_assumes(malicious)))
 
 
 def _analyzer(status: dict[str, Any]) -> list[Markup]:
@@ -118,7 +142,7 @@ def _local(status: dict[str, Any]) -> list[Markup]:
         tile("Reports so far", count(status["users"]), "one for each choice, whatever came of it"),
         tile("Billboards published", count(status["version"]), status["bandit"]),
         tile(
-            "Privacy of a report",
+            "Privacy of a reward" if of_rewards(status["neighbours"]) else "Privacy of a report",
             f"ε {status['epsilon']:.3g}",
             f"by itself, at δ {status['delta']:g}; {status['noise']}",
         ),

@@ -16,7 +16,7 @@ SAID = {
     "wrong batch": "Expected a report as the present billboard says, got one made for another.",
     "version": "Expected a report of this version, got something else.",
     "out of range": "Expected a report that an honest device can send, got another.",
-    "not sealed": "Expected a report that is sealed to this shuffler's key, since it takes no others, got another.",
+    "not sealed": "Expected a report that is sealed to its batch's key (GET /key), got another: no others are taken.",
 }
 BETWEEN = "Expected a batch that is open, got none at the moment: come again."
 OVER = "Expected a plan with batches left, got the end of its horizon: no further batch is opened."

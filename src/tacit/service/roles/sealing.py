@@ -1,31 +1,58 @@
-"""Reports that come through a relay, sealed to the shuffler's key: what is refused is refused alone."""
+"""Reports that come through a relay, sealed to a key of their batch: what is refused is refused alone."""
 
 import os
 from pathlib import Path
 
-from tacit.errors import BadReport
+from tacit.errors import BadReport, BadState
 from tacit.roles import sealed
+from tacit.roles.wire import Parameters
+
+MARK = b"tacit shuffler identity\n"  # before the key: the file of release 0.6.0 opened every report itself
 
 
-class Sealing:
-    """The private key in a file that only its owner may read; a new one if there is none."""
+class Identity:
+    """The key that signs those of batches and opens nothing, in a file that only its owner may read; a new one if there
+    is none."""
 
     def __init__(self, path: Path) -> None:
         if not path.exists():
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
             with os.fdopen(descriptor, "wb") as file:
-                file.write(sealed.new_key())
-        private = path.read_bytes()
-        self.public, self._open = sealed.public_key(private), sealed.opener(private)
+                file.write(MARK + sealed.new_identity())
+        found = path.read_bytes()
+        if not found.startswith(MARK):
+            raise BadState(
+                f"Expected the identity of a shuffler in {path.name}, got another file. A key of release 0.6.0 opens "
+                "all reports that somebody kept: delete it, and have applications pin the new one."
+            )
+        self._private = found.removeprefix(MARK)
+        self.public = sealed.public_identity(self._private)
 
-    def opened(self, body: bytes, length: int | None) -> list[bytes | None]:
-        """The reports in a body of sealed ones: many where each has `length` bytes when it is open, else one. None for
-        what cannot be opened."""
-        step = len(body) if length is None or len(body) % (length + sealed.LONGER) else length + sealed.LONGER
-        return [self._one(body[at : at + step]) for at in range(0, max(1, len(body)), max(1, step))]
+    def batch(self, of: Parameters, secret: bytes) -> "Opening":
+        return Opening(of, sealed.shown_key(self._private, secret, of), secret)
 
-    def _one(self, piece: bytes) -> bytes | None:
+
+class Opening:
+    """Of the sealed reports of one batch. shown: its public key, for devices."""
+
+    def __init__(self, of: Parameters, shown: bytes, secret: bytes) -> None:
+        self.shown, self._of, self._open = shown, of, sealed.opener(secret)
+
+    def opened(self, body: bytes) -> list[bytes | str]:
+        """The reports in a body of sealed ones, or why one is refused."""
+        return [self._one(piece) for piece in pieces(body, self._of.length + sealed.LONGER)]
+
+    def _one(self, piece: bytes) -> bytes | str:
         try:
+            number = sealed.number_in(piece)
+            if number != self._of.batch:
+                return "late" if number < self._of.batch else "wrong batch"
             return self._open(piece)
         except BadReport:
-            return None
+            return "not sealed"
+
+
+def pieces(body: bytes, length: int) -> list[bytes]:
+    """The reports in a body of many of that length; one piece where it is no multiple."""
+    step = length if length and body and len(body) % length == 0 else max(1, len(body))
+    return [body[at : at + step] for at in range(0, max(1, len(body)), step)]

@@ -11,9 +11,17 @@ from tacit import checks, registry
 from tacit.bandits.server import Server
 from tacit.features.schema import Schema
 from tacit.privacy.budget import Budget
+from tacit.roles.analyzer import check_shares
 from tacit.service import config as configs
 from tacit.service.config import BudgetSetting, KeySetting, ServerSetting, is_loopback
 
+MALICIOUS = (
+    "Expected malicious, the share of a batch's reports that may come from the analyzer or from whoever works with it, "
+    "got none. Their coins hide nobody, and whoever sends all other reports of a batch reads the one that is left. "
+    "State the largest share that you cannot rule out: 0.1 where each device is signed in or attested, 0.5 where the "
+    "application only limits how many reports come from one address, 0 if nobody could forge any. Where anybody may "
+    "send any number, no share is safe. The noise grows by 1 / sqrt(1 - malicious)."
+)
 GIVEN = ("dim", "link", "radius", "rewards", "horizon")
 
 
@@ -36,21 +44,25 @@ class Bandit(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=Tr
 
 class Between(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """The shuffler. analyzer: where batches go. budget: its operator's own; a billboard above it is refused. minimum:
-    reports of a batch at least; by default the billboard's, which the budget is checked with. close_after: seconds
-    after which a batch is closed that has its minimum; else it is closed when it has the planned number. durable: an
-    SQLite file of its own. keys: the folder of the batches' keys; FILE.keys by default. key: a file with the key that
-    the analyzer knows it by. sealed: a file with its private key, made if there is none; reports have to be sealed to
-    it then (tacit.roles.sealed). parts: the names of other shufflers with parts of each batch, which this one closes.
-    part: its own name, if `analyzer` is the address of a shuffler that closes its batches. share: of the planned
-    number, at which it is full."""
+    reports of a batch at least; by default the billboard's, which the budget is checked with. malicious: the share of
+    reports that may be the analyzer's own; the operator states it, and the budget is checked without them. close_after:
+    seconds after which a batch is closed that has its minimum; else it is closed when it has the planned number.
+    durable: an SQLite file of its own. keys: the folder of the batches' keys; FILE.keys by default. key: a file with
+    the key that the analyzer knows it by. witness: the file that says which batches were closed, FILE.witness by
+    default. sealed: a file with its identity, made if there is none; reports have to be sealed to their batch's key
+    then, which it signs (tacit.roles.sealed). parts: the names of other shufflers with parts of each batch, which this
+    one closes. part: its own name, if `analyzer` is the address of a shuffler that closes its batches. share: of the
+    planned number, at which it is full."""
 
     analyzer: str
     budget: BudgetSetting
     durable: str
+    malicious: float | None = None
     minimum: int | None = None
     close_after: float | None = None
     keys: str | None = None
     key: str | None = None
+    witness: str | None = None
     sealed: str | None = None
     parts: tuple[str, ...] = ()
     part: str | None = None
@@ -66,6 +78,9 @@ class Between(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=T
             raise ValueError("Expected a share in (0, 1) with part, and none without, got another.")
         if self.part is not None and (self.parts or not self.part.isidentifier()):
             raise ValueError("Expected part to be a name, and no parts of it, got others.")
+        if self.malicious is None:
+            raise ValueError(MALICIOUS)
+        check_shares(0.0, self.malicious)
         if self.minimum is not None:
             checks.positive_int(minimum=self.minimum)
         if self.close_after is not None:
@@ -151,7 +166,7 @@ def convert(role: str, document: dict[str, Any], folder: Path) -> Any:
         configs.taken(given, KeySetting, "[[keys]]")
     config = configs.taken(document, whole, "the configuration")
     mine: Any = getattr(config, role)
-    files = [name for name in ("durable", "keys", "key", "sealed") if hasattr(mine, name)]
+    files = [name for name in ("durable", "keys", "key", "witness", "sealed") if hasattr(mine, name)]
     placed: Any = {
         role: configs.below(folder, mine, *files),
         "server": configs.below(folder, config.server, "tls_certificate", "tls_key"),  # type: ignore[attr-defined]
@@ -170,11 +185,16 @@ def build(role: str, setting: Bandit) -> Server:
     free = [name for name in taken if name not in (*GIVEN, "budget", "features", "source", "policy")]
     for name in setting.options:
         checks.name(f"an option of {setting.kind}", name, free)
+    if "malicious" in free and "malicious" not in setting.options:
+        raise ValueError(f"[{role}] options: {MALICIOUS}")
     given = {name: getattr(setting, name) for name in GIVEN if getattr(setting, name) not in (None, 0)}
+    if "largest" in free:
+        given["largest"] = None  # bounded, unless the options say how
+    options = {name: float(v) if type(v) is int and name == "malicious" else v for name, v in setting.options.items()}
     if setting.features is not None:
         given["features"] = Schema.from_dict(setting.features)
     try:
-        server = made(budget=Budget(setting.budget.epsilon, setting.budget.delta), **given, **setting.options)
+        server = made(budget=Budget(setting.budget.epsilon, setting.budget.delta), **(given | options))
     except (ValueError, TypeError) as error:
         raise ValueError(f"[{role}]: {error}") from None
     if not server.privacy.private:

@@ -6,16 +6,16 @@ and nothing of who sent it."""
 import asyncio
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 from tacit.errors import TacitError
+from tacit.privacy.relations import REPLACE
+from tacit.roles import sealed
 from tacit.service.errors import Reply
 from tacit.service.groups import Group
 from tacit.service.roles.batches import Answer, Batches
 from tacit.service.roles.outbox import Outbox
 from tacit.service.roles.role import BETWEEN, OVER, Board, Events, acknowledged, number_in
-from tacit.service.roles.sealing import Sealing
 from tacit.service.roles.settings import Between
 
 OPENERS = 2  # threads
@@ -29,19 +29,15 @@ class ShufflerRole:
     def __init__(self, setting: Between, waiting: int) -> None:
         self.setting, self.events = setting, Events()
         self.routes = {"reports": False} | ({"parts": True} if setting.parts else {})
-        self._batches = Batches(setting, self._closed)
+        self._batches = Batches(setting, self._closed, self._dropped)
         self.journal = self._batches.journal
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="tacit shuffler")
         self._group: Group[bytes, Answer] = Group(self._batches.commit, self._writer, waiting)
         self._openers = ThreadPoolExecutor(OPENERS, thread_name_prefix="tacit unseals")
-        self._sealing: Sealing | None = None
         self._outbox = Outbox(self, setting)
 
     def open(self) -> None:
-        if self.setting.sealed is not None:
-            self._sealing = Sealing(Path(self.setting.sealed))
-        self.journal.open()
-        self._batches.recover()
+        self._batches.start()
         self._outbox.start()
 
     def close(self) -> None:
@@ -53,14 +49,15 @@ class ShufflerRole:
     async def post(self, route: str, path: Sequence[str], body: bytes, asker: str) -> bytes:
         if route == "parts":
             return await self._part(path, body, asker)
-        if self._sealing is None:
+        if self.setting.sealed is None:
             return acknowledged(await self._submitted(body))
-        shuffler = self._batches.open
-        length = None if shuffler is None else shuffler.parameters.length
-        reports = await self._in(self._openers, self._sealing.opened, body, length)
-        good = b"".join(report for report in reports if report is not None)
+        opening = self._batches.opening
+        if opening is None:
+            raise await self._in(self._writer, self._batches.between, body, sealed.number_in)
+        reports = await self._in(self._openers, opening.opened, body)
+        good = b"".join(report for report in reports if isinstance(report, bytes))
         said = iter(await self._submitted(good) if good else ())
-        return acknowledged(["not sealed" if report is None else next(said) for report in reports])
+        return acknowledged([next(said) if isinstance(report, bytes) else report for report in reports])
 
     async def _submitted(self, body: bytes) -> list[str]:
         answer = await self._group.submit([body])[0]
@@ -87,6 +84,13 @@ class ShufflerRole:
         made = self._batches.made(billboard)
         return self._writer.submit(self._batches.begin, made, billboard).result()
 
+    def unconfirmed(self) -> bool:
+        """Whether the open batch was found on disk, and the analyzer has not been asked yet which one it wants."""
+        return self._batches.open is not None and not self._batches.confirmed
+
+    def confirm(self, wanted: int | None) -> None:
+        self._writer.submit(self._batches.confirm, wanted).result()
+
     def tick(self) -> None:
         """Now and then: the time may have come."""
         if self.setting.close_after is not None:
@@ -98,17 +102,32 @@ class ShufflerRole:
         )
         self._outbox.wake()
 
+    def _dropped(self, number: int) -> None:
+        self.events.add(
+            f"Batch {number} was open in the database, but had been closed before: this is an older copy. Its reports "
+            "are dropped, and nothing of them is handed over."
+        )
+
     # what may be shown: one report for each choice, so that their number is public; when each of them came is not
 
     def board(self) -> Board | Reply:
         return self._batches.board or (Reply(410, OVER) if self._outbox.over else Reply(503, BETWEEN))
+
+    def key(self) -> bytes | Reply:
+        """Of the open batch, for devices that seal."""
+        if self.setting.sealed is None:
+            return Reply(404, "Expected a shuffler of sealed reports, got one without.")
+        board, opening = self.board(), self._batches.opening
+        if isinstance(board, Reply):
+            return board
+        return Reply(503, BETWEEN) if opening is None else opening.shown
 
     def problem(self) -> str | None:
         return self._outbox.problem
 
     def status(self) -> dict[str, Any]:
         shuffler, last, budget = self._batches.open, self._batches.last, self.setting.budget
-        planned = self._batches.planned
+        planned, identity = self._batches.planned, self._batches.identity
         return {
             "role": self.name,
             "batch": None if last is None else last.number,
@@ -118,8 +137,10 @@ class ShufflerRole:
             "minimum": None if shuffler is None else shuffler.minimum,
             "epsilon": None if shuffler is None else shuffler.epsilon,
             "budget": {"epsilon": budget.epsilon, "delta": budget.delta},
+            "neighbours": REPLACE,  # no report that it takes holds anything beside coins
             "close_after": self.setting.close_after,
-            "key": None if self._sealing is None else self._sealing.public.hex(),
+            "malicious": self.setting.malicious,
+            "identity": None if identity is None else identity.public.hex(),
             "problem": self.problem(),
             "events": self.events.listed(),
         }

@@ -1,4 +1,4 @@
-"""The review's answers in six panels."""
+"""The parts in six panels."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,7 +8,7 @@ import numpy as np
 
 from tacit.experiments import figure
 from tacit.experiments.result import Result
-from tacit.reproductions.review.parts import EPSILONS
+from tacit.reproductions.ablations.parts import EPSILONS
 
 Rows = list[dict[str, Any]]
 NAMES = (

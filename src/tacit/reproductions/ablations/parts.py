@@ -1,4 +1,4 @@
-"""What is run for the review: each part is a list of worlds and horizons, and the bandits in them."""
+"""What is run: each part is a list of worlds and horizons, and the bandits in them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ SEED = 2602
 
 @dataclass(frozen=True)
 class Part:
-    """One question of the review."""
+    """One of the things that are varied."""
 
     worlds: tuple[Environment, ...]
     specs: Callable[[Environment], list[Spec]]

@@ -1,7 +1,6 @@
-"""What a review of the main paper asks of it, or says would settle it: experiments for the shuffle model, ablations,
-running time, sensitivity to kappa, the cost of privacy as the horizon grows, and contexts without diversity."""
+"""What the main paper's experiments leave out: experiments for the shuffle model, ablations, running time, sensitivity
+to kappa, the cost of privacy as the horizon grows, and contexts without diversity."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +11,23 @@ from tacit.experiments.result import Result
 from tacit.experiments.runner import Progress
 from tacit.experiments.table import number, to_text
 from tacit.model.links import named
-from tacit.reproductions.outcome import Finding, Outcome, below, mean, part, spread, together
-from tacit.reproductions.review.parts import EPSILONS, PARTS
-from tacit.reproductions.review.picture import draw
+from tacit.reproductions.ablations.parts import EPSILONS, PARTS
+from tacit.reproductions.ablations.picture import draw
+from tacit.reproductions.outcome import (
+    Finding,
+    Outcome,
+    above_plain,
+    anchored,
+    below,
+    mean,
+    part,
+    regret,
+    spread,
+    together,
+)
 
 Rows = list[dict[str, Any]]
-QUESTIONS = {
+HEADINGS = {
     "kappa": "Sensitivity to κ: regret, d = 3, logistic, |θ*| = S",
     "shuffle": "Experiments for shuffle privacy: regret, d = 5, logistic, S = 3 (more: `tacit reproduce shuffle`)",
     "ablation": "Ablations at ε = 4: regret, d = 3, probit, S = 3",
@@ -33,7 +43,7 @@ def reproduce(*, quick: bool, runs: int | None, out: Path, progress: Progress | 
         report = part(progress, i / len(PARTS), (i + 1) / len(PARTS))
         results[name] = each.play(quick, runs, out, report)
     draw(results, out / "figure.png")
-    tables = [f"{QUESTIONS[name]}\n{_table(name, result)}" for name, result in results.items()]
+    tables = [f"{HEADINGS[name]}\n{_table(name, result)}" for name, result in results.items()]
     findings = [
         *_kappa(results["kappa"]),
         *_shuffle(results["shuffle"]),
@@ -42,8 +52,9 @@ def reproduce(*, quick: bool, runs: int | None, out: Path, progress: Progress | 
         *_horizon(results["horizon"]),
         *_contexts(results["contexts"]),
     ]
-    title = "What a review of the main paper asks, answered"
-    return Outcome(title, together(list(results.values())), findings, "\n\n".join(tables))
+    title = "What the main paper's experiments leave out"
+    result = together(list(results.values()))
+    return Outcome(title, result, [*findings, above_plain(result)], "\n\n".join(tables))
 
 
 def columns(name: str, row: dict[str, Any]) -> str:
@@ -93,7 +104,8 @@ def _kappa(result: Result) -> list[Finding]:
     for label in ("rs-glin-ucb", "joint-glm-rare ε=4", "joint-glm ε=1", "joint-glm ε=4", "shuffle-newton ε=4"):
         first, last = shares[label][0], shares[label][-1]
         text = f"{first:.3f} of uniform play's at S = {min(radii):g}, {last:.3f} at S = {max(radii):g}"
-        out.append(Finding(f"{label}: its share of uniform play's regret does not grow with κ", text, last <= first))
+        found = Finding(f"{label}: its share of uniform play's regret does not grow with κ", text, last <= first)
+        out.append(anchored(found, [regret(row) for row in result.rows if row["label"] == label]))
     return out
 
 
@@ -103,15 +115,18 @@ def _shuffle(result: Result) -> list[Finding]:
     for epsilon in (1.0, 4.0):
         ours, central = mean(result, f"shuffle-newton ε={epsilon:g}"), mean(result, f"joint-glm ε={epsilon:g}")
         published = mean(result, f"shuffle-glm ε={epsilon:g}")
-        half = below(f"shuffle, ε = {epsilon:g}: below half of uniform play", ours, (uniform[0] / 2, uniform[1] / 2))
-        out.append(replace(half, ours=f"{spread(ours)} against half of {spread(uniform)}"))
+        text = f"{spread(ours)} against half of {spread(uniform)}"
+        seen = ours.mean + 2 * ours.error < uniform.mean / 2
+        out.append(Finding(f"shuffle, ε = {epsilon:g}: below half of uniform play", text, seen))
         out.append(below(f"shuffle, ε = {epsilon:g}: shuffle-newton below shuffle-glm", ours, published))
-        text = f"{ours[0] / central[0]:.2f} times joint-glm, {ours[0] / plain[0]:.2f} times non-private b-glin-cb"
+        text = f"{ours.mean / central.mean:.2f} times joint-glm, {ours.mean / plain.mean:.2f} times plain b-glin-cb"
         name = f"shuffle, ε = {epsilon:g}: at most twice the regret of a trusted curator"
-        out.append(Finding(name, text, ours[0] <= 2 * central[0]))
-    falls = [mean(result, f"shuffle-newton ε={epsilon:g}")[0] for epsilon in EPSILONS]
+        out.append(anchored(Finding(name, text, ours.mean <= 2 * central.mean), [ours]))
+    measured = [mean(result, f"shuffle-newton ε={epsilon:g}") for epsilon in EPSILONS]
+    falls = [each.mean for each in measured]
     text = ", ".join(f"{value:.0f}" for value in falls)
-    return [*out, Finding("shuffle: regret falls as ε grows", text, falls == sorted(falls, reverse=True))]
+    falling = Finding("shuffle: regret falls as ε grows", text, falls == sorted(falls, reverse=True))
+    return [*out, anchored(falling, measured)]
 
 
 def _ablation(result: Result) -> list[Finding]:
@@ -123,12 +138,11 @@ def _ablation(result: Result) -> list[Finding]:
         best = min(changes, key=lambda row: row["regret_mean"])
         worst = max(changes, key=lambda row: row["regret_mean"])
         text = (
-            f"{base[0]:.0f} as it is; {best['regret_mean']:.0f} with {best['label'].partition(': ')[2]!r}, "
+            f"{base.mean:.0f} as it is; {best['regret_mean']:.0f} with {best['label'].partition(': ')[2]!r}, "
             f"{worst['regret_mean']:.0f} with {worst['label'].partition(': ')[2]!r}"
         )
-        spread = 2 * ((best["regret_se"] or 0.0) ** 2 + (0.0 if base[1] != base[1] else base[1]) ** 2) ** 0.5
         name = f"{name}: no single change is better than the default (by two standard errors)"
-        out.append(Finding(name, text, best["regret_mean"] >= base[0] - spread))
+        out.append(anchored(Finding(name, text, not below("", regret(best), base).seen), [base]))
     return out
 
 
@@ -150,7 +164,7 @@ def _time(dimension: Result, horizon: Result) -> list[Finding]:
 
 def _horizon(result: Result) -> list[Finding]:
     """Privacy is an additive term for Algorithm 2: relative to the non-private regret it shrinks."""
-    regret = {(row["label"], row["horizon"]): row["regret_mean"] for row in result.rows}
+    measured = {(row["label"], row["horizon"]): regret(row) for row in result.rows}
     horizons = sorted({row["horizon"] for row in result.rows})
     out = []
     for private, plain in (
@@ -158,9 +172,10 @@ def _horizon(result: Result) -> list[Finding]:
         ("joint-glm ε=1", "mle-ucb"),
         ("joint-glm ε=4", "mle-ucb"),
     ):
-        ratios = [regret[private, t] / regret[plain, t] for t in horizons]
+        ratios = [measured[private, t].mean / measured[plain, t].mean for t in horizons]
         text = ", ".join(f"{ratio:.2f} at T = {t:,}" for ratio, t in zip(ratios, horizons, strict=True))
-        out.append(Finding(f"{private} over {plain} shrinks as T grows", text, ratios[-1] < ratios[0]))
+        shrinks = Finding(f"{private} over {plain} shrinks as T grows", text, ratios[-1] < ratios[0])
+        out.append(anchored(shrinks, [measured[name, t] for name in (private, plain) for t in horizons]))
     return out
 
 

@@ -1,0 +1,112 @@
+"""What a device has told in its life: every report at the epsilon that the device checked, and every arm that was
+displayed with a floor, added up on the device, after restarts too."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from tacit import Budget, LocalIRLS
+from tacit.errors import LifetimeSpent, TooManyReports
+from tacit.roles.ledger import Entry
+from tacit.roles.outbox import WEEK
+from tests.roles.boards import LOCAL, SERVERS, device, document, published
+from tests.roles.test_outbox import ARMS, World
+
+
+def board(epsilon):
+    return LocalIRLS(dim=2, radius=3.0, budget=Budget(epsilon, 0.0)).billboard()
+
+
+def test_a_later_billboard_makes_nothing_that_left_smaller(tmp_path):
+    """Five choices at epsilon 4 and one at .1 are 20.1, whatever the last billboard says; to two servers of one
+    device, and after the week in which reports are shown. (A server's noise gives 1e-9 less than its budget.)"""
+    first = World(tmp_path / "kept", weekly=9, name="one")
+    for _ in range(5):
+        first.outbox.choose(board(4.0), ARMS)
+    World(tmp_path / "kept", name="other").outbox.choose(board(0.1), ARMS)
+    first.at(2000.0).flush()
+    later = World(tmp_path / "kept", name="one")
+    later.at(3 * WEEK).flush()
+    spent = later.outbox.spent()
+    assert spent.epsilon == pytest.approx(20, rel=1e-6)  # the other's report was never made: nobody flushed it
+    World(tmp_path / "kept", name="other").at(3 * WEEK).choose(board(0.1), ARMS)
+    spent = later.outbox.spent()
+    assert spent.epsilon == pytest.approx(20.1, rel=1e-6) and spent.delta == 0 and later.outbox.shown() == []
+    costs = [device(board(epsilon)).cost.epsilon for epsilon in (4.0, 0.1)]
+    assert spent.entries == [
+        Entry("one", "report", None, costs[0], 0.0, 5),
+        Entry("other", "report", None, costs[1], 0.0, 1),
+    ]
+
+
+def test_batches_and_deltas_are_in_the_ledger(tmp_path):
+    world = World(tmp_path / "kept")
+    for number in (0, 1, 1):
+        world.outbox.choose(published("newton")[number], ARMS)
+    spent = world.outbox.spent()
+    assert [(entry.batch, entry.count) for entry in spent.entries] == [(0, 1), (1, 2)]
+    each = [device(published("newton")[number]).cost for number in (0, 1, 1)]
+    assert spent.epsilon == pytest.approx(sum(cost.epsilon for cost in each), rel=1e-12)
+    assert spent.delta == pytest.approx(sum(cost.delta for cost in each), rel=1e-12) and 0 < spent.delta < 1
+
+
+@pytest.mark.parametrize("name", [name for name in SERVERS if "fields" not in name])
+def test_every_device_says_what_a_report_costs(name):
+    cost = device(published(name)[1]).cost
+    assert 0 < cost.epsilon <= 1.0 + 1e-6 or name == "irls-rare-cap"
+    assert 0 <= cost.delta < 1 and (cost.batch is None) == (name in LOCAL)
+
+
+def test_the_lifetime_is_a_limit_of_all_servers_together(tmp_path):
+    """Also after a restart, and after the person had everything deleted. What is refused was not chosen."""
+    limit = Budget(10.0, 0.0)
+    world = World(tmp_path / "kept", lifetime=limit)
+    for name in ("one", "other"):
+        World(tmp_path / "kept", lifetime=limit, name=name).outbox.choose(board(4.0), ARMS)
+    with pytest.raises(LifetimeSpent, match="epsilon at most 10 and delta at most 0 in this device's lifetime, got 12"):
+        world.outbox.choose(board(4.0), ARMS)
+    world.outbox.choose(board(2.0), ARMS)  # exactly what is left
+    world.at(2000.0).flush()
+    world.outbox.forget()
+    again = World(tmp_path / "kept", lifetime=limit)
+    with pytest.raises(TooManyReports):
+        again.at(2000.0).choose(board(0.01), ARMS)
+    assert again.outbox.spent().epsilon == pytest.approx(10, rel=1e-6) and again.outbox.shown() == []
+    with pytest.raises(LifetimeSpent):
+        World(tmp_path / "new", lifetime=limit).outbox.choose(published("irls-gaussian")[0], ARMS)
+    with pytest.raises(ValueError, match="lifetime to be a Budget, got NoneType"):
+        World(tmp_path / "new", lifetime=None)
+
+
+def test_what_is_displayed_with_a_floor_is_counted(tmp_path):
+    world = World(tmp_path / "kept", floor=0.2)
+    world.outbox.choose(board(4.0), ARMS)
+    (report, display) = world.outbox.spent().entries
+    assert (report.what, display.what, display.delta) == ("report", "display", 0.0)
+    assert display.epsilon == pytest.approx(math.log(1 + 0.8 * 2 / 0.2), rel=1e-12)
+    world.outbox.forget()
+    assert world.outbox.spent().entries == [display]  # its report was never made, but the arm was displayed
+
+
+def test_a_floor_bounds_what_a_billboard_reads_from_the_arm_that_is_displayed():
+    """A person's own billboard with a chosen theta: without a floor the arm tells on which side of it a feature lies,
+    choice by choice. With a floor of .3 the likelihood ratio of the better of two arms is (1 - g + g / 2) / (g / 2) =
+    5.67 in both worlds. 4 000 choices each; false alarm below 1e-6 (5 standard errors of the log ratio)."""
+    hostile = document("newton-greedy") | {"theta": [1.0, -1.0]}
+    client = device(json.dumps(hostile).encode())
+    worlds = [[0.51, 0.5], [0.0, 0.0]], [[0.49, 0.5], [0.0, 0.0]]
+    sure = [np.mean([client.choose(arms).index for _ in range(100)]) for arms in worlds]
+    assert sure == [0.0, 1.0]  # what the attack reads
+    runs = 4000
+    hits = [np.sum([client.choose(arms, floor=0.3).index == 0 for _ in range(runs)]) for arms in worlds]
+    choice = client.choose(worlds[0], floor=0.3)
+    assert choice.displayed == pytest.approx(math.log(0.85 / 0.15))
+    assert choice.propensity == pytest.approx(0.85 if choice.index == 0 else 0.15)
+    error = math.sqrt(sum(1 / count - 1 / runs for count in hits))
+    assert abs(math.log(hits[0] / hits[1]) - choice.displayed) < 5 * error
+    assert client.choose(worlds[0], floor=1).displayed == 0.0 and client.choose(worlds[0]).displayed is None
+    for wrong in (-0.1, 1.1, math.nan, "0.5"):
+        with pytest.raises(ValueError, match=r"floor in \[0, 1\]"):
+            client.choose(worlds[0], floor=wrong)

@@ -1,0 +1,181 @@
+"""Sealed reports: a key for each batch, which the shuffler's pinned identity signs and which goes with the batch."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+from tacit.errors import BadReport
+from tacit.roles import billboard as boards
+from tacit.roles import sealed, wire
+from tacit.roles.outbox import post
+from tests.service.roles import running
+from tests.service.roles.analyzer_stub import Stub, server
+from tests.service.roles.running import ask, until
+
+
+@pytest.fixture
+def stub():
+    made = Stub(server(200).billboard())
+    yield made
+    made.close()
+
+
+def reports(billboard, count, seed=0):
+    rng = np.random.default_rng(seed)
+    return [running.report(billboard, rng) for _ in range(count)]
+
+
+def total(sent, of):
+    return wire.encode_batch(of, len(sent), sum(wire.decode_report(report, of)[1] for report in sent))
+
+
+def begin(start, stub, port=0):
+    role = start("shuffler", running.shuffler(stub.port, 'sealed = "identity.pem"'), port)
+    identity = bytes.fromhex(json.loads(ask(role.port, "GET", "/status")[2])["identity"])
+    return role, identity
+
+
+def key_of(role, identity):
+    return sealed.checked(ask(role.port, "GET", "/key")[2], identity)
+
+
+def send(role, body):
+    return ask(role.port, "POST", "/reports", body)[::2]
+
+
+def test_sealed_reports_are_opened_by_the_shuffler_alone(start, stub):
+    role, identity = begin(start, stub)
+    running.billboard(role.port)
+    of, _ = boards.shuffle(stub.billboard)
+    key = key_of(role, identity)
+    assert key.place == of.batch.to_bytes(8, "little") + of.digest
+    assert (role.folder / "identity.pem").stat().st_mode & 0o077 == 0
+    sent = reports(stub.billboard, 200)
+    hidden = [sealed.sealed(report, key) for report in sent]
+    stranger = sealed.checked(
+        sealed.shown_key(own := sealed.new_identity(), b"s" * 32, of), sealed.public_identity(own)
+    )
+    later = key._replace(place=(1).to_bytes(8, "little") + of.digest)
+    for body in (sent[0], b"", sealed.sealed(sent[0], stranger), hidden[0][:-1]):
+        status, said = send(role, body)
+        assert status == 422 and b"sealed to" in said
+    assert send(role, hidden[0]) == send(role, hidden[0]) == (200, b'{"taken":1}')
+    other = sealed.sealed(sent[3][:2] + b"x" + sent[3][3:], key)
+    body = [hidden[1], sealed.sealed(sent[2], stranger), hidden[2], other, hidden[0], sealed.sealed(sent[4], later)]
+    assert send(role, b"".join(body)) == (
+        200,
+        b'{"taken":3,"refused":{"not sealed":[1],"version":[3],"wrong batch":[5]}}',
+    )
+    role.kill()
+    role, again = begin(start, stub, role.port)
+    assert again == identity and key_of(role, identity) == key  # a restart changes neither
+    assert send(role, b"".join(hidden[3:]))[0] == 200
+    assert set(until(lambda: stub.batches)) == {(0, total(sent, of))}
+    assert not any(
+        part in path.read_bytes() for path in role.folder.rglob("*.db*") if path.is_file() for part in hidden
+    )
+
+
+def test_nobody_opens_a_kept_report_after_its_batch_was_closed(start, stub):
+    """Catches a key that outlives its batch. Whoever kept the sealed reports and then gets all files of the shuffler
+    opens none of them; with the files as they were while the batch was open, all of them (so the attack can
+    succeed)."""
+    role, identity = begin(start, stub)
+    running.billboard(role.port)
+    key = key_of(role, identity)
+    hidden = [sealed.sealed(report, key) for report in reports(stub.billboard, 200)]
+    assert send(role, b"".join(hidden[:100]))[0] == 200
+    shutil.copytree(role.folder, role.folder.with_name("then"))
+    assert send(role, b"".join(hidden[100:]))[0] == 200
+    until(lambda: stub.batches)
+
+    def opened(folder):
+        secrets = [path.read_bytes() for path in folder.rglob("*") if path.is_file()]
+        return sum(any(_opens(secret, one) for secret in secrets if len(secret) == 32) for one in hidden)
+
+    assert opened(role.folder.with_name("then")) == 200 and opened(role.folder) == 0
+    assert ask(role.port, "GET", "/key")[0] == 503
+
+
+def _opens(secret, text):
+    try:
+        return bool(sealed.opener(secret)(text))
+    except BadReport:
+        return False
+
+
+def test_between_batches_sealed_reports_are_told_to_come_again_alone_and_together(start, stub):
+    """Catches what was lost: two sealed reports in one body got 422 between batches, where one got 503."""
+    role, identity = begin(start, stub)
+    running.billboard(role.port)
+    of, _ = boards.shuffle(stub.billboard)
+    key, sent = key_of(role, identity), reports(stub.billboard, 202)
+    hidden = [sealed.sealed(report, key) for report in sent]
+    later = sealed.sealed(sent[0], key._replace(place=(1).to_bytes(8, "little") + of.digest))
+    assert send(role, b"".join(hidden[:200]))[0] == 200
+    until(lambda: stub.batches)
+    for body in (later, later + later, later + hidden[200], hidden[200] + later):
+        assert send(role, body)[0] == 503
+    assert [send(role, body)[0] for body in (hidden[200], hidden[200] + hidden[201])] == [410, 410]
+    role.kill()
+    role, _ = begin(start, stub, role.port)  # which batch was the last is on disk
+    assert [send(role, body)[0] for body in (later, later + later, hidden[200], hidden[200] + hidden[201])] == [
+        503,
+        503,
+        410,
+        410,
+    ]
+
+
+def test_a_device_seals_to_the_key_of_its_reports_batch_and_to_no_other(start, stub):
+    """Over HTTP, as through a relay: to the batch's key while it is open, never for a closed one, and later where the
+    key is not one that the pinned identity has signed."""
+    role, identity = begin(start, stub)
+    running.billboard(role.port)
+    of, _ = boards.shuffle(stub.billboard)
+    address, sent = f"http://127.0.0.1:{role.port}", reports(stub.billboard, 200)
+    fetch, deliver = sealed.get(f"{address}/key"), post(f"{address}/reports")
+    device = sealed.sealing(identity, fetch, deliver)
+    assert device(sent[0]) and device(sent[0])
+    stranger = sealed.sealing(sealed.public_identity(sealed.new_identity()), fetch, deliver)
+    with pytest.raises(OSError, match="the pinned shuffler has signed"):
+        stranger(sent[1])
+    shown = fetch()
+    for damaged in (
+        b"",
+        shown[:-1],
+        shown + b"0",
+        *(shown[:i] + bytes([shown[i] ^ 1]) + shown[i + 1 :] for i in range(0, 153, 9)),
+    ):
+        with pytest.raises(OSError, match="Expected a batch's key"):
+            sealed.sealing(identity, lambda damaged=damaged: damaged, deliver)(sent[1])
+    following = sent[1][:4] + (1).to_bytes(8, "little") + sent[1][12:]
+    with pytest.raises(OSError, match="an earlier one"):
+        device(following)
+    another = sent[1][:12] + bytes(16) + sent[1][28:]
+    assert device(another) is False  # by another billboard of this batch
+    assert all(map(device, sent[1:]))
+    assert set(until(lambda: stub.batches)) == {(0, total(sent, of))}
+    with pytest.raises(OSError):  # between batches: later
+        device(sent[2])
+    first = server(200)
+    first.observe(total(sent, of))
+    stub.billboard = first.billboard()
+    assert until(lambda: ask(role.port, "GET", "/key")[0] == 200)
+    assert device(sent[2]) is False and sealed.sealing(identity, lambda: None, deliver)(sent[2]) is False
+
+
+def test_a_key_file_of_an_earlier_release_is_refused(start, stub, tmp_path):
+    """It opens every report that was ever sealed to it."""
+    (tmp_path / "shuffler").mkdir()
+    (tmp_path / "shuffler" / "identity.pem").write_bytes(sealed.new_identity())  # 0.6.0 wrote such a file
+    with pytest.raises(AssertionError, match="Expected the identity of a shuffler in identity.pem, got another file"):
+        begin(start, stub)
+
+
+def test_without_sealing_there_is_no_key(start, stub):
+    role = start("shuffler", running.shuffler(stub.port))
+    running.billboard(role.port)
+    assert ask(role.port, "GET", "/key")[0] == 404

@@ -1,0 +1,134 @@
+"""A shuffler whose files are put back in time never hands over a second sum of the same batch: the difference of the
+two would be what differs between their people, down to one person's report."""
+
+import shutil
+import time
+
+import numpy as np
+import pytest
+
+from tacit.roles import billboard as boards
+from tacit.roles import wire
+from tests.service.roles import running
+from tests.service.roles.analyzer_stub import Stub, server
+from tests.service.roles.running import ask, until
+
+NOWHERE = "http://127.0.0.1:9/billboard"  # where the analyzer sends whoever asks for the billboard: no answer
+
+
+@pytest.fixture
+def stub():
+    made = Stub(server(200).billboard())
+    yield made
+    made.close()
+
+
+def reports(count):
+    board, rng = server(200).billboard(), np.random.default_rng(0)
+    return [running.report(board, rng) for _ in range(count)]
+
+
+def total(sent):
+    of, _ = boards.shuffle(server(200).billboard())
+    return wire.encode_batch(of, len(sent), sum(wire.decode_report(report, of)[1] for report in sent))
+
+
+def half(start, stub, sent):
+    """A shuffler that was killed in the middle of a batch, and a copy of its folder."""
+    role = start("shuffler", running.shuffler(stub.port))
+    running.billboard(role.port)
+    assert ask(role.port, "POST", "/reports", b"".join(sent[:100]))[0] == 200
+    role.kill()
+    shutil.copytree(role.folder, role.folder.with_name("copy"))
+    return role
+
+
+def closed(start, stub, role, sent):
+    role = start("shuffler", running.shuffler(stub.port), role.port)
+    assert ask(role.port, "POST", "/reports", b"".join(sent[100:200]))[0] == 200
+    assert set(until(lambda: stub.batches)) == {(0, total(sent[:200]))}
+    role.kill()
+    return role
+
+
+def put_back(role, *, witness):
+    for path in role.folder.iterdir():
+        if witness or not path.name.endswith(".witness"):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    for path in role.folder.with_name("copy").iterdir():
+        if path.is_dir():
+            shutil.copytree(path, role.folder / path.name)
+        elif witness or not path.name.endswith(".witness"):
+            shutil.copy2(path, role.folder / path.name)
+
+
+def events(role):
+    return ask(role.port, "GET", "/status")[2].decode()
+
+
+def test_a_database_put_back_with_its_keys_hands_over_no_second_sum(start, stub):
+    """The analyzer lies: it still shows the billboard of the batch that it has. Catches a shuffler without a witness,
+    whose second message differs from the first by one person's report."""
+    sent = reports(201)
+    role = closed(start, stub, half(start, stub, sent), sent)
+    before = len(stub.batches)
+    put_back(role, witness=False)
+    role = start("shuffler", running.shuffler(stub.port), role.port)
+    assert "Batch 0 was open in the database, but had been closed before" in events(role)
+    others = sent[100:199] + sent[200:]
+    assert [ask(role.port, "POST", "/reports", body)[0] for body in (b"".join(others), others[0])] == [410, 410]
+    assert not list(role.folder.glob("shuffler.db.keys/*.key"))
+    until(lambda: ask(role.port, "GET", "/health")[0] == 503)  # it has asked the analyzer, and waits for another batch
+    assert len(stub.batches) == before
+
+
+def test_all_files_put_back_hand_over_no_second_sum_to_an_analyzer_that_has_the_first(start, stub):
+    """Nothing on the machine remembers: the analyzer's billboard does."""
+    sent = reports(201)
+    role = closed(start, stub, half(start, stub, sent), sent)
+    before, following = len(stub.batches), server(200)
+    following.observe(total(sent[:200]))
+    stub.billboard = following.billboard()
+    put_back(role, witness=True)
+    stub.elsewhere = NOWHERE
+    role = start("shuffler", running.shuffler(stub.port), role.port)
+    assert ask(role.port, "POST", "/reports", b"".join(sent[100:199] + sent[200:]))[0] == 200
+    stub.elsewhere = None
+    until(lambda: running.billboard(role.port) == stub.billboard)
+    assert "Batch 0 was open in the database, but had been closed before" in events(role)
+    assert len(stub.batches) == before
+
+
+def test_an_open_batch_is_closed_after_a_restart_once_the_analyzer_was_asked(start, stub):
+    """Until then reports are taken and nothing is closed."""
+    sent = reports(200)
+    role = half(start, stub, sent)
+    stub.elsewhere = NOWHERE
+    role = start("shuffler", running.shuffler(stub.port), role.port)
+    assert ask(role.port, "POST", "/reports", b"".join(sent[100:]))[0] == 200
+    until(lambda: b"status 302" in ask(role.port, "GET", "/health")[2])
+    time.sleep(0.2)
+    assert not stub.batches
+    stub.elsewhere = None
+    assert set(until(lambda: stub.batches)) == {(0, total(sent))}
+
+
+def test_without_its_witness_a_database_is_refused(start, stub):
+    """As after a copy of the database and the keys alone, and of files of release 0.6.0, which had none."""
+    role = half(start, stub, reports(100))
+    (role.folder / "shuffler.db.witness").unlink()
+    with pytest.raises(
+        AssertionError, match=r"Expected shuffler.db.witness, which says which batches were closed, got"
+    ):
+        start("shuffler", running.shuffler(stub.port), role.port)
+
+
+def test_a_witness_in_another_place(start, stub, tmp_path):
+    place = tmp_path / "elsewhere.witness"
+    sent, text = reports(201), running.shuffler(stub.port, f'witness = "{place}"')
+    role = start("shuffler", text)
+    running.billboard(role.port)
+    assert place.read_text() == '{"closed": -1}' and place.stat().st_mode & 0o077 == 0
+    assert ask(role.port, "POST", "/reports", b"".join(sent[:200]))[0] == 200
+    until(lambda: stub.batches)
+    assert place.read_text() == '{"closed": 0}' and not list(role.folder.glob("*.witness"))

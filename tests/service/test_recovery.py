@@ -2,6 +2,8 @@
 ends a bandit, and its population remembers."""
 
 import json
+import math
+import re
 import shutil
 import sys
 import time
@@ -12,10 +14,11 @@ import pytest
 
 from tacit import cli
 from tacit.errors import RolledBack
+from tacit.privacy import gaussian
 from tacit.service import config as configs
 from tacit.service.app import Application
 from tests.service.servers import LINEAR, application, call, lines
-from tests.store.places import total
+from tests.store.places import BUDGET, total
 
 TOML = """
 [bandits.messages]
@@ -27,9 +30,9 @@ durable = "bandit.db"
 """
 
 
-def visit(folder):
+def visit(folder, **settings):
     """20 people, and the release that falls due; the last one's id."""
-    app = application(folder)
+    app = application(folder, **settings)
     stored = app.served["messages"].stored
     ((_, _, body),) = call(app, ("choose:batch", lines(*[{"arms": np.eye(3).tolist()}] * 20)))
     until = time.monotonic() + 10
@@ -155,6 +158,46 @@ def test_a_failover_that_lost_rows_is_told_to_each_sender(tmp_path, monkeypatch,
     told = call(app, *[("reward", {"id": one, "reward": 1}) for one in lost], ("/readyz", None))
     app.close()
     assert [status for status, _, _ in told] == [404] * 6 + [200]
+
+
+@pytest.mark.parametrize("limited", [False, True])
+@pytest.mark.parametrize("more", [(), ("--within-budget",)])
+def test_what_is_said_after_an_alarm_is_what_the_certificate_then_has(tmp_path, monkeypatch, capsys, limited, more):
+    """An id showed that the database had been taken back in time, so its releases count twice: sqrt 2 mu for a round,
+    sqrt 3 mu for a person of limited rounds, since two incarnations teach and one counts twice. A restore of a copy
+    that is older than the alarm does not forget it."""
+    settings = {"max_rounds_per_person": 1} if limited else {}
+    (tmp_path / "serve.toml").write_text(TOML + "".join(f"{name} = {value}\n" for name, value in settings.items()))
+
+    def recovered():
+        """Epsilon as the command says it before anything is done, and as the certificate has it afterwards."""
+        arguments = ["tacit", "recover", str(tmp_path / "serve.toml"), "messages", "--yes", *more]
+        monkeypatch.setattr(sys, "argv", arguments)
+        with pytest.raises(SystemExit) as stop:
+            cli.main()
+        assert stop.value.code == 0
+        said = re.search(r"and ([0-9.]+) after this recovery", capsys.readouterr().err)
+        app = application(tmp_path, **settings)
+        ((_, _, body),) = call(app, ("certificate", None))
+        app.close()
+        assert said is not None and said[1] == f"{json.loads(body)['epsilon']:.4g}"
+        return float(said[1])
+
+    visit(tmp_path, **settings)
+    shutil.copy(tmp_path / "bandit.db", tmp_path / "copy.db")
+    app = application(tmp_path, **settings)
+    replies = call(app, *[("choose", {"arms": np.eye(3).tolist()})] * 3)
+    app.close()
+    shutil.copy(tmp_path / "copy.db", tmp_path / "bandit.db")
+    app = application(tmp_path, **settings)
+    ((status, _, _),) = call(app, ("reward", {"id": json.loads(replies[-1][2])["id"], "reward": 1}))
+    app.close()
+    assert status == 503
+    first = recovered()
+    mechanisms = 3 if limited and not more else 2
+    assert first == pytest.approx(gaussian.epsilon(math.sqrt(mechanisms) * gaussian.mu(BUDGET), 1e-5), rel=1e-3)
+    shutil.copy(tmp_path / "copy.db", tmp_path / "bandit.db")
+    assert recovered() >= first
 
 
 def test_a_retired_bandit_answers_nobody_and_stays_on_record(tmp_path, monkeypatch, capsys):

@@ -4,9 +4,9 @@ would release the same people's data again with other noise.
 The witness lies in the folder of keys, which backups leave out. It is there, of no leaves, before a bandit is: one
 without its witness is refused. A leaf that was drawn stays sealed until the witness has it on disk, so that no backup
 without keys holds a noise that the witness does not know. It holds the incarnation, how many leaves were drawn, a
-digest of them, how many of them were used, and which database it was; digests of each shorter history lie beside it, so
-that workers of the first version can read the file. Not noticed here: a database and its witness that are taken back
-together; ids that clients carry show that (tacit.bandits.stored.tickets)."""
+digest of them, how many of them were used, which database it was and what is counted twice; digests of each shorter
+history lie beside it, so that workers of the first version can read the file. Not noticed here: a database and its
+witness that are taken back together; ids that clients carry show that (tacit.bandits.stored.tickets)."""
 
 import contextlib
 import fcntl
@@ -34,6 +34,7 @@ class Shown(NamedTuple):
     system: str
     timeline: int
     used: int = 0  # leaves that choices were made by
+    twice: int = 0  # earlier incarnations that are counted twice: a restore does not forget them
 
     @property
     def steps(self) -> int:
@@ -56,7 +57,7 @@ class Witness:
             found = json.loads(self._path.read_text())
             digests = self._digests(found["steps"], found["digest"])
             used = found.get("used", found["steps"])  # early versions wrote what was used, and nothing else
-            return Shown(found["incarnation"], digests, found["system"], found["timeline"], used)
+            return Shown(found["incarnation"], digests, found["system"], found["timeline"], used, found.get("twice", 0))
         except FileNotFoundError:
             return None
         except (ValueError, TypeError, KeyError):
@@ -81,12 +82,11 @@ class Witness:
             last = self._read()
             if last is None:
                 raise missing()
-            both = min(last.steps, shown.steps)
-            if last.incarnation != shown.incarnation or last.digests[both] not in (UNKNOWN, shown.digests[both]):
+            if last.incarnation != shown.incarnation or differ(last, shown.digests):
                 raise older()
             if last.steps < shown.steps or last.used < shown.used:
                 digests = shown.digests + last.digests[shown.steps + 1 :]
-                self._write(shown._replace(digests=digests, used=max(last.used, shown.used)))
+                self._write(shown._replace(digests=digests, used=max(last.used, shown.used), twice=last.twice))
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
@@ -102,7 +102,8 @@ class Witness:
     def _write(self, shown: Shown) -> None:
         self._replace(self._past, shown.digests)
         told = {"incarnation": shown.incarnation, "steps": shown.steps, "digest": shown.digests[-1]}
-        self._replace(self._path, told | {"system": shown.system, "timeline": shown.timeline, "used": shown.used})
+        told |= {"system": shown.system, "timeline": shown.timeline, "used": shown.used, "twice": shown.twice}
+        self._replace(self._path, told)
         sync(self._path.parent)
 
     def _replace(self, path: Path, what: object) -> None:
@@ -129,6 +130,12 @@ def check(last: Shown | None, *, incarnation: int, digests: list[str], identity:
     if last.timeline > identity.timeline:
         raise older()
     return last
+
+
+def differ(last: Shown, digests: list[str]) -> bool:
+    """Whether another leaf is on record for a step of these, where `digests[n]` is that of the first n."""
+    both = min(last.steps, len(digests) - 1)
+    return last.digests[both] not in (UNKNOWN, digests[both])
 
 
 def alike(last: Shown, digests: list[str]) -> int:

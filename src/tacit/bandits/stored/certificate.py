@@ -57,22 +57,23 @@ def of(
         releases = spent = found.releases * 2
         epsilon = epsilon_of(releases, found.delta)
         caveats.append(
-            "An id showed that the database had been taken back in time before it was recovered: what was released "
-            "until then may be a second release of the same people, and is counted so."
+            "An id, or two noises of one step, showed that the database had been taken back in time before it was "
+            "recovered: what was released until then may be a second release of the same people, and is counted so."
         )
     if row.silent:
         caveats.append(
             "Recovered within the budget: counts of a person's rounds may be too low since a restore, so that nobody "
             "who is named by person= teaches any more."
         )
-    taught = n - row.silences + row.twice  # incarnations in which people who are named may teach, or have taught twice
+    taught = n - row.silences + row.twice  # incarnations in which people who are named may teach, some of them twice
     if taught > 1 and bandit.max_rounds_per_person is not None:
         earlier = found.releases * (taught - (not row.silent))
         releases, spent = found.releases * taught, earlier if row.silent else earlier + bandit._releases(released)
         epsilon = epsilon_of(releases, found.delta)
         caveats.append(
             "Counts of a person's rounds may be too low since a restore. Accounted for: up to "
-            f"{many(bandit.max_rounds_per_person, 'round')} in each of {taught} incarnations."
+            f"{many(bandit.max_rounds_per_person, 'round')} in each of {taught} incarnations"
+            + (", of which those that are counted twice are two." if row.twice else ".")
         )
         claim = bandit._person()
         assert claim is not None

@@ -282,7 +282,7 @@ def make(run: Run, database: Database, keys: Keys, new: Bandit, bandit: SummedBa
         fingerprints.check(run, keys, new.uid, labels[1:])
         size = bandit.mechanism.size
         rows.open_step(run, new.uid, 0, zeros(Seal(keys, new.uid), new.uid, 0, 0, size, database.shards))
-        Witness(keys.folder, new.name).begin(Shown(new.incarnation, digests(new.uid, []), *identity))
+        Witness(keys.folder, new.name).begin(Shown(new.incarnation, digests(new.uid, []), *identity, twice=new.twice))
     else:
         for label in labels[1:]:
             keys.destroy(label)

@@ -19,12 +19,12 @@ from tacit.data import Released
 from tacit.errors import Retired
 from tacit.mechanisms import leaves
 from tacit.store import fingerprints, leaf_rows, rows
-from tacit.store.database import Database
+from tacit.store.database import Database, Run
 from tacit.store.leaf_rows import Leaf
 from tacit.store.register import Register
-from tacit.store.rows import Bandit
+from tacit.store.rows import Bandit, Head
 from tacit.store.seal import Keys
-from tacit.store.witness import Shown, Witness, alike, digests
+from tacit.store.witness import Shown, Witness, alike, differ, digests
 
 TWICE = "releases before the recovery are counted twice: the database had been taken back in time"
 
@@ -44,9 +44,9 @@ def recover(
     within_budget: epsilon stays what it is, also with max_rounds_per_person. Any count of a person's rounds may be too
     low by what the restore lost, so nobody who is named by person= teaches from now on; all of them are served.
 
-    Where an id had proved that the database was taken back in time (tacit.bandits.stored.lost), nobody knows which of
-    its releases were made after that: all of them are counted as second ones (tacit.bandits.stored.certificate), within
-    the budget or not."""
+    Where an id had proved that the database was taken back in time (tacit.bandits.stored.lost), or it holds another
+    noise than was shown for a step, nobody knows which of its releases were made after that: all of them are counted as
+    second ones (tacit.bandits.stored.certificate), within the budget or not, and whatever is restored later."""
     line.check(bandit, name)
     database = line.connect(where)
     try:
@@ -71,52 +71,67 @@ def cost(bandit: SummedBandit, where: str | Path, *, name: str = "bandit", keys:
     line.check(bandit, name)
     database = line.connect(where)
     try:
-        number = _number(line.register_of(where, database, keys), line.keys_of(where, database, keys), name)
+        folder, register = line.keys_of(where, database, keys), line.register_of(where, database, keys)
+        last, known = Witness(folder.folder, name).read(), _known(register, name)
         with database.transaction() as run:
-            old = line.last(run, name)
-            head, drawn = rows.standing(run, old.uid), leaf_rows.found(run, old.uid, 0)
-        line.check_plan(bandit, old)
+            old = _found(run, name, last, known)
+        line.check_plan(bandit, old.row)
     finally:
         database.close()
-    after = [_after(bandit, old, number, head.disputed and bool(drawn), kind) for kind in (False, True)]
-    claims = [certificate.of(bandit, row, 0) for row in (old, *after)]
+    claims = [certificate.of(bandit, row, 0) for row in (old.row, old.after(bandit, False), old.after(bandit, True))]
     now, usual, within = (claim.epsilon or 0.0 for claim in claims)
     return Cost(now, usual, within, claims[0].delta or 0.0)
 
 
-def _number(register: Register, keys: Keys, name: str) -> int:
-    """The latest incarnation of that name that the folder of keys knows of, or the register where the witness is
-    lost."""
-    last = Witness(keys.folder, name).read()
-    known = [member.incarnation for member in register.members() if member.name == name]
-    return max(0 if last is None else last.incarnation, *known, 0)
+class _Old(NamedTuple):
+    """What is recovered from."""
+
+    row: Bandit
+    head: Head
+    leaves: list[Leaf]  # of which a new incarnation is made
+    number: int  # the latest incarnation that is known of, also of those that a restore has lost
+    twice: int  # incarnations that are counted twice from now on
+
+    def after(self, bandit: SummedBandit, within_budget: bool) -> Bandit:
+        """The next incarnation, as far as its cost goes."""
+        silent = int(within_budget and bandit.max_rounds_per_person is not None)
+        silences = self.row.silences + silent
+        return self.row._replace(incarnation=self.number + 1, twice=self.twice, silent=silent, silences=silences)
 
 
-def _after(bandit: SummedBandit, old: Bandit, number: int, twice: bool, within_budget: bool) -> Bandit:
-    """The next incarnation, as far as its cost goes."""
-    silent = int(within_budget and bandit.max_rounds_per_person is not None)
-    incarnation = 1 + max(old.incarnation, number)
-    return old._replace(incarnation=incarnation, twice=old.twice + twice, silent=silent, silences=old.silences + silent)
+def _known(register: Register, name: str) -> int:
+    """The latest incarnation of that name that is on record: the witness may be lost."""
+    return max((member.incarnation for member in register.members() if member.name == name), default=0)
+
+
+def _found(run: Run, name: str, last: Shown | None, known: int, locking: str = "") -> _Old:
+    row = line.last(run, name)
+    head, drawn = rows.standing(run, row.uid, locking), leaf_rows.found(run, row.uid, 0)
+    unsealed = [leaf for leaf in drawn if not leaf.sealed]
+    kept, second = unsealed, head.disputed and bool(drawn)
+    if last is None:
+        return _Old(row, head, kept, max(row.incarnation, known), row.twice + second)
+    if last.incarnation == row.incarnation:
+        digested = digests(row.uid, unsealed)
+        kept, second = _undisputed(unsealed, digested, last), second or differ(last, digested)
+    return _Old(row, head, kept, max(row.incarnation, known, last.incarnation), max(row.twice, last.twice) + second)
 
 
 def _recover(
     bandit: SummedBandit, database: Database, keys: Keys, register: Register, name: str, within_budget: bool
 ) -> int:
-    last, identity = Witness(keys.folder, name).read(), database.identity()
-    number = _number(register, keys, name)
+    last, known, identity = Witness(keys.folder, name).read(), _known(register, name), database.identity()
     with database.transaction() as run:
-        old = line.last(run, name)
-        head = rows.standing(run, old.uid, database.locking)
+        found = _found(run, name, last, known, database.locking)
+        old, head = found.row, found.head
         if head.ended:
             raise Retired("Expected a bandit that is at work, got one that was retired.")
         line.check_plan(bandit, old)  # the certificate counts the same noise for each incarnation
         actions.changed(terms.recorded(head, old), bandit.features, head.choices)  # none comes back
-        drawn = leaf_rows.found(run, old.uid, 0)
-        unsealed = [leaf for leaf in drawn if not leaf.sealed]
-        found = contexts.complete(_undisputed(old, unsealed, last), bandit._also().closed.size)
-        prior, std = _prior(bandit, old, found)
-        after = _after(bandit, old, number, head.disputed and bool(drawn), within_budget)
-        kept, incarnation = leaves.written(prior) + _contexts(bandit, old, found), after.incarnation
+        complete = contexts.complete(found.leaves, bandit._also().closed.size)
+        prior, std = _prior(bandit, old, complete)
+        after = found.after(bandit, within_budget)
+        kept, incarnation = leaves.written(prior) + _contexts(bandit, old, complete), after.incarnation
         new = line.new_row(bandit, name, incarnation, kept, std)._replace(twice=after.twice, silent=after.silent)
         rows.retire(run, old.uid, rows.REPLACED)
         fingerprints.forget_all(run, old.uid, name)  # the folder may be lost
@@ -128,12 +143,10 @@ def _recover(
     return incarnation
 
 
-def _undisputed(old: Bandit, found: list[Leaf], last: Shown | None) -> list[Leaf]:
+def _undisputed(found: list[Leaf], known: list[str], last: Shown) -> list[Leaf]:
     """Leaves without those that have another noise than was shown for their step, as after two servers went on from one
     history: to use both would be a second release. The same for other sums of public contexts."""
-    if last is None or last.incarnation != old.incarnation:
-        return found
-    same = alike(last, digests(old.uid, found))
+    same = alike(last, known)
     return found if same == min(last.steps, len(found)) else found[: max(0, same)]
 
 

@@ -20,7 +20,8 @@ EVENT = "a choice that was answered is not in this database: it was taken back i
 
 def dispute(run: Run, line: Line, head: rows.Head, tickets: Sequence[bytes], at: float) -> bool:
     """Whether one of these choices is lost. Then nobody goes on from this incarnation."""
-    numbered = [(number, ticket) for ticket in tickets if (number := line.tickets.number(ticket)) is not None]
+    pairs = zip(line.tickets.numbers(tickets), tickets, strict=True)
+    numbered = [(number, ticket) for number, ticket in pairs if number is not None]
     if not any(number > head.choices for number, _ in numbered):
         placed = _placed(run, line, {number for number, _ in numbered})
         if all(placed.get(number, ticket) == ticket for number, ticket in numbered):

@@ -11,6 +11,7 @@ random tickets has them. An answer that nobody saw committed has no number eithe
 
 import hashlib
 import secrets
+from collections.abc import Sequence
 from typing import Any
 
 from tacit import extras
@@ -36,10 +37,11 @@ class Tickets:
         ticket: bytes = self._block.encryptor().update(text)
         return ticket
 
-    def number(self, ticket: bytes) -> int | None:
-        """None if it holds none."""
-        text: bytes = self._block.decryptor().update(ticket)
-        return int.from_bytes(text[:NUMBER], "big") if text.endswith(ZEROS) else None
+    def numbers(self, tickets: Sequence[bytes]) -> list[int | None]:
+        """None for one that holds none."""
+        text: bytes = self._block.decryptor().update(b"".join(tickets))
+        blocks = [text[i : i + TICKET] for i in range(0, len(text), TICKET)]
+        return [int.from_bytes(block[:NUMBER], "big") if block.endswith(ZEROS) else None for block in blocks]
 
     def written(self, ticket: bytes) -> str:
         """The id that a ticket is known by."""

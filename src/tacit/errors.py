@@ -22,7 +22,12 @@ class BadState(TacitError):
 
 
 class RolledBack(BadState):
-    """A database that is older than what was shown from it, as after a restore: `recover` starts anew from it."""
+    """A database that is older than what was shown from it, that lacks choices which were answered, or whose witness is
+    missing, as after a restore: `recover` starts anew from it."""
+
+
+class WrongKeys(BadState):
+    """A folder of keys that is not the one that a database is sealed with, as a copy of it or an older one."""
 
 
 class Retired(TacitError):

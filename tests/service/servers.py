@@ -83,7 +83,7 @@ class Running:
         return self.process.wait(30)
 
 
-def application(folder, *, server=None, askers=(), clock=time.time, **options):
+def application(folder, *, server=None, askers=(), clock=None, **options):
     """One bandit, "messages", in this process: open until `close`."""
     document = {"bandits": {"messages": LINEAR | options}, "server": server or {}, "keys": list(askers)}
     app = Application(configs.placed(configs.convert(document), folder), clock)

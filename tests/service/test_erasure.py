@@ -21,15 +21,15 @@ EYE = np.eye(3).tolist()
 def test_the_reply_is_the_same_and_a_reward_counts_no_more(tmp_path):
     app = application(tmp_path, max_rounds_per_person=3)
     try:
-        asks = [("choose", {"arms": EYE, "person": person}) for person in ("ada", "ada", 17, "17")]
+        asks = [("choose", {"arms": EYE, "person": person}) for person in ("ada", "ada", 17, "18")]
         ids = [json.loads(body)["id"] for _, _, body in call(app, *asks)]
-        replies = call(app, *(("erase", {"person": person}) for person in ("ada", "nobody", 17)))
+        replies = call(app, *(("erase", {"person": person}) for person in ("ada", "nobody", "17")))
         (reply,) = {body for _, _, body in replies}
         assert json.loads(reply) == {"remains": ERASED, "acknowledged": True}
         for choice in ids[:3]:
             assert call(app, ("reward", {"id": choice, "reward": 1.0}))[0][2] == b'{"acknowledged":true}'
         assert not total(stored(app)).any()
-        call(app, ("reward", {"id": ids[3], "reward": 1.0}))  # the text is another person
+        call(app, ("reward", {"id": ids[3], "reward": 1.0}))  # another person
         assert total(stored(app)).any()
         assert sorted(table(stored(app), "SELECT rounds FROM person")) == [(1,), (1,), (2,)]
         for wrong in ({}, {"person": None}, {"person": ""}, {"person": True}, {"person": 1.5}, {"person": "a", "x": 1}):

@@ -233,14 +233,15 @@ def count_on_the_dashboard(patch):
 
 
 def counting(patch):
-    observe = Served._observe
+    observe = Stored.observe_group
 
     def counted(self, reports):
         self.came += sum(report.reward is not None for report in reports)
         return observe(self, reports)
 
-    patch.setattr(Served, "came", 0, raising=False)
-    patch.setattr(Served, "_observe", counted)
+    patch.setattr(Stored, "came", 0, raising=False)
+    patch.setattr(Stored, "observe_group", counted)
+    patch.setattr(Served, "came", property(lambda self: self.stored.came), raising=False)
 
 
 def waiting_in_the_status(patch):

@@ -2,6 +2,8 @@
 ends a bandit, and its population remembers."""
 
 import json
+import math
+import re
 import shutil
 import sys
 import time
@@ -12,9 +14,11 @@ import pytest
 
 from tacit import cli
 from tacit.errors import RolledBack
+from tacit.privacy import gaussian
 from tacit.service import config as configs
 from tacit.service.app import Application
 from tests.service.servers import LINEAR, application, call, lines
+from tests.store.places import BUDGET, total
 
 TOML = """
 [bandits.messages]
@@ -26,9 +30,9 @@ durable = "bandit.db"
 """
 
 
-def visit(folder):
+def visit(folder, **settings):
     """20 people, and the release that falls due; the last one's id."""
-    app = application(folder)
+    app = application(folder, **settings)
     stored = app.served["messages"].stored
     ((_, _, body),) = call(app, ("choose:batch", lines(*[{"arms": np.eye(3).tolist()}] * 20)))
     until = time.monotonic() + 10
@@ -65,6 +69,135 @@ def test_an_older_database_is_refused_until_it_is_recovered(tmp_path, monkeypatc
     app.close()
     assert reward[0] == 404 and "Recovered once" in certificate[2].decode()
     assert json.loads(status[2])["choices"] == 0 and "recovered" in json.loads(status[2])["events"][0]["what"]
+
+
+def test_what_a_recovery_costs_is_said_before_it_is_confirmed_and_it_can_cost_nothing(tmp_path, monkeypatch, capsys):
+    """In 0.6.0 epsilon went from 1 to 1.47 where a person's rounds are limited, and only the certificate told, after
+    it. Within the budget nobody who is named teaches: any of them may have had all rounds since the backup."""
+    limited = {"max_rounds_per_person": 1, "on_limit": "refuse"}
+    (tmp_path / "serve.toml").write_text(TOML + 'max_rounds_per_person = 1\non_limit = "refuse"\n')
+
+    def run(*more):
+        monkeypatch.setattr(sys, "argv", ["tacit", "recover", str(tmp_path / "serve.toml"), "messages", *more])
+        with pytest.raises(SystemExit) as stop:
+            cli.main()
+        return stop.value.code, capsys.readouterr()
+
+    def visit_of(*people):
+        app = application(tmp_path, **limited)
+        for person in people:
+            body = {"arms": np.eye(3).tolist()} | ({} if person is None else {"person": person})
+            ((status, _, reply),) = call(app, ("choose", body))
+            assert status == 200
+            call(app, ("reward", {"id": json.loads(reply)["id"], "reward": 1.0}))
+        sums, stored = total(app.served["messages"].stored), app.served["messages"].stored
+        found = stored.privacy.epsilon, stored.privacy.private, stored.incarnation, sums.any()
+        app.close()
+        return found
+
+    assert visit_of("ada") == (pytest.approx(1.0, rel=1e-6), True, 1, True)
+    code, said = run()
+    assert code == 1 and "Expected --yes" in said.err  # nobody is there to say yes: nothing happened, and it was told
+    assert (
+        "epsilon is 1 at delta 1e-05, and 1.465 after this recovery" in said.err and "--within-budget: 1," in said.err
+    )
+    code, said = run("--within-budget", "--yes")
+    assert code == 0 and "and 1 after this recovery" in said.err and "incarnation 2" in said.out
+    epsilon = pytest.approx(1.0, rel=1e-6)
+    assert visit_of("ada", "bob", "ada") == (epsilon, True, 2, False)  # all served, also by "refuse"; none teaches
+    assert visit_of(None) == (epsilon, True, 2, True)
+    code, said = run("--yes")
+    assert code == 0 and "epsilon is 1 at delta 1e-05, and 1.465 after this recovery" in said.err
+    assert visit_of("carl") == (pytest.approx(1.465, rel=1e-3), False, 3, True)
+
+
+def test_a_recovery_costs_nothing_where_no_persons_are_counted(tmp_path, monkeypatch, capsys):
+    visit(tmp_path)
+    (tmp_path / "serve.toml").write_text(TOML)
+    monkeypatch.setattr(sys, "argv", ["tacit", "recover", str(tmp_path / "serve.toml"), "messages", "--yes"])
+    with pytest.raises(SystemExit) as stop:
+        cli.main()
+    assert stop.value.code == 0
+    assert capsys.readouterr().err.strip() == "messages: epsilon is 1 at delta 1e-05, and 1 after this recovery."
+
+
+def test_a_failover_that_lost_rows_is_told_to_each_sender(tmp_path, monkeypatch, capsys):
+    """All releases are there, the last choices are not: their rewards were acknowledged and counted for nothing, and
+    nobody was told. Operators see that it is not ready, and no count."""
+    visit(tmp_path)
+    (tmp_path / "serve.toml").write_text(TOML)
+    shutil.copy(tmp_path / "bandit.db", tmp_path / "replica.db")
+    app = application(tmp_path)
+    replies = call(app, *[("choose", {"arms": np.eye(3).tolist()})] * 6)
+    app.close()
+    lost = [json.loads(body)["id"] for _, _, body in replies]
+    shutil.copy(tmp_path / "replica.db", tmp_path / "bandit.db")
+    app = application(tmp_path)
+    ((_, _, body),) = call(app, ("choose", {"arms": np.eye(3).tolist()}))
+    own = json.loads(body)["id"]
+    first, ready = call(app, ("reward", {"id": own, "reward": 1}), ("/readyz", None))
+    assert (first[0], ready[0]) == (200, 200)  # nothing tells yet
+    told = call(app, *[("reward", {"id": one, "reward": 1}) for one in lost])
+    assert [status for status, _, _ in told] == [503] * 6
+    assert all(b"the operator must recover" in body and b"retry-after" in dict(headers) for _, headers, body in told)
+    ((_, _, batch),) = call(app, ("reward:batch", lines(*[{"id": one, "reward": 1} for one in lost])))
+    assert b"acknowledged" not in batch
+    until = time.monotonic() + 20
+    while (ready := call(app, ("/readyz", None))[0])[0] == 200 and time.monotonic() < until:
+        time.sleep(0.05)  # it looks twice a second
+    ((_, _, metrics),) = call(app, ("/metrics", None))
+    app.close()
+    assert ready[0] == 503 and b'tacit_ready{bandit="messages"} 0.0' in metrics and b"tacit_choices{" not in metrics
+    with pytest.raises(RolledBack):
+        application(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["tacit", "recover", str(tmp_path / "serve.toml"), "messages", "--yes"])
+    with pytest.raises(SystemExit) as stop:
+        cli.main()
+    assert stop.value.code == 0
+    app = application(tmp_path)
+    told = call(app, *[("reward", {"id": one, "reward": 1}) for one in lost], ("/readyz", None))
+    app.close()
+    assert [status for status, _, _ in told] == [404] * 6 + [200]
+
+
+@pytest.mark.parametrize("limited", [False, True])
+@pytest.mark.parametrize("more", [(), ("--within-budget",)])
+def test_what_is_said_after_an_alarm_is_what_the_certificate_then_has(tmp_path, monkeypatch, capsys, limited, more):
+    """An id showed that the database had been taken back in time, so its releases count twice: sqrt 2 mu for a round,
+    sqrt 3 mu for a person of limited rounds, since two incarnations teach and one counts twice. A restore of a copy
+    that is older than the alarm does not forget it."""
+    settings = {"max_rounds_per_person": 1} if limited else {}
+    (tmp_path / "serve.toml").write_text(TOML + "".join(f"{name} = {value}\n" for name, value in settings.items()))
+
+    def recovered():
+        """Epsilon as the command says it before anything is done, and as the certificate has it afterwards."""
+        arguments = ["tacit", "recover", str(tmp_path / "serve.toml"), "messages", "--yes", *more]
+        monkeypatch.setattr(sys, "argv", arguments)
+        with pytest.raises(SystemExit) as stop:
+            cli.main()
+        assert stop.value.code == 0
+        said = re.search(r"and ([0-9.]+) after this recovery", capsys.readouterr().err)
+        app = application(tmp_path, **settings)
+        ((_, _, body),) = call(app, ("certificate", None))
+        app.close()
+        assert said is not None and said[1] == f"{json.loads(body)['epsilon']:.4g}"
+        return float(said[1])
+
+    visit(tmp_path, **settings)
+    shutil.copy(tmp_path / "bandit.db", tmp_path / "copy.db")
+    app = application(tmp_path, **settings)
+    replies = call(app, *[("choose", {"arms": np.eye(3).tolist()})] * 3)
+    app.close()
+    shutil.copy(tmp_path / "copy.db", tmp_path / "bandit.db")
+    app = application(tmp_path, **settings)
+    ((status, _, _),) = call(app, ("reward", {"id": json.loads(replies[-1][2])["id"], "reward": 1}))
+    app.close()
+    assert status == 503
+    first = recovered()
+    mechanisms = 3 if limited and not more else 2
+    assert first == pytest.approx(gaussian.epsilon(math.sqrt(mechanisms) * gaussian.mu(BUDGET), 1e-5), rel=1e-3)
+    shutil.copy(tmp_path / "copy.db", tmp_path / "bandit.db")
+    assert recovered() >= first
 
 
 def test_a_retired_bandit_answers_nobody_and_stays_on_record(tmp_path, monkeypatch, capsys):

@@ -10,7 +10,7 @@ from tacit import Budget, JointGLM, JointLinUCB, Stored
 from tacit.bandits.stored.line import database_at
 from tacit.bandits.stored.line import place as place_of
 from tacit.mechanisms import leaves
-from tacit.store import rows
+from tacit.store import leaf_rows, rows
 
 BUDGET = Budget(1.0, 1e-5)
 
@@ -63,7 +63,7 @@ def sums(stored):
     """Exact sums by step, opened: RAW. Steps that are not released are the sum of their shards."""
     line, size, found = stored._line, stored._bandit.mechanism.size, {}
     with stored._database.transaction() as run:
-        parts = [(step, "leaf", sealed) for step, sealed in rows.leaf_sums(run, line.uid, 0)]
+        parts = [(step, "leaf", sealed) for step, sealed in leaf_rows.sums(run, line.uid, 0)]
         parts += rows.all_open_sums(run, line.uid, "")
     for step, shard, sealed in parts:
         opened = line.seal.open("sums", place_of(line.uid, step, shard), sealed)

@@ -1,11 +1,13 @@
 """A clock that is set forwards or back: the schedule does not look at it, no release is held up, nothing is shown twice
-or otherwise, and silence alone is measured by it."""
+or otherwise. Within a process time is what has passed, whatever the clock is set to (`Steady`); the other clocks here
+are of a process that was started again meanwhile."""
 
 import itertools
 
 import numpy as np
 import pytest
 
+from tacit.clock import Steady
 from tests.store.places import Clock, arms, contribution, glm, linear, play, table, total
 
 HOUR, DAY = 3600.0, 24 * 3600.0
@@ -76,22 +78,25 @@ def test_what_was_shown_is_shown_after_a_restart_too(place, jump):
         assert (again.id, again.index, again.version) == (answer.id, answer.index, version)
 
 
-def test_silence_is_measured_by_the_clock(place):
-    """Set back, it comes as much later; set forwards, as much sooner; once in both."""
-    rng, clock, bandit = np.random.default_rng(4), Clock(), linear()
-    with place.open(linear(), missing_as=0.25, after=60.0, rate=100.0, clock=clock) as stored:
+@pytest.mark.parametrize("jump", [DAY, -DAY])
+def test_silence_is_measured_by_what_has_passed(place, jump):
+    """A clock that is set makes nobody silent sooner or later; that it was set is told, each time."""
+    rng, wall, passed, bandit = np.random.default_rng(4), Clock(), Clock(), linear()
+    steady = Steady(wall, passed)
+    with place.open(linear(), missing_as=0.25, after=60.0, rate=100.0, clock=steady) as stored:
         first, second = arms(rng), arms(rng)
-        early = contribution(bandit, first[stored.choose(first).index], 0.25)
-        clock.now -= HOUR
+        early, late = stored.choose(first), stored.choose(second)
+        for seconds, ahead in ((4.0, jump), (4.0, 0.0), (4.0, -jump)):  # there, and back
+            passed.now += seconds
+            wall.now += seconds + ahead
+            stored.tend()
+            assert not total(stored).any()
+        stored.observe(early, 1.0)
+        clicked = contribution(bandit, first[early.index], 1.0)
+        assert np.array_equal(total(stored), clicked)
+        assert [what.partition(":")[0] for _, what in stored.events] == ["the system's clock was set"] * 2
+        passed.now += 50.0
+        wall.now += 50.0
         stored.tend()
-        assert not total(stored).any()
-        clock.now += HOUR + 60.0
-        stored.tend()
-        assert np.array_equal(total(stored), early)
-        late = stored.choose(second)
-        clock.now += DAY
-        stored.tend()
-        clock.now -= DAY
-        stored.tend()
-        stored.observe(late, 1.0)
-        assert np.array_equal(total(stored), early + contribution(bandit, second[late.index], 0.25))
+        stored.observe(late, 1.0)  # after its time
+        assert np.array_equal(total(stored), clicked + contribution(bandit, second[late.index], 0.25))

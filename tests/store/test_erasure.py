@@ -96,7 +96,7 @@ def test_a_mark_tells_nothing_without_its_key(place):
 
 def test_rows_of_the_first_version_are_passed_over(place):
     version1.restore(place)
-    line.migrate(place.where)
+    line.migrate(place.where, {"bandit": place.keys})
     with place.open(bandit(pending=40)) as stored:
         stored.choose(EYE, person="ada")
         before = left(stored)

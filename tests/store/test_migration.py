@@ -47,8 +47,8 @@ def test_an_old_database_is_refused_until_it_is_migrated_and_then_goes_on(place)
     with pytest.raises(BadState, match="tacit migrate CONFIG"):
         place.open(bandit())
     assert rows_of(place, LEAVES) == before  # a refusal changes nothing
-    assert line.migrate(place.where) == "from version 1 to 4"
-    assert line.migrate(place.where) == "version 4 already"
+    assert line.migrate(place.where, {"bandit": place.keys}) == "from version 1 to 5"
+    assert line.migrate(place.where, {"bandit": place.keys}) == "version 5 already"
     assert rows_of(place, LEAVES) == before and len(before) == 2
     clock = Clock()
     clock.now = 2000.0
@@ -64,7 +64,7 @@ def test_an_old_database_is_refused_until_it_is_migrated_and_then_goes_on(place)
 
 def test_a_migrated_database_has_the_tables_of_a_new_one(place, folder):
     version1.restore(place)
-    line.migrate(place.where)
+    line.migrate(place.where, {"bandit": place.keys})
     migrated = columns(place)
     if "://" in place.where:
         for name in {name for name, *_ in migrated}:
@@ -93,7 +93,7 @@ def test_old_workers_write_while_a_database_is_migrated_and_beside_new_ones(on_p
     thread.start()
     try:
         wait(lambda: len(done) > 5)
-        assert line.migrate(on_postgres.where) == "from version 1 to 4"
+        assert line.migrate(on_postgres.where, {"bandit": on_postgres.keys}) == "from version 1 to 5"
         so_far = len(done)
         wait(lambda: len(done) > so_far + 5)
         with on_postgres.open(bandit()) as stored:
@@ -111,12 +111,15 @@ def test_old_workers_write_while_a_database_is_migrated_and_beside_new_ones(on_p
 
 
 def test_old_and_new_workers_write_the_same_witness(on_postgres):
-    """The file is what the first version wrote; digests of shorter histories, beside it, may be behind."""
+    """The file has what the first version wrote; digests of shorter histories, beside it, may be behind."""
     keys = on_postgres.keys
     with on_postgres.open(linear()) as stored:
         play(stored, np.random.default_rng(3), 35)
         new = json.loads((keys / "bandit.witness").read_text())
-        assert sorted(new) == sorted(version1.MADE["sqlite"]["witness"]) and new["steps"] == stored.version == 3
+        assert (
+            sorted(new) == sorted({"used": 3} | version1.MADE["sqlite"]["witness"])
+            and new["steps"] == stored.version == 3
+        )
         digests = json.loads((keys / "bandit.shown").read_text())
         (keys / "bandit.shown").write_text(json.dumps(digests[:2]))  # old workers showed the second and the third
         shown = stored._line.witness.read()
@@ -132,6 +135,32 @@ def test_old_and_new_workers_write_the_same_witness(on_postgres):
         assert stored._line.witness.read().digests[:4] == digests  # all of them are known again
 
 
+def test_a_bandit_that_has_no_witness_gets_one_when_it_is_migrated_and_never_after(place):
+    """Early versions wrote it with the first release that was shown. It is of what the database has then."""
+    version1.restore(place)
+    witness = place.keys / "bandit.witness"
+    kept = json.loads(witness.read_text())
+    witness.unlink()
+    line.migrate(place.where, {"bandit": place.keys})
+    assert json.loads(witness.read_text()) == kept | {"used": 0}
+    clock = Clock()
+    clock.now = 2000.0
+    with place.open(bandit(), clock=clock) as stored:
+        assert stored.version == 2
+    witness.unlink()
+    line.migrate(place.where, {"bandit": place.keys})
+    with pytest.raises(RolledBack, match="witness"):
+        place.open(bandit())
+
+
+def test_a_database_alone_does_not_say_where_its_keys_are(place):
+    version1.restore(place)
+    with pytest.raises(BadState, match="TOML file"):
+        line.migrate(place.where)
+    with pytest.raises(BadState, match="tacit migrate CONFIG"):
+        place.open(bandit())
+
+
 def wait(until):
     end = time.monotonic() + 20
     while not until():
@@ -144,12 +173,12 @@ def test_workers_accept_the_next_version_and_refuse_the_one_after(place, monkeyp
     place.open(linear()).close()
     with monkeypatch.context() as later:
         later.setattr(schema, "VERSIONS", (*schema.VERSIONS, ("ALTER TABLE waiting ADD COLUMN more TEXT",)))
-        later.setattr(migration, "VERSION", 5)
-        assert line.migrate(place.where) == "from version 4 to 5"
+        later.setattr(migration, "VERSION", 6)
+        assert line.migrate(place.where) == "from version 5 to 6"
     with place.open(linear()) as stored:
         play(stored, np.random.default_rng(2), 12)
         assert stored.version == 1
-        table(stored, "INSERT INTO store_version (version, at) VALUES (6, 0)")
+        table(stored, "INSERT INTO store_version (version, at) VALUES (7, 0)")
     with pytest.raises(BadState, match="newer tacit"):
         place.open(linear())
 
@@ -157,9 +186,9 @@ def test_workers_accept_the_next_version_and_refuse_the_one_after(place, monkeyp
 def test_a_migration_that_is_killed_has_happened_whole_or_not_at_all(place):
     version1.restore(place)
     before, old = rows_of(place, LEAVES), columns(place)
-    statements, outcomes = 4 + sum(map(len, schema.VERSIONS[1:])), []
+    statements, outcomes = 8 + sum(map(len, schema.VERSIONS[1:])), []
     for number in range(statements + 2):
-        killed = dies_at(number, place, lambda: line.migrate(place.where))
+        killed = dies_at(number, place, lambda: line.migrate(place.where, {"bandit": place.keys}))
         found = columns(place)
         outcomes.append((killed, found == old))
         assert rows_of(place, LEAVES) == before
@@ -168,7 +197,7 @@ def test_a_migration_that_is_killed_has_happened_whole_or_not_at_all(place):
         with pytest.raises(BadState, match="tacit migrate CONFIG"):
             place.open(bandit())
     assert outcomes[:-1] == [(True, True)] * (len(outcomes) - 1) and len(outcomes) > 4  # nothing until the commit
-    assert line.migrate(place.where) == "version 4 already"
+    assert line.migrate(place.where, {"bandit": place.keys}) == "version 5 already"
     place.open(bandit()).close()
 
 
@@ -191,6 +220,6 @@ durable = "{}.db"
         assert stop.value.code == 0
         return capsys.readouterr().out
 
-    assert run("migrate", str(folder / "serve.toml")) == "old: from version 1 to 4.\nnew: nothing is there yet.\n"
+    assert run("migrate", str(folder / "serve.toml")) == "old: from version 1 to 5.\nnew: nothing is there yet.\n"
     assert not (folder / "nothing.db").exists()
-    assert run("migrate", on_sqlite.where) == "the database: version 4 already.\n"
+    assert run("migrate", on_sqlite.where) == "the database: version 5 already.\n"

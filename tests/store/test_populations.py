@@ -149,7 +149,7 @@ def test_a_retired_bandit_stays_in_its_population(place):
 
 def test_bandits_of_an_older_version_are_named_until_they_are_opened(place):
     version1.restore(place)
-    line.migrate(place.where)
+    line.migrate(place.where, {"bandit": place.keys})
     with place.open(linear(), name="new") as stored:
         assert stored.population.unrecorded == ("bandit",)
     place.open(of_version_1()).close()

@@ -16,7 +16,7 @@ from tacit.errors import BadState, RolledBack, UnknownChoice
 from tacit.privacy import gaussian
 from tacit.store.seal import Keys
 from tests.store.clusters import tool
-from tests.store.places import arms, glm, linear, play, table, total
+from tests.store.places import BUDGET, arms, glm, linear, play, table, total
 
 
 def test_an_older_file_is_refused(on_sqlite, folder):
@@ -53,6 +53,9 @@ def test_another_history_of_the_same_length_is_refused(on_sqlite, folder):
         assert stored.version == 1
     with pytest.raises(RolledBack):
         on_sqlite.open(glm())
+    recover(glm(), database, keys=on_sqlite.keys)  # both noises of the first step were shown: that is a second release
+    with on_sqlite.open(glm()) as stored:
+        assert stored.privacy.epsilon == pytest.approx(gaussian.epsilon(math.sqrt(2) * gaussian.mu(BUDGET), 1e-5), 1e-3)
 
 
 def test_a_database_that_is_replaced_while_it_is_in_use_is_refused(on_postgres):

@@ -88,3 +88,26 @@ def test_workers_go_on_after_a_failover_unless_the_replica_lags(primary, folder,
             assert stored.version == 3 and stored._line.witness.read().timeline == 2
     if lags:
         refused_and_recovered(place, old)
+
+
+@pytest.mark.full
+def test_a_replica_that_lacks_the_last_choices_alone_goes_on_until_one_of_them_comes_back(primary, folder):
+    """It has all that was shown, so the witness accepts it; a reward for a choice that is lost does not."""
+    rng, replica = np.random.default_rng(2), beside(primary, "replica").copy(primary, "--write-recovery-conf").start()
+    hosts = f"postgresql://postgres@/postgres?host={primary.sockets},{replica.sockets}&target_session_attrs=read-write"
+    place = Place(hosts, folder / "keys")
+    with place.open(glm()) as stored:
+        play(stored, rng, 17)
+        replica.wait_for(primary)
+        replica.stop("fast")
+        lost = [stored.choose(arms(rng)) for _ in range(6)]
+        primary.stop()
+        replica.start()
+        replica.promote()
+        assert stored.choices == 17 and stored.version == 1
+        play(stored, rng, 3, prefix="more")
+        for choice in lost:
+            with pytest.raises(RolledBack):
+                stored.observe(choice, 1.0)
+        assert table(stored, "SELECT step FROM leaf") == [(0,)]
+    refused_and_recovered(place, lost[-1])

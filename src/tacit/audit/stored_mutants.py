@@ -14,11 +14,13 @@ from tacit.bandits.stored.asks import Report
 from tacit.bandits.stored.rounds import Rounds
 from tacit.bandits.stored.versions import Versions
 from tacit.data import Integers, Raw, Released
+from tacit.errors import TacitError
 from tacit.mechanisms import leaves
 from tacit.mechanisms.grid import Grid
 from tacit.store import rows
 from tacit.store.database import Run
-from tacit.store.rows import Leaf
+from tacit.store.leaf_rows import Leaf
+from tacit.store.rows import Waiting
 
 
 class Plant(NamedTuple):
@@ -75,9 +77,9 @@ def redrawn_on_restart() -> Iterator[None]:
 def counted_twice() -> AbstractContextManager[None]:
     """A reward looks for its waiting row and leaves it there: sent again, it counts again."""
 
-    def looked(run: Run, uid: str, ticket: bytes) -> tuple[int, bytes] | None:
-        found = run("SELECT number, sealed FROM waiting WHERE bandit = ? AND ticket = ?", uid, ticket)
-        return (int(found[0][0]), bytes(found[0][1])) if found else None
+    def looked(run: Run, uid: str, ticket: bytes) -> Waiting | None:
+        found = run("SELECT number, made_at, sealed FROM waiting WHERE bandit = ? AND ticket = ?", uid, ticket)
+        return Waiting(int(found[0][0]), float(found[0][1]), bytes(found[0][2])) if found else None
 
     return put(rows, "take", looked)
 
@@ -87,8 +89,8 @@ class Triggered(Rounds):
 
     _came = 0
 
-    def observe(self, reports: Sequence[Report]) -> None:
-        super().observe(reports)
+    def observe(self, reports: Sequence[Report]) -> list[TacitError | None]:
+        out = super().observe(reports)
         self._came += sum(report.reward is not None for report in reports)
         if self._came >= self._bandit._schedule.first:
             self._came = 0
@@ -96,6 +98,7 @@ class Triggered(Rounds):
                 head = rows.head(run, self._line.uid, self._database.locking)
                 rows.advance(run, self._line.uid, self._close_step(run, head))
             self._wake.set()
+        return out
 
 
 def triggered_by_rewards() -> AbstractContextManager[None]:

@@ -142,8 +142,8 @@ class Bandit(ABC):
         """The arm for one user. `arms`: (K, d) numbers, or a mapping name -> features; where the bandit has a Schema,
         the person's fields, and `actions` as in Schema.vectors; `available`: K booleans;
         `person`: who it is, where max_rounds_per_person is set (kept as a keyed hash): an id that the caller has
-        authenticated and normalised, since "Ada@" is another person than "ada@". PersonLimit tells exactly how often
-        that person came: answer with a default arm and show it to nobody, or have on_limit="serve".
+        authenticated and normalised. 17, "17" and b"17" are one person, "Ada@" and "ada@" two. PersonLimit tells
+        exactly how often that person came: answer with a default arm and show it to nobody, or have on_limit="serve".
 
         A request that is refused is no user: it changes nothing."""
         features, names, index = self._request(arms, available, actions)

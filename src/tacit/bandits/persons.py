@@ -1,7 +1,9 @@
 """Whose rounds teach, where the noise is made for a person's rounds together."""
 
+import contextlib
 import hashlib
 import secrets
+import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -9,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tacit import checks
-from tacit.errors import PersonLimit
+from tacit.errors import BadState, PersonLimit
 from tacit.privacy.persons import many
 
 Person = str | bytes | int | np.integer[Any]
@@ -22,11 +24,40 @@ def beyond(most: int) -> PersonLimit:
     return PersonLimit(f"Expected at most {many(most, 'round')} of one person, got one more.")
 
 
+def canonical(person: Person) -> bytes:
+    """The one form of an id, whatever its type: 17, "17" and b"17" are one person. A whole number is its decimal
+    digits; text, and bytes that are text in UTF-8, are in Unicode's normal form C; other bytes are as they are.
+    ValueError for what is no id: a float may be rounded, and is another text than the number it stands for."""
+    if isinstance(person, bool) or not isinstance(person, str | bytes | int | np.integer) or person in ("", b""):
+        raise ValueError(f"Expected person to be a string, bytes or a whole number, got {type(person).__name__}.")
+    if isinstance(person, bytes):
+        try:
+            text = person.decode()
+        except UnicodeDecodeError:
+            return person
+    else:
+        text = person if isinstance(person, str) else str(int(person))
+    return unicodedata.normalize("NFC", text).encode("utf-8", "surrogatepass")
+
+
+def digests(person: Person, key: bytes) -> tuple[bytes, ...]:
+    """What a person is known by, and then what releases up to 0.6.0 knew the same person by: a number, a text and bytes
+    were three people, and text was taken as it came."""
+    form = canonical(person)
+    spelled = [form]
+    with contextlib.suppress(UnicodeDecodeError):
+        spelled.append(unicodedata.normalize("NFD", form.decode()).encode())
+    if isinstance(person, str | bytes):
+        spelled.append(person if isinstance(person, bytes) else person.encode("utf-8", "surrogatepass"))
+    known = [kind + one for one in spelled for kind in (b"s", b"b")] + [b"i" + form]
+    return tuple(hashlib.blake2b(one, key=key, digest_size=HASH).digest() for one in dict.fromkeys(known))
+
+
 class Persons:
     """Counts of rounds by person. RAW.
 
-    An id is taken as it is: the caller has authenticated it (who can pass any id learns by PersonLimit who came how
-    often, and uses up others' rounds) and normalised it ("Ada@" and "ada@" are two people here).
+    An id is taken in its `canonical` form: the caller has authenticated it (who can pass any id learns by PersonLimit
+    who came how often, and uses up others' rounds) and normalised the rest ("Ada@" and "ada@" are two people here).
     Ids are kept as keyed hashes only (BLAKE2b, 16 bytes, a random key of this bandit), so they cannot be looked up
     without the key; whoever has the saved file has the key too and can test guesses, which is why that file is raw.
     Memory: one entry a person, some 100 bytes, for ever: a cap that forgot would not hold, and one that is shared
@@ -51,24 +82,18 @@ class Persons:
         self.unnamed = 0
 
     def admit(self, person: Person | None) -> bytes | None:
-        """The person's hash, or an error: PersonLimit if all rounds are used. Changes nothing."""
+        """The person's hash, or an error: PersonLimit if all rounds are used. Counts nothing."""
         if person is None:
             return None
         if self.most is None:
             raise ValueError("Expected max_rounds_per_person for choices with person=, got a bandit without it.")
-        digest = self.hash(person, self.key)
+        digest, *former = digests(person, self.key)
+        for one in former:
+            if one in self.counts:
+                self.counts[digest] += self.counts.pop(one)
         if not self.serve and self.counts[digest] >= self.most:
             raise beyond(self.most)
         return digest
-
-    @staticmethod
-    def hash(person: Person, key: bytes) -> bytes:
-        """What a person is known by; ValueError for what is no id."""
-        if isinstance(person, bool) or not isinstance(person, str | bytes | int | np.integer) or person in ("", b""):
-            raise ValueError(f"Expected person to be a string, bytes or a whole number, got {type(person).__name__}.")
-        kind = b"b" if isinstance(person, bytes) else b"s" if isinstance(person, str) else b"i"
-        text = person if isinstance(person, bytes) else str(person).encode("utf-8", "surrogatepass")
-        return hashlib.blake2b(kind + text, key=key, digest_size=HASH).digest()
 
     def count(self, digest: bytes | None) -> bytes:
         """One round of that person. Returns the choice's mark: LEARNS or SILENT, or the person's hash where that is
@@ -92,12 +117,20 @@ class Persons:
 
     def document(self) -> dict[str, Any]:
         """For the saved file."""
-        counts = {digest.hex(): count for digest, count in self.counts.items() if count}
-        return {"key": self.key.hex(), "counts": counts, "unnamed": self.unnamed}
+        rounds = {digest.hex(): count for digest, count in self.counts.items() if count}
+        return {"key": self.key.hex(), "rounds": rounds, "unnamed": self.unnamed}
 
     def restore(self, document: dict[str, Any]) -> None:
+        """Up to 0.6.0 rounds were called counts. Theirs are moved when their person comes; those of answers cannot be,
+        since a choice that waits has the old hash alone."""
+        if "counts" in document and self.later:
+            raise BadState(
+                "Expected a bandit that knows each person by one id, got one of 0.6.0 with week=, where 17 and "
+                '"17" are two people: start anew with another file.'
+            )
         self.key = bytes.fromhex(document["key"])
-        self.counts = Counter({bytes.fromhex(digest): count for digest, count in document["counts"].items()})
+        found = document["counts"] if "counts" in document else document["rounds"]
+        self.counts = Counter({bytes.fromhex(digest): count for digest, count in found.items()})
         self.unnamed = document["unnamed"]
 
     def __repr__(self) -> str:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 FORMAT = "tacit bandit"
 VERSION = 7
+GONE = {"teach": 1.0, "average": False, "weeks": None}  # settings of 0.6.0, and what they were where nobody gave them
 ROWS = 1024  # waiting choices are written in multiples of so many
 
 B = TypeVar("B", bound="Bandit")
@@ -179,12 +180,16 @@ def load(cls: type[B], path: Path) -> B:
     body, digest = read(path, what="bandit", format=FORMAT, version=VERSION)
     if body["bandit"] != cls.__name__:
         raise BadState(f"Expected a saved {cls.__name__} in {path.name}, got a {body['bandit']}.")
+    settings: dict[str, Any] = body["settings"]
+    for name, usual in GONE.items():
+        if settings.pop(name, usual) != usual:
+            raise BadState(f"Expected settings that this release has, got {name}: go on with 0.6.0, or start anew.")
     file = File()
-    if body["settings"]["durable"] is not None:
+    if settings["durable"] is not None:
         file.lock(path)
-    if "secure" in (body["settings"].get("source") or {}):
+    if "secure" in (settings.get("source") or {}):
         file.resume(path, body["id"], body["generation"], digest)
-    bandit = cls(**{name: _decode(value) for name, value in (body["settings"] | {"durable": None}).items()})
+    bandit = cls(**{name: _decode(value) for name, value in (settings | {"durable": None}).items()})
     if list(_decode(body["plan"])) != list(map(float, bandit._plan_numbers())):
         raise BadState(f"Expected {path.name} to have the noise that its settings give now, got another calibration.")
     for leaf, value in zip(_leaves(bandit._state), body["state"], strict=True):
@@ -205,11 +210,11 @@ def load(cls: type[B], path: Path) -> B:
         setattr(bandit, "_logged", body["logged"])  # noqa: B010  # of bandits that can learn from logs
     if body.get("actions"):
         getattr(bandit, "_declare")(actions.read(body["actions"]))  # noqa: B009  # of bandits that have them
-    for name, value in body["settings"].items():  # drawing the initial state may have moved the generator
+    for name, value in settings.items():  # drawing the initial state may have moved the generator
         if isinstance(value, dict) and ("simulated" in value or "generator" in value):
             setattr(bandit, name, _decode(value))
     bandit._file, bandit._policy_given = file, body["policy given"]
-    if body["settings"]["durable"] is not None:
+    if settings["durable"] is not None:
         bandit.durable, file.steps = str(path.absolute()), bandit._steps
     return bandit
 

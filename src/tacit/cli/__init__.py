@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tacit import __version__, extras, registry
-from tacit.cli.options import Adjacency, Arms, Delta, Dim, Engine, Epsilon, Json, Link, Radius, Yes
+from tacit.cli.options import Adjacency, Arms, Delta, Dim, Engine, Epsilon, Json, Link, Radius, WithinBudget, Yes
 from tacit.cli.output import confirm, fail, progress, tell, write_json
 from tacit.cli.parse import check_name, parse_bandit, parse_bounds, parse_environment, parse_epsilon
 from tacit.cli.places import check_figure, check_folder
@@ -236,13 +236,15 @@ def serve_command(
 def recover_command(
     config: Annotated[Path, typer.Argument(help="What is served: a TOML file.")],
     bandit: Annotated[str, typer.Argument(help="Its name there.")],
+    within_budget: WithinBudget = False,
     yes: Yes = False,
 ) -> None:
-    """After a restore, with all servers stopped: start anew from what was released. Choices that wait are void."""
+    """After a restore, with all servers stopped: start anew from what was released. First says what that costs."""
     from tacit.service import command
 
+    work = command.recover(config, bandit, within_budget=within_budget, say=tell)
     confirm(f"drop what waits and is not released of {bandit}, and destroy its keys", yes)
-    sys.stdout.write(command.recover(config, bandit) + "\n")
+    sys.stdout.write(work() + "\n")
 
 
 @app.command("retire")

@@ -43,11 +43,11 @@ SHOWN: dict[str, Callable[["Application", Served], Any]] = {  # what GET shows o
 class Application:
     """ASGI. Bandits are opened before the first request and closed after the last."""
 
-    def __init__(self, config: Config, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, config: Config, clock: Callable[[], float] | None = None) -> None:
         self._config, self._keys, self._clock = config, Keys(config.keys, time.monotonic), clock
         self.served: dict[str, Served] = {}
-        self._sessions = Sessions(self._keys, self._secret, clock)
-        self.pages = Dashboard(self.served, self._keys, self._sessions, clock, config.server.patience)
+        self._sessions = Sessions(self._keys, self._secret, clock or time.time)
+        self.pages = Dashboard(self.served, self._keys, self._sessions, clock or time.time, config.server.patience)
         self._rooms = {kind: Room(config.server.bodies) for kind in hot.KINDS}
         self._look_again = 0.0
         self._unready: Exception | None = None

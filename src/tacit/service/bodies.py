@@ -44,7 +44,7 @@ class ActivateBody(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class EraseBody(msgspec.Struct, forbid_unknown_fields=True):
-    """person: as it was given to `choose`; the text "17" is another person than the number 17."""
+    """person: as it was given to `choose`, as text or as a number: 17 and "17" are one person."""
 
     person: Text | Whole
 

@@ -30,13 +30,32 @@ def run(path: Path | None, *, port: int | None, say: Callable[[str], None]) -> N
     serve(config, started)
 
 
-def recover(path: Path, name: str) -> str:
-    """A new incarnation of that bandit, and what it is from now on."""
+def recover(path: Path, name: str, *, within_budget: bool, say: Callable[[str], None]) -> Callable[[], str]:
+    """Says what a recovery of that bandit costs. What is returned does it, and says what the bandit is then."""
     bandits = configs.read(path).bandits
     checks.name("a bandit of this configuration", name, bandits)
     setting = bandits[name]
-    incarnation = recovery.recover(configs.build(setting, name), setting.durable, name=name, keys=setting.keys)
-    return f"{name}: incarnation {incarnation}. Its certificate says what that costs."
+    bandit, where = configs.build(setting, name), setting.durable
+    say(_cost(name, recovery.cost(bandit, where, name=name, keys=setting.keys), within_budget))
+
+    def work() -> str:
+        incarnation = recovery.recover(bandit, where, name=name, keys=setting.keys, within_budget=within_budget)
+        return f"{name}: incarnation {incarnation}. Its certificate says what that costs."
+
+    return work
+
+
+def _cost(name: str, found: recovery.Cost, within_budget: bool) -> str:
+    after = found.within_budget if within_budget else found.after
+    said = f"{name}: epsilon is {found.now:.4g} at delta {found.delta:g}, and {after:.4g} after this recovery."
+    if found.after == found.within_budget:
+        return said
+    if within_budget:
+        return f"{said} Nobody who is named by person= will teach any more; without --within-budget: {found.after:.4g}."
+    return (
+        f"{said} A restore may have lost counts of a person's rounds, which max_rounds_per_person limits. With "
+        f"--within-budget: {found.within_budget:.4g}, and nobody who is named by person= teaches any more."
+    )
 
 
 def retire(path: Path, name: str) -> str:
@@ -51,23 +70,21 @@ def retire(path: Path, name: str) -> str:
 
 
 def erase(path: Path, name: str, person: str) -> str:
-    """person: a line of text; one of digits is that number, too."""
+    """person: a line of text."""
     bandits = configs.read(path).bandits
     checks.name("a bandit of this configuration", name, bandits)
-    text, setting = person.strip(), bandits[name]
-    said = erasure.erase_at(setting.durable, text, name=name, keys=setting.keys)
-    if text.isdecimal():
-        erasure.erase_at(setting.durable, int(text), name=name, keys=setting.keys)
-    return said
+    setting = bandits[name]
+    return erasure.erase_at(setting.durable, person.strip(), name=name, keys=setting.keys)
 
 
 def migrate(what: str) -> str:
     """Brings every database of that configuration, or one that is given itself, to the present version."""
-    if what.endswith(".toml"):
-        where = {setting.durable: name for name, setting in reversed(configs.read(Path(what)).bandits.items())}
-    else:
-        where = {what: "the database"}
-    return "\n".join(f"{name}: {line.migrate(database)}." for database, name in reversed(where.items()))
+    if not what.endswith(".toml"):
+        return f"the database: {line.migrate(what)}."
+    folders: dict[str | Path, dict[str, str | Path | None]] = {}
+    for name, setting in configs.read(Path(what)).bandits.items():
+        folders.setdefault(setting.durable, {})[name] = setting.keys
+    return "\n".join(f"{next(iter(keys))}: {line.migrate(database, keys)}." for database, keys in folders.items())
 
 
 def new_key(name: str, role: str) -> tuple[str, str]:

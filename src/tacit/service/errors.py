@@ -29,6 +29,11 @@ TABLE: tuple[tuple[type[Exception], int, str | None], ...] = (  # the first that
     (Full, 503, "Expected fewer requests at the same time: come again."),
     (errors.Unavailable, 503, "Expected a database that can be written: come again."),
     (errors.RolledBack, 503, "Expected a database with all that was shown from it: the operator must recover."),
+    (
+        errors.WrongKeys,
+        503,
+        "Expected the folder of keys that this database is sealed with: the operator must give it.",
+    ),
     (errors.UnknownChoice, 404, "Expected the id of a choice that this bandit made."),
     (errors.PersonLimit, 409, None),
     (errors.HorizonReached, 410, "Expected a bandit whose rounds are not used up."),

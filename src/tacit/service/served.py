@@ -31,7 +31,7 @@ class Served:
     """A thread of its own makes its commits, so that the loop goes on meanwhile."""
 
     def __init__(
-        self, name: str, setting: config.BanditSetting, waiting: int, clock: Callable[[], float] = time.time
+        self, name: str, setting: config.BanditSetting, waiting: int, clock: Callable[[], float] | None = None
     ) -> None:
         self.name, self.setting = name, setting
         bandit = config.build(setting, name)
@@ -45,17 +45,9 @@ class Served:
         self._other = ThreadPoolExecutor(1, thread_name_prefix=f"tacit {name} shows")
         self._erasures = ThreadPoolExecutor(1, thread_name_prefix=f"tacit {name} erases")
         self.chooses: Group[Ask, StoredChoice | TacitError] = Group(self.stored.choose_group, self._writer, waiting)
-        self.rewards: Group[Report, None] = Group(self._observe, self._writer, waiting)
-        self.activations: Group[bytes, None] = Group(self._activate, self._writer, waiting)
+        self.rewards: Group[Report, TacitError | None] = Group(self.stored.observe_group, self._writer, waiting)
+        self.activations: Group[bytes, TacitError | None] = Group(self.stored.activate_group, self._writer, waiting)
         self._behind = -1, 0.0  # the version when it was last looked at, and since when
-
-    def _observe(self, reports: Sequence[Report]) -> list[None]:
-        self.stored.observe_group(reports)
-        return [None] * len(reports)
-
-    def _activate(self, tickets: Sequence[bytes]) -> list[None]:
-        self.stored.activate_group(tickets)
-        return [None] * len(tickets)
 
     # requests
 
@@ -153,10 +145,11 @@ class Served:
                 return {"bandit": self.name, "version": version, **found, "weights": weights}
 
     def ready(self) -> None:
-        """TacitError if its database is away or was taken back in time, or if a release is late. In an outage that
-        choices go on in, it is ready: whoever looks asks `stored.degraded` as well."""
+        """TacitError if its database is away or was taken back in time, its keys are others, or a release is late. In
+        an outage that choices go on in, it is ready: whoever looks asks `stored.degraded` as well."""
         if self.stored.degraded or self.stored.retired:
             return
+        self.stored.check_keys()
         version, closed, now = self.stored.version, self.stored.head.step, time.monotonic()
         if version >= closed or version != self._behind[0]:
             self._behind = version, now

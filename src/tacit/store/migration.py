@@ -5,6 +5,7 @@ workers of version n serve, then the workers of version n + 1. Each version is o
 killed has happened whole or not at all, and is run again."""
 
 import time
+from collections.abc import Callable
 
 from tacit.errors import BadState
 from tacit.store import schema
@@ -27,12 +28,14 @@ def ready(database: Database) -> None:
         raise BadState(f"Expected a database of version {VERSION}, got version {found}: it needs a newer tacit.")
 
 
-def migrate(database: Database) -> tuple[int, int]:
-    """The version that the database had, 0 if it was empty, and the one that it has."""
+def migrate(database: Database, also: Callable[[Run, int], None]) -> tuple[int, int]:
+    """The version that the database had, 0 if it was empty, and the one that it has. also: what else is done from the
+    version before, in the same transaction."""
     with database.transaction() as run:
         found = version_of(database, run)
         if 0 < found < VERSION:
             _bring(database, run, found)
+            also(run, found)
     return found, max(found, VERSION) if found else 0
 
 

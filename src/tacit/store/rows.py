@@ -8,7 +8,7 @@ from typing import NamedTuple
 from tacit.errors import RolledBack
 from tacit.store.database import Rows, Run
 
-REPLACED, ENDED = 1, 2  # why an incarnation is retired: recovered from, or for good
+REPLACED, ENDED, DISPUTED = 1, 2, 3  # why an incarnation is retired: recovered from, for good, or until it is recovered
 MOST_AT_ONCE = 1000  # rows that one transaction purges
 
 
@@ -23,6 +23,9 @@ class Bandit(NamedTuple):
     epoch: int  # choices that share a key
     prior: bytes | None
     prior_std: float
+    twice: int = 0  # earlier incarnations whose releases are counted twice
+    silent: int = 0  # 1: nobody who is named teaches
+    silences: int = 0  # incarnations of which that holds, up to this one
 
 
 class Head(NamedTuple):
@@ -35,18 +38,7 @@ class Head(NamedTuple):
     sums_key: int  # the number of the key that sums are sealed with
     settings: str | None = None  # what all workers do alike
     ended: bool = False  # retired for good
-
-
-class Leaf(NamedTuple):
-    step: int
-    noisy: bytes
-    visible_at: float
-    contexts: bytes | None = None  # what those of its step sum to, where they are public
-
-    @property
-    def shown(self) -> bytes:
-        """All of it that estimates are computed from."""
-        return self.noisy + (self.contexts or b"")
+    disputed: bool = False  # an id proved that the database was taken back in time
 
 
 # bandits
@@ -55,7 +47,9 @@ class Leaf(NamedTuple):
 def last(run: Run, name: str) -> Bandit | None:
     """The latest incarnation."""
     found = run(
-        "SELECT uid, name, incarnation, version, plan, epoch, prior, prior_std FROM bandit WHERE name = ?"
+        "SELECT uid, name, incarnation, version, plan, epoch, prior, prior_std, coalesce(twice, 0),"
+        " coalesce(silent, 0), (SELECT count(*) FROM bandit AS other"
+        " WHERE other.name = bandit.name AND other.silent = 1) FROM bandit WHERE name = ?"
         " ORDER BY incarnation DESC LIMIT 1",
         name,
     )
@@ -65,24 +59,40 @@ def last(run: Run, name: str) -> Bandit | None:
 def make(run: Run, bandit: Bandit, boundary: int) -> bool:
     """False if another has made it meanwhile."""
     made = run(
-        "INSERT INTO bandit (uid, name, incarnation, version, plan, epoch, prior, prior_std, retired, step, choices,"
-        " boundary, unnamed, sums_key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0, ?, 0, 0)"
+        "INSERT INTO bandit (uid, name, incarnation, version, plan, epoch, prior, prior_std, twice, silent, retired,"
+        " step, choices, boundary, unnamed, sums_key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0, ?, 0, 0)"
         " ON CONFLICT DO NOTHING RETURNING uid",
-        *bandit,
+        *bandit[:10],
         boundary,
     )
     return bool(made)
 
 
 def head(run: Run, uid: str, locking: str = "") -> Head:
-    """RolledBack if another incarnation has taken its place."""
+    """RolledBack if another incarnation has taken its place, or has to."""
+    found = standing(run, uid, locking)
+    if found.disputed:
+        raise RolledBack(
+            "Expected a database with all choices that were answered from it, got one that lacks some, as an id "
+            "showed: it was taken back in time. Stop all servers, then `tacit recover CONFIG NAME`."
+        )
+    return found
+
+
+def standing(run: Run, uid: str, locking: str = "") -> Head:
+    """As `head`, also of a database that is known to have been taken back in time."""
     found = run(
         "SELECT step, choices, boundary, unnamed, sums_key, settings, retired FROM bandit WHERE uid = ?" + locking, uid
     )
     if not found or found[0][-1] == REPLACED:
         raise RolledBack("Expected the incarnation at work, got one that was recovered from since: open it again.")
     *numbers, retired = found[0]
-    return Head._make((*numbers, retired == ENDED))
+    return Head._make((*numbers, retired == ENDED, retired == DISPUTED))
+
+
+def dispute(run: Run, uid: str) -> None:
+    """Nobody goes on from that incarnation until it is recovered."""
+    run("UPDATE bandit SET retired = ? WHERE uid = ? AND retired = 0", DISPUTED, uid)
 
 
 def advance(run: Run, uid: str, new: Head) -> None:
@@ -99,16 +109,12 @@ def settle(run: Run, uid: str, settings: str) -> None:
 
 def retire(run: Run, uid: str, why: int) -> None:
     """Nothing raw stays, and nobody goes on from it; its noisy leaves stay, with sums of public contexts."""
-    for table in ("waiting", "deferred", "choice", "open_sum", "due"):
+    for table in ("waiting", "deferred", "choice", "open_sum", "due", "drawn"):
         run(f"DELETE FROM {table} WHERE bandit = ?", uid)
     run("UPDATE leaf SET sums = ? WHERE bandit = ?", b"", uid)
     released = "SELECT step FROM leaf WHERE bandit = ?"
     run(f"DELETE FROM context_sum WHERE bandit = ? AND step NOT IN ({released})", uid, uid)
     run("UPDATE bandit SET retired = ? WHERE uid = ?", why, uid)
-
-
-def forget_persons(run: Run, name: str) -> None:
-    run("DELETE FROM person WHERE name = ?", name)
 
 
 def incarnations(run: Run, name: str) -> list[tuple[int, str]]:
@@ -153,6 +159,13 @@ def answer(run: Run, uid: str, request: bytes) -> bytes | None:
     return bytes(found[0][0]) if found else None
 
 
+def answers(run: Run, uid: str, numbers: list[int]) -> list[tuple[int, bytes, bytes]]:
+    """(number, request, sealed) of the choices of these numbers that are still there."""
+    marks = ", ".join("?" * len(numbers)) or "NULL"
+    found = run(f"SELECT number, request, sealed FROM choice WHERE bandit = ? AND number IN ({marks})", uid, *numbers)
+    return [(int(number), bytes(request), bytes(sealed)) for number, request, sealed in found]
+
+
 def unchoose(run: Run, uid: str, request: bytes) -> None:
     run("DELETE FROM choice WHERE bandit = ? AND request = ?", uid, request)
 
@@ -180,21 +193,22 @@ def waiting(run: Run, uid: str, start: int, stop: int) -> list[tuple[bytes, floa
     return [(bytes(ticket), float(made_at)) for ticket, made_at in found]
 
 
-def take(run: Run, uid: str, ticket: bytes) -> tuple[int, bytes] | None:
-    """The waiting row of that ticket, which is gone from now on: (number, sealed)."""
-    found = run("DELETE FROM waiting WHERE bandit = ? AND ticket = ? RETURNING number, sealed", uid, ticket)
-    return (int(found[0][0]), bytes(found[0][1])) if found else None
-
-
-class Deferred(NamedTuple):
-    """A choice of which it is not known yet whether it was shown."""
+class Waiting(NamedTuple):
+    """A choice that waits for its reward, or until it is known that it was shown."""
 
     number: int
     made_at: float
     sealed: bytes
 
 
-def defer(run: Run, uid: str, ticket: bytes, row: Deferred) -> None:
+def take(run: Run, uid: str, ticket: bytes) -> Waiting | None:
+    """The waiting row of that ticket, which is gone from now on."""
+    return _waiting(
+        run("DELETE FROM waiting WHERE bandit = ? AND ticket = ? RETURNING number, made_at, sealed", uid, ticket)
+    )
+
+
+def defer(run: Run, uid: str, ticket: bytes, row: Waiting) -> None:
     run(
         "INSERT INTO deferred (bandit, ticket, number, made_at, sealed) VALUES (?, ?, ?, ?, ?)",
         uid,
@@ -203,45 +217,28 @@ def defer(run: Run, uid: str, ticket: bytes, row: Deferred) -> None:
     )
 
 
-def deferred(run: Run, uid: str, ticket: bytes, locking: str) -> Deferred | None:
+def deferred(run: Run, uid: str, ticket: bytes, locking: str) -> Waiting | None:
     found = run(
         "SELECT number, made_at, sealed FROM deferred WHERE bandit = ? AND ticket = ?" + locking,
         uid,
         ticket,
     )
-    return _deferred(found)
+    return _waiting(found)
 
 
 def put_deferred(run: Run, uid: str, ticket: bytes, sealed: bytes) -> None:
     run("UPDATE deferred SET sealed = ? WHERE bandit = ? AND ticket = ?", sealed, uid, ticket)
 
 
-def undefer(run: Run, uid: str, ticket: bytes) -> Deferred | None:
+def undefer(run: Run, uid: str, ticket: bytes) -> Waiting | None:
     """Its row, which is gone from now on."""
-    return _deferred(
+    return _waiting(
         run("DELETE FROM deferred WHERE bandit = ? AND ticket = ? RETURNING number, made_at, sealed", uid, ticket)
     )
 
 
-def _deferred(found: Rows) -> Deferred | None:
-    return Deferred(int(found[0][0]), float(found[0][1]), bytes(found[0][2])) if found else None
-
-
-def round_of(run: Run, name: str, digest: bytes, most: int) -> int | None:
-    """One round more of that person, and how many it makes; None, and no change, if all of them are used."""
-    found = run(
-        "INSERT INTO person (name, digest, rounds) VALUES (?, ?, 1) ON CONFLICT (name, digest) DO UPDATE"
-        " SET rounds = person.rounds + 1 WHERE person.rounds < ? RETURNING rounds",
-        name,
-        digest,
-        most,
-    )
-    return int(found[0][0]) if found else None
-
-
-def forget_weeks(run: Run, name: str, length: int, before: bytes) -> None:
-    """Removes the counts of people's weeks, which have keys of that length, below a week."""
-    run("DELETE FROM person WHERE name = ? AND digest < ? AND length(digest) = ?", name, before, length)
+def _waiting(found: Rows) -> Waiting | None:
+    return Waiting(int(found[0][0]), float(found[0][1]), bytes(found[0][2])) if found else None
 
 
 def purge(run: Run, uid: str, before: int, locking: str) -> bool:
@@ -258,9 +255,6 @@ def purge(run: Run, uid: str, before: int, locking: str) -> bool:
         )
         more = more or len(gone) == MOST_AT_ONCE
     return more
-
-
-# logs
 
 
 # steps
@@ -312,52 +306,11 @@ def due_at(run: Run, uid: str, step: int) -> float | None:
     return float(found[0][0]) if found else None
 
 
-# leaves
-
-
-def release(run: Run, uid: str, step: int, sums: bytes, noisy: bytes, visible_at: float) -> bool:
-    """One leaf for each step: False if it has one."""
-    made = run(
-        "INSERT INTO leaf (bandit, step, sums, noisy, visible_at) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
-        " RETURNING step",
-        uid,
-        step,
-        sums,
-        noisy,
-        visible_at,
-    )
-    return bool(made)
-
-
 def finish_step(run: Run, uid: str, step: int) -> list[bytes]:
     """Removes a closed step's sums, and returns them as they were at last."""
     run("DELETE FROM due WHERE bandit = ? AND step = ?", uid, step)
     gone = run("DELETE FROM open_sum WHERE bandit = ? AND step = ? AND closed = 1 RETURNING sums", uid, step)
     return [bytes(sums) for (sums,) in gone]
-
-
-def leaves(run: Run, uid: str, start: int) -> list[Leaf]:
-    found = run(
-        "SELECT leaf.step, noisy, visible_at, context_sum.sums FROM leaf LEFT JOIN context_sum"
-        " ON context_sum.bandit = leaf.bandit AND context_sum.step = leaf.step"
-        " WHERE leaf.bandit = ? AND leaf.step >= ? ORDER BY leaf.step",
-        uid,
-        start,
-    )
-    return [
-        Leaf(int(step), bytes(noisy), float(at), None if contexts is None else bytes(contexts))
-        for step, noisy, at, contexts in found
-    ]
-
-
-def leaf_sums(run: Run, uid: str, start: int) -> list[tuple[int, bytes]]:
-    """(step, sums) from that step on, of those that are kept."""
-    found = run("SELECT step, sums FROM leaf WHERE bandit = ? AND step >= ? ORDER BY step", uid, start)
-    return [(int(step), bytes(sums)) for step, sums in found if sums]
-
-
-def put_leaf_sum(run: Run, uid: str, step: int, sums: bytes) -> None:
-    run("UPDATE leaf SET sums = ? WHERE bandit = ? AND step = ?", sums, uid, step)
 
 
 # names

@@ -10,7 +10,8 @@ database is migrated and after it (every statement names its columns), and what 
 version later. No version touches a leaf: noise is drawn once."""
 
 FIRST = (
-    # one row for each incarnation of a bandit; retired: 1, another one has taken its place; 2, it has ended
+    # one row for each incarnation of a bandit; retired: 1, another one has taken its place; 2, it has ended; 3, an id
+    # proved that this database was taken back in time
     """CREATE TABLE bandit (
         uid TEXT PRIMARY KEY, name TEXT, incarnation BIGINT, version BIGINT, plan TEXT, epoch BIGINT, retired BIGINT,
         step BIGINT, choices BIGINT, boundary BIGINT, unnamed BIGINT, sums_key BIGINT,
@@ -65,5 +66,21 @@ FOURTH = (
     """CREATE TABLE context_sum (
         bandit TEXT, step BIGINT, sums BLOB, PRIMARY KEY (bandit, step))""",
 )
-VERSIONS = (FIRST, SECOND, THIRD, FOURTH)
+LEAVES = (
+    # a leaf from its draw until the witness has it on disk: sums RAW, noisy sealed; then it moves to the table `leaf`
+    """CREATE TABLE drawn (
+        bandit TEXT, step BIGINT, sums BLOB, noisy BLOB, visible_at DOUBLE PRECISION, PRIMARY KEY (bandit, step))""",
+    # how many earlier incarnations are counted twice, since they went on from a database that was taken back in time
+    "ALTER TABLE bandit ADD COLUMN twice BIGINT",
+)
+FINGERPRINTS = (
+    # which keys this database is sealed with; owner: the incarnation, or the bandit's name
+    "CREATE TABLE key_fingerprint (owner TEXT, label TEXT PRIMARY KEY, fingerprint BLOB)",
+)
+WITHIN_BUDGET = (
+    # 1: an incarnation in which nobody who is named teaches, since a restore may have lost counts of their rounds
+    "ALTER TABLE bandit ADD COLUMN silent BIGINT",
+)
+FIFTH = (*LEAVES, *FINGERPRINTS, *WITHIN_BUDGET)
+VERSIONS = (FIRST, SECOND, THIRD, FOURTH, FIFTH)
 VERSION = len(VERSIONS)

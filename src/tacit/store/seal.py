@@ -108,7 +108,7 @@ class Seal:
         self._cipher: Any = extras.load(module, "sealing what is raw", extra="store").AESGCM
 
     def label(self, kind: str, number: int) -> str:
-        return f"{self._uid}.{kind}.{number}"
+        return label_of(self._uid, kind, number)
 
     def seal(self, kind: str, number: int, place: str, text: bytes) -> bytes:
         """`text`, sealed for its place; the key has to be there."""
@@ -143,6 +143,11 @@ class Seal:
     def _with(self, key: bytes, place: str) -> Any:
         """One key for each place: no number of rewards wears it out."""
         return self._cipher(hmac.digest(key, place.encode(), hashlib.sha256))
+
+
+def label_of(uid: str, kind: str, number: int) -> str:
+    """Of an incarnation's key."""
+    return f"{uid}.{kind}.{number}"
 
 
 def number_of(sealed: bytes) -> int:

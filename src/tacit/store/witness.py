@@ -1,34 +1,40 @@
 """What was shown, remembered outside of the database: one that is older was taken back in time, and going on from it
 would release the same people's data again with other noise.
 
-The witness lies in the folder of keys, which backups leave out, and is on disk before a version is served. It holds the
-incarnation, how many leaves were shown, a digest of them, and which database it was; digests of each shorter history
-lie beside it, so that the file itself is what workers of the first version write. Not noticed: a database and its
-witness that are taken back together."""
+The witness lies in the folder of keys, which backups leave out. It is there, of no leaves, before a bandit is: one
+without its witness is refused. A leaf that was drawn stays sealed until the witness has it on disk, so that no backup
+without keys holds a noise that the witness does not know. It holds the incarnation, how many leaves were drawn, a
+digest of them, how many of them were used, which database it was and what is counted twice; digests of each shorter
+history lie beside it, so that workers of the first version can read the file. Not noticed here: a database and its
+witness that are taken back together; ids that clients carry show that (tacit.bandits.stored.tickets)."""
 
+import contextlib
 import fcntl
 import hashlib
 import itertools
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from tacit.errors import BadState, RolledBack
 from tacit.store.database import Identity
-from tacit.store.rows import Leaf
+from tacit.store.leaf_rows import Leaf
 from tacit.store.seal import sync, using
 
 UNKNOWN = ""
 
 
 class Shown(NamedTuple):
-    """The latest that was shown."""
+    """The latest that was drawn, and may be shown."""
 
     incarnation: int
-    digests: list[str]  # of none, one, two, ... and all of the leaves as they were shown; each holds those before
+    digests: list[str]  # of none, one, two, ... and all of the leaves as they were drawn; each holds those before
     system: str
     timeline: int
+    used: int = 0  # leaves that choices were made by
+    twice: int = 0  # earlier incarnations that are counted twice: a restore does not forget them
 
     @property
     def steps(self) -> int:
@@ -42,7 +48,7 @@ class Witness:
         self._path, self._past = folder / f"{name}.witness", folder / f"{name}.shown"
 
     def read(self) -> Shown | None:
-        """None if nothing was shown yet."""
+        """None if there is no such file."""
         with using():
             return self._read()
 
@@ -50,7 +56,8 @@ class Witness:
         try:
             found = json.loads(self._path.read_text())
             digests = self._digests(found["steps"], found["digest"])
-            return Shown(found["incarnation"], digests, found["system"], found["timeline"])
+            used = found.get("used", found["steps"])  # early versions wrote what was used, and nothing else
+            return Shown(found["incarnation"], digests, found["system"], found["timeline"], used, found.get("twice", 0))
         except FileNotFoundError:
             return None
         except (ValueError, TypeError, KeyError):
@@ -61,30 +68,45 @@ class Witness:
         past = json.loads(self._past.read_text()) if self._past.exists() else []
         return past[: steps + 1] if past[steps : steps + 1] == [last] else [UNKNOWN] * steps + [last]
 
+    def begin(self, shown: Shown) -> None:
+        """That of an incarnation that is about to be made; on disk when this returns. Where leaves of it, or of a later
+        one, are on record, that stays, and what is made is refused."""
+        with self._alone():
+            last = self._read()
+            if last is None or last.incarnation < shown.incarnation or (last[0], last.steps) == (shown[0], 0):
+                self._write(shown)
+
     def record(self, shown: Shown) -> None:
-        """On disk when this returns, unless a later one is; RolledBack if another history was shown."""
+        """On disk when this returns, unless a later one is; RolledBack if another history is on record, or none."""
+        with self._alone():
+            last = self._read()
+            if last is None:
+                raise missing()
+            if last.incarnation != shown.incarnation or differ(last, shown.digests):
+                raise older()
+            if last.steps < shown.steps or last.used < shown.used:
+                digests = shown.digests + last.digests[shown.steps + 1 :]
+                self._write(shown._replace(digests=digests, used=max(last.used, shown.used), twice=last.twice))
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        """No other worker writes meanwhile."""
         with using():
-            self._record(shown)
+            descriptor = os.open(self._path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+                yield
+            finally:
+                os.close(descriptor)
 
-    def _record(self, shown: Shown) -> None:
-        descriptor = os.open(self._path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            last = self.read()
-            if last is not None and last.incarnation >= shown.incarnation:
-                both = min(last.steps, shown.steps)
-                if last.incarnation > shown.incarnation or last.digests[both] not in (UNKNOWN, shown.digests[both]):
-                    raise older()
-                if last.steps >= shown.steps:
-                    return
-            self._write(self._past, shown.digests)
-            told = {"incarnation": shown.incarnation, "steps": shown.steps, "digest": shown.digests[-1]}
-            self._write(self._path, told | {"system": shown.system, "timeline": shown.timeline})
-            sync(self._path.parent)
-        finally:
-            os.close(descriptor)
+    def _write(self, shown: Shown) -> None:
+        self._replace(self._past, shown.digests)
+        told = {"incarnation": shown.incarnation, "steps": shown.steps, "digest": shown.digests[-1]}
+        told |= {"system": shown.system, "timeline": shown.timeline, "used": shown.used, "twice": shown.twice}
+        self._replace(self._path, told)
+        sync(self._path.parent)
 
-    def _write(self, path: Path, what: object) -> None:
+    def _replace(self, path: Path, what: object) -> None:
         new = path.with_suffix(".new")
         with open(new, "w", opener=_private) as file:
             json.dump(what, file)
@@ -93,11 +115,11 @@ class Witness:
         os.replace(new, path)
 
 
-def check(last: Shown | None, *, incarnation: int, digests: list[str], identity: Identity) -> None:
-    """RolledBack unless a database with these leaves (`digests[n]` is that of the first n) holds all that was shown.
+def check(last: Shown | None, *, incarnation: int, digests: list[str], identity: Identity) -> Shown:
+    """RolledBack unless a database with these leaves (`digests[n]` is that of the first n) holds all that was drawn.
     The witness must have been read before the database was: another worker may go on meanwhile."""
     if last is None or last.incarnation < incarnation:
-        return
+        raise missing()
     if last.incarnation > incarnation or last.steps >= len(digests) or last.digests[-1] != digests[last.steps]:
         raise older()
     if last.system != identity.system:
@@ -107,6 +129,13 @@ def check(last: Shown | None, *, incarnation: int, digests: list[str], identity:
         )
     if last.timeline > identity.timeline:
         raise older()
+    return last
+
+
+def differ(last: Shown, digests: list[str]) -> bool:
+    """Whether another leaf is on record for a step of these, where `digests[n]` is that of the first n."""
+    both = min(last.steps, len(digests) - 1)
+    return last.digests[both] not in (UNKNOWN, digests[both])
 
 
 def alike(last: Shown, digests: list[str]) -> int:
@@ -131,6 +160,14 @@ def next_digest(digest: str, leaf: Leaf) -> str:
 def digests(uid: str, leaves: list[Leaf]) -> list[str]:
     """Of none, one, two, ... and all of these leaves."""
     return list(itertools.accumulate(leaves, next_digest, initial=start_digest(uid)))
+
+
+def missing() -> RolledBack:
+    return RolledBack(
+        "Expected the witness of what was shown beside the keys, got none: without it nobody knows whether this "
+        "database is older than what was shown from it. Put the folder of keys back as it was; or stop all servers, "
+        "then `tacit recover CONFIG NAME`."
+    )
 
 
 def older() -> RolledBack:

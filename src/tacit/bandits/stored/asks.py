@@ -12,7 +12,7 @@ from typing import NamedTuple, NoReturn
 import numpy as np
 
 from tacit.data import Array, Integers
-from tacit.errors import BadState, UnknownChoice
+from tacit.errors import BadState
 from tacit.model.chances import Chance, Later
 
 LONGEST_NAME = 255  # bytes
@@ -21,7 +21,7 @@ ANSWER = struct.Struct(f">16sqqh{LONGEST_NAME}sdd")
 REWARD = struct.Struct(">d")
 REFUSED = -1  # the index of no arm: a person beyond the limit
 PERSON = 16  # bytes of a person's hash
-TICKET, CHECK = 16, 8  # bytes: a random number, and what shows that we made it
+TICKET = 16  # bytes (tacit.bandits.stored.tickets)
 
 
 class Answer(NamedTuple):
@@ -65,6 +65,7 @@ class Ask(NamedTuple):
     names: tuple[str, ...] | None
     available: Integers | None  # their indices; None if all are
     person: bytes | None
+    former: tuple[bytes, ...] = ()  # what earlier releases knew the same person by
     deferred: bool = False
     ahead: Answer | None = None  # where it was drawn before
     logged: bool = False  # a row of a log: it counts for no more than the bandit learns
@@ -128,27 +129,6 @@ def check_names(names: tuple[str, ...] | None) -> None:
             raise ValueError(f"Expected names of arms that are text of at most {LONGEST_NAME} bytes, got another.")
 
 
-def written(ticket: bytes, key: bytes) -> str:
-    """The id that a ticket is known by."""
-    return (ticket + _check(ticket, key)).hex()
-
-
-def read(given: object, key: bytes) -> bytes:
-    """The ticket of an id; ValueError for what cannot be one, UnknownChoice for one that this bandit never gave out."""
-    if isinstance(given, StoredChoice):
-        given = given.id
-    if not isinstance(given, str):
-        raise ValueError(f"Expected a choice or its id, a string, got {type(given).__name__}.")
-    try:
-        whole = bytes.fromhex(given)
-    except ValueError:
-        whole = b""
-    ticket = whole[:TICKET]
-    if len(whole) != TICKET + CHECK or not secrets.compare_digest(_check(ticket, key), whole[TICKET:]):
-        raise UnknownChoice("Expected the id of a choice that this bandit made, got an unknown one.")
-    return ticket
-
-
 def deferred(x: bytes, reward: float | None) -> bytes:
     """A choice that is not shown yet, with a reward that came before: always of the same length."""
     return x + REWARD.pack(math.nan if reward is None else reward)
@@ -163,7 +143,3 @@ def features_of(row: bytes, dim: int) -> Array:
     if len(row) != 8 * dim:
         raise BadState("Expected features of this bandit's dimension, got others.")
     return np.frombuffer(row, np.float64).copy()
-
-
-def _check(ticket: bytes, key: bytes) -> bytes:
-    return hashlib.blake2b(ticket, key=key, digest_size=CHECK).digest()

@@ -33,8 +33,9 @@ def of(
 
     After a recovery nothing raw of an earlier incarnation is used again, so a round is in one incarnation only and the
     claim for a round is that of one incarnation. A person's rounds may be counted too low by what the restore lost: up
-    to max_rounds_per_person in each incarnation. Those are separate Gaussian mechanisms, mu each, sqrt(n) mu
-    together."""
+    to max_rounds_per_person in each incarnation in which they teach. Those are separate Gaussian mechanisms, mu each,
+    sqrt(n) mu together. An incarnation that went on from a database which had been taken back in time counts twice: its
+    rounds may have been released before, with other noise."""
     found, spent = bandit.privacy, bandit._releases(released)
     if found.epsilon is None or found.delta is None or found.budget is None:
         return found
@@ -52,16 +53,31 @@ def of(
             "from a restored database would have cost up to sqrt 2 times mu. A request that is sent again after a "
             "recovery is another round."
         )
-    if n > 1 and bandit.max_rounds_per_person is not None:
-        releases, spent = found.releases * n, found.releases * (n - 1) + bandit._releases(released)
+    if row.twice:
+        releases = spent = found.releases * 2
+        epsilon = epsilon_of(releases, found.delta)
+        caveats.append(
+            "An id, or two noises of one step, showed that the database had been taken back in time before it was "
+            "recovered: what was released until then may be a second release of the same people, and is counted so."
+        )
+    if row.silent:
+        caveats.append(
+            "Recovered within the budget: counts of a person's rounds may be too low since a restore, so that nobody "
+            "who is named by person= teaches any more."
+        )
+    taught = n - row.silences + row.twice  # incarnations in which people who are named may teach, some of them twice
+    if taught > 1 and bandit.max_rounds_per_person is not None:
+        earlier = found.releases * (taught - (not row.silent))
+        releases, spent = found.releases * taught, earlier if row.silent else earlier + bandit._releases(released)
         epsilon = epsilon_of(releases, found.delta)
         caveats.append(
             "Counts of a person's rounds may be too low since a restore. Accounted for: up to "
-            f"{many(bandit.max_rounds_per_person, 'round')} in each incarnation."
+            f"{many(bandit.max_rounds_per_person, 'round')} in each of {taught} incarnations"
+            + (", of which those that are counted twice are two." if row.twice else ".")
         )
         claim = bandit._person()
         assert claim is not None
-        over = {weeks: epsilon_of([*several] * n, found.delta) for weeks, several in claim.over.items()}
+        over = {weeks: epsilon_of([*several] * taught, found.delta) for weeks, several in claim.over.items()}
     return msgspec.structs.replace(
         found,
         epsilon=epsilon,

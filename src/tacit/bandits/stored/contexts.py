@@ -18,7 +18,7 @@ from tacit.errors import BadState
 from tacit.kernels.continual import join
 from tacit.store import context_sums
 from tacit.store.database import Run
-from tacit.store.rows import Leaf
+from tacit.store.leaf_rows import Leaf
 
 
 def begin(run: Run, uid: str, bandit: SummedBandit, step: int) -> None:

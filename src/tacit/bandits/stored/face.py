@@ -6,13 +6,13 @@ import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NoReturn, Self
+from typing import Any, NoReturn, Self, TypeVar
 
 import numpy.typing as npt
 
 from tacit import checks, forks
 from tacit.bandits.joint.continual import SummedBandit
-from tacit.bandits.persons import Person, Persons
+from tacit.bandits.persons import Person, Persons, digests
 from tacit.bandits.stored import asks as packed
 from tacit.bandits.stored import certificate, erasure, learning, line, rehearsal, tending
 from tacit.bandits.stored.asks import Answer, Ask, Report, StoredChoice
@@ -24,10 +24,13 @@ from tacit.bandits.stored.rounds import Drawn, Rounds
 from tacit.bandits.stored.shown import Shown
 from tacit.bandits.stored.terms import Agreed, Terms
 from tacit.bandits.stored.versions import Versions
+from tacit.clock import Steady
 from tacit.errors import TacitError, Unavailable
 from tacit.lock import Lock, locked
 from tacit.model.arms import Arms
 from tacit.store.sqlite import SQLite
+
+T = TypeVar("T")
 
 
 class Stored(Shown):
@@ -46,7 +49,9 @@ class Stored(Shown):
     0: without it, choices that are not answered teach nothing. rate: the most choices a second that are expected, which
     `after` needs: silence must come before a choice expires. population: whose data these are; what all bandits of a
     population cost together is on record (tacit.store.register). background: whether a thread makes releases; without
-    it, call `tend`. The bandit's `pending` is how many later choices a choice waits for its reward."""
+    it, call `tend`. The bandit's `pending` is how many later choices a choice waits for its reward. clock: by default
+    one that goes on evenly while the process lives (tacit.clock): if the system's clock is set, an event tells, and
+    nothing else changes."""
 
     def __init__(
         self,
@@ -63,13 +68,14 @@ class Stored(Shown):
         rate: float | None = None,
         population: str = "everyone",
         background: bool = True,
-        clock: Callable[[], float] = time.time,
+        clock: Callable[[], float] | None = None,
     ) -> None:
         line.check(bandit, name, population)
         checks.non_negative(delay=delay)
         on_limit = bandit._limit(on_limit)
         checks.one_of(MODES, degraded=degraded)
-        self._bandit, self._clock = bandit, clock
+        self._bandit = bandit
+        self._clock = clock = Steady() if clock is None else clock
         silence = tending.silence(bandit, missing_as, after, rate) or (None, None)
         self._agreed = Agreed(Terms(bandit.pending, float(delay), on_limit, *silence), bandit)
         self._lock, self._process = Lock(), forks.process()
@@ -84,8 +90,7 @@ class Stored(Shown):
                 bandit._prior_noise(self._line.bandit.prior_std)
             self._agreed.begin(self._line)
             most, key = bandit.max_rounds_per_person, self._line.persons
-            self._persons = Persons(most, serve=True, key=key)
-            self._people = People(bandit, self._line, self._persons)
+            self._people = People(bandit, self._line, Persons(most, serve=True, key=key))
             self._versions = Versions(bandit, self._line, self._agreed, clock)
             self._outage = Outage(degraded, self._line, clock)
             self._other = self._database.another()
@@ -136,13 +141,13 @@ class Stored(Shown):
     def observe(self, choice: StoredChoice | str, reward: float | None) -> None:
         """Report a reward, by the choice or its id; None cancels, and nothing is learnt. On disk when this returns.
         Again, or after it was answered, cancelled or expired: nothing happens, and nothing tells which it was."""
-        self.observe_group([self.report(choice, reward)])
+        _raised(self.observe_group([self.report(choice, reward)]))
 
     def activate(self, choice: StoredChoice | str) -> None:
         """A deferred choice was shown: its reward counts from now on, also one that came before, and silence does. A
         choice that is never shown teaches nothing. On disk when this returns; again, and for other choices: nothing
         happens."""
-        self.activate_group([self.ticket(choice)])
+        _raised(self.activate_group([self.ticket(choice)]))
 
     def ask(
         self,
@@ -162,9 +167,9 @@ class Stored(Shown):
         if problem:
             raise ValueError(problem)
         packed.check_names(names)
-        digest = self._persons.admit(person)
+        who = self._people.known(person)
         hashed = packed.request_hash(request, asker, self._line.requests)
-        return Ask(hashed, features, names, index, digest, deferred)
+        return Ask(hashed, features, names, index, *who, deferred)
 
     def with_propensity(self, ask: Ask) -> Ask:
         """The same, with an answer drawn now and its probability: by whoever asks for it, since it takes its time."""
@@ -186,7 +191,7 @@ class Stored(Shown):
     def ticket(self, choice: StoredChoice | str) -> bytes:
         """What a choice is known by in the store; UnknownChoice if it was never made here."""
         self._agreed.at_work()
-        return packed.read(choice, self._line.tickets)
+        return self._line.tickets.read(choice)
 
     @locked
     def choose_group(self, asks: Sequence[Ask]) -> list[StoredChoice | TacitError]:
@@ -202,20 +207,20 @@ class Stored(Shown):
         except Unavailable:
             if not self._outage.begins(time.monotonic() - began):
                 raise
-            # what was drawn may have been committed without our seeing it: then this is its answer, too
+            # what was drawn may have been committed without our seeing it: then this is its answer, by another id
             return self._answer_without(asks, drawn or [self._rounds.draw(ask) for ask in asks])
         self._outage.refused = False
         return out
 
     @locked
-    def observe_group(self, reports: Sequence[Report]) -> None:
-        """Several rewards in one transaction."""
-        self._write(lambda: self._rounds.observe(reports))
+    def observe_group(self, reports: Sequence[Report]) -> list[TacitError | None]:
+        """Several rewards in one transaction; an error in place of None concerns that one alone."""
+        return self._write(lambda: self._rounds.observe(reports))
 
     @locked
-    def activate_group(self, tickets: Sequence[bytes]) -> None:
-        """Several choices that were shown, in one transaction."""
-        self._write(lambda: self._rounds.activate(tickets))
+    def activate_group(self, tickets: Sequence[bytes]) -> list[TacitError | None]:
+        """Several choices that were shown, in one transaction; errors as in observe_group."""
+        return self._write(lambda: self._rounds.activate(tickets))
 
     def learn_log(self, table: Any, *, log: str, actions: Any = None) -> Mapping[int, str]:
         """Learn from logged rounds, as a bandit's learn_log, some rows in each transaction. table: also the path of a
@@ -227,14 +232,16 @@ class Stored(Shown):
     def erase(self, person: Person) -> str:
         """Deletes what is still waiting of that person (tacit.bandits.stored.erasure), on disk when this returns. Their
         count of rounds stays. Returns what cannot be undone, in words: the same whether or not anything was found."""
-        digest = self._persons.hash(person, self._line.persons)
+        known = digests(person, self._line.persons)
         if not self.retired:  # else nothing waits any more
-            self._write(lambda: erasure.erase(self._line, self._other, digest))
+            self._write(lambda: erasure.erase(self._line, self._other, known))
         return erasure.erased(self._line.bandit)
 
     def tend(self) -> None:
         """Makes the releases that are due, and removes what has expired with its keys. A thread does this."""
         self._own()
+        if isinstance(self._clock, Steady) and self._clock.jumped():
+            self._outage.again(lambda: tending.tell_of_a_jump(self._line, self._other, self._clock()))
         self._outage.again(self._releases.run)
         with self._lock:
             self._versions.expected = max(self._versions.expected, self._versions.released + 1)
@@ -283,10 +290,10 @@ class Stored(Shown):
 
     # helpers
 
-    def _write(self, work: Callable[[], None]) -> None:
+    def _write(self, work: Callable[[], T]) -> T:
         self._own()
         self._outage.check()
-        self._outage.again(work)
+        return self._outage.again(work)
 
     def _answer_without(self, asks: Sequence[Ask], drawn: Sequence[Drawn]) -> list[StoredChoice | TacitError]:
         """In an outage: the answers that are in the database, where it can be read, and others by what was drawn."""
@@ -297,3 +304,9 @@ class Stored(Shown):
             except Unavailable:
                 self._outage.readable = False
         return self._rounds.without(asks, drawn, known)
+
+
+def _raised(results: Sequence[TacitError | None]) -> None:
+    for error in results:
+        if error is not None:
+            raise error

@@ -92,13 +92,13 @@ def _rows(stored: "Stored", found: Iterator[learning.Row]) -> Iterator[Row]:
     for x, reward, person in found:
         silent = learning.is_silent(reward)
         problem = learning.ROW if x is None else None if silent else stored._bandit._problem(reward)
-        digest = None
+        who: tuple[bytes | None, tuple[bytes, ...]] = None, ()
         try:
-            digest = stored._persons.admit(person)
+            who = stored._people.known(person)
         except ValueError as error:
             x, problem = None, problem or str(error)
         features = np.zeros(stored._bandit._width) if x is None else x
-        ask = Ask(secrets.token_bytes(packed.PERSON), features[None], None, None, digest, logged=True)
+        ask = Ask(secrets.token_bytes(packed.PERSON), features[None], None, None, *who, logged=True)
         yield Row(ask, None if silent or problem else float(reward), problem, person is None)
 
 
@@ -131,7 +131,7 @@ def _learn(rounds: Rounds, name: str, learnt: int, coming: list[Row]) -> tuple[i
             reports.append(Report(answer.ticket, row.reward))
             now += 1
         rounds._end(run, head)
-        rounds._observe(run, reports)
+        rounds._observe(run, head, reports)
         bookmarks.put(run, uid, name, now)
     return now, refused
 

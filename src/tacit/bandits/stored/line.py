@@ -4,6 +4,7 @@ import dataclasses
 import json
 import re
 import secrets
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,22 +14,24 @@ from tacit.bandits import actions, storage
 from tacit.bandits.actions import Declared
 from tacit.bandits.joint.continual import SummedBandit
 from tacit.bandits.joint.public import PRIVATE, PUBLIC
-from tacit.errors import BadState
+from tacit.bandits.stored.tickets import Tickets
+from tacit.errors import BadState, WrongKeys
 from tacit.features.schema import Schema
 from tacit.kernels.rounds import next_boundary
 from tacit.mechanisms.grid import Grid
 from tacit.mechanisms.tree import Tree
-from tacit.store import migration, rows
-from tacit.store.database import Database, Run
+from tacit.store import fingerprints, leaf_rows, migration, rows
+from tacit.store.database import Database, Identity, Run
 from tacit.store.postgres import Postgres
 from tacit.store.register import Register
 from tacit.store.rows import Bandit
-from tacit.store.seal import Keys, Seal
+from tacit.store.seal import Keys, Seal, label_of
 from tacit.store.sqlite import SQLite
-from tacit.store.witness import Witness
+from tacit.store.witness import Shown, Witness, digests
 
 ROWS = 1  # the version of what is in sealed rows
 MADE = "the noise is made for them"
+WITNESSED = 5  # the version of the store from which on each bandit has a witness
 EPOCHS = 8  # of choices, within as many as may wait: each has a key
 OWN = (
     "bandit",
@@ -60,7 +63,7 @@ class Line:
     witness: Witness
     persons: bytes  # the key of people's hashes
     requests: bytes  # the key of requests' hashes
-    tickets: bytes  # the key of tickets
+    tickets: Tickets
 
     @property
     def uid(self) -> str:
@@ -85,18 +88,36 @@ def database_at(where: str | Path) -> Database:
     return SQLite(Path(where))
 
 
-def migrate(where: str | Path) -> str:
-    """Brings a database to the present version, and says from which."""
+def migrate(where: str | Path, keys: Mapping[str, str | Path | None] | None = None) -> str:
+    """Brings a database to the present version, and says from which. keys: the folders of its bandits, by their names;
+    by default FILE.keys for all bandits of an SQLite file."""
     if "://" not in str(where) and not Path(where).exists():
         return "nothing is there yet"
     database = database_at(where)
+
+    def also(run: Run, before: int) -> None:
+        names = [name for name, _ in rows.lines(run)] if before < WITNESSED else []
+        if names and keys is None and not Path(f"{where}.keys").exists():
+            raise BadState("Expected the TOML file, which says where the folder of keys is, got a database alone.")
+        for name in names:
+            if keys is None or name in keys:
+                folder = keys_of(where, database, None if keys is None else keys[name])
+                _witness(run, identity, folder, last(run, name))
+
     try:
-        before, now = migration.migrate(database)
+        identity = database.identity()
+        before, now = migration.migrate(database, also)
     finally:
         database.close()
     if before == 0:
         return "nothing is there yet"
     return f"version {now} already" if before == now else f"from version {before} to {now}"
+
+
+def _witness(run: Run, identity: Identity, keys: Keys, found: Bandit) -> None:
+    """Of what the database has, where there is none: early versions wrote it when something was shown."""
+    unsealed = leaf_rows.found(run, found.uid, 0)
+    Witness(keys.folder, found.name).begin(Shown(found.incarnation, digests(found.uid, unsealed), *identity))
 
 
 def keys_of(where: str | Path, database: Database, keys: str | Path | None) -> Keys:
@@ -153,11 +174,12 @@ def check(bandit: SummedBandit, name: str, population: str = "everyone") -> Grid
 def open_line(database: Database, keys: Keys, name: str, bandit: SummedBandit) -> Line:
     """The last incarnation of that name; the first, if there is none. BadState if it has other settings or its keys are
     gone."""
+    identity = database.identity()
     with database.transaction() as run:
         found = rows.last(run, name)
         if found is None:
             new = new_row(bandit, name, 1, None, 0.0)
-            make(run, database, keys, new, bandit)
+            make(run, database, keys, new, bandit, identity)
             found = rows.last(run, name)
     assert found is not None
     if found.version != ROWS:
@@ -211,16 +233,34 @@ def _order(setting: str) -> tuple[int, str]:
 
 
 def as_line(database: Database, keys: Keys, found: Bandit, *, ended: bool) -> Line:
-    """ended: it was retired, and its keys are destroyed."""
+    """ended: it was retired, and its keys are destroyed. WrongKeys if the folder is not the database's."""
     needed = (f"{found.name}.persons", f"{found.uid}.requests", f"{found.uid}.tickets")
     persons, requests, tickets = (b"", b"", b"") if ended else map(keys.find, needed)
     if persons is None or requests is None or tickets is None:
-        raise BadState(
-            "Expected the keys that this database was sealed with, got a folder without them: `tacit recover CONFIG "
-            "NAME`."
+        raise WrongKeys(
+            "Expected the keys that this database was sealed with, got a folder of keys without them: `tacit recover "
+            "CONFIG NAME`."
         )
+    if not ended:
+        check_keys(database, keys, found)
     seal, witness = Seal(keys, found.uid), Witness(keys.folder, found.name)
-    return Line(database, found, seal, witness, persons, requests, tickets)
+    return Line(database, found, seal, witness, persons, requests, Tickets(tickets))
+
+
+def check_keys(database: Database, keys: Keys, found: Bandit) -> None:
+    """WrongKeys unless the folder has the keys that this incarnation is sealed with now."""
+    with database.transaction() as run:
+        head = rows.head(run, found.uid)
+        fixed = [f"{found.uid}.requests", f"{found.uid}.tickets", f"{found.uid}.sums.{head.sums_key}"]
+        fingerprints.check(run, keys, found.name, [f"{found.name}.persons"], make=False)
+        fingerprints.check(run, keys, found.uid, fixed, make=False)
+        check_epochs(run, keys, found, head.choices)
+
+
+def check_epochs(run: Run, keys: Keys, found: Bandit, choices: int) -> None:
+    """The keys of the next choice's epoch and of the one after it: WrongKeys if the folder has others."""
+    epoch = (choices + 1) // found.epoch
+    fingerprints.check(run, keys, found.uid, [label_of(found.uid, "epoch", number) for number in (epoch, epoch + 1)])
 
 
 def new_row(bandit: SummedBandit, name: str, incarnation: int, prior: bytes | None, prior_std: float) -> Bandit:
@@ -229,14 +269,18 @@ def new_row(bandit: SummedBandit, name: str, incarnation: int, prior: bytes | No
     return Bandit(secrets.token_hex(16), name, incarnation, ROWS, plan(bandit), epoch, prior, prior_std)
 
 
-def make(run: Run, database: Database, keys: Keys, new: Bandit, bandit: SummedBandit) -> None:
-    """Its keys, then its rows. If another worker makes the same at once, one of them does."""
+def make(run: Run, database: Database, keys: Keys, new: Bandit, bandit: SummedBandit, identity: Identity) -> None:
+    """Its keys, its rows, and a witness of no leaves, which is there before the rows are committed. If another worker
+    makes the same at once, one of them does."""
     labels = (f"{new.name}.persons", f"{new.uid}.requests", f"{new.uid}.tickets", f"{new.uid}.sums.0")
     for label in labels:
         keys.make(label)
     if rows.make(run, new, next_boundary(0, *bandit._schedule)):
+        fingerprints.check(run, keys, new.name, labels[:1])
+        fingerprints.check(run, keys, new.uid, labels[1:])
         size = bandit.mechanism.size
         rows.open_step(run, new.uid, 0, zeros(Seal(keys, new.uid), new.uid, 0, 0, size, database.shards))
+        Witness(keys.folder, new.name).begin(Shown(new.incarnation, digests(new.uid, []), *identity, twice=new.twice))
     else:
         for label in labels[1:]:
             keys.destroy(label)

@@ -8,68 +8,149 @@ for nothing: their prefix is the prior of the new incarnation, its noise include
 import math
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from tacit.bandits import actions
 from tacit.bandits.joint.continual import SummedBandit
-from tacit.bandits.stored import contexts, line, terms
+from tacit.bandits.stored import certificate, contexts, line, terms
 from tacit.data import Released
 from tacit.errors import Retired
 from tacit.mechanisms import leaves
-from tacit.store import rows
-from tacit.store.database import Database
+from tacit.store import fingerprints, leaf_rows, rows
+from tacit.store.database import Database, Run
+from tacit.store.leaf_rows import Leaf
 from tacit.store.register import Register
-from tacit.store.rows import Bandit
+from tacit.store.rows import Bandit, Head
 from tacit.store.seal import Keys
-from tacit.store.witness import Shown, Witness, alike, digests, start_digest
+from tacit.store.witness import Shown, Witness, alike, differ, digests
+
+TWICE = "releases before the recovery are counted twice: the database had been taken back in time"
 
 
-def recover(bandit: SummedBandit, where: str | Path, *, name: str = "bandit", keys: str | Path | None = None) -> int:
+def recover(
+    bandit: SummedBandit,
+    where: str | Path,
+    *,
+    name: str = "bandit",
+    keys: str | Path | None = None,
+    within_budget: bool = False,
+) -> int:
     """Makes that incarnation, with the same settings, and returns its number; open it with `Stored` afterwards. Stop
     all workers first. Choices that wait are void: their ids are unknown from now on. Old keys are destroyed. If this is
-    killed, do it again: at most one more incarnation, and keys that were left go then, or when the bandit is opened."""
+    killed, do it again: at most one more incarnation, and keys that were left go then, or when the bandit is opened.
+
+    within_budget: epsilon stays what it is, also with max_rounds_per_person. Any count of a person's rounds may be too
+    low by what the restore lost, so nobody who is named by person= teaches from now on; all of them are served.
+
+    Where an id had proved that the database was taken back in time (tacit.bandits.stored.lost), or it holds another
+    noise than was shown for a step, nobody knows which of its releases were made after that: all of them are counted as
+    second ones (tacit.bandits.stored.certificate), within the budget or not, and whatever is restored later."""
     line.check(bandit, name)
     database = line.connect(where)
     try:
         folder = line.keys_of(where, database, keys)
-        return _recover(bandit, database, folder, line.register_of(where, database, keys), name)
+        register = line.register_of(where, database, keys)
+        return _recover(bandit, database, folder, register, name, within_budget)
     finally:
         database.close()
 
 
-def _recover(bandit: SummedBandit, database: Database, keys: Keys, register: Register, name: str) -> int:
-    witness = Witness(keys.folder, name)
-    last = witness.read()
+class Cost(NamedTuple):
+    """Epsilon, at the same delta."""
+
+    now: float
+    after: float  # the recovery
+    within_budget: float  # after one within the budget
+    delta: float
+
+
+def cost(bandit: SummedBandit, where: str | Path, *, name: str = "bandit", keys: str | Path | None = None) -> Cost:
+    """What `recover` would cost. Nothing is changed."""
+    line.check(bandit, name)
+    database = line.connect(where)
+    try:
+        folder, register = line.keys_of(where, database, keys), line.register_of(where, database, keys)
+        last, known = Witness(folder.folder, name).read(), _known(register, name)
+        with database.transaction() as run:
+            old = _found(run, name, last, known)
+        line.check_plan(bandit, old.row)
+    finally:
+        database.close()
+    claims = [certificate.of(bandit, row, 0) for row in (old.row, old.after(bandit, False), old.after(bandit, True))]
+    now, usual, within = (claim.epsilon or 0.0 for claim in claims)
+    return Cost(now, usual, within, claims[0].delta or 0.0)
+
+
+class _Old(NamedTuple):
+    """What is recovered from."""
+
+    row: Bandit
+    head: Head
+    leaves: list[Leaf]  # of which a new incarnation is made
+    number: int  # the latest incarnation that is known of, also of those that a restore has lost
+    twice: int  # incarnations that are counted twice from now on
+
+    def after(self, bandit: SummedBandit, within_budget: bool) -> Bandit:
+        """The next incarnation, as far as its cost goes."""
+        silent = int(within_budget and bandit.max_rounds_per_person is not None)
+        silences = self.row.silences + silent
+        return self.row._replace(incarnation=self.number + 1, twice=self.twice, silent=silent, silences=silences)
+
+
+def _known(register: Register, name: str) -> int:
+    """The latest incarnation of that name that is on record: the witness may be lost."""
+    return max((member.incarnation for member in register.members() if member.name == name), default=0)
+
+
+def _found(run: Run, name: str, last: Shown | None, known: int, locking: str = "") -> _Old:
+    row = line.last(run, name)
+    head, drawn = rows.standing(run, row.uid, locking), leaf_rows.found(run, row.uid, 0)
+    unsealed = [leaf for leaf in drawn if not leaf.sealed]
+    kept, second = unsealed, head.disputed and bool(drawn)
+    if last is None:
+        return _Old(row, head, kept, max(row.incarnation, known), row.twice + second)
+    if last.incarnation == row.incarnation:
+        digested = digests(row.uid, unsealed)
+        kept, second = _undisputed(unsealed, digested, last), second or differ(last, digested)
+    return _Old(row, head, kept, max(row.incarnation, known, last.incarnation), max(row.twice, last.twice) + second)
+
+
+def _recover(
+    bandit: SummedBandit, database: Database, keys: Keys, register: Register, name: str, within_budget: bool
+) -> int:
+    last, known, identity = Witness(keys.folder, name).read(), _known(register, name), database.identity()
     with database.transaction() as run:
-        old = line.last(run, name)
-        head = rows.head(run, old.uid, database.locking)
+        found = _found(run, name, last, known, database.locking)
+        old, head = found.row, found.head
         if head.ended:
             raise Retired("Expected a bandit that is at work, got one that was retired.")
         line.check_plan(bandit, old)  # the certificate counts the same noise for each incarnation
         actions.changed(terms.recorded(head, old), bandit.features, head.choices)  # none comes back
-        found = contexts.complete(_undisputed(old, rows.leaves(run, old.uid, 0), last), bandit._also().closed.size)
-        prior, std = _prior(bandit, old, found)
-        incarnation = 1 + max(old.incarnation, 0 if last is None else last.incarnation)
-        new = line.new_row(bandit, name, incarnation, leaves.written(prior) + _contexts(bandit, old, found), std)
+        complete = contexts.complete(found.leaves, bandit._also().closed.size)
+        prior, std = _prior(bandit, old, complete)
+        after = found.after(bandit, within_budget)
+        kept, incarnation = leaves.written(prior) + _contexts(bandit, old, complete), after.incarnation
+        new = line.new_row(bandit, name, incarnation, kept, std)._replace(twice=after.twice, silent=after.silent)
         rows.retire(run, old.uid, rows.REPLACED)
-        line.make(run, database, keys, new, bandit)
+        fingerprints.forget_all(run, old.uid, name)  # the folder may be lost
         rows.event(run, new.uid, time.time(), f"recovered: incarnation {incarnation}")
+        if new.twice > old.twice:
+            rows.event(run, new.uid, time.time(), TWICE)
+        line.make(run, database, keys, new, bandit, identity)
     line.destroy_keys(database, keys, register, new, ended=False)
-    witness.record(Shown(incarnation, [start_digest(new.uid)], *database.identity()))
     return incarnation
 
 
-def _undisputed(old: Bandit, found: list[rows.Leaf], last: Shown | None) -> list[rows.Leaf]:
+def _undisputed(found: list[Leaf], known: list[str], last: Shown) -> list[Leaf]:
     """Leaves without those that have another noise than was shown for their step, as after two servers went on from one
     history: to use both would be a second release. The same for other sums of public contexts."""
-    if last is None or last.incarnation != old.incarnation:
-        return found
-    same = alike(last, digests(old.uid, found))
+    same = alike(last, known)
     return found if same == min(last.steps, len(found)) else found[: max(0, same)]
 
 
-def _prior(bandit: SummedBandit, old: Bandit, found: list[rows.Leaf]) -> tuple[Released, float]:
+def _prior(bandit: SummedBandit, old: Bandit, found: list[Leaf]) -> tuple[Released, float]:
     """The last prefix that was released, with the prior that it was used with, and the std of its noise."""
     grid, state = bandit.mechanism, bandit.init().prefix
     for leaf in found:
@@ -82,7 +163,7 @@ def _prior(bandit: SummedBandit, old: Bandit, found: list[rows.Leaf]) -> tuple[R
     return leaves.after(earlier, grid.fading, len(found), state.released), math.hypot(std, faded * old.prior_std)
 
 
-def _contexts(bandit: SummedBandit, old: Bandit, found: list[rows.Leaf]) -> bytes:
+def _contexts(bandit: SummedBandit, old: Bandit, found: list[Leaf]) -> bytes:
     """What the contexts of those steps sum to, where they are public, and of the prior's; else nothing."""
     closed = contexts.of_prior(old.prior, bandit._also().closed.size)
     for leaf in found:

@@ -3,7 +3,7 @@
 
 A release of nothing at the last step of the plan, which takes longest: zeros in as many shards as ever, opened and
 summed, with noise that is drawn and thrown away. Its rows belong to no bandit; there is no leaf among them. It has two
-commits where a release has one."""
+commits where one makes a leaf that can be used."""
 
 import secrets
 import statistics

@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 
 from tacit.bandits.stored import line
-from tacit.store import rows
+from tacit.store import fingerprints, person_rows, rows
 
 
 def retire(where: str | Path, *, name: str = "bandit", keys: str | Path | None = None) -> None:
@@ -16,9 +16,10 @@ def retire(where: str | Path, *, name: str = "bandit", keys: str | Path | None =
         folder = line.keys_of(where, database, keys)
         with database.transaction() as run:
             found = line.last(run, name)
-            if not rows.head(run, found.uid, database.locking).ended:
+            if not rows.standing(run, found.uid, database.locking).ended:
                 rows.retire(run, found.uid, rows.ENDED)
-                rows.forget_persons(run, name)
+                person_rows.forget_all(run, name)
+                fingerprints.forget_all(run, found.uid, name)
                 rows.event(run, found.uid, time.time(), "retired")
         line.destroy_keys(database, folder, line.register_of(where, database, keys), found, ended=True)
     finally:

@@ -9,7 +9,7 @@ from tacit.bandits import learning
 from tacit.bandits.joint.continual import SummedBandit
 from tacit.bandits.persons import beyond
 from tacit.bandits.stored import asks as packed
-from tacit.bandits.stored import contexts
+from tacit.bandits.stored import contexts, lost
 from tacit.bandits.stored import line as lines
 from tacit.bandits.stored.asks import Answer, Ask, Report, StoredChoice
 from tacit.bandits.stored.line import Line
@@ -17,12 +17,12 @@ from tacit.bandits.stored.people import People
 from tacit.bandits.stored.terms import Agreed
 from tacit.bandits.stored.versions import Versions
 from tacit.data import Array, Raw
-from tacit.errors import BadState, HorizonReached, PersonLimit, TacitError
+from tacit.errors import BadState, HorizonReached, PersonLimit, TacitError, WrongKeys
 from tacit.kernels.rounds import CHOICES, next_boundary
 from tacit.mechanisms import leaves
 from tacit.store import rows
 from tacit.store.database import Run
-from tacit.store.rows import Deferred, Head
+from tacit.store.rows import Head, Waiting
 from tacit.store.seal import number_of
 from tacit.store.witness import older
 
@@ -46,18 +46,22 @@ class Rounds:
     ) -> None:
         self._bandit, self._line, self._versions, self._database = bandit, line, versions, line.database
         self._agreed, self._clock, self._wake, self._people = agreed, clock, wake, people
+        self._checked = -1  # the last epoch whose key is known to be the database's
 
-    def choose(self, asks: Sequence[Ask], drawn: Sequence[Drawn]) -> list[StoredChoice | TacitError]:
-        """One transaction: each request's rows and count, or the answer that it has."""
+    def choose(self, asks: Sequence[Ask], drawn: list[Drawn]) -> list[StoredChoice | TacitError]:
+        """One transaction: each request's rows and count, or the answer that it has. `drawn` gets the tickets that hold
+        their numbers: if the end of the transaction is not seen, they may be there the next time."""
         self._versions.refresh()  # after an error, whether this is still the database that was served from
         out: list[StoredChoice | TacitError] = []
         with self._database.transaction() as run:
             head = self._begin(run)
             closed = head.step
-            for ask, (answer, propensity) in zip(asks, drawn, strict=True):
-                head, result = self._place(run, head, ask, answer)
+            for i, (ask, (answer, propensity)) in enumerate(zip(asks, drawn, strict=True)):
+                numbered = answer._replace(ticket=self._line.tickets.made(head.choices + 1))
+                head, result = self._place(run, head, ask, numbered)
                 if isinstance(result, Answer):
-                    first = result.ticket == answer.ticket
+                    first = result.ticket in (answer.ticket, numbered.ticket)
+                    drawn[i] = (result if first else answer), propensity
                     out.append(self._choice(result, propensity if first else _another_answer))
                 else:
                     out.append(result)
@@ -78,18 +82,20 @@ class Rounds:
     def without(
         self, asks: Sequence[Ask], drawn: Sequence[Drawn], known: dict[bytes, Answer]
     ) -> list[StoredChoice | TacitError]:
-        """Answers that are stored nowhere, but for those that are known; one for each request of the group."""
+        """Answers that are stored nowhere, but for those that are known; one for each request of the group. Their ids
+        hold no number: the database may never come to it."""
         fresh: dict[bytes, StoredChoice | TacitError] = {}
         for ask, (answer, propensity) in zip(asks, drawn, strict=True):
             if ask.request not in known:
-                fresh.setdefault(ask.request, self._choice(answer, propensity, degraded=True))
+                unnumbered = answer._replace(ticket=secrets.token_bytes(packed.TICKET))
+                fresh.setdefault(ask.request, self._choice(unnumbered, propensity, degraded=True))
                 continue
             found = self._limited(known[ask.request])
             fresh[ask.request] = self._choice(found, _another_answer) if isinstance(found, Answer) else found
         return [fresh[ask.request] for ask in asks]
 
     def _choice(self, answer: Answer, propensity: Callable[[], float], *, degraded: bool = False) -> StoredChoice:
-        ticket = packed.written(answer.ticket, self._line.tickets)
+        ticket = self._line.tickets.written(answer.ticket)
         return StoredChoice(answer.arm, answer.name, ticket, answer.version, answer.chance or propensity, degraded)
 
     def draw(self, ask: Ask, *, ahead: bool = False) -> Drawn:
@@ -116,8 +122,14 @@ class Rounds:
     def _begin(self, run: Run) -> Head:
         """Choices can be placed from there, by nobody else until the transaction ends."""
         head = self._head(run, self._database.locking)
+        self._check_keys(run, head)
         contexts.begin(run, self._line.uid, self._bandit, head.step)
         return head
+
+    def _check_keys(self, run: Run, head: Head) -> None:
+        """Those of this epoch and the next are there until the transaction ends: what it records may not happen."""
+        lines.check_epochs(run, self._line.seal.keys, self._line.bandit, head.choices)
+        self._checked = (head.choices + 1) // self._line.bandit.epoch + 1
 
     def _end(self, run: Run, head: Head) -> None:
         """They were placed up to there."""
@@ -127,7 +139,8 @@ class Rounds:
     def _place(self, run: Run, head: Head, ask: Ask, answer: Answer) -> tuple[Head, Answer | TacitError]:
         """One choice: its rows and its count, or the answer that its request already has, or an error."""
         uid, number = self._line.uid, head.choices + 1
-        self._line.seal.keys.make(self._line.seal.label("epoch", number // self._line.bandit.epoch))
+        if number // self._line.bandit.epoch > self._checked:
+            self._check_keys(run, head)
         if not self._answered(run, ask, number, answer):
             found = self._answer(run, ask)
             if found is None:
@@ -142,8 +155,8 @@ class Rounds:
         except HorizonReached as error:
             rows.unchoose(run, uid, ask.request)
             return head, error
-        learns = self._people.chooses(run, ask.person)
-        if not learns and self._agreed.now.on_limit == "refuse":
+        learns = self._people.chooses(run, head.step, ask)
+        if not learns and self._agreed.now.on_limit == "refuse" and not self._people.served:
             answer = answer._replace(arm=packed.REFUSED, name=None)
             rows.unchoose(run, uid, ask.request)
             self._answered(run, ask, number, answer)
@@ -187,7 +200,7 @@ class Rounds:
         uid, epoch = self._line.uid, number // self._line.bandit.epoch
         if deferred:
             sealed = self._seal(epoch, f"{uid} deferred {ticket.hex()}", packed.deferred(x, None))
-            rows.defer(run, uid, ticket, Deferred(number, made_at, sealed))
+            rows.defer(run, uid, ticket, Waiting(number, made_at, sealed))
         else:
             rows.wait(run, uid, ticket, number, made_at, self._seal(epoch, f"{uid} waiting {ticket.hex()}", x))
 
@@ -208,36 +221,59 @@ class Rounds:
         contexts.begin(run, uid, self._bandit, new.step)
         return new
 
-    def observe(self, reports: Sequence[Report]) -> None:
+    def observe(self, reports: Sequence[Report]) -> list[TacitError | None]:
         """One transaction, in the order of tickets: two who report the same in another order would wait for each
-        other."""
+        other. An error in place of None concerns that one alone: its row stays as it is."""
+        return self._write([report.ticket for report in reports], lambda run, head: self._observe(run, head, reports))
+
+    def _write(
+        self, tickets: Sequence[bytes], work: Callable[[Run, Head], list[TacitError | None]]
+    ) -> list[TacitError | None]:
+        """What is sent for these choices; RolledBack, from now on, if the database has lost one of them."""
         self._versions.refresh()
         with self._database.transaction() as run:
-            self._observe(run, reports)
+            head = self._head(run)
+            if not lost.dispute(run, self._line, head, tickets, self._clock()):
+                return work(run, head)
+        with self._database.transaction() as run:
+            self._head(run)  # raises, as for everybody else
+        raise older()
 
-    def _observe(self, run: Run, reports: Sequence[Report]) -> None:
-        uid, expired = self._line.uid, self._head(run).choices - self._agreed.now.pending
-        parts = []
-        for report in sorted(reports, key=lambda report: report.ticket):
-            found = rows.take(run, uid, report.ticket) or self._hold(run, report)
-            if found is None or report.reward is None or found[0] <= expired:
+    def _observe(self, run: Run, head: Head, reports: Sequence[Report]) -> list[TacitError | None]:
+        expired = head.choices - self._agreed.now.pending
+        parts, out = [], list[TacitError | None]([None] * len(reports))
+        for i in sorted(range(len(reports)), key=lambda i: reports[i].ticket):
+            try:
+                part = self._answer_of(run, reports[i], expired)
+            except BadState as error:
+                out[i] = error
                 continue
-            x = self._line.seal.open("epoch", f"{uid} waiting {report.ticket.hex()}", found[1])
-            if x is not None:
-                parts.append(self._part(x, report.reward))
+            parts += [] if part is None else [part]
         self._add(run, parts)
+        return out
 
-    def _hold(self, run: Run, report: Report) -> tuple[int, bytes] | None:
+    def _answer_of(self, run: Run, report: Report, expired: int) -> Part | None:
+        """What a reward adds to the sums, if it counts; BadState, and its row stays, if that cannot be read."""
+        uid, ticket = self._line.uid, report.ticket
+        found = rows.take(run, uid, ticket) or self._hold(run, report, expired)
+        if found is None or report.reward is None or found.number <= expired:
+            return None
+        try:
+            return self._part(self._opened(f"{uid} waiting {ticket.hex()}", found.sealed), report.reward)
+        except BadState:
+            rows.wait(run, uid, ticket, *found)
+            raise
+
+    def _hold(self, run: Run, report: Report, expired: int) -> Waiting | None:
         """The first reward of a choice that is not known to be shown stays with it; None instead of one cancels it. The
         waiting row of one that became known meanwhile."""
         uid, where = self._line.uid, f"{self._line.uid} deferred {report.ticket.hex()}"
         found = rows.deferred(run, uid, report.ticket, self._database.locking)
         if found is None:
             return rows.take(run, uid, report.ticket)
-        opened = self._line.seal.open("epoch", where, found.sealed)
-        if opened is None:
+        if found.number <= expired:
             return None
-        x, reward = packed.undeferred(opened)
+        x, reward = packed.undeferred(self._opened(where, found.sealed))
         if report.reward is None and reward is None:
             rows.undefer(run, uid, report.ticket)
         else:
@@ -245,26 +281,39 @@ class Rounds:
             rows.put_deferred(run, uid, report.ticket, self._seal(number_of(found.sealed), where, held))
         return None
 
-    def activate(self, tickets: Sequence[bytes]) -> None:
-        """One transaction: these choices were shown. A reward that came before counts now; else it is waited for."""
-        self._versions.refresh()
+    def activate(self, tickets: Sequence[bytes]) -> list[TacitError | None]:
+        """One transaction: these choices were shown. A reward that came before counts now; else it is waited for. An
+        error in place of None concerns that one alone: its row stays as it is."""
+        return self._write(tickets, lambda run, head: self._activate(run, head, tickets))
+
+    def _activate(self, run: Run, head: Head, tickets: Sequence[bytes]) -> list[TacitError | None]:
+        expired = head.choices - self._agreed.now.pending
+        parts, wrong = [], dict[bytes, TacitError]()
+        for ticket in sorted(set(tickets)):
+            try:
+                part = self._shown(run, ticket, expired)
+            except BadState as error:
+                wrong[ticket] = error
+                continue
+            parts += [] if part is None else [part]
+        self._add(run, parts)
+        return [wrong.get(ticket) for ticket in tickets]
+
+    def _shown(self, run: Run, ticket: bytes, expired: int) -> Part | None:
+        """What a choice that was deferred adds to the sums, if its reward came before; BadState as `_answer_of`."""
         uid = self._line.uid
-        with self._database.transaction() as run:
-            expired = self._head(run).choices - self._agreed.now.pending
-            parts = []
-            for ticket in sorted(set(tickets)):
-                found = rows.undefer(run, uid, ticket)
-                if found is None or found.number <= expired:
-                    continue
-                opened = self._line.seal.open("epoch", f"{uid} deferred {ticket.hex()}", found.sealed)
-                if opened is None:
-                    continue
-                x, reward = packed.undeferred(opened)
-                if reward is None:
-                    self._wait(run, ticket, found.number, found.made_at, x, False)
-                else:
-                    parts.append(self._part(x, reward))
-            self._add(run, parts)
+        found = rows.undefer(run, uid, ticket)
+        if found is None or found.number <= expired:
+            return None
+        try:
+            x, reward = packed.undeferred(self._opened(f"{uid} deferred {ticket.hex()}", found.sealed))
+            if reward is not None:
+                return self._part(x, reward)
+        except BadState:
+            rows.defer(run, uid, ticket, found)
+            raise
+        self._wait(run, ticket, found.number, found.made_at, x, False)
+        return None
 
     def _part(self, row: bytes, reward: float) -> Part:
         """Whose it is, where answers are counted, and what it adds in whole cells, at the version that is served."""
@@ -301,6 +350,13 @@ class Rounds:
                 total += part
         new = self._line.seal.seal("sums", number_of(sealed), where, total.tobytes())  # keys may have been rotated
         rows.put_sum(run, uid, head.step, shard, new)
+
+    def _opened(self, place: str, sealed: bytes) -> bytes:
+        """Of a row that has not expired: its key is there, or somewhere else."""
+        opened = self._line.seal.open("epoch", place, sealed)
+        if opened is None:
+            raise WrongKeys("Expected the key of a row that has not expired, got a folder of keys without it.")
+        return opened
 
     def _seal(self, epoch: int, place: str, text: bytes) -> bytes:
         return self._line.seal.seal("epoch", epoch, place, text)

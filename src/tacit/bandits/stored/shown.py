@@ -8,7 +8,7 @@ from tacit import forks
 from tacit.bandits.actions import Declared
 from tacit.bandits.joint.continual import SummedBandit
 from tacit.bandits.joint.earnings import Earned
-from tacit.bandits.stored import certificate
+from tacit.bandits.stored import certificate, line
 from tacit.bandits.stored.history import LEVEL, Offers, Past
 from tacit.bandits.stored.line import Line
 from tacit.bandits.stored.outage import Outage
@@ -155,6 +155,12 @@ class Shown:
         self._own()
         with self._database.transaction() as run:
             return rows.events(run, self._line.uid)
+
+    def check_keys(self) -> None:
+        """WrongKeys unless the folder of keys is the one that the database is sealed with."""
+        self._own()
+        if not self.retired:
+            line.check_keys(self._database, self._line.seal.keys, self._line.bandit)
 
     # helpers
 

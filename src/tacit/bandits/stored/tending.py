@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from tacit import checks
 from tacit.bandits.joint.continual import SummedBandit
 from tacit.bandits.stored.asks import Report
-from tacit.bandits.stored.line import Line, place
+from tacit.bandits.stored.line import Line, check_epochs, place
 from tacit.bandits.stored.terms import Agreed
 from tacit.errors import BadState
-from tacit.store import rows
+from tacit.store import fingerprints, leaf_rows, rows
 from tacit.store.database import Database
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 SILENT_AT_ONCE = 256  # choices that silence answers in one transaction, at most
 SKEW = 5.0  # seconds that workers' clocks may differ by
+JUMPED = "the system's clock was set: it is not followed until this process is started again"
 PATIENCE = 0.5  # seconds between looks at what other workers have closed
 
 
@@ -72,6 +73,11 @@ def answer_for_the_silent(stored: "Stored", reward: float, after: float) -> None
             stored._outage.again(stored._releases.run)
 
 
+def tell_of_a_jump(line: Line, database: Database, at: float) -> None:
+    with database.transaction() as run:
+        rows.event(run, line.uid, at, JUMPED)
+
+
 def part(line: Line, database: Database, start: int, before: float) -> tuple[list[bytes], int] | None:
     """The next part of those who are silent: tickets that wait since before that time, and where the part after it
     starts. None if all that wait from there on are younger."""
@@ -93,8 +99,8 @@ def purge(line: Line, database: Database, agreed: Agreed) -> None:
     epoch = line.bandit.epoch
     with database.transaction() as run:
         head = rows.head(run, line.uid)
+        check_epochs(run, line.seal.keys, line.bandit, head.choices)
     choices, pending = head.choices, agreed.follow(head).pending
-    line.seal.keys.make(line.seal.label("epoch", choices // epoch + 1))
     line.seal.keys.forget_destroyed()
     oldest = max(0, (choices - pending) // epoch)  # the first epoch with a choice that has not expired
     start = line.seal.label("epoch", 0)[:-1]
@@ -106,6 +112,8 @@ def purge(line: Line, database: Database, agreed: Agreed) -> None:
         with database.transaction() as run:
             more = rows.purge(run, line.uid, oldest * epoch, database.locking)
         time.sleep(0)  # requests first
+    with database.transaction() as run:
+        fingerprints.forget(run, dead)
     for label in dead:
         line.seal.keys.destroy(label)
 
@@ -117,12 +125,15 @@ def rotate(line: Line, database: Database) -> None:
     with database.transaction() as run:
         head = rows.head(run, uid, database.locking)
         new = head.sums_key + 1
-        line.seal.keys.make(line.seal.label("sums", new))
+        fingerprints.check(run, line.seal.keys, uid, [line.seal.label("sums", new)])
         for step, shard, sealed in rows.all_open_sums(run, uid, database.locking):
             rows.put_sum(run, uid, step, shard, _resealed(line, new, place(uid, step, shard), sealed))
-        for step, sealed in rows.leaf_sums(run, uid, 0):
-            rows.put_leaf_sum(run, uid, step, _resealed(line, new, place(uid, step, "leaf"), sealed))
+        for step, sealed in leaf_rows.sums(run, uid, 0):
+            leaf_rows.put_sum(run, uid, step, _resealed(line, new, place(uid, step, "leaf"), sealed))
+        for one in leaf_rows.drawn(run, uid):
+            leaf_rows.reseal(run, uid, one.step, _resealed(line, new, place(uid, one.step, "noisy"), one.noisy))
         rows.advance(run, uid, head._replace(sums_key=new))
+        fingerprints.forget(run, [line.seal.label("sums", head.sums_key)])
         rows.event(run, uid, time.time(), "keys rotated")
     start = line.seal.label("sums", 0)[:-1]
     for label in line.seal.keys.labels(start):

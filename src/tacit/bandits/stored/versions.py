@@ -12,14 +12,15 @@ from tacit.bandits import actions
 from tacit.bandits.joint.continual import SummedBandit
 from tacit.bandits.stored import contexts
 from tacit.bandits.stored.history import Past, past
-from tacit.bandits.stored.line import Line
+from tacit.bandits.stored.line import Line, place
 from tacit.bandits.stored.terms import Agreed
 from tacit.data import Released
+from tacit.errors import BadState
 from tacit.kernels.rounds import next_boundary
 from tacit.mechanisms import leaves
-from tacit.store import rows, witness
-from tacit.store.database import Database
-from tacit.store.rows import Leaf
+from tacit.store import leaf_rows, rows, witness
+from tacit.store.database import Database, Run
+from tacit.store.leaf_rows import Leaf
 from tacit.store.witness import Shown
 
 BACK = 1.0  # seconds: a clock that goes back further was set
@@ -43,16 +44,18 @@ class Versions:
 
     def _start(self) -> None:
         """From the rows alone: the witness first, since another worker may go on while we read. Nothing changes before
-        all of it is read and found to be no older than what was shown. What was shown already is shown at once,
-        whatever the clock says now."""
+        all of it is read and found to be no older than what was drawn. What was used already is shown at once, whatever
+        the clock says now."""
         last, generation = self._line.witness.read(), self._line.database.generation
         identity, incarnation = self._line.database.identity(), self._line.bandit.incarnation
-        head, found = self._found(0)
+        head, read = self._found(0)
         digests = [witness.start_digest(self._line.uid)]
-        _add(digests, found)
-        witness.check(last, incarnation=incarnation, digests=digests, identity=identity)
+        add(digests, read)
+        used = len(read)  # of a bandit that has ended: nothing is drawn any more
+        if not head.ended:
+            used = witness.check(last, incarnation=incarnation, digests=digests, identity=identity).used
         self._generation, self._identity, self.expected = generation, identity, head.step
-        self._digests, self._waiting = digests, deque(self._timed(found))
+        self._digests, self._waiting = digests, deque(self._timed(read))
         self._offer(0)
         self._bandit._state, self._released = self._bandit.init(), None
         closed = self._bandit._also().closed
@@ -61,9 +64,8 @@ class Versions:
             self._released = leaves.after(self._prior, 1.0, 0, self._bandit._state.prefix.released)
             self._bandit._update(self._released)
         self.history = [past(self._bandit, None, 0.0)]
-        if last is not None and last.incarnation == incarnation:
-            for _ in range(last.steps):
-                self._show(self._waiting.popleft()[1])
+        for _ in range(used):
+            self._show(self._waiting.popleft()[1])
         self._offer_now()
 
     @property
@@ -91,16 +93,17 @@ class Versions:
         when it says the same time again: that is public, too."""
         self.check()
         if self.released < self.expected:
-            head, found = self._found(self.released)
+            head, read = self._found(self.released)
             self.expected = head.step
-            _add(self._digests, found)
-            self._waiting += self._timed(found)
+            add(self._digests, read)
+            self._waiting += self._timed(read)
         now = self._clock()
         set_back, self._latest = now < self._latest - BACK, now
         visible = [leaf for _, leaf in itertools.takewhile(lambda one: set_back or one[0] <= now, self._waiting)]
         if visible:
-            shown = self._digests[: visible[-1].step + 2]
-            self._line.witness.record(Shown(self._line.bandit.incarnation, shown, *self._identity))
+            used = visible[-1].step + 1
+            shown = Shown(self._line.bandit.incarnation, self._digests[: used + 1], *self._identity, used)
+            self._line.witness.record(shown)
         for leaf in visible:
             self._waiting.popleft()
             self._show(leaf)
@@ -108,13 +111,13 @@ class Versions:
 
     def _found(self, start: int) -> tuple[rows.Head, list[Leaf]]:
         with self._line.database.transaction() as run:
-            return rows.head(run, self._line.uid), rows.leaves(run, self._line.uid, start)
+            return rows.head(run, self._line.uid), found(self._line, run, start)
 
-    def _timed(self, found: list[Leaf]) -> list[tuple[float, Leaf]]:
+    def _timed(self, read: list[Leaf]) -> list[tuple[float, Leaf]]:
         """Leaves with the times from which they are used."""
         now, delay = self._clock(), self._agreed.now.delay
-        missed = [math.ceil((now - leaf.visible_at) / delay) if delay else 0 for leaf in found]
-        return [(leaf.visible_at + max(0, n) * delay, leaf) for n, leaf in zip(missed, found, strict=True)]
+        missed = [math.ceil((now - leaf.visible_at) / delay) if delay else 0 for leaf in read]
+        return [(leaf.visible_at + max(0, n) * delay, leaf) for n, leaf in zip(missed, read, strict=True)]
 
     def _show(self, leaf: Leaf) -> None:
         bandit = self._bandit
@@ -143,18 +146,37 @@ class Versions:
                 self._bandit._update(self._released)
 
 
-def verify(line: Line, database: Database) -> None:
-    """RolledBack unless that connection's database holds all that was shown."""
+def found(line: Line, run: Run, start: int) -> list[Leaf]:
+    """The leaves from that step on, opened where they are sealed still."""
+    return [
+        leaf._replace(noisy=opened(line, leaf.step, "noisy", leaf.noisy), sealed=False) if leaf.sealed else leaf
+        for leaf in leaf_rows.found(run, line.uid, start)
+    ]
+
+
+def opened(line: Line, step: int, shard: int | str, sealed: bytes) -> bytes:
+    """What is sealed with the key of sums."""
+    out = line.seal.open("sums", place(line.uid, step, shard), sealed)
+    if out is None:
+        raise BadState("Expected the key that sums are sealed with, got a folder without it: recover.")
+    return out
+
+
+def verify(line: Line, database: Database) -> Shown:
+    """What of that connection's database is, or may be, on record; RolledBack unless it holds all that was drawn."""
     last, identity = line.witness.read(), database.identity()
+    digests = [witness.start_digest(line.uid)]
     with database.transaction() as run:
-        found = rows.leaves(run, line.uid, 0)
-    digests = witness.digests(line.uid, found)
-    witness.check(last, incarnation=line.bandit.incarnation, digests=digests, identity=identity)
+        ended = rows.head(run, line.uid).ended
+        add(digests, found(line, run, 0))
+    if not ended:
+        witness.check(last, incarnation=line.bandit.incarnation, digests=digests, identity=identity)
+    return Shown(line.bandit.incarnation, digests, *identity)
 
 
-def _add(digests: list[str], found: list[Leaf]) -> None:
+def add(digests: list[str], new: list[Leaf]) -> None:
     """`digests[n]` is that of the first n leaves."""
-    for leaf in found:
+    for leaf in new:
         if leaf.step != len(digests) - 1:
             raise witness.older()
         digests.append(witness.next_digest(digests[-1], leaf))

@@ -1,0 +1,158 @@
+"""Everything raw that is counted and kept: after a file, a database or a restart it is what it was before, and the
+limit that the noise is made for holds. Spoken to from outside: with next to no noise, the released sums of people who
+each have a coordinate of their own show how many of their rounds have taught."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+from scipy.optimize import brentq
+from scipy.stats import norm
+
+from tacit import Budget, JointLinUCB, Simulated
+from tacit.errors import PersonLimit
+from tests.store.places import Clock, Place
+
+PEOPLE = 3
+LENGTH = 90  # choices: eleven weeks
+MODES = {
+    "rounds": {"max_rounds_per_person": 3, "on_limit": "refuse"},
+    "served": {"max_rounds_per_person": 3, "on_limit": "serve"},
+    "week": {"max_rounds_per_person": 1, "week": 8},
+}
+MOST = {"rounds": 3, "served": 3, "week": 12}  # of a person
+VISITS = st.lists(
+    st.tuples(st.integers(0, PEOPLE), st.integers(0, 6)), min_size=LENGTH, max_size=LENGTH
+)  # who, PEOPLE for nobody, and how many choices later the answer comes
+RESTARTS = st.sets(st.integers(1, LENGTH - 1), min_size=1, max_size=6)
+FEW = settings(max_examples=8, deadline=None, derandomize=True, database=None, phases=[Phase.generate])
+
+
+def build(mode, **options):
+    given = MODES[mode] | {"first": 4, "growth": 1.001, "horizon": 1000, "pending": 50} | options
+    return JointLinUCB(dim=PEOPLE + 1, budget=Budget(1e7, 0.1), **given)
+
+
+def arm(who):
+    return np.eye(PEOPLE + 1)[[who]]
+
+
+def live(bandit, visits, restarts=(), restarted=None):
+    """What everybody is told and sees of the released sums, and these sums and the certificate at the end."""
+    told, seen, waiting = [], [], {}
+    for i, (who, later) in enumerate(visits):
+        if i in restarts:
+            bandit = restarted(bandit)
+        try:
+            choice = bandit.choose(arm(who), person=None if who == PEOPLE else f"p{who}")
+            waiting.setdefault(i + later, []).append(getattr(choice, "id", choice))
+            told.append("served")
+        except PersonLimit:
+            told.append("refused")
+        getattr(bandit, "tend", lambda: None)()
+        for one in waiting.pop(i, ()):
+            bandit.observe(one, float(i % 2))
+        seen.append(bandit.statistics.moment.tolist())
+    for _ in range(8):  # the last step is released
+        bandit.choose(np.zeros((1, PEOPLE + 1)))
+        getattr(bandit, "tend", lambda: None)()
+    return told, seen, bandit.statistics, bandit.privacy
+
+
+def rounds(statistics):
+    """That have taught, of each person: whole numbers, or nearly."""
+    return np.diag(statistics.gram)[:PEOPLE]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@FEW
+@given(visits=VISITS, restarts=RESTARTS)
+def test_a_file_keeps_every_counter_and_the_limit_holds(mode, tmp_path_factory, visits, restarts):
+    """Found: a file that forgets how many rounds of somebody have taught, in which week it is, or how many came without
+    a name."""
+    path = tmp_path_factory.mktemp("file") / "bandit.json"
+
+    def restarted(bandit):
+        bandit.save(path)
+        return JointLinUCB.load(path)
+
+    told, seen, sums, certificate = live(build(mode, source=Simulated(0)), visits)
+    again, shown, kept, same = live(build(mode, source=Simulated(0)), visits, restarts, restarted)
+    assert again == told and shown == seen and str(same) == str(certificate)
+    assert np.array_equal(kept.gram, sums.gram) and np.array_equal(kept.moment, sums.moment)
+    assert (rounds(kept) < MOST[mode] + 0.5).all()
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_database_keeps_every_counter_and_the_limit_holds(mode, folder):
+    """As in memory without a restart."""
+    rng = np.random.default_rng(5)
+    visits = [(int(who), int(later)) for who, later in zip(*rng.integers(0, [[4], [7]], (2, LENGTH)), strict=True)]
+    place, opened = Place(str(folder / "bandit.db"), folder / "keys"), []
+
+    def restarted(_):
+        if opened:
+            opened.pop().close()
+        opened.append(place.open(build(mode), clock=Clock()))
+        return opened[0]
+
+    told, _, sums, certificate = live(build(mode, source=Simulated(0)), visits)
+    again, _, kept, same = live(restarted(None), visits, {9, 30, 31, 55, 80}, restarted)
+    opened.pop().close()
+    assert (rounds(kept) < MOST[mode] + 0.5).all() and again == told
+    assert [one for one in same.caveats if "without person=" in one] == [
+        one for one in certificate.caveats if "without person=" in one
+    ]
+    assert np.allclose(rounds(kept), rounds(sums), atol=0.3)
+
+
+@pytest.mark.parametrize(("mode", "least"), [("rounds", 3), ("week", 6)])
+def test_that_the_limit_is_met(mode, least):
+    """Or the tests above would hold for a bandit that learns nothing."""
+    visits = [(i % PEOPLE, 0) for i in range(LENGTH)]
+    assert (rounds(live(build(mode, source=Simulated(0)), visits)[2]) > least - 0.5).all()
+
+
+@pytest.mark.parametrize("adjacency", ["replace", "zero-out"])
+def test_what_several_weeks_cost_is_computed_from_nothing_but_the_definition(adjacency):
+    """Where a week is one step, a person contributes to 4, or 52, steps in a row. What is released is C x + noise, C
+    the square root of the matrix of ones below the diagonal: that person moves it by the sum of as many columns, times
+    the sensitivity of a round and the rounds of a week. One week too few is 4 per cent of epsilon, at 52."""
+    bandit = JointLinUCB(
+        dim=2,
+        budget=Budget(1.0, 1e-6, adjacency),
+        first=10,
+        growth=1.001,
+        week=10,
+        max_rounds_per_person=2,
+        horizon=20_000,
+    )
+    certificate = bandit.privacy
+    (release,) = certificate.releases
+    steps, planned = 0, 0.0
+    while planned < 20_000:  # a step is as long as the first, or a thousandth of what came before
+        planned, steps = planned + max(10, math.floor(0.001 * planned) + 1), steps + 1
+    root = np.ones(steps)
+    for k in range(1, steps):  # C C is that matrix: a_0 a_k + ... + a_k a_0 = 1
+        root[k] = (1 - root[1:k] @ root[k - 1 : 0 : -1]) / 2
+    moved = np.zeros(steps)
+    for weeks in range(1, 53):
+        moved[weeks - 1 :] += root[: steps - weeks + 1]
+        if weeks in (1, 4, 52):
+            mu = 2 * release.sensitivity * np.linalg.norm(moved) / release.sigma
+            claimed = certificate.epsilon if weeks == 1 else certificate.over[weeks]
+            assert epsilon(mu, 1e-6) <= claimed * (1 + 1e-5) and claimed < 1.01 * epsilon(mu, 1e-6)
+    assert set(certificate.over) == {4, 52}
+    text = " ".join(str(certificate).split())
+    assert "4 weeks: epsilon {:.4g}, 52 weeks: epsilon {:.4g}".format(*certificate.over.values()) in text
+
+
+def epsilon(mu, delta):
+    """Of a Gaussian mechanism, by its definition."""
+
+    def above(e):
+        return norm.cdf(mu / 2 - e / mu) - math.exp(e + norm.logcdf(-mu / 2 - e / mu)) - delta
+
+    return brentq(above, 0.0, 1000.0)

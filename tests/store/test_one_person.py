@@ -1,0 +1,174 @@
+"""A person has one canonical form: 17, "17" and b"17" are one person, wherever they come from, and whatever an earlier
+release has counted of them under three."""
+
+import hashlib
+import json
+import shutil
+import unicodedata
+
+import numpy as np
+import polars
+import pytest
+
+from tacit import Simulated
+from tacit.errors import BadState, PersonLimit
+from tests.service.servers import application, call
+from tests.store.places import glm, linear, table, total
+
+ARM = [[1.0, 0.0, 0.0]]
+SAME = (17, "17", b"17", np.int64(17), np.uint8(17), np.str_("17"))
+COMPOSED, APART = "Ren\u00e9", "Rene\u0301"
+WRONG = (True, np.True_, 17.0, np.float64(17), 17j, "", b"", ["17"], ("17",))
+
+
+def old_form(kind, text, keys, name="bandit"):
+    """How 0.6.0 knew a person: by the kind of their id, too."""
+    key = (keys / f"{name}.persons.key").read_bytes()
+    return hashlib.blake2b(kind + text, key=key, digest_size=16).digest()
+
+
+@pytest.mark.parametrize("first", SAME, ids=lambda one: type(one).__name__)
+def test_all_forms_of_an_id_have_one_allowance(on_sqlite, first):
+    """Of a bandit in memory, in batches, from a file, and of one on a database: else limit 1 is three rounds."""
+    with on_sqlite.open(linear(max_rounds_per_person=1)) as stored:
+        for bandit in (linear(max_rounds_per_person=1), stored):
+            bandit.choose(ARM, person=first)
+            for again in SAME:
+                with pytest.raises(PersonLimit):
+                    bandit.choose(ARM, person=again)
+            bandit.choose(ARM, person=18)
+            bandit.choose(ARM, person="017")  # another text: what else is alike is for the caller to say
+    batch = linear(max_rounds_per_person=1).choose_many([ARM] * len(SAME), persons=[first, *SAME[1:-1], "17"])
+    assert set(batch.refused) == set(range(1, len(SAME)))
+
+
+def test_text_is_of_one_normal_form(on_sqlite):
+    assert COMPOSED != APART and unicodedata.normalize("NFC", APART) == COMPOSED
+    with on_sqlite.open(linear(max_rounds_per_person=1)) as stored:
+        for bandit in (linear(max_rounds_per_person=1), stored):
+            bandit.choose(ARM, person=APART)
+            for again in (COMPOSED, APART, COMPOSED.encode(), APART.encode()):
+                with pytest.raises(PersonLimit):
+                    bandit.choose(ARM, person=again)
+            bandit.choose(ARM, person=b"\xff\xfe")  # no text at all: taken as it is
+            bandit.choose(ARM, person="\udcff")
+            bandit.choose(ARM, person="ren\u00e9")
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=repr)
+def test_what_is_no_id_is_refused(on_sqlite, wrong):
+    """A float would be another text: 17.0, or 1e+16. The error does not hold it."""
+    with on_sqlite.open(linear(max_rounds_per_person=1)) as stored:
+        for bandit in (linear(max_rounds_per_person=1), stored):
+            with pytest.raises(ValueError, match="Expected person to be") as error:
+                bandit.choose(ARM, person=wrong)
+            assert "17" not in str(error.value)
+        with pytest.raises(ValueError, match="Expected person to be"):
+            stored.erase(wrong)
+
+
+def test_a_log_and_http_count_the_same_person(tmp_path):
+    """A column of whole numbers, a folder of Parquet files, and text over HTTP: limit 1, one round."""
+    app = application(tmp_path, max_rounds_per_person=1, on_limit="refuse")
+    stored = app.served["messages"].stored
+    rows = {"x0": [1.0], "x1": [0.0], "x2": [0.0], "reward": [1.0]}
+    assert stored.learn_log(rows | {"person": np.array([17])}, log="numbers") == {}
+    polars.DataFrame(rows | {"person": [17]}).write_parquet(tmp_path / "one.parquet")
+    (tmp_path / "log").mkdir()
+    shutil.move(tmp_path / "one.parquet", tmp_path / "log" / "one.parquet")
+    for name, log in (("texts", rows | {"person": ["17"]}), ("bytes", rows | {"person": [b"17"]})):
+        assert set(stored.learn_log(log, log=name)) == {0}
+    assert set(stored.learn_log(tmp_path / "log", log="folder")) == {0}
+    replies = call(app, *(("choose", {"arms": ARM, "person": person}) for person in ("17", 17)))
+    assert [status for status, _, _ in replies] == [409, 409]
+    assert [call(app, ("choose", {"arms": ARM, "person": wrong}))[0][0] for wrong in (True, 17.5)] == [422, 422]
+    app.close()
+    memory = linear(max_rounds_per_person=1)
+    assert memory.learn_log(rows | {"person": [17]}) == {}
+    assert set(memory.learn_log(rows | {"person": ["17"]})) == {0} and set(memory.learn_log(tmp_path / "log")) == {0}
+
+
+def test_erasing_finds_all_forms(place):
+    with place.open(glm(max_rounds_per_person=9)) as stored:
+        choices = [stored.choose(ARM, person=person, request=f"{i}") for i, person in enumerate(SAME)]
+        other = stored.choose(ARM, person=170)
+        stored.erase("17")
+        for choice in choices:
+            stored.observe(choice, 1.0)
+        assert not total(stored).any()
+        stored.observe(other, 1.0)
+        assert total(stored).any()
+
+
+@pytest.mark.parametrize("kind", [b"i", b"s", b"b"])
+def test_rounds_that_an_earlier_release_counted_stay_counted(place, kind):
+    """A database of 0.6.0 knows a person by the kind of their id; whichever it was, nobody gets a second allowance."""
+    for now, name in zip(SAME[:3], "abc", strict=True):
+        with place.open(linear(max_rounds_per_person=2), name=name) as stored:
+            stored.choose(ARM, person="17")
+            old = old_form(kind, b"17", place.keys, name)
+            with stored._database.transaction() as run:
+                run("UPDATE person SET digest = ? WHERE name = ?", old, name)
+        with place.open(linear(max_rounds_per_person=2), name=name) as stored:
+            stored.choose(ARM, person=now)
+            for again in SAME:
+                with pytest.raises(PersonLimit):
+                    stored.choose(ARM, person=again)
+            assert table(stored, "SELECT rounds FROM person WHERE name = ?", name) == [(2,)]
+
+
+def test_rounds_under_several_forms_are_added_up(place):
+    """An earlier release has counted one person as three: what they have had together is what they have had."""
+    with place.open(linear(max_rounds_per_person=4)) as stored:
+        stored.choose(ARM, person="17")
+        with stored._database.transaction() as run:
+            for kind in (b"i", b"b"):
+                digest = old_form(kind, b"17", place.keys)
+                run("INSERT INTO person (name, digest, rounds) VALUES (?, ?, ?)", "bandit", digest, 1)
+    with place.open(linear(max_rounds_per_person=4)) as stored:
+        stored.choose(ARM, person=17)
+        with pytest.raises(PersonLimit):
+            stored.choose(ARM, person=17)
+
+
+def test_a_file_of_an_earlier_release_goes_on_or_is_refused(tmp_path):
+    """A bandit in memory: its file holds counts as 0.6.0 wrote them. Where answers are counted (week=), choices that
+    wait carry hashes of the old kind, and the file is refused with what to do."""
+
+    def aged(bandit):
+        bandit.save(tmp_path / "bandit.json")
+        document = json.loads((tmp_path / "bandit.json").read_text())
+        body = json.loads(document["body"])
+        persons = body["persons"]
+        digest = hashlib.blake2b(b"i17", key=bytes.fromhex(persons["key"]), digest_size=16).hexdigest()
+        body["persons"] = {"key": persons["key"], "counts": {digest: 1}, "unnamed": 0}
+        text = json.dumps(body, sort_keys=True)
+        document |= {"body": text, "sha256": hashlib.sha256(text.encode()).hexdigest()}
+        (tmp_path / "old.json").write_text(json.dumps(document))
+        return type(bandit).load(tmp_path / "old.json")
+
+    bandit = linear(max_rounds_per_person=1, source=Simulated(0))
+    found = aged(bandit)
+    with pytest.raises(PersonLimit):
+        found.choose(ARM, person="17")
+    found.choose(ARM, person="18")
+    with pytest.raises(BadState, match="0.6.0"):
+        aged(linear(max_rounds_per_person=1, week=8, source=Simulated(0)))
+
+
+def test_choices_that_waited_since_an_earlier_release_do_not_teach_a_second_time(place):
+    """With week= a choice that waits carries its person: of the old kind, nobody knows whose week it counts in."""
+    weekly = {"first": 4, "growth": 1.001, "max_rounds_per_person": 1, "week": 8}
+    with place.open(linear(**weekly)) as stored:
+        old = stored.choose(ARM, person=17)
+        uid, seal = stored._line.uid, stored._line.seal
+        ((ticket, sealed),) = table(stored, "SELECT ticket, sealed FROM waiting")
+        where = f"{uid} waiting {bytes(ticket).hex()}"
+        row = seal.open("epoch", where, bytes(sealed))[: 8 * 3] + old_form(b"i", b"17", place.keys)  # as 0.6.0 kept it
+        with stored._database.transaction() as run:
+            run("UPDATE waiting SET sealed = ?", seal.seal("epoch", 0, where, row))
+    with place.open(linear(**weekly)) as stored:
+        stored.observe(stored.choose(ARM, person="17"), 1.0)
+        once = total(stored)
+        stored.observe(old, 1.0)
+        assert once.any() and np.array_equal(total(stored), once)

@@ -1,0 +1,281 @@
+"""A second noise for one step: by a witness that is lost, by a leaf that is drawn and not shown yet, and by a database
+and its keys that are taken back together."""
+
+import json
+import math
+import os
+import shutil
+import signal
+import subprocess
+
+import numpy as np
+import psycopg
+import pytest
+
+from tacit import Budget, JointGLM, recover
+from tacit.errors import BadState, RolledBack, UnknownChoice
+from tacit.privacy import gaussian
+from tests.store.clusters import tool
+from tests.store.places import BUDGET, Clock, arms, dies_at, glm, linear, play, table
+from tests.store.version1 import rows_of
+
+LEAVES = "SELECT step, noisy FROM leaf ORDER BY step"
+
+
+class Copy:
+    """Of a database as it is now, without keys; `back` puts it in the place of what is there then."""
+
+    def __init__(self, place, folder):
+        self.place, self.path = place, folder / f"copy{len(list(folder.glob('copy*')))}"
+        self.schema = place.where.rpartition("%3D")[2]
+        if "://" in place.where:
+            subprocess.run([tool("pg_dump"), "-Fc", "-n", self.schema, "-f", self.path, place.where], check=True)
+        else:
+            shutil.copy(place.where, self.path)
+
+    def back(self):
+        if "://" not in self.place.where:
+            shutil.copy(self.path, self.place.where)
+            return
+        with psycopg.connect(self.place.where, autocommit=True) as connection:
+            connection.execute(f"DROP SCHEMA {self.schema} CASCADE")
+        subprocess.run([tool("pg_restore"), "-d", self.place.where, self.path], check=True)
+
+
+def keys_alone(place, folder):
+    """As `cp *.key` leaves a folder of keys."""
+    folder.mkdir(mode=0o700)
+    for path in place.keys.glob("*.key"):
+        shutil.copy(path, folder)
+    return place._replace(keys=folder)
+
+
+# a witness that is lost
+
+
+def test_an_older_database_whose_witness_is_lost_is_refused(place, folder):
+    """Else the second step would be released again, with other noise, and no event."""
+    rng = np.random.default_rng(0)
+    with place.open(glm()) as stored:
+        play(stored, rng, 12)
+    copy = Copy(place, folder)
+    with place.open(glm()) as stored:
+        play(stored, rng, 12, prefix="s")
+        assert stored.version == 2
+    copy.back()
+    alone = keys_alone(place, folder / "alone")
+    with pytest.raises(RolledBack, match="witness"):
+        alone.open(glm())
+    assert recover(glm(), alone.where, keys=alone.keys) == 2
+    with alone.open(glm()) as stored:
+        play(stored, rng, 12)
+        assert stored.version == 1
+
+
+def test_a_witness_is_there_before_the_first_release(place):
+    with place.open(glm()) as stored:
+        stored.choose(np.eye(3))
+    witness = place.keys / "bandit.witness"
+    kept = witness.read_bytes()
+    witness.unlink()
+    with pytest.raises(RolledBack, match="witness"):
+        place.open(glm())
+    witness.write_bytes(kept)
+    with place.open(glm()) as stored:
+        witness.unlink()  # while it is at work
+        while stored.head.step < 1:
+            stored.choose(np.eye(3))
+        with pytest.raises(RolledBack, match="witness"):
+            stored.tend()
+        assert table(stored, LEAVES) == []
+
+
+def test_killed_while_it_is_made_a_bandit_is_made_the_next_time(place):
+    """At each statement, and after the witness is written: no row is left without one, and no witness is in the way."""
+    linear().warm_up()
+    for number in range(0, 200, 6):
+        name = f"b{number}"
+        killed = dies_at(number, place, lambda name=name: place.open(linear(), name=name).close())
+        with place.open(linear(), name=name) as stored:
+            stored.choose(np.eye(3))
+        if not killed:
+            break
+    assert not killed and number > 5
+    child = os.fork()
+    if child == 0:
+        replace = os.replace
+
+        def dying(source, target):
+            replace(source, target)
+            if str(target).endswith(".witness"):
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        os.replace = dying
+        try:
+            place.open(linear(), name="late")
+        finally:
+            os._exit(0)
+    assert os.waitpid(child, 0)[1] == signal.SIGKILL and (place.keys / "late.witness").exists()
+    with place.open(linear(), name="late") as stored:
+        play(stored, np.random.default_rng(2), 11)
+        assert stored.version == 1
+
+
+# a leaf that is drawn and not shown yet
+
+
+def test_a_leaf_in_a_backup_is_one_that_the_witness_knows(place, folder):
+    """Two backups without keys, with a restore in between, held two noises of one sum: a leaf could be read from its
+    commit on, and the witness heard of it when it was shown."""
+    rng, clock, noises = np.random.default_rng(3), Clock(), []
+    with place.open(glm(), delay=60.0, clock=clock) as stored:
+        for i in range(11):
+            stored.observe(stored.choose(arms(rng), request=f"{i}"), 1.0)
+    before = Copy(place, folder)
+    for _ in range(2):
+        try:
+            with place.open(glm(), delay=60.0, clock=clock) as stored:
+                stored.tend()
+                assert stored.version == 0  # nobody has seen it
+                noises += table(stored, LEAVES)
+        except RolledBack:
+            break
+        before.back()
+    assert len(noises) == 1
+
+
+@pytest.mark.parametrize("apart", [pytest.param(1, marks=pytest.mark.full), 4])
+def test_killed_while_a_leaf_is_drawn_recorded_and_unsealed(place, apart):
+    """At each statement of a release: what can be read without keys is known to the witness, one noise is drawn, and
+    the next worker unseals and shows it."""
+    rng = np.random.default_rng(4)
+    linear().warm_up()
+    for number in range(0, 60, apart):
+        with place.open(linear()) as stored:
+            steps = 1 + stored.head.step
+            while stored.head.step < steps:
+                choice = stored.choose(arms(rng))
+        killed = dies_at(number, place, lambda stored: stored.tend(), begun=lambda: (place.open(linear()),))
+        found = rows_of(place, LEAVES)  # what a copy without keys shows
+        assert len(found) <= json.loads((place.keys / "bandit.witness").read_text())["steps"]
+        with place.open(linear()) as stored:
+            stored.observe(choice, 1.0)
+            stored.tend()
+            assert stored.version == steps
+            leaves = table(stored, LEAVES)
+            assert [step for step, _ in leaves] == list(range(steps)) and leaves[: len(found)] == found
+        if not killed:
+            break
+    assert not killed and number > 8
+
+
+# a database and its keys that are taken back together
+
+
+def taken_back(place, folder, rng, lost=12, more=0):
+    """One that went on for so many choices after it was copied with its keys, and of which the copy was put back and
+    went on, too; and the last choice that is lost."""
+    with place.open(glm()) as stored:
+        play(stored, rng, 12)
+    copy = Copy(place, folder)
+    shutil.copytree(place.keys, folder / "kept keys")
+    with place.open(glm()) as stored:
+        gone = play(stored, rng, lost, prefix="lost ")
+    copy.back()
+    shutil.rmtree(place.keys)
+    shutil.copytree(folder / "kept keys", place.keys)
+    with place.open(glm()) as stored:  # nothing tells yet
+        play(stored, rng, more, prefix="more ")
+    return gone
+
+
+@pytest.mark.parametrize("more", [9, 25])
+def test_an_id_of_a_choice_that_is_lost_stops_everything(place, folder, more):
+    """Of a number that the database has not come to, or has given to another since."""
+    rng = np.random.default_rng(5)
+    gone = taken_back(place, folder, rng, more=more)
+    with place.open(glm()) as stored:
+        own = stored.choose(arms(rng))
+        released = stored.version
+        with pytest.raises(RolledBack, match="recover"):
+            stored.observe(gone[-1].id, 1.0)
+        for call in (
+            lambda: stored.choose(arms(rng)),
+            lambda: stored.observe(own, 1.0),
+            lambda: stored.activate(own),
+            stored.tend,
+            lambda: stored.version,
+        ):
+            with pytest.raises(RolledBack):
+                call()
+        assert [what for _, what in stored.events if "taken back in time" in what]
+        assert len(table(stored, LEAVES)) == released
+    with pytest.raises(RolledBack):
+        place.open(glm())
+    assert recover(glm(), place.where, keys=place.keys) == 2
+    with place.open(glm()) as stored:
+        for _ in range(2):  # of an incarnation that was replaced: unknown, and no evidence
+            with pytest.raises(UnknownChoice):
+                stored.observe(gone[-1].id, 1.0)
+        play(stored, rng, 12)
+        assert stored.version == 1
+        certificate, mu = stored.privacy, gaussian.mu(BUDGET)
+        assert certificate.epsilon == pytest.approx(gaussian.epsilon(math.sqrt(2) * mu, 1e-5), rel=1e-3)
+        assert certificate.spent == certificate.epsilon and not certificate.private
+        assert [what for _, what in stored.events if "counted twice" in what]
+
+
+def test_activating_a_choice_that_is_lost_is_noticed_too(on_sqlite, folder):
+    rng = np.random.default_rng(6)
+    gone = taken_back(on_sqlite, folder, rng)
+    with on_sqlite.open(glm()) as stored, pytest.raises(RolledBack):
+        stored.activate(gone[-1].id)
+
+
+def test_second_releases_add_up_where_persons_have_a_limit(on_sqlite, folder):
+    def limited():
+        return JointGLM(dim=3, budget=Budget(1.0, 1e-5), first=10, max_rounds_per_person=3)
+
+    rng = np.random.default_rng(7)
+    with on_sqlite.open(limited()) as stored:
+        play(stored, rng, 12)
+    shutil.copy(on_sqlite.where, folder / "copy.db")
+    shutil.copytree(on_sqlite.keys, folder / "kept keys")
+    with on_sqlite.open(limited()) as stored:
+        lost = play(stored, rng, 5, prefix="lost")[-1]
+    shutil.copy(folder / "copy.db", on_sqlite.where)
+    with on_sqlite.open(limited(), keys=folder / "kept keys") as stored, pytest.raises(RolledBack):
+        stored.observe(lost.id, 1.0)
+    recover(limited(), on_sqlite.where, keys=folder / "kept keys")
+    with on_sqlite.open(limited(), keys=folder / "kept keys") as stored:  # two incarnations, one of which counts twice
+        expected = gaussian.epsilon(math.sqrt(3) * gaussian.mu(BUDGET), 1e-5)
+        assert stored.privacy.epsilon == pytest.approx(expected, rel=1e-3)
+
+
+def test_nothing_is_counted_twice_before_the_first_release(on_sqlite, folder):
+    with on_sqlite.open(glm()) as stored:
+        stored.choose(np.eye(3))
+    shutil.copy(on_sqlite.where, folder / "copy.db")
+    with on_sqlite.open(glm()) as stored:
+        lost = stored.choose(np.eye(3))
+    shutil.copy(folder / "copy.db", on_sqlite.where)
+    with on_sqlite.open(glm()) as stored, pytest.raises(RolledBack):
+        stored.observe(lost.id, 1.0)
+    recover(glm(), on_sqlite.where, keys=on_sqlite.keys)
+    with on_sqlite.open(glm()) as stored:
+        assert stored.privacy.private and stored.privacy.epsilon == pytest.approx(1.0, rel=1e-3)
+
+
+def test_ids_hide_their_numbers_and_cannot_be_made(on_sqlite):
+    """Those of one choice after the other have nothing in common, and whoever changes one has none."""
+    with on_sqlite.open(glm()) as stored:
+        ids = [stored.choose(np.eye(3)).id for _ in range(60)]
+        assert len({len(one) for one in ids}) == 1 and len(set(ids)) == 60
+        bits = np.unpackbits(np.array([list(bytes.fromhex(one)) for one in ids], np.uint8), axis=1)
+        assert (np.abs(bits.mean(0) - 0.5) < 0.42).all()  # false alarm: 192 * 2 * P(Bin(60, 1/2) < 5) < 3e-10
+        for place in range(0, len(ids[0]), 5):
+            other = ids[0][:place] + f"{int(ids[0][place], 16) ^ 8:x}" + ids[0][place + 1 :]
+            with pytest.raises((UnknownChoice, BadState)):
+                stored.observe(other, 1.0)
+        stored.observe(ids[0], 1.0)
+        assert stored.version == 0 and not stored.events

@@ -1,0 +1,159 @@
+"""Logs tell nothing of anybody, at any level: every logger there is says the same, line by line, whoever came, whatever
+they were rewarded with, and however many rewards came."""
+
+import contextlib
+import json
+import logging
+import warnings
+
+import numpy as np
+import pytest
+
+from tacit import Budget, JointGLM, Simulated, Stored
+from tacit.bandits.base import Bandit
+from tests.canaries import Canaries
+from tests.service.servers import application, call, lines
+
+ROUNDS = 24
+
+
+class Kept(logging.Handler):
+    """Every record as it would be written, with its traceback."""
+
+    def __init__(self):
+        super().__init__(logging.NOTSET)
+        self.lines = []
+
+    def emit(self, record):
+        self.lines.append(f"{record.name} {record.levelname} {self.format(record)}")
+
+
+@contextlib.contextmanager
+def everything():
+    """All loggers at all levels, whatever they were set to, and warnings."""
+    known = [logging.getLogger(name) for name in logging.root.manager.loggerDict]
+    loggers = [logging.root, *known]
+    before = [(one, one.level, one.disabled, one.propagate) for one in loggers]
+    kept = Kept()
+    for one in loggers:
+        one.level, one.disabled, one.propagate = 1, False, True
+        one.manager._clear_cache()
+    logging.root.addHandler(kept)
+    logging.captureWarnings(True)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("always")
+            yield kept.lines
+    finally:
+        logging.captureWarnings(False)
+        logging.root.removeHandler(kept)
+        for one, level, disabled, propagate in before:
+            one.level, one.disabled, one.propagate = level, disabled, propagate
+        logging.root.manager._clear_cache()
+
+
+def people(world):
+    """(arms, person, reward or None) of each round. The canary of a world is nowhere else; in the second one, half of
+    the rewards never come."""
+    canaries, out = Canaries(world), []
+    for i in range(ROUNDS):
+        arms = (np.eye(3)[: 2 + i % 2] * 0.9 if world == 0 else np.eye(3) * 0.5).tolist()
+        arms[0] = canaries.numbers
+        reward = canaries.reward if world == 0 else float(i % 3 == 0)
+        out.append((arms, f"{canaries.texts['person']}{i % 5}", None if world and i % 2 else reward))
+    return canaries, out
+
+
+def in_memory(world, _):
+    bandit = build(source=Simulated(0))
+    for arms, person, reward in people(world)[1]:
+        choice = bandit.choose(arms, person=person)
+        if reward is not None:
+            bandit.observe(choice, reward)
+    refused(bandit, people(world)[0])
+
+
+def on_a_database(world, folder):
+    with Stored(build(), folder / f"{world}.db", background=False, delay=0.0) as stored:
+        for i, (arms, person, reward) in enumerate(people(world)[1]):
+            choice = stored.choose(arms, person=person, request=f"{i}", deferred=i % 4 == 0)
+            stored.activate(choice)
+            if reward is not None:
+                stored.observe(choice, reward)
+            stored.tend()
+        stored.erase(people(world)[1][0][1])
+        refused(stored, people(world)[0])
+
+
+def over_http(world, folder):
+    (folder / f"{world}").mkdir(exist_ok=True)
+    app = application(folder / f"{world}", max_rounds_per_person=3)
+    rows = people(world)[1]
+    ((_, _, body),) = call(app, ("choose:batch", lines(*({"arms": arms, "person": p} for arms, p, _ in rows))))
+    ids = [json.loads(line)["id"] for line in body.splitlines()]
+    for one, (_, _, reward) in zip(ids, rows, strict=True):
+        if reward is not None:
+            call(app, ("reward", {"id": one, "reward": reward}))
+        else:
+            call(app, ("/healthz", None))
+    canaries = people(world)[0]
+    call(app, ("reward", {"id": ids[0], "reward": canaries.numbers}), ("choose", {"arms": canaries.texts["arm"]}))
+    app.close()
+
+
+def build(**options):
+    budget = Budget(1.0, 1e-5)
+    return JointGLM(dim=3, budget=budget, first=8, max_rounds_per_person=3, on_limit="serve", **options)
+
+
+def refused(bandit, canaries):
+    with pytest.raises(ValueError, match="Expected"):
+        bandit.choose([[*canaries.numbers, 9.0]], person=canaries.texts["person"])
+    with pytest.raises(ValueError, match="Expected"):
+        bandit.observe(bandit.choose([canaries.numbers]), canaries.reward + 7)
+
+
+WAYS = (in_memory, on_a_database, over_http)
+
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
+def test_all_loggers_say_the_same_of_other_people(way, tmp_path):
+    (tmp_path / "first").mkdir()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        way(0, tmp_path / "first")  # what is compiled or imported is said once
+    said = []
+    for world in (0, 1):
+        with everything() as kept:
+            way(world, tmp_path)
+        found = people(world)[0].found_in([("log", "\n".join(kept).encode())])
+        assert found == []
+        said.append([line for line in kept if not line.startswith(("asyncio ", "concurrent."))])
+    assert said[0] == said[1]
+
+
+PLANTED = {
+    "a reward, rounded": lambda reward: logging.getLogger("tacit").debug("%.2f", reward),
+    "a word for each reward": lambda reward: logging.getLogger("tacit.bandits.anything").debug("one more"),
+    "below debug": lambda reward: logging.getLogger("tacit.service").log(5, "%s", reward),
+    "a warning": lambda reward: warnings.warn(f"{reward}", stacklevel=1),
+    "a logger that does not propagate": lambda reward: OWN.info("%r", reward),
+}
+OWN = logging.getLogger("tacit.of_its_own")
+OWN.propagate, OWN.disabled = False, True
+
+
+@pytest.mark.parametrize(
+    ("way", "planted"), [*((in_memory, one) for one in PLANTED), *((way, "a reward, rounded") for way in WAYS[1:])]
+)
+def test_that_a_planted_line_is_found(way, planted, tmp_path, monkeypatch):
+    """At DEBUG and below, rounded so that no canary has its digits, or without any."""
+    problem = Bandit._problem
+
+    def told(self, reward):
+        PLANTED[planted](reward)
+        return problem(self, reward)
+
+    monkeypatch.setattr(Bandit, "_problem", told)
+    with pytest.raises(AssertionError):
+        test_all_loggers_say_the_same_of_other_people(way, tmp_path)

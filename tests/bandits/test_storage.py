@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from tacit import Budget, JointGLM, JointLinUCB, LinUCB, Simulated
+from tacit.bandits import storage
 from tacit.bandits.storage import _leaves
 from tacit.errors import BadState
 
@@ -94,3 +95,20 @@ def test_bad_files(tmp_path):
         LinUCB.load(path)
     with pytest.raises(FileNotFoundError):
         LinUCB.load(tmp_path / "nothing.json")
+
+
+def test_files_of_0_6_0_with_settings_that_are_gone(tmp_path):
+    """They load where nobody had given those settings, and are refused by name where somebody had."""
+    JointLinUCB(dim=2, horizon=50, budget=Budget(1.0, 1e-3), source=Simulated(0)).save(tmp_path / "b.json")
+    body, _ = storage.read(tmp_path / "b.json", what="bandit", format=storage.FORMAT, version=storage.VERSION)
+
+    def written(**settings):
+        old = body | {"settings": body["settings"] | {"teach": 1.0, "average": False, "weeks": None} | settings}
+        document = storage.document(old, format=storage.FORMAT, version=storage.VERSION, raw=True)
+        (tmp_path / "b.json").write_text(json.dumps(document))
+        return JointLinUCB.load(tmp_path / "b.json")
+
+    assert written().horizon == 50
+    for name, value in (("teach", 0.5), ("average", True), ("weeks", 3)):
+        with pytest.raises(BadState, match=f"got {name}: go on with 0.6.0"):
+            written(**{name: value})

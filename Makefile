@@ -79,7 +79,7 @@ bench: .venv/.bench       ## noise of each mechanism, and microseconds a round b
 	$(BIN)/tacit bench speed
 
 plan-fit: .venv/.ready    ## the formula of `tacit plan`, and its error; simulations that are not stored are done first
-	$(BIN)/python -m tacit.planning.fit --simulate
+	$(BIN)/python -m tools.plan.fit --simulate
 
 expected: .venv/.ready    ## what every reproduction finds on a small scale, written anew; look at the difference
 	$(BIN)/python -m tests.reproductions.expected

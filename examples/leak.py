@@ -10,8 +10,8 @@ import sys
 
 import numpy as np
 
-from tacit.audit.attacks.rare import BUDGET, noticed
 from tacit.audit.bound import CONFIDENCE, ratio_bound
+from tacit.papers.attacks.rare import BUDGET, noticed
 
 
 def attack(timing: str, runs: int) -> tuple[int, int, float]:

@@ -14,8 +14,8 @@ import numpy as np
 
 from tacit import Budget, Simulated
 from tacit.mechanisms.queries import Queries
-from tacit.regression import PrivateRidge, ReweightedLinear
-from tacit.reproductions.reweighted import worlds
+from tacit.papers.regression import PrivateRidge, ReweightedLinear
+from tacit.papers.reproductions.reweighted import worlds
 
 ROWS = 50_000
 PEOPLE = [10**k for k in range(4, 11)]

@@ -11,31 +11,26 @@ from unittest import mock
 
 import numpy as np
 
-from tacit import (
-    Budget,
-    Earnings,
-    JointGLM,
+from tacit import Budget, Earnings, JointGLM, JointLinUCB, LocalIRLS, ShuffleNewton
+from tacit.audit.canary import responses
+from tacit.kernels.rounds import BOUNDARY, CHOICES
+from tacit.mechanisms import recursive
+from tacit.mechanisms.queries import Queries
+from tacit.papers import (
     JointGLMRare,
-    JointLinUCB,
     JointReweighted,
     JointSquareCB,
     LocalAnytimeUCB,
     LocalCombiner,
     LocalGLM,
-    LocalIRLS,
     LocalLinUCB,
     LocalOnlineUCB,
     LocalReweighted,
     LocalSquareCB,
     ShuffleGLM,
     ShuffleLinUCB,
-    ShuffleNewton,
 )
-from tacit.audit.canary import responses
-from tacit.kernels.rounds import BOUNDARY, CHOICES
-from tacit.mechanisms import recursive
-from tacit.mechanisms.queries import Queries
-from tacit.regression import (
+from tacit.papers.regression import (
     ImproperSGD,
     OutputPerturbation,
     PrivateNewton,

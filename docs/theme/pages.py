@@ -13,12 +13,17 @@ from mkdocs.structure.files import File, Files
 ROOT = Path(__file__).parents[2]
 BESIDES = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")
 SHOWN = (*BESIDES, "docs/**/*.md", "docs/images/*", "docs/theme/*.js", "docs/theme/*.css")
-REFERENCE = {  # title -> the table of tacit.registry with its names
-    "Joint bandits": "JOINT",
-    "Shuffle bandits": "SHUFFLE",
-    "Local bandits": "LOCAL",
-    "References": "REFERENCES",
-    "All else": "HOMES",
+PAPERS = "papers/__init__.py"
+REFERENCE = {  # title -> a file of tacit, and the table with its names there
+    "Joint bandits": ("registry.py", "JOINT"),
+    "Shuffle bandits": ("registry.py", "SHUFFLE"),
+    "Local bandits": ("registry.py", "LOCAL"),
+    "References": ("registry.py", "REFERENCES"),
+    "All else": ("registry.py", "HOMES"),
+    "Published joint bandits": (PAPERS, "JOINT"),
+    "Published shuffle bandits": (PAPERS, "SHUFFLE"),
+    "Published local bandits": (PAPERS, "LOCAL"),
+    "Published references": (PAPERS, "REFERENCES"),
 }
 MORE = {"Features": "tacit.features", "Environments": "tacit.environments", "Errors": "tacit.errors"}  # -> a module
 WHOLE = "{show_root_heading: false, show_root_toc_entry: false}"
@@ -47,7 +52,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         for path in sorted(ROOT.glob(pattern)):
             name = path.relative_to(ROOT).as_posix()
             kept.append(File(name, str(ROOT), config.site_dir, config.use_directory_urls))
-    listed = {title: "".join(f"::: {name}\n\n" for name in _names(table)) for title, table in REFERENCE.items()}
+    listed = {title: "".join(f"::: {name}\n\n" for name in _names(*place)) for title, place in REFERENCE.items()}
     listed |= {title: f"::: {module}\n    options: {WHOLE}\n" for title, module in MORE.items()}
     for title, text in listed.items():
         kept.append(File.generated(config, _page(title), content=f"# {title}\n\n{text}"))
@@ -68,10 +73,10 @@ def _page(title: str) -> str:
     return f"reference/{title.lower().replace(' ', '-')}.md"
 
 
-def _names(table: str) -> list[str]:
-    """The names of a table of the registry, read and not imported: the site needs nothing that tacit needs."""
-    for node in ast.parse((ROOT / "src" / "tacit" / "registry.py").read_text()).body:
+def _names(file: str, table: str) -> list[str]:
+    """The names of a table, read and not imported: the site needs nothing that tacit needs."""
+    for node in ast.parse((ROOT / "src" / "tacit" / file).read_text()).body:
         if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", None) == table:
             written = node.value.right if isinstance(node.value, ast.BinOp) else node.value
             return [f"{home}.{name}" for name, home in ast.literal_eval(written).items()]
-    raise ValueError(f"Expected a table {table} in tacit.registry, got none.")
+    raise ValueError(f"Expected a table {table} in {file}, got none.")

@@ -14,11 +14,11 @@ own request and of fresh randomness: types, layers and replay tests hold the cod
     store/        rows, keys and transactions: SQLite, PostgreSQL
     mechanisms/   the only code that turns Raw into Released
     roles/        what lies between a person and a server: device, shuffler, wire
-    regression/   private regression on its own
     features/ logs/ planning/ evaluation: from fields and logs to a decision, and how many people it takes
     bandits/      joint/ shuffle/ local/ references/: an algorithm is one file, its kernel beside it; stored/: on a
                   database
-    environments/ experiments/ reproductions/ audit/ bench/ cli
+    environments/ experiments/ audit/ bench/ cli
+    papers/       published algorithms, regression, bounds, reproductions and attacks on them: imported by nothing
 
 Names are loaded when they are first used, so that a device can import its own small part alone.
 """

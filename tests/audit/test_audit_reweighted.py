@@ -2,9 +2,9 @@
 
 import pytest
 
-from tacit.audit.attacks.late import attacks as late_attacks
-from tacit.audit.attacks.reweighted import attacks
 from tacit.audit.verdict import carry_out
+from tacit.papers.attacks.late import attacks as late_attacks
+from tacit.papers.attacks.reweighted import attacks
 
 NEAR = {
     "reweighted-fit": 0.2,

@@ -10,8 +10,8 @@ import dataclasses
 import msgspec
 import pytest
 
-import tacit
-from tacit import Budget, Earnings, JointGLM, LocalIRLS, Simulated, registry, regression
+from tacit import Budget, Earnings, JointGLM, LocalIRLS, Simulated, registry
+from tacit.papers import regression
 from tests.audit import worlds
 
 LOCAL, COARSE = Budget(1.0, 1e-6), Budget(1.0, 0.02)
@@ -79,6 +79,10 @@ SILENT = """
     variant warm width width_scale"""
 
 
+def algorithm(name):
+    return registry.load(registry.algorithms()[name], name)
+
+
 def each(table):
     return [
         pytest.param(name, options, id=f"{name}-{'-'.join(map(str, options)) or 'plain'}-{i}")
@@ -89,33 +93,33 @@ def each(table):
 
 def test_every_private_class_and_every_setting_is_here():
     """A class or a setting that is new fails until it has a case, or is known to change no promise."""
-    assert JOINT.keys() == registry.JOINT.keys()
-    assert SHUFFLE.keys() == registry.SHUFFLE.keys() and DEVICES.keys() == registry.LOCAL.keys()
+    for cases, table in ((JOINT, "JOINT"), (SHUFFLE, "SHUFFLE"), (DEVICES, "LOCAL")):
+        assert cases.keys() == registry.algorithms(table).keys()
     assert REGRESSIONS.keys() == set(regression.__all__)
     covered = {setting for cases in EVERY.values() for options in cases for setting in options}
     for name in EVERY:
-        kind = getattr(tacit, name, None) or getattr(regression, name)
+        kind = getattr(regression, name, None) or algorithm(name)
         assert {field.name for field in dataclasses.fields(kind) if field.init} <= covered | set(SILENT.split())
 
 
 @pytest.mark.parametrize("runs", RUNS)
 @pytest.mark.parametrize(("name", "options"), each(DEVICES))
 def test_reports(name, options, runs):
-    server = getattr(tacit, name)(**{"dim": 2, "budget": LOCAL} | options)
+    server = algorithm(name)(**{"dim": 2, "budget": LOCAL} | options)
     assert not worlds.convicted(server.privacy, worlds.reports(server), **runs)
 
 
 @pytest.mark.parametrize("runs", RUNS)
 @pytest.mark.parametrize(("name", "options"), each(SHUFFLE))
 def test_shuffled_sums(name, options, runs):
-    server = getattr(tacit, name)(**{"dim": 2, "budget": COARSE, "first": 4} | options)
+    server = algorithm(name)(**{"dim": 2, "budget": COARSE, "first": 4} | options)
     leave = (worlds.batches_of_rounds if name == "ShuffleGLM" else worlds.batches)(server)
     assert not worlds.convicted(server.privacy, leave, **runs)
 
 
 def joint(name, **options):
     def make(source):
-        return getattr(tacit, name)(**JOINTLY | {"source": source} | options)
+        return algorithm(name)(**JOINTLY | {"source": source} | options)
 
     return make
 

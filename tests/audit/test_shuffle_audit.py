@@ -5,8 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from tacit.audit.attacks import rounds, shuffle
+from tacit.audit.attacks import shuffle
 from tacit.audit.bound import general_bound
+from tacit.papers.attacks import rounds
 
 ALL = [*shuffle.attacks(), *rounds.attacks()]
 ATTACKS = [attack for attack in ALL if attack.exact]

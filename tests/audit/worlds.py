@@ -17,6 +17,7 @@ from tacit.mechanisms.randomizers import from_document
 from tacit.privacy.ledger import GaussianRelease
 from tacit.roles import local, rounds, shuffle, wire
 from tacit.roles.billboard import TAG
+from tests.roles.boards import another
 
 SURE = 1 - 1e-6  # confidence of a bound: devices draw from the operating system, so that no seed can be fixed
 FRAME = 1 + local.ID_BYTES + TAG  # bytes before the numbers of a local report: its kind, its id, the billboard's tag
@@ -110,13 +111,19 @@ def batches(server):
         out = []
         for _ in range(runs):
             shuffler = Shuffler(board)
-            shuffler.add(client.randomize(client.choose([fate.arm]), given(server, fate.reward)))
+            shuffler.add(report(client, fate.arm, given(server, fate.reward)))
             for _ in range(server.wanted - 1):
-                shuffler.add(client.randomize(client.choose([NOTHING]), None))
+                shuffler.add(report(client, NOTHING, None))
             out.append(np.frombuffer(shuffler.close()[HEAD:], "<i8"))
         return np.array(out, float)
 
     return leave
+
+
+def report(client, arm, reward):
+    """Of somebody else at the same billboard: a device reports once to a batch."""
+    device = another(client)
+    return device.randomize(device.choose([arm]), reward)
 
 
 def batches_of_rounds(server):
@@ -135,19 +142,20 @@ def batches_of_rounds(server):
 def _rounds(server, fate):
     board = server.billboard()
     client, fates = rounds.Client(board), [fate, *[NOBODY] * (server.wanted - 1)]
-    choices = [client.choose([fate.arm]) for fate in fates]
-    sent = [client.randomize(c, given(server, one.reward)) for c, one in zip(choices, fates, strict=True)]
+    devices = [another(client) for _ in fates]
+    choices = [device.choose([fate.arm]) for device, fate in zip(devices, fates, strict=True)]
+    sent = [d.randomize(c, given(server, one.reward)) for d, c, one in zip(devices, choices, fates, strict=True)]
     while True:
         shuffler = Shuffler(board)
-        for report in sent:
-            shuffler.add(report)
+        for each in sent:
+            shuffler.add(each)
         message = shuffler.close()
         yield np.frombuffer(message[HEAD:], "<i8")
         server.observe(message)
         board = server.billboard()
         if not json.loads(board)["round"]:
             return
-        sent = [client.answer(choice, board) for choice in choices]
+        sent = [device.answer(choice, board) for device, choice in zip(devices, choices, strict=True)]
 
 
 def releases(make, visits, choices):

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from tacit import Anytime, Budget, JointLinUCB, Simulated, environments
+from tacit import Budget, JointLinUCB, Simulated, environments
 from tacit.errors import UnknownChoice
+from tacit.papers import Anytime
 
 ARMS = np.eye(3)
 

@@ -6,26 +6,15 @@ from numpy.random import SeedSequence, default_rng
 from scipy.optimize import minimize
 from scipy.special import expit, log_ndtr, ndtr
 
-from tacit import (
-    GLMUCB,
-    GLOC,
-    MLEUCB,
-    BGLinCB,
-    ECOLog,
-    LogisticTS,
-    RSGLinUCB,
-    Spec,
-    Uniform,
-    environments,
-    simulate,
-)
-from tacit.bandits.references import ecolog_kernel as ecolog
-from tacit.bandits.references import glm_ucb_kernel as mean_ucb
-from tacit.bandits.references import gloc_kernel as gloc
+from tacit import MLEUCB, Spec, Uniform, environments, simulate
 from tacit.bandits.storage import _leaves
 from tacit.kernels import linalg, mle
 from tacit.kernels.design import d_optimal
 from tacit.model import links
+from tacit.papers import GLMUCB, GLOC, BGLinCB, ECOLog, LogisticTS, RSGLinUCB
+from tacit.papers.references import ecolog_kernel as ecolog
+from tacit.papers.references import glm_ucb_kernel as mean_ucb
+from tacit.papers.references import gloc_kernel as gloc
 from tacit.registry import kebab
 
 PLAIN = [

@@ -11,9 +11,9 @@ import pytest
 
 from tacit import Budget
 from tacit.bandits.base import Bandit
-from tacit.registry import BANDITS, load
+from tacit.registry import bandits, load
 
-KINDS = [load(*home) for home in BANDITS.values()]
+KINDS = [load(*home) for home in bandits().values()]
 ARMS = np.array([[0.8, 0.1], [0.1, 0.8]])
 
 

@@ -9,9 +9,10 @@ import stat
 import numpy as np
 import pytest
 
-from tacit import Budget, JointGLM, JointGLMRare, JointLinUCB, Secure, Simulated
+from tacit import Budget, JointGLM, JointLinUCB, Secure, Simulated
 from tacit.bandits.storage import _leaves
 from tacit.errors import BadState
+from tacit.papers import JointGLMRare
 
 BUDGET = Budget(1.0, 1e-3)
 ARMS = np.array([[0.8, 0.1], [0.1, 0.8], [-0.5, 0.5]])

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
-from tacit import Budget, LocalReweighted, LocalSquareCB
+from tacit import Budget
 from tacit.errors import BadBillboard, BadReport, WrongBatch
 from tacit.model.reweighting import STAGES, Question, apart, said
+from tacit.papers import LocalReweighted, LocalSquareCB
 from tacit.privacy.randomness import Seeded
 from tacit.roles.local import Client
 from tests.regression.test_reweighted import positive_definite

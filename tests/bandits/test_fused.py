@@ -4,24 +4,10 @@ import numpy as np
 import pytest
 from numpy.random import SeedSequence
 
-from tacit import (
-    GLMUCB,
-    GLOC,
-    MLEUCB,
-    BGLinCB,
-    Budget,
-    ECOLog,
-    JointGLM,
-    JointLinUCB,
-    LinUCB,
-    LogisticTS,
-    RSGLinUCB,
-    Spec,
-    Uniform,
-    environments,
-)
+from tacit import MLEUCB, Budget, JointGLM, JointLinUCB, LinUCB, Spec, Uniform, environments
 from tacit.bandits.storage import _leaves
 from tacit.kernels.block import reward
+from tacit.papers import GLMUCB, GLOC, BGLinCB, ECOLog, LogisticTS, RSGLinUCB
 
 BUDGET = Budget(1.0, 1e-3)
 SPECS = [

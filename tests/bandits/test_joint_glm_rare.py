@@ -7,15 +7,16 @@ import numpy as np
 import pytest
 from numpy.random import SeedSequence, default_rng
 
-from tacit import Budget, JointGLMRare, Simulated, Spec, environments, registry
-from tacit.bandits.joint import glm_rare_descent_kernel as descents
-from tacit.bandits.joint import glm_rare_kernel as kernels
-from tacit.bandits.joint.glm_rare_theory import theory
+from tacit import Budget, Simulated, Spec, environments, registry
 from tacit.bandits.storage import _leaves
 from tacit.errors import BudgetExceeded, HorizonReached, NotSecure
 from tacit.kernels.block import reward
 from tacit.model import links
-from tacit.model.rare import DesignContribution
+from tacit.papers import JointGLMRare
+from tacit.papers.joint import glm_rare_descent_kernel as descents
+from tacit.papers.joint import glm_rare_kernel as kernels
+from tacit.papers.joint.glm_rare_model import DesignContribution
+from tacit.papers.joint.glm_rare_theory import theory
 from tacit.privacy import gaussian, ledger
 from tests.reference import linear, rare
 
@@ -338,7 +339,7 @@ def test_theoretical_parameters_are_the_papers():
     assert values.ridge_min < values.ridge < values.ridge_max
     assert "gamma" in str(values)
     assert theory(dim=3, horizon=5000, budget=Budget(8, 0.02), link="probit", radius=3.0).ridge < values.ridge
-    assert registry.load(*registry.BANDITS["joint-glm-rare"]) is JointGLMRare
+    assert registry.load(*registry.bandits()["joint-glm-rare"]) is JointGLMRare
 
 
 # learning

@@ -8,10 +8,10 @@ import pytest
 from numpy.random import SeedSequence, default_rng
 
 from tacit import environments
-from tacit.bandits import LocalAnytimeUCB, LocalCombiner, LocalGLM, LocalLinUCB, LocalOnlineUCB
-from tacit.bandits.local.maler_kernel import into_ball_in_norm, learner_step
-from tacit.bandits.local.online_kernel import base_review
 from tacit.experiments.spec import Spec
+from tacit.papers import LocalAnytimeUCB, LocalCombiner, LocalGLM, LocalLinUCB, LocalOnlineUCB
+from tacit.papers.local.maler_kernel import into_ball_in_norm, learner_step
+from tacit.papers.local.online_kernel import base_review
 from tacit.privacy.budget import Budget
 from tacit.registry import kebab
 from tacit.roles.local import Client

@@ -12,9 +12,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from tacit import Budget, JointGLM, JointGLMRare, JointLinUCB, LinUCB, Simulated
+from tacit import Budget, JointGLM, JointLinUCB, LinUCB, Simulated
 from tacit.bandits.storage import _leaves
 from tacit.errors import HorizonReached, PersonLimit, UnknownChoice
+from tacit.papers import JointGLMRare
 from tests.reference import linear as reference
 
 BUDGET = Budget(1.0, 1e-3)

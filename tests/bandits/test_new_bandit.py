@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from numpy.random import Generator, SeedSequence, default_rng
 
-from tacit import MLEUCB, BGLinCB, Budget, JointGLM, JointLinUCB, Spec, Uniform, environments, simulate
+from tacit import MLEUCB, Budget, JointGLM, JointLinUCB, Spec, Uniform, environments, simulate
 from tacit.bandits.base import Bandit
 from tacit.bandits.storage import _leaves
+from tacit.papers import BGLinCB
 from tacit.privacy.certificate import plain_certificate
 
 

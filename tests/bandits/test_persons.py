@@ -6,10 +6,11 @@ import math
 import numpy as np
 import pytest
 
-from tacit import Anytime, Budget, JointGLM, JointGLMRare, JointLinUCB, Simulated, Stored
+from tacit import Budget, JointGLM, JointLinUCB, Simulated, Stored
 from tacit.errors import PersonLimit
 from tacit.mechanisms.grid import on_grid
 from tacit.mechanisms.toeplitz import Toeplitz
+from tacit.papers import Anytime, JointGLMRare
 from tacit.privacy import gaussian
 
 BUDGET = Budget(1.0, 1e-6)

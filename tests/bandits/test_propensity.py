@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 from numpy.random import SeedSequence, default_rng
 
-from tacit import Budget, JointGLM, LogisticTS, Simulated, Spec, environments
+from tacit import Budget, JointGLM, Simulated, Spec, environments
 from tacit.bandits.base import Bandit
 from tacit.bandits.choices import certain
-from tacit.registry import BANDITS, load
+from tacit.papers import LogisticTS
+from tacit.registry import bandits, load
 from tacit.roles.device import Device
 
 DRAWS = 4000
@@ -27,7 +28,7 @@ HORIZON, ROUNDS = 6000, (1, 300, 5000)  # when it knows nothing, something, and 
 
 
 def build(name, **options):
-    kind = load(*BANDITS[name])
+    kind = load(*bandits()[name])
     if "budget" in kind.__dataclass_fields__:
         options["budget"] = Budget(4.0, 1e-3)
     world = LINEAR if name in IDENTITY_ONLY else WORLD
@@ -43,7 +44,7 @@ def furthest(bandit, arms):
     return max(abs(stated[index] - shares[index]) for index in stated)
 
 
-@pytest.mark.parametrize("name", BANDITS)
+@pytest.mark.parametrize("name", bandits())
 def test_stated_propensities_are_the_frequencies(name):
     bandit, world = build(name)
     fill, theta = world.start(default_rng(3), HORIZON)
@@ -81,7 +82,7 @@ def test_a_propensity_is_of_the_arms_that_were_given():
     assert abs(choice.propensity - before) < 0.1
 
 
-@pytest.mark.parametrize("name", BANDITS)
+@pytest.mark.parametrize("name", bandits())
 def test_a_propensity_is_exact_or_states_its_error(name):
     """Of two that are computed from different draws: those of devices that draw differ, by a few stated errors (six of
     their difference: one in 5e8 comparisons); all others are the same each time."""

@@ -8,32 +8,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit import (
-    Budget,
-    Embedded,
-    JointReweighted,
-    JointSquareCB,
-    LocalReweighted,
-    LocalSquareCB,
-    Secure,
-    Server,
-    Simulated,
-    Spec,
-    Uniform,
-    environments,
-    simulate,
-)
-from tacit.bandits import epochs, spanner, square_cb
-from tacit.bandits.local.reports_kernel import CLOSING, GRADIENT, GRAM, statement
+from tacit import Budget, Embedded, Secure, Server, Simulated, Spec, Uniform, environments, simulate
 from tacit.bandits.storage import _leaves
 from tacit.errors import NotSecure
 from tacit.kernels.matrices import root
-from tacit.kernels.squarecb import gradient_step
 from tacit.mechanisms.queries import Queries
 from tacit.model import links
 from tacit.model.reweighting import STAGES, Question, apart, said
+from tacit.papers import JointReweighted, JointSquareCB, LocalReweighted, LocalSquareCB, epochs, spanner, square_cb
+from tacit.papers.kernels.squarecb import gradient_step
+from tacit.papers.local.reports_kernel import CLOSING, GRADIENT, GRAM, statement
+from tacit.papers.regression.sgd import gradient_apart
 from tacit.privacy import gaussian
-from tacit.regression.sgd import gradient_apart
 from tests.bandits.test_fused import compare
 from tests.regression.test_reweighted import contribution, person, positive_definite
 

@@ -13,9 +13,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tacit import Budget, JointGLM, JointLinUCB, JointSquareCB
+from tacit import Budget, JointGLM, JointLinUCB
 from tacit.bandits import marks
 from tacit.errors import BadState
+from tacit.papers import JointSquareCB
 
 BUDGET = Budget(1.0, 1e-6)
 ARMS = np.array([[0.8, 0.1], [0.1, 0.8], [-0.5, 0.5]])

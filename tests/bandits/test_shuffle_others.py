@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from tacit import Budget, ShuffleGLM, ShuffleLinUCB, Simulated, Spec, environments
+from tacit import Budget, Simulated, Spec, environments
 from tacit.errors import NotSecure
-from tacit.mechanisms.shuffle.amplification import amplified, largest_local, local_epsilon
+from tacit.papers import ShuffleGLM, ShuffleLinUCB
+from tacit.papers.shuffle.amplification import amplified, largest_local, local_epsilon
 from tacit.roles.shuffle import Client
 from tests.bandits.test_fused import compare
 

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
-from tacit import Anytime, Budget, Embedded, JointGLM, JointLinUCB, LocalIRLS, Secure, ShuffleNewton, Simulated, cli
+from tacit import Budget, Embedded, JointGLM, JointLinUCB, LocalIRLS, Secure, ShuffleNewton, Simulated, cli
 from tacit.bandits.storage import _leaves
+from tacit.papers import Anytime
 
 BUDGET = Budget(4.0, 1e-4)
 # In a fresh process, bandit after bandit: warm up, use, and list what was compiled (or read from disk) in use.
@@ -25,7 +26,7 @@ def compiled():
     return {(v.py_func.__module__, v.py_func.__name__, str(types)) for v in kernels for types in v.overloads}
 
 rng = np.random.default_rng(5)
-for name, home in registry.BANDITS.items():
+for name, home in registry.bandits().items():
     kind = registry.load(*home)
     fields = {f.name for f in dataclasses.fields(kind)}
     known = {"dim": 3, "horizon": 5000, "budget": Budget(4.0, 1e-4)}

@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit import Budget, JointGLM, JointGLMRare, JointLinUCB, Simulated
+from tacit import Budget, JointGLM, JointLinUCB, Simulated
 from tacit.bandits.joint.weeks import Weeks, fewest_leaves
 from tacit.bandits.persons import Persons
 from tacit.errors import PersonLimit
 from tacit.kernels.rounds import Schedule, next_boundary
+from tacit.papers import JointGLMRare
 from tacit.privacy import gaussian
 from tests.mechanisms.test_grid import Given
 

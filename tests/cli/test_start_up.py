@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import tacit
-from tacit import environments, registry
+from tacit import environments, papers, registry
 
 HEAVY = {"dp_accounting", "matplotlib", "opendp", "polars", "sklearn"}
 SLOW = {"scipy.optimize", "scipy.signal", "scipy.stats"}
@@ -50,7 +50,7 @@ def test_a_bandit_brings_along_what_it_needs():
     assert "numba" in modules
     assert not modules & (HEAVY | SLOW | {"scipy.special", "typer", "rich"})
     assert not {name for name in modules if name.startswith(("tacit.experiments", "tacit.environments"))}
-    assert {home for home in registry.ALGORITHMS.values() if home in modules} == {"tacit.bandits.joint.glm"}
+    assert {home for home in registry.algorithms().values() if home in modules} == {"tacit.bandits.joint.glm"}
 
 
 def test_serving_needs_no_slow_part_of_scipy():
@@ -87,21 +87,21 @@ def test_start_up_is_quick_beside_the_compiler():
 def test_every_name_is_where_the_registry_says():
     for name in tacit.__all__:
         assert getattr(tacit, name) is not None
-    for names in (registry.BANDITS, registry.ENVIRONMENTS, registry.REPRODUCTIONS):
+    for names in (registry.bandits(), registry.table("ENVIRONMENTS"), registry.table("REPRODUCTIONS")):
         for home in names.values():
             assert callable(registry.load(*home))
     kinds = {name for name in vars(environments) if isinstance(getattr(environments, name), type)}
-    assert {name for _, name in registry.ENVIRONMENTS.values()} == kinds - {"Environment", "World"}
+    assert {name for _, name in registry.table("ENVIRONMENTS").values()} == kinds - {"Environment", "World"}
     assert all((Path(tacit.__file__).parent / "bench" / f"{name}.py").exists() for name in registry.BENCHES)
 
 
 def test_type_checkers_see_the_same_names():
     """What stands under TYPE_CHECKING, where the registry cannot be read, is what the registry has."""
     typed = {}
-    for package in ("", "bandits"):
+    for package in ("", "bandits", "papers"):
         source = (Path(tacit.__file__).parent / package / "__init__.py").read_text()
         block = next(node for node in ast.parse(source).body if isinstance(node, ast.If))
         for line in block.body:
             typed |= {alias.asname: line.module for alias in line.names if alias.asname}
     assert typed.pop("environments") == "tacit"
-    assert typed == registry.HOMES
+    assert typed == registry.HOMES | papers.HOMES

@@ -5,9 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from tacit import Budget, JointLinUCB, Spec, bounds, environments
+from tacit import Budget, JointLinUCB, Spec, environments
 from tacit.experiments.runner import run_once
 from tacit.model import links
+from tacit.papers import bounds
 
 
 def test_regret_is_below_theorems_5_and_6():

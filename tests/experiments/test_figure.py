@@ -5,8 +5,8 @@ from itertools import pairwise
 import pytest
 
 from tacit import Budget
-from tacit.bounds.drawn import Line, Problem, line
 from tacit.experiments import figure
+from tacit.experiments.bounds import Line, Problem, line
 from tacit.model.links import named
 
 

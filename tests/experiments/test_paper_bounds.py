@@ -6,10 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tacit import Budget, bounds, registry
-from tacit.bandits.joint.glm_rare_theory import theory
-from tacit.bounds import drawn, rates
+from tacit import Budget, registry
+from tacit.experiments import bounds as lines
 from tacit.model.links import named
+from tacit.papers import bounds
+from tacit.papers.bounds import drawn, rates
+from tacit.papers.joint.glm_rare_theory import theory
 
 PAGE = Path(__file__).parents[2] / "docs" / "bounds.md"
 LOGISTIC = {"kappa": 20.0, "kappa_star": 4.0, "radius": 1.0}
@@ -188,7 +190,7 @@ def test_theorem_6_4_and_proposition_6_1():
 @pytest.mark.parametrize("name", list(drawn.BOUNDS))
 def test_bounds_grow_with_the_horizon_and_the_dimension_and_fall_with_epsilon(name):
     bound = drawn.BOUNDS[name]
-    problem = drawn.Problem(named("identity" if bound.linear else "logistic"), 4, 6, 1.0, BUDGET)
+    problem = lines.Problem(named("identity" if bound.linear else "logistic"), 4, 6, 1.0, BUDGET)
 
     def value(horizon=10_000, **changes):
         return bound.value(problem._replace(**changes), horizon)
@@ -201,23 +203,23 @@ def test_bounds_grow_with_the_horizon_and_the_dimension_and_fall_with_epsilon(na
 
 
 def test_a_line_is_the_function_and_says_where_it_ends():
-    problem = drawn.Problem(named("probit"), 3, 20, 2.0, Budget(1.0, 0.02))
-    line = drawn.line("glm-lower", problem, 5000)
+    problem = lines.Problem(named("probit"), 3, 20, 2.0, Budget(1.0, 0.02))
+    line = lines.line("glm-lower", problem, 5000)
     assert line.at[-1] == 5000 and line.lower and "at the end" in line.label
     expected = [
         bounds.glm_lower(named("probit"), dim=3, horizon=t, radius=2.0, budget=Budget(1.0, 0.02)) for t in line.at
     ]
     assert line.values == expected
     with pytest.raises(ValueError, match="Expected linear rewards"):
-        drawn.line("joint-square-cb", problem, 5000)
+        lines.line("joint-square-cb", problem, 5000)
     with pytest.raises(ValueError, match="Expected epsilon below 5"):
-        drawn.line("shuffle-glm", problem._replace(budget=Budget(8.0, 0.02)), 5000)
+        lines.line("shuffle-glm", problem._replace(budget=Budget(8.0, 0.02)), 5000)
 
 
 def test_the_page_has_the_table_and_every_bound():
     text = PAGE.read_text()
     assert rates.markdown() in text
-    assert {rate.bandit for rate in rates.RATES if rate.bandit} == set(registry.ALGORITHMS)
+    assert {rate.bandit for rate in rates.RATES if rate.bandit} == set(registry.algorithms())
     for name in drawn.BOUNDS:
         assert f"`{name}`" in text, name
     for name in bounds.__all__:
@@ -245,7 +247,7 @@ def test_rates_are_those_of_the_theorems(bandit, of):
     link = named("identity" if bound.linear else "logistic")
 
     def theorem(T=1e90, d=1e4, ε=0.01):
-        return bound.value(drawn.Problem(link, round(d), 10**9, 1.0, Budget(ε, 0.1), eigenvalue=0.5), round(T))
+        return bound.value(lines.Problem(link, round(d), 10**9, 1.0, Budget(ε, 0.1), eigenvalue=0.5), round(T))
 
     def listed(T=1e90, d=1e4, ε=0.01):
         sizes = {"κ": link.kappa(1.0), "κ*": 1 / link.steepest, "λ": 0.5, "S": math.e, "K": 1e9}

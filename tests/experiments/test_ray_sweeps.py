@@ -11,7 +11,8 @@ import time
 import msgspec
 import pytest
 
-from tacit import Budget, JointGLM, LinUCB, Spec, cluster, environments, reproductions, simulate
+from tacit import Budget, JointGLM, LinUCB, Spec, cluster, environments, simulate
+from tacit.experiments import outcome as reproductions
 from tacit.experiments import sweeps
 from tacit.experiments.result import Run
 
@@ -20,7 +21,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore"),  # Ray's own
 ]
 WORLDS = [environments.ball(dim=3, arms=5, link="logistic"), environments.basis(dim=3, arms=3, link="logistic")]
-SPECS = [Spec(LinUCB), Spec(JointGLM, budget=Budget(1.0, 1e-3)), Spec(JointGLM, budget=Budget(1.0, 1e-3), anytime=300)]
+SPECS = [Spec(LinUCB), Spec(JointGLM, budget=Budget(1.0, 1e-3))]
 LONG = """
 from tacit import LinUCB, Spec, environments, simulate
 world = environments.ball(dim=20, arms=50)
@@ -50,7 +51,7 @@ def test_the_bits_are_those_of_threads(tmp_path):
 
 
 def test_a_reproduction(tmp_path, monkeypatch):
-    monkeypatch.setattr("tacit.reproductions.shariff_d2.QUICK", 500)
+    monkeypatch.setattr("tacit.papers.reproductions.shariff_d2.QUICK", 500)
     settings = {"quick": True, "runs": 1}
     alone = reproductions.run("shariff-d2", **settings, out=tmp_path / "local")
     together = reproductions.run("shariff-d2", **settings, out=tmp_path / "ray", engine="ray")

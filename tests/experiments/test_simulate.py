@@ -173,19 +173,3 @@ def test_more_curves_than_colours_have_their_names_at_their_ends(count, named):
     figure.at_ends(axis) if named else None  # as a reproduction may: they are there once
     assert (axis.get_legend() is None) == named
     assert sorted(text.get_text() for text in axis.texts) == [spec.label for spec in specs] * named
-
-
-def test_anytime_is_told_no_horizon():
-    """Its bandits have 64, 128, ... rounds, each with noise and draws of its own, whatever the run's length."""
-    spec = Spec(JointLinUCB, budget=Budget(1.0, 1e-3), anytime=64)
-    world = environments.ball(dim=2, arms=3)
-    made = []
-    build = spec._build
-    spec._build = lambda env, horizon, seed: made.append((horizon, seed.spawn_key)) or build(env, horizon, seed)
-    long = simulate([spec], world, horizon=400, runs=1, seed=3)
-    assert [horizon for horizon, _ in made[-3:]] == [64, 128, 256] and len({key for _, key in made[-3:]}) == 3
-    short = simulate([spec], world, horizon=100, runs=1, seed=3)
-    assert np.interp(100, long.runs[0].at, long.runs[0].curve) == pytest.approx(short.runs[0].regret)
-    assert long.runs[0].options == {"anytime": 64} and long.runs[0].label == "joint-lin-ucb anytime=64 ε=1"
-    with pytest.raises(ValueError, match="anytime to be a whole number"):
-        Spec(JointLinUCB, budget=Budget(1.0, 1e-3), anytime=0)

@@ -9,9 +9,10 @@ import math
 import numpy as np
 import pytest
 
-from tacit import Budget, LocalGLM, LocalIRLS, LocalLinUCB, LocalOnlineUCB, ShuffleNewton
+from tacit import Budget, LocalIRLS, ShuffleNewton
 from tacit.mechanisms import local, randomizers
 from tacit.mechanisms.randomizers import CELLS, FINE, SHARE
+from tacit.papers import LocalGLM, LocalLinUCB, LocalOnlineUCB
 from tacit.privacy import entropy
 from tacit.roles import billboard, wire
 from tacit.roles.fleet import Fleet

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit import Budget, JointGLM, JointGLMRare, JointLinUCB, Secure, Simulated
+from tacit import Budget, JointGLM, JointLinUCB, Secure, Simulated
 from tacit.bandits import irls
-from tacit.bandits.joint.glm_rare_descent_kernel import gradients
 from tacit.errors import HorizonReached, NotSecure
 from tacit.mechanisms.buffered import Buffered
 from tacit.mechanisms.discounted import Discounted
@@ -20,6 +19,8 @@ from tacit.mechanisms.tree import Tree, WishartTree
 from tacit.model import links
 from tacit.model.glm import GLMContribution
 from tacit.model.linear import LinearContribution
+from tacit.papers import JointGLMRare
+from tacit.papers.joint.glm_rare_descent_kernel import gradients
 from tacit.privacy import gaussian
 
 LEAVES = 40

@@ -7,9 +7,9 @@ import pytest
 from scipy.stats import binom
 
 from tacit import Budget
-from tacit.mechanisms.shuffle.composed import Sum, calibrate_sums, composed_epsilon
 from tacit.mechanisms.shuffle.together import Part, delta_of, together_epsilon, together_mu
 from tacit.model import rounds
+from tacit.papers.shuffle.composed import Sum, calibrate_sums, composed_epsilon
 from tacit.privacy import gaussian
 
 

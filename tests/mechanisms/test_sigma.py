@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-import tacit
-from tacit import Secure, Simulated, registry, regression
+from tacit import Secure, Simulated, registry
 from tacit.bandits import Bandit, Server
 from tacit.errors import NotSecure
 from tacit.kernels.continual import simulate_step
 from tacit.kernels.noise import gaussian_law
 from tacit.mechanisms.tree import Tree
+from tacit.papers import regression
 from tests.draws import BUDGET, DRAWS
 
 ALARM = 1e-6  # of this file
@@ -191,7 +191,7 @@ def test_simulated_noise_has_the_sigma_that_is_asked_for(fused):
 
 
 def test_every_class_that_draws_for_people_is_here():
-    kinds = [getattr(tacit, name) for name in registry.ALGORITHMS]
+    kinds = [registry.load(home, name) for name, home in registry.algorithms().items()]
     kinds += [getattr(regression, name) for name in regression.__all__]
     taking = {kind for kind in kinds if "source" in getattr(kind, "__dataclass_fields__", {}) and kind is not Server}
     for kind in sorted(taking - {draw.kind for draw in DRAWS.values()}, key=lambda kind: kind.__name__):

@@ -8,10 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit
 
-from tacit import GLMUCB, Budget, JointGLM, JointGLMRare, Simulated, Spec, environments, simulate
+from tacit import Budget, JointGLM, Simulated, Spec, environments, simulate
 from tacit.bandits import irls
 from tacit.model import links
 from tacit.model.glm import GLMContribution
+from tacit.papers import GLMUCB, JointGLMRare
 from tests.bandits.test_joint_glm import posterior_at, vector
 
 CLOGLOG = links.given(lambda z: -np.expm1(-np.exp(z)), lambda z: np.exp(z - np.exp(z)), steepest=math.exp(-1), reach=4)

@@ -9,16 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit import Budget, JointGLM, JointGLMRare, JointLinUCB, JointReweighted, JointSquareCB, LocalIRLS, Simulated
-from tacit.bandits.joint.glm_rare_descent_kernel import Data, gradients
+from tacit import Budget, JointGLM, JointLinUCB, LocalIRLS, Simulated
 from tacit.errors import NotSecure
-from tacit.kernels.squarecb import gradient_step
 from tacit.mechanisms.grid import LENGTH_SLACK, on_grid
 from tacit.mechanisms.queries import with_noise
 from tacit.mechanisms.toeplitz import Toeplitz
 from tacit.mechanisms.tree import Tree
 from tacit.model import links
-from tacit.regression import (
+from tacit.papers import JointGLMRare, JointReweighted, JointSquareCB
+from tacit.papers.joint.glm_rare_descent_kernel import Data, gradients
+from tacit.papers.kernels.squarecb import gradient_step
+from tacit.papers.regression import (
     ImproperSGD,
     OutputPerturbation,
     PrivateNewton,
@@ -26,7 +27,7 @@ from tacit.regression import (
     ReweightedGLM,
     ReweightedLinear,
 )
-from tacit.regression.contribution import ReweightedContribution
+from tacit.papers.regression.contribution import ReweightedContribution
 
 BUDGET = Budget(1.0, 1e-3)
 SAFE = [1e-30, 1e-12, 0.3, 1.0, 3.0, 1e12, 1e30]

@@ -7,10 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.random import default_rng
+from tools.plan import draws, fit, simulations
 
 from tacit import cli
 from tacit.features import Category, Number, Schema
-from tacit.planning import advice, draws, fit, formula, simulations, surface
+from tacit.planning import advice, formula, surface
 from tacit.planning.advice import PEOPLE, Question
 from tacit.planning.players import noise_of, player
 from tacit.planning.setting import MODELS, RANGES, Setting

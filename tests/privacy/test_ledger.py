@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit import Budget, JointGLM, LocalIRLS, ShuffleGLM, ShuffleNewton, Simulated
+from tacit import Budget, JointGLM, LocalIRLS, ShuffleNewton, Simulated
+from tacit.papers import ShuffleGLM
 from tacit.privacy import ledger
 from tacit.privacy.certificate import DEVICES, certify
 from tacit.privacy.ledger import GaussianRelease, LocalRelease, RepeatedRelease, ShuffledRelease

@@ -4,9 +4,9 @@ import msgspec
 import numpy as np
 import pytest
 
-import tacit
-from tacit import Budget, JointGLM, JointLinUCB, Simulated, registry, regression
+from tacit import Budget, JointGLM, JointLinUCB, Simulated, registry
 from tacit.bandits.joint.earnings import Earnings
+from tacit.papers import regression
 from tacit.privacy import ledger
 from tacit.privacy.ledger import GaussianRelease, LocalRelease
 from tacit.privacy.noise import Secure
@@ -80,9 +80,9 @@ def test_a_persons_weeks_and_earnings_go_with_it():
         assert zeroed.privacy.relation.startswith("zero-out") and zeroed.privacy.epsilon <= 1 + 1e-9
 
 
-@pytest.mark.parametrize("name", [name for name in registry.ALGORITHMS if name not in ("JointGLM", "JointLinUCB")])
+@pytest.mark.parametrize("name", [name for name in registry.algorithms() if name not in ("JointGLM", "JointLinUCB")])
 def test_others_refuse_it(name):
-    kind = getattr(tacit, name)
+    kind = registry.load(registry.algorithms()[name], name)
     if "budget" not in getattr(kind, "__dataclass_fields__", {}):
         return
     with pytest.raises(ValueError, match='adjacency="replace"'):

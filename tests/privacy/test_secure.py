@@ -10,8 +10,9 @@ import warnings
 import numpy as np
 import pytest
 
-from tacit import Budget, JointGLM, JointGLMRare, JointLinUCB, Secure, cli
+from tacit import Budget, JointGLM, JointLinUCB, Secure, cli
 from tacit.errors import BadState, NotSecure, UnknownChoice
+from tacit.papers import JointGLMRare
 
 BUDGET = Budget(1.0, 1e-6)
 ARMS = np.eye(2)

@@ -11,15 +11,10 @@ from scipy import sparse
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from tacit import (
-    Budget,
-    JointReweighted,
-    JointSquareCB,
-    Secure,
-    Simulated,
-)
+from tacit import Budget, Secure, Simulated
 from tacit.errors import NotSecure
-from tacit.regression import (
+from tacit.papers import JointReweighted, JointSquareCB
+from tacit.papers.regression import (
     ImproperSGD,
     OutputPerturbation,
     PrivateNewton,
@@ -27,10 +22,10 @@ from tacit.regression import (
     ReweightedGLM,
     ReweightedLinear,
 )
-from tacit.regression.base import rows
-from tacit.regression.estimate import condition
-from tacit.regression.reweighting import Sample
-from tacit.regression.sgd import gradient_apart
+from tacit.papers.regression.base import rows
+from tacit.papers.regression.estimate import condition
+from tacit.papers.regression.reweighting import Sample
+from tacit.papers.regression.sgd import gradient_apart
 
 NONE = Budget(math.inf, 0.1)
 LINEAR = [ReweightedLinear, PrivateRidge, ImproperSGD]

@@ -12,11 +12,11 @@ from tacit import Budget, Simulated
 from tacit.kernels.matrices import packed, root, unpacked
 from tacit.mechanisms.queries import Queries, Query
 from tacit.model import links
-from tacit.regression import ReweightedGLM, ReweightedLinear
-from tacit.regression import estimate as reweighted
-from tacit.regression import theory as reweighted_theory
-from tacit.regression.contribution import ReweightedContribution, link_means, link_slopes
-from tacit.regression.estimate import Normalisation
+from tacit.papers.regression import ReweightedGLM, ReweightedLinear
+from tacit.papers.regression import estimate as reweighted
+from tacit.papers.regression import theory as reweighted_theory
+from tacit.papers.regression.contribution import ReweightedContribution, link_means, link_slopes
+from tacit.papers.regression.estimate import Normalisation
 
 LINKS = [links.identity, links.logistic, links.probit]
 

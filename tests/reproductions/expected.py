@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from tacit import environments, registry, reproductions
+from tacit import environments, registry
+from tacit.experiments import outcome as reproductions
 from tacit.experiments.runner import Progress
-from tacit.reproductions.ablations import parts
+from tacit.papers.reproductions.ablations import parts
 
 HEAD = 6  # digits that are compared
 CLOCK = {"us_per_round", "seconds"}  # what differs from run to run
@@ -70,7 +71,7 @@ SLOW = {"shuffle", "ablations", "oracles", "errata", "public"}  # three seconds 
 
 def measure(name: str, out: Path, progress: Progress | None = None) -> dict[str, Any]:
     """What the small version of a reproduction finds."""
-    home = registry.REPRODUCTIONS[name][0]
+    home = registry.table("REPRODUCTIONS")[name][0]
     with contextlib.ExitStack() as stack:
         for attribute, value in SMALL[name].items():
             module, _, last = f"{home}.{attribute}".rpartition(".")
@@ -94,7 +95,7 @@ def rounded(value: Any) -> Any:
 
 def place(name: str) -> Path:
     """Beside the reproduction; one file may hold two of them."""
-    module = importlib.import_module(registry.REPRODUCTIONS[name][0])
+    module = importlib.import_module(registry.table("REPRODUCTIONS")[name][0])
     return Path(str(module.__file__)).parent / "expected.json"
 
 

@@ -20,7 +20,7 @@ START, END = "<!-- kept: written by make kept -->\n", "<!-- end of kept -->"
 def take(out: Path) -> list[str]:
     """Copy what is there; names of what was copied."""
     taken = []
-    for name in registry.REPRODUCTIONS:
+    for name in registry.table("REPRODUCTIONS"):
         for folder in (out / f"{name}-quick", out / name):  # the full version, if both are there
             if (folder / "outcome.txt").exists():
                 shutil.copyfile(folder / "outcome.txt", KEPT / f"{name}.txt")
@@ -33,7 +33,7 @@ def take(out: Path) -> list[str]:
 def table() -> str:
     """What is kept, how it was made, and how much of what is said was seen."""
     lines = ["| kept | made by | version | seen (errata: confirmed) | not seen |", "|---|---|---|---|---|"]
-    for name in registry.REPRODUCTIONS:
+    for name in registry.table("REPRODUCTIONS"):
         path = KEPT / f"{name}.txt"
         if path.exists():
             text = path.read_text()

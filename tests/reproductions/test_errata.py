@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from tacit import Budget, JointGLMRare, LocalOnlineUCB, Simulated
-from tacit.bandits.joint.glm_rare_descent_kernel import Data, descend_as_printed
-from tacit.bandits.joint.glm_rare_kernel import exploit, uncertain
-from tacit.reproductions import errata
-from tacit.reproductions.errata import joint, lower, others, shuffled, timing
-from tacit.reproductions.outcome import Finding, Outcome
+from tacit import Budget, Simulated
+from tacit.experiments.outcome import Finding, Outcome
+from tacit.papers import JointGLMRare, LocalOnlineUCB
+from tacit.papers.joint.glm_rare_descent_kernel import Data, descend_as_printed
+from tacit.papers.joint.glm_rare_kernel import exploit, uncertain
+from tacit.papers.reproductions import errata
+from tacit.papers.reproductions.errata import joint, lower, others, shuffled, timing
 
 PAGE = Path(__file__).parents[2] / "docs" / "errata.md"
 
@@ -29,7 +30,7 @@ def test_end_to_end(tmp_path):
 
 
 def test_the_page_has_the_tables():
-    """`python -c "from tacit.reproductions import errata; print(errata.page(errata.checked()))"` prints them anew."""
+    """To print them anew: `from tacit.papers.reproductions import errata; print(errata.page(errata.checked()))`."""
     assert errata.page(errata.checked()) in PAGE.read_text()
 
 

@@ -6,13 +6,13 @@ import json
 import pytest
 
 from tacit import registry
-from tacit.reproductions import table2
+from tacit.papers.reproductions import table2
 from tests.reproductions import expected, keep
 
 
 def test_every_reproduction_has_expected_values():
-    assert set(expected.SMALL) == set(registry.REPRODUCTIONS)
-    assert all(expected.read(name)["findings"] for name in registry.REPRODUCTIONS)
+    assert set(expected.SMALL) == set(registry.table("REPRODUCTIONS"))
+    assert all(expected.read(name)["findings"] for name in registry.table("REPRODUCTIONS"))
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_a_moved_result_shows(tmp_path, monkeypatch):
 def test_the_page_says_what_is_kept():
     """With the version that made it: a result of an older one is not passed off as the present one's."""
     assert keep.PAGE.read_text() == keep.page()
-    assert {path.stem for path in keep.KEPT.iterdir()} <= set(registry.REPRODUCTIONS)
+    assert {path.stem for path in keep.KEPT.iterdir()} <= set(registry.table("REPRODUCTIONS"))
     for path in keep.KEPT.iterdir():
         version = path.read_text().rpartition("(tacit ")[2].partition(",")[0]
         (row,) = [line for line in keep.PAGE.read_text().splitlines() if f"(kept/{path.name})" in line]

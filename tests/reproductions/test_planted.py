@@ -15,8 +15,8 @@ from tacit.environments import gap
 from tacit.experiments import figure
 from tacit.experiments.spec import Spec
 from tacit.kernels.block import BERNOULLI
-from tacit.regression import ImproperSGD
-from tacit.reproductions.optimiser import descent
+from tacit.papers.regression import ImproperSGD
+from tacit.papers.reproductions.optimiser import descent
 from tests.reproductions import expected
 
 ARITHMETIC = ("changing the shift changes", "Gaussian noise has no unshifted")
@@ -73,7 +73,7 @@ def shorter(world, rng, horizon):
     return place._replace(fill=fill)
 
 
-PLANTED = dict.fromkeys(registry.REPRODUCTIONS, (Spec, "build", opposite)) | {
+PLANTED = dict.fromkeys(registry.table("REPRODUCTIONS"), (Spec, "build", opposite)) | {
     "shariff-figure1": (gap, "start", shorter),  # no bandit plays
     "ldp-table1": (Spec, "build", flat),  # second moments are the same of an arm and its opposite
     "optimiser": (descent, "descend", mistaken),  # no bandit plays

@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from tacit.reproductions import ablations, shariff_d1, table2
-from tacit.reproductions.outcome import Regret, above_plain, alike, below
+from tacit.experiments.outcome import Regret, above_plain, alike, below
+from tacit.papers.reproductions import ablations, shariff_d1, table2
 
 
 def test_table2_fits_a_terminal():

@@ -9,22 +9,19 @@ import math
 import numpy as np
 from numpy.random import default_rng
 
-from tacit import (
-    Budget,
+from tacit import Budget, LocalIRLS, ShuffleNewton, Shuffler
+from tacit.features import Number, Schema
+from tacit.papers import (
     LocalAnytimeUCB,
     LocalCombiner,
     LocalGLM,
-    LocalIRLS,
     LocalLinUCB,
     LocalOnlineUCB,
     LocalReweighted,
     LocalSquareCB,
     ShuffleGLM,
     ShuffleLinUCB,
-    ShuffleNewton,
-    Shuffler,
 )
-from tacit.features import Number, Schema
 from tacit.roles import local, rounds, shuffle
 
 BUDGET, COARSE = Budget(1.0, 1e-6), Budget(1.0, 1e-2)

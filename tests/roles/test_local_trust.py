@@ -6,10 +6,11 @@ import math
 import numpy as np
 import pytest
 
-from tacit import Budget, LocalGLM, LocalIRLS, LocalLinUCB, LocalOnlineUCB
+from tacit import Budget, LocalIRLS
 from tacit.bandits.local import server as local_server
 from tacit.errors import BadBillboard, DuplicateReport
 from tacit.mechanisms.randomizers import CELLS, Lattice
+from tacit.papers import LocalGLM, LocalLinUCB, LocalOnlineUCB
 from tacit.privacy.randomness import Seeded
 from tacit.roles import limits
 from tacit.roles.local import ID_BYTES, Client

@@ -23,6 +23,7 @@ from tests.roles.true_cost import delta_of_two
 SEED = int(os.environ.get("TACIT_FUZZ_SEED", secrets.randbits(32)))
 PLANNED = [name for name in SERVERS if name.startswith("newton") or name == "shuffle-lin-ucb"]
 KEYS = ["grid", "norm", "trials", "minimum", "malicious", "epsilon", "delta", "curvature", "users"]
+LIFETIME = Budget(100.0, 0.5)
 
 
 def true_delta(board, client, epsilon):
@@ -78,11 +79,12 @@ def test_no_hostile_plan_that_a_device_accepts_has_less_noise_than_it_claims(nam
 
 @pytest.mark.parametrize("name", ["newton-narrow", "newton-scores", "newton-scores-linear", "newton-fields"])
 def test_an_honest_plan_costs_what_it_claims_and_not_much_less(name):
-    """The enumerated truth is within the claim, and above it with a tenth less noise than planned."""
-    for board in published(name):
+    """The enumerated truth is within the claim, and near it at the first billboard; how near the people who are tried
+    come at a later one depends on what was learnt from random reports."""
+    for board, least in zip(published(name), (0.3, 0.0), strict=True):
         client = device(board)
         assert 0.999 * COARSE.epsilon < client.cost.epsilon <= COARSE.epsilon * (1 + 1e-6)
-        assert 0.3 * COARSE.delta < true_delta(board, client, COARSE.epsilon) <= COARSE.delta
+        assert least * COARSE.delta < true_delta(board, client, COARSE.epsilon) <= COARSE.delta
         plan = json.loads(board)["plan"]
         grid = 1.25 * plan["grid"]
         with pytest.raises(BadBillboard, match="coins that give the claimed epsilon 1"):
@@ -152,6 +154,7 @@ def test_an_outbox_answers_a_batch_once_also_after_weeks_and_restarts(tmp_path):
             wait=10.0,
             jitter=1.0,
             weekly=3,
+            lifetime=LIFETIME,
             clock=lambda: now[0],
         )
 
@@ -168,15 +171,8 @@ def test_an_outbox_answers_a_batch_once_also_after_weeks_and_restarts(tmp_path):
 
 
 def test_a_choice_that_is_not_reported_takes_nothing_of_the_weeks_limit(tmp_path):
-    box = Outbox(tmp_path / "kept", open=device, send=bool, wait=10.0, jitter=1.0, weekly=1)
+    box = Outbox(tmp_path / "kept", open=device, send=bool, wait=10.0, jitter=1.0, weekly=1, lifetime=LIFETIME)
     assert box.choose(published("newton")[1], [[0.6, 0.1]]).reported
     assert not box.choose(published("newton")[1], [[0.6, 0.1]]).reported
     with pytest.raises(TooManyReports, match="at most 1 reports in a week"):
         box.choose(changed("newton", "batch", to=2), [[0.6, 0.1]])
-
-
-def test_an_outbox_of_release_0_6_0_is_read(tmp_path):
-    """There it was a list of choices."""
-    (tmp_path / "kept").write_text("[]")
-    box = Outbox(tmp_path / "kept", open=device, send=bool, wait=10.0, jitter=1.0, weekly=1)
-    assert box.choose(published("newton")[1], [[0.6, 0.1]]).reported and len(box.shown()) == 1

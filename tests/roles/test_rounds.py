@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
-from tacit import Budget, Embedded, ShuffleGLM, Shuffler, Simulated
-from tacit.bandits.shuffle import glm_kernel
+from tacit import Budget, Embedded, Shuffler, Simulated
 from tacit.errors import BadBillboard, HorizonReached
 from tacit.mechanisms.shuffle import sums_kernel
 from tacit.mechanisms.shuffle.encoding import reach
+from tacit.papers import ShuffleGLM
+from tacit.papers.shuffle import glm_kernel
 from tacit.privacy import entropy
 from tacit.privacy.randomness import Seeded
 from tacit.roles import billboard as boards

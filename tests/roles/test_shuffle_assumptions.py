@@ -11,6 +11,7 @@ from tacit.roles import billboard as boards
 from tacit.roles import wire
 from tacit.roles.fleet import Fleet
 from tacit.roles.shuffle import Client
+from tests.roles.boards import another
 
 USERS, BUDGET = 1000, Budget(1.0, 1e-6)
 ARM, MIRRORED = [0.54, 0.72], [-0.54, 0.72]  # of the person whom the attack is on
@@ -31,7 +32,8 @@ class Attacker:
 
     def report(self, world):
         arm, reward = world
-        return self._client.randomize(self._client.choose([arm]), reward)
+        client = another(self._client)
+        return client.randomize(client.choose([arm]), reward)
 
     def decoded(self, report):
         return wire.decode_report(report, self.of)[1]

@@ -6,8 +6,9 @@ import math
 import numpy as np
 import pytest
 
-from tacit import Budget, ShuffleLinUCB, ShuffleNewton
+from tacit import Budget, ShuffleNewton
 from tacit.errors import BadBillboard
+from tacit.papers import ShuffleLinUCB
 from tacit.privacy.randomness import Seeded
 from tacit.roles import limits
 from tacit.roles.fleet import Fleet

@@ -6,8 +6,9 @@ import pickle
 import numpy as np
 import pytest
 
-from tacit import Budget, JointGLM, JointGLMRare, Simulated
+from tacit import Budget, JointGLM, Simulated
 from tacit.errors import BadState, HorizonReached, PersonLimit, UnknownChoice
+from tacit.papers import JointGLMRare
 from tacit.privacy.noise import Secure
 from tests.store.places import Clock, arms, contribution, glm, linear, play, sums, table, total
 

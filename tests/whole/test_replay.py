@@ -9,38 +9,29 @@ from unittest import mock
 import numpy as np
 import pytest
 
-import tacit
-from tacit import (
-    Anytime,
-    Budget,
-    Embedded,
-    JointGLM,
-    JointGLMRare,
-    JointLinUCB,
-    JointReweighted,
-    JointSquareCB,
-    LocalAnytimeUCB,
-    LocalCombiner,
-    LocalGLM,
-    LocalIRLS,
-    LocalLinUCB,
-    LocalOnlineUCB,
-    LocalReweighted,
-    LocalSquareCB,
-    Secure,
-    ShuffleGLM,
-    ShuffleLinUCB,
-    ShuffleNewton,
-    Simulated,
-    registry,
-    regression,
-)
+from tacit import Budget, Embedded, JointGLM, JointLinUCB, LocalIRLS, Secure, ShuffleNewton, Simulated, registry
 from tacit.audit.mutants import CountedWhenAnswered, ExactSums
 from tacit.bandits.joint import glm_kernel
 from tacit.bandits.joint.earnings import Earnings
 from tacit.errors import UnknownChoice, WrongBatch
 from tacit.kernels.rounds import BOUNDARY, CHOICES
 from tacit.mechanisms import recursive
+from tacit.papers import (
+    Anytime,
+    JointGLMRare,
+    JointReweighted,
+    JointSquareCB,
+    LocalAnytimeUCB,
+    LocalCombiner,
+    LocalGLM,
+    LocalLinUCB,
+    LocalOnlineUCB,
+    LocalReweighted,
+    LocalSquareCB,
+    ShuffleGLM,
+    ShuffleLinUCB,
+    regression,
+)
 from tests.whole import replay
 
 BUDGET = Budget(1.0, 0.02)
@@ -214,7 +205,7 @@ def test_regression(name, source):
 
 
 def test_every_private_bandit_is_here():
-    kinds = {getattr(tacit, name) for name in registry.ALGORITHMS}
+    kinds = {registry.load(home, name) for name, home in registry.algorithms().items()}
     private = {kind for kind in kinds if "budget" in getattr(kind, "__dataclass_fields__", {})}
     here = [make(Simulated(0)) for name, make in EVERYTHING.items() if name != "anytime"]
     assert private == {type(getattr(bandit, "server", bandit)) for bandit in here}

@@ -29,7 +29,7 @@ LEAK_OF_EARNINGS = (
     "leaves.part(self._state.prefix.closed, ",
 )
 LEAK_IN_ANOTHER = ("bandits/joint/lin_ucb.py", "ridge.update(learnt, ", "ridge.update(self._state.prefix.closed, ")
-LEAK_IN_A_MATRIX = ("bandits/joint/glm_rare.py", "redesign(released, ", "redesign(self._state.prefix.closed, ")
+LEAK_IN_A_MATRIX = ("papers/joint/glm_rare.py", "redesign(released, ", "redesign(self._state.prefix.closed, ")
 LEAK_IN_A_KERNEL = ("bandits/joint/glm_kernel.py", "return prefix.released", "return prefix.closed")
 LEAK_OF_SCORES = ("bandits/joint/scores_kernel.py", "follow(prefix.released, ", "follow(prefix.open, ")
 LEAK_BESIDE_CONTEXTS = (
@@ -37,13 +37,17 @@ LEAK_BESIDE_CONTEXTS = (
     "beside(public, released, bandit._own_dim)",
     "beside(public, bandit._state.prefix.closed, bandit._own_dim)",
 )
-LEAK_OF_AN_ITERATE = ("kernels/squarecb.py", "state.played, state.greed", "state.theta, state.greed")
+LEAK_OF_AN_ITERATE = ("papers/kernels/squarecb.py", "state.played, state.greed", "state.theta, state.greed")
 LEAK_IN_A_DESCENT = (
-    "bandits/joint/glm_rare_descent_kernel.py",
+    "papers/joint/glm_rare_descent_kernel.py",
     "released = with_noise(total, noise[n], rule.cell)",
     "released = total",
 )
-LEAK_IN_AN_ESTIMATE = ("regression/reweighting.py", "asked.release(k, total, count, source), ridge", "total, ridge")
+LEAK_IN_AN_ESTIMATE = (
+    "papers/regression/reweighting.py",
+    "asked.release(k, total, count, source), ridge",
+    "total, ridge",
+)
 LEAK_IN_A_DEVICE = (
     "roles/local.py",
     "return self._framed(made.encode(vector), id)",
@@ -60,24 +64,24 @@ LEAK_IN_A_SHUFFLE_SERVER = (
     "fresh, variance = sums / plan.scale, 0.0",
 )
 LEAK_IN_A_SHUFFLED_DESCENT = (
-    "bandits/shuffle/glm_kernel.py",
+    "papers/shuffle/glm_kernel.py",
     "return with_coins(rng, total, sums.gradient, users * sums.coins, sums.chance)",
     "return total",
 )
 LEAK_IN_A_LOCAL_SERVER = ("bandits/local/server.py", "self._absorb(vector)", "self._absorb(np.frombuffer(report))")
 LEAK_IN_A_LOCAL_LOOP = (
-    "bandits/local/linear_kernel.py",
+    "papers/local/linear_kernel.py",
     "linear_absorb(report, state)",
     "linear_absorb(vector, state)",
 )
 LEAK_IN_A_LOCAL_FIT = ("bandits/local/irls_kernel.py", "local_absorb(report, state)", "local_absorb(vector, state)")
 LEAK_IN_A_LOCAL_DESCENT = (
-    "bandits/local/square_cb_kernel.py",
+    "papers/local/square_cb_kernel.py",
     "square_absorb(report, bound, state)",
     "square_absorb(vector, bound, state)",
 )
 LEAK_IN_A_LOCAL_STEP = (
-    "bandits/local/reports_kernel.py",
+    "papers/local/reports_kernel.py",
     "report_absorb(report, state)",
     "report_absorb(vector, state)",
 )

@@ -1,19 +1,22 @@
-"""Every attack there is: those of each file in tacit/audit/attacks."""
+"""Every attack there is: those of each file in tacit/audit/attacks, and in packages of attacks that others bring."""
 
 import importlib
 import pkgutil
 from collections.abc import Sequence
 from typing import Any
 
-from tacit import checks
+from tacit import checks, registry
 from tacit.audit import attacks
 from tacit.audit.attack import Attack
 
 
 def files() -> list[Any]:
     """The modules of attacks, by their names."""
-    names = [file.name for file in pkgutil.iter_modules(attacks.__path__)]
-    return [importlib.import_module(f"{attacks.__name__}.{name}") for name in names]
+    packages = [attacks, *map(importlib.import_module, registry.values("ATTACKS"))]
+    names = [
+        f"{package.__name__}.{file.name}" for package in packages for file in pkgutil.iter_modules(package.__path__)
+    ]
+    return list(map(importlib.import_module, names))
 
 
 def all_attacks() -> tuple[Attack, ...]:

@@ -22,7 +22,7 @@ from tacit.cli.reproducing import reproduce_command
 from tacit.errors import Interrupted, NoHorizon, NotSecure, TacitError
 
 if TYPE_CHECKING:
-    from tacit.bounds.drawn import Line
+    from tacit.experiments.bounds import Line
     from tacit.experiments.result import Result
     from tacit.experiments.spec import Spec
 
@@ -54,8 +54,8 @@ def options(
 
 @app.command("simulate")
 def simulate_command(
-    bandits: Annotated[list[str], typer.Argument(help="BANDIT[:key=value,...]: " + ", ".join(registry.BANDITS))],
-    env: Annotated[list[str], typer.Option(help="ENV[:key=value,...]: " + ", ".join(registry.ENVIRONMENTS))],
+    bandits: Annotated[list[str], typer.Argument(help="BANDIT[:key=value,...]: " + ", ".join(registry.bandits()))],
+    env: Annotated[list[str], typer.Option(help="ENV[:key=value,...]: " + ", ".join(registry.table("ENVIRONMENTS")))],
     link: Link = None,
     dim: Dim = None,
     arms: Arms = None,
@@ -120,7 +120,7 @@ def fetch_command(
 
 @app.command("privacy")
 def privacy_command(
-    bandit: Annotated[str, typer.Argument(help="BANDIT[:key=value,...]: " + ", ".join(registry.BANDITS))],
+    bandit: Annotated[str, typer.Argument(help="BANDIT[:key=value,...]: " + ", ".join(registry.bandits()))],
     epsilon: Annotated[str, typer.Option(help="Privacy budget. inf: no noise.")] = "1",
     delta: Delta = 1e-6,
     adjacency: Adjacency = "replace",
@@ -145,7 +145,7 @@ def warm_up_command(
     bandits: Annotated[list[str] | None, typer.Argument(help="BANDIT[:key=value,...]. Default: all of them.")] = None,
 ) -> None:
     """Compile what bandits need to choose, observe and release, so that the first requests do not wait for it."""
-    specs = [parse_bandit(text, [1.0], 1e-6)[0] for text in bandits or registry.BANDITS]
+    specs = [parse_bandit(text, [1.0], 1e-6)[0] for text in bandits or registry.bandits()]
     logger, handler = logging.getLogger("tacit"), logging.StreamHandler()
     logger.addHandler(handler)
     logger.setLevel(logging.INFO)
@@ -364,13 +364,8 @@ def show_warning(message: Warning | str, *_: Any) -> None:
 def build(spec: "Spec", **known: Any) -> Any:
     """A bandit for people's data; simulated where it can only be simulated, and for HORIZON rounds where it needs a
     number and none is given: its certificate says so."""
-    if spec.anytime is not None:
-        from tacit.bandits.anytime import Anytime
-
-        own = type(spec)(spec.kind, **spec.own_options)
-        return Anytime(lambda horizon: build(own, **known | {"horizon": horizon}), first=spec.anytime)
     names = {f.name for f in dataclasses.fields(spec.kind)}
-    settings = {key: value for key, value in known.items() if key in names} | spec.own_options
+    settings = {key: value for key, value in known.items() if key in names} | spec.options
     try:
         return spec.kind(**settings)
     except NoHorizon:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from tacit import registry
 
 if TYPE_CHECKING:
-    from tacit.bounds.drawn import Line
     from tacit.environments import Environment
+    from tacit.experiments.bounds import Line
     from tacit.experiments.spec import Spec
 
 
@@ -22,7 +22,7 @@ KINDS: dict[Any, str] = {
     type(None): "none",
 }
 
-OWN = {"budget": ("epsilon", "delta", "adjacency"), "horizon": ("anytime",)}  # words for what a bandit has otherwise
+OWN = {"budget": ("epsilon", "delta", "adjacency")}  # words for what a bandit has otherwise
 
 
 def check_name(what: str, given: str, known: Iterable[str]) -> None:
@@ -32,21 +32,17 @@ def check_name(what: str, given: str, known: Iterable[str]) -> None:
 
 
 def parse_bandit(text: str, epsilons: list[float], delta: float, adjacency: str = "replace") -> list["Spec"]:
-    """BANDIT[:key=value,...], once for each budget if it takes one; epsilon=, delta= and adjacency= override; anytime=
-    is a first horizon."""
+    """BANDIT[:key=value,...], once for each budget if it takes one; epsilon=, delta= and adjacency= override."""
     name, options = split(text)
-    check_name("a bandit", name, registry.BANDITS)
+    check_name("a bandit", name, registry.bandits())
     from tacit.experiments.spec import Spec
     from tacit.privacy.budget import Budget
 
-    kind = registry.load(*registry.BANDITS[name])
+    kind = registry.load(*registry.bandits()[name])
     fields = {f.name for f in dataclasses.fields(kind)}
     own_epsilon, own_delta = options.pop("epsilon", None), options.pop("delta", None)
     adjacency = options.pop("adjacency", adjacency)
-    first = options.pop("anytime", None)
     values = {key: convert(kind, key, value) for key, value in options.items()}
-    if first is not None:
-        values["anytime"] = parse_whole("anytime", first)
     if "budget" not in fields:
         return [Spec(kind, **values)]
     if own_epsilon is not None:
@@ -59,8 +55,9 @@ def parse_bandit(text: str, epsilons: list[float], delta: float, adjacency: str 
 def parse_environment(text: str, given: dict[str, Any]) -> "Environment":
     """ENV[:key=value,...]; options of the command line hold where the text says nothing."""
     name, options = split(text)
-    check_name("an environment", name, registry.ENVIRONMENTS)
-    kind = registry.load(*registry.ENVIRONMENTS[name])
+    environments = registry.table("ENVIRONMENTS")
+    check_name("an environment", name, environments)
+    kind = registry.load(*environments[name])
     values = {key: value for key, value in given.items() if value is not None}
     values |= {key: convert(kind, key, value) for key, value in options.items()}
     required = [f.name for f in dataclasses.fields(kind) if f.default is dataclasses.MISSING and f.name not in values]
@@ -77,14 +74,14 @@ def parse_bounds(
     texts: list[str], worlds: list["Environment"], epsilons: list[float], delta: float, horizon: int
 ) -> dict[str, list["Line"]]:
     """NAME[:constant=...,eigenvalue=...], for each world and budget."""
-    from tacit.bounds.drawn import BOUNDS, Line, Problem, line
+    from tacit.experiments.bounds import Line, Problem, known, line
     from tacit.model.links import named
     from tacit.privacy.budget import Budget
 
     out: dict[str, list[Line]] = {}
     for text in texts:
         name, options = split(text)
-        check_name("a bound", name, BOUNDS)
+        check_name("a bound", name, known())
         for key in options:
             check_name(f"an option of the bound {name}", key, ("constant", "eigenvalue"))
         numbers: dict[str, Any] = {key: parse_number(key, value) for key, value in options.items()}

@@ -16,7 +16,7 @@ ALL = "all"
 
 
 def reproduce_command(
-    name: Annotated[str, typer.Argument(help=", ".join([*registry.REPRODUCTIONS, ALL]))],
+    name: Annotated[str, typer.Argument(help=", ".join([*registry.table("REPRODUCTIONS"), ALL]))],
     quick: Annotated[bool, typer.Option("--quick", help="A small version, in a minute or two.")] = False,
     runs: Annotated[int | None, typer.Option(help="Runs of each bandit, instead of the reproduction's own.")] = None,
     out: Annotated[
@@ -27,12 +27,13 @@ def reproduce_command(
 ) -> None:
     """A paper's table or figure, ours beside theirs, and a check of what the paper says in words; or all of them, one
     after the other. Runs are kept: the same command goes on where it stopped."""
-    check_name("a reproduction", name, [*registry.REPRODUCTIONS, ALL])
+    known = list(registry.table("REPRODUCTIONS"))
+    check_name("a reproduction", name, [*known, ALL])
     for module in ("matplotlib", "polars"):
         extras.load(module, "reproductions")
-    from tacit import reproductions
+    from tacit.experiments import outcome as reproductions
 
-    names = list(registry.REPRODUCTIONS) if name == ALL else [name]
+    names = known if name == ALL else [name]
     folders = {each: _folder(each, name, quick, out) for each in names}
     for folder in folders.values():
         check_folder(folder)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tacit import extras
-from tacit.bounds.drawn import Line
+from tacit.experiments.bounds import Line
 from tacit.experiments.result import Run
 
 # Okabe & Ito's palette: told apart by people who see colours differently, and in grey

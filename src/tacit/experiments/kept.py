@@ -23,8 +23,12 @@ APART = (
     "audit",
     "bench",
     "planning",
-    "reproductions",
+    "papers/attacks",
+    "papers/bounds",
+    "papers/reproductions",
+    "experiments/bounds.py",
     "experiments/figure.py",
+    "experiments/outcome.py",
     "experiments/table.py",
 )
 LIBRARIES = ("numpy", "scipy", "numba", "scikit-learn")

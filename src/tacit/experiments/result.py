@@ -15,7 +15,7 @@ from tacit.experiments import kept
 if TYPE_CHECKING:
     import polars
 
-    from tacit.bounds.drawn import Line
+    from tacit.experiments.bounds import Line
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,8 +6,6 @@ from typing import Any
 
 from numpy.random import SeedSequence, default_rng
 
-from tacit import checks
-from tacit.bandits.anytime import Anytime
 from tacit.bandits.base import Bandit
 from tacit.bandits.embedded import Embedded
 from tacit.bandits.joint.forms import takes_blocks
@@ -25,33 +23,25 @@ FROM_THE_RUN = {"horizon", "source", "policy", "pending", "durable"}
 class Spec:
     """`Spec(JointLinUCB, budget=Budget(1, 1e-6), noise="wishart")`: dim, radius, rewards, subgaussian, link and horizon
     come from the environment and the run unless given here. A server runs with its devices in one process.
-
-    anytime=1024: instead of the horizon, `Anytime` with that first one. The bandit is not told how long the run is."""
+    """
 
     def __init__(self, kind: type[Bandit] | type[Server], *, label: str | None = None, **options: Any) -> None:
         if not (isinstance(kind, type) and issubclass(kind, Bandit | Server)):
             raise ValueError(f"Expected the class of a bandit, e.g. JointGLM, got {kind!r}.")
         names = {f.name for f in dataclasses.fields(kind) if f.init}
-        names = names - FROM_THE_RUN | ({"anytime"} if "horizon" in names else set())
+        names = names - FROM_THE_RUN
         unknown = set(options) - names
         if unknown:
             raise ValueError(
                 f"Expected options of {kind.__name__} ({', '.join(sorted(names))}), got {', '.join(sorted(unknown))}."
             )
-        if options.get("anytime") is not None:
-            checks.positive_int(anytime=options["anytime"])
         self.kind = kind
         self.options = options
         self._label = label
         self._names = names | FROM_THE_RUN & {f.name for f in dataclasses.fields(kind)}
 
-    def build(self, environment: Environment, horizon: int, seed: SeedSequence) -> Bandit | Anytime:
+    def build(self, environment: Environment, horizon: int, seed: SeedSequence) -> Bandit:
         """A fresh bandit for one run, its policy's draws and its noise from `seed`."""
-        if self.anytime is None:
-            return self._build(environment, horizon, seed)
-        return Anytime(lambda own: self._build(environment, own, seed.spawn(1)[0]), first=self.anytime)
-
-    def _build(self, environment: Environment, horizon: int, seed: SeedSequence) -> Bandit:
         environment = self.suited(environment)
         serves = issubclass(self.kind, Server)  # devices choose among vectors, and the server knows of their zeros
         if environment.blocks and not self._takes_rows(environment):
@@ -73,7 +63,7 @@ class Spec:
             "policy": default_rng(policy),
             "source": Simulated(privacy),
         }
-        built = self.kind(**{k: v for k, v in known.items() if k in self._names} | self.own_options)
+        built = self.kind(**{k: v for k, v in known.items() if k in self._names} | self.options)
         return Embedded(built, pending=known["pending"]) if isinstance(built, Server) else built
 
     def suited(self, environment: Environment) -> Environment:
@@ -84,16 +74,6 @@ class Spec:
         """Whether this bandit takes blocks, and what is shared beside them, if that environment has any."""
         needed = {"blocks", "shared"} if environment.shared else {"blocks"}
         return needed <= self._names and not issubclass(self.kind, Server)
-
-    @property
-    def anytime(self) -> int | None:
-        """The first horizon of Anytime."""
-        return self.options.get("anytime")
-
-    @property
-    def own_options(self) -> dict[str, Any]:
-        """Those of the bandit itself."""
-        return {key: value for key, value in self.options.items() if key != "anytime"}
 
     @property
     def private(self) -> bool:

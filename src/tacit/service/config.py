@@ -288,7 +288,7 @@ def build(setting: BanditSetting, name: str) -> SummedBandit:
         given["earnings"] = setting.earnings.given()
     if setting.prior is not None:
         given["prior"] = (setting.prior.theta, setting.prior.precision)
-    kind, own = registry.load(*registry.BANDITS[setting.kind]), setting.budget
+    kind, own = registry.load(*registry.bandits()[setting.kind]), setting.budget
     try:
         if setting.warm is not None:
             given["warm"] = logs.labelled(logs.read(setting.warm), setting.schema)
@@ -308,7 +308,7 @@ def _length(setting: BanditSetting, name: str) -> float | None:
 
 
 def _check_bandit(name: str, setting: BanditSetting) -> None:
-    if setting.kind not in registry.BANDITS:
+    if setting.kind not in registry.bandits():
         checks.name("a kind that can be served", setting.kind, KINDS)
     if setting.kind not in KINDS:
         raise ValueError(

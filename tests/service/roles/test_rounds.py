@@ -4,7 +4,8 @@ import json
 
 from numpy.random import default_rng
 
-from tacit import Budget, ShuffleGLM, Shuffler
+from tacit import Budget, Shuffler
+from tacit.papers import ShuffleGLM
 from tacit.roles.rounds import Client
 from tacit.service.roles.analyzer import AnalyzerRole
 from tests.service.roles import running

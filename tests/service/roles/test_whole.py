@@ -7,7 +7,8 @@ import signal
 import numpy as np
 import pytest
 
-from tacit import Budget, ShuffleGLM, ShuffleNewton, Spec, Uniform, environments, simulate
+from tacit import Budget, ShuffleNewton, Spec, Uniform, environments, simulate
+from tacit.papers import ShuffleGLM
 from tacit.privacy import entropy
 from tacit.roles import rounds
 from tacit.roles.shuffle import Client

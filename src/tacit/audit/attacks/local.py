@@ -2,7 +2,6 @@
 
 One report is all there is to see, and the worst pair of data is known: opposite vectors."""
 
-import json
 import math
 from collections.abc import Callable
 
@@ -11,7 +10,6 @@ from numpy.random import Generator
 
 from tacit.audit.attack import Attack
 from tacit.bandits.local.irls import LocalIRLS
-from tacit.bandits.local.square_cb import LocalSquareCB
 from tacit.data import Array, Raw
 from tacit.mechanisms import local
 from tacit.mechanisms.randomizers import EDGE, FINE, SHARE, UNIT, Cap, tables
@@ -29,7 +27,6 @@ def attacks() -> list[Attack]:
         coin_attack(),
         report_attack("local-irls-report", curvature="released"),
         report_attack("local-score-report", curvature="none"),
-        residual_attack(),
         tiny_attack(),
         *planted(),
     ]
@@ -140,34 +137,6 @@ def report_attack(name: str, *, curvature: str) -> Attack:
         "log-likelihood ratio, which has three values.",
         scores=scores,
         share=0.5,
-    )
-
-
-def residual_attack() -> Attack:
-    """A whole report of LocalSquareCB, at an iterate of a hostile server's choice: nearly equal arms on its two sides,
-    with rewards that make both residuals as large as they can be."""
-    server = LocalSquareCB(dim=2, horizon=10_000, budget=BUDGET)
-    board = json.loads(server.billboard()) | {"theta": [0.0, 1e9]}
-    client = Client(json.dumps(board).encode(), epsilon=BUDGET.epsilon, delta=BUDGET.delta)
-    arms, rewards = np.array([[1.0, 1e-6], [1.0, -1e-6]]), (-1.0, 1.0)
-
-    def scores(world: int, runs: int, rng: Generator) -> Array:
-        out = np.empty(runs)
-        for i in range(runs):
-            choice = client.choose(arms[1 - world : 2 - world])
-            out[i] = server._decode(client.randomize(choice, rewards[1 - world]))[0]
-        return out
-
-    return Attack(
-        name="local-square-cb-report",
-        view="one report",
-        epsilon=BUDGET.epsilon,
-        delta=BUDGET.delta,
-        how="The report of LocalSquareCB for nearly equal arms that its iterate sets apart, with opposite rewards; the "
-        "score is the first number.",
-        scores=scores,
-        family="gaussian",
-        share=0.3,
     )
 
 

@@ -12,7 +12,6 @@ from tacit.audit import mutants
 from tacit.audit.attack import Attack
 from tacit.audit.attacks.bandits import BUDGET, LINEAR_PAIR, OPPOSITE, WHITE, Pair, glm, lin_ucb, white_box
 from tacit.audit.attacks.mechanisms import calibrated, mechanism_attack
-from tacit.audit.attacks.rare import timing_attack
 from tacit.audit.canary import worst_canary
 from tacit.audit.stage import User, act, fresh, nobody
 from tacit.bandits import JointGLM, JointLinUCB
@@ -62,7 +61,6 @@ def attacks(*, sound: bool = False) -> Sequence[Attack]:
         counted_noise(bad),
         clipped_sum(bad),
         seeded_noise(bad),
-        timing_attack("published" if bad else "strict"),
     ]
     return [dataclasses.replace(attack, claimed=sound) for attack in out]
 

@@ -7,28 +7,20 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.random import Generator, default_rng
+from numpy.random import Generator
 
 from tacit.audit import mutants
 from tacit.audit.attack import Attack
 from tacit.audit.attacks.bandits import BUDGET, OPPOSITE, Pair, black_box, glm, lin_ucb
 from tacit.audit.attacks.grid import secure
-from tacit.audit.attacks.rare import ROUNDS, rare
 from tacit.audit.stage import Make, act, fresh, nobody
-from tacit.bandits import JointReweighted, JointSquareCB
 from tacit.data import Array
 from tacit.kernels.glm import Tuning
-from tacit.privacy.budget import Budget
-from tacit.privacy.noise import Source
 
 VIEW = "the estimate"
 ARM = np.array([[1.0, 0.0]])
 CLICK = Pair(([1.0, 0.0], 0.0), ([1.0, 0.0], 1.0))
 SHARE = 0.05  # of the runs: each is some dozen calls
-FIRST = 2  # users of an epoch
-EPOCHS: dict[str, Any] = {"dim": 2, "horizon": 8 * FIRST, "first": FIRST, "pending": 8 * FIRST}
-LOUDER = Budget(epsilon=6.0, delta=BUDGET.delta)  # less noise: what a run tells grows with it, and runs are slow
-EXPLORE = 0.99 * 0.05**0.5  # below the root of the ridge: nobody explores, so all users are in theta_tau
 
 
 def attacks() -> Sequence[Attack]:
@@ -44,10 +36,6 @@ def attacks() -> Sequence[Attack]:
         estimate_attack("joint-glm-estimate", glm(dim=2), CLICK, theta),
         black_box("joint-glm-secure-actions", alone, one_dim, direction=[1.0], **served),
         black_box("joint-lin-ucb-secure-actions", lin_ucb(), OPPOSITE, direction=[1.0, 0.0], **served),
-        estimate_attack("joint-glm-rare-estimate", rare(explore=EXPLORE), CLICK, theta, later=ROUNDS - 1),
-        black_box("joint-glm-rare-secure-actions", rare(explore=EXPLORE), CLICK, direction=[1.0, 0.0], **served),
-        estimate_attack("joint-reweighted-estimate", reweighted, OPPOSITE, interval, later=FIRST),
-        estimate_attack("joint-square-cb-estimate", square_cb, OPPOSITE, theta, later=FIRST),
         estimate_attack("exact-sums-in-the-estimate", exact[0], CLICK, theta, **planted),
         black_box("exact-sums-in-the-actions", exact[1], one_dim, direction=[1.0], **served, **planted),
     ]
@@ -56,21 +44,6 @@ def attacks() -> Sequence[Attack]:
 def theta(bandit: Any) -> float:
     """The estimate along the first user's arm."""
     return float(ARM[0] @ bandit.theta)
-
-
-def interval(bandit: Any) -> float:
-    """The middle of its interval in the first epoch."""
-    return float(bandit.intervals(ARM)[0][0][0])
-
-
-def reweighted(source: Source) -> JointReweighted:
-    return JointReweighted(
-        **EPOCHS, budget=LOUDER, source=source, policy=default_rng(0), link="identity", rewards=(-1.0, 1.0)
-    )
-
-
-def square_cb(source: Source) -> JointSquareCB:
-    return JointSquareCB(**EPOCHS, budget=LOUDER, source=source, policy=default_rng(0))
 
 
 def estimate_attack(

@@ -91,10 +91,7 @@ class JointLinUCB(EarningBandit):
     def __post_init__(self) -> None:
         self._check()
         if self.horizon is None:
-            raise NoHorizon(
-                "Expected a horizon (without one: Anytime(lambda horizon: JointLinUCB(..., horizon=horizon))), "
-                "got none."
-            )
+            raise NoHorizon("Expected a horizon, the most choices that will be made, got none.")
         checks.positive_int(first=self.first)
         self.first = int(self.first)
         checks.non_negative(width_scale=self.width_scale)

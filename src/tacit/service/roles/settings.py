@@ -176,9 +176,9 @@ def convert(role: str, document: dict[str, Any], folder: Path) -> Any:
 
 def build(role: str, setting: Bandit) -> Server:
     """The server, new; ValueError for settings that it does not take, or that claim nothing."""
-    kinds = registry.SHUFFLE if role == "analyzer" else registry.LOCAL
-    checks.name("a kind that can be served", setting.kind, tuple(map(registry.kebab, kinds)))
-    made: type[Server] = registry.load(*registry.BANDITS[setting.kind])
+    kinds = registry.bandits("SHUFFLE" if role == "analyzer" else "LOCAL")
+    checks.name("a kind that can be served", setting.kind, kinds)
+    made: type[Server] = registry.load(*kinds[setting.kind])
     if not issubclass(made, Server):
         raise ValueError(f"[{role}]: Expected a kind with devices and reports, got {setting.kind}, which is simulated.")
     taken = [field.name for field in dataclasses.fields(made) if field.init]

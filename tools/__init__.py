@@ -1,0 +1,1 @@
+"""What maintainers run from a clone; no part of the package."""

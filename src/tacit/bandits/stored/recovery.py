@@ -113,7 +113,7 @@ def _found(run: Run, name: str, last: Shown | None, known: int, locking: str = "
         return _Old(row, head, kept, max(row.incarnation, known), row.twice + second)
     if last.incarnation == row.incarnation:
         digested = digests(row.uid, unsealed)
-        kept, second = _undisputed(unsealed, digested, last), second or differ(last, digested)
+        kept, second = _undisputed(unsealed, digested, last), second or (bool(unsealed) and differ(last, digested))
     return _Old(row, head, kept, max(row.incarnation, known, last.incarnation), max(row.twice, last.twice) + second)
 
 

@@ -13,7 +13,7 @@ from tacit.papers import bounds
 from tacit.papers.bounds import drawn, rates
 from tacit.papers.joint.glm_rare_theory import theory
 
-PAGE = Path(__file__).parents[2] / "docs" / "bounds.md"
+PAGE = Path(__file__).parents[2] / "docs" / "papers" / "bounds.md"
 LOGISTIC = {"kappa": 20.0, "kappa_star": 4.0, "radius": 1.0}
 BUDGET = Budget(1.0, 1e-6)
 

@@ -1,4 +1,5 @@
-"""What the docs keep of reproductions: `make kept` writes docs/kept, pictures, and a table of docs/reproductions.md.
+"""What the docs keep of reproductions: `make kept` writes docs/kept, pictures, and a table of
+docs/papers/reproductions.md.
 
 python -m tests.reproductions.keep out      # from out/NAME or out/NAME-quick, as `tacit reproduce all` leaves them
 """
@@ -11,7 +12,7 @@ from pathlib import Path
 from tacit import registry
 
 ROOT = Path(__file__).parents[2]
-KEPT, IMAGES, PAGE = ROOT / "docs" / "kept", ROOT / "docs" / "images", ROOT / "docs" / "reproductions.md"
+KEPT, IMAGES, PAGE = ROOT / "docs" / "kept", ROOT / "docs" / "images", ROOT / "docs" / "papers" / "reproductions.md"
 QUICK = {"suite", "ablations", "figure1-logistic", "shariff-d2"}  # pictures that the docs show of a quick version
 GOOD, BAD = "seen|confirmed", "NOT SEEN|NOT CONFIRMED"  # marks of findings
 START, END = "<!-- kept: written by make kept -->\n", "<!-- end of kept -->"
@@ -40,14 +41,14 @@ def table() -> str:
             seen, unseen = (len(re.findall(rf"^  \[({marks})\]", text, re.M)) for marks in (GOOD, BAD))
             command, version, code = re.findall(r"^Made by (.*) \(tacit (\S+), code (\S+)\)$", text, re.M)[0]
             made = f"`{command}` | {version}, code {code}"
-            lines.append(f"| [{name}](kept/{name}.txt) | {made} | {seen} | {unseen} |")
+            lines.append(f"| [{name}](../kept/{name}.txt) | {made} | {seen} | {unseen} |")
         else:
             lines.append(f"| {name} | not kept | | | |")
     return "\n".join(lines) + "\n"
 
 
 def page() -> str:
-    """docs/reproductions.md with that table."""
+    """docs/papers/reproductions.md with that table."""
     text = PAGE.read_text()
     before, rest = text.split(START)
     return before + START + "\n" + table() + "\n" + END + rest.split(END)[1]

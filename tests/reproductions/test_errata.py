@@ -15,7 +15,7 @@ from tacit.papers.joint.glm_rare_kernel import exploit, uncertain
 from tacit.papers.reproductions import errata
 from tacit.papers.reproductions.errata import joint, lower, others, shuffled, timing
 
-PAGE = Path(__file__).parents[2] / "docs" / "errata.md"
+PAGE = Path(__file__).parents[2] / "docs" / "papers" / "errata.md"
 
 
 def test_end_to_end(tmp_path):

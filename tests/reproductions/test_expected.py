@@ -49,5 +49,5 @@ def test_the_page_says_what_is_kept():
     assert {path.stem for path in keep.KEPT.iterdir()} <= set(registry.table("REPRODUCTIONS"))
     for path in keep.KEPT.iterdir():
         version = path.read_text().rpartition("(tacit ")[2].partition(",")[0]
-        (row,) = [line for line in keep.PAGE.read_text().splitlines() if f"(kept/{path.name})" in line]
+        (row,) = [line for line in keep.PAGE.read_text().splitlines() if f"(../kept/{path.name})" in line]
         assert f"| {version}, code " in row

@@ -71,7 +71,7 @@ def simulate_command(
     bound: Annotated[
         list[str],
         typer.Option(
-            help="Draw a regret bound too: NAME[:constant=...,eigenvalue=...] of docs/bounds.md, at each epsilon."
+            help="Draw a regret bound too: NAME[:constant=...,eigenvalue=...], at each epsilon (docs/papers/bounds.md)."
         ),
     ] = [],  # noqa: B006
     out: Annotated[

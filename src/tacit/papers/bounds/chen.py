@@ -70,8 +70,8 @@ def regression_lower(*, model: str, eigenvalue: float, rounds: int, budget: Budg
     estimator from T rounds has a smaller mean squared error E phi^2 (theta' - theta*)^2 for all |theta*| <= 1:
 
     - joint: of order min(1 / (lambda (epsilon + delta)^2 T^2), lambda). Here with constants, by its proof with the loss
-      lambda (theta' - theta*)^2 (docs/errata.md): for targets +-1 the laws of a row at theta* = 0 and theta are lambda
-      theta / 2 apart, so (Karwa & Vadhan 2018, Lemma 6.1) the error is at least lambda theta^2 / 8 times
+      lambda (theta' - theta*)^2 (docs/papers/errata.md): for targets +-1 the laws of a row at theta* = 0 and theta are
+      lambda theta / 2 apart, so (Karwa & Vadhan 2018, Lemma 6.1) the error is at least lambda theta^2 / 8 times
       exp(-a) - 2 T lambda theta delta, a = 3 epsilon T lambda theta; the best theta in (0, 1] counts;
     - local, for delta of at most 1 / (2 T): constant min(1 / (lambda epsilon^2 T), lambda), epsilon of at most 1."""
     checks.one_of(MODELS, model=model)

@@ -1,6 +1,7 @@
 """Local privacy, linear rewards: "Improved rate for Locally Differentially Private Linear Bandits" (anonymous, under
 review). Upper bounds up to a constant under the O, here `constant`; lambda_min = `eigenvalue` is the smallest
-eigenvalue of E[x x']. Their event E_1 leaves out the dimension (docs/errata.md): in d they are printed, not proven."""
+eigenvalue of E[x x']. Their event E_1 leaves out the dimension (docs/papers/errata.md): in d they are printed, not
+proven."""
 
 import math
 

@@ -1,7 +1,7 @@
 """How regret grows, paper by paper: leading orders without constants and logarithms, one row an algorithm.
 
-A term is a product of powers. The table of docs/bounds.md is printed from here, so that what is read is what is tested:
-each row against its theorem, where that stands under an O."""
+A term is a product of powers. The table of docs/papers/bounds.md is printed from here, so that what is read is what is
+tested: each row against its theorem, where that stands under an O."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -70,7 +70,7 @@ RATES = (
         "joint",
         "ours",
         (),
-        "bounds while it runs, and for linear rewards: [proofs/one-pass.md](proofs/one-pass.md)",
+        "bounds while it runs, and for linear rewards: [proofs/one-pass.md](../proofs/one-pass.md)",
     ),
     Rate(
         "", "joint", f"{CHEN}, Table 1", ({"d": 0.5} | ROOT, {"d": 1.0, "ε": -1.0}), "lower bound, linear; times √log K"
@@ -88,7 +88,7 @@ RATES = (
         "contexts drawn from one law; ε < 5",
     ),
     Rate("ShuffleLinUCB", "shuffle", f"{MAIN}, Table 1; {IMPROVED}", ({"d": 1.0, "T": 0.6, "ε": -0.5},), "linear"),
-    Rate("ShuffleNewton", "shuffle", "ours", (), "[measurements/shuffle.md](measurements/shuffle.md)"),
+    Rate("ShuffleNewton", "shuffle", "ours", (), "[measurements/shuffle.md](../measurements/shuffle.md)"),
     Rate(
         "LocalLinUCB",
         "local",
@@ -128,7 +128,7 @@ RATES = (
         "κ stands for κ / κ*; contexts drawn from one law; d² is d min(d, K)",
     ),
     Rate("LocalSquareCB", "local", f"{CHEN}, Thm 6.4", ({"K": 0.5, "T": 5 / 6, "ε": -1 / 3},), "linear; free of d"),
-    Rate("LocalIRLS", "local", "ours", (), "[measurements/local.md](measurements/local.md)"),
+    Rate("LocalIRLS", "local", "ours", (), "[measurements/local.md](../measurements/local.md)"),
     Rate("", "local", f"{CHEN}, Table 1", ({"d": 1.0, "ε": -1.0} | ROOT,), "lower bound, linear, ε ≤ 1"),
     Rate("LinUCB", "none", "Abbasi-Yadkori et al. 2011", ({"d": 1.0} | ROOT,), LINEAR),
     Rate("GLMUCB", "none", "Filippi et al. 2010", (FLAT,)),
@@ -143,7 +143,7 @@ RATES = (
 
 
 def markdown() -> str:
-    """The table of docs/bounds.md."""
+    """The table of docs/papers/bounds.md."""
     lines = ["| | model | regret grows like | from | |", "|---|---|---|---|---|"]
     for rate in RATES:
         name = f"`{rate.bandit}`" if rate.bandit else "every algorithm, at least"

@@ -54,7 +54,7 @@ def shuffle_glm(
                                          + d^3/2 log^1/2(T d / delta) / epsilon^1/3)]
 
     up to a constant and a polynomial in R and S; log log T is taken as at least 1. As printed: the terms with d^9/8 and
-    d^3/2 / epsilon^1/3 have the optimiser's error to half of the power that follows (docs/errata.md)."""
+    d^3/2 / epsilon^1/3 have the optimiser's error to half of the power that follows (docs/papers/errata.md)."""
     _check_shuffle(dim, horizon, budget, kappa, kappa_star, radius, constant)
     d, t, e, delta = float(dim), float(horizon), budget.epsilon, budget.delta
     log_log = max(1.0, math.log(math.log(t)))
@@ -80,7 +80,7 @@ def joint_glm_rare_rate(*, dim: int, horizon: int, budget: Budget, kappa_star: f
         sqrt T (d log T / sqrt(kappa*) + d^3/4 log T (log T + d)^1/4 / sqrt(epsilon kappa* min(kappa*, 1)))
 
     up to a constant, polynomials in R, S, log(1 / zeta) and log T, and terms that grow more slowly than sqrt T. The
-    algorithm as printed is not private (docs/errata.md)."""
+    algorithm as printed is not private (docs/papers/errata.md)."""
     _check_joint(dim, horizon, budget, kappa_star, constant)
     d, t, log_t = float(dim), float(horizon), math.log(horizon)
     private = d**0.75 * log_t * (log_t + d) ** 0.25 / math.sqrt(budget.epsilon * kappa_star * min(kappa_star, 1.0))

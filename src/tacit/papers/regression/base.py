@@ -83,7 +83,7 @@ class Regressor(ABC):
 
     def predict_interval(self, X: npt.ArrayLike, *, level: float = 0.9) -> Array:
         """(n, 2): for each row, ends that hold the mean of the target with about that probability. Coverage is measured
-        (docs/reweighted.md), not proven."""
+        (docs/papers/reweighted.md), not proven."""
         checks.probability(level=level)
         x = self._known(X)
         middle, half = x @ self._result.theta, self._result.half_width(x, float(ndtri((1 + level) / 2)))

@@ -1,4 +1,4 @@
-"""What the papers print and what a computation gives: each erratum of docs/errata.md, with its number."""
+"""What the papers print and what a computation gives: each erratum of docs/papers/errata.md, with its number."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -36,7 +36,7 @@ def checked() -> list[tuple[Erratum, Found]]:
 
 
 def page(found: Sequence[tuple[Erratum, Found]]) -> str:
-    """The tables of docs/errata.md."""
+    """The tables of docs/papers/errata.md."""
     lines = []
     for kind in KINDS:
         lines += [f"## {kind.capitalize()}", "", "| where | printed | true | numbers: printed, computed | here |"]

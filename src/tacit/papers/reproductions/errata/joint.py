@@ -180,7 +180,7 @@ ROWS = [
         "(epsilon, delta)-joint privacy; the proof (footnote 9) considers when theta_tau is updated, not when theta_o "
         "is",
         "line 8 runs if and only if user i's raw arms asked for exploration: that theta_o changed betrays them",
-        "timing='strict' recomputes on what was released; [the leak](proofs/what-algorithm-2-leaks.md)",
+        "timing='strict' recomputes on what was released; [the leak](../proofs/what-algorithm-2-leaks.md)",
         line_8,
     ),
     Erratum(

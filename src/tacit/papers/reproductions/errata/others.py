@@ -62,7 +62,7 @@ ROWS = [
         "Improved rate, Theorem 3.2",
         "noise of std 2 sqrt(2 log(1.25 / delta)) / epsilon on x and on y makes them (epsilon, delta)-private",
         "together they move by 2 sqrt 2, not 2, and the formula is for epsilon below 1",
-        "calibration='exact'; [local.md](local.md#the-published-ones)",
+        "calibration='exact'; [local.md](../local.md#the-published-ones)",
         two_numbers,
     ),
     Erratum(

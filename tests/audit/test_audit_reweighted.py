@@ -22,6 +22,7 @@ SLOW = (
     "joint-square-cb-iterate",
     "joint-reweighted-late",
     "joint-reweighted-late-cut",
+    "reweighted-stale-sensitivity",
 )
 
 

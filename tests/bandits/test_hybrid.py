@@ -287,6 +287,7 @@ def test_the_world_is_the_same_with_its_zeros_and_has_what_it_says():
             environments.hybrid(**wrong)
 
 
+@pytest.mark.full
 def test_it_has_less_regret_than_with_its_zeros_and_than_with_nothing_shared():
     """All seeds are fixed: nothing here is by chance."""
     budget = Budget(8.0, 1e-6)

@@ -44,7 +44,9 @@ def furthest(bandit, arms):
     return max(abs(stated[index] - shares[index]) for index in stated)
 
 
-@pytest.mark.parametrize("name", bandits())
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.full] * (name == "shuffle-glm")) for name in bandits()]
+)
 def test_stated_propensities_are_the_frequencies(name):
     bandit, world = build(name)
     fill, theta = world.start(default_rng(3), HORIZON)

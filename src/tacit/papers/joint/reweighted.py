@@ -47,9 +47,9 @@ class JointReweighted(EpochBandit):
     Departure: estimators and widths as in ReweightedLinear and ReweightedGLM: half-widths are `width` standard
     deviations plus the largest bias of the ridge. width=3 covers (measured, docs/papers/reweighted.md), width=1 has
     less regret and does not. schedule="paper" has the paper's estimators and widths (those of Algorithm 12 for the
-    identity, of Theorem 4.4 for other links; constants 1): at epsilon 1 the first rule out arms from epochs of about a million
-    users on, the second not in four million. It splits an epoch's rows as they come, so a reward that is late or
-    missing moves others across parts: for experiments in which every reward comes at once, and refused with secure
+    identity, of Theorem 4.4 for other links; constants 1): at epsilon 1 the first rule out arms from epochs of about a
+    million users on, the second not in four million. It splits an epoch's rows as they come, so a reward that is late
+    or missing moves others across parts: for experiments in which every reward comes at once, and refused with secure
     noise.
     Sums are divided by the epoch's length, which is public, not by the rewards that came. Memory grows with the
     horizon.

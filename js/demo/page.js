@@ -82,7 +82,7 @@ async function choose() {
   const device = MODELS[model].open(board);
   ticket = await boxes[model].choose(board, arms(device.dim));
   relations[model] = device.relation;
-  const once = ticket.reported ? "" : " This batch has a report of yours: there is none of this one.";
+  const once = ticket.reported ? "" : " You have reported in this batch already, so nothing is reported of this one.";
   $("offer").textContent = `How about ${ticket.name}?${once}`;
   $("like").disabled = !ticket.reported;
 }
@@ -130,10 +130,10 @@ async function show() {
   $("stays").textContent = STAYS[relation];
   const { epsilon, delta, entries } = await boxes[model].spent();
   const count = entries.reduce((sum, one) => sum + one.count, 0);
-  const sure = `${(100 / (1 + Math.exp(-epsilon))).toFixed(epsilon > 5 ? 2 : 0)} %`;
+  const sure = `${(100 / (1 + Math.exp(-epsilon))).toFixed(epsilon > 5 ? 2 : 1)} %`;
   const limit = `This page's limit for its lifetime is ε = ${LIFETIME.epsilon}, δ = ${LIFETIME.delta}.`;
   $("odds").textContent = count
-    ? `${count} report${count === 1 ? "" : "s"} left this page or will leave it, as long as it has been here: together ` +
+    ? `${count} report${count === 1 ? "" : "s"} left this page or will leave it, since you first opened it: together ` +
       `ε = ${epsilon.toPrecision(3)}, δ = ${delta.toPrecision(2)}, added up by this page. Whoever thinks something about you as ` +
       `likely as not can be at most ${sure} sure of it after all of them. ${limit}`
     : `No report has left this page. ${limit}`;

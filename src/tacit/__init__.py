@@ -50,6 +50,10 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module("tacit.environments")
     if name in registry.HOMES:
         return registry.load(registry.HOMES[name], name)
+    if name[:1].isupper():  # a class: names of submodules come here, too, before they are imported
+        for package in registry.packages():
+            if hasattr(package, name):
+                raise AttributeError(f"Expected a name in tacit, got {name!r}, which is in {package.__name__}.")
     import difflib
 
     near = difflib.get_close_matches(name, __all__)

@@ -72,6 +72,8 @@ def test_a_server_says_who_chooses():
 
 
 def test_names_that_are_nearly_right_are_guessed():
+    with pytest.raises(AttributeError, match="'JointGLMRare', which is in tacit.papers"):  # up to 0.6.0 it was here
+        _ = tacit.JointGLMRare
     with pytest.raises(AttributeError, match="Did you mean JointGLM"):
         tacit.JointGML  # noqa: B018
     with pytest.raises(ValueError, match=r"Expected a fruit, got 'Aple'. Did you mean apple\?"):

@@ -165,6 +165,7 @@ def _picture(seen: list[dict[str, Any]], users: int, seconds: float) -> str:
             "  SERVER sees the number of ones per coordinate, for all users together, and no user:",
             f"    {server['reports']:,} reports: [{few(server['sums'])}, ...]",
             f"    cosine of its estimate and the truth: {cosine:.3f}",
-            f"    what it tells of any one user: ({server['epsilon']:.4g}, {server['delta']:g})-differential privacy",
+            f"    what it tells of any one user: ({server['epsilon']:.4g}, {server['delta']:g})-differential privacy,",
+            "    as long as the server sent none of the reports: it would know their coins",
         ]
     )

@@ -1,6 +1,5 @@
 """The description of all routes, `/openapi.json`: made from the structs that decode and the tables that answer."""
 
-import importlib.metadata
 import inspect
 import re
 from collections.abc import Iterable
@@ -9,6 +8,7 @@ from typing import Any
 import msgspec
 from starlette.routing import Route
 
+from tacit import registry
 from tacit.privacy.certificate import Certificate
 from tacit.service import bodies, hot
 from tacit.service.errors import AGAIN
@@ -139,7 +139,7 @@ def document(start: str, served: Iterable[Route], shown: Iterable[str]) -> dict[
         "openapi": "3.1.0",
         "info": {
             "title": "tacit",
-            "version": importlib.metadata.version("tacit"),
+            "version": registry.load("tacit", "__version__"),
             "description": ABOUT,
             "license": {"name": "Apache-2.0"},
         },

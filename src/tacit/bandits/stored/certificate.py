@@ -73,7 +73,7 @@ def of(
         caveats.append(
             "Counts of a person's rounds may be too low since a restore. Accounted for: up to "
             f"{many(bandit.max_rounds_per_person, 'round')} in each of {taught} incarnations"
-            + (", of which those that are counted twice are two." if row.twice else ".")
+            + ("; one that is counted twice is two of them." if row.twice else ".")
         )
         claim = bandit._person()
         assert claim is not None

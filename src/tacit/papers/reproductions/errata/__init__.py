@@ -26,7 +26,8 @@ def reproduce(*, quick: bool, runs: int | None, out: Path, progress: Progress | 
         for e, f in found
     ]
     rows = [("where", "printed", "computed"), *((e.where, f.printed, f.computed) for e, f in found)]
-    table = "\n".join(f"{where:<60}{printed:>14}{computed:>22}" for where, printed, computed in rows)
+    where, printed, computed = (max(map(len, column)) for column in zip(*rows, strict=True))
+    table = "\n".join(f"{a:<{where}}  {b:>{printed}}  {c:>{computed}}" for a, b, c in rows)
     title = "Errata: what is printed, and what a computation gives ([confirmed]: what is printed does not hold)"
     return Outcome(title, Result([]), findings, table, errata=True)
 

@@ -78,7 +78,7 @@ def slots() -> Found:
     chance = float(stats.binom.sf(free - most + plan.trials, plan.trials, 0.25))
     at = (
         "bits, and largest count: n = 10,000, d = 5, epsilon = 1, delta = 1e-6. With the b of (122) it does not happen "
-        f"(chance {chance:.0e})"
+        f"(chance {max(chance, 1e-300):.0e} at most)"
     )
     return Found(f"{free:,}", f"{most:,}", at, most <= free)
 

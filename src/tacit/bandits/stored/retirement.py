@@ -10,13 +10,14 @@ from tacit.store import fingerprints, person_rows, rows
 
 def retire(where: str | Path, *, name: str = "bandit", keys: str | Path | None = None) -> None:
     """For good. Workers of PostgreSQL may go on meanwhile: they refuse from then on. If this is killed, do it again, or
-    open the bandit: its keys go then."""
+    open the bandit: its keys go then. RolledBack where an id has proved that the database was taken back in time: it is
+    recovered first, which counts what was released since then."""
     database = line.connect(where)
     try:
         folder = line.keys_of(where, database, keys)
         with database.transaction() as run:
             found = line.last(run, name)
-            if not rows.standing(run, found.uid, database.locking).ended:
+            if not rows.head(run, found.uid, database.locking).ended:
                 rows.retire(run, found.uid, rows.ENDED)
                 person_rows.forget_all(run, name)
                 fingerprints.forget_all(run, found.uid, name)

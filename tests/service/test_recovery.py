@@ -210,6 +210,38 @@ def test_what_is_said_after_an_alarm_is_what_the_certificate_then_has(tmp_path, 
     assert recovered() >= first
 
 
+def test_an_alarm_is_not_forgotten_by_another_restore(tmp_path, monkeypatch):
+    """Database and keys were taken back together, a step was released again, an id proved it, and then the operator put
+    the database back once more, which knows nothing of the alarm. It is refused, and the recovery counts twice."""
+    (tmp_path / "serve.toml").write_text(TOML)
+    visit(tmp_path)
+    for name in ("bandit.db", "bandit.db.keys"):
+        copy = shutil.copytree if name.endswith(".keys") else shutil.copy
+        copy(tmp_path / name, tmp_path / f"copy of {name}")
+    lost = visit(tmp_path)
+    shutil.copy(tmp_path / "copy of bandit.db", tmp_path / "bandit.db")
+    shutil.rmtree(tmp_path / "bandit.db.keys")
+    shutil.copytree(tmp_path / "copy of bandit.db.keys", tmp_path / "bandit.db.keys")
+    visit(tmp_path)
+    app = application(tmp_path)
+    ((status, _, _),) = call(app, ("reward", {"id": lost, "reward": 1}))
+    app.close()
+    assert status == 503
+    shutil.copy(tmp_path / "copy of bandit.db", tmp_path / "bandit.db")
+    with pytest.raises(RolledBack):
+        application(tmp_path)
+    for command, code in (("retire", 1), ("recover", 0)):
+        monkeypatch.setattr(sys, "argv", ["tacit", command, str(tmp_path / "serve.toml"), "messages", "--yes"])
+        with pytest.raises(SystemExit) as stop:
+            cli.main()
+        assert stop.value.code == code
+    app = application(tmp_path)
+    ((_, _, body),) = call(app, ("certificate", None))
+    app.close()
+    expected = gaussian.epsilon(math.sqrt(2) * gaussian.mu(BUDGET), 1e-5)
+    assert json.loads(body)["epsilon"] == pytest.approx(expected, rel=1e-3)
+
+
 def test_a_retired_bandit_answers_nobody_and_stays_on_record(tmp_path, monkeypatch, capsys):
     first = visit(tmp_path)
     (tmp_path / "serve.toml").write_text(TOML)

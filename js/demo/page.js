@@ -130,12 +130,13 @@ async function show() {
   $("stays").textContent = STAYS[relation];
   const { epsilon, delta, entries } = await boxes[model].spent();
   const count = entries.reduce((sum, one) => sum + one.count, 0);
-  const sure = `${(100 / (1 + Math.exp(-epsilon))).toFixed(epsilon > 5 ? 2 : 1)} %`;
+  const right = (Math.exp(epsilon) + delta) / (Math.exp(epsilon) + 1); // as by tacit.privacy.words
   const limit = `This page's limit for its lifetime is ε = ${LIFETIME.epsilon}, δ = ${LIFETIME.delta}.`;
   $("odds").textContent = count
     ? `${count} report${count === 1 ? "" : "s"} left this page or will leave it, since you first opened it: together ` +
-      `ε = ${epsilon.toPrecision(3)}, δ = ${delta.toPrecision(2)}, added up by this page. Whoever thinks something about you as ` +
-      `likely as not can be at most ${sure} sure of it after all of them. ${limit}`
+      `ε = ${epsilon.toPrecision(3)}, δ = ${delta.toPrecision(2)}, added up by this page. Whoever thinks something about you, ` +
+      `which no report holds as it is, as likely as not is right about it after all of them at most ` +
+      `${(100 * right).toFixed(epsilon > 5 ? 2 : 1)} % of the time. ${limit}`
     : `No report has left this page. ${limit}`;
 }
 

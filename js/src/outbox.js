@@ -7,12 +7,12 @@ export { LifetimeSpent, TooManyReports } from "./ledger.js";
 export { sealing } from "./sealed.js";
 import { hex } from "./bytes.js";
 import { TooManyReports, charged, composed, refunded } from "./ledger.js";
+import { quiet } from "./quiet.js";
 import { octets, uniforms } from "./random.js";
 import { sha256 } from "./sha256.js";
 import { indexed } from "./storage.js";
 
 export const WEEK = 7 * 86400e3; // milliseconds, as all times here
-const PATIENCE = 30e3; // with a server that does not answer
 
 const unhex = (text) => Uint8Array.from(text.match(/../g), (two) => parseInt(two, 16));
 const unsent = (one) => one.report && one.taken === null;
@@ -172,13 +172,6 @@ export class Outbox {
     });
   }
 }
-
-const quiet = () => ({
-  credentials: "omit",
-  referrerPolicy: "no-referrer",
-  cache: "no-store", // an ETag that comes back is a cookie
-  signal: AbortSignal.timeout(PATIENCE),
-});
 
 /** A billboard, by fetch: from the server or a relay, never from a cache and into none. */
 export const get = async (url) => {

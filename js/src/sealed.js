@@ -3,6 +3,7 @@
 // in tacit.roles.sealed, which opens them. The application pins the shuffler's identity, which signs the keys of
 // batches: one that came with a billboard would be the server's to choose.
 import { hex, joined } from "./bytes.js";
+import { quiet } from "./quiet.js";
 
 const CURVE = { name: "ECDH", namedCurve: "P-256" };
 const SIGNING = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
@@ -18,7 +19,7 @@ const number = (place) => new DataView(place.slice(0, NUMBER).buffer).getBigUint
  * where the relay passes on the shuffler's /key. send: what sends a sealed report (post), through the relay too. False
  * for a report whose batch is closed: nobody could open it any more. */
 export const sealing = (identity, url, send) => async (report) => {
-  const answer = await fetch(url, { credentials: "omit", referrerPolicy: "no-referrer", cache: "no-store" });
+  const answer = await fetch(url, quiet());
   if (answer.status === 410) return false;
   if (!answer.ok) throw new Error("Expected the key of a batch, got none for now.");
   const { place, point } = await checked(new Uint8Array(await answer.arrayBuffer()), identity);

@@ -6,6 +6,7 @@ import http.server
 import json
 import re
 import secrets
+import socket
 import threading
 import time
 
@@ -302,3 +303,24 @@ def test_in_node_a_report_is_kept_in_the_storage_of_the_page_or_its_lack_is_said
     assert len(told("kept.mjs", "flush")) == 1 and told("kept.mjs", "flush") == []
     with pytest.raises(AssertionError, match="Expected IndexedDB or storage with change, got neither"):
         told("nowhere.mjs", "choose")
+
+
+SILENT = """
+import { sealing } from "tacit-device/outbox";
+const [url] = process.argv.slice(-1), given = AbortSignal.timeout;
+AbortSignal.timeout = (patience) => given.call(AbortSignal, patience / 1000); // so that the test need not wait
+const alive = setTimeout(() => process.exit(3), 60e3);
+const said = await sealing(new Uint8Array(65), url, async () => true)(new Uint8Array(99)).catch((error) => error.name);
+clearTimeout(alive);
+console.log(JSON.stringify(said));
+"""
+
+
+def test_a_relay_that_never_answers_stops_no_device(package):
+    """It takes the connection, and says nothing. Without a limit on the key's fetch, `flush` never ends, and no report
+    to any batch leaves that page again."""
+    folder = package.parents[2]
+    (folder / "silent.mjs").write_text(SILENT)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        url = f"http://127.0.0.1:{server.getsockname()[1]}/key"
+        assert json.loads(node.run("node", folder / "silent.mjs", url)) == "TimeoutError"

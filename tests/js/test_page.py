@@ -110,6 +110,7 @@ def test_the_page_says_what_its_reports_protect(servers, browser):
         assert len(servers["clear"]["got"]) == sent + bool(leave)
         assert ("any person could have sent these very bytes" in text) == (not leave)
         assert ("What you were shown is in the report as it is" in text) == bool(leave)
+        assert not leave or "which no report holds as it is" in text
     servers["public"].observe(servers["clear"]["got"][-1][1])
 
 
@@ -125,7 +126,7 @@ def test_the_page_adds_up_what_left_whatever_the_last_billboard_says(servers, pa
         for _ in range(2):
             said = page.inner_text("#odds")
             assert said.startswith("6 reports left this page or will leave it") and "ε = 20.1, δ = 0.0" in said
-            assert "at most 100.00 % sure" in said
+            assert "at most 100.00 % of the time" in said
             page.reload()
             page.wait_for_function("document.querySelectorAll('#reports tr').length === 6")
     finally:

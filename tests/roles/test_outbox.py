@@ -6,9 +6,11 @@ import os
 import random
 import shutil
 import signal
+import socket
 import stat
 import subprocess
 import sys
+import threading
 import time
 
 import numpy as np
@@ -16,8 +18,8 @@ import pytest
 
 from tacit import Budget, ShuffleNewton, Shuffler
 from tacit.errors import BadBillboard, BadState, DuplicateReport, TooManyReports
-from tacit.roles import wire
-from tacit.roles.outbox import WEEK, Outbox
+from tacit.roles import sealed, wire
+from tacit.roles.outbox import WEEK, Outbox, post
 from tests.roles.boards import SERVERS, changed, device, published
 
 BOARD = published("newton")[1]
@@ -33,12 +35,12 @@ def board_of(batch):
 class World:
     """A clock, and what a server got: its answers are given, True after that."""
 
-    def __init__(self, path, *, answers=(), weekly=3, open=device, **options):
+    def __init__(self, path, *, answers=(), weekly=3, open=device, send=None, **options):
         self.now, self.sent, self.answers = 0.0, [], list(answers)
         self.outbox = Outbox(
             path,
             open=open,
-            send=self.send,
+            send=send or self.send,
             wait=WAIT,
             jitter=JITTER,
             weekly=weekly,
@@ -157,6 +159,32 @@ def test_a_server_that_answers_nobody_stops_no_device(tmp_path):
     assert len(world.sent) == 22 and len(world.outbox.shown()) == 1
     world.at(4 * WEEK).flush()
     assert len(world.sent) == 22 and world.outbox.shown() == [] and len(world.outbox.spent().entries) == 4
+
+
+@pytest.mark.parametrize("way", ["open", "sealed"])
+def test_an_answer_that_is_no_http_stops_no_report(tmp_path, way):
+    """As of a relay, to a report or to who asks for a batch's key. If `flush` failed for it, the reports behind the
+    first one would never leave."""
+    asked = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def relay():
+            while len(asked) < 2:
+                with server.accept()[0] as connection:
+                    asked.append(connection.recv(65536))
+                    connection.sendall(b"no HTTP at all\r\n\r\n")
+
+        thread = threading.Thread(target=relay, daemon=True)
+        thread.start()
+        url = f"http://127.0.0.1:{server.getsockname()[1]}"
+        identity = sealed.public_identity(sealed.new_identity())
+        send = post(url) if way == "open" else sealed.sealing(identity, sealed.get(url), bool)
+        world = World(tmp_path / "kept", send=send)
+        for batch in range(2):
+            world.outbox.choose(board_of(batch), ARMS)
+        world.at(WAIT + JITTER).flush()
+        thread.join(60)
+    assert len(asked) == 2 and [item.taken for item in world.outbox.shown()] == [None, None]
 
 
 def test_what_was_never_made_costs_nothing_and_is_deleted(tmp_path):

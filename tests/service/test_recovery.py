@@ -164,8 +164,9 @@ def test_a_failover_that_lost_rows_is_told_to_each_sender(tmp_path, monkeypatch,
 @pytest.mark.parametrize("more", [(), ("--within-budget",)])
 def test_what_is_said_after_an_alarm_is_what_the_certificate_then_has(tmp_path, monkeypatch, capsys, limited, more):
     """An id showed that the database had been taken back in time, so its releases count twice: sqrt 2 mu for a round,
-    sqrt 3 mu for a person of limited rounds, since two incarnations teach and one counts twice. A restore of a copy
-    that is older than the alarm does not forget it."""
+    sqrt 3 mu for a person of limited rounds, since two incarnations teach and one counts twice; several rounds of one
+    person cost as much more. A restore of a copy that is older than the alarm does not forget it, and a bandit is not
+    retired before it is recovered: that would drop the charge."""
     settings = {"max_rounds_per_person": 1} if limited else {}
     (tmp_path / "serve.toml").write_text(TOML + "".join(f"{name} = {value}\n" for name, value in settings.items()))
 
@@ -180,7 +181,12 @@ def test_what_is_said_after_an_alarm_is_what_the_certificate_then_has(tmp_path, 
         app = application(tmp_path, **settings)
         ((_, _, body),) = call(app, ("certificate", None))
         app.close()
-        assert said is not None and said[1] == f"{json.loads(body)['epsilon']:.4g}"
+        certificate = json.loads(body)
+        assert said is not None and said[1] == f"{certificate['epsilon']:.4g}"
+        assert certificate["group"].keys() == (set() if limited else {"2", "5", "10"})
+        for rounds, epsilon in certificate["group"].items():
+            mu = math.sqrt(2) * int(rounds) * gaussian.mu(BUDGET)
+            assert epsilon == pytest.approx(gaussian.epsilon(mu, 1e-5), rel=1e-3)
         return float(said[1])
 
     visit(tmp_path, **settings)
@@ -193,11 +199,47 @@ def test_what_is_said_after_an_alarm_is_what_the_certificate_then_has(tmp_path, 
     ((status, _, _),) = call(app, ("reward", {"id": json.loads(replies[-1][2])["id"], "reward": 1}))
     app.close()
     assert status == 503
+    monkeypatch.setattr(sys, "argv", ["tacit", "retire", str(tmp_path / "serve.toml"), "messages", "--yes"])
+    with pytest.raises(SystemExit) as stop:
+        cli.main()
+    assert stop.value.code == 1 and "tacit recover" in capsys.readouterr().err
     first = recovered()
     mechanisms = 3 if limited and not more else 2
     assert first == pytest.approx(gaussian.epsilon(math.sqrt(mechanisms) * gaussian.mu(BUDGET), 1e-5), rel=1e-3)
     shutil.copy(tmp_path / "copy.db", tmp_path / "bandit.db")
     assert recovered() >= first
+
+
+def test_an_alarm_is_not_forgotten_by_another_restore(tmp_path, monkeypatch):
+    """Database and keys were taken back together, a step was released again, an id proved it, and then the operator put
+    the database back once more, which knows nothing of the alarm. It is refused, and the recovery counts twice."""
+    (tmp_path / "serve.toml").write_text(TOML)
+    visit(tmp_path)
+    for name in ("bandit.db", "bandit.db.keys"):
+        copy = shutil.copytree if name.endswith(".keys") else shutil.copy
+        copy(tmp_path / name, tmp_path / f"copy of {name}")
+    lost = visit(tmp_path)
+    shutil.copy(tmp_path / "copy of bandit.db", tmp_path / "bandit.db")
+    shutil.rmtree(tmp_path / "bandit.db.keys")
+    shutil.copytree(tmp_path / "copy of bandit.db.keys", tmp_path / "bandit.db.keys")
+    visit(tmp_path)
+    app = application(tmp_path)
+    ((status, _, _),) = call(app, ("reward", {"id": lost, "reward": 1}))
+    app.close()
+    assert status == 503
+    shutil.copy(tmp_path / "copy of bandit.db", tmp_path / "bandit.db")
+    with pytest.raises(RolledBack):
+        application(tmp_path)
+    for command, code in (("retire", 1), ("recover", 0)):
+        monkeypatch.setattr(sys, "argv", ["tacit", command, str(tmp_path / "serve.toml"), "messages", "--yes"])
+        with pytest.raises(SystemExit) as stop:
+            cli.main()
+        assert stop.value.code == code
+    app = application(tmp_path)
+    ((_, _, body),) = call(app, ("certificate", None))
+    app.close()
+    expected = gaussian.epsilon(math.sqrt(2) * gaussian.mu(BUDGET), 1e-5)
+    assert json.loads(body)["epsilon"] == pytest.approx(expected, rel=1e-3)
 
 
 def test_a_retired_bandit_answers_nobody_and_stays_on_record(tmp_path, monkeypatch, capsys):

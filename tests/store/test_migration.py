@@ -117,7 +117,7 @@ def test_old_and_new_workers_write_the_same_witness(on_postgres):
         play(stored, np.random.default_rng(3), 35)
         new = json.loads((keys / "bandit.witness").read_text())
         assert (
-            sorted(new) == sorted({"used": 3, "twice": 0} | version1.MADE["sqlite"]["witness"])
+            sorted(new) == sorted({"used": 3, "twice": 0, "disputed": False} | version1.MADE["sqlite"]["witness"])
             and new["steps"] == stored.version == 3
         )
         digests = json.loads((keys / "bandit.shown").read_text())
@@ -142,7 +142,7 @@ def test_a_bandit_that_has_no_witness_gets_one_when_it_is_migrated_and_never_aft
     kept = json.loads(witness.read_text())
     witness.unlink()
     line.migrate(place.where, {"bandit": place.keys})
-    assert json.loads(witness.read_text()) == kept | {"used": 0, "twice": 0}
+    assert json.loads(witness.read_text()) == kept | {"used": 0, "twice": 0, "disputed": False}
     clock = Clock()
     clock.now = 2000.0
     with place.open(bandit(), clock=clock) as stored:

@@ -81,6 +81,19 @@ def test_an_unreadable_row_fails_alone(place):
         assert len(table(stored, "SELECT ticket FROM waiting")) == 1
 
 
+def test_an_unreadable_answer_fails_alone(place):
+    """Its request is sent again, in one commit group with those of others."""
+    rng = np.random.default_rng(3)
+    with place.open(linear()) as stored:
+        asks = [stored.ask(arms(rng), request=f"r{i}") for i in range(4)]
+        first = stored.choose_group(asks)
+        with stored._database.transaction() as run:
+            run("UPDATE choice SET sealed = ? WHERE request = ?", b"\0" * 60, asks[1].request)
+        again = stored.choose_group([*asks, stored.ask(arms(rng))])
+        assert [isinstance(result, BadState) for result in again] == [i == 1 for i in range(5)]
+        assert [again[i].id for i in (0, 2, 3)] == [first[i].id for i in (0, 2, 3)] and stored.choices == 5
+
+
 def test_an_unreadable_row_fails_alone_over_http_and_when_it_is_activated(tmp_path):
     app = application(tmp_path)
     stored = app.served["messages"].stored

@@ -108,13 +108,6 @@ def split(text: str) -> tuple[str, dict[str, str]]:
     return name, {key.replace("-", "_"): value for key, _, value in pairs}
 
 
-def parse_whole(name: str, text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise ValueError(f"Expected {name} to be a whole number, got {text!r}.") from None
-
-
 def parse_epsilon(text: str) -> float:
     try:
         return float(text)

@@ -14,6 +14,7 @@ comes of it, and no other. So the numbers of the batches that were answered are 
 import contextlib
 import fcntl
 import hashlib
+import http.client
 import json
 import os
 import time
@@ -162,7 +163,8 @@ class Outbox:
 
     store: the device's file; several outboxes, each with its own `name`, share it and its ledger.
     open: the application's function from a billboard to its client, with its own limits.
-    send: takes a report's bytes; True if it was taken, False if it never will be; OSError: later again, for a week.
+    send: takes a report's bytes; True if it was taken, False if it never will be; OSError or HTTPException: later
+    again, for a week.
     wait: seconds from a choice to its deadline; jitter: at most so much later its report leaves.
     weekly: the most reports in a week; lifetime: the most that this device ever tells, of all servers together
     (roles.ledger): both whatever a server asks.
@@ -245,7 +247,7 @@ class Outbox:
             ready = [(item.id, item.report) for item in self._own(kept) if item.report and item.taken is None]
         for id, report in ready:
             taken = None
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(OSError, http.client.HTTPException):
                 taken = self._send(bytes.fromhex(report))
             with self._changing() as kept:
                 for item in self._own(kept):

@@ -4,8 +4,9 @@ would release the same people's data again with other noise.
 The witness lies in the folder of keys, which backups leave out. It is there, of no leaves, before a bandit is: one
 without its witness is refused. A leaf that was drawn stays sealed until the witness has it on disk, so that no backup
 without keys holds a noise that the witness does not know. It holds the incarnation, how many leaves were drawn, a
-digest of them, how many of them were used, which database it was and what is counted twice; digests of each shorter
-history lie beside it, so that workers of the first version can read the file. Not noticed here: a database and its
+digest of them, how many of them were used, which database it was, what is counted twice and whether an id has proved
+that the database was taken back in time, which a restore would forget; digests of each shorter history lie beside it,
+so that workers of the first version can read the file. Not noticed here: a database and its
 witness that are taken back together; ids that clients carry show that (tacit.bandits.stored.tickets)."""
 
 import contextlib
@@ -35,6 +36,7 @@ class Shown(NamedTuple):
     timeline: int
     used: int = 0  # leaves that choices were made by
     twice: int = 0  # earlier incarnations that are counted twice: a restore does not forget them
+    disputed: bool = False  # an id proved that the database was taken back in time
 
     @property
     def steps(self) -> int:
@@ -57,7 +59,8 @@ class Witness:
             found = json.loads(self._path.read_text())
             digests = self._digests(found["steps"], found["digest"])
             used = found.get("used", found["steps"])  # early versions wrote what was used, and nothing else
-            return Shown(found["incarnation"], digests, found["system"], found["timeline"], used, found.get("twice", 0))
+            late = found.get("twice", 0), found.get("disputed", False)
+            return Shown(found["incarnation"], digests, found["system"], found["timeline"], used, *late)
         except FileNotFoundError:
             return None
         except (ValueError, TypeError, KeyError):
@@ -82,11 +85,18 @@ class Witness:
             last = self._read()
             if last is None:
                 raise missing()
-            if last.incarnation != shown.incarnation or differ(last, shown.digests):
+            if last.incarnation != shown.incarnation or last.disputed or differ(last, shown.digests):
                 raise older()
             if last.steps < shown.steps or last.used < shown.used:
                 digests = shown.digests + last.digests[shown.steps + 1 :]
                 self._write(shown._replace(digests=digests, used=max(last.used, shown.used), twice=last.twice))
+
+    def dispute(self, incarnation: int) -> None:
+        """An id proved that its database was taken back in time; on disk when this returns."""
+        with self._alone():
+            last = self._read()
+            if last is not None and last.incarnation == incarnation:
+                self._write(last._replace(disputed=True))
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
@@ -103,6 +113,7 @@ class Witness:
         self._replace(self._past, shown.digests)
         told = {"incarnation": shown.incarnation, "steps": shown.steps, "digest": shown.digests[-1]}
         told |= {"system": shown.system, "timeline": shown.timeline, "used": shown.used, "twice": shown.twice}
+        told |= {"disputed": shown.disputed}
         self._replace(self._path, told)
         sync(self._path.parent)
 
@@ -127,7 +138,7 @@ def check(last: Shown | None, *, incarnation: int, digests: list[str], identity:
             "Expected the database that was served from, got a copy of it in another place: `tacit recover CONFIG "
             "NAME`."
         )
-    if last.timeline > identity.timeline:
+    if last.disputed or last.timeline > identity.timeline:
         raise older()
     return last
 

@@ -12,7 +12,7 @@ it: where rewards are missing for some features much more often than for others,
 (docs/public.md).
 Persons. A choice beyond max_rounds_per_person has neither curvature nor moment. Whether it is beyond follows from the
 same person's earlier choices, which are the same in both worlds, whatever was answered. Not so where answers are
-counted, or where secret coins are thrown, which the curvature would show: these are refused.
+counted, which is refused.
 Hybrid arms. Curvature and offsets are kept as joint.hybrid keeps what is released, without the zeros between two
 actions, and lose nothing by it; moments are those of the whole vector's coordinates.
 Late rewards. The centre is kept with the choice, so that moment and curvature are of one linearisation. A moment fades

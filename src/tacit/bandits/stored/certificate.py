@@ -84,6 +84,7 @@ def of(
         private=found.private and epsilon <= found.budget * (1 + ROUNDING),
         spent=epsilon_of(spent, found.delta),
         grid_delta=grid_delta(releases, epsilon),
+        group={rounds: epsilon_of(releases, found.delta, rounds=rounds) for rounds in found.group},
         releases=releases,
         over=over,
         caveats=tuple(caveats),

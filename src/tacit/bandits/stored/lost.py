@@ -26,6 +26,7 @@ def dispute(run: Run, line: Line, head: rows.Head, tickets: Sequence[bytes], at:
         placed = _placed(run, line, {number for number, _ in numbered})
         if all(placed.get(number, ticket) == ticket for number, ticket in numbered):
             return False
+    line.witness.dispute(line.bandit.incarnation)  # which the next restore does not take back
     rows.dispute(run, line.uid)
     rows.event(run, line.uid, at, EVENT)
     return True

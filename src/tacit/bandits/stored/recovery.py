@@ -111,6 +111,7 @@ def _found(run: Run, name: str, last: Shown | None, known: int, locking: str = "
     kept, second = unsealed, head.disputed and bool(drawn)
     if last is None:
         return _Old(row, head, kept, max(row.incarnation, known), row.twice + second)
+    second = second or (last.disputed and last.steps > 0)
     if last.incarnation == row.incarnation:
         digested = digests(row.uid, unsealed)
         kept, second = _undisputed(unsealed, digested, last), second or (bool(unsealed) and differ(last, digested))

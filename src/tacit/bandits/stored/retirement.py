@@ -6,17 +6,22 @@ from pathlib import Path
 
 from tacit.bandits.stored import line
 from tacit.store import fingerprints, person_rows, rows
+from tacit.store.witness import Witness, older
 
 
 def retire(where: str | Path, *, name: str = "bandit", keys: str | Path | None = None) -> None:
     """For good. Workers of PostgreSQL may go on meanwhile: they refuse from then on. If this is killed, do it again, or
-    open the bandit: its keys go then."""
+    open the bandit: its keys go then. RolledBack where an id has proved that the database was taken back in time: it is
+    recovered first, which counts what was released since then."""
     database = line.connect(where)
     try:
         folder = line.keys_of(where, database, keys)
+        shown = Witness(folder.folder, name).read()
         with database.transaction() as run:
             found = line.last(run, name)
-            if not rows.standing(run, found.uid, database.locking).ended:
+            if not rows.head(run, found.uid, database.locking).ended:
+                if shown is not None and shown.disputed:
+                    raise older()
                 rows.retire(run, found.uid, rows.ENDED)
                 person_rows.forget_all(run, name)
                 fingerprints.forget_all(run, found.uid, name)

@@ -1,5 +1,6 @@
 """What a choice and a reward do: one transaction each, or one for a group of them."""
 
+import contextlib
 import secrets
 from collections.abc import Callable, Sequence
 from threading import Event
@@ -144,7 +145,7 @@ class Rounds:
         if not self._answered(run, ask, number, answer):
             found = self._answer(run, ask)
             if found is None:
-                return head, BadState("Expected a request whose answer can still be read, got an expired one.")
+                return head, BadState("Expected a request whose answer can be read, got an expired or damaged one.")
             return head, self._limited(found)
         if self._retired(ask):
             rows.unchoose(run, uid, ask.request)
@@ -205,10 +206,11 @@ class Rounds:
             rows.wait(run, uid, ticket, number, made_at, self._seal(epoch, f"{uid} waiting {ticket.hex()}", x))
 
     def _answer(self, run: Run, ask: Ask) -> Answer | None:
-        """The answer that a request has; None if it has none, or one that has expired."""
+        """The answer that a request has; None if it has none, or one that has expired or is damaged."""
         sealed = rows.answer(run, self._line.uid, ask.request)
-        where = lines.choice_place(self._line.uid, ask.request)
-        opened = None if sealed is None else self._line.seal.open("epoch", where, sealed)
+        where, opened = lines.choice_place(self._line.uid, ask.request), None
+        with contextlib.suppress(BadState):
+            opened = None if sealed is None else self._line.seal.open("epoch", where, sealed)
         return None if opened is None else Answer.unpacked(opened)
 
     def _close_step(self, run: Run, head: Head) -> Head:

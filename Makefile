@@ -48,10 +48,11 @@ node: .venv/.node         ## node and npm for the tests of js/, from the package
 test: .venv/.node        ## everything from nothing to green, in minutes; installs a browser where it may without asking
 	@$(BIN)/python -m tests.browser || { [ "$$(id -u)" = 0 ] || sudo -n true; } 2>/dev/null && $(MAKE) browser || true
 	$(BIN)/python -m pytest -n 2 --dist loadfile
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.cache/boundscheck $(BIN)/python -m pytest -n 2 --dist loadfile tests/kernels/test_kernels.py tests/bandits/test_baselines.py
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.cache/boundscheck $(BIN)/python -m pytest -n 2 tests/kernels/test_kernels.py
 
 test-full: .venv/.node test-ray  ## the heavier statistical runs as well
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not ray"
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.cache/boundscheck $(BIN)/python -m pytest -n 2 --dist loadfile tests/bandits/test_baselines.py
 
 test-ray: .cache/ray/.ready  ## logs and sweeps on Ray, in an environment of their own: Ray is large
 	.cache/ray/bin/python -m pytest -m ray tests/bandits/test_ray.py tests/experiments/test_ray_sweeps.py

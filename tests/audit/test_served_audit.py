@@ -22,6 +22,7 @@ def bound(attack, runs):
     return carry_out(attack, runs=round(runs / attack.share)).epsilon_lower
 
 
+@pytest.mark.full
 def test_the_claim_stands_and_a_good_part_of_it_is_used():
     """200 runs a side: .5 of the claim on average. Of 10 000 simulated with a normal law none was below .11 of it or
     above it."""

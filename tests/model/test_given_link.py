@@ -72,6 +72,7 @@ def test_a_table_is_as_good_as_the_formula():
         assert np.allclose(*(vector(c, x, y, iterate) for c in pair), atol=1e-4)
 
 
+@pytest.mark.full
 def test_it_learns_with_a_given_link():
     """Regret of choosing at random is above 500; that of each of 4 runs below 200 (it is about 60)."""
     world = environments.ball(dim=3, arms=10, radius=2.0, link=CLOGLOG)

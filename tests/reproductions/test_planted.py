@@ -80,11 +80,11 @@ PLANTED = dict.fromkeys(registry.table("REPRODUCTIONS"), (Spec, "build", opposit
     "reweighted": (ImproperSGD, "fit", negated),  # regressions, not bandits
 }
 del PLANTED["errata"]  # computations, whose own tests turn them round
-FULL = expected.SLOW | {"reweighted", "suite", "local-suite", "shariff-d1", "shariff-d3"}
+SHORT = {"shariff-figure1", "table2", "figure1-logistic", "ldp-figure1", "optimiser"}  # some seconds each
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.full] if name in FULL else []) for name in PLANTED]
+    "name", [pytest.param(name, marks=[] if name in SHORT else [pytest.mark.full]) for name in PLANTED]
 )
 def test_a_planted_change_flips_what_was_seen(name, tmp_path):
     before = expected.read(name)["findings"]

@@ -6,6 +6,7 @@ from tacit import bench
 from tacit.bench import serve
 
 
+@pytest.mark.full
 def test_every_server_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(serve, "SECONDS", 0.3)
     monkeypatch.setattr(serve, "WARM", 0.1)

@@ -13,6 +13,8 @@ from tacit.mechanisms.tree import Tree
 from tests.interrupts import interruptions
 from tests.mechanisms.test_grid import Given
 
+# An interrupt that falls into a finaliser is swallowed by Python, which says so: it interrupts nothing.
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 STEPS = 6
 
 

@@ -7,6 +7,7 @@ from tacit import bench
 from tacit.bench import roles
 
 
+@pytest.mark.full
 def test_a_core_takes_so_many_reports(monkeypatch):
     monkeypatch.setattr(roles, "SECONDS", 0.5)
     monkeypatch.setattr(roles, "WARM", 0.2)

@@ -124,11 +124,11 @@ def test_the_page_adds_up_what_left_whatever_the_last_billboard_says(servers, pa
             page.click("#choose")
             page.wait_for_function(f"document.querySelectorAll('#reports tr').length === {number + 1}")
         for _ in range(2):
+            page.wait_for_function("document.querySelector('#odds').textContent.startsWith('6 reports left this page')")
             said = page.inner_text("#odds")
-            assert said.startswith("6 reports left this page or will leave it") and "ε = 20.1, δ = 0.0" in said
+            assert "ε = 20.1, δ = 0.0" in said
             assert "at most 100.00 % of the time" in said
             page.reload()
-            page.wait_for_function("document.querySelectorAll('#reports tr').length === 6")
     finally:
         servers["local"]["board"] = honest
     bold = page.inner_text("strong")

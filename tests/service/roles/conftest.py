@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from tests.service.roles.analyzer_stub import Stub, server
 from tests.service.roles.running import Process
 
 
@@ -36,3 +37,11 @@ def start(nursery, tmp_path):
     yield begin
     for process in started:
         process.kill()
+
+
+@pytest.fixture
+def stub():
+    """An analyzer that wants 200 reports."""
+    made = Stub(server(200).billboard())
+    yield made
+    made.close()

@@ -9,6 +9,7 @@ import time
 
 import numpy as np
 
+from tacit.roles import wire
 from tacit.roles.shuffle import Client
 
 SERVING = r"Serving on http://127.0.0.1:(\d+)"
@@ -85,6 +86,17 @@ def analyzer(first=200, budget=BUDGET):
 
 def shuffler(port, more="", budget=BUDGET):
     return SHUFFLER.format(analyzer=port, more=more, budget=budget)
+
+
+def reports(billboard, count, seed=0):
+    rng = np.random.default_rng(seed)
+    return [report(billboard, rng) for _ in range(count)]
+
+
+def total(sent, of):
+    """What the message of a batch with each of these reports once is."""
+    counts = sum(wire.decode_report(one, of)[1] for one in sent)
+    return wire.encode_batch(of, len(sent), counts)
 
 
 def report(billboard, rng, theta=(1.0, -1.0)):

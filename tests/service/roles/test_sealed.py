@@ -3,32 +3,15 @@
 import json
 import shutil
 
-import numpy as np
 import pytest
 
 from tacit.errors import BadReport
 from tacit.roles import billboard as boards
-from tacit.roles import sealed, wire
+from tacit.roles import sealed
 from tacit.roles.outbox import post
 from tests.service.roles import running
-from tests.service.roles.analyzer_stub import Stub, server
-from tests.service.roles.running import ask, until
-
-
-@pytest.fixture
-def stub():
-    made = Stub(server(200).billboard())
-    yield made
-    made.close()
-
-
-def reports(billboard, count, seed=0):
-    rng = np.random.default_rng(seed)
-    return [running.report(billboard, rng) for _ in range(count)]
-
-
-def total(sent, of):
-    return wire.encode_batch(of, len(sent), sum(wire.decode_report(report, of)[1] for report in sent))
+from tests.service.roles.analyzer_stub import server
+from tests.service.roles.running import ask, reports, total, until
 
 
 def begin(start, stub, port=0):

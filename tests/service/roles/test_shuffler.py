@@ -6,34 +6,15 @@ import http.client
 import random
 import time
 
-import numpy as np
 import pytest
 
 from tacit.roles import billboard as boards
 from tacit.roles import wire
 from tests.service.roles import running
 from tests.service.roles.analyzer_stub import Stub, server
-from tests.service.roles.running import ask, until
+from tests.service.roles.running import ask, reports, total, until
 
 WORKERS = 4
-
-
-@pytest.fixture
-def stub():
-    made = Stub(server(200).billboard())
-    yield made
-    made.close()
-
-
-def reports(billboard, count, seed=0):
-    rng = np.random.default_rng(seed)
-    return [running.report(billboard, rng) for _ in range(count)]
-
-
-def total(sent, of):
-    """What the message of a batch with each of these reports once is."""
-    counts = sum(wire.decode_report(report, of)[1] for report in sent)
-    return wire.encode_batch(of, len(sent), counts)
 
 
 def deliver(port, body):

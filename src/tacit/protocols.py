@@ -1,0 +1,150 @@
+"""What the core asks of an algorithm.
+
+An algorithm is a frozen value: settings in, pure functions out. It holds no state, draws no noise and keeps nobody's
+data. An estimate is public and is never written to: the next one is made from it (a fold)."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+from numpy.random import Generator
+
+from tacit.data import Array, Integers, Released
+from tacit.features.schema import Schema
+from tacit.kernels.rounds import Schedule
+from tacit.mechanisms.continual import Continual
+from tacit.model.chances import Chance
+from tacit.privacy.budget import Budget
+from tacit.privacy.ledger import Release
+from tacit.privacy.persons import PersonClaim
+
+E = TypeVar("E")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Whose choices teach. most: rounds of a person, or of a person's week of so many choices; None: nobody is counted.
+    serve: beyond them a person is served and teaches nothing; else refused."""
+
+    most: int | None = None
+    serve: bool = False
+    week: float | None = None
+
+
+class Adder(NamedTuple):
+    """Contributions at one estimate: two compiled functions, and the public numbers that both are given. A row whose
+    reward is NaN adds nothing."""
+
+    each: Callable[..., None]  # (rows, rewards, *given, out): floats, row after row
+    cells: Callable[..., None]  # (rows, rewards, *given, cell, longest, out): in whole cells of a grid
+    given: tuple[Any, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """All that follows from settings before anybody comes. Public."""
+
+    name: str  # the bandit's class
+    settings: Mapping[str, Any]  # what was given, by name, with defaults filled in
+    budget: Budget
+    dim: int
+    blocks: int  # of coordinates, of which each arm has one to itself: then arms are rows (z, a); 1 where there are none
+    shared: int  # coordinates before them that all arms have: rows (s, z, a)
+    width: int  # numbers of an arm
+    row: int  # numbers that are kept of a choice until it enters
+    contexts: int  # numbers that public contexts sum to; 0 where contexts are private
+    weighs: bool  # each choice is kept with its propensity
+    rewards: tuple[float, float]
+    radius: float
+    horizon: int | None
+    schedule: Schedule
+    mechanism: Continual
+    limits: Limits
+    features: Schema | None  # with the actions of the start
+    relation: str
+    numbers: tuple[float, ...]  # what the noise is drawn with: a state with others is not opened
+    caveats: tuple[str, ...]  # what the certificate says beside the claim
+    releases: Callable[[int], tuple[Release, ...]]  # what has happened to the data after so many steps
+    person: Callable[[], PersonClaim | None]  # what the claim is for, where it is for a person or a person's week
+
+
+class Algorithm(Protocol[E]):
+    @property
+    def plan(self) -> Plan: ...
+
+    def after(self, std: float) -> "Algorithm[E]":
+        """The same where what is released is used together with a prior, whose noise has that std."""
+        ...
+
+    # estimates
+
+    def live(self, declared: Any) -> Integers:
+        """The blocks that an estimate is of, where these actions (bandits.actions.Declared) are declared."""
+        ...
+
+    def blank(self, live: Integers) -> E:
+        """Before anything was released."""
+        ...
+
+    def estimate(self, before: E, released: Released, contexts: Array, step: int, live: Integers) -> E:
+        """From the sums as they were released at that step, and from what public contexts of all closed steps sum to.
+        before: the estimate of the step before; or of this one, for other live blocks."""
+        ...
+
+    def pick(self, estimate: E, arms: Array, rng: Generator) -> Integers:
+        """The arms for (n, K, width) users."""
+        ...
+
+    def chance(self, estimate: E, arms: Array, index: int) -> Chance:
+        """The probability of `index`, which `pick` chose among (K, width) arms."""
+        ...
+
+    def chances(self, estimate: E, arms: Array) -> Array:
+        """The probability of each of (K, width) arms. Draws nothing from anybody's generator."""
+        ...
+
+    def beliefs(self, estimate: E, arms: Array, level: float) -> tuple[Array, Array]:
+        """For each row x: the estimate of <x, theta*>, and half the width of its interval."""
+        ...
+
+    def mean(self, z: Array) -> Array:
+        """The mean reward where <x, theta*> is z."""
+        ...
+
+    def theta(self, estimate: E) -> Array: ...
+
+    def earned(self, estimate: E) -> Any:
+        """What is earned (joint.earnings.Earned), from released sums; None where that is not released."""
+        ...
+
+    # contributions
+
+    def problem(self, count: int, names: tuple[str, ...] | None, declared: tuple[str, ...]) -> str | None:
+        """What is wrong with a choice among so many arms, or of these names, where others are declared now."""
+        ...
+
+    def row(
+        self,
+        arms: Array,
+        picked: int,
+        place: int,
+        name: str | None,
+        declared: tuple[str, ...],
+        chance: Callable[[], float],
+    ) -> Array:
+        """RAW. What is kept of a choice until it enters: `plan.row` numbers. arms: those on offer; place, name: of the
+        arm in the request; declared: names of the actions that there are now."""
+        ...
+
+    def logged(self, x: Array) -> Array:
+        """RAW. The same for a row of a log, which counts for learning alone."""
+        ...
+
+    def count(self, estimate: E, row: Array, out: Array) -> Array:
+        """RAW. Where contexts are public: that of a row joins the sums `out`, and the row with the centre of its reward
+        is returned."""
+        ...
+
+    def adder(self, estimate: E) -> Adder:
+        """What adds rows as they are kept (after `count`, where contexts are public) to the sums of a step."""
+        ...

@@ -13,7 +13,7 @@ from numpy.random import SeedSequence, default_rng
 
 from tacit import Budget, JointGLM, Simulated, Spec, environments
 from tacit.bandits.base import Bandit
-from tacit.bandits.choices import certain
+from tacit.core.choices import certain
 from tacit.papers import LogisticTS
 from tacit.registry import bandits, load
 from tacit.roles.device import Device

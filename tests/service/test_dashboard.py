@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tacit import recover
-from tacit.bandits.stored.retirement import retire
+from tacit.holders.retirement import retire
 from tacit.errors import Unavailable
 from tacit.service import config as configs
 from tacit.service import dashboard, page, words

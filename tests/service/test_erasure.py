@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tacit import cli
-from tacit.bandits.stored.erasure import ERASED
+from tacit.holders.erasure import ERASED
 from tests.service.servers import KEYS, TOML, application, askers, call
 from tests.service.test_app import stored
 from tests.store.places import table, total

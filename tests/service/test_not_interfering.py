@@ -14,13 +14,13 @@ import numpy as np
 import pytest
 
 from tacit import Stored
-from tacit.bandits.stored.asks import Answer
-from tacit.bandits.stored.rounds import Rounds
+from tacit.holders.requests import Answer
+from tacit.holders.rounds import Rounds
 from tacit.service import metrics, served
 from tacit.service.app import SHOWN
 from tacit.service.dashboard import Dashboard
 from tacit.service.served import Served
-from tacit.store import rows
+from tacit.holders import rows
 from tests.service.servers import FIELDS, application, call, lines
 from tests.store.conftest import of_postgres
 from tests.store.places import Clock, Place, table

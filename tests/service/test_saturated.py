@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tacit.bench.serve import BATCH, CONFIG, CONNECTIONS, _post
-from tacit.store.postgres import Postgres
-from tacit.store.sqlite import SQLite
+from tacit.holders.postgres import Postgres
+from tacit.holders.sqlite import SQLite
 from tests.service.servers import Running
 from tests.store.conftest import folder, on_postgres, postgres  # noqa: F401
 

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from tacit import JointGLM
-from tacit.bandits.actions import Declared
-from tacit.bandits.stored.recovery import recover
+from tacit.core.actions import Declared
+from tacit.holders.recovery import recover
 from tacit.errors import BadState
 from tacit.features import Number, Schema
 from tests.store.places import BUDGET, total

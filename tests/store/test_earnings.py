@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tacit import Earnings, recover
-from tacit.bandits.stored.asks import ANSWER, REWARD, Answer
+from tacit.holders.requests import ANSWER, REWARD, Answer
 from tests.store.places import Clock, Place, arms, glm, play
 
 GIVEN = Earnings(0.3, 5.0, 4)

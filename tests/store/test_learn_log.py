@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from tacit import recover
-from tacit.bandits.stored import learning
+from tacit.holders import learning
 from tacit.errors import BadState, HorizonReached
 from tests.store.places import Place, contribution, dies_at, linear, sums, table, total
 

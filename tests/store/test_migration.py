@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from tacit import cli
-from tacit.bandits.stored import line
+from tacit.holders import line
 from tacit.errors import BadState, RolledBack
-from tacit.store import migration, schema
-from tacit.store.witness import UNKNOWN
+from tacit.holders import migration, schema
+from tacit.holders.witness import UNKNOWN
 from tests.store import version1
 from tests.store.places import Clock, dies_at, linear, play, table, total
 from tests.store.version1 import LEAVES, rows_of

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tacit.bandits.stored import tending
+from tacit.holders import tending
 from tacit.errors import PersonLimit
 from tests.store.places import Clock, arms, glm, linear, sums, table
 

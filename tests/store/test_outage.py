@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from tacit.errors import RolledBack, Unavailable
-from tacit.store.postgres import Postgres
+from tacit.holders.postgres import Postgres
 from tests.store.places import arms, contribution, glm, linear, play, table, total
 from tests.whole.tape import Tape
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from tacit import Budget, Stored, recover
-from tacit.bandits.stored import line
-from tacit.bandits.stored.retirement import retire
+from tacit.holders import line
+from tacit.holders.retirement import retire
 from tacit.errors import BadState, RolledBack
 from tacit.privacy import gaussian
 from tests.store import version1

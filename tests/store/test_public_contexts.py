@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tacit import recover
-from tacit.bandits.stored import erasure, learning
-from tacit.bandits.stored.retirement import retire
+from tacit.holders import erasure, learning
+from tacit.holders.retirement import retire
 from tacit.errors import BadState, PersonLimit, RolledBack
 from tacit.features import Number, Schema
 from tacit.model.vectors import add_pair, packed_size, pair_size

@@ -12,7 +12,7 @@ import pytest
 
 from tacit import recover
 from tacit.errors import RolledBack
-from tacit.store.seal import Keys
+from tacit.holders.seal import Keys
 from tests.store.places import dies_at, linear, play, table
 
 LEAVES = "SELECT bandit, step, noisy FROM leaf ORDER BY bandit, step"

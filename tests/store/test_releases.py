@@ -6,14 +6,14 @@ import time
 import numpy as np
 import pytest
 
-from tacit.bandits.stored import rehearsal
-from tacit.bandits.stored.releases import Releases
+from tacit.holders import rehearsal
+from tacit.holders.releases import Releases
 from tacit.errors import BadState, RolledBack, Unavailable
 from tacit.mechanisms import recursive
 from tacit.mechanisms.grid import Grid
 from tacit.mechanisms.recursive_grid import RecursiveGrid
-from tacit.store import leaf_rows, rows
-from tacit.store.leaf_rows import Drawn
+from tacit.holders import leaf_rows, rows
+from tacit.holders.leaf_rows import Drawn
 from tests.store.places import Clock, arms, glm, linear, play, sums, table
 from tests.store.test_together import at_once
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from tacit import Earnings, Stored
-from tacit.bandits.stored import contexts
-from tacit.bandits.stored.rounds import Rounds
-from tacit.bandits.stored.versions import Versions
+from tacit.holders import contexts
+from tacit.holders.rounds import Rounds
+from tacit.holders.versions import Versions
 from tacit.errors import TacitError
 from tacit.mechanisms import leaves
-from tacit.store import rows
+from tacit.holders import rows
 from tests.store.places import Clock, arms, glm, linear, table
 from tests.whole import replay
 from tests.whole.tape import Tape, frozen

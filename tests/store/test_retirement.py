@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from tacit import recover
-from tacit.bandits.stored.retirement import retire
+from tacit.holders.retirement import retire
 from tacit.errors import BadState, Retired
-from tacit.store.seal import Keys
+from tacit.holders.seal import Keys
 from tests.store.places import arms, dies_at, glm, play, table
 
 

@@ -14,7 +14,7 @@ import pytest
 from tacit import Budget, recover
 from tacit.errors import BadState, RolledBack, UnknownChoice
 from tacit.privacy import gaussian
-from tacit.store.seal import Keys
+from tacit.holders.seal import Keys
 from tests.store.clusters import tool
 from tests.store.places import BUDGET, arms, glm, linear, play, table, total
 

@@ -9,8 +9,8 @@ import psycopg
 import pytest
 
 from tacit.errors import BadState, Unavailable
-from tacit.store import sqlite
-from tacit.store.seal import Keys, Seal
+from tacit.holders import sqlite
+from tacit.holders.seal import Keys, Seal
 from tests.store.places import arms, contribution, glm, linear, play, sums, table, total
 from tests.store.test_together import Cut
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tacit.errors import BadState, Unavailable
-from tacit.store import postgres, rows
+from tacit.holders import postgres, rows
 from tests.store.places import arms, contribution, glm, linear, play, sums, table, total
 
 

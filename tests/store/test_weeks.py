@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from tacit import recover
-from tacit.bandits.stored.people import WEEK
+from tacit.holders.people import WEEK
 from tests.store.places import contribution, glm, linear, table, total
 
 ARM = [[1.0, 0.0, 0.0]]

@@ -5,9 +5,9 @@ import json
 import secrets
 from pathlib import Path
 
-from tacit.bandits.stored.line import database_at
-from tacit.store.seal import Keys, Seal
-from tacit.store.sqlite import SQLite
+from tacit.holders.incarnation import database_at
+from tacit.holders.seal import Keys, Seal
+from tacit.holders.sqlite import SQLite
 
 MADE = json.loads((Path(__file__).parent / "version1.json").read_text())
 LEAVES = "SELECT bandit, step, sums, noisy, visible_at FROM leaf ORDER BY bandit, step"

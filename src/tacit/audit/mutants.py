@@ -11,7 +11,7 @@ import numpy as np
 
 from tacit.bandits import Bandit, JointGLM, JointLinUCB
 from tacit.bandits.joint.earnings import AVERAGE, Purse
-from tacit.bandits.persons import LEARNS
+from tacit.core.persons import LEARNS
 from tacit.bandits.ridge import Regularizer
 from tacit.data import Array, Raw, Released
 from tacit.kernels.continual import NOTHING, Also, PrefixState, trailing_zeros

@@ -9,18 +9,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tacit.bandits.stored import face
-from tacit.bandits.stored.asks import Report
-from tacit.bandits.stored.rounds import Rounds
-from tacit.bandits.stored.versions import Versions
+from tacit.holders import face
+from tacit.holders.requests import Report
+from tacit.holders.rounds import Rounds
+from tacit.holders.versions import Versions
 from tacit.data import Integers, Raw, Released
 from tacit.errors import TacitError
 from tacit.mechanisms import leaves
 from tacit.mechanisms.grid import Grid
-from tacit.store import rows
-from tacit.store.database import Run
-from tacit.store.leaf_rows import Leaf
-from tacit.store.rows import Waiting
+from tacit.holders import rows
+from tacit.holders.database import Run
+from tacit.holders.leaf_rows import Leaf
+from tacit.holders.rows import Waiting
 
 
 class Plant(NamedTuple):

@@ -6,8 +6,8 @@ from tacit import registry
 
 if TYPE_CHECKING:
     from tacit.bandits.base import Bandit as Bandit
-    from tacit.bandits.choices import Choice as Choice
-    from tacit.bandits.choices import Choices as Choices
+    from tacit.core.choices import Choice as Choice
+    from tacit.core.choices import Choices as Choices
     from tacit.bandits.embedded import Embedded as Embedded
     from tacit.bandits.joint.glm import JointGLM as JointGLM
     from tacit.bandits.joint.lin_ucb import JointLinUCB as JointLinUCB
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from tacit.bandits.references.uniform import Uniform as Uniform
     from tacit.bandits.server import Server as Server
     from tacit.bandits.shuffle.newton import ShuffleNewton as ShuffleNewton
-    from tacit.bandits.stored.asks import StoredChoice as StoredChoice
-    from tacit.bandits.stored.face import Stored as Stored
-    from tacit.bandits.stored.recovery import recover as recover
-    from tacit.bandits.stored.retirement import retire as retire
+    from tacit.holders.requests import StoredChoice as StoredChoice
+    from tacit.holders.stored import Stored as Stored
+    from tacit.holders.recovery import recover as recover
+    from tacit.holders.retirement import retire as retire
 
 
 def __getattr__(name: str) -> Any:

@@ -19,8 +19,8 @@ from numpy.random import default_rng
 
 from tacit import checks, forks
 from tacit.bandits import storage
-from tacit.bandits.choices import Choice, Choices, Index, Tickets, reward_problem
-from tacit.bandits.persons import HASH, LEARNS, SILENT, Person, Persons
+from tacit.core.choices import Choice, Choices, Index, Tickets, reward_problem
+from tacit.core.persons import HASH, LEARNS, SILENT, Person, Persons
 from tacit.data import Array, Integers
 from tacit.errors import BadState, HorizonReached, PersonLimit, UnknownChoice
 from tacit.features.schema import Schema

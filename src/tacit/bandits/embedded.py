@@ -9,8 +9,8 @@ from typing import Any, NamedTuple, NoReturn, Self
 import numpy as np
 
 from tacit.bandits.base import Bandit, State
-from tacit.bandits.choices import Index
-from tacit.bandits.persons import LEARNS
+from tacit.core.choices import Index
+from tacit.core.persons import LEARNS
 from tacit.bandits.server import Server
 from tacit.data import Array, Integers
 from tacit.kernels.block import Block

@@ -1,18 +1,17 @@
 """Learning from a log that is a folder of Parquet files: the same sums whether rows are added one by one, many at once,
 or on other machines."""
 
-import itertools
 import math
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tacit import checks, cluster
-from tacit.bandits import engines, learning
+from tacit.bandits import engines
 from tacit.bandits.engines import Mask
-from tacit.bandits.persons import LEARNS
+from tacit.core import logs
+from tacit.core.persons import LEARNS
 from tacit.errors import PersonLimit
 from tacit.kernels.rounds import BOUNDARY, CHOICES
 from tacit.logs import parquet
@@ -21,8 +20,6 @@ from tacit.logs.parquet import FEATURES, Encoder, Folder
 if TYPE_CHECKING:
     from tacit.bandits.joint.continual import ContinualBandit
 
-ROWS_AT_ONCE = 1 << 14  # in memory, where they are looked at one by one
-
 
 def learn(bandit: "ContinualBandit", table: Any, actions: Any, engine: str) -> dict[int, str]:
     """From a table, or from a folder of Parquet files. Row -> reason for those that were refused."""
@@ -30,7 +27,7 @@ def learn(bandit: "ContinualBandit", table: Any, actions: Any, engine: str) -> d
     if not isinstance(table, str | Path):
         if engine != "local":
             raise ValueError(f"Expected a folder of Parquet files for engine={engine!r}, got a table.")
-        return learning.learn_log(bandit, table, actions)
+        return learn_table(bandit, table, actions)
     folder = _folder(bandit, table)
     encoder = _encoder(bandit, folder, actions)
     if encoder is not None:
@@ -45,24 +42,37 @@ def learn(bandit: "ContinualBandit", table: Any, actions: Any, engine: str) -> d
     bandit._room(folder.count)
     refused: dict[int, str] = {}
     first = 0
-    for piece in folder.pieces(0, folder.count, ROWS_AT_ONCE):
-        refused |= {first + row: why for row, why in learning.learn_log(bandit, parquet.frame(piece), actions).items()}
+    for piece in folder.pieces(0, folder.count, logs.ROWS_AT_ONCE):
+        refused |= {first + row: why for row, why in learn_table(bandit, parquet.frame(piece), actions).items()}
         first += piece.length
     return refused
 
 
-def source(bandit: "ContinualBandit", table: Any, actions: Any) -> tuple[int, Callable[[int], Iterator[learning.Row]]]:
-    """How many rows a table or folder has, and what gives those from a position on, one by one."""
-    if not isinstance(table, str | Path):
-        count, _ = learning.read(bandit, table, actions)
-        return count, lambda start: itertools.islice(learning.read(bandit, table, actions)[1], start, None)
-    folder = _folder(bandit, table)
-
-    def rows_from(start: int) -> Iterator[learning.Row]:
-        for piece in folder.pieces(start, folder.count - start, ROWS_AT_ONCE):
-            yield from learning.read(bandit, parquet.frame(piece), actions)[1]
-
-    return folder.count, rows_from
+def learn_table(bandit: "ContinualBandit", table: Any, actions: Any) -> dict[int, str]:
+    """Row by row. Row -> reason for those that were refused."""
+    count, found = logs.read(bandit._door, table, actions)
+    bandit._room(count)
+    refused = {}
+    for row, (x, reward, person) in enumerate(found):
+        bandit._step()
+        bandit._logged += 1
+        silent = logs.is_silent(reward)
+        problem = logs.ROW if x is None else None if silent else bandit._problem(reward)
+        mark = LEARNS
+        try:
+            mark = _counted(bandit, person)  # whatever is in the row
+        except (ValueError, PersonLimit) as error:
+            x, problem = None, problem or str(error)
+        if problem is not None:
+            refused[row] = problem
+        if x is None:
+            bandit._state.counts[CHOICES] += 1
+            continue
+        kept = np.concatenate([x, np.zeros(bandit._keeps - len(x))])  # beside the arm, zeros, which count for nothing
+        ticket = bandit._ticket(kept, mark)  # whatever the reward is: a public context is summed here
+        if problem is None and not silent:
+            bandit.observe(ticket, float(reward))
+    return refused
 
 
 def learn_folder(bandit: "ContinualBandit", folder: Folder, engine: engines.Engine) -> dict[int, str]:
@@ -84,14 +94,14 @@ def learn_folder(bandit: "ContinualBandit", folder: Folder, engine: engines.Engi
         bandit._logged += count
         refused |= {first + row: why for row, why in people.items()}
         for row in np.flatnonzero(wrong):
-            refused[first + int(row)] = learning.ROW if wrong[row] == FEATURES else reward
+            refused[first + int(row)] = logs.ROW if wrong[row] == FEATURES else reward
         first += count
     return refused
 
 
 def _folder(bandit: "ContinualBandit", path: str | Path) -> Folder:
     folder = Folder(path)
-    learning.check_columns(bandit, folder.columns)
+    logs.check_columns(bandit._door, folder.columns)
     return folder
 
 
@@ -104,7 +114,7 @@ def _people(bandit: "ContinualBandit", folder: Folder, first: int, count: int) -
     for piece in folder.pieces(first, count, engines.AT_ONCE):
         for person in parquet.frame(piece, ["person"])["person"].to_list():
             try:
-                teach[row] = learning.counted(bandit, person) == LEARNS
+                teach[row] = _counted(bandit, person) == LEARNS
             except (ValueError, PersonLimit) as error:
                 refused[row] = str(error)
             row += 1
@@ -120,7 +130,7 @@ def _encoder(bandit: "ContinualBandit", folder: Folder, actions: Any) -> Encoder
         return None
     if "arms" in folder.columns or (len(names) < bandit.dim and "action" not in folder.names):
         return None
-    learning.check_context(bandit, len(names), actions)
+    logs.check_context(bandit._door, len(names), actions)
     low, high = bandit.rewards
     return Encoder(names, bandit.dim, bandit._blocks, low, high, None if actions is None else tuple(actions))
 
@@ -128,3 +138,8 @@ def _encoder(bandit: "ContinualBandit", folder: Folder, actions: Any) -> Encoder
 def _home(bandit: "ContinualBandit", name: str) -> type:
     """The class that defines it."""
     return next(kind for kind in type(bandit).__mro__ if name in kind.__dict__)
+
+
+def _counted(bandit: "ContinualBandit", person: Any) -> bytes:
+    """One round of that person, or of nobody: its mark. PersonLimit or ValueError if it is refused."""
+    return bandit._persons.count(bandit._persons.admit(person))

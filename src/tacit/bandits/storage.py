@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.random import Generator, default_rng
 
-from tacit.bandits import actions, disk, marks
+from tacit.bandits import disk, marks
+from tacit.core import actions
 from tacit.errors import BadState
 from tacit.features.schema import Schema
 from tacit.model.links import Link, LinkTable
@@ -226,10 +227,10 @@ def _document(bandit: "Bandit", bandit_id: str, generation: int) -> dict[str, An
         "bandit": type(bandit).__name__,
         "id": bandit_id,
         "generation": generation,
-        "settings": {f.name: _encode(getattr(bandit, f.name)) for f in dataclasses.fields(bandit) if f.init},
-        "plan": _encode(tuple(map(float, bandit._plan_numbers()))),
-        "state": [_encode(a) for a in _leaves(bandit._state)],
-        "tickets": [_encode(_padded(part[waiting], rows)) for part in bandit._tickets],
+        "settings": {f.name: encoded(getattr(bandit, f.name)) for f in dataclasses.fields(bandit) if f.init},
+        "plan": encoded(tuple(map(float, bandit._plan_numbers()))),
+        "state": [encoded(a) for a in _leaves(bandit._state)],
+        "tickets": [encoded(_padded(part[waiting], rows)) for part in bandit._tickets],
         "policy given": bandit._policy_given,
         "persons": bandit._persons.document(),
         "turns": None if getattr(bandit, "_turns", None) is None else bandit._turns.document(),  # type: ignore[attr-defined]
@@ -252,13 +253,13 @@ def _leaves(state: Any) -> list[Any]:
     return [state] if isinstance(state, np.ndarray) else []
 
 
-def _encode(value: Any) -> Any:
+def encoded(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         data = base64.b64encode(np.ascontiguousarray(value).tobytes()).decode()
         return {"dtype": value.dtype.str, "shape": list(value.shape), "base64": data}
     if isinstance(value, Budget):
         zero_out = [value.adjacency] * (value.adjacency != REPLACE)  # plans in databases have none otherwise
-        return {"budget": [_encode(float(value.epsilon)), float(value.delta), *zero_out]}
+        return {"budget": [encoded(float(value.epsilon)), float(value.delta), *zero_out]}
     if isinstance(value, Schema):
         return {"schema": value.to_dict()}
     if isinstance(value, Secure):
@@ -270,7 +271,7 @@ def _encode(value: Any) -> Any:
     if isinstance(value, Generator):
         return {"generator": value.bit_generator.state}
     if isinstance(value, Link) and isinstance(value.code, LinkTable):
-        return {"link": [_encode(v) for v in (value.name, tuple(value.code), value.steepest, value.reach)]}
+        return {"link": [encoded(v) for v in (value.name, tuple(value.code), value.steepest, value.reach)]}
     if isinstance(value, Link):
         return value.name
     if isinstance(value, float) and not math.isfinite(value):
@@ -278,7 +279,7 @@ def _encode(value: Any) -> Any:
     if isinstance(value, np.integer | np.floating):
         return value.item()
     if isinstance(value, tuple):
-        return {"tuple": [_encode(v) for v in value]}
+        return {"tuple": [encoded(v) for v in value]}
     return value
 
 

@@ -6,6 +6,9 @@ Two parties each work on a state of their own. The one that releases knows the e
 row is committed.
 The one that serves knows noisy leaves alone (`show`), as they were read from committed rows (`read`)."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from tacit.data import Array, Integers, Raw, Released
@@ -69,3 +72,36 @@ def exact(row: bytes, size: int) -> Raw:
         raise BadState("Expected sums of this bandit's size, got others.")
     whole: Integers = np.frombuffer(row, np.int64).copy()
     return Raw(whole)
+
+
+class Prefixes:
+    """Released prefixes from noisy leaves, one after the other: what estimates are made from. No noise is drawn here."""
+
+    def __init__(self, grid: Grid) -> None:
+        self._noise, self._size = grid.noise_state(None), grid.size
+
+    def following(self, noisy: Released) -> Released:
+        """The prefix that ends with the next leaf."""
+        out = np.zeros(self._size)
+        noise_step(self._noise, noisy[None], out)
+        return Released(out)
+
+
+class Sums:
+    """The exact sums of a step that is not released yet, in whole cells. RAW."""
+
+    def __init__(self, grid: Grid, row: bytes | None = None) -> None:
+        self._grid = grid
+        self._total = np.zeros(grid.size, np.int64) if row is None else exact(row, grid.size)
+
+    def add(self, rows: Array, rewards: Array, each: Callable[..., None], given: tuple[Any, ...]) -> None:
+        """Rows at one public estimate, by a compiled function; NaN adds nothing."""
+        each(rows, rewards, *given, self._grid.cell, self._grid.longest, self._total)
+
+    def measured(self, state: PrefixState, source: Any) -> Released:
+        """The step's noisy leaf, with fresh noise. Nothing is closed."""
+        return self._grid.measure(state, Raw(self._total), source)
+
+    def written(self) -> bytes:
+        """To be sealed."""
+        return self._total.tobytes()

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from tacit import checks
 from tacit.bandits.base import Bandit
-from tacit.bandits.choices import Choice, Choices, Index
+from tacit.core.choices import Choice, Choices, Index
 from tacit.data import Array
 from tacit.errors import UnknownChoice
 from tacit.kernels.block import Block

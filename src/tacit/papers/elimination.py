@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.bandits.choices import Index
+from tacit.core.choices import Index
 from tacit.data import Array, Raw
 from tacit.papers.kernels.batched import BatchState, batch_rows, batch_weights
 

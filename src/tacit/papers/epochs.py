@@ -10,7 +10,7 @@ from numpy.random import default_rng
 
 from tacit import checks
 from tacit.bandits.base import Bandit
-from tacit.bandits.choices import Index
+from tacit.core.choices import Index
 from tacit.errors import NoHorizon
 from tacit.kernels.block import Block
 from tacit.kernels.rounds import BOUNDARY, CHOICES

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.bandits.choices import Index
+from tacit.core.choices import Index
 from tacit.data import Array, Booleans
 from tacit.papers.kernels.spanner import span_rows, span_weights, spanner
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.random import Generator
 
 from tacit import checks
-from tacit.bandits.choices import Index
+from tacit.core.choices import Index
 from tacit.data import Array, Raw, Released
 from tacit.lock import requires_durable
 from tacit.mechanisms.queries import nothing_released

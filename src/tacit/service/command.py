@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 
 from tacit import checks
-from tacit.bandits.stored import erasure, line, recovery, retirement
-from tacit.bandits.stored.face import Stored
+from tacit.holders import erasure, incarnation, recovery, retirement
+from tacit.holders.stored import Stored
 from tacit.service import config as configs
 from tacit.service import demo, keys
 from tacit.service.server import serve
@@ -39,8 +39,8 @@ def recover(path: Path, name: str, *, within_budget: bool, say: Callable[[str], 
     say(_cost(name, recovery.cost(bandit, where, name=name, keys=setting.keys), within_budget))
 
     def work() -> str:
-        incarnation = recovery.recover(bandit, where, name=name, keys=setting.keys, within_budget=within_budget)
-        return f"{name}: incarnation {incarnation}. Its certificate says what that costs."
+        number = recovery.recover(bandit, where, name=name, keys=setting.keys, within_budget=within_budget)
+        return f"{name}: incarnation {number}. Its certificate says what that costs."
 
     return work
 
@@ -80,11 +80,11 @@ def erase(path: Path, name: str, person: str) -> str:
 def migrate(what: str) -> str:
     """Brings every database of that configuration, or one that is given itself, to the present version."""
     if not what.endswith(".toml"):
-        return f"the database: {line.migrate(what)}."
+        return f"the database: {incarnation.migrate(what)}."
     folders: dict[str | Path, dict[str, str | Path | None]] = {}
     for name, setting in configs.read(Path(what)).bandits.items():
         folders.setdefault(setting.durable, {})[name] = setting.keys
-    return "\n".join(f"{next(iter(keys))}: {line.migrate(database, keys)}." for database, keys in folders.items())
+    return "\n".join(f"{next(iter(keys))}: {incarnation.migrate(database, keys)}." for database, keys in folders.items())
 
 
 def new_key(name: str, role: str) -> tuple[str, str]:

@@ -15,7 +15,7 @@ from tacit.bandits.joint import forgetting
 from tacit.bandits.joint.continual import SummedBandit
 from tacit.bandits.joint.earnings import Earnings
 from tacit.bandits.joint.public import PUBLIC
-from tacit.bandits.stored.outage import MODES
+from tacit.holders.outage import MODES
 from tacit.features.schema import Schema
 from tacit.model import arms
 from tacit.privacy import relations
@@ -23,7 +23,6 @@ from tacit.privacy.budget import Budget
 
 KINDS = ("joint-glm", "joint-lin-ucb")
 LENGTHS = ("forget", "week")  # of time, in rounds or days
-SILENCE = ("missing_as", "after", "rate")
 Setting = TypeVar("Setting", bound=msgspec.Struct)
 ROLES = ("app", "operator", "auditor")
 
@@ -65,9 +64,9 @@ class PriorSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_o
 class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True, dict=True):
     """One bandit. A field that is not given is the library's default.
 
-    durable: an SQLite file of its own, or "postgresql://...". keys: the folder of keys. pending: how many later choices
-    a choice waits for its reward. missing_as, after, rate: silence for so many seconds is that reward, as in Stored;
-    without them a choice that is not answered teaches nothing. degraded: what choices get while the database is away or
+    durable: an SQLite file of its own, or "postgresql://...". keys: the folder of keys. hold: the
+    seconds after which a choice counts, with the reward that came by then. missing_as: what it counts as without one;
+    else it teaches nothing. pending: for how many later choices the answer to a request is kept. degraded: what choices get while the database is away or
     cannot be written: "refuse", or "serve" without learning. population: whose data these are; one person is in all
     bandits of a population. earnings: estimates of what is earned, from a share of the budget. forget, week, per_day:
     rounds, or "30 days" of so many choices each. prior, warm: what is known from elsewhere, and a Parquet or CSV file
@@ -95,9 +94,8 @@ class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
     contexts: str | None = None
     on_limit: str = "serve"
     degraded: str = "refuse"
+    hold: float | None = None
     missing_as: float | None = None
-    after: float | None = None
-    rate: float | None = None
     delay: float = 1.0
     most_arms: int = 1000
     population: str = "everyone"
@@ -276,7 +274,7 @@ def below(folder: Path, setting: Setting, *files: str) -> Setting:
     return msgspec.structs.replace(setting, **placed)
 
 
-def build(setting: BanditSetting, name: str) -> SummedBandit:
+def build(setting: BanditSetting, name: str) -> Any:
     """The bandit of that name itself, new; ValueError for settings that it does not take. Stored then finds its rows,
     and refuses settings that the noise was not made for."""
     names = ("link", "radius", "rewards", "horizon", "pending", "max_rounds_per_person", "contexts")
@@ -290,10 +288,10 @@ def build(setting: BanditSetting, name: str) -> SummedBandit:
     try:
         if setting.warm is not None:
             given["warm"] = logs.labelled(logs.read(setting.warm), setting.schema)
-        made: SummedBandit = kind(
+        made = kind(
             dim=setting.dim, features=setting.schema, budget=Budget(own.epsilon, own.delta, own.adjacency), **given
         )
-        made._limit(setting.on_limit)
+        made.limit_mode(setting.on_limit)
     except ValueError as error:
         raise ValueError(f"[bandits.{name}]: {error}") from None
     return made

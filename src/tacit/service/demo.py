@@ -15,6 +15,7 @@ from tacit.service.config import Config
 
 NAME, FILE = "messages", "tacit-demo.db"
 ARMS, RATE, LATE = 7, 40.0, 100  # people a second; a click comes after so many others
+HOLD = 10.0  # seconds: more than nearly all clicks take
 TASTE = {"discount": 1.6, "news": 0.5, "picture": 1.1, "long text": -1.9, "seen before": -0.8}  # by feature: not known
 DIM = len(TASTE)
 PROFILES = {  # whose offers the dashboard shows: features of each message to them
@@ -43,6 +44,7 @@ def config(folder: Path) -> Config:
         "radius": 3.0,
         "budget": {"epsilon": 1.0, "delta": 1e-6},
         "durable": FILE,
+        "hold": HOLD,
         "population": "made-up",
         "coordinates": list(TASTE),
         "profiles": {name: {"arms": arms} for name, arms in PROFILES.items()},

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tacit.bandits.joint.earnings import Earned
-from tacit.bandits.stored.face import Stored
-from tacit.bandits.stored.history import LEVEL, Offers, Past
+from tacit.holders.stored import Stored
+from tacit.holders.history import LEVEL, Offers, Past
 from tacit.service import earned
 from tacit.service.config import BanditSetting
 

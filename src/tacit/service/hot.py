@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, ParamSpec, TypeVar
 
-from tacit.bandits.stored.asks import StoredChoice
 from tacit.errors import TacitError
+from tacit.holders.requests import StoredChoice
 from tacit.service import bodies, errors
 from tacit.service.errors import Reply
 from tacit.service.groups import Group
@@ -25,7 +25,7 @@ MEDIA: dict[tuple[bytes, ...], str] = {
 }
 MOST_ROWS = 1000  # of a batch
 AT_A_TIME = 16  # rows that are read before others get their turn
-ACKNOWLEDGED = bodies.encode(bodies.Acknowledged())
+ACKNOWLEDGED, LATE = (bodies.encode(bodies.Acknowledged(late=late)) for late in (bodies.UNSET, True))
 KINDS = ("choose", "reward", "activate", "erase")
 ROUTES = (*(kind + end for kind in KINDS[:3] for end in ("", ":batch")), "erase")
 
@@ -65,10 +65,10 @@ def _read(one: Served, kind: str, asker: Asker, line: bytes) -> tuple[Any, bool]
     """What to commit, and whether a propensity is wanted; ValueError or TacitError for what is refused."""
     if kind == "choose":
         given = bodies.choose(line)
-        return one.ask(given, asker.name), given.propensity is True
+        return one.prepare(given, asker.name), given.propensity is True
     if kind == "reward":
         return one.report(bodies.reward(line)), False
-    return one.ticket(bodies.activate(line)), False
+    return one.shown(bodies.activate(line)), False
 
 
 async def _submitted(one: Served, kind: str, items: list[Any], wanted: list[bool]) -> list[asyncio.Future[Any]]:
@@ -76,17 +76,19 @@ async def _submitted(one: Served, kind: str, items: list[Any], wanted: list[bool
         items = await one.with_propensities(items, wanted)
     groups: dict[str, Group[Any, Any]] = {
         "choose": one.chooses,
-        "reward": one.rewards,
-        "activate": one.activations,
+        "reward": one.written,
+        "activate": one.written,
     }
     return groups[kind].submit(items)
 
 
-def _written(one: Served, result: StoredChoice | TacitError | None, wanted: bool) -> bytes:
+def _written(one: Served, result: StoredChoice | TacitError | bool, wanted: bool) -> bytes:
     """The reply to what was committed; an error for what was refused then."""
     if isinstance(result, TacitError):
         raise result
-    return ACKNOWLEDGED if result is None else bodies.encode(one.chosen(result, wanted))
+    if isinstance(result, bool):
+        return ACKNOWLEDGED if result else LATE
+    return bodies.encode(one.chosen(result, wanted))
 
 
 def _or_reply(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | Reply:

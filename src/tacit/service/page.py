@@ -4,7 +4,7 @@ import datetime
 import itertools
 from typing import Any, NamedTuple
 
-from tacit.bandits.stored.history import Offers
+from tacit.holders.history import Offers
 from tacit.privacy.certificate import Certificate
 from tacit.privacy.relations import REPLACE, of_rewards
 from tacit.service import earned, promise

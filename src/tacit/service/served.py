@@ -14,9 +14,9 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from tacit.bandits.stored.asks import Ask, Report, StoredChoice
-from tacit.bandits.stored.face import Stored
-from tacit.bandits.stored.history import LEVEL
+from tacit.holders.requests import Report, Request, StoredChoice
+from tacit.holders.stored import Stored
+from tacit.holders.history import LEVEL
 from tacit.errors import BadState, TacitError
 from tacit.features.schema import Schema
 from tacit.privacy.certificate import Certificate
@@ -36,7 +36,7 @@ class Served:
         self.name, self.setting = name, setting
         bandit = config.build(setting, name)
         bandit.warm_up()
-        fields = ("keys", "delay", "on_limit", "degraded", "population", *config.SILENCE)
+        fields = ("keys", "delay", "on_limit", "degraded", "population", "hold", "missing_as")
         options = {field: getattr(setting, field) for field in fields}
         self.stored = Stored(bandit, setting.durable, name=name, clock=clock, **options)
         failure = getattr(bandit, "failure", None)
@@ -44,14 +44,13 @@ class Served:
         self._writer = ThreadPoolExecutor(1, thread_name_prefix=f"tacit {name}")
         self._other = ThreadPoolExecutor(1, thread_name_prefix=f"tacit {name} shows")
         self._erasures = ThreadPoolExecutor(1, thread_name_prefix=f"tacit {name} erases")
-        self.chooses: Group[Ask, StoredChoice | TacitError] = Group(self.stored.choose_group, self._writer, waiting)
-        self.rewards: Group[Report, TacitError | None] = Group(self.stored.observe_group, self._writer, waiting)
-        self.activations: Group[bytes, TacitError | None] = Group(self.stored.activate_group, self._writer, waiting)
+        self.chooses: Group[Request, StoredChoice | TacitError] = Group(self.stored.choose_group, self._writer, waiting)
+        self.written: Group[Report, bool] = Group(self.stored.write_group, self._writer, waiting)
         self._behind = -1, 0.0  # the version when it was last looked at, and since when
 
     # requests
 
-    def ask(self, body: bodies.ChooseBody, asker: str) -> Ask:
+    def prepare(self, body: bodies.ChooseBody, asker: str) -> Request:
         """ValueError says which rule is broken."""
         arms, actions, names = _offered(body, self.stored.features)
         if len(arms if names is None else names) > self.setting.most_arms:
@@ -59,13 +58,13 @@ class Served:
         optional = {"actions": actions, "request": body.request, "person": body.person}
         given: dict[str, Any] = {key: value for key, value in optional.items() if value is not bodies.UNSET}
         mask = _mask(body.available, names)
-        return self.stored.ask(arms, available=mask, asker=asker, deferred=body.deferred is True, **given)
+        return self.stored.prepare(arms, available=mask, asker=asker, deferred=body.deferred is True, **given)
 
     def report(self, body: bodies.RewardBody) -> Report:
         return self.stored.report(body.id, body.reward)
 
-    def ticket(self, body: bodies.ActivateBody) -> bytes:
-        return self.stored.ticket(body.id)
+    def shown(self, body: bodies.ActivateBody) -> Report:
+        return self.stored.shown(body.id)
 
     async def erase(self, body: bodies.EraseBody) -> bodies.Erased:
         """Answered at multiples of SLOT after the request: the rows that were deleted take less. One after the other:
@@ -76,13 +75,13 @@ class Served:
         await asyncio.sleep((began - time.monotonic()) % SLOT)
         return bodies.Erased(remains)
 
-    async def with_propensities(self, asks: Sequence[Ask], asked: Sequence[bool]) -> list[Ask]:
+    async def with_propensities(self, given: Sequence[Request], asked: Sequence[bool]) -> list[Request]:
         """With propensities where they are asked for: computed before the commit, so that nobody else waits for it, and
         one at a time, so that others get their turn. Of all where the bandit weighs rewards by them."""
         weighs = self.stored.weighs
         return [
-            await self.show(functools.partial(self.stored.with_propensity, ask)) if wanted or weighs else ask
-            for ask, wanted in zip(asks, asked, strict=True)
+            await self.show(functools.partial(self.stored.with_propensity, one)) if wanted or weighs else one
+            for one, wanted in zip(given, asked, strict=True)
         ]
 
     def chosen(self, choice: StoredChoice, propensity: bool) -> bodies.Chosen:
@@ -109,6 +108,8 @@ class Served:
             "incarnation": self.stored.incarnation,
             "choices": head.choices,
             "choices_left": self.stored.left,
+            "entered": self.stored.entered,
+            "hold": self.stored.hold,
             "version": self.stored.version,
             "next_release_after": head.boundary,
             "last_release_after": last.choices,

@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 
 from tacit import checks
-from tacit.bandits import actions as declared_actions
+from tacit.core import actions as declared_actions
 from tacit.bandits import folders
-from tacit.bandits.actions import Declared
+from tacit.core.actions import Declared
 from tacit.bandits.joint.earnings import Earned
 from tacit.bandits.joint.forms import form
 from tacit.bandits.joint.personal import ContinualState, PersonalBandit
 from tacit.bandits.joint.summing import Summer
+from tacit.core.door import Door
 from tacit.data import Array, Integers, Released
 from tacit.features.schema import Schema
 from tacit.kernels.continual import NOTHING, Also
@@ -213,6 +214,19 @@ class ContinualBandit(PersonalBandit):
         A folder of Parquet files, in the order of their names, may be given by its path; with engine="ray" the workers
         of Ray sum its steps (docs/cluster.md), to the same bits."""
         return folders.learn(self, table, actions, engine)
+
+    @property
+    def _door(self) -> Door:
+        return Door(
+            dim=self.dim,
+            blocks=self._blocks,
+            shared=self._shared,
+            rewards=self.rewards,
+            schema=self.features,
+            limited=self.max_rounds_per_person is not None,
+            declared=self._declared,
+            problem=self._undeclared,
+        )
 
     def _summer(self) -> Summer | None:
         """What sums the contributions of rows at the present estimate, anywhere; None where they have to be learnt one

@@ -8,7 +8,7 @@ import numpy as np
 from tacit import special
 from tacit.bandits import irls
 from tacit.bandits.chances import Values
-from tacit.bandits.choices import Index
+from tacit.core.choices import Index
 from tacit.bandits.joint import covariance
 from tacit.bandits.joint.glm_kernel import glm_block_rounds, glm_rounds
 from tacit.bandits.joint.summing import Cells, GLMSummer, Summer

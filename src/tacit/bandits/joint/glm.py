@@ -11,7 +11,7 @@ from numpy.random import Generator, default_rng
 
 from tacit import checks
 from tacit.bandits import chances, irls, known
-from tacit.bandits.choices import Index
+from tacit.core.choices import Index
 from tacit.bandits.joint import covariance, curvature, forgetting, hybrid, public, scores
 from tacit.bandits.joint.continual import steps_before
 from tacit.bandits.joint.earning import EarningBandit
@@ -19,7 +19,7 @@ from tacit.bandits.joint.glm_kernel import GLMState
 from tacit.bandits.joint.personal import FARTHEST
 from tacit.bandits.joint.summing import Summer
 from tacit.bandits.joint.ways import Way
-from tacit.bandits.persons import LEARNS, SILENT
+from tacit.core.persons import LEARNS, SILENT
 from tacit.data import Array, Released
 from tacit.kernels.block import Block
 from tacit.kernels.blocks import BLOCKS

@@ -13,7 +13,7 @@ import numpy as np
 
 from tacit.bandits import irls
 from tacit.bandits.chances import Values
-from tacit.bandits.choices import Index
+from tacit.core.choices import Index
 from tacit.bandits.joint import curvature
 from tacit.data import Array, Integers, Released
 from tacit.kernels.block import Block

@@ -10,8 +10,8 @@ import numpy as np
 
 from tacit import checks
 from tacit.bandits import ridge
-from tacit.bandits.actions import Declared
-from tacit.bandits.choices import Index, certain
+from tacit.core.actions import Declared
+from tacit.core.choices import Index, certain
 from tacit.bandits.joint import lin_ucb_published as published
 from tacit.bandits.joint.continual import steps_before
 from tacit.bandits.joint.earning import EarningBandit

@@ -12,7 +12,7 @@ from tacit.bandits.base import Bandit
 from tacit.bandits.joint import forgetting
 from tacit.bandits.joint.turns import Turns
 from tacit.bandits.joint.weeks import Weeks, fewest_leaves, most_weeks
-from tacit.bandits.persons import MODES, Persons
+from tacit.core.persons import MODES, Persons
 from tacit.data import Array, Integers, Raw
 from tacit.kernels.continual import PrefixState
 from tacit.kernels.rounds import Schedule

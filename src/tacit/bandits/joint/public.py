@@ -26,7 +26,7 @@ import numpy as np
 from tacit import checks
 from tacit.bandits import irls
 from tacit.bandits.chances import Values
-from tacit.bandits.choices import Index
+from tacit.core.choices import Index
 from tacit.bandits.joint import curvature, hybrid
 from tacit.bandits.joint.glm_kernel import EXACT, Public, beside
 from tacit.bandits.joint.ways import Way

@@ -16,7 +16,7 @@ import numpy as np
 from tacit import checks
 from tacit.bandits import chances, irls
 from tacit.bandits.chances import Values
-from tacit.bandits.choices import Index
+from tacit.core.choices import Index
 from tacit.bandits.joint import covariance
 from tacit.bandits.joint.scores_kernel import score_rounds
 from tacit.data import Array, Integers, Released

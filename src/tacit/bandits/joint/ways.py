@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tacit.bandits.chances import Values
-from tacit.bandits.choices import Index
+from tacit.core.choices import Index
 from tacit.bandits.joint.summing import Summer
 from tacit.data import Array, Released
 from tacit.kernels.block import Block

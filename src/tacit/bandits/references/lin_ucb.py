@@ -8,7 +8,7 @@ import numpy as np
 from tacit import checks
 from tacit.bandits import ridge
 from tacit.bandits.base import Bandit
-from tacit.bandits.choices import Index, certain
+from tacit.core.choices import Index, certain
 from tacit.bandits.references.lin_ucb_kernel import LinearState, linear_rounds
 from tacit.data import Array
 from tacit.kernels.block import Block

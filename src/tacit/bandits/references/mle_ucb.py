@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from tacit.bandits.choices import Index
+from tacit.core.choices import Index
 from tacit.bandits.references import plain
 from tacit.data import Array
 from tacit.kernels.block import Block

@@ -7,7 +7,7 @@ import numpy as np
 
 from tacit import checks
 from tacit.bandits.base import Bandit
-from tacit.bandits.choices import Index, certain
+from tacit.core.choices import Index, certain
 from tacit.data import Array, Raw
 from tacit.errors import NoHorizon
 from tacit.kernels.linear import Estimate

@@ -8,7 +8,7 @@ from numpy.random import Generator, default_rng
 
 from tacit import checks
 from tacit.bandits.base import Bandit
-from tacit.bandits.choices import Index
+from tacit.core.choices import Index
 from tacit.bandits.references import plain
 from tacit.bandits.references.uniform_kernel import UniformState, uniform_rounds, uniform_rows
 from tacit.data import Array

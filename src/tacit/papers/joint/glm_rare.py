@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from tacit import checks
-from tacit.bandits.choices import Index, certain
+from tacit.core.choices import Index, certain
 from tacit.bandits.joint.continual import ContinualBandit
-from tacit.bandits.persons import LEARNS, SILENT
+from tacit.core.persons import LEARNS, SILENT
 from tacit.data import Array, Raw, Released
 from tacit.errors import NoHorizon, NotSecure
 from tacit.kernels.block import Block

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tacit import checks
-from tacit.bandits.choices import Index
+from tacit.core.choices import Index
 from tacit.data import Array, Raw
 from tacit.errors import NotSecure
 from tacit.kernels.block import Block

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.random import Generator, default_rng
 
 from tacit import checks
-from tacit.bandits.choices import Index
+from tacit.core.choices import Index
 from tacit.bandits.references import plain
 from tacit.data import Array
 from tacit.kernels.block import Block

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tacit.bandits.choices import Index
+from tacit.core.choices import Index
 from tacit.errors import BudgetExceeded
 from tacit.mechanisms.shuffle.calibration import Plan
 from tacit.mechanisms.shuffle.encoding import reach

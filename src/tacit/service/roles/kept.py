@@ -10,8 +10,8 @@ from tacit.bandits import server_file
 from tacit.bandits.server import Server
 from tacit.errors import BadState, TacitError
 from tacit.service.roles.role import Board
-from tacit.store.database import Run
-from tacit.store.sqlite import SQLite
+from tacit.holders.database import Run
+from tacit.holders.sqlite import SQLite
 
 TABLE = "CREATE TABLE IF NOT EXISTS server (one BIGINT PRIMARY KEY, state BLOB, billboard BLOB)"
 

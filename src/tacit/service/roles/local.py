@@ -12,7 +12,7 @@ from tacit.roles.device import ID_BYTES
 from tacit.service.groups import Group
 from tacit.service.roles.kept import Kept
 from tacit.service.roles.role import Board, Events, acknowledged
-from tacit.store.database import Run
+from tacit.holders.database import Run
 
 TABLE = "CREATE TABLE IF NOT EXISTS report (id BLOB PRIMARY KEY)"
 Answer = list[str] | TacitError

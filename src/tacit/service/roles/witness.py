@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tacit.bandits.disk import write
 from tacit.errors import BadState, RolledBack
-from tacit.store.seal import using
+from tacit.holders.seal import using
 
 
 class Witness:

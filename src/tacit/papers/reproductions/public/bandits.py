@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tacit.bandits import Bandit, JointGLM
-from tacit.bandits.choices import Choice
+from tacit.core.choices import Choice
 from tacit.data import Array
 from tacit.kernels.block import Block
 from tacit.privacy.budget import Budget

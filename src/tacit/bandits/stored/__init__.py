@@ -1,1 +1,0 @@
-"""Bandits whose state is rows of a database: `face.Stored`; after a restore: `recovery.recover`."""

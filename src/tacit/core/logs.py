@@ -1,0 +1,156 @@
+"""Learning from a log: each row is a round of one person, protected by the same budget as a live one.
+
+A row counts as a choice and adds its reward to the step that is open, so the schedule is that of the rows' positions.
+A row that is refused (bad features, a person with no rounds left) is refused alone and counts all the same. One with a
+bad reward is a choice whose reward never came: where contexts are public, what it adds to them tells nothing of it."""
+
+import itertools
+import math
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tacit import logs
+from tacit.core.door import Door
+from tacit.data import Array
+from tacit.logs import parquet
+from tacit.logs.parquet import Folder
+
+ROW = "Expected an action of the bandit and finite features of norm at most 1, got a row with others."
+
+ROWS_AT_ONCE = 1 << 14  # of a folder, in memory, where they are looked at one by one
+Row = tuple[Array | None, Any, Any]  # RAW: features, None where they are wrong; reward; person
+
+
+def read(door: Door, table: Any, actions: Any) -> tuple[int, Iterator[Row]]:
+    """How many rows a table has, and what is learnt of each; ValueError for a table that has not the right columns."""
+    names = logs.names(table)
+    check_columns(door, names)
+    rewards = list(table["reward"])
+    people = list(table["person"]) if "person" in names else [None] * len(rewards)  # where persons are not counted
+    return len(rewards), zip(_played(door, table, actions), rewards, people, strict=True)
+
+
+def source(door: Door, table: Any, actions: Any) -> tuple[int, Callable[[int], Iterator[Row]]]:
+    """How many rows a table or folder has, and what gives those from a position on, one by one."""
+    if not isinstance(table, str | Path):
+        count, _ = read(door, table, actions)
+        return count, lambda start: itertools.islice(read(door, table, actions)[1], start, None)
+    folder = Folder(table)
+    check_columns(door, folder.columns)
+
+    def rows_from(start: int) -> Iterator[Row]:
+        for piece in folder.pieces(start, folder.count - start, ROWS_AT_ONCE):
+            yield from read(door, parquet.frame(piece), actions)[1]
+
+    return folder.count, rows_from
+
+
+def check_columns(door: Door, names: Collection[str]) -> None:
+    """ValueError for a table in which something is not named as it should be: before a row of it is spent."""
+    if "reward" not in names:
+        raise ValueError("Expected a column reward, got none.")
+    limited = door.limited
+    if limited and "person" not in names:
+        raise ValueError("Expected a column person (None where unknown), as max_rounds_per_person is set, got none.")
+    if "person" in names and not limited:
+        raise ValueError("Expected max_rounds_per_person for a log with a column person, got a bandit without it.")
+    if door.schema is not None:
+        missing = [name for name in door.schema.context if name not in names]
+        if missing:
+            raise ValueError(
+                "Expected a column for each field of the schema (of None where it is not known), got none named "
+                f"{' or '.join(missing)}."
+            )
+
+
+def is_silent(reward: Any) -> bool:
+    """Whether it never came."""
+    return reward is None or (isinstance(reward, float | np.floating) and math.isnan(reward))
+
+
+def _played(door: Door, table: Any, actions: Any) -> Iterator[Array | None]:
+    """The features of the action that was taken, row by row; None where they are wrong. ValueError for a table that has
+    not the right columns."""
+    columns = logs.names(table)
+    named = list(table["action"]) if "action" in columns else None
+    if door.schema is not None:
+        return _by_schema(door, table, _need(named), actions)
+    if "arms" in columns:
+        column = table["arms"]
+        return map(_of_arms(door, actions), column.to_list() if hasattr(column, "to_list") else column, _need(named))
+    prefixed = [f"x{i}" for i in range(len(columns)) if f"x{i}" in columns]
+    if not prefixed:
+        raise ValueError("Expected the columns x0, x1, ... or arms, got neither.")
+    if door.shared:
+        raise ValueError("Expected a schema or the column arms where arms share coordinates, got x0, x1, ....")
+    rows = zip(*(list(table[name]) for name in prefixed), strict=True)
+    if len(prefixed) == door.dim:  # of the action that was taken, already
+        return (door.played([row]) for row in rows)
+    count = check_context(door, len(prefixed), actions)
+    place = _positions(actions)
+    return (_placed(door, row, place(action), count) for row, action in zip(rows, _need(named), strict=True))
+
+
+def check_context(door: Door, given: int, actions: Any) -> int:
+    """How many actions have so many features in a block of their own each."""
+    if door.dim % given:
+        raise ValueError(f"Expected x0, x1, ... to be a part of {door.dim} features, got {given} columns.")
+    count = door.dim // given
+    if door.blocks not in (1, count):
+        raise ValueError(f"Expected {door.dim // door.blocks} features a block, got {given} columns.")
+    if actions is not None and len(actions) > count:
+        raise ValueError(f"Expected at most {count} actions, got {len(actions)}.")
+    return count
+
+
+def _need(named: list[Any] | None) -> list[Any]:
+    if named is None:
+        raise ValueError("Expected a column action, got none.")
+    return named
+
+
+def _by_schema(door: Door, table: Any, named: list[Any], actions: Any) -> Iterator[Array | None]:
+    assert door.schema is not None
+    fields = list(door.schema.context)
+    rows = zip(*(list(table[name]) for name in fields), strict=True) if fields else iter([()] * len(named))
+    for row, action in zip(rows, named, strict=True):
+        known = isinstance(actions, Mapping) and isinstance(action, str) and action in actions
+        offered: Any = {action: actions[action]} if known else [action]
+        yield door.played(dict(zip(fields, row, strict=True)), offered)
+
+
+def _of_arms(door: Door, actions: Any) -> Callable[[Any, Any], Array | None]:
+    position = _positions(actions)
+
+    def chosen(arms: Any, action: Any) -> Array | None:
+        place = position(action)
+        return None if place is None else door.played(arms, None, place)
+
+    return chosen
+
+
+def _positions(actions: Sequence[Any] | None) -> Callable[[Any], int | None]:
+    """What puts an action where it belongs: by its name in `actions`, or as a whole number; None for others."""
+    known = None if actions is None else {name: i for i, name in enumerate(actions)}
+
+    def position(action: Any) -> int | None:
+        if isinstance(action, bool) or not isinstance(action, str | int | np.integer):
+            return None
+        if known is not None:
+            return known.get(action)
+        return int(action) if not isinstance(action, str) and action >= 0 else None
+
+    return position
+
+
+def _placed(door: Door, row: Sequence[Any], place: int | None, count: int) -> Array | None:
+    if place is None or place >= count:
+        return None
+    if door.blocks > 1:
+        return door.played([[*row, place]])
+    whole: list[Any] = [0.0] * (len(row) * count)
+    whole[place * len(row) : (place + 1) * len(row)] = row
+    return door.played([whole])

@@ -1,0 +1,22 @@
+"""How far logs are learnt: one row for each. Callers hold a transaction (`run`)."""
+
+from tacit.holders.database import Run
+
+
+def begin(run: Run, uid: str, log: str) -> None:
+    run("INSERT INTO bookmark (bandit, log, learnt) VALUES (?, ?, 0) ON CONFLICT DO NOTHING", uid, log)
+
+
+def learnt(run: Run, uid: str, log: str, locking: str = "") -> int | None:
+    """How many rows of that log are learnt; None if it was never begun."""
+    found = run("SELECT learnt FROM bookmark WHERE bandit = ? AND log = ?" + locking, uid, log)
+    return int(found[0][0]) if found else None
+
+
+def put(run: Run, uid: str, log: str, rows: int) -> None:
+    run("UPDATE bookmark SET learnt = ? WHERE bandit = ? AND log = ?", rows, uid, log)
+
+
+def all_learnt(run: Run, uid: str) -> int:
+    """Rows of all logs."""
+    return int(run("SELECT coalesce(sum(learnt), 0) FROM bookmark WHERE bandit = ?", uid)[0][0])

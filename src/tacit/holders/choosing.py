@@ -1,0 +1,317 @@
+"""What a choice does to a database: a number, an answer, and what is kept until it enters. One transaction for a group;
+where several workers serve, numbers are given out in a short one before it, so that nobody computes while others wait.
+A number whose rows never come, since its worker was killed in between, enters as nothing.
+
+And what is written of a choice afterwards, a reward or that it was shown: a row of its own, which is not looked at
+before the choice enters. The same work whatever there is."""
+
+import contextlib
+import functools
+import math
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NoReturn
+
+from numpy.random import Generator
+
+from tacit.core import door
+from tacit.core.entering import NOBODY
+from tacit.core.persons import beyond
+from tacit.errors import BadState, HorizonReached, TacitError, Unavailable
+from tacit.holders import incarnation, rollback, rows
+from tacit.holders.database import Run
+from tacit.holders.incarnation import Incarnation
+from tacit.holders.limits import Rounds
+from tacit.holders.requests import NUMBER, PERSON, REFUSED, Answer, Report, Request, Row, StoredChoice
+from tacit.holders.rows import Answered, Head, Waiting, Written
+from tacit.holders.terms import Agreed
+from tacit.holders.tickets import MILLI
+from tacit.holders.versions import Versions
+from tacit.holders.witness import older
+from tacit.model.chances import Later
+
+Drawn = tuple[Answer, Callable[[], float]]  # an answer, and what computes its propensity
+Result = Answer | TacitError
+AGAIN = "Expected a choice that is committed at once, got one that took too long: ask again."
+
+
+class Choosing:
+    """Of one worker. Called under its lock."""
+
+    def __init__(
+        self,
+        policy: Generator,
+        line: Incarnation,
+        versions: Versions,
+        agreed: Agreed,
+        people: Rounds,
+        clock: Callable[[], float],
+    ) -> None:
+        self._policy, self._line, self._versions, self._database = policy, line, versions, line.database
+        self._agreed, self._people, self._clock = agreed, people, clock
+        self._checked = -1  # the last epoch whose key is known to be the database's
+
+    # answers
+
+    def draw(self, request: Request, *, ahead: bool = False) -> Drawn:
+        """An answer at the present version, if it was not drawn before; with its propensity where the algorithm weighs
+        by it, unless that is done afterwards (`ahead`)."""
+        if request.ahead is not None:
+            return request.ahead, _another_answer
+        fold, arms = self._versions.fold, request.offer.arms
+        picked = int(fold.algorithm.pick(fold.estimate, arms[None], self._policy)[0])
+        place = request.offer.place(picked)
+        answer = Answer(b"", fold.step, place, request.offer.name(place))
+        propensity = Later(functools.partial(fold.algorithm.chance, fold.estimate, arms, picked))
+        return answer.drawn(propensity) if fold.algorithm.plan.weighs and not ahead else answer, propensity
+
+    def choose(self, requests: Sequence[Request], drawn: list[Drawn]) -> list[StoredChoice | TacitError]:
+        """Each request's choice, or the answer that it has. `drawn` gets what was committed: if the end of the
+        transaction is not seen, that may be there the next time."""
+        self._versions.refresh()  # after an error, whether this is still the database that was served from
+        firsts = {request.hashed: i for i, request in reversed([*enumerate(requests)])}
+        answers = {hashed: drawn[i][0] for hashed, i in firsts.items()}
+        with self._database.transaction() as run:
+            found = self._answers(run, requests)
+            new = [requests[i] for hashed, i in firsts.items() if hashed not in found]
+            head, errors = self._numbered(run, new)
+            taken = [request for request in new if request.hashed not in errors]
+            if not self._database.several_hosts:
+                made, placed = self._placed(run, head, taken, answers)
+        if self._database.several_hosts:
+            with self._database.transaction() as run:
+                made, placed = self._placed(run, head, taken, answers)
+        self._versions.expected = max(self._versions.expected, head.step)
+        found |= errors | placed
+        out: list[StoredChoice | TacitError] = []
+        for i, request in enumerate(requests):
+            result = found[request.hashed]
+            if isinstance(result, Answer):
+                first = request.hashed in made and firsts[request.hashed] == i
+                drawn[i] = result, drawn[i][1] if first else _another_answer
+                result = self._limited(result)
+            out.append(self.choice(result, drawn[i][1]) if isinstance(result, Answer) else result)
+        return out
+
+    def _answers(self, run: Run, requests: Sequence[Request]) -> dict[bytes, Result]:
+        """Those that requests have already."""
+        out: dict[bytes, Result] = {}
+        for hashed, sealed in rows.answers_to(run, self._line.uid, [one.hashed for one in requests]).items():
+            opened = None
+            with contextlib.suppress(BadState):
+                opened = self._line.seal.open("epoch", incarnation.choice_place(self._line.uid, hashed), sealed)
+            out[hashed] = (
+                BadState("Expected a request whose answer can be read, got an expired or damaged one.")
+                if opened is None
+                else Answer.unpacked(opened)
+            )
+        return out
+
+    def known(self, requests: Sequence[Request]) -> dict[bytes, Answer]:
+        """The answers that requests already have, from a database that may be full. Nothing is written."""
+        self._versions.check()
+        with self._database.transaction() as run:
+            self.head(run)  # still the incarnation at work
+            found = self._answers(run, requests)
+        return {hashed: answer for hashed, answer in found.items() if isinstance(answer, Answer)}
+
+    def without(
+        self, requests: Sequence[Request], drawn: Sequence[Drawn], known: dict[bytes, Answer]
+    ) -> list[StoredChoice | TacitError]:
+        """Answers that are stored nowhere, but for those that are known; one for each request of the group. Their ids
+        hold no number: the database may never come to it."""
+        fresh: dict[bytes, StoredChoice | TacitError] = {}
+        for request, (answer, propensity) in zip(requests, drawn, strict=True):
+            if request.hashed not in known:
+                unnumbered = answer._replace(ticket=self._line.tickets.made(0, 0.0))
+                fresh.setdefault(request.hashed, self.choice(unnumbered, propensity, degraded=True))
+                continue
+            found = self._limited(known[request.hashed])
+            fresh[request.hashed] = self.choice(found, _another_answer) if isinstance(found, Answer) else found
+        return [fresh[request.hashed] for request in requests]
+
+    def choice(self, answer: Answer, propensity: Callable[[], float], *, degraded: bool = False) -> StoredChoice:
+        ticket = self._line.tickets.written(answer.ticket)
+        return StoredChoice(answer.arm, answer.name, ticket, answer.version, answer.chance or propensity, degraded)
+
+    def _limited(self, answer: Answer) -> Answer | TacitError:
+        """Or the refusal that is stored in its place: it has a number, or the schedule would tell of it."""
+        most = self._versions.fold.algorithm.plan.limits.most
+        return beyond(most or 0) if answer.arm == REFUSED else answer
+
+    # numbers
+
+    def head(self, run: Run, locking: str = "") -> Head:
+        """RolledBack if steps that were released are open again: another database is behind the same connection."""
+        head = rows.head(run, self._line.uid, locking)
+        if head.step < self._versions.released:
+            raise older()
+        self._agreed.follow(head)
+        return head
+
+    def _numbered(self, run: Run, requests: Sequence[Request]) -> tuple[Head, dict[bytes, Result]]:
+        """A number for each request, before anything of its person is read, up to `choices`; and errors for those that
+        come after the last number that there is."""
+        if not requests:
+            return self.head(run), {}
+        errors: dict[bytes, Result] = {}
+        most, unnamed = self.most, [request.person is None for request in requests]
+        found = rows.take(run, self._line.uid, len(requests), sum(unnamed), most)
+        if found is None:
+            head = self.head(run)
+            left = max(0, most - head.choices)
+            errors = {request.hashed: self._no_room(head.choices + left) for request in requests[left:]}
+            found = rows.take(run, self._line.uid, left, sum(unnamed[:left]), most) if left else head
+            if found is None:  # another worker has taken them
+                raise Unavailable(AGAIN)
+        if found.step < self._versions.released:
+            raise older()
+        self._agreed.follow(found)
+        return found, errors
+
+    def taken(self, run: Run, count: int, unnamed: int) -> Head:
+        """So many numbers, up to `choices`; HorizonReached if there are not so many left."""
+        found = rows.take(run, self._line.uid, count, unnamed, self.most)
+        if found is None:
+            raise self._no_room(self.head(run).choices)
+        self._agreed.follow(found)
+        return found
+
+    def now(self) -> float:
+        """In whole milliseconds, as ids hold it."""
+        return math.ceil(self._clock() * MILLI) / MILLI
+
+    @property
+    def most(self) -> int:
+        """Choices that there may be."""
+        plan = self._versions.fold.algorithm.plan
+        return min(end for end in (plan.horizon, plan.mechanism.capacity, 1 << 47) if end is not None)
+
+    def _no_room(self, choices: int) -> HorizonReached:
+        why = "the horizon that the noise is calibrated for"
+        if self.most != self._versions.fold.algorithm.plan.horizon:
+            why = "more could overflow sums of integers"
+        return HorizonReached(f"Expected at most {self.most} choices ({why}), got {choices} and 1 more.")
+
+    # rows
+
+    def _tickets(
+        self, head: Head, requests: Sequence[Request], answers: dict[bytes, Answer], at: float
+    ) -> Iterator[tuple[Request, int, Answer]]:
+        """Requests with their numbers, the last of which is head.choices, and answers with their tickets."""
+        first = head.choices - len(requests) + 1
+        for number, request in enumerate(requests, first):
+            yield request, number, answers[request.hashed]._replace(ticket=self._line.tickets.made(number, at))
+
+    def _placed(
+        self, run: Run, head: Head, requests: Sequence[Request], answers: dict[bytes, Answer]
+    ) -> tuple[set[bytes], dict[bytes, Result]]:
+        """One choice for each request, with the numbers up to head.choices. Which were made here, and their answers."""
+        if not requests:
+            return set(), {}
+        self.check_keys(run, head, len(requests))
+        at, out, sealed = self.now(), dict[bytes, Result](), list[Answered]()
+        late = rows.settled(run, self._line.uid)
+        placed = list(self._tickets(head, requests, answers, at))
+        for request, number, answer in placed:
+            if self._agreed.door.retired(request.offer):
+                why = "Expected actions that are offered, got one that was retired meanwhile: ask again."
+                out[request.hashed] = BadState(why)
+            elif number <= late:
+                out[request.hashed] = Unavailable(AGAIN)
+            else:
+                sealed.append(self._answered(request, number, answer))
+        new = rows.choose(run, self._line.uid, sealed)
+        waiting = []
+        for request, number, answer in sorted(placed, key=lambda one: one[0].person or b""):  # nobody waits in a circle
+            if request.hashed in new:
+                out[request.hashed], row = given, row = self._kept(run, head, request, answer)
+                if given is not answer:
+                    rows.refuse(run, self._line.uid, request.hashed, self._answered(request, number, given).sealed)
+                waiting.append(self.waits(number, answer.ticket, at, row))
+        rows.wait(run, self._line.uid, sorted(waiting))
+        others = [request for request, *_ in placed if request.hashed not in out]
+        return new, out | self._answers(run, others)  # of which another worker was first
+
+    def _kept(self, run: Run, head: Head, request: Request, answer: Answer) -> tuple[Answer, Row]:
+        """The answer, or a refusal, and what is kept until it enters."""
+        fold, terms = self._versions.fold, self._agreed.now
+        nothing = Row(door.nothing(fold.algorithm.plan.row), teaches=False)
+        self._people.move(run, head.step, request)
+        if self._people.refuses(run, request, terms.on_limit):
+            return answer._replace(arm=REFUSED, name=None), nothing
+        if not self._people.teaches(request):
+            return answer, nothing
+        chance = answer.chance or _another_answer
+        arm = answer.arm
+        numbers = fold.algorithm.row(request.offer.features, arm, arm, answer.name, self._agreed.door.names, chance)
+        return answer, Row(numbers, self._people.at_entry(request, terms.on_limit) or NOBODY, request.deferred)
+
+    def waits(self, number: int, ticket: bytes, at: float, row: Row) -> Waiting:
+        place = incarnation.waiting_place(self._line.uid, number)
+        return Waiting(number, ticket, at, self._seal(number, place, row.packed()))
+
+    def check_keys(self, run: Run, head: Head, count: int) -> None:
+        """Those of these numbers' epochs and the next are there until the transaction ends: what it records may not
+        happen."""
+        for choices in (head.choices - count, head.choices):
+            epoch = (choices + 1) // self._line.bandit.epoch + 1
+            if epoch > self._checked or self._generation != self._database.generation:
+                incarnation.check_epochs(run, self._line.seal.keys, self._line.bandit, choices)
+                self._checked, self._generation = epoch, self._database.generation
+
+    _generation = -1
+
+    def _answered(self, request: Request, number: int, answer: Answer) -> Answered:
+        """Sealed, and marked with its person, or with nobody."""
+        epoch, where = number // self._line.bandit.epoch, incarnation.choice_place(self._line.uid, request.hashed)
+        mark = self._line.seal.mark("epoch", epoch, where, request.person or secrets.token_bytes(PERSON))
+        assert mark is not None  # its key was made just now
+        return Answered(request.hashed, number, self._seal(number, where, answer.packed()), mark)
+
+    def _seal(self, number: int, place: str, text: bytes) -> bytes:
+        return self._line.seal.seal("epoch", number // self._line.bandit.epoch, place, text)
+
+    # what is written of a choice
+
+    def write(self, reports: Sequence[Report]) -> list[bool]:
+        """One transaction: whether each came before its choice's deadline. RolledBack, from now on, if the database has
+        lost one of these choices."""
+        self._versions.check()
+        with self._database.transaction() as run:
+            head, now = self.head(run), self._clock()
+            out, written, late = [], list[Written](), []
+            for report in reports:
+                number, made_at = self._found(run, report)
+                in_time = made_at is not None and now <= made_at + self._agreed.now.hold
+                row = self.written(number, report) if in_time else None
+                out.append(number == 0 or row is not None)
+                written += [] if row is None else [row]
+                late += [] if row is not None else [report.ticket]
+            if not rollback.dispute(run, self._line, head, [one.ticket for one in reports], late, now):
+                rows.write(run, self._line.uid, sorted(written))
+                return out
+        with self._database.transaction() as run:
+            self.head(run)  # raises, as for everybody else
+        raise older()
+
+    def _found(self, run: Run, report: Report) -> tuple[int, float | None]:
+        """The number of a choice, 0 for one that is stored nowhere, and when it was made, if it has not entered."""
+        number, made_at = report.ticket.number, report.ticket.made_at
+        if number is None:
+            number = rows.old_number(run, self._line.uid, report.ticket.text) or 0
+        if number and made_at is None:
+            made_at = rows.made_at(run, self._line.uid, number)
+        return number, made_at
+
+    def written(self, number: int, report: Report) -> Written | None:
+        """None where nothing is kept of such numbers any more, or ever was."""
+        key = self._line.seal.label("epoch", number // self._line.bandit.epoch)
+        if number == 0 or self._line.seal.keys.find(key) is None:
+            return None
+        place = incarnation.written_place(self._line.uid, number, report.kind)
+        return Written(number, report.kind, report.ticket.text, self._seal(number, place, NUMBER.pack(report.value)))
+
+
+def _another_answer() -> NoReturn:
+    raise BadState("Expected the propensity to be asked for with the first answer to a request, got a repeated one.")

@@ -1,0 +1,65 @@
+"""What both databases are: transactions that happen whole or not at all, and an identity."""
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from typing import Any, NamedTuple, Protocol
+
+Rows = list[tuple[Any, ...]]
+
+
+class Run(Protocol):
+    """Runs one statement within a transaction, and gives the rows that it returns."""
+
+    def __call__(self, statement: str, /, *arguments: Any) -> Rows: ...
+
+
+class Identity(NamedTuple):
+    """Which database this is. A copy that was restored into another server has another system; one that was taken back
+    in time, or promoted, has another timeline."""
+
+    system: str
+    timeline: int
+
+
+class Database(Protocol):
+    """One connection. Errors of the database are Unavailable: after one, the connection is made anew, `generation`
+    grows, and what was in memory has to be read again, since a transaction whose end was not seen may have happened."""
+
+    locking: str  # what a SELECT ends with that keeps others from its rows until the transaction's end
+    skipping: str  # the same, which finds none of the rows that another keeps
+    skew: float  # seconds that clocks of workers may differ by, or that a commit may take
+    alone: str  # a statement after which nobody else makes tables until the transaction's end
+    finding: str  # a statement that has a row if there is a table of that name
+    blob: str  # the type of bytes
+    generation: int
+    several_hosts: bool
+
+    def transaction(self) -> contextlib.AbstractContextManager[Run]:
+        """All of it or nothing; on disk when it ends without an error."""
+        ...
+
+    def identity(self) -> Identity: ...
+
+    def another(self) -> "Database":
+        """A connection for another thread; the same one where there may be one only."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class InTurn:
+    """A lock for one after the other: who waits goes in next, so that a thread that comes again and again keeps nobody
+    out."""
+
+    def __init__(self) -> None:
+        self._door, self._inside = threading.Lock(), threading.Lock()
+
+    @contextlib.contextmanager
+    def __call__(self) -> Iterator[None]:
+        with self._door:
+            self._inside.acquire()
+        try:
+            yield
+        finally:
+            self._inside.release()

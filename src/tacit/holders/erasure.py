@@ -1,0 +1,68 @@
+"""Erasing a person: what is still waiting of them is deleted, wherever it is.
+
+Nothing that a copy of the database shows links rows to people. Each choice has a mark, an HMAC of its place and its
+person under the key of its epoch: who has that key and knows the person can tell whose choice it is. It looks random to
+all others, and to everyone once the key is destroyed. So all choices are looked at, whose number is public: the work is
+the same whether or not the person was here, but for the rows that are deleted."""
+
+import hmac
+import time
+from pathlib import Path
+
+from tacit.core.persons import Person, digests
+from tacit.holders import incarnation, rows
+from tacit.holders.incarnation import Incarnation
+from tacit.holders.database import Database
+from tacit.holders.rows import Bandit
+
+AT_ONCE = 1024  # choices that one transaction looks at
+ERASED = (
+    "Whatever was still waiting of this person is deleted: features, answers, and rewards that were not counted yet. "
+    "What cannot be undone: rewards that were counted are in sums, which have been or will be released with noise; no "
+    "release can be taken back. How many rounds this person has had stays known, by a keyed hash, or the limit would "
+    "not hold. Copies in backups and in the database's log are sealed, and can be read with the folder of keys until "
+    "they expire. Choices that were made without person= cannot be found, and expire by themselves."
+)
+PUBLIC = (
+    ' Contexts are declared public here (contexts="public"): what the features of this person\'s choices have added to '
+    "sums without noise stays there, exactly, and estimates are made from it."
+)
+
+
+def erased(bandit: Bandit) -> str:
+    """What is said to who asked, whether or not anything was found."""
+    return ERASED + PUBLIC * incarnation.is_public(bandit)
+
+
+def erase(line: Incarnation, database: Database, known: tuple[bytes, ...]) -> None:
+    """known: the hashes of a person. What is chosen for them meanwhile may stay. If this is killed, do it again."""
+    with database.transaction() as run:
+        last = rows.head(run, line.uid).choices
+        start = rows.first_choice(run, line.uid)
+    while start is not None and start <= last:
+        with database.transaction() as run:
+            found = rows.marks(run, line.uid, start, start + AT_ONCE)
+        for request, number, mark in found:
+            where = incarnation.choice_place(line.uid, request)
+            own = [line.seal.mark("epoch", number // line.bandit.epoch, where, person) for person in known]
+            if any(hmac.compare_digest(one or b"-", mark or b"") for one in own):
+                with database.transaction() as run:
+                    rows.erase(run, line.uid, number)
+        start += AT_ONCE
+        time.sleep(0)  # requests first
+
+
+def erase_at(where: str | Path, person: Person, *, name: str = "bandit", keys: str | Path | None = None) -> str:
+    """Without a worker, as `Stored.erase`: on PostgreSQL workers may go on meanwhile, an SQLite file must be free."""
+    database = incarnation.connect(where)
+    try:
+        folder = incarnation.keys_of(where, database, keys)
+        with database.transaction() as run:
+            found = incarnation.last(run, name)
+            ended = rows.head(run, found.uid).ended
+        if not ended:
+            line = incarnation.as_incarnation(database, folder, found, ended=False)
+            erase(line, database, digests(person, line.persons))
+    finally:
+        database.close()
+    return erased(found)

@@ -1,0 +1,331 @@
+"""The place of one incarnation in a store: its rows, its keys and its witness; opened, or made if there is none."""
+
+import dataclasses
+import json
+import re
+import secrets
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tacit.bandits.storage import encoded
+from tacit.core import actions
+from tacit.core.actions import Declared
+from tacit.holders.tickets import Tickets
+from tacit.errors import BadState, WrongKeys
+from tacit.features.schema import Schema
+from tacit.kernels.rounds import next_boundary
+from tacit.mechanisms.grid import Grid
+from tacit.mechanisms.tree import Tree
+from tacit.protocols import Algorithm
+from tacit.holders import fingerprints, leaf_rows, migration, rows
+from tacit.holders.database import Database, Identity, Run
+from tacit.holders.postgres import Postgres
+from tacit.holders.register import Register
+from tacit.holders.rows import Bandit, OpenStep
+from tacit.holders.seal import Keys, Seal, label_of
+from tacit.holders.sqlite import SQLite
+from tacit.holders.witness import Shown, Witness, digests
+
+ROWS = 2  # the version of what is in sealed rows
+MADE = "the noise is made for them"
+EPOCHS = 8  # of choices, within as many as may wait: each has a key
+OWN = (
+    "bandit",
+    "features",
+    "dim",
+    "budget",
+    "link",
+    "radius",
+    "rewards",
+    "horizon",
+    "max_rounds_per_person",
+    "forget",
+    "contexts",
+)
+# What may be another at any start, since no noise is made for it, or is always the same in a store. Tuning is that of
+# estimates, which are computed from what was released: that of a new version applies to earlier releases, too.
+FREE = ("source", "policy", "durable", "pending", "on_limit", "tuning")
+GONE = ("teach", "average")  # settings of earlier versions that were free, too
+SINCE = {"contexts": "private"}  # settings that early plans lack
+USUAL = {"noise": "gaussian", "calibration": "exact", "release": "batched", "shift": None}  # that early plans have, too
+
+
+@dataclasses.dataclass(frozen=True)
+class Incarnation:
+    """One incarnation."""
+
+    database: Database
+    bandit: Bandit
+    seal: Seal
+    witness: Witness
+    persons: bytes  # the key of people's hashes
+    requests: bytes  # the key of requests' hashes
+    tickets: Tickets
+
+    @property
+    def uid(self) -> str:
+        return self.bandit.uid
+
+
+def connect(where: str | Path) -> Database:
+    """A file, or "postgresql://...", with its tables."""
+    database = database_at(where)
+    try:
+        migration.ready(database)
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def database_at(where: str | Path) -> Database:
+    """As it is."""
+    if isinstance(where, str) and where.startswith(("postgresql://", "postgres://")):
+        return Postgres(where)
+    return SQLite(Path(where))
+
+
+def migrate(where: str | Path, keys: Mapping[str, str | Path | None] | None = None) -> str:
+    """Brings a database to the present version, and says from which. keys: the folders of its bandits, by their names;
+    by default FILE.keys for all bandits of an SQLite file."""
+    if "://" not in str(where) and not Path(where).exists():
+        return "nothing is there yet"
+    database = database_at(where)
+
+    def folders(run: Run) -> Iterator[tuple[Bandit, Keys]]:
+        names = [name for name, _ in rows.lines(run)]
+        if names and keys is None and not Path(f"{where}.keys").exists():
+            raise BadState("Expected the TOML file, which says where the folder of keys is, got a database alone.")
+        for name in names:
+            if keys is not None and name not in keys:
+                raise BadState(f"Expected the folder of keys of every bandit of this database, got none for {name}.")
+            yield last(run, name), keys_of(where, database, None if keys is None else keys[name])
+
+    def witnessed(run: Run) -> None:
+        for found, folder in folders(run):
+            _witness(run, identity, folder, found)
+
+    def converted(run: Run) -> None:
+        from tacit.holders import conversion  # which needs what is above
+
+        for found, folder in folders(run):
+            if rows.standing(run, found.uid).ended:
+                run("UPDATE bandit SET version = ? WHERE uid = ?", ROWS, found.uid)
+            else:
+                conversion.convert(run, found, folder)
+
+    try:
+        identity = database.identity()
+        before, now = migration.migrate(database, witnessed, converted)
+    finally:
+        database.close()
+    if before == 0:
+        return "nothing is there yet"
+    return f"version {now} already" if before == now else f"from version {before} to {now}"
+
+
+def _witness(run: Run, identity: Identity, keys: Keys, found: Bandit) -> None:
+    """Of what the database has, where there is none: early versions wrote it when something was shown."""
+    unsealed = leaf_rows.found(run, found.uid, 0)
+    Witness(keys.folder, found.name).begin(Shown(found.incarnation, digests(found.uid, unsealed), *identity))
+
+
+def keys_of(where: str | Path, database: Database, keys: str | Path | None) -> Keys:
+    """The folder that was given, or FILE.keys beside an SQLite file."""
+    if keys is None and database.several_hosts:
+        raise ValueError("Expected keys= (a folder that all workers share and backups leave out), got none.")
+    return Keys(Path(f"{where}.keys") if keys is None else Path(keys))
+
+
+def register_of(where: str | Path, database: Database, keys: str | Path | None) -> Register:
+    """In the folder of keys that was given, or beside an SQLite file: its own folder may be deleted with it."""
+    return Register(database, Path(where).absolute().parent if keys is None else Path(keys).absolute())
+
+
+def destroy_keys(database: Database, keys: Keys, register: Register, present: Bandit, *, ended: bool) -> None:
+    """Those of all earlier incarnations of that name, also of some that a restore has lost; if it has ended, all."""
+    with database.transaction() as run:
+        found = rows.incarnations(run, present.name)
+    found += [(member.incarnation, member.uid) for member in register.members() if member.name == present.name]
+    for number, uid in sorted(set(found)):
+        if number < present.incarnation or (ended and uid == present.uid):
+            for label in keys.labels(f"{uid}."):
+                keys.destroy(label)
+    if ended:
+        keys.destroy(f"{present.name}.persons")
+
+
+def last(run: Run, name: str) -> Bandit:
+    """The last incarnation of that name; BadState if there is none."""
+    found = rows.last(run, name)
+    if found is None:
+        raise BadState(f"Expected a bandit of the name {name} in this database, got none.")
+    return found
+
+
+def check(bandit: Any, name: str, population: str = "everyone") -> Algorithm[Any]:
+    """The algorithm of a bandit that a database can hold; ValueError for others."""
+    if not isinstance(population, str) or not population:
+        raise ValueError("Expected population to be a name, got none.")
+    found: Algorithm[Any] | None = getattr(bandit, "algorithm", None)
+    if found is None or isinstance(bandit, type):
+        raise ValueError(f"Expected a bandit whose state is sums (JointGLM, JointLinUCB), got {type(bandit).__name__}.")
+    mechanism = found.plan.mechanism
+    if not isinstance(mechanism, Grid) or isinstance(mechanism.real, Tree):
+        raise ValueError("Expected secure noise with a finite budget, got another: a database is for people's data.")
+    if bandit.choices:
+        raise ValueError("Expected a new bandit, got one that has been used.")
+    if not isinstance(name, str) or not re.fullmatch("[a-z0-9][a-z0-9_-]{0,62}", name):
+        raise ValueError("Expected a name of at most 63 small letters, digits, - and _.")
+    return found
+
+
+def opened(database: Database, keys: Keys, name: str, algorithm: Algorithm[Any], pending: int) -> Incarnation:
+    """The last incarnation of that name; the first, if there is none. BadState if it has other settings or its keys are
+    gone."""
+    identity = database.identity()
+    with database.transaction() as run:
+        found = rows.last(run, name)
+        if found is None:
+            new = new_row(algorithm, name, pending, 1, None, 0.0)
+            make(run, keys, new, algorithm, identity)
+            found = rows.last(run, name)
+    assert found is not None
+    if found.version != ROWS:
+        raise BadState(f"Expected rows of version {ROWS}, got version {found.version}.")
+    check_plan(algorithm, found)
+    with database.transaction() as run:
+        ended = rows.head(run, found.uid).ended
+    return as_incarnation(database, keys, found, ended=ended)
+
+
+def check_plan(algorithm: Algorithm[Any], found: Bandit) -> None:
+    """BadState unless that incarnation was made with the algorithm's settings."""
+    given, kept = map(_fixed, (plan(algorithm), found.plan))
+    others = [name for name in kept.keys() | given.keys() if name != "plan" and given.get(name) != kept.get(name)]
+    if others or given["plan"] != kept["plan"]:
+        names = ", ".join(sorted(others, key=_order)) or "plan"
+        why = "what was learnt belongs to the numbers that its schema makes" if "features" in others else MADE
+        raise BadState(
+            f"Expected the settings that {found.name} was made with, got another {names}: {why}. Choose another name "
+            "for a new bandit."
+        )
+
+
+def made_with(row: Bandit) -> tuple[Declared, ...]:
+    """The actions that an incarnation was made with."""
+    found = json.loads(row.plan).get("features")
+    return actions.of(None if found is None else Schema.from_dict(found["schema"]))
+
+
+def is_public(row: Bandit) -> bool:
+    """Whether contexts are, in an incarnation."""
+    return bool(json.loads(row.plan).get("contexts") == "public")
+
+
+def _fixed(text: str) -> dict[str, Any]:
+    """What is fixed for ever of a plan, also of one that early versions wrote with more. It has room for as many
+    actions, whichever they are: that is for `Agreed` to say."""
+    found = {name: value for name, value in json.loads(text).items() if name not in USUAL or value != USUAL[name]}
+    out: dict[str, Any] = {name: value for name, value in (SINCE | found).items() if name not in (*FREE, *GONE)}
+    if out.get("features") is not None:
+        schema = out["features"]["schema"]
+        room = Schema.from_dict(schema).room
+        out["features"] = {k: v for k, v in schema.items() if k not in ("actions", "retired")} | {"max_actions": room}
+    return out
+
+
+def _order(setting: str) -> tuple[int, str]:
+    """What others follow from comes first."""
+    return OWN.index(setting) if setting in OWN else len(OWN), setting
+
+
+def as_incarnation(database: Database, keys: Keys, found: Bandit, *, ended: bool) -> Incarnation:
+    """ended: it was retired, and its keys are destroyed. WrongKeys if the folder is not the database's."""
+    needed = (f"{found.name}.persons", f"{found.uid}.requests", f"{found.uid}.tickets")
+    persons, requests, tickets = (b"", b"", b"") if ended else map(keys.find, needed)
+    if persons is None or requests is None or tickets is None:
+        raise WrongKeys(
+            "Expected the keys that this database was sealed with, got a folder of keys without them: `tacit recover "
+            "CONFIG NAME`."
+        )
+    if not ended:
+        check_keys(database, keys, found)
+    seal, witness = Seal(keys, found.uid), Witness(keys.folder, found.name)
+    return Incarnation(database, found, seal, witness, persons, requests, Tickets(tickets))
+
+
+def check_keys(database: Database, keys: Keys, found: Bandit) -> None:
+    """WrongKeys unless the folder has the keys that this incarnation is sealed with now."""
+    with database.transaction() as run:
+        head = rows.head(run, found.uid)
+        fixed = [f"{found.uid}.requests", f"{found.uid}.tickets", f"{found.uid}.sums.{head.sums_key}"]
+        fingerprints.check(run, keys, found.name, [f"{found.name}.persons"], make=False)
+        fingerprints.check(run, keys, found.uid, fixed, make=False)
+        check_epochs(run, keys, found, head.choices)
+
+
+def check_epochs(run: Run, keys: Keys, found: Bandit, choices: int) -> None:
+    """The keys of the next choice's epoch and of the one after it: WrongKeys if the folder has others."""
+    epoch = (choices + 1) // found.epoch
+    fingerprints.check(run, keys, found.uid, [label_of(found.uid, "epoch", number) for number in (epoch, epoch + 1)])
+
+
+def new_row(
+    algorithm: Algorithm[Any], name: str, pending: int, incarnation: int, prior: bytes | None, prior_std: float
+) -> Bandit:
+    """An incarnation that is not made yet. Its epochs stay as long as they are now, whatever `pending` will be."""
+    epoch = max(1, pending // EPOCHS)
+    return Bandit(secrets.token_hex(16), name, incarnation, ROWS, plan(algorithm), epoch, prior, prior_std)
+
+
+def make(run: Run, keys: Keys, new: Bandit, algorithm: Algorithm[Any], identity: Identity) -> None:
+    """Its keys, its rows, and a witness of no leaves, which is there before the rows are committed. If another worker
+    makes the same at once, one of them does."""
+    labels = (f"{new.name}.persons", f"{new.uid}.requests", f"{new.uid}.tickets", f"{new.uid}.sums.0")
+    for label in labels:
+        keys.make(label)
+    if rows.make(run, new, next_boundary(0, *algorithm.plan.schedule)):
+        fingerprints.check(run, keys, new.name, labels[:1])
+        fingerprints.check(run, keys, new.uid, labels[1:])
+        rows.make_step(run, new.uid, empty(Seal(keys, new.uid), new.uid, 0, 0, 0, algorithm))
+        Witness(keys.folder, new.name).begin(Shown(new.incarnation, digests(new.uid, []), *identity, twice=new.twice))
+    else:
+        for label in labels[1:]:
+            keys.destroy(label)
+
+
+def empty(seal: Seal, uid: str, key: int, step: int, settled: int, algorithm: Algorithm[Any]) -> OpenStep:
+    """A step that opens: its sums are sealed like any other, so that they look the same."""
+    nothing = np.zeros(algorithm.plan.mechanism.size, np.int64).tobytes()
+    return OpenStep(step, settled, 0.0, seal.seal("sums", key, place(uid, step, "open"), nothing))
+
+
+def place(uid: str, step: int, what: str) -> str:
+    """Where sums are: what they are sealed for."""
+    return f"{uid} sums {step} {what}"
+
+
+def choice_place(uid: str, request: bytes) -> str:
+    """Where the answer to a request is: what it is sealed and marked for."""
+    return f"{uid} choice {request.hex()}"
+
+
+def waiting_place(uid: str, number: int) -> str:
+    """Where what is kept of a choice is."""
+    return f"{uid} waiting {number}"
+
+
+def written_place(uid: str, number: int, kind: int) -> str:
+    """Where what was written of a choice is."""
+    return f"{uid} written {number} {kind}"
+
+
+def plan(algorithm: Algorithm[Any]) -> str:
+    """Settings and the numbers that noise is drawn with, as text."""
+    found = algorithm.plan
+    given = {name: encoded(value) for name, value in found.settings.items() if name not in FREE}
+    return json.dumps({"bandit": found.name} | given | {"plan": list(map(float, found.numbers))}, sort_keys=True)

@@ -1,0 +1,99 @@
+"""Whose rounds teach, on a database: counts by person as rows, for all workers.
+
+Where a person beyond the limit is refused, a round counts when it is chosen: those that wait count as well. Else a
+person's rounds count when they enter, with a reward, in the transaction that adds them to a step and, where a week has
+a limit of its own, in that step's week. The count of a week is kept under the incarnation and the week, which come
+first, so that those of weeks that are over can be deleted."""
+
+import hashlib
+import struct
+import threading
+from typing import Any
+
+from tacit.bandits.joint.weeks import Weeks
+from tacit.core.persons import HASH, Person, canonical, digests
+from tacit.holders import person_rows, rows
+from tacit.holders.database import Database, Run
+from tacit.holders.incarnation import Incarnation
+from tacit.holders.requests import Request
+from tacit.protocols import Algorithm
+
+WEEK = struct.Struct(">IQ")  # the incarnation and the week
+
+
+class Rounds:
+    """Of one worker. RAW where it reads."""
+
+    def __init__(self, algorithm: Algorithm[Any], line: Incarnation) -> None:
+        plan, self._line = algorithm.plan, line
+        self._most, self._silent = plan.limits.most, bool(line.bandit.silent)
+        self._weeks, self._swept, self._sweeps = None, 0, threading.Lock()
+        if plan.limits.week is not None:  # entries and sweeps are different threads
+            self._weeks, self._sweeping = (Weeks(plan.schedule, plan.limits.week) for _ in range(2))
+
+    def known(self, person: Person | None) -> tuple[bytes | None, tuple[bytes, ...]]:
+        """A person's hash, and those that earlier releases had for them; ValueError for what is no id."""
+        if person is None:
+            return None, ()
+        if self._most is None:
+            canonical(person)
+            raise ValueError("Expected max_rounds_per_person for choices with person=, got a bandit without it.")
+        digest, *former = digests(person, self._line.persons)
+        return digest, tuple(former)
+
+    def teaches(self, request: Request) -> bool:
+        """Not where an incarnation was recovered within its budget, and the person is named."""
+        return request.person is None or not self._silent
+
+    def refuses(self, run: Run, request: Request, on_limit: str) -> bool:
+        """Whether all rounds of that person are used. One more is counted, where rounds count when they are chosen."""
+        if not self._counted_now(on_limit) or request.person is None or self._silent:
+            return False
+        return self._once_more(run, request.person) is None
+
+    def at_entry(self, request: Request, on_limit: str) -> bytes | None:
+        """Whose rounds are to be counted when that choice enters."""
+        return None if self._counted_now(on_limit) or self._most is None else request.person
+
+    def _counted_now(self, on_limit: str) -> bool:
+        return on_limit == "refuse" and self._weeks is None
+
+    def move(self, run: Run, step: int, request: Request) -> None:
+        """What earlier releases knew of a person under other hashes is known of them under this one."""
+        if request.person is None or self._most is None:
+            return
+        name = self._line.bandit.name
+        person_rows.move_rounds(run, name, request.former, request.person)
+        if self._weeks is not None:
+            former = tuple(self._week_of(step, one) for one in request.former)
+            person_rows.move_rounds(run, name, former, self._week_of(step, request.person))
+
+    def enters(self, run: Run, person: bytes, step: int) -> bool:
+        """Whether a choice of that person which enters that step teaches. It is counted."""
+        return self._once_more(run, person if self._weeks is None else self._week_of(step, person)) is not None
+
+    def sweep(self, database: Database) -> None:
+        """Deletes the counts of weeks that are over, but for the last of them."""
+        if self._weeks is None:
+            return
+        with database.transaction() as run:
+            step = rows.head(run, self._line.uid).step
+        with self._sweeps:
+            before = self._sweeping.of(step) - 1
+        if before > self._swept:
+            self._swept = before
+            with database.transaction() as run:
+                person_rows.forget_weeks(run, self._line.bandit.name, WEEK.size + HASH, self._key(before))
+
+    def _once_more(self, run: Run, whose: bytes) -> int | None:
+        assert self._most is not None
+        return person_rows.round_of(run, self._line.bandit.name, whose, self._most)
+
+    def _week_of(self, step: int, person: bytes) -> bytes:
+        """Under what a person's rounds of a week are counted: it tells nobody that two weeks are the same person's."""
+        assert self._weeks is not None
+        key = self._key(self._weeks.of(step))
+        return key + hashlib.blake2b(key + person, key=self._line.persons, digest_size=HASH).digest()
+
+    def _key(self, week: int) -> bytes:
+        return WEEK.pack(self._line.bandit.incarnation, week)

@@ -1,0 +1,40 @@
+"""How many rounds each person has had with a bandit, by keyed hash. RAW. Callers hold a transaction (`run`)."""
+
+from collections.abc import Sequence
+
+from tacit.holders.database import Run
+
+
+def round_of(run: Run, name: str, digest: bytes, most: int) -> int | None:
+    """One round more of that person, and how many it makes; None, and no change, if all of them are used."""
+    found = run(
+        "INSERT INTO person (name, digest, rounds) VALUES (?, ?, 1) ON CONFLICT (name, digest) DO UPDATE"
+        " SET rounds = person.rounds + 1 WHERE person.rounds < ? RETURNING rounds",
+        name,
+        digest,
+        most,
+    )
+    return int(found[0][0]) if found else None
+
+
+def move_rounds(run: Run, name: str, former: Sequence[bytes], digest: bytes) -> None:
+    """What a person has had under other digests, they have had under this one."""
+    listed = ", ".join("?" * len(former))
+    found = run(f"DELETE FROM person WHERE name = ? AND digest IN ({listed}) RETURNING rounds", name, *former)
+    if found:
+        run(
+            "INSERT INTO person (name, digest, rounds) VALUES (?, ?, ?) ON CONFLICT (name, digest) DO UPDATE"
+            " SET rounds = person.rounds + excluded.rounds",
+            name,
+            digest,
+            sum(int(rounds) for (rounds,) in found),
+        )
+
+
+def forget_weeks(run: Run, name: str, length: int, before: bytes) -> None:
+    """Removes the counts of people's weeks, which have keys of that length, below a week."""
+    run("DELETE FROM person WHERE name = ? AND digest < ? AND length(digest) = ?", name, before, length)
+
+
+def forget_all(run: Run, name: str) -> None:
+    run("DELETE FROM person WHERE name = ?", name)

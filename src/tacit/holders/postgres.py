@@ -1,0 +1,103 @@
+"""PostgreSQL through psycopg: as many workers as you like, none of them special."""
+
+import contextlib
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from tacit import extras
+from tacit.errors import Unavailable
+from tacit.holders.database import Identity, InTurn, Rows, Run
+
+LONGEST = 2.0  # seconds that a worker which stopped within a transaction keeps its locks: less than `skew`
+# A server that does not answer at all, as behind a broken network, is away after so long.
+GONE = {"connect_timeout": 5, "tcp_user_timeout": 5000, "keepalives_idle": 5, "keepalives_interval": 2}
+
+
+class Postgres:
+    """READ COMMITTED; commits are on the server's disk whatever its default is."""
+
+    locking, skipping = " FOR UPDATE", " FOR UPDATE SKIP LOCKED"
+    skew = 5.0
+    alone = "SELECT pg_advisory_xact_lock(7462134)"  # two workers that make the tables at once would disturb each other
+    finding = "SELECT 1 FROM pg_class WHERE oid = to_regclass(?)"
+    blob = "BYTEA"
+    several_hosts = True
+
+    def __init__(self, address: str) -> None:
+        self._psycopg = extras.load("psycopg", "a bandit on PostgreSQL", extra="store")
+        self._address = address
+        self.generation = 0
+        self._turn = InTurn()
+        self._connection: Any = None
+
+    @property
+    def _at(self) -> str:
+        """Where it is; nothing that may hold a part of a password."""
+        try:
+            found = self._psycopg.conninfo.conninfo_to_dict(self._address)
+        except self._psycopg.Error:
+            return ""
+        where = f"{found.get('host') or 'this machine'}, port {found.get('port') or 5432}"
+        return f" at {where}" if re.fullmatch(r"[\w./ ,-]+", where) else ""
+
+    def _connect(self) -> Any:
+        """Why there is no connection is said as far as the server's machine says it."""
+        try:
+            return self._psycopg.connect(self._address, autocommit=True, **GONE)
+        except self._psycopg.OperationalError as error:
+            said = re.search(r"connection to server .* failed: (.*)", str(error))
+            cause = f"none: {said[1]}" if said else f"none: {type(error).__name__}"
+            raise Unavailable(f"Expected a connection to PostgreSQL{self._at}, got {cause}.") from None
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[Run]:
+        with self._turn():
+            try:
+                if self._connection is None:
+                    self._connection = self._connect()
+                    self._connection.execute("SET synchronous_commit = on")
+                    longest = f"{1000 * LONGEST:.0f}"
+                    self._connection.execute(f"SET idle_in_transaction_session_timeout = {longest}")
+                self._connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
+                yield self._run
+                self._connection.execute("COMMIT")
+            except self._psycopg.Error as error:
+                self._drop()
+                cause = type(error).__name__
+                raise Unavailable(f"Expected PostgreSQL{self._at} to take a transaction, got {cause}.") from None
+            except BaseException:
+                try:
+                    if self._connection is not None:
+                        self._connection.execute("ROLLBACK")
+                except self._psycopg.Error:
+                    self._drop()
+                raise
+
+    def _run(self, statement: str, /, *arguments: Any) -> Rows:
+        cursor = self._connection.execute(statement.replace("?", "%s"), arguments)
+        return list(cursor) if cursor.description is not None else []
+
+    def _drop(self) -> None:
+        self.generation += 1
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with contextlib.suppress(self._psycopg.Error):
+                connection.close()
+
+    def identity(self) -> Identity:
+        with self.transaction() as run:
+            ((system, timeline),) = run(
+                "SELECT system_identifier::text, substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)"
+                " FROM pg_control_system()"
+            )
+        return Identity(system, int(timeline, 16))
+
+    def another(self) -> "Postgres":
+        return Postgres(self._address)
+
+    def close(self) -> None:
+        with self._turn():
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None

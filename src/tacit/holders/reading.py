@@ -1,0 +1,214 @@
+"""What a bandit on a database shows: functions of committed releases and of public counts."""
+
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+from tacit import checks, forks
+from tacit.core.actions import Declared
+from tacit.core.fold import Fold
+from tacit.data import Array
+from tacit.errors import BadState
+from tacit.features.schema import Schema
+from tacit.holders import bookmarks, certificate, incarnation, rows
+from tacit.holders.certificate import Counts
+from tacit.holders.choosing import Choosing
+from tacit.holders.database import Database
+from tacit.holders.history import LEVEL, Offers, Past
+from tacit.holders.incarnation import Incarnation
+from tacit.holders.outage import Outage
+from tacit.holders.population import Membership, Population
+from tacit.holders.terms import Agreed
+from tacit.holders.versions import Versions
+from tacit.lock import Lock, locked
+from tacit.model.arms import Arms
+from tacit.privacy.certificate import Certificate
+from tacit.protocols import Algorithm
+
+
+class Reading:
+    """Stored, as far as it is read."""
+
+    membership: Membership
+    algorithm: Algorithm[Any]
+    _given: Any  # source, and whether the policy's draws are the caller's
+    _database: Database
+    _line: Incarnation
+    _agreed: Agreed
+    _versions: Versions
+    _choosing: Choosing
+    _outage: Outage
+    _lock: Lock
+    _closing: threading.Event
+    _process: tuple[int, int]
+
+    @property
+    @locked
+    def choices(self) -> int:
+        """Choices made so far, of this incarnation: numbers that were given out."""
+        return self._outage.again(lambda: self.head).choices
+
+    @property
+    def left(self) -> int | None:
+        """Choices that this incarnation can still make; None: there is no end. Public."""
+        plan = self.algorithm.plan
+        if plan.horizon is None and plan.mechanism.capacity is None:
+            return None
+        return 0 if self.retired else max(0, self._choosing.most - self.choices)
+
+    @property
+    def degraded(self) -> bool:
+        """Whether choices are answered without learning, because the database is away or cannot be written."""
+        return self._outage.on
+
+    @property
+    def head(self) -> rows.Head:
+        """Where this incarnation stands: the open step, the choices so far, and how many close the step. All public."""
+        self._own()
+        with self._database.transaction() as run:
+            return rows.head(run, self._line.uid)
+
+    @property
+    @locked
+    def entered(self) -> int:
+        """The number of the choice that entered last. Public."""
+        self._own()
+        with self._database.transaction() as run:
+            return rows.settled(run, self._line.uid)
+
+    @property
+    @locked
+    def version(self) -> int:
+        """The number of releases that choices are made by."""
+        return self._at_present().step
+
+    @property
+    @locked
+    def theta(self) -> Array:
+        """The estimate that choices are made by: a function of released sums."""
+        fold = self._at_present()
+        return fold.algorithm.theta(fold.estimate)
+
+    @locked
+    def interval(
+        self, arms: Arms | Mapping[str, Any], *, actions: Any = None, level: float = 0.9
+    ) -> list[tuple[float, float]]:
+        """For each arm, given as in `choose`, an interval that holds its mean reward with at least that probability,
+        from released sums only."""
+        checks.probability(level=level)
+        fold = self._at_present()
+        offer = self._agreed.door.offer(arms, None, actions)
+        middle, half = fold.algorithm.beliefs(fold.estimate, offer.features, level)
+        low, high = (fold.algorithm.mean(end) for end in (middle - half, middle + half))
+        return list(zip(low.tolist(), high.tolist(), strict=True))
+
+    @property
+    @locked
+    def history(self) -> tuple[Past, ...]:
+        """What was believed before the first release, and at each one that is visible, of this incarnation."""
+        self._at_present()
+        return tuple(self._versions.history)
+
+    def offers(self, arms: Arms | Mapping[str, Any], *, actions: Any = None) -> Offers:
+        """What somebody with these arms, given as in `choose`, would be offered now. Nobody asks, so nobody is counted
+        and nothing is drawn that a choice or a release needs."""
+        with self._lock:
+            fold = self._at_present()
+            offer = self._agreed.door.offer(arms, None, actions)
+            algorithm, estimate = fold.algorithm, fold.estimate
+        middle, half = algorithm.beliefs(estimate, offer.features, LEVEL)
+        mean, low, high = map(algorithm.mean, (middle, middle - half, middle + half))
+        return Offers(algorithm.chances(estimate, offer.features), mean, low, high, offer.names or ())
+
+    @property
+    def weighs(self) -> bool:
+        """Whether each choice is kept with its propensity, sealed: `with_propensity` computes it beside others."""
+        return self.algorithm.plan.weighs
+
+    @property
+    @locked
+    def earned(self) -> Any:
+        """The average reward with its interval, at the version that is served; None where that is not released."""
+        fold = self._at_present()
+        return fold.algorithm.earned(fold.estimate)
+
+    @property
+    @locked
+    def statistics(self) -> Any:
+        """What was released, where an algorithm shows that (JointLinUCB), at the version that is served."""
+        fold = self._at_present()
+        return fold.algorithm.statistics(fold.estimate)  # type: ignore[attr-defined]
+
+    @property
+    @locked
+    def privacy(self) -> Certificate:
+        self._at_present()
+        claim = certificate.claimed(self.algorithm, self._given, self.counts, self._agreed.now.actions)
+        released = self._versions.released
+        row = self._line.bandit
+        return certificate.of(
+            self.algorithm, claim, row, released, ended=self.retired, population=self.population
+        )
+
+    @property
+    def counts(self) -> Counts:
+        """Public counts of this incarnation."""
+        self._own()
+        with self._database.transaction() as run:
+            head = rows.head(run, self._line.uid)
+            return Counts(head.choices, head.unnamed, bookmarks.all_learnt(run, self._line.uid))
+
+    @property
+    def features(self) -> Schema | None:
+        """The bandit's schema, with the actions that there are now."""
+        return self._agreed.schema
+
+    @property
+    def actions(self) -> tuple[Declared, ...]:
+        """Its actions, and since and until when they are offered, in choices of this incarnation. Public. New and
+        retired ones are named in the schema that the bandit is opened with."""
+        return self._agreed.now.actions
+
+    @property
+    def hold(self) -> float:
+        """Seconds after which a choice enters."""
+        return self._agreed.now.hold
+
+    @property
+    def retired(self) -> bool:
+        """Whether it has ended: nothing but what was released is left of it."""
+        return self._agreed.ended
+
+    @property
+    def population(self) -> Population:
+        """What all bandits of its population cost together, as far as they are on record here."""
+        return self.membership.together()
+
+    @property
+    def events(self) -> list[tuple[float, str]]:
+        """What happened, and when: never a value."""
+        self._own()
+        with self._database.transaction() as run:
+            return rows.events(run, self._line.uid)
+
+    def check_keys(self) -> None:
+        """WrongKeys unless the folder of keys is the one that the database is sealed with."""
+        self._own()
+        if not self.retired:
+            incarnation.check_keys(self._database, self._line.seal.keys, self._line.bandit)
+
+    # helpers
+
+    def _at_present(self) -> Fold:
+        """The estimate at the version that is visible now; under the lock."""
+        self._own()
+        self._outage.check(reading=True)
+        self._versions.expected = max(self._versions.expected, self._outage.again(lambda: self.head).step)
+        self._outage.again(self._versions.refresh)
+        return self._versions.fold
+
+    def _own(self) -> None:
+        if self._closing.is_set():
+            raise BadState("Expected a bandit that is open, got a closed one.")
+        if self._process != forks.process():
+            raise BadState("Expected a bandit in the process that opened it, got a forked copy: open it there.")

@@ -1,0 +1,65 @@
+"""How long a release takes, measured before a worker serves, so that nobody's data and none of its requests are in it
+(other workers of PostgreSQL may be at work meanwhile).
+
+A release of nothing at the last step of the plan, which takes longest: zeros, sealed, opened and measured, with noise
+that is drawn and thrown away. Its rows belong to no bandit; there is no leaf among them."""
+
+import secrets
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+from tacit.holders import incarnation, rows
+from tacit.holders.incarnation import Incarnation
+from tacit.holders.terms import Agreed
+from tacit.mechanisms import leaves
+from tacit.mechanisms.grid import Grid
+from tacit.protocols import Algorithm
+
+MARGIN = 10  # the public delay is at least so many times as long, or an event says so
+TIMES = 3
+SHORT = f"delay short: less than {MARGIN} times as long as a release takes"
+
+
+def check(algorithm: Algorithm[Any], source: Any, line: Incarnation, agreed: Agreed, at: float) -> None:
+    """An event, once for a bandit, if its delay is too short. 0 is for tests."""
+    if not agreed.ended and agreed.now.delay > 0 and MARGIN * measured(algorithm, source, line) > agreed.now.delay:
+        with line.database.transaction() as run:
+            if all(what != SHORT for _, what in rows.events(run, line.uid)):
+                rows.event(run, line.uid, at, SHORT)
+
+
+def measured(algorithm: Algorithm[Any], source: Any, line: Incarnation) -> float:
+    """Seconds: the median of a few."""
+    once = _release(algorithm, source, line)
+    once()  # compiled, and in memory
+    took = []
+    for _ in range(TIMES):
+        began = time.perf_counter()
+        once()
+        took.append(time.perf_counter() - began)
+    return statistics.median(took)
+
+
+def _release(algorithm: Algorithm[Any], source: Any, line: Incarnation) -> Callable[[], None]:
+    grid, database, uid = algorithm.plan.mechanism, line.database, f"rehearsal {secrets.token_hex(8)}"
+    assert isinstance(grid, Grid)
+    state = grid.init(source)
+    state.noise.step[0] = step = grid.leaves - 1
+    place = incarnation.place(uid, step, "open")
+
+    def once() -> None:
+        with database.transaction() as run:
+            key = rows.head(run, line.uid).sums_key
+            rows.make_step(run, uid, incarnation.empty(line.seal, uid, key, step, 0, algorithm))
+        with database.transaction() as run:
+            found = rows.open_step(run, uid)
+        assert found is not None
+        total = leaves.Sums(grid, line.seal.open("sums", place, found.sums))
+        total.measured(state, source)
+        line.seal.seal("sums", key, place, total.written())
+        with database.transaction() as run:
+            rows.end_step(run, uid)
+
+    return once

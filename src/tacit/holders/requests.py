@@ -1,0 +1,165 @@
+"""Requests and rewards as a database takes them: checked before they meet a transaction, in rows of one size."""
+
+import functools
+import hashlib
+import math
+import secrets
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple, NoReturn
+
+import numpy as np
+
+from tacit.core.door import Offer
+from tacit.core.entering import NOBODY
+from tacit.data import Array
+from tacit.errors import BadState
+from tacit.holders.rows import REWARD
+from tacit.model.chances import Chance, Later
+
+LONGEST_NAME = 255  # bytes
+# ticket, version, index, bytes of the name or -1, the name, the propensity and its error, or NaN; early rows lack these
+ANSWER = struct.Struct(f">16sqqh{LONGEST_NAME}sdd")
+NUMBER = struct.Struct(">d")
+REFUSED = -1  # the index of no arm: a person beyond the limit
+PERSON = 16  # bytes of a person's hash
+TICKET = 16  # bytes (tacit.holders.tickets)
+
+
+class Ticket(NamedTuple):
+    """What a choice is known by (tacit.holders.tickets). number: None where only the database knows it; 0: an answer
+    that nobody saw committed. made_at: None where only the database knows it."""
+
+    text: bytes
+    number: int | None
+    made_at: float | None
+
+
+class Answer(NamedTuple):
+    """What is stored for a request. RAW."""
+
+    ticket: bytes
+    version: int
+    arm: int
+    name: str | None
+    propensity: float | None = None  # where it was asked for
+    error: float = math.nan  # of the propensity; NaN: not known
+
+    @property
+    def chance(self) -> Later | None:
+        return None if self.propensity is None else Later(functools.partial(Chance, self.propensity, self.error))
+
+    def drawn(self, propensity: Callable[[], float]) -> "Answer":
+        """With its propensity, computed here."""
+        return self._replace(propensity=propensity(), error=getattr(propensity, "error", 0.0))
+
+    def packed(self) -> bytes:
+        text = b"" if self.name is None else self.name.encode()
+        propensity = math.nan if self.propensity is None else self.propensity
+        length = -1 if self.name is None else len(text)
+        return ANSWER.pack(self.ticket, self.version, self.arm, length, text, propensity, self.error)
+
+    @classmethod
+    def unpacked(cls, packed: bytes) -> "Answer":
+        lacking = (ANSWER.size - len(packed)) // NUMBER.size
+        ticket, version, arm, length, text, *chance = ANSWER.unpack(packed + NUMBER.pack(math.nan) * lacking)
+        name = None if length < 0 else text[:length].decode()
+        propensity, error = chance
+        return cls(ticket, version, arm, name, None if math.isnan(propensity) else propensity, error)
+
+
+class Request(NamedTuple):
+    """One person's request. RAW. deferred: it is not known yet whether the choice will be shown."""
+
+    hashed: bytes  # what stands for it
+    offer: Offer
+    person: bytes | None
+    former: tuple[bytes, ...] = ()  # what earlier releases knew the same person by
+    deferred: bool = False
+    ahead: Answer | None = None  # where it was drawn before
+
+
+class Report(NamedTuple):
+    """What is to be written of a choice. RAW. value: a reward; NaN: it is cancelled. kind: as in tacit.holders.rows."""
+
+    ticket: Ticket
+    value: float
+    kind: int = REWARD
+
+
+# of a waiting row: the flags, whose it is or nobody's, and numbers
+ROW = struct.Struct(f">B{PERSON}s")
+DEFERRED, SILENT = 1, 2
+
+
+class Row(NamedTuple):
+    """What is kept of a choice until it enters. RAW: always of the same length."""
+
+    numbers: Array
+    person: bytes = NOBODY  # whose rounds are counted when it enters
+    deferred: bool = False
+    teaches: bool = True
+
+    def packed(self) -> bytes:
+        flags = DEFERRED * self.deferred | SILENT * (not self.teaches)
+        return ROW.pack(flags, self.person) + self.numbers.tobytes()
+
+    @classmethod
+    def unpacked(cls, packed: bytes, size: int) -> "Row":
+        if len(packed) != ROW.size + 8 * size:
+            raise BadState("Expected what is kept of this bandit's choices, got something else.")
+        flags, person = ROW.unpack_from(packed)
+        numbers = np.frombuffer(packed, np.float64, offset=ROW.size)
+        return cls(numbers, person, bool(flags & DEFERRED), not flags & SILENT)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredChoice:
+    """The arm for one user: its index, its name if the arms had names, the opaque id with which its reward is reported,
+    and the version (number of releases) that it was chosen by. degraded: the database was away, so that nothing is
+    learnt from it; its id is acknowledged like any other."""
+
+    index: int
+    name: str | None
+    id: str
+    version: int
+    _propensity: Callable[[], float] = field(repr=False, compare=False)
+    degraded: bool = False
+
+    @property
+    def propensity(self) -> float:
+        """The probability with which this user got this arm at that version; computed when asked for. An answer that
+        was given before has it if it was asked for then (`choose(..., propensity=True)`)."""
+        return self._propensity()
+
+    @property
+    def propensity_error(self) -> float:
+        """Its standard error: 0 where it is exact (docs/evaluation.md). NaN for an answer that an earlier version of
+        this package stored without."""
+        self._propensity()
+        return getattr(self._propensity, "error", 0.0)
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("Expected the id of a choice, got pickle or copy: what computes its propensity is raw data.")
+
+
+def request_hash(request: str | bytes | None, asker: str, key: bytes) -> bytes:
+    """What stands for a request of that asker; a random one for None. Others who use the same words ask for another."""
+    if request is None:
+        return secrets.token_bytes(16)
+    if not isinstance(request, str | bytes) or not request:
+        raise ValueError(f"Expected request to be a string or bytes, got {type(request).__name__}.")
+    text = request if isinstance(request, bytes) else request.encode("utf-8", "surrogatepass")
+    who = hashlib.blake2b(asker.encode("utf-8", "surrogatepass"), key=key, digest_size=32).digest()
+    return hashlib.blake2b(who + text, key=key, digest_size=16).digest()
+
+
+def check_names(names: tuple[str, ...] | None) -> None:
+    for name in names or ():
+        try:
+            short = isinstance(name, str) and len(name.encode()) <= LONGEST_NAME
+        except UnicodeEncodeError:
+            short = False
+        if not short:
+            raise ValueError(f"Expected names of arms that are text of at most {LONGEST_NAME} bytes, got another.")

@@ -1,0 +1,368 @@
+"""Every statement on the tables: what a choice, a reward and a release do to rows. Callers hold a transaction (`run`).
+
+What happens once happens by a constraint, never by looking first: one choice for each request, one row for each number,
+one reward for each choice, one leaf for each step."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from tacit.errors import RolledBack
+from tacit.holders.database import Run
+
+REPLACED, ENDED, DISPUTED = 1, 2, 3  # why an incarnation is retired: recovered from, for good, or until it is recovered
+MOST_AT_ONCE = 1000  # rows that one transaction purges
+
+
+class Bandit(NamedTuple):
+    """An incarnation, as it was made."""
+
+    uid: str
+    name: str
+    incarnation: int
+    version: int
+    plan: str
+    epoch: int  # choices that share a key
+    prior: bytes | None
+    prior_std: float
+    twice: int = 0  # earlier incarnations whose releases are counted twice
+    silent: int = 0  # 1: nobody who is named teaches
+    silences: int = 0  # incarnations of which that holds, up to this one
+
+
+class Head(NamedTuple):
+    """Where an incarnation stands: step `step` is open and closes at `boundary` choices. All public."""
+
+    step: int
+    choices: int
+    boundary: int
+    unnamed: int  # choices without a person
+    sums_key: int  # the number of the key that sums are sealed with
+    settings: str | None = None  # what all workers do alike
+    ended: bool = False  # retired for good
+    disputed: bool = False  # an id proved that the database was taken back in time
+
+
+# bandits
+
+
+def last(run: Run, name: str) -> Bandit | None:
+    """The latest incarnation."""
+    found = run(
+        "SELECT uid, name, incarnation, version, plan, epoch, prior, prior_std, coalesce(twice, 0),"
+        " coalesce(silent, 0), (SELECT count(*) FROM bandit AS other"
+        " WHERE other.name = bandit.name AND other.silent = 1) FROM bandit WHERE name = ?"
+        " ORDER BY incarnation DESC LIMIT 1",
+        name,
+    )
+    return Bandit(*found[0]) if found else None
+
+
+def make(run: Run, bandit: Bandit, boundary: int) -> bool:
+    """False if another has made it meanwhile."""
+    made = run(
+        "INSERT INTO bandit (uid, name, incarnation, version, plan, epoch, prior, prior_std, twice, silent, retired,"
+        " step, choices, boundary, unnamed, sums_key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0, ?, 0, 0)"
+        " ON CONFLICT DO NOTHING RETURNING uid",
+        *bandit[:10],
+        boundary,
+    )
+    return bool(made)
+
+
+def head(run: Run, uid: str, locking: str = "") -> Head:
+    """RolledBack if another incarnation has taken its place, or has to."""
+    found = standing(run, uid, locking)
+    if found.disputed:
+        raise RolledBack(
+            "Expected a database with all choices that were answered from it, got one that lacks some, as an id "
+            "showed: it was taken back in time. Stop all servers, then `tacit recover CONFIG NAME`."
+        )
+    return found
+
+
+def standing(run: Run, uid: str, locking: str = "") -> Head:
+    """As `head`, also of a database that is known to have been taken back in time."""
+    found = run(
+        "SELECT step, choices, boundary, unnamed, sums_key, settings, retired FROM bandit WHERE uid = ?" + locking, uid
+    )
+    if not found or found[0][-1] == REPLACED:
+        raise RolledBack("Expected the incarnation at work, got one that was recovered from since: open it again.")
+    *numbers, retired = found[0]
+    return Head._make((*numbers, retired == ENDED, retired == DISPUTED))
+
+
+def dispute(run: Run, uid: str) -> None:
+    """Nobody goes on from that incarnation until it is recovered."""
+    run("UPDATE bandit SET retired = ? WHERE uid = ? AND retired = 0", DISPUTED, uid)
+
+
+def advance(run: Run, uid: str, new: Head) -> None:
+    """To the step that is open now. Numbers are given out meanwhile."""
+    run("UPDATE bandit SET step = ?, boundary = ?, sums_key = ? WHERE uid = ?", new.step, new.boundary, new.sums_key, uid)
+
+
+def settle(run: Run, uid: str, settings: str) -> None:
+    run("UPDATE bandit SET settings = ? WHERE uid = ?", settings, uid)
+
+
+def retire(run: Run, uid: str, why: int) -> None:
+    """Nothing raw stays, and nobody goes on from it; its noisy leaves stay, with sums of public contexts."""
+    for table in ("waiting", "written", "choice", "old_ticket", "open_step", "drawn"):
+        run(f"DELETE FROM {table} WHERE bandit = ?", uid)
+    run("UPDATE leaf SET sums = ? WHERE bandit = ?", b"", uid)
+    released = "SELECT step FROM leaf WHERE bandit = ?"
+    run(f"DELETE FROM context_sum WHERE bandit = ? AND step NOT IN ({released})", uid, uid)
+    run("UPDATE bandit SET retired = ? WHERE uid = ?", why, uid)
+
+
+def incarnations(run: Run, name: str) -> list[tuple[int, str]]:
+    """(number, uid) of all that this database has had of that name, the first one first."""
+    found = run("SELECT incarnation, uid FROM bandit WHERE name = ? ORDER BY incarnation", name)
+    return [(int(number), str(uid)) for number, uid in found]
+
+
+# choices
+
+
+class Answered(NamedTuple):
+    """The answer to a request. sealed, mark: RAW."""
+
+    request: bytes
+    number: int
+    sealed: bytes
+    mark: bytes
+
+
+def take(run: Run, uid: str, count: int, unnamed: int, most: int) -> Head | None:
+    """Gives out so many numbers, of which the last is `choices`; None, and none is given, if they would be more than
+    `most`, or if the incarnation is not at work."""
+    found = run(
+        "UPDATE bandit SET choices = choices + ?, unnamed = unnamed + ? WHERE uid = ? AND retired = 0"
+        " AND choices + ? <= ? RETURNING step, choices, boundary, unnamed, sums_key, settings",
+        count,
+        unnamed,
+        uid,
+        count,
+        most,
+    )
+    return Head(*found[0]) if found else None
+
+
+def choose(run: Run, uid: str, rows: Sequence[Answered]) -> set[bytes]:
+    """The requests among these that had no answer before."""
+    if not rows:
+        return set()
+    made = run(
+        f"INSERT INTO choice (bandit, request, number, sealed, mark) VALUES {_listed(rows, 5)} ON CONFLICT DO NOTHING"
+        " RETURNING request",
+        *(value for row in rows for value in (uid, *row)),
+    )
+    return {bytes(request) for (request,) in made}
+
+
+def refuse(run: Run, uid: str, request: bytes, sealed: bytes) -> None:
+    """Another answer in the place of one that was just made."""
+    run("UPDATE choice SET sealed = ? WHERE bandit = ? AND request = ?", sealed, uid, request)
+
+
+def first_choice(run: Run, uid: str) -> int | None:
+    """The number of the oldest choice that has not been purged."""
+    ((number,),) = run("SELECT min(number) FROM choice WHERE bandit = ?", uid)
+    return None if number is None else int(number)
+
+
+def marks(run: Run, uid: str, start: int, stop: int) -> list[tuple[bytes, int, bytes | None]]:
+    """(request, number, mark) of choices start, ..., stop - 1; workers of the first version left no mark."""
+    found = run(
+        "SELECT request, number, mark FROM choice WHERE bandit = ? AND number >= ? AND number < ?", uid, start, stop
+    )
+    return [(bytes(request), int(number), None if mark is None else bytes(mark)) for request, number, mark in found]
+
+
+def answers_to(run: Run, uid: str, requests: Sequence[bytes]) -> dict[bytes, bytes]:
+    """The sealed answers of those requests that have one."""
+    marks = ", ".join("?" * len(requests)) or "NULL"
+    found = run(f"SELECT request, sealed FROM choice WHERE bandit = ? AND request IN ({marks})", uid, *requests)
+    return {bytes(request): bytes(sealed) for request, sealed in found}
+
+
+def answers(run: Run, uid: str, numbers: list[int]) -> list[tuple[int, bytes, bytes]]:
+    """(number, request, sealed) of the choices of these numbers that are still there."""
+    marks = ", ".join("?" * len(numbers)) or "NULL"
+    found = run(f"SELECT number, request, sealed FROM choice WHERE bandit = ? AND number IN ({marks})", uid, *numbers)
+    return [(int(number), bytes(request), bytes(sealed)) for number, request, sealed in found]
+
+
+class Waiting(NamedTuple):
+    """A choice that has not entered. sealed: RAW."""
+
+    number: int
+    ticket: bytes
+    made_at: float
+    sealed: bytes
+
+
+def wait(run: Run, uid: str, rows: Sequence[Waiting]) -> None:
+    if rows:
+        run(
+            f"INSERT INTO waiting (bandit, number, ticket, made_at, sealed) VALUES {_listed(rows, 5)}",
+            *(value for row in rows for value in (uid, *row)),
+        )
+
+
+def made_at(run: Run, uid: str, number: int) -> float | None:
+    """When a choice was made that has not entered; None if there is none."""
+    found = run("SELECT made_at FROM waiting WHERE bandit = ? AND number = ?", uid, number)
+    return float(found[0][0]) if found else None
+
+
+REWARD, SHOWN = 0, 1
+
+
+class Written(NamedTuple):
+    """What was written of a choice. sealed: RAW."""
+
+    number: int
+    kind: int
+    ticket: bytes
+    sealed: bytes
+
+
+def write(run: Run, uid: str, rows: Sequence[Written]) -> None:
+    """The first of each kind stays. Nothing is read: the same work whatever there was before."""
+    if rows:
+        run(
+            f"INSERT INTO written (bandit, number, kind, ticket, sealed) VALUES {_listed(rows, 5)} ON CONFLICT DO NOTHING",
+            *(value for row in rows for value in (uid, *row)),
+        )
+
+
+def old_number(run: Run, uid: str, ticket: bytes) -> int | None:
+    """Of a ticket that 0.6.0 gave out."""
+    found = run("SELECT number FROM old_ticket WHERE bandit = ? AND ticket = ?", uid, ticket)
+    return int(found[0][0]) if found else None
+
+
+def erase(run: Run, uid: str, number: int) -> None:
+    """That choice, wherever it is."""
+    for table in ("waiting", "written", "choice"):
+        run(f"DELETE FROM {table} WHERE bandit = ? AND number = ?", uid, number)
+
+
+def purge(run: Run, uid: str, before: int, locking: str) -> bool:
+    """Removes what is left of choices below that number, some at a time; whether there may be more."""
+    more = False
+    for table, key in (("written", "number"), ("choice", "request"), ("old_ticket", "ticket")):
+        gone = run(
+            f"DELETE FROM {table} WHERE bandit = ? AND {key} IN (SELECT {key} FROM {table} WHERE bandit = ?"
+            f" AND number < ? ORDER BY {key} LIMIT {MOST_AT_ONCE}{locking}) RETURNING number",
+            uid,
+            uid,
+            before,
+        )
+        more = more or len(gone) >= MOST_AT_ONCE
+    return more
+
+
+# the step that choices enter
+
+
+class OpenStep(NamedTuple):
+    """settled: the number that entered last. closed_at: 0 until all of its choices have. sums: RAW, sealed."""
+
+    step: int
+    settled: int
+    closed_at: float
+    sums: bytes
+
+
+def open_step(run: Run, uid: str, locking: str = "") -> OpenStep | None:
+    """None if another is at work on it, where that is looked for."""
+    found = run("SELECT step, settled, closed_at, sums FROM open_step WHERE bandit = ?" + locking, uid)
+    return OpenStep(int(found[0][0]), int(found[0][1]), float(found[0][2]), bytes(found[0][3])) if found else None
+
+
+def make_step(run: Run, uid: str, new: OpenStep) -> None:
+    run("INSERT INTO open_step (bandit, step, settled, closed_at, sums) VALUES (?, ?, ?, ?, ?)", uid, *new)
+
+
+def put_step(run: Run, uid: str, new: OpenStep) -> None:
+    run("UPDATE open_step SET step = ?, settled = ?, closed_at = ?, sums = ? WHERE bandit = ?", *new, uid)
+
+
+def end_step(run: Run, uid: str) -> None:
+    run("DELETE FROM open_step WHERE bandit = ?", uid)
+
+
+def settled(run: Run, uid: str) -> int:
+    """The number that entered last."""
+    ((number,),) = run("SELECT coalesce(max(settled), 0) FROM open_step WHERE bandit = ?", uid)
+    return int(number)
+
+
+def not_due(run: Run, uid: str, start: int, before: float) -> int | None:
+    """The first choice after number `start` that was made after that time; None if there is none."""
+    found = run(
+        "SELECT number FROM waiting WHERE bandit = ? AND number > ? AND made_at > ? ORDER BY number LIMIT 1",
+        uid,
+        start,
+        before,
+    )
+    return int(found[0][0]) if found else None
+
+
+def due(run: Run, uid: str, start: int, stop: int, most: int) -> list[Waiting]:
+    """Of choices start + 1, ..., stop those that wait, in the order of their numbers."""
+    found = run(
+        "SELECT number, ticket, made_at, sealed FROM waiting WHERE bandit = ? AND number > ? AND number <= ?"
+        f" ORDER BY number LIMIT {most}",
+        uid,
+        start,
+        stop,
+    )
+    return [Waiting(int(number), bytes(ticket), float(at), bytes(sealed)) for number, ticket, at, sealed in found]
+
+
+def written(run: Run, uid: str, start: int, stop: int) -> list[Written]:
+    """What was written of choices start + 1, ..., stop."""
+    found = run(
+        "SELECT number, kind, ticket, sealed FROM written WHERE bandit = ? AND number > ? AND number <= ?",
+        uid,
+        start,
+        stop,
+    )
+    return [Written(int(number), int(kind), bytes(ticket), bytes(sealed)) for number, kind, ticket, sealed in found]
+
+
+def entered(run: Run, uid: str, start: int, stop: int) -> None:
+    """Removes choices start + 1, ..., stop from those that wait, with what was written of them."""
+    for table in ("waiting", "written"):
+        run(f"DELETE FROM {table} WHERE bandit = ? AND number > ? AND number <= ?", uid, start, stop)
+
+
+def _listed(rows: Sequence[object], columns: int) -> str:
+    return ", ".join([f"({', '.join('?' * columns)})"] * len(rows))
+
+
+# names
+
+
+def lines(run: Run) -> list[tuple[str, str]]:
+    """(name, uid of its first incarnation) of all bandits of this database."""
+    found = run("SELECT name, uid FROM bandit ORDER BY incarnation DESC")
+    return sorted({str(name): str(uid) for name, uid in found}.items())
+
+
+# events
+
+
+def event(run: Run, uid: str, at: float, what: str) -> None:
+    run("INSERT INTO event (bandit, at, what) VALUES (?, ?, ?)", uid, at, what)
+
+
+def events(run: Run, uid: str) -> list[tuple[float, str]]:
+    return [(float(at), str(what)) for at, what in run("SELECT at, what FROM event WHERE bandit = ? ORDER BY at", uid)]
+
+
+def forget_events(run: Run, uid: str, what: str) -> None:
+    run("DELETE FROM event WHERE bandit = ? AND what = ?", uid, what)

@@ -1,0 +1,81 @@
+"""The tables, once for both databases. `?` stands for an argument, BLOB for bytes.
+
+Raw columns, which depend on people's data, are sealed (tacit.holders.seal) and named so here; they have no NOT NULL and
+no CHECK, since PostgreSQL prints the rows that break one in its log. Rows of a table have one size, whatever is in
+them."""
+
+BANDIT = (
+    # one row for each incarnation of a bandit; retired: 1, another one has taken its place; 2, it has ended; 3, an id
+    # proved that this database was taken back in time. choices: numbers that were given out. settings: what all workers
+    # do alike. twice: earlier incarnations that are counted twice. silent: nobody who is named teaches
+    """CREATE TABLE bandit (
+        uid TEXT PRIMARY KEY, name TEXT, incarnation BIGINT, version BIGINT, plan TEXT, epoch BIGINT, retired BIGINT,
+        step BIGINT, choices BIGINT, boundary BIGINT, unnamed BIGINT, sums_key BIGINT,
+        prior BLOB, prior_std DOUBLE PRECISION, settings TEXT, twice BIGINT, silent BIGINT,
+        UNIQUE (name, incarnation))""",
+)
+CHOICES = (
+    # RAW: an answer depends on features. mark: whose choice it is, for who has the epoch's key and the person's id;
+    # looks random to others, also for nobody
+    """CREATE TABLE choice (
+        bandit TEXT, request BLOB, number BIGINT, sealed BLOB, mark BLOB, PRIMARY KEY (bandit, request))""",
+    "CREATE INDEX choice_number ON choice (bandit, number)",
+)
+ENTRIES = (
+    # RAW: what is kept of a choice until it enters
+    """CREATE TABLE waiting (
+        bandit TEXT, number BIGINT, ticket BLOB, made_at DOUBLE PRECISION, sealed BLOB, PRIMARY KEY (bandit, number))""",
+    # RAW: what was written of a choice before its deadline. kind: 0, a reward or that it was cancelled; 1, it was shown
+    """CREATE TABLE written (
+        bandit TEXT, number BIGINT, kind BIGINT, ticket BLOB, sealed BLOB, PRIMARY KEY (bandit, number, kind))""",
+    # the step that choices enter, for each bandit. settled: the number that entered last. sums RAW. closed_at: when the
+    # deadline of the last of its choices had passed
+    """CREATE TABLE open_step (
+        bandit TEXT PRIMARY KEY, step BIGINT, settled BIGINT, closed_at DOUBLE PRECISION, sums BLOB)""",
+)
+RELEASES = (
+    # append-only; sums RAW, noisy RELEASED
+    """CREATE TABLE leaf (
+        bandit TEXT, step BIGINT, sums BLOB, noisy BLOB, visible_at DOUBLE PRECISION, PRIMARY KEY (bandit, step))""",
+    # a leaf from its draw until the witness has it on disk: sums RAW, noisy sealed; then it moves to the table `leaf`
+    """CREATE TABLE drawn (
+        bandit TEXT, step BIGINT, sums BLOB, noisy BLOB, visible_at DOUBLE PRECISION, PRIMARY KEY (bandit, step))""",
+    # where contexts are declared public: what those of a step's entries sum to, without noise
+    """CREATE TABLE context_sum (
+        bandit TEXT, step BIGINT, sums BLOB, PRIMARY KEY (bandit, step))""",
+)
+OTHERS = (
+    # RAW: rounds by the keyed hash of a person
+    """CREATE TABLE person (
+        name TEXT, digest BLOB, rounds BIGINT, PRIMARY KEY (name, digest))""",
+    # what happened; never a value
+    "CREATE TABLE event (bandit TEXT, at DOUBLE PRECISION, what TEXT)",
+    # the versions that this database has had
+    "CREATE TABLE store_version (version BIGINT PRIMARY KEY, at DOUBLE PRECISION)",
+    # every bandit that was ever opened on people of a population, and what it costs them; append-only
+    """CREATE TABLE member (
+        population TEXT, line TEXT, incarnation BIGINT, record TEXT, PRIMARY KEY (population, line, incarnation))""",
+    # how many rows of each log are learnt, by the log's keyed hash: in the transaction that learns them
+    """CREATE TABLE bookmark (
+        bandit TEXT, log TEXT, learnt BIGINT, PRIMARY KEY (bandit, log))""",
+    # which keys this database is sealed with; owner: the incarnation, or the bandit's name
+    "CREATE TABLE key_fingerprint (owner TEXT, label TEXT PRIMARY KEY, fingerprint BLOB)",
+    # ids that 0.6.0 gave out, which hold no number
+    "CREATE TABLE old_ticket (bandit TEXT, ticket BLOB, number BIGINT, PRIMARY KEY (bandit, ticket))",
+)
+TABLES = (*BANDIT, *CHOICES, *ENTRIES, *RELEASES, *OTHERS)
+
+# From the store of 0.6.0 (4) to that of 0.7.0 (5).
+FIFTH = (
+    RELEASES[1],
+    "ALTER TABLE bandit ADD COLUMN twice BIGINT",
+    OTHERS[5],
+    "ALTER TABLE bandit ADD COLUMN silent BIGINT",
+)
+# From 0.7.0 on; what was waiting is converted in between (tacit.holders.migration). 6 was never given: 0.7.0 would
+# work on it.
+OLD = ("waiting", "deferred", "open_sum", "due")
+ASIDE = tuple(f"ALTER TABLE {name} RENAME TO old_{name}" for name in OLD)
+SEVENTH = (*ENTRIES, OTHERS[6])
+DROPPED = tuple(f"DROP TABLE old_{name}" for name in OLD)
+OLDEST, VERSION = 4, 7

@@ -1,0 +1,106 @@
+"""SQLite through apsw, whose SQLite is newer than Python's own: one process, one connection, each commit on disk."""
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from tacit import extras
+from tacit.errors import BadState, Unavailable
+from tacit.holders.database import Identity, InTurn, Rows, Run
+
+PAGES = 256  # of a copy at a time: a megabyte
+
+
+class SQLite:
+    """The file is locked as long as it is open: nobody else can read or write it, so copies come from `backup`."""
+
+    locking = skipping = ""
+    skew = 0.0
+    alone = "SELECT 1"  # there is nobody else
+    finding = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
+    blob = "BLOB"
+    several_hosts = False
+
+    def __init__(self, path: Path) -> None:
+        self._apsw = extras.load("apsw", "a bandit on SQLite", extra="store")
+        self.path = path.absolute()
+        self.generation = 0
+        self._turn = InTurn()
+        self._connection: Any = None
+
+    def _open(self) -> Any:
+        if not self.path.exists():
+            self.path.touch(mode=0o600)
+        connection = self._apsw.Connection(str(self.path))
+        try:
+            for pragma in ("locking_mode = EXCLUSIVE", "journal_mode = WAL", "synchronous = FULL"):
+                connection.execute(f"PRAGMA {pragma}").fetchall()
+            connection.execute("BEGIN IMMEDIATE; COMMIT").fetchall()  # takes the lock, which stays
+        except self._apsw.Error as error:
+            connection.close(True)
+            if isinstance(error, self._apsw.BusyError):
+                raise BadState(f"Expected {self.path.name} to be free, got one that is in use elsewhere.") from None
+            if isinstance(error, self._apsw.NotADBError):
+                raise BadState(f"Expected an SQLite database in {self.path.name}, got another file.") from None
+            raise
+        return connection
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[Run]:
+        with self._turn():
+            try:
+                if self._connection is None:
+                    self._connection = self._open()
+                self._connection.execute("BEGIN IMMEDIATE")
+                yield self._run
+                self._connection.execute("COMMIT")
+            except self._apsw.Error as error:
+                self._drop()
+                raise Unavailable(f"Expected SQLite to take a transaction, got {type(error).__name__}.") from None
+            except BaseException:
+                try:
+                    if self._connection is not None:
+                        self._connection.execute("ROLLBACK")
+                except self._apsw.Error:
+                    self._drop()
+                raise
+
+    def _run(self, statement: str, /, *arguments: Any) -> Rows:
+        return list(self._connection.execute(statement, arguments))
+
+    def _drop(self) -> None:
+        self.generation += 1
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with contextlib.suppress(self._apsw.Error):
+                connection.close(True)
+
+    def backup(self, path: Path) -> None:
+        """A copy of the whole database as it is at the end, while it is in use: some pages at a time, so that nobody
+        waits for it."""
+        path.touch(mode=0o600)
+        copy = self._apsw.Connection(str(path))
+        try:
+            with self._turn():
+                work = copy.backup("main", self._connection, "main")
+            with work:
+                while not work.done:
+                    with self._turn():
+                        work.step(PAGES)
+        except (self._apsw.Error, TypeError) as error:  # TypeError: there is no connection now
+            raise Unavailable(f"Expected a copy of {self.path.name}, got {type(error).__name__}.") from None
+        finally:
+            copy.close(True)
+
+    def identity(self) -> Identity:
+        return Identity("sqlite", 0)
+
+    def another(self) -> "SQLite":
+        return self
+
+    def close(self) -> None:
+        with self._turn():
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None

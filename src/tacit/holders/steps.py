@@ -1,0 +1,253 @@
+"""Entries and releases, in the background: never within a request, and by one worker at a time.
+
+A choice enters once its deadline has passed, in the order of numbers (tacit.core.entering): its rows are opened, joined
+to the sealed sums of the open step and deleted, and the number that entered last moves on, in one transaction. Within a
+step the estimate does not change, so that whoever adds, and when, gives the same sums: each step is linearised at the
+release before it.
+
+When the last number of a step has entered, its sums do not change any more. They are measured with fresh noise and
+inserted, sealed, under the primary key (bandit, step): of several who try, one does, and what the others drew was never
+shown. Then the witness has what was committed on disk, and only then it is unsealed. Whoever is killed in between
+leaves a sealed leaf, which the next one who comes reads, records and unseals; nobody draws again. Nothing is served
+from here: who serves reads the committed row."""
+
+import contextlib
+import math
+import threading
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tacit.core import entering
+from tacit.core.entering import Entry
+from tacit.data import Raw
+from tacit.errors import BadState
+from tacit.holders import contexts, incarnation, leaf_rows, rollback, rows, versions
+from tacit.holders.database import Database, Run
+from tacit.holders.incarnation import Incarnation, place
+from tacit.holders.leaf_rows import Drawn
+from tacit.holders.limits import Rounds
+from tacit.holders.requests import NUMBER, Row
+from tacit.holders.rows import REWARD, SHOWN, Head, OpenStep, Waiting, Written
+from tacit.holders.seal import number_of
+from tacit.holders.terms import Agreed
+from tacit.holders.witness import older
+from tacit.kernels.rounds import next_boundary
+from tacit.mechanisms import leaves
+from tacit.mechanisms.grid import Grid
+from tacit.protocols import Algorithm
+
+LATE = "release late: visible at a later multiple of the delay"
+AT_ONCE = 1024  # choices that enter in one transaction, at most
+
+
+class _OvertakenError(Exception):
+    """Another has released the step, or rotated the keys, meanwhile: begin again."""
+
+
+class _Part(NamedTuple):
+    """RAW. Choices that enter together, what was written of them, and the number of the last of them, or of those that
+    are passed over. closed_at: when the deadline of the step's last choice had passed, if it is among them."""
+
+    waiting: list[Waiting]
+    written: dict[tuple[int, int], Written]
+    end: int
+    closed_at: float
+
+    @property
+    def lost(self) -> bool:
+        """Whether something was written of another choice that had one of these numbers."""
+        tickets = {one.number: one.ticket for one in self.waiting}
+        return any(tickets.get(one.number, one.ticket) != one.ticket for one in self.written.values())
+
+
+class Steps:
+    """Its own connection, its own copy of the exact sums, and its own estimate: that of the last release, visible or
+    not. RAW."""
+
+    def __init__(
+        self,
+        algorithm: Algorithm[Any],
+        source: Any,
+        line: Incarnation,
+        database: Database,
+        agreed: Agreed,
+        people: Rounds,
+        clock: Callable[[], float],
+    ) -> None:
+        assert isinstance(algorithm.plan.mechanism, Grid)
+        self._algorithm, self._grid, self._source = algorithm, algorithm.plan.mechanism, source
+        self._line, self._database, self._agreed, self._people, self._clock = line, database, agreed, people, clock
+        self._turn = threading.Lock()
+        self._start()
+
+    def _start(self) -> None:
+        """The database first: one that went back in time, as a replica that lags, would get a second noise."""
+        generation = self._database.generation
+        self._drawn = versions.verify(self._line, self._database)
+        self._prefix = self._grid.init(self._source)
+        self._fold = versions.begun(self._algorithm, self._line, self._agreed)
+        self._generation = generation
+
+    def run(self) -> None:
+        """All that is due enters, and every step that is full is released. One thread at a time: of two, one would
+        measure the step of the other."""
+        with self._turn:
+            while not self._next():
+                pass
+
+    def _next(self) -> bool:
+        """One thing that is due; True if nothing is, or another worker is at it."""
+        uid = self._line.uid
+        if self._generation != self._database.generation:
+            self._start()
+        with self._database.transaction() as run:
+            head = rows.head(run, uid)
+            done = leaf_rows.sums(run, uid, int(self._prefix.noise.step[0]))
+            new = versions.found(self._line, run, self._fold.step)
+            sealed_still = bool(leaf_rows.drawn(run, uid))
+        self._agreed.follow(head)
+        versions.add(self._drawn.digests, new[self._drawn.steps - self._fold.step :])
+        for step, sealed in done:
+            self._grid.close(self._prefix, step, self._exact(step, "leaf", sealed))
+        for leaf in new:
+            versions.follow(self._fold, leaf, self._agreed)
+        if sealed_still:
+            self._unseal()
+            return False
+        if self._fold.step > head.step:
+            raise older()
+        with self._database.transaction() as run:
+            opened = rows.open_step(run, uid, self._database.skipping)
+            if opened is None:
+                return True
+            if opened.step != self._fold.step:
+                return False  # another has released meanwhile
+            part = None if opened.closed_at else self._due(run, head, opened)
+            if part is not None and part.lost:
+                rollback.declare(run, self._line, self._clock())
+            elif part is not None:
+                self._enter(run, opened, part)
+        if part is not None and part.lost:
+            raise older()
+        if part is None and opened.closed_at:
+            self._release(head, opened)
+        return part is None and not opened.closed_at
+
+    # entries
+
+    def _due(self, run: Run, head: Head, opened: OpenStep) -> _Part | None:
+        """Choices of that step whose deadline has passed, the next ones in the order of numbers; None if there are
+        none."""
+        uid, hold = self._line.uid, self._agreed.now.hold + self._database.skew
+        young = rows.not_due(run, uid, opened.settled, self._clock() - hold)
+        stop = head.boundary if young is None else min(head.boundary, young - 1)
+        found = rows.due(run, uid, opened.settled, stop, AT_ONCE)
+        # a number without a row may be on its way: it is passed over once a later choice is due
+        end, last = (found[-1].number, found[-1].made_at) if found else (opened.settled, 0.0)
+        if len(found) < AT_ONCE and end < stop == head.boundary:
+            for later in rows.due(run, uid, stop, (young or 1 << 62) - 1, 1):
+                end, last = stop, later.made_at
+        if end == opened.settled:
+            return None
+        written = {(one.number, one.kind): one for one in rows.written(run, uid, opened.settled, end)}
+        return _Part(found, written, end, last + hold if end == head.boundary else 0.0)
+
+    def _enter(self, run: Run, opened: OpenStep, part: _Part) -> None:
+        """They join the sums of the step, and are gone."""
+        uid, step = self._line.uid, opened.step
+        sums = leaves.Sums(self._grid, versions.opened(self._line, step, "open", opened.sums))
+        public = contexts.opened(run, uid, step, self._algorithm.plan.contexts)
+        entering.enter(
+            [self._entry(one, part.written) for one in part.waiting],
+            algorithm=self._fold.algorithm,
+            estimate=self._fold.estimate,
+            missing_as=self._agreed.now.missing_as,
+            once_more=lambda person: self._people.enters(run, person, step),
+            sums=sums,
+            contexts=public,
+        )
+        contexts.put(run, uid, step, public)
+        rows.entered(run, uid, opened.settled, part.end)
+        sealed = self._line.seal.seal("sums", number_of(opened.sums), place(uid, step, "open"), sums.written())
+        rows.put_step(run, uid, OpenStep(step, part.end, part.closed_at, sealed))
+
+    def _entry(self, waiting: Waiting, written: dict[tuple[int, int], Written]) -> Entry:
+        """RAW. A row that is damaged, or whose key is gone, enters as nothing: it fails alone."""
+        size = self._algorithm.plan.row
+        nothing = Entry(np.zeros(size), entering.NOBODY, teaches=False, shown=False, reward=None)
+        with contextlib.suppress(BadState):
+            text = self._opened(incarnation.waiting_place(self._line.uid, waiting.number), waiting.sealed)
+            if text is None:
+                return nothing
+            row = Row.unpacked(text, size)
+            shown = not row.deferred or (waiting.number, SHOWN) in written
+            reward, given = None, written.get((waiting.number, REWARD))
+            if given is not None:
+                place = incarnation.written_place(self._line.uid, waiting.number, REWARD)
+                value = self._opened(place, given.sealed)
+                reward = math.nan if value is None else float(NUMBER.unpack(value)[0])
+            return Entry(row.numbers, row.person, row.teaches, shown, reward)
+        return nothing
+
+    def _opened(self, place: str, sealed: bytes) -> bytes | None:
+        return self._line.seal.open("epoch", place, sealed)
+
+    # releases
+
+    def _release(self, head: Head, opened: OpenStep) -> None:
+        uid, step, key = self._line.uid, opened.step, number_of(opened.sums)
+        total = leaves.Sums(self._grid, versions.opened(self._line, step, "open", opened.sums))
+        noisy = total.measured(self._prefix, self._source)
+        sums = self._line.seal.seal("sums", key, place(uid, step, "leaf"), total.written())
+        leaf = self._line.seal.seal("sums", key, place(uid, step, "noisy"), leaves.written(noisy))
+        made, late, visible, delay = False, False, 0.0, self._agreed.now.delay
+        with contextlib.suppress(_OvertakenError), self._database.transaction() as run:
+            now_head = rows.head(run, uid, self._database.locking)
+            found = rows.open_step(run, uid, self._database.locking)
+            if self._generation != self._database.generation:  # another connection since: what was read is void
+                raise _OvertakenError
+            if found is None or found[:3] != opened[:3] or number_of(found.sums) != key:
+                raise _OvertakenError
+            now = self._clock()  # after all waiting for others: what is left is the commit itself
+            visible = self.visible_at(opened.closed_at, now)
+            made, late = leaf_rows.draw(run, uid, Drawn(step, sums, leaf, visible)), visible > opened.closed_at + delay
+            if not made:
+                raise _OvertakenError
+            following = int(next_boundary(head.boundary, *self._algorithm.plan.schedule))
+            rows.advance(run, uid, now_head._replace(step=step + 1, boundary=following))
+            new = incarnation.empty(self._line.seal, uid, now_head.sums_key, step + 1, opened.settled, self._algorithm)
+            rows.put_step(run, uid, new)
+            left = leaves.left(self._grid, step)
+            if left is not None:
+                leaf_rows.put_sum(run, uid, left, b"")  # raw, and of no use any more
+            if late:
+                rows.event(run, uid, now, LATE)
+        if made and not late and self._clock() > visible and delay > 0:  # the commit took so long
+            with self._database.transaction() as run:
+                rows.event(run, uid, self._clock(), LATE)
+
+    def _unseal(self) -> None:
+        """Leaves that were drawn, by whomever, once the witness has them on disk. RolledBack, and they stay sealed, if
+        the database is known by then to have been taken back in time."""
+        uid = self._line.uid
+        self._line.witness.record(self._drawn)
+        with contextlib.suppress(_OvertakenError), self._database.transaction() as run:
+            rows.head(run, uid, self._database.locking)
+            if self._generation != self._database.generation:
+                raise _OvertakenError
+            for step, sums, noisy, visible_at in leaf_rows.take(run, uid, self._drawn.steps):
+                leaf_rows.keep(run, uid, step, sums, versions.opened(self._line, step, "noisy", noisy), visible_at)
+
+    def visible_at(self, closed: float, now: float) -> float:
+        """closed + delay; where the commit could come after that, the next multiple of the delay. A clock that was set
+        back since the step ended holds nothing up."""
+        closed, delay = min(closed, now), self._agreed.now.delay
+        if delay == 0:
+            return closed
+        return closed + delay * max(1, math.ceil((now - closed) / delay + 0.5))
+
+    def _exact(self, step: int, what: str, sealed: bytes) -> Raw:
+        return leaves.exact(versions.opened(self._line, step, what, sealed), self._grid.size)
+

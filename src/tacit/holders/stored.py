@@ -1,0 +1,296 @@
+"""A bandit on a database: choices, rewards and releases are committed rows, and any worker may do anything."""
+
+import contextlib
+import math
+import threading
+import time
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NoReturn, Self, TypeVar
+
+import numpy.typing as npt
+
+from tacit import checks, forks
+from tacit.clock import Steady
+from tacit.core.persons import Person, digests
+from tacit.errors import TacitError, Unavailable
+from tacit.holders import certificate, erasure, incarnation, rehearsal, requests, terms, upkeep
+from tacit.holders import log as log_of_rows
+from tacit.holders.choosing import Choosing, Drawn
+from tacit.holders.limits import Rounds
+from tacit.holders.outage import MODES, Outage
+from tacit.holders.population import Membership, check_relation
+from tacit.holders.reading import Reading
+from tacit.holders.requests import Answer, Report, Request, StoredChoice, Ticket
+from tacit.holders.rows import SHOWN
+from tacit.holders.sqlite import SQLite
+from tacit.holders.steps import Steps
+from tacit.holders.terms import Agreed
+from tacit.holders.versions import Versions
+from tacit.lock import Lock, locked
+from tacit.model.arms import Arms
+
+T = TypeVar("T")
+
+
+class Stored(Reading):
+    """`Stored(JointGLM(...), "bandit.db", hold=60.0)` or `Stored(JointGLM(...), "postgresql://...", keys="folder",
+    hold=60.0)`: the same bandit, whose state is rows. Opened again, here or by another worker of PostgreSQL, it goes on
+    where it stood.
+
+    Guarantee: that of the bandit. What it shows is a function of committed noisy leaves, the asking user's own request
+    and fresh randomness; each step has one noise; each choice enters once, in the order of numbers.
+
+    hold: the seconds after which a choice enters the sums, with the reward that was written by then. It has to be said
+    when the bandit is made; without, it stays as it was. missing_as: the reward of a choice that has none by then, for
+    where only clicks are reported and silence means 0; without it, such a choice teaches nothing. name: of the bandit
+    within its database. keys: the folder of keys and the witness (tacit.holders.seal, .witness), by default FILE.keys.
+    delay: seconds from the end of a step until its release is used. on_limit: what a person beyond
+    max_rounds_per_person gets, by default as the bandit has it. degraded: what a choice gets while the database is away
+    or cannot be written: "refuse" raises Unavailable, "serve" answers by the last estimate that was shown, without
+    learning (tacit.holders.outage). population: whose data these are; what all bandits of a population cost together is
+    on record (tacit.holders.register). background: whether a thread does what is due; without it, call `tend`. The
+    bandit's `pending` is for how many later choices the answer to a request is kept. clock: by default one that goes on
+    evenly while the process lives (tacit.clock): if the system's clock is set, an event tells, and nothing else
+    changes."""
+
+    def __init__(
+        self,
+        bandit: Any,
+        where: str | Path,
+        *,
+        hold: float | None = None,
+        missing_as: float | None = None,
+        name: str = "bandit",
+        keys: str | Path | None = None,
+        delay: float = 1.0,
+        on_limit: str | None = None,
+        degraded: str = "refuse",
+        population: str = "everyone",
+        background: bool = True,
+        clock: Callable[[], float] | None = None,
+    ) -> None:
+        self.algorithm = algorithm = incarnation.check(bandit, name, population)
+        checks.one_of(MODES, degraded=degraded)
+        given = {"delay": delay, "missing_as": missing_as, "hold": hold, "on_limit": bandit.limit_mode(on_limit)}
+        self._agreed = Agreed(terms.given(algorithm, pending=bandit.pending, **given), algorithm)
+        self._given = certificate.Given(bandit.source, bandit.policy_given)
+        self._clock = clock = Steady() if clock is None else clock
+        self._lock, self._process, self._closing = Lock(), forks.process(), threading.Event()
+        self._database = incarnation.connect(where)
+        try:
+            register = incarnation.register_of(where, self._database, keys)
+            check_relation(population, register.members(), algorithm.plan.releases(algorithm.plan.mechanism.leaves))
+            folder = incarnation.keys_of(where, self._database, keys)
+            self._line = line = incarnation.opened(self._database, folder, name, algorithm, bandit.pending)
+            self.incarnation = line.bandit.incarnation  # 1, and one more for each recovery
+            self._agreed.begin(line)
+            self._agreed.decide(line, clock())
+            self._people = Rounds(algorithm, line)
+            self._versions = Versions(algorithm, line, self._agreed, clock)
+            self._outage = Outage(degraded, line, clock)
+            self._other = self._database.another()
+            self._choosing = Choosing(bandit.policy, line, self._versions, self._agreed, self._people, clock)
+            self._steps = Steps(algorithm, bandit.source, line, self._other, self._agreed, self._people, clock)
+            rehearsal.check(algorithm, bandit.source, line, self._agreed, clock())
+            claim = certificate.of(algorithm, certificate.claimed(algorithm, self._given), line.bandit, 0)
+            self.membership = Membership(population, line, register, claim, certificate.all_rounds(algorithm))
+            incarnation.destroy_keys(self._database, folder, register, line.bandit, ended=self.retired)
+        except BaseException:
+            self._database.close()
+            raise
+        self._thread: threading.Thread | None = None
+        if background and not self._agreed.ended:
+            arguments = (weakref.ref(self), self._closing)
+            self._thread = threading.Thread(target=upkeep.work, args=arguments, daemon=True, name="tacit releases")
+            self._thread.start()
+
+    # choices
+
+    def choose(
+        self,
+        arms: Arms | Mapping[str, Any],
+        *,
+        actions: Any = None,
+        request: str | bytes | None = None,
+        available: npt.ArrayLike | None = None,
+        person: Person | None = None,
+        asker: str = "",
+        deferred: bool = False,
+        propensity: bool = False,
+    ) -> StoredChoice:
+        """The arm for one user, on disk before it is returned. The same `request` again, by the same `asker`, has the
+        same answer, until it expires; give one if you may have to ask again. deferred: nothing is learnt from it unless
+        `activate` says that it was shown. propensity: it is stored with the answer. Otherwise as a bandit's
+        `choose`."""
+        given: dict[str, Any] = {"actions": actions, "request": request, "available": available, "person": person}
+        asked = self.prepare(arms, asker=asker, deferred=deferred, **given)
+        answer = self.choose_group([self.with_propensity(asked) if propensity or self.weighs else asked])[0]
+        if isinstance(answer, TacitError):
+            raise answer
+        return answer
+
+    def observe(self, choice: StoredChoice | str, reward: float | None) -> bool:
+        """Report a reward, by the choice or its id; None cancels, and nothing is learnt. On disk when this returns.
+        Whether it came before the choice's deadline: later ones never count. The first one counts; again, nothing
+        happens, and nothing tells."""
+        return self.write_group([self.report(choice, reward)])[0]
+
+    def activate(self, choice: StoredChoice | str) -> bool:
+        """A deferred choice was shown: its reward counts, also one that came before, and silence does. A choice that is
+        not shown by its deadline teaches nothing. On disk when this returns; again, and for other choices: nothing
+        happens. Whether it came before the deadline."""
+        return self.write_group([self.shown(choice)])[0]
+
+    def prepare(
+        self,
+        arms: Arms | Mapping[str, Any],
+        *,
+        actions: Any = None,
+        request: str | bytes | None = None,
+        available: npt.ArrayLike | None = None,
+        person: Person | None = None,
+        asker: str = "",
+        deferred: bool = False,
+    ) -> Request:
+        """A request, checked: ValueError for a bad one, which then is no user and delays nobody."""
+        self._agreed.at_work()
+        offer = self._agreed.door.offer(arms, available, actions)
+        requests.check_names(offer.names)
+        who = self._people.known(person)
+        return Request(requests.request_hash(request, asker, self._line.requests), offer, *who, deferred)
+
+    def with_propensity(self, request: Request) -> Request:
+        """The same, with an answer drawn now and its probability: by whoever asks for it, since it takes its time."""
+        with self._lock:
+            self._own()
+            if not self._outage.on:
+                with contextlib.suppress(Unavailable):
+                    self._outage.again(self._versions.refresh)
+            answer, propensity = self._choosing.draw(request, ahead=True)
+        return request._replace(ahead=answer.drawn(propensity))
+
+    def report(self, choice: StoredChoice | str, reward: float | None) -> Report:
+        """A reward, checked."""
+        return Report(self._ticket(choice), math.nan if reward is None else self._agreed.door.check(reward))
+
+    def shown(self, choice: StoredChoice | str) -> Report:
+        """That a choice was shown."""
+        return Report(self._ticket(choice), 0.0, SHOWN)
+
+    def _ticket(self, choice: StoredChoice | str) -> Ticket:
+        """UnknownChoice if it was never made here."""
+        self._agreed.at_work()
+        return self._line.tickets.read(choice)
+
+    @locked
+    def choose_group(self, requests: Sequence[Request]) -> list[StoredChoice | TacitError]:
+        """Answers to several requests in one transaction; an error in place of an answer concerns that one alone."""
+        self._own()
+        if self._outage.on:
+            return self._answer_without(requests, [self._choosing.draw(one) for one in requests])
+        drawn, began = list[Drawn](), time.monotonic()
+        try:
+            self._outage.again(self._versions.refresh)
+            drawn = [self._choosing.draw(one) for one in requests]
+            out = self._outage.again(lambda: self._choosing.choose(requests, drawn))
+        except Unavailable:
+            if not self._outage.begins(time.monotonic() - began):
+                raise
+            # what was drawn may have been committed without our seeing it: then this is its answer, by another id
+            return self._answer_without(requests, drawn or [self._choosing.draw(one) for one in requests])
+        self._outage.refused = False
+        return out
+
+    @locked
+    def write_group(self, reports: Sequence[Report]) -> list[bool]:
+        """Several rewards, or choices that were shown, in one transaction: whether each came before its deadline."""
+        return self._write(lambda: self._choosing.write(reports))
+
+    def learn_log(self, table: Any, *, log: str, actions: Any = None) -> Mapping[int, str]:
+        """Learn from logged rounds, as a bandit's learn_log, some rows in each transaction. table: also the path of a
+        folder of Parquet files. log: what it is called. Its rows are learnt once under that name: after a crash, or
+        with rows added at the end, the same call goes on with the next one. A row enters as soon as the choices before
+        it have. Returns row -> reason for those that this call refused."""
+        return log_of_rows.learn_log(self, table, log, actions)
+
+    def erase(self, person: Person) -> str:
+        """Deletes what is still waiting of that person (tacit.holders.erasure), on disk when this returns. Their
+        count of rounds stays. Returns what cannot be undone, in words: the same whether or not anything was found."""
+        known = digests(person, self._line.persons)
+        if not self.retired:  # else nothing waits any more
+            self._write(lambda: erasure.erase(self._line, self._other, known))
+        return erasure.erased(self._line.bandit)
+
+    def tend(self) -> None:
+        """What is due: choices enter, steps are released, and what has expired is removed with its keys. A thread does
+        this."""
+        self._own()
+        if isinstance(self._clock, Steady) and self._clock.jumped():
+            self._outage.again(lambda: upkeep.tell_of_a_jump(self._line, self._other, self._clock()))
+        self._outage.again(self._steps.run)
+        with self._lock:
+            self._versions.expected = max(self._versions.expected, self._versions.released + 1)
+            self._outage.again(self._versions.refresh)
+            if self._outage.on:
+                self._outage.again(self._outage.end)
+        self._outage.again(lambda: upkeep.purge(self._line, self._other, self._agreed))
+        self._outage.again(lambda: self._people.sweep(self._other))
+
+    def backup(self, path: str | Path) -> None:
+        """A copy of an SQLite database while it is in use. The folder of keys is not part of it, and should not be."""
+        self._own()
+        if not isinstance(self._database, SQLite):
+            raise ValueError("Expected an SQLite database, got another: use its own tools.")
+        self._database.backup(Path(path))
+
+    def rotate_keys(self) -> None:
+        """Seals all sums with a new key, and destroys the old one."""
+        self._own()
+        self._outage.again(lambda: upkeep.rotate(self._line, self._database))
+
+    def secret(self, purpose: str) -> bytes:
+        """32 random bytes that all workers share, from the folder of keys: made when first asked for."""
+        return self._line.seal.keys.make(f"{self._line.bandit.name}.{purpose}")
+
+    def close(self) -> None:
+        """Lets go of the database. Nothing is lost if it is not called."""
+        self._closing.set()
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join()
+        if self._process == forks.process():
+            self._other.close()
+            self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("Expected a bandit to be opened from its database, got pickle or copy.")
+
+    # helpers
+
+    def _write(self, work: Callable[[], T]) -> T:
+        self._own()
+        self._outage.check()
+        return self._outage.again(work)
+
+    def _answer_without(self, asked: Sequence[Request], drawn: Sequence[Drawn]) -> list[StoredChoice | TacitError]:
+        """In an outage: the answers that are in the database, where it can be read, and others by what was drawn."""
+        known: dict[bytes, Answer] = {}
+        if self._outage.readable:
+            try:
+                known = self._outage.again(lambda: self._choosing.known(asked))
+            except Unavailable:
+                self._outage.readable = False
+        return self._choosing.without(asked, drawn, known)
+
+    @property
+    def next_at(self) -> float | None:
+        """Seconds until the next version becomes visible, if that is known."""
+        at = self._versions.next_at
+        return None if at is None else at - self._clock()

@@ -1,0 +1,128 @@
+"""What all workers of a bandit do alike: how long a choice waits until it enters, how long its answer is kept, when a
+release is used, what a person's limit and silence mean, and which actions there are. It stands in the bandit's row: the
+worker that was opened last decides, with an event, and the others follow in their next transaction. Actions can only be
+added and retired (tacit.core.actions), at the number of choices that the row has then."""
+
+import json
+from typing import Any, NamedTuple
+
+from tacit import checks
+from tacit.core import actions
+from tacit.core.actions import Declared
+from tacit.core.door import Door
+from tacit.errors import Retired
+from tacit.features.schema import Schema
+from tacit.holders import rows
+from tacit.holders.incarnation import Incarnation, made_with
+from tacit.holders.rows import Bandit, Head
+from tacit.protocols import Algorithm
+
+SHORTEST = 1e-6  # seconds: a release is visible at a multiple of the delay, whose number has to be finite
+NO_HOLD = (
+    "Expected hold=, the seconds after which a choice counts with the reward that came by then, got none: longer than "
+    "nearly all rewards take (60 for a click on a page, 86400 for a purchase), and no longer, since nothing is learnt "
+    "sooner."
+)
+
+
+class Terms(NamedTuple):
+    """All public. hold: 0 until it is known."""
+
+    pending: int
+    delay: float
+    on_limit: str
+    missing_as: float | None
+    hold: float
+    actions: tuple[Declared, ...] = ()
+
+
+def given(
+    algorithm: Algorithm[Any],
+    *,
+    pending: int,
+    delay: float,
+    on_limit: str,
+    missing_as: float | None,
+    hold: float | None,
+) -> Terms:
+    """As one worker is opened with; ValueError."""
+    checks.non_negative(delay=delay)
+    if 0 < delay < SHORTEST:
+        raise ValueError(f"Expected delay to be 0 or at least {SHORTEST:g} seconds, got {delay:g}.")
+    if hold is not None:
+        checks.positive(hold=hold)
+    if missing_as is not None:
+        missing_as = Door.of(algorithm).check(missing_as)
+    return Terms(pending, float(delay), on_limit, missing_as, float(hold or 0.0))
+
+
+def recorded(head: Head, row: Bandit) -> tuple[Declared, ...]:
+    """The actions of an incarnation, as far as it is known."""
+    kept = json.loads(head.settings or "{}").get("actions")
+    return made_with(row) if kept is None else actions.read(kept)
+
+
+class Agreed:
+    """The terms that one worker knows, and the door for them."""
+
+    def __init__(self, given: Terms, algorithm: Algorithm[Any]) -> None:
+        self.now, self._algorithm, self._schema = given, algorithm, algorithm.plan.features
+        self._text, self.ended = "", False
+        self.door = Door.of(algorithm)
+
+    @property
+    def schema(self) -> Schema | None:
+        return self.door.schema
+
+    def begin(self, line: Incarnation) -> None:
+        """The actions, as they will be when `decide` is called; BadState if those that were declared before are not
+        among them."""
+        with line.database.transaction() as run:
+            self._declare(rows.head(run, line.uid), line)
+
+    def decide(self, line: Incarnation, at: float) -> None:
+        """The given terms, for everybody. A bandit that has ended keeps what it has."""
+        with line.database.transaction() as run:
+            head = rows.head(run, line.uid, line.database.locking)
+            self.ended = head.ended
+            before = self._declare(head, line)
+            old = json.loads(head.settings or "{}")
+            if not self.now.hold:
+                self.now = self.now._replace(hold=old.get("hold") or old.get("after") or 0.0)
+            if not self.now.hold and not self.ended:
+                raise ValueError(NO_HOLD)
+            text = json.dumps(self.now._asdict(), sort_keys=True)
+            if head.settings != text and not head.ended:
+                rows.settle(run, line.uid, text)
+                new = json.loads(text)
+                names = ", ".join(name for name in new if name != "actions" and old.get(name) != new[name])
+                if names and old:  # it is not new
+                    rows.event(run, line.uid, at, f"settings changed for all workers: {names}")
+                for what in actions.events(before, self.now.actions):
+                    rows.event(run, line.uid, at, what)
+        self._text = text
+
+    def _declare(self, head: Head, line: Incarnation) -> tuple[Declared, ...]:
+        """Takes over the given actions, and returns those before."""
+        before = recorded(head, line.bandit)
+        new = before if head.ended else actions.changed(before, self._schema, head.choices)
+        self._follow(self.now._replace(actions=new))
+        return before
+
+    def follow(self, head: Head) -> Terms:
+        """As they are in that row; Retired if the bandit has ended."""
+        self.ended = head.ended
+        self.at_work()
+        if head.settings is not None and head.settings != self._text:
+            found = json.loads(head.settings)
+            now = self.now._replace(**{name: found[name] for name in Terms._fields if name in found})
+            self._follow(now._replace(actions=actions.read(found.get("actions") or ())))
+            self._text = head.settings
+        return self.now
+
+    def _follow(self, now: Terms) -> None:
+        self.now, self.door = now, Door.of(self._algorithm, now.actions)
+
+    def at_work(self) -> None:
+        if self.ended:
+            raise Retired("Expected a bandit that is at work, got one that was retired.")

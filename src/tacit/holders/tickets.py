@@ -1,0 +1,78 @@
+"""The ids that clients carry. An id holds the number of its choice and when it was made, sealed and authenticated under a
+key of the incarnation, which is made with it and destroyed when it is recovered from.
+
+So whoever takes a reward knows its deadline without a look at the database, and what clients send back is a witness
+that no restore takes back: a number that the database has not reached, or has given to another choice, proves that it
+lost choices which were answered from it, even where the folder of keys was taken back with it. An id of an incarnation
+that was replaced is unknown, and proves nothing.
+
+Number, time and zeros are one block of AES, so that the ticket looks random; what authenticates it is as early versions
+wrote it. Number 0: an answer that nobody saw committed. Ids of 0.7.0 are blocks under another key, with a number and no
+time; those of 0.6.0 are random. The zeros tell the three apart: one of 2 ** 32 others has them."""
+
+import hashlib
+import secrets
+from typing import Any
+
+from tacit import extras
+from tacit.errors import UnknownChoice
+from tacit.holders.requests import TICKET, StoredChoice, Ticket
+
+NUMBER, TIME, CHECK = 6, 6, 8  # bytes; times are in milliseconds
+ZEROS = bytes(TICKET - NUMBER - TIME)
+SALT = 4  # bytes, of 0.7.0
+MILLI = 1000.0
+
+
+class Tickets:
+    """Of one incarnation, by its key."""
+
+    def __init__(self, key: bytes) -> None:
+        self._key = key
+        self._block, self._former = self._cipher(b"number and time"), self._cipher(b"number")
+
+    def _cipher(self, purpose: bytes) -> Any:
+        ciphers: Any = extras.load("cryptography.hazmat.primitives.ciphers", "ids of choices", extra="store")
+        own = hashlib.blake2b(key=self._key, digest_size=32, person=purpose).digest()
+        return ciphers.Cipher(ciphers.algorithms.AES(own), ciphers.modes.ECB())  # of one block
+
+    def made(self, number: int, at: float) -> bytes:
+        """The ticket of the choice with that number, which is made at that time, a whole number of milliseconds. 0 for
+        one without: it is another each time."""
+        when = round(at * MILLI) if number else secrets.randbits(8 * TIME)
+        text = number.to_bytes(NUMBER, "big") + when.to_bytes(TIME, "big") + ZEROS
+        ticket: bytes = self._block.encryptor().update(text)
+        return ticket
+
+    def written(self, ticket: bytes) -> str:
+        """The id that a ticket is known by."""
+        return (ticket + self._check(ticket)).hex()
+
+    def read(self, given: object) -> Ticket:
+        """The ticket of an id; ValueError for what cannot be one, UnknownChoice for one that this incarnation never
+        gave out."""
+        if isinstance(given, StoredChoice):
+            given = given.id
+        if not isinstance(given, str):
+            raise ValueError(f"Expected a choice or its id, a string, got {type(given).__name__}.")
+        try:
+            whole = bytes.fromhex(given)
+        except ValueError:
+            whole = b""
+        ticket = whole[:TICKET]
+        if len(whole) != TICKET + CHECK or not secrets.compare_digest(self._check(ticket), whole[TICKET:]):
+            raise UnknownChoice("Expected the id of a choice that this bandit made, got an unknown one.")
+        return self.opened(ticket)
+
+    def opened(self, ticket: bytes) -> Ticket:
+        text: bytes = self._block.decryptor().update(ticket)
+        if text.endswith(ZEROS):
+            when = int.from_bytes(text[NUMBER : NUMBER + TIME], "big") / MILLI
+            return Ticket(ticket, int.from_bytes(text[:NUMBER], "big"), when)
+        former: bytes = self._former.decryptor().update(ticket)
+        if former.endswith(bytes(TICKET - NUMBER - SALT)):
+            return Ticket(ticket, int.from_bytes(former[:NUMBER], "big"), None)
+        return Ticket(ticket, None, None)
+
+    def _check(self, ticket: bytes) -> bytes:
+        return hashlib.blake2b(ticket, key=self._key, digest_size=CHECK).digest()

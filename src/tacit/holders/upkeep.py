@@ -1,0 +1,98 @@
+"""What goes on in the background: entries and releases, the end of what has expired, and of its keys."""
+
+import time
+import weakref
+from threading import Event
+from typing import TYPE_CHECKING
+
+from tacit.errors import BadState
+from tacit.holders import fingerprints, leaf_rows, rows
+from tacit.holders.database import Database
+from tacit.holders.incarnation import Incarnation, check_epochs, place
+from tacit.holders.terms import Agreed
+
+if TYPE_CHECKING:
+    from tacit.holders.stored import Stored
+
+JUMPED = "the system's clock was set: it is not followed until this process is started again"
+PATIENCE = 0.25  # seconds between looks at what is due
+
+
+def work(stored: "weakref.ref[Stored]", closing: Event) -> None:
+    """Until the bandit is closed or gone. An error ends nothing: a later look may succeed."""
+    wait = 0.0
+    while not closing.wait(wait):
+        one = stored()
+        if one is None:
+            return
+        at = None
+        try:
+            one.tend()
+            at = one.next_at
+        except Exception:
+            wait = PATIENCE
+        wait = PATIENCE if at is None else min(PATIENCE, max(0.001, at))
+        del one
+
+
+def tell_of_a_jump(line: Incarnation, database: Database, at: float) -> None:
+    with database.transaction() as run:
+        rows.event(run, line.uid, at, JUMPED)
+
+
+def purge(line: Incarnation, database: Database, agreed: Agreed) -> None:
+    """Removes what is left of epochs all of whose choices have entered, and whose answers have expired; then their
+    keys: by the number of choices alone. The next epoch's key is made ahead."""
+    epoch = line.bandit.epoch
+    with database.transaction() as run:
+        head = rows.head(run, line.uid)
+        check_epochs(run, line.seal.keys, line.bandit, head.choices)
+        settled = rows.settled(run, line.uid)
+    line.seal.keys.forget_destroyed()
+    over = min(head.choices - agreed.follow(head).pending, settled + 1)
+    oldest = max(0, over // epoch)  # the first epoch with a choice that is needed
+    start = line.seal.label("epoch", 0)[:-1]
+    dead = [label for label in line.seal.keys.labels(start) if int(label[len(start) :]) < oldest]
+    if not dead:
+        return
+    more = True
+    while more:
+        with database.transaction() as run:
+            more = rows.purge(run, line.uid, oldest * epoch, database.locking)
+        time.sleep(0)  # requests first
+    with database.transaction() as run:
+        fingerprints.forget(run, dead)
+    for label in dead:
+        line.seal.keys.destroy(label)
+
+
+def rotate(line: Incarnation, database: Database) -> None:
+    """In one transaction: nobody else adds to sums or releases meanwhile. All earlier keys are destroyed: also that of
+    a rotation whose end was not seen."""
+    uid = line.uid
+    with database.transaction() as run:
+        head = rows.head(run, uid, database.locking)
+        new = head.sums_key + 1
+        fingerprints.check(run, line.seal.keys, uid, [line.seal.label("sums", new)])
+        opened = rows.open_step(run, uid, database.locking)
+        if opened is not None:
+            sums = _resealed(line, new, place(uid, opened.step, "open"), opened.sums)
+            rows.put_step(run, uid, opened._replace(sums=sums))
+        for step, sealed in leaf_rows.sums(run, uid, 0):
+            leaf_rows.put_sum(run, uid, step, _resealed(line, new, place(uid, step, "leaf"), sealed))
+        for one in leaf_rows.drawn(run, uid):
+            leaf_rows.reseal(run, uid, one.step, _resealed(line, new, place(uid, one.step, "noisy"), one.noisy))
+        rows.advance(run, uid, head._replace(sums_key=new))
+        fingerprints.forget(run, [line.seal.label("sums", head.sums_key)])
+        rows.event(run, uid, time.time(), "keys rotated")
+    start = line.seal.label("sums", 0)[:-1]
+    for label in line.seal.keys.labels(start):
+        if int(label[len(start) :]) < new:
+            line.seal.keys.destroy(label)
+
+
+def _resealed(line: Incarnation, key: int, where: str, sealed: bytes) -> bytes:
+    opened = line.seal.open("sums", where, sealed)
+    if opened is None:
+        raise BadState("Expected the key that sums are sealed with, got a folder without it: recover.")
+    return line.seal.seal("sums", key, where, opened)

@@ -1,0 +1,168 @@
+"""What is served: versions of the estimate, each computed from leaves that were read from committed rows and that are
+visible by now, and shown only once the witness has them on disk."""
+
+import itertools
+import math
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tacit.core.fold import Fold, Prior
+from tacit.data import Array
+from tacit.errors import BadState
+from tacit.holders import contexts, leaf_rows, rows, witness
+from tacit.holders.database import Database, Run
+from tacit.holders.history import Past, past
+from tacit.holders.incarnation import Incarnation, place
+from tacit.holders.leaf_rows import Leaf
+from tacit.holders.terms import Agreed
+from tacit.holders.witness import Shown
+from tacit.mechanisms import leaves
+from tacit.protocols import Algorithm
+
+BACK = 1.0  # seconds: a clock that goes back further was set
+
+
+class Versions:
+    """The estimate at the latest visible version. While the database is away it stays where it is.
+
+    A leaf that was not there at its time, because it was committed or could be read too late, becomes visible at the
+    next multiple of the delay: at no time that tells how long something took."""
+
+    def __init__(
+        self, algorithm: Algorithm[Any], line: Incarnation, agreed: Agreed, clock: Callable[[], float]
+    ) -> None:
+        self._algorithm, self._line, self._agreed = algorithm, line, agreed
+        self._clock, self._latest = clock, clock()
+        self.expected = 0  # steps that are known to be closed
+        self.history: list[Past] = []  # what was shown, version by version, from the prior on
+        self._start()
+
+    def _start(self) -> None:
+        """From the rows alone: the witness first, since another worker may go on while we read. Nothing changes before
+        all of it is read and found to be no older than what was drawn. What was used already is shown at once, whatever
+        the clock says now."""
+        last, generation = self._line.witness.read(), self._line.database.generation
+        identity, incarnation = self._line.database.identity(), self._line.bandit.incarnation
+        head, read = self._found(0)
+        digests = [witness.start_digest(self._line.uid)]
+        add(digests, read)
+        used = len(read)  # of a bandit that has ended: nothing is drawn any more
+        if not head.ended:
+            used = witness.check(last, incarnation=incarnation, digests=digests, identity=identity).used
+        self._generation, self._identity, self.expected = generation, identity, head.step
+        self._digests, self._waiting = digests, deque(self._timed(read))
+        self.fold = begun(self._algorithm, self._line, self._agreed)
+        self.history = [past(self.fold, None, 0.0)]
+        for _ in range(used):
+            self._show(self._waiting.popleft()[1])
+        self.fold.offer(self._agreed.now.actions)
+
+    @property
+    def shown(self) -> int:
+        """The present version."""
+        return self.fold.step
+
+    @property
+    def released(self) -> int:
+        """Leaves that are known to be committed, visible or not."""
+        return len(self._digests) - 1
+
+    @property
+    def next_at(self) -> float | None:
+        """When the next version becomes visible, if it is known."""
+        return self._waiting[0][0] if self._waiting else None
+
+    def check(self) -> None:
+        """After an error of the database everything is read anew: RolledBack if it is older than what was shown."""
+        if self._generation != self._line.database.generation:
+            self._start()
+
+    def refresh(self) -> None:
+        """The latest version that is visible. When the clock was set back, what waits is shown at once, rather than
+        when it says the same time again: that is public, too."""
+        self.check()
+        if self.released < self.expected:
+            head, read = self._found(self.released)
+            self.expected = head.step
+            add(self._digests, read)
+            self._waiting += self._timed(read)
+        now = self._clock()
+        set_back, self._latest = now < self._latest - BACK, now
+        visible = [leaf for _, leaf in itertools.takewhile(lambda one: set_back or one[0] <= now, self._waiting)]
+        if visible:
+            used = visible[-1].step + 1
+            shown = Shown(self._line.bandit.incarnation, self._digests[: used + 1], *self._identity, used)
+            self._line.witness.record(shown)
+        for leaf in visible:
+            self._waiting.popleft()
+            self._show(leaf)
+        self.fold.offer(self._agreed.now.actions)
+
+    def _found(self, start: int) -> tuple[rows.Head, list[Leaf]]:
+        with self._line.database.transaction() as run:
+            return rows.head(run, self._line.uid), found(self._line, run, start)
+
+    def _timed(self, read: list[Leaf]) -> list[tuple[float, Leaf]]:
+        """Leaves with the times from which they are used."""
+        now, delay = self._clock(), self._agreed.now.delay
+        missed = [math.ceil((now - leaf.visible_at) / delay) if delay else 0 for leaf in read]
+        return [(leaf.visible_at + max(0, n) * delay, leaf) for n, leaf in zip(missed, read, strict=True)]
+
+    def _show(self, leaf: Leaf) -> None:
+        follow(self.fold, leaf, self._agreed)
+        self.history.append(past(self.fold, self.history[-1], leaf.visible_at))
+
+
+def begun(algorithm: Algorithm[Any], line: Incarnation, agreed: Agreed) -> Fold:
+    """Before the first release of an incarnation: with what those before it released, if there were any."""
+    given, size = line.bandit.prior, algorithm.plan.mechanism.size
+    prior = None
+    if given is not None:
+        public: Array = contexts.of_prior(given, algorithm.plan.contexts)
+        prior = Prior(leaves.read(bytes(given)[: 8 * size], size), line.bandit.prior_std, public)
+    return Fold(algorithm, agreed.now.actions, prior)
+
+
+def follow(fold: Fold, leaf: Leaf, agreed: Agreed) -> None:
+    plan = fold.algorithm.plan
+    public = contexts.read(leaf.contexts, plan.contexts) if plan.contexts else np.zeros(0)
+    fold.follow(leaves.read(leaf.noisy, plan.mechanism.size), public, agreed.now.actions)
+
+
+def found(line: Incarnation, run: Run, start: int) -> list[Leaf]:
+    """The leaves from that step on, opened where they are sealed still."""
+    return [
+        leaf._replace(noisy=opened(line, leaf.step, "noisy", leaf.noisy), sealed=False) if leaf.sealed else leaf
+        for leaf in leaf_rows.found(run, line.uid, start)
+    ]
+
+
+def opened(line: Incarnation, step: int, what: str, sealed: bytes) -> bytes:
+    """What is sealed with the key of sums."""
+    out = line.seal.open("sums", place(line.uid, step, what), sealed)
+    if out is None:
+        raise BadState("Expected the key that sums are sealed with, got a folder without it: recover.")
+    return out
+
+
+def verify(line: Incarnation, database: Database) -> Shown:
+    """What of that connection's database is, or may be, on record; RolledBack unless it holds all that was drawn."""
+    last, identity = line.witness.read(), database.identity()
+    digests = [witness.start_digest(line.uid)]
+    with database.transaction() as run:
+        ended = rows.head(run, line.uid).ended
+        add(digests, found(line, run, 0))
+    if not ended:
+        witness.check(last, incarnation=line.bandit.incarnation, digests=digests, identity=identity)
+    return Shown(line.bandit.incarnation, digests, *identity)
+
+
+def add(digests: list[str], new: list[Leaf]) -> None:
+    """`digests[n]` is that of the first n leaves."""
+    for leaf in new:
+        if leaf.step != len(digests) - 1:
+            raise witness.older()
+        digests.append(witness.next_digest(digests[-1], leaf))

@@ -1,0 +1,1 @@
+"""The rules of the joint model, written once: requests, limits, entries, estimates and what may be shown."""

@@ -1,0 +1,113 @@
+"""What may be asked: every request and reward is checked here, whole, before anything of it meets a state."""
+
+import functools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit.core import actions
+from tacit.core.actions import Declared
+from tacit.core.choices import reward_problem
+from tacit.data import Array, Integers
+from tacit.features.schema import Schema
+from tacit.model.arms import check_mask
+from tacit.protocols import Algorithm
+from tacit.roles.device import arms_of
+
+
+class Offer(NamedTuple):
+    """RAW. One person's arms: their features, their names if they have any, and the indices of those that are
+    available; None if all are."""
+
+    features: Array
+    names: tuple[str, ...] | None
+    available: Integers | None
+
+    @property
+    def arms(self) -> Array:
+        """Those that may be chosen."""
+        return self.features if self.available is None else self.features[self.available]
+
+    def place(self, picked: int) -> int:
+        """Of an arm that was picked among them, in the request."""
+        return picked if self.available is None else int(self.available[picked])
+
+    def name(self, place: int) -> str | None:
+        return self.names[place] if self.names else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Door:
+    """What one bandit takes, with the actions that are declared now. limited: persons are counted. problem: what is
+    wrong with a choice among so many arms, or of these names."""
+
+    dim: int
+    blocks: int
+    shared: int
+    rewards: tuple[float, float]
+    schema: Schema | None
+    limited: bool
+    declared: tuple[Declared, ...] = ()
+    problem: Callable[[int, tuple[str, ...] | None], str | None] = lambda count, names: None
+
+    @classmethod
+    def of(cls, algorithm: Algorithm[Any], declared: tuple[Declared, ...] = ()) -> "Door":
+        plan = algorithm.plan
+        schema = plan.features
+        if schema is not None and declared:
+            schema = actions.schema_of(schema, declared)
+        return cls(
+            dim=plan.dim,
+            blocks=plan.blocks,
+            shared=plan.shared,
+            rewards=plan.rewards,
+            schema=schema,
+            limited=plan.limits.most is not None,
+            declared=declared,
+            problem=functools.partial(algorithm.problem, declared=() if schema is None else schema.actions),
+        )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of declared actions."""
+        return () if self.schema is None else self.schema.actions
+
+    def offer(self, arms: Any, available: npt.ArrayLike | None = None, given: Any = None) -> Offer:
+        """Arms as vectors, or a person's fields with `given` actions; ValueError for a bad request, which is no user."""
+        features, names = arms_of(self.schema, self.dim, arms, given, self.blocks, self.shared)
+        problem = self.problem(len(features), names)
+        if problem:
+            raise ValueError(problem)
+        return Offer(features, names, check_mask(available, len(features)))
+
+    def played(self, arms: Any, given: Any = None, place: int = 0) -> Array | None:
+        """RAW. The features of an arm that was played elsewhere; None where they are wrong."""
+        try:
+            x: Array = self.offer(arms, None, given).features[place]
+            return x if math.isfinite(float(x.sum())) else None
+        except (ValueError, TypeError, KeyError, IndexError, OverflowError):
+            return None
+
+    def check(self, reward: object) -> float:
+        """A reward in its range, or ValueError."""
+        problem = reward_problem(reward, *self.rewards)
+        if problem:
+            raise ValueError(problem)
+        return float(reward)  # type: ignore[arg-type]
+
+    def retired(self, offer: Offer) -> bool:
+        """Whether it offers an action that was retired since it was checked."""
+        gone = {one.name for one in self.declared if one.until is not None}
+        if not gone or offer.names is None:
+            return False
+        offered = offer.names if offer.available is None else [offer.names[int(i)] for i in offer.available]
+        return not gone.isdisjoint(offered)
+
+
+def nothing(width: int) -> Array:
+    """What is kept of a choice that teaches nothing: as many numbers as of any other."""
+    return np.zeros(width)

@@ -1,0 +1,62 @@
+"""How a choice enters: once, in the order of numbers, at its deadline, with what was written of it by then.
+
+A choice that was cancelled, not shown, erased, refused, or that is beyond a person's rounds enters as nothing; so does
+a number that no choice has. Where contexts are public, a choice's own enters whatever was written of it: whether a
+reward came is private."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tacit.data import Array
+from tacit.mechanisms.leaves import Sums
+from tacit.protocols import Algorithm
+
+NOBODY = bytes(16)  # in the place of a person's hash
+
+
+class Entry(NamedTuple):
+    """RAW. What is known of a choice at its deadline."""
+
+    row: Array  # what was kept of it
+    person: bytes  # whose it is, where that is counted now; NOBODY where it is not
+    teaches: bool  # False: beyond the limit already when it was made
+    shown: bool
+    reward: float | None  # that was written in time; NaN: it was cancelled
+
+
+def value(entry: Entry, missing_as: float | None) -> float:
+    """The reward that it enters with; NaN for none."""
+    if not entry.shown:
+        return math.nan
+    if entry.reward is None:
+        return math.nan if missing_as is None else missing_as
+    return entry.reward
+
+
+def enter(
+    entries: Sequence[Entry],
+    *,
+    algorithm: Algorithm[Any],
+    estimate: Any,
+    missing_as: float | None,
+    once_more: Callable[[bytes], bool],
+    sums: Sums,
+    contexts: Array,
+) -> None:
+    """These entries join the sums of the open step, and the sums of its public contexts, at the estimate of the release
+    before. once_more: counts one round more of a person, or says that all are used."""
+    public = bool(contexts.size)
+    rows, rewards = np.zeros((len(entries), algorithm.plan.row)), np.full(len(entries), math.nan)
+    for i, entry in enumerate(entries):
+        reward = value(entry, missing_as)
+        counts = entry.teaches and (public or not math.isnan(reward))
+        if counts and entry.person != NOBODY:
+            counts = once_more(entry.person)
+        if counts:
+            rows[i] = algorithm.count(estimate, entry.row, contexts) if public else entry.row
+            rewards[i] = reward
+    adder = algorithm.adder(estimate)
+    sums.add(rows, rewards, adder.cells, adder.given)

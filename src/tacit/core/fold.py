@@ -1,0 +1,72 @@
+"""The estimate that follows from what was released: one release after the other, and from nothing else. Public."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tacit.core import actions
+from tacit.core.actions import Declared
+from tacit.data import Array, Integers, Released
+from tacit.kernels.continual import join
+from tacit.kernels.rounds import next_boundary
+from tacit.mechanisms import leaves
+from tacit.mechanisms.grid import Grid
+from tacit.protocols import Algorithm
+
+
+class Prior(NamedTuple):
+    """What an earlier incarnation released, the std of its noise, and what its public contexts summed to."""
+
+    released: Released
+    std: float
+    contexts: Array
+
+
+class Fold:
+    """One algorithm's estimates. Whoever reads the same leaves has the same estimate, to the last bit."""
+
+    def __init__(self, algorithm: Algorithm[Any], declared: tuple[Declared, ...], prior: Prior | None) -> None:
+        plan = algorithm.plan
+        assert isinstance(plan.mechanism, Grid)
+        self.algorithm = algorithm if prior is None else algorithm.after(prior.std)
+        self.step = 0  # releases so far
+        self.entries = 0  # choices of the steps that were released
+        self.contexts = np.zeros(plan.contexts) if prior is None else prior.contexts.copy()
+        self._fading, self._schedule, self._prior = plan.mechanism.fading, plan.schedule, prior
+        self._prefixes = leaves.Prefixes(plan.mechanism)
+        self._released: Released | None = None
+        self._live = algorithm.live(actions.at(declared, 0))
+        self.estimate = algorithm.blank(self._live)
+        if prior is not None:
+            self._released = leaves.part(prior.released, slice(None))
+            self.estimate = self._estimated(self._released)
+
+    def follow(self, noisy: Released, contexts: Array | None, declared: tuple[Declared, ...]) -> None:
+        """One release more. The estimate is that of the actions which were offered when its step ended."""
+        released = self._prefixes.following(noisy)
+        self.step += 1
+        if self._prior is not None:
+            released = leaves.after(self._prior.released, self._fading, self.step, released)
+        if contexts is not None and self.contexts.size:
+            join(contexts.copy(), self.contexts, self._fading)
+        self.entries = int(next_boundary(self.entries, *self._schedule))
+        self._live, self._released = self.algorithm.live(actions.at(declared, self.entries)), released
+        self.estimate = self._estimated(released)
+
+    def offer(self, declared: tuple[Declared, ...]) -> None:
+        """The same release for the actions that are offered now."""
+        live = self.algorithm.live(declared)
+        if np.array_equal(live, self._live):
+            return
+        self._live = live
+        if self._released is None:
+            self.estimate = self.algorithm.blank(live)
+        else:
+            self.estimate = self._estimated(self._released)
+
+    def _estimated(self, released: Released) -> Any:
+        return self.algorithm.estimate(self.estimate, released, self.contexts, self.step, self._live)
+
+    @property
+    def live(self) -> Integers:
+        return self._live

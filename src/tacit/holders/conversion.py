@@ -1,0 +1,81 @@
+"""What was waiting in a store of 0.7.0 or earlier, where it waits now.
+
+There a reward joined the step that was open when it came. That step ends by the old rule: what was added to it stays,
+and choices that were not answered yet, whatever their number, enter it at their deadlines. After it each choice enters
+the step of its number. Where contexts are public, those of choices that wait are in sums already: such a choice enters
+as nothing."""
+
+import contextlib
+import json
+import math
+import struct
+
+import numpy as np
+
+from tacit.core.entering import NOBODY
+from tacit.errors import BadState
+from tacit.holders import incarnation, rows
+from tacit.holders.database import Run
+from tacit.holders.requests import NUMBER, ROW
+from tacit.holders.rows import REWARD, Bandit, OpenStep, Waiting, Written
+from tacit.holders.seal import Keys, Seal, number_of
+
+FORM = 1  # byte before a person's hash, where a choice of a week's person waited
+MARK = struct.Struct(f"{FORM}s16s")
+DEFERRED = 1
+UNRELEASED = (
+    "Expected all steps that are closed to be released, got one that is not: start the earlier release once more for a "
+    "moment, which releases it, then stop it and migrate."
+)
+
+
+def convert(run: Run, found: Bandit, keys: Keys) -> None:
+    """One bandit at work."""
+    seal, uid = Seal(keys, found.uid), found.uid
+    head = rows.standing(run, uid)
+    if run("SELECT 1 FROM old_due WHERE bandit = ? LIMIT 1", uid):
+        raise BadState(UNRELEASED)
+    pending = json.loads(head.settings or "{}").get("pending", 1 << 62)
+    void = incarnation.is_public(found)
+    first = head.choices
+    for table, deferred in (("waiting", False), ("deferred", True)):
+        for ticket, number, made_at, sealed in run(
+            f"SELECT ticket, number, made_at, sealed FROM old_{table} WHERE bandit = ? AND number > ?",
+            uid,
+            head.choices - pending,
+        ):
+            with contextlib.suppress(BadState):  # a damaged row enters as nothing
+                text = seal.open("epoch", f"{uid} {table} {bytes(ticket).hex()}", bytes(sealed))
+                if text is not None and not void:
+                    old = Waiting(int(number), bytes(ticket), float(made_at), text)
+                    _row(run, seal, uid, old, deferred, number_of(bytes(sealed)))
+                    first = min(first, int(number) - 1)
+    rows.make_step(run, uid, OpenStep(head.step, first, 0.0, _sums(run, seal, uid, head)))
+    run("UPDATE bandit SET version = ? WHERE uid = ?", incarnation.ROWS, uid)
+
+
+def _row(run: Run, seal: Seal, uid: str, old: Waiting, deferred: bool, key: int) -> None:
+    """One choice that waited, and a reward that came before it was shown."""
+    text, reward = old.sealed, math.nan
+    if deferred:
+        text, (reward,) = text[: -NUMBER.size], NUMBER.unpack(text[-NUMBER.size :])
+    person = NOBODY
+    if len(text) % 8 == MARK.size % 8:  # whose it is
+        text, (_, person) = text[: -MARK.size], MARK.unpack(text[-MARK.size :])
+    packed = ROW.pack(DEFERRED * deferred, person) + text
+    sealed = seal.seal("epoch", key, incarnation.waiting_place(uid, old.number), packed)
+    rows.wait(run, uid, [old._replace(sealed=sealed)])
+    run("INSERT INTO old_ticket (bandit, ticket, number) VALUES (?, ?, ?)", uid, old.ticket, old.number)
+    if not math.isnan(reward):
+        value = seal.seal("epoch", key, incarnation.written_place(uid, old.number, REWARD), NUMBER.pack(reward))
+        rows.write(run, uid, [Written(old.number, REWARD, old.ticket, value)])
+
+
+def _sums(run: Run, seal: Seal, uid: str, head: rows.Head) -> bytes:
+    """The shards of the open step as one sum, sealed."""
+    found = run("SELECT shard, sums FROM old_open_sum WHERE bandit = ? AND step = ?", uid, head.step)
+    parts = [seal.open("sums", incarnation.place(uid, head.step, str(shard)), bytes(sums)) for shard, sums in found]
+    if not parts or any(part is None for part in parts):
+        raise BadState("Expected the sums of the open step and their key, got a database or a folder without: recover.")
+    total = np.sum([np.frombuffer(part or b"", np.int64) for part in parts], axis=0)
+    return seal.seal("sums", head.sums_key, incarnation.place(uid, head.step, "open"), total.tobytes())

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from tacit import Budget, JointGLM, JointLinUCB, LocalIRLS
+from tacit.algorithms.earnings import Earnings
 from tacit.bandits import storage
 from tacit.core import actions
 from tacit.core.actions import Declared
-from tacit.bandits.joint.earnings import Earnings
 from tacit.errors import BadState
 from tacit.features import Number, Schema
 from tacit.privacy.noise import Simulated

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from tacit import Budget, JointGLM, LinUCB, Simulated, Spec, Stored, environments, simulate
-from tacit.bandits import irls
-from tacit.bandits.chances import of_each
-from tacit.bandits.known import nothing
+from tacit.algorithms import irls
+from tacit.algorithms.chances import of_each
+from tacit.algorithms.prior import nothing
 from tacit.errors import PersonLimit
 from tacit.features import Category, Number, Schema
 from tacit.kernels.blocks import BLOCKS as APART

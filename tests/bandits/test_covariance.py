@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from tacit import Budget, JointGLM, Simulated
+from tacit.algorithms import covariance
+from tacit.algorithms.onepass import scores
 from tacit.audit.stage import User, act, users
-from tacit.bandits.joint import covariance, scores
 from tacit.kernels.linalg import smat, svec
 
 P = 6

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit import Budget, JointGLM, JointLinUCB, LinUCB, Spec, Stored, environments, simulate
-from tacit.bandits.joint import hybrid
+from tacit.algorithms.onepass import hybrid
 from tacit.features import Category, Number, Schema, Tags
 from tacit.kernels.glm import Tuning
 from tacit.model import links

@@ -5,8 +5,8 @@ import polars as pl
 import pytest
 
 from tacit import Budget, JointGLM, Simulated, Spec, environments, simulate
+from tacit.algorithms.earnings import Earnings
 from tacit.audit.stage import User, act, users
-from tacit.bandits.joint.earnings import Earnings
 from tacit.kernels.glm import Tuning
 from tacit.privacy.noise import Secure
 

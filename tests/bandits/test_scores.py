@@ -7,7 +7,7 @@ import pytest
 from numpy.random import default_rng
 
 from tacit import Budget, Earnings, JointGLM, Simulated, Spec, Uniform, environments, simulate
-from tacit.bandits.joint import scores
+from tacit.algorithms.onepass import scores
 from tacit.features import Number, Schema
 from tacit.kernels.rounds import Schedule
 from tacit.model import links

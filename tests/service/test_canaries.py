@@ -13,9 +13,9 @@ import pytest
 
 from tacit import Stored
 from tacit.errors import Unavailable
+from tacit.holders.seal import Keys, Seal
 from tacit.service import bodies, served
 from tacit.service.app import SHOWN
-from tacit.holders.seal import Keys, Seal
 from tests.canaries import Canaries
 from tests.service.servers import application, call, lines
 from tests.store.conftest import of_postgres

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from tacit import recover
-from tacit.holders.retirement import retire
 from tacit.errors import Unavailable
+from tacit.holders.retirement import retire
 from tacit.service import config as configs
 from tacit.service import dashboard, page, words
 from tacit.service import history as histories

@@ -12,15 +12,15 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from tacit.holders.rounds import Rounds
 
 from tacit import Stored
+from tacit.holders import rows
 from tacit.holders.requests import Answer
-from tacit.holders.rounds import Rounds
 from tacit.service import metrics, served
 from tacit.service.app import SHOWN
 from tacit.service.dashboard import Dashboard
 from tacit.service.served import Served
-from tacit.holders import rows
 from tests.service.servers import FIELDS, application, call, lines
 from tests.store.conftest import of_postgres
 from tests.store.places import Clock, Place, table

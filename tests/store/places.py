@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from tacit import Budget, JointGLM, JointLinUCB, Stored
+from tacit.holders import leaf_rows, rows
 from tacit.holders.incarnation import database_at
 from tacit.holders.incarnation import place as place_of
 from tacit.mechanisms import leaves
-from tacit.holders import leaf_rows, rows
 
 BUDGET = Budget(1.0, 1e-5)
 

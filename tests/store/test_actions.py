@@ -6,9 +6,9 @@ import pytest
 
 from tacit import JointGLM
 from tacit.core.actions import Declared
-from tacit.holders.recovery import recover
 from tacit.errors import BadState
 from tacit.features import Number, Schema
+from tacit.holders.recovery import recover
 from tests.store.places import BUDGET, total
 
 

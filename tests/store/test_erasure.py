@@ -7,9 +7,9 @@ import threading
 import numpy as np
 import pytest
 
+from tacit.errors import PersonLimit, Retired
 from tacit.holders import erasure, line
 from tacit.holders.retirement import retire
-from tacit.errors import PersonLimit, Retired
 from tests.store import version1
 from tests.store.places import arms, contribution, dies_at, linear, table, total
 

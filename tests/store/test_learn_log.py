@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 from tacit import recover
-from tacit.holders import learning
 from tacit.errors import BadState, HorizonReached
+from tacit.holders import learning
 from tests.store.places import Place, contribution, dies_at, linear, sums, table, total
 
 ROWS = 90

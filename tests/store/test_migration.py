@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 from tacit import cli
-from tacit.holders import line
 from tacit.errors import BadState, RolledBack
-from tacit.holders import migration, schema
+from tacit.holders import line, migration, schema
 from tacit.holders.witness import UNKNOWN
 from tests.store import version1
 from tests.store.places import Clock, dies_at, linear, play, table, total

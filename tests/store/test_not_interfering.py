@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from tacit.holders import tending
 from tacit.errors import PersonLimit
+from tacit.holders import tending
 from tests.store.places import Clock, arms, glm, linear, sums, table
 
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from tacit import Budget, Stored, recover
+from tacit.errors import BadState, RolledBack
 from tacit.holders import line
 from tacit.holders.retirement import retire
-from tacit.errors import BadState, RolledBack
 from tacit.privacy import gaussian
 from tests.store import version1
 from tests.store.places import BUDGET, glm, linear, play, table

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from tacit import recover
-from tacit.holders import erasure, learning
-from tacit.holders.retirement import retire
 from tacit.errors import BadState, PersonLimit, RolledBack
 from tacit.features import Number, Schema
+from tacit.holders import erasure, learning
+from tacit.holders.retirement import retire
 from tacit.model.vectors import add_pair, packed_size, pair_size
 from tests.store import test_kill
 from tests.store.places import arms, dies_at, glm, table, total

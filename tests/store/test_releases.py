@@ -5,15 +5,14 @@ import time
 
 import numpy as np
 import pytest
-
-from tacit.holders import rehearsal
 from tacit.holders.releases import Releases
+
 from tacit.errors import BadState, RolledBack, Unavailable
+from tacit.holders import leaf_rows, rehearsal, rows
+from tacit.holders.leaf_rows import Drawn
 from tacit.mechanisms import recursive
 from tacit.mechanisms.grid import Grid
 from tacit.mechanisms.recursive_grid import RecursiveGrid
-from tacit.holders import leaf_rows, rows
-from tacit.holders.leaf_rows import Drawn
 from tests.store.places import Clock, arms, glm, linear, play, sums, table
 from tests.store.test_together import at_once
 

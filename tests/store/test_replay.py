@@ -4,14 +4,13 @@ As tests/whole/test_replay.py, for every public name of `Stored`: a new one has 
 
 import numpy as np
 import pytest
+from tacit.holders.rounds import Rounds
 
 from tacit import Earnings, Stored
-from tacit.holders import contexts
-from tacit.holders.rounds import Rounds
-from tacit.holders.versions import Versions
 from tacit.errors import TacitError
+from tacit.holders import contexts, rows
+from tacit.holders.versions import Versions
 from tacit.mechanisms import leaves
-from tacit.holders import rows
 from tests.store.places import Clock, arms, glm, linear, table
 from tests.whole import replay
 from tests.whole.tape import Tape, frozen

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from tacit import recover
-from tacit.holders.retirement import retire
 from tacit.errors import BadState, Retired
+from tacit.holders.retirement import retire
 from tacit.holders.seal import Keys
 from tests.store.places import arms, dies_at, glm, play, table
 

@@ -13,8 +13,8 @@ import pytest
 
 from tacit import Budget, recover
 from tacit.errors import BadState, RolledBack, UnknownChoice
-from tacit.privacy import gaussian
 from tacit.holders.seal import Keys
+from tacit.privacy import gaussian
 from tests.store.clusters import tool
 from tests.store.places import BUDGET, arms, glm, linear, play, table, total
 

@@ -3,9 +3,9 @@ workers and after a restart."""
 
 import numpy as np
 import pytest
+from tacit.holders.people import WEEK
 
 from tacit import recover
-from tacit.holders.people import WEEK
 from tests.store.places import contribution, glm, linear, table, total
 
 ARM = [[1.0, 0.0, 0.0]]

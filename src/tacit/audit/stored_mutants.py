@@ -9,18 +9,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tacit.holders import face
-from tacit.holders.requests import Report
-from tacit.holders.rounds import Rounds
-from tacit.holders.versions import Versions
 from tacit.data import Integers, Raw, Released
 from tacit.errors import TacitError
-from tacit.mechanisms import leaves
-from tacit.mechanisms.grid import Grid
-from tacit.holders import rows
+from tacit.holders import face, rows
 from tacit.holders.database import Run
 from tacit.holders.leaf_rows import Leaf
+from tacit.holders.requests import Report
+from tacit.holders.rounds import Rounds
 from tacit.holders.rows import Waiting
+from tacit.holders.versions import Versions
+from tacit.mechanisms import leaves
+from tacit.mechanisms.grid import Grid
 
 
 class Plant(NamedTuple):

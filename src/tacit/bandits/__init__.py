@@ -6,8 +6,6 @@ from tacit import registry
 
 if TYPE_CHECKING:
     from tacit.bandits.base import Bandit as Bandit
-    from tacit.core.choices import Choice as Choice
-    from tacit.core.choices import Choices as Choices
     from tacit.bandits.embedded import Embedded as Embedded
     from tacit.bandits.joint.glm import JointGLM as JointGLM
     from tacit.bandits.joint.lin_ucb import JointLinUCB as JointLinUCB
@@ -17,10 +15,12 @@ if TYPE_CHECKING:
     from tacit.bandits.references.uniform import Uniform as Uniform
     from tacit.bandits.server import Server as Server
     from tacit.bandits.shuffle.newton import ShuffleNewton as ShuffleNewton
-    from tacit.holders.requests import StoredChoice as StoredChoice
-    from tacit.holders.stored import Stored as Stored
+    from tacit.core.choices import Choice as Choice
+    from tacit.core.choices import Choices as Choices
     from tacit.holders.recovery import recover as recover
+    from tacit.holders.requests import StoredChoice as StoredChoice
     from tacit.holders.retirement import retire as retire
+    from tacit.holders.stored import Stored as Stored
 
 
 def __getattr__(name: str) -> Any:

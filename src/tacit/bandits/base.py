@@ -241,6 +241,11 @@ class Bandit(ABC):
         self._keep()
 
     @property
+    def policy_given(self) -> bool:
+        """Whether the caller brought the generator of the policy's draws."""
+        return self._policy_given
+
+    @property
     def choices(self) -> int:
         """Choices made so far."""
         return int(self._state.counts[CHOICES])

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple, NoReturn, Self
 import numpy as np
 
 from tacit.bandits.base import Bandit, State
+from tacit.bandits.server import Server
 from tacit.core.choices import Index
 from tacit.core.persons import LEARNS
-from tacit.bandits.server import Server
 from tacit.data import Array, Integers
 from tacit.kernels.block import Block
 from tacit.model.chances import Later

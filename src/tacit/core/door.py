@@ -77,7 +77,7 @@ class Door:
         return () if self.schema is None else self.schema.actions
 
     def offer(self, arms: Any, available: npt.ArrayLike | None = None, given: Any = None) -> Offer:
-        """Arms as vectors, or a person's fields with `given` actions; ValueError for a bad request, which is no user."""
+        """Arms as vectors, or a person's fields with `given` actions; ValueError for a bad request."""
         features, names = arms_of(self.schema, self.dim, arms, given, self.blocks, self.shared)
         problem = self.problem(len(features), names)
         if problem:

@@ -8,11 +8,11 @@ from tacit.bandits.joint.continual import LOGGED
 from tacit.core import actions
 from tacit.core.actions import Declared
 from tacit.holders.population import Population
+from tacit.holders.rows import Bandit
 from tacit.privacy.certificate import ROUNDING, Certificate, certify
 from tacit.privacy.ledger import epsilon_of, grid_delta
 from tacit.privacy.persons import many
 from tacit.protocols import Algorithm
-from tacit.holders.rows import Bandit
 
 RAW_ROWS = (
     "Raw rows are sealed; who has a copy of the database, old or new, and the folder of keys of the same time can read "

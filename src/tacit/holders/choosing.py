@@ -10,7 +10,7 @@ import functools
 import math
 import secrets
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from numpy.random import Generator
 

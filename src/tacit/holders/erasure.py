@@ -11,8 +11,8 @@ from pathlib import Path
 
 from tacit.core.persons import Person, digests
 from tacit.holders import incarnation, rows
-from tacit.holders.incarnation import Incarnation
 from tacit.holders.database import Database
+from tacit.holders.incarnation import Incarnation
 from tacit.holders.rows import Bandit
 
 AT_ONCE = 1024  # choices that one transaction looks at

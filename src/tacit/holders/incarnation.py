@@ -13,13 +13,8 @@ import numpy as np
 from tacit.bandits.storage import encoded
 from tacit.core import actions
 from tacit.core.actions import Declared
-from tacit.holders.tickets import Tickets
 from tacit.errors import BadState, WrongKeys
 from tacit.features.schema import Schema
-from tacit.kernels.rounds import next_boundary
-from tacit.mechanisms.grid import Grid
-from tacit.mechanisms.tree import Tree
-from tacit.protocols import Algorithm
 from tacit.holders import fingerprints, leaf_rows, migration, rows
 from tacit.holders.database import Database, Identity, Run
 from tacit.holders.postgres import Postgres
@@ -27,7 +22,12 @@ from tacit.holders.register import Register
 from tacit.holders.rows import Bandit, OpenStep
 from tacit.holders.seal import Keys, Seal, label_of
 from tacit.holders.sqlite import SQLite
+from tacit.holders.tickets import Tickets
 from tacit.holders.witness import Shown, Witness, digests
+from tacit.kernels.rounds import next_boundary
+from tacit.mechanisms.grid import Grid
+from tacit.mechanisms.tree import Tree
+from tacit.protocols import Algorithm
 
 ROWS = 2  # the version of what is in sealed rows
 MADE = "the noise is made for them"

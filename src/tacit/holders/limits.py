@@ -10,7 +10,7 @@ import struct
 import threading
 from typing import Any
 
-from tacit.bandits.joint.weeks import Weeks
+from tacit.algorithms.weeks import Weeks
 from tacit.core.persons import HASH, Person, canonical, digests
 from tacit.holders import person_rows, rows
 from tacit.holders.database import Database, Run

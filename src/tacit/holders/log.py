@@ -108,8 +108,8 @@ def _rows(stored: "Stored", found: Iterator[logs.Row]) -> Iterator[Row]:
 
 
 def _learn(stored: "Stored", name: str, learnt: int, coming: list[Row]) -> tuple[int, dict[int, str]]:
-    """One transaction: numbers for these rows, and with each what is kept of it and its reward. How many rows of the log
-    are learnt now, and which of these were refused; if they are more than was known, another has learnt them, or we
+    """One transaction: numbers for these rows, and with each what is kept of it and its reward. How many rows of it are
+    learnt now, and which of these were refused; if they are more than was known, another has learnt them, or we
     have without seeing the end of it: then nothing happens."""
     choosing, people, line = stored._choosing, stored._people, stored._line
     on_limit = stored._agreed.now.on_limit

@@ -8,9 +8,9 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from tacit.holders.incarnation import Incarnation
 from tacit.errors import RolledBack, Unavailable
 from tacit.holders import rows
+from tacit.holders.incarnation import Incarnation
 
 T = TypeVar("T")
 

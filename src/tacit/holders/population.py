@@ -5,11 +5,11 @@ from collections.abc import Sequence
 
 import msgspec
 
+from tacit.holders import rows
 from tacit.holders.incarnation import Incarnation
+from tacit.holders.register import Member, Register
 from tacit.privacy.certificate import Certificate
 from tacit.privacy.ledger import Release, epsilon_of, relation_of
-from tacit.holders import rows
-from tacit.holders.register import Member, Register
 
 
 class Population(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,7 +45,9 @@ class Population(msgspec.Struct, frozen=True, kw_only=True):
 class Membership:
     """One bandit's place in its population: on record when this is made, and for ever."""
 
-    def __init__(self, population: str, line: Incarnation, register: Register, claim: Certificate, rounds: int | None) -> None:
+    def __init__(
+        self, population: str, line: Incarnation, register: Register, claim: Certificate, rounds: int | None
+    ) -> None:
         self._population, self._database, self._register = population, line.database, register
         with self._database.transaction() as run:
             first = rows.incarnations(run, line.bandit.name)[0][1]

@@ -146,9 +146,7 @@ class Reading:
         claim = certificate.claimed(self.algorithm, self._given, self.counts, self._agreed.now.actions)
         released = self._versions.released
         row = self._line.bandit
-        return certificate.of(
-            self.algorithm, claim, row, released, ended=self.retired, population=self.population
-        )
+        return certificate.of(self.algorithm, claim, row, released, ended=self.retired, population=self.population)
 
     @property
     def counts(self) -> Counts:

@@ -13,19 +13,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tacit.core import actions
-from tacit.holders import certificate, contexts, incarnation, terms
 from tacit.data import Released
 from tacit.errors import Retired
-from tacit.mechanisms import leaves
-from tacit.mechanisms.grid import Grid
-from tacit.protocols import Algorithm
-from tacit.holders import fingerprints, leaf_rows, rows
+from tacit.holders import certificate, contexts, fingerprints, incarnation, leaf_rows, rows, terms
 from tacit.holders.database import Database, Run
 from tacit.holders.leaf_rows import Leaf
 from tacit.holders.register import Register
 from tacit.holders.rows import Bandit, Head
 from tacit.holders.seal import Keys
 from tacit.holders.witness import Shown, Witness, alike, differ, digests
+from tacit.mechanisms import leaves
+from tacit.mechanisms.grid import Grid
+from tacit.protocols import Algorithm
 
 TWICE = "releases before the recovery are counted twice: the database had been taken back in time"
 
@@ -122,7 +121,13 @@ def _found(run: Run, name: str, last: Shown | None, known: int, locking: str = "
 
 
 def _recover(
-    algorithm: Algorithm[Any], pending: int, database: Database, keys: Keys, register: Register, name: str, within_budget: bool
+    algorithm: Algorithm[Any],
+    pending: int,
+    database: Database,
+    keys: Keys,
+    register: Register,
+    name: str,
+    within_budget: bool,
 ) -> int:
     last, known, identity = Witness(keys.folder, name).read(), _known(register, name), database.identity()
     with database.transaction() as run:
@@ -136,7 +141,9 @@ def _recover(
         prior, std = _prior(algorithm, old, complete)
         after = found.after(algorithm, within_budget)
         kept, number = leaves.written(prior) + _contexts(algorithm, old, complete), after.incarnation
-        new = incarnation.new_row(algorithm, name, pending, number, kept, std)._replace(twice=after.twice, silent=after.silent)
+        new = incarnation.new_row(algorithm, name, pending, number, kept, std)._replace(
+            twice=after.twice, silent=after.silent
+        )
         rows.retire(run, old.uid, rows.REPLACED)
         fingerprints.forget_all(run, old.uid, name)  # the folder may be lost
         rows.event(run, new.uid, time.time(), f"recovered: incarnation {number}")

@@ -13,11 +13,11 @@ from pathlib import Path
 import msgspec
 
 from tacit.errors import BadState
-from tacit.privacy import relations
-from tacit.privacy.ledger import Release
 from tacit.holders import members as member_rows
 from tacit.holders.database import Database
 from tacit.holders.seal import sync, using
+from tacit.privacy import relations
+from tacit.privacy.ledger import Release
 
 FILE = "tacit-populations.jsonl"
 

@@ -4,8 +4,7 @@ certificate and its place in its population stay, and its name in this database 
 import time
 from pathlib import Path
 
-from tacit.holders import incarnation
-from tacit.holders import fingerprints, person_rows, rows
+from tacit.holders import fingerprints, incarnation, person_rows, rows
 from tacit.holders.witness import Witness, older
 
 

@@ -98,7 +98,13 @@ def dispute(run: Run, uid: str) -> None:
 
 def advance(run: Run, uid: str, new: Head) -> None:
     """To the step that is open now. Numbers are given out meanwhile."""
-    run("UPDATE bandit SET step = ?, boundary = ?, sums_key = ? WHERE uid = ?", new.step, new.boundary, new.sums_key, uid)
+    run(
+        "UPDATE bandit SET step = ?, boundary = ?, sums_key = ? WHERE uid = ?",
+        new.step,
+        new.boundary,
+        new.sums_key,
+        uid,
+    )
 
 
 def settle(run: Run, uid: str, settings: str) -> None:

@@ -24,7 +24,8 @@ CHOICES = (
 ENTRIES = (
     # RAW: what is kept of a choice until it enters
     """CREATE TABLE waiting (
-        bandit TEXT, number BIGINT, ticket BLOB, made_at DOUBLE PRECISION, sealed BLOB, PRIMARY KEY (bandit, number))""",
+        bandit TEXT, number BIGINT, ticket BLOB, made_at DOUBLE PRECISION, sealed BLOB,
+        PRIMARY KEY (bandit, number))""",
     # RAW: what was written of a choice before its deadline. kind: 0, a reward or that it was cancelled; 1, it was shown
     """CREATE TABLE written (
         bandit TEXT, number BIGINT, kind BIGINT, ticket BLOB, sealed BLOB, PRIMARY KEY (bandit, number, kind))""",

@@ -250,4 +250,3 @@ class Steps:
 
     def _exact(self, step: int, what: str, sealed: bytes) -> Raw:
         return leaves.exact(versions.opened(self._line, step, what, sealed), self._grid.size)
-

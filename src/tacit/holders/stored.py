@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NoReturn, Self, TypeVar
 
 import numpy.typing as npt
+from numpy.random import default_rng
 
 from tacit import checks, forks
 from tacit.clock import Steady
@@ -75,7 +76,7 @@ class Stored(Reading):
         checks.one_of(MODES, degraded=degraded)
         given = {"delay": delay, "missing_as": missing_as, "hold": hold, "on_limit": bandit.limit_mode(on_limit)}
         self._agreed = Agreed(terms.given(algorithm, pending=bandit.pending, **given), algorithm)
-        self._given = certificate.Given(bandit.source, bandit.policy_given)
+        self._given = certificate.Given(bandit.source, getattr(bandit, "policy_given", False))
         self._clock = clock = Steady() if clock is None else clock
         self._lock, self._process, self._closing = Lock(), forks.process(), threading.Event()
         self._database = incarnation.connect(where)
@@ -91,7 +92,8 @@ class Stored(Reading):
             self._versions = Versions(algorithm, line, self._agreed, clock)
             self._outage = Outage(degraded, line, clock)
             self._other = self._database.another()
-            self._choosing = Choosing(bandit.policy, line, self._versions, self._agreed, self._people, clock)
+            policy = getattr(bandit, "policy", None) or default_rng()
+            self._choosing = Choosing(policy, line, self._versions, self._agreed, self._people, clock)
             self._steps = Steps(algorithm, bandit.source, line, self._other, self._agreed, self._people, clock)
             rehearsal.check(algorithm, bandit.source, line, self._agreed, clock())
             claim = certificate.of(algorithm, certificate.claimed(algorithm, self._given), line.bandit, 0)

@@ -1,5 +1,5 @@
-"""The ids that clients carry. An id holds the number of its choice and when it was made, sealed and authenticated under a
-key of the incarnation, which is made with it and destroyed when it is recovered from.
+"""The ids that clients carry. An id holds the number of its choice and when it was made, sealed and authenticated under
+a key of the incarnation, which is made with it and destroyed when it is recovered from.
 
 So whoever takes a reward knows its deadline without a look at the database, and what clients send back is a witness
 that no restore takes back: a number that the database has not reached, or has given to another choice, proves that it

@@ -75,7 +75,7 @@ def exact(row: bytes, size: int) -> Raw:
 
 
 class Prefixes:
-    """Released prefixes from noisy leaves, one after the other: what estimates are made from. No noise is drawn here."""
+    """Released prefixes from noisy leaves, one after the other. No noise is drawn here."""
 
     def __init__(self, grid: Grid) -> None:
         self._noise, self._size = grid.noise_state(None), grid.size

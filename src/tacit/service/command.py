@@ -84,7 +84,9 @@ def migrate(what: str) -> str:
     folders: dict[str | Path, dict[str, str | Path | None]] = {}
     for name, setting in configs.read(Path(what)).bandits.items():
         folders.setdefault(setting.durable, {})[name] = setting.keys
-    return "\n".join(f"{next(iter(keys))}: {incarnation.migrate(database, keys)}." for database, keys in folders.items())
+    return "\n".join(
+        f"{next(iter(keys))}: {incarnation.migrate(database, keys)}." for database, keys in folders.items()
+    )
 
 
 def new_key(name: str, role: str) -> tuple[str, str]:

@@ -11,12 +11,11 @@ from typing import Any, TypeVar
 import msgspec
 
 from tacit import checks, logs, registry
-from tacit.bandits.joint import forgetting
-from tacit.bandits.joint.continual import SummedBandit
-from tacit.bandits.joint.earnings import Earnings
-from tacit.bandits.joint.public import PUBLIC
-from tacit.holders.outage import MODES
+from tacit.algorithms import forgetting
+from tacit.algorithms.earnings import Earnings
+from tacit.algorithms.onepass.public import PUBLIC
 from tacit.features.schema import Schema
+from tacit.holders.outage import MODES
 from tacit.model import arms
 from tacit.privacy import relations
 from tacit.privacy.budget import Budget
@@ -64,11 +63,11 @@ class PriorSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_o
 class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True, dict=True):
     """One bandit. A field that is not given is the library's default.
 
-    durable: an SQLite file of its own, or "postgresql://...". keys: the folder of keys. hold: the
-    seconds after which a choice counts, with the reward that came by then. missing_as: what it counts as without one;
-    else it teaches nothing. pending: for how many later choices the answer to a request is kept. degraded: what choices get while the database is away or
-    cannot be written: "refuse", or "serve" without learning. population: whose data these are; one person is in all
-    bandits of a population. earnings: estimates of what is earned, from a share of the budget. forget, week, per_day:
+    durable: an SQLite file of its own, or "postgresql://...". keys: the folder of keys. hold: the seconds after which a
+    choice counts, with the reward that came by then. missing_as: what it counts as without one; else it teaches
+    nothing. pending: for how many later choices the answer to a request is kept. degraded: what choices get while the
+    database is away or cannot be written: "refuse", or "serve" without learning. population: whose data these are; one
+    person is in all bandits of a population. earnings: estimates of what is earned, from a share of the budget. forget, week, per_day:
     rounds, or "30 days" of so many choices each. prior, warm: what is known from elsewhere, and a Parquet or CSV file
     of public rows; neither is protected. contexts: "public" where features and offered arms are no secret. features: a
     schema, as Schema.to_dict writes it: requests have fields then, and dim follows. coordinates, profiles: names of

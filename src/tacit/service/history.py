@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tacit.bandits.joint.earnings import Earned
-from tacit.holders.stored import Stored
+from tacit.algorithms.earnings import Earned
 from tacit.holders.history import LEVEL, Offers, Past
+from tacit.holders.stored import Stored
 from tacit.service import earned
 from tacit.service.config import BanditSetting
 

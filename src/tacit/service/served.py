@@ -14,11 +14,11 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from tacit.holders.requests import Report, Request, StoredChoice
-from tacit.holders.stored import Stored
-from tacit.holders.history import LEVEL
 from tacit.errors import BadState, TacitError
 from tacit.features.schema import Schema
+from tacit.holders.history import LEVEL
+from tacit.holders.requests import Report, Request, StoredChoice
+from tacit.holders.stored import Stored
 from tacit.privacy.certificate import Certificate
 from tacit.service import bodies, config, earned, history
 from tacit.service.groups import Group

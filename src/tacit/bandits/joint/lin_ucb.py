@@ -10,13 +10,13 @@ import numpy as np
 
 from tacit import checks
 from tacit.bandits import ridge
-from tacit.core.actions import Declared
-from tacit.core.choices import Index, certain
 from tacit.bandits.joint import lin_ucb_published as published
 from tacit.bandits.joint.continual import steps_before
 from tacit.bandits.joint.earning import EarningBandit
 from tacit.bandits.joint.lin_ucb_kernel import JointState, joint_rounds
 from tacit.bandits.joint.summing import Cells, LinearSummer, Summer
+from tacit.core.actions import Declared
+from tacit.core.choices import Index, certain
 from tacit.data import Array, Integers, Released
 from tacit.errors import NoHorizon, NotSecure
 from tacit.kernels.block import Block

@@ -8,8 +8,8 @@ import numpy as np
 from tacit import checks
 from tacit.bandits import ridge
 from tacit.bandits.base import Bandit
-from tacit.core.choices import Index, certain
 from tacit.bandits.references.lin_ucb_kernel import LinearState, linear_rounds
+from tacit.core.choices import Index, certain
 from tacit.data import Array
 from tacit.kernels.block import Block
 from tacit.kernels.linear import Width, rank_one

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, field
 
-from tacit.core.choices import Index
 from tacit.bandits.references import plain
+from tacit.core.choices import Index
 from tacit.data import Array
 from tacit.kernels.block import Block
 from tacit.kernels.linear import optimistic_rows

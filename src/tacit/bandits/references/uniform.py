@@ -8,9 +8,9 @@ from numpy.random import Generator, default_rng
 
 from tacit import checks
 from tacit.bandits.base import Bandit
-from tacit.core.choices import Index
 from tacit.bandits.references import plain
 from tacit.bandits.references.uniform_kernel import UniformState, uniform_rounds, uniform_rows
+from tacit.core.choices import Index
 from tacit.data import Array
 from tacit.kernels.block import Block
 from tacit.privacy.certificate import Certificate, plain_certificate

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from tacit import checks
-from tacit.core.choices import Index, certain
 from tacit.bandits.joint.continual import ContinualBandit
+from tacit.core.choices import Index, certain
 from tacit.core.persons import LEARNS, SILENT
 from tacit.data import Array, Raw, Released
 from tacit.errors import NoHorizon, NotSecure

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.random import Generator, default_rng
 
-from tacit.bandits import chances
-from tacit.core.choices import Index
+from tacit.algorithms import chances
 from tacit.bandits.references import plain
+from tacit.core.choices import Index
 from tacit.data import Array
 from tacit.kernels.block import Block
 from tacit.kernels.mle import MLEState, laplace_rounds, laplace_rows, record

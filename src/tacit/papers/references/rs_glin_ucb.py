@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tacit import checks
-from tacit.core.choices import Index
 from tacit.bandits.references import plain
+from tacit.core.choices import Index
 from tacit.data import Array
 from tacit.kernels.block import Block
 from tacit.papers.references.rs_glin_ucb_kernel import (

@@ -11,11 +11,11 @@ from typing import NamedTuple
 import numpy as np
 
 from tacit.errors import BadState
+from tacit.holders.seal import Keys, Seal
+from tacit.holders.sqlite import SQLite
 from tacit.mechanisms.shuffle import encoding
 from tacit.roles.shuffler import Intake
 from tacit.service.roles.witness import Witness
-from tacit.holders.seal import Keys, Seal
-from tacit.holders.sqlite import SQLite
 
 OPEN, CLOSED, HANDED, REFUSED = range(4)  # states of a batch
 KIND, SEALING, MESSAGE = "batch", "sealing", -1  # kinds of keys; the place of a message that is sealed

@@ -9,9 +9,9 @@ from typing import Any
 from tacit.bandits import server_file
 from tacit.bandits.server import Server
 from tacit.errors import BadState, TacitError
-from tacit.service.roles.role import Board
 from tacit.holders.database import Run
 from tacit.holders.sqlite import SQLite
+from tacit.service.roles.role import Board
 
 TABLE = "CREATE TABLE IF NOT EXISTS server (one BIGINT PRIMARY KEY, state BLOB, billboard BLOB)"
 

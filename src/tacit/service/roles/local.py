@@ -8,11 +8,11 @@ import numpy as np
 
 from tacit.bandits.server import Server
 from tacit.errors import BadReport, DuplicateReport, TacitError, WrongBatch
+from tacit.holders.database import Run
 from tacit.roles.device import ID_BYTES
 from tacit.service.groups import Group
 from tacit.service.roles.kept import Kept
 from tacit.service.roles.role import Board, Events, acknowledged
-from tacit.holders.database import Run
 
 TABLE = "CREATE TABLE IF NOT EXISTS report (id BLOB PRIMARY KEY)"
 Answer = list[str] | TacitError

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tacit.bandits.disk import write
-from tacit.bandits.storage import _decode, _encode, _leaves, document, opened
+from tacit.bandits.storage import _decode, encoded, _leaves, document, opened
 from tacit.errors import BadState
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ def saved(server: "Server") -> dict[str, Any]:
     body = {
         "server": type(server).__name__,
         "settings": _settings(server),
-        "plan": _encode(tuple(map(float, server._plan_numbers()))),
-        "state": [_encode(part) for part in _leaves(server._state)],
+        "plan": encoded(tuple(map(float, server._plan_numbers()))),
+        "state": [encoded(part) for part in _leaves(server._state)],
     }
     return document(body, format=FORMAT, version=VERSION, raw=False)
 
@@ -67,4 +67,4 @@ def differing(one: "Server", other: "Server") -> list[str]:
 
 
 def _settings(server: "Server") -> dict[str, Any]:
-    return {f.name: _encode(getattr(server, f.name)) for f in dataclasses.fields(server) if f.init}
+    return {f.name: encoded(getattr(server, f.name)) for f in dataclasses.fields(server) if f.init}

@@ -238,7 +238,8 @@ def write(run: Run, uid: str, rows: Sequence[Written]) -> None:
     """The first of each kind stays. Nothing is read: the same work whatever there was before."""
     if rows:
         run(
-            f"INSERT INTO written (bandit, number, kind, ticket, sealed) VALUES {_listed(rows, 5)} ON CONFLICT DO NOTHING",
+            f"INSERT INTO written (bandit, number, kind, ticket, sealed) VALUES {_listed(rows, 5)}"
+            " ON CONFLICT DO NOTHING",
             *(value for row in rows for value in (uid, *row)),
         )
 

@@ -15,6 +15,7 @@ from tacit.data import Array, Integers, Raw, Released
 from tacit.errors import BadState
 from tacit.kernels.continual import PrefixState, noise_step
 from tacit.mechanisms.grid import Grid
+from tacit.privacy.noise import Simulated
 
 
 def left(grid: Grid, step: int) -> int | None:
@@ -78,7 +79,7 @@ class Prefixes:
     """Released prefixes from noisy leaves, one after the other. No noise is drawn here."""
 
     def __init__(self, grid: Grid) -> None:
-        self._noise, self._size = grid.noise_state(None), grid.size
+        self._noise, self._size = grid.noise_state(Simulated(0)), grid.size  # which draws nothing here
 
     def following(self, noisy: Released) -> Released:
         """The prefix that ends with the next leaf."""

@@ -25,13 +25,16 @@ class Clock:
         return self.now
 
 
+HOLD = 10.0  # seconds
+
+
 class Place(NamedTuple):
     where: str
     keys: object
 
     def open(self, bandit, **options):
         """Without a thread and with a clock that stands still, unless told."""
-        given = {"keys": self.keys, "background": False, "delay": 0.0, "clock": Clock()}
+        given = {"keys": self.keys, "background": False, "delay": 0.0, "clock": Clock(), "hold": HOLD}
         return Stored(bandit, self.where, **(given | options))
 
 
@@ -49,25 +52,30 @@ def arms(rng, count=4, dim=3):
 
 
 def play(stored, rng, rounds, *, prefix="r"):
-    """Choices with their rewards, and the releases that fall due."""
+    """Choices with their rewards, each of which enters before the next, and the releases that fall due."""
     out = []
     for i in range(rounds):
         choice = stored.choose(arms(rng), request=f"{prefix}{i}")
-        stored.tend()
         stored.observe(choice, float(rng.random() < 0.5))
+        settle(stored)
         out.append(choice)
     return out
 
 
+def settle(stored):
+    """Time passes until all that was chosen has entered, and steps that are full are released."""
+    stored._clock.now += stored.hold + stored._database.skew + 0.01
+    stored.tend()
+
+
 def sums(stored):
-    """Exact sums by step, opened: RAW. Steps that are not released are the sum of their shards."""
-    line, size, found = stored._line, stored._bandit.mechanism.size, {}
+    """Exact sums by step, opened: RAW. The last step is the one that is open."""
+    line, size, found = stored._line, stored.algorithm.plan.mechanism.size, {}
     with stored._database.transaction() as run:
+        opened = rows.open_step(run, line.uid)
         parts = [(step, "leaf", sealed) for step, sealed in leaf_rows.sums(run, line.uid, 0)]
-        parts += rows.all_open_sums(run, line.uid, "")
-    for step, shard, sealed in parts:
-        opened = line.seal.open("sums", place_of(line.uid, step, shard), sealed)
-        found[step] = found.get(step, 0) + leaves.exact(opened, size)
+    for step, what, sealed in [*parts, (opened.step, "open", opened.sums)]:
+        found[step] = leaves.exact(line.seal.open("sums", place_of(line.uid, step, what), sealed), size)
     return found
 
 
@@ -76,12 +84,11 @@ def total(stored):
 
 
 def contribution(bandit, x, reward):
-    """What one reward of a linear bandit adds, in whole cells: whatever was released."""
-    opened = bandit._state.prefix.open
-    opened[:] = 0
-    bandit._learn(x, reward)
-    out = opened.copy()
-    opened[:] = 0
+    """What one reward adds before anything was released, in whole cells; of a linear bandit: whatever was released."""
+    algorithm = bandit.algorithm
+    grid, adder = algorithm.plan.mechanism, algorithm.adder(algorithm.blank(algorithm.live(())))
+    out = np.zeros(grid.size, np.int64)
+    adder.cells(algorithm.logged(np.asarray(x))[None], np.array([reward]), *adder.given, grid.cell, grid.longest, out)
     return out
 
 

@@ -1,0 +1,159 @@
+"""Every choice enters once, in the order of numbers, at its deadline, with what was written of it by then."""
+
+import numpy as np
+import pytest
+
+from tests.store.places import HOLD, Clock, arms, contribution, linear, settle, table, total
+
+
+def expected(stored, played):
+    """The sum of what these (arms, choice, reward) add."""
+    bandit = linear()
+    return sum(contribution(bandit, given[choice.index], reward) for given, choice, reward in played)
+
+
+def test_a_reward_is_written_down_and_enters_at_the_deadline(place):
+    rng, clock = np.random.default_rng(0), Clock()
+    with place.open(linear(), clock=clock) as stored:
+        given = arms(rng)
+        choice = stored.choose(given)
+        assert stored.observe(choice, 0.5)
+        clock.now += HOLD + stored._database.skew - 0.01
+        stored.tend()
+        assert stored.entered == 0 and not total(stored).any()
+        clock.now += 0.02
+        stored.tend()
+        assert stored.entered == 1
+        assert np.array_equal(total(stored), expected(stored, [(given, choice, 0.5)]))
+        assert table(stored, "SELECT count(*) FROM waiting") == table(stored, "SELECT count(*) FROM written") == [(0,)]
+
+
+def test_a_reward_after_the_deadline_is_late_and_never_counts_whenever_choices_enter(place):
+    rng, clock = np.random.default_rng(1), Clock()
+    with place.open(linear(), clock=clock) as stored:
+        first, second = (stored.choose(arms(rng)) for _ in range(2))
+        clock.now += HOLD
+        assert stored.observe(first, 1.0)  # at the last moment
+        clock.now += 0.01
+        assert not stored.observe(second, 1.0) and not stored.observe(second, None) and not stored.activate(second)
+        assert stored.entered == 0  # nobody has looked yet
+        settle(stored)
+        assert stored.entered == 2 and not stored.observe(first, 1.0)
+        stored.tend()
+        assert total(stored).any()
+        before = total(stored)
+        assert not stored.observe(second, 1.0)
+        settle(stored)
+        assert np.array_equal(total(stored), before)
+
+
+def test_choices_enter_in_the_order_of_their_numbers(place):
+    """Also where clocks differ: one that is due waits for those before it."""
+    rng, clock = np.random.default_rng(2), Clock()
+    with place.open(linear(), clock=clock) as stored:
+        clock.now += 3.0
+        stored.observe(stored.choose(arms(rng)), 1.0)
+        clock.now -= 3.0
+        stored.observe(stored.choose(arms(rng)), 1.0)
+        clock.now += HOLD + stored._database.skew + 0.5
+        stored.tend()
+        assert stored.entered == 0
+        clock.now += 3.0
+        stored.tend()
+        assert stored.entered == 2
+
+
+@pytest.mark.parametrize("missing_as", [None, 0.25])
+def test_what_enters_for_choices_without_a_reward(place, missing_as):
+    rng, clock = np.random.default_rng(3), Clock()
+    with place.open(linear(), clock=clock, missing_as=missing_as) as stored:
+        given = [arms(rng) for _ in range(7)]
+        deferred = (False, False, False, True, True, True, True)
+        choices = [stored.choose(one, deferred=later) for one, later in zip(given, deferred, strict=True)]
+        stored.observe(choices[0], 1.0)
+        stored.observe(choices[1], None)  # cancelled
+        stored.observe(choices[1], 1.0)
+        # choices[2]: silence
+        stored.observe(choices[3], 1.0)  # not shown
+        stored.observe(choices[4], 0.5)
+        stored.activate(choices[4])  # shown, and its reward came before
+        stored.activate(choices[5])  # shown, and silence
+        settle(stored)
+        counts = [(0, 1.0), (4, 0.5)] + [] * (missing_as is None)
+        counts += [] if missing_as is None else [(2, missing_as), (5, missing_as)]
+        played = [(given[i], choices[i], reward) for i, reward in counts]
+        assert stored.entered == 7 and np.array_equal(total(stored), expected(stored, played))
+
+
+def test_the_step_of_a_choice_follows_from_its_number_alone(place):
+    """Whether and when rewards come moves nobody from step to step."""
+    ends = []
+    for silent in (False, True):
+        rng, clock = np.random.default_rng(4), Clock()
+        with place.open(linear(), clock=clock, name=f"silent-{silent}".lower()) as stored:
+            seen = []
+            for i in range(40):
+                choice = stored.choose(arms(rng))
+                if not (silent and i % 3):
+                    stored.observe(choice, 1.0)
+                clock.now += 1.0 + stored._database.skew * (i % 7 == 0)
+                stored.tend()
+                seen.append((stored.entered, stored.version))
+            ends.append(seen)
+    assert ends[0] == ends[1] and ends[0][-1][1] > 1
+
+
+def test_a_number_whose_rows_never_came_enters_as_nothing(on_postgres):
+    """A worker is killed between the two transactions of a choice."""
+    rng, clock = np.random.default_rng(5), Clock()
+    with on_postgres.open(linear(), clock=clock) as stored:
+        stored.observe(stored.choose(arms(rng)), 1.0)
+        table(stored, "UPDATE bandit SET choices = choices + 3")
+        settle(stored)
+        assert stored.entered == 1 and stored.choices == 4  # they may be on their way
+        stored.observe(stored.choose(arms(rng)), 1.0)
+        settle(stored)
+        assert stored.entered == 5
+        for _ in range(10):
+            stored.choose(arms(rng))
+        settle(stored)
+        assert stored.version == 1 and stored.head.step == 1
+
+
+def test_rows_below_what_has_entered_are_refused(on_postgres, monkeypatch):
+    """A choice whose worker slept between its number and its rows is not answered: it could never count."""
+    from tacit.errors import Unavailable
+    from tacit.holders import rows
+
+    rng, clock = np.random.default_rng(6), Clock()
+    with on_postgres.open(linear(), clock=clock) as stored:
+        monkeypatch.setattr(rows, "settled", lambda run, uid: 1)
+        with pytest.raises(Unavailable):
+            stored.choose(arms(rng))
+        assert table(stored, "SELECT count(*) FROM waiting") == [(0,)]
+
+
+def test_a_hold_has_to_be_said_once(on_sqlite):
+    with pytest.raises(ValueError, match="hold="):
+        on_sqlite.open(linear(), hold=None)
+    on_sqlite.open(linear(), hold=7.0).close()
+    with on_sqlite.open(linear(), hold=None) as stored:
+        assert stored.hold == 7.0
+    with on_sqlite.open(linear(), hold=8.0) as stored:
+        assert stored.hold == 8.0 and "settings changed for all workers: hold" in [what for _, what in stored.events]
+    for wrong in (0.0, -1.0, float("nan")):
+        with pytest.raises(ValueError):
+            on_sqlite.open(linear(), hold=wrong)
+
+
+def test_a_damaged_row_enters_as_nothing_alone(place):
+    rng, clock = np.random.default_rng(7), Clock()
+    with place.open(linear(), clock=clock) as stored:
+        given = [arms(rng) for _ in range(3)]
+        choices = [stored.choose(one) for one in given]
+        for choice in choices:
+            stored.observe(choice, 1.0)
+        ((sealed,),) = table(stored, "SELECT sealed FROM waiting WHERE number = 2")
+        table(stored, "UPDATE waiting SET sealed = ? WHERE number = 2", bytes(sealed)[:-1] + b"\0")
+        settle(stored)
+        assert np.array_equal(total(stored), expected(stored, [(given[i], choices[i], 1.0) for i in (0, 2)]))

@@ -25,7 +25,7 @@ from tacit.kernels.block import Block
 from tacit.kernels.blocks import BLOCKS
 from tacit.kernels.continual import Also
 from tacit.kernels.glm import Posterior, Tuning
-from tacit.lock import requires_durable
+from tacit.lock import owner_only
 from tacit.mechanisms.continual import Continual
 from tacit.mechanisms.leaves import gains_after
 from tacit.mechanisms.recursive import discounted
@@ -268,7 +268,7 @@ class JointGLM(EarningBandit):
 
     # what may be shown
 
-    @requires_durable
+    @owner_only
     def interval(
         self, arms: Arms | Mapping[str, Any], *, actions: Any = None, level: float = 0.9
     ) -> list[tuple[float, float]]:
@@ -282,7 +282,7 @@ class JointGLM(EarningBandit):
         return list(zip(self._mean(middle - half).tolist(), self._mean(middle + half).tolist(), strict=True))
 
     @property
-    @requires_durable
+    @owner_only
     def theta(self) -> Array:
         """The estimate that choices are made by: a function of released sums."""
         out: Array = self._state.posterior.theta.flatten()

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.bandits import actions, storage
+from tacit.bandits import actions, snapshot
 from tacit.bandits.actions import Declared
 from tacit.bandits.joint.continual import SummedBandit
 from tacit.bandits.joint.public import PRIVATE, PUBLIC
@@ -48,8 +48,8 @@ OWN = (
 )
 # What may be another at any start, since no noise is made for it, or is always the same in a store. Tuning is that of
 # estimates, which are computed from what was released: that of a new version applies to earlier releases, too.
-FREE = ("source", "policy", "durable", "pending", "on_limit", "tuning")
-GONE = ("teach", "average")  # settings of earlier versions that were free, too
+FREE = ("source", "policy", "pending", "on_limit", "tuning")
+GONE = ("teach", "average", "durable")  # settings of earlier versions that were free, too
 SINCE = {"contexts": PRIVATE}  # settings that early plans lack
 
 
@@ -164,8 +164,8 @@ def check(bandit: SummedBandit, name: str, population: str = "everyone") -> Grid
             "Expected secure noise with a finite budget and a release that is kept leaf by leaf (release='batched'), "
             "got another: a store is for people's data."
         )
-    if bandit.choices or bandit.durable is not None:
-        raise ValueError("Expected a new bandit that is not durable by itself, got another.")
+    if bandit.choices:
+        raise ValueError("Expected a new bandit, got one that was used.")
     if not isinstance(name, str) or not re.fullmatch("[a-z0-9][a-z0-9_-]{0,62}", name):
         raise ValueError("Expected a name of at most 63 small letters, digits, - and _.")
     return bandit.mechanism
@@ -305,7 +305,7 @@ def choice_place(uid: str, request: bytes) -> str:
 def plan(bandit: SummedBandit) -> str:
     """Settings and the numbers that noise is drawn with, as text."""
     fields = [f.name for f in dataclasses.fields(bandit) if f.init and f.name not in FREE]
-    given = {name: storage._encode(getattr(bandit, name)) for name in fields}
+    given = {name: snapshot._encode(getattr(bandit, name)) for name in fields}
     return json.dumps(
         {"bandit": type(bandit).__name__} | given | {"plan": list(map(float, bandit._plan_numbers()))}, sort_keys=True
     )

@@ -32,14 +32,14 @@ class Lockable(Protocol):
     _lock: Lock
 
 
-class Durable(Lockable, Protocol):
-    """What can refuse to show a release that is not on disk yet."""
+class Owned(Lockable, Protocol):
+    """What can refuse to be used where another goes on from its state."""
 
-    def _may_show(self) -> None: ...
+    def _own(self) -> None: ...
 
 
 T = TypeVar("T", bound=Lockable)
-D = TypeVar("D", bound=Durable)
+Q = TypeVar("Q", bound=Owned)
 
 
 def locked(method: Callable[Concatenate[T, P], R]) -> Callable[Concatenate[T, P], R]:
@@ -53,13 +53,14 @@ def locked(method: Callable[Concatenate[T, P], R]) -> Callable[Concatenate[T, P]
     return call
 
 
-def requires_durable(method: Callable[Concatenate[D, P], R]) -> Callable[Concatenate[D, P], R]:
-    """A method that shows released state: it runs under the lock, and only once the release is durable."""
+def owner_only(method: Callable[Concatenate[Q, P], R]) -> Callable[Concatenate[Q, P], R]:
+    """A method that shows released state: it runs under the lock, and raises BadState in a forked copy and in a bandit
+    whose saved state another has gone on from."""
 
     @functools.wraps(method)
-    def call(self: D, /, *args: P.args, **kwargs: P.kwargs) -> R:
+    def call(self: Q, /, *args: P.args, **kwargs: P.kwargs) -> R:
         with self._lock:
-            self._may_show()
+            self._own()
             return method(self, *args, **kwargs)
 
     return call

@@ -69,7 +69,7 @@ EVERY = JOINT | SHUFFLE | DEVICES | REGRESSIONS
 # Settings of sizes, schedules, estimates and amounts of noise: they change what is learnt, and no promise's words.
 SILENT = """
     batches blend blocks bounds calibration closing_share constant constants covariance criterion curvature descents dim
-    discount dropout durable eigenvalue estimate explore factor failure features first forced forget greed growth
+    discount dropout eigenvalue estimate explore factor failure features first forced forget greed growth
     horizon iterations kappa_star largest learner length_scale link malicious model most_o most_tau noise oracle_kappa
     oracle_kappa_star pending per_day policy power prior projection radius randomizer release rewards ridge scale
     schedule share shared shift shrink source step step_scale steps subgaussian targets threshold timing tuning

@@ -8,7 +8,7 @@ import pytest
 
 from tacit import Budget, JointGLM, JointLinUCB, LocalIRLS
 from tacit.algorithms.earnings import Earnings
-from tacit.bandits import storage
+from tacit.bandits import snapshot
 from tacit.core import actions
 from tacit.core.actions import Declared
 from tacit.errors import BadState
@@ -142,28 +142,19 @@ def test_actions_come_and_go_at_a_number_of_choices(tmp_path):
         JointGLM(dim=2, budget=BUDGET).add_action("x")
 
 
-def test_a_durable_bandit_has_the_change_on_disk(tmp_path):
-    bandit = glm("walk", durable=tmp_path / "b.json")
-    rounds(bandit, 3)
-    bandit.add_action("sleep")
-    del bandit
-    again = JointGLM.load(tmp_path / "b.json")
-    assert again.actions == (Declared("walk"), Declared("sleep", 3)) and again.choices == 3
-
-
 def test_a_file_from_before_there_were_new_actions_is_loaded(tmp_path):
     made = Schema(context=CONTEXT, arms="disjoint", actions=("walk", "sleep"))
     bandit = JointGLM(features=made, budget=BUDGET, first=6, source=Simulated(0))
     rounds(bandit, 10)
     path = tmp_path / "b.json"
     bandit.save(path)
-    body, _ = storage.read(path, what="bandit", format=storage.FORMAT, version=storage.VERSION)
+    body, _ = snapshot.read(path, what="bandit", format=snapshot.FORMAT, version=snapshot.VERSION)
     assert body.pop("actions") == [["walk", 0, None], ["sleep", 0, None]]
-    path.write_text(json.dumps(storage.document(body, format=storage.FORMAT, version=storage.VERSION, raw=True)))
+    path.write_text(json.dumps(snapshot.document(body, format=snapshot.FORMAT, version=snapshot.VERSION, raw=True)))
     assert JointGLM.load(path).actions == (Declared("walk"), Declared("sleep"))
     body["settings"]["features"]["schema"]["max_actions"] = 7  # sums of another size
     body["settings"] |= {"dim": 0, "blocks": None}
-    path.write_text(json.dumps(storage.document(body, format=storage.FORMAT, version=storage.VERSION, raw=True)))
+    path.write_text(json.dumps(snapshot.document(body, format=snapshot.FORMAT, version=snapshot.VERSION, raw=True)))
     with pytest.raises(BadState, match=r"size|calibration"):
         JointGLM.load(path)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tacit import Budget, JointLinUCB, LinUCB, Simulated
 from tacit.bandits.base import Bandit
-from tacit.bandits.storage import _leaves
+from tacit.bandits.snapshot import _leaves
 from tacit.errors import HorizonReached, UnknownChoice
 from tests.reference import linear as reference
 

@@ -7,7 +7,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, log_ndtr, ndtr
 
 from tacit import MLEUCB, Spec, Uniform, environments, simulate
-from tacit.bandits.storage import _leaves
+from tacit.bandits.snapshot import _leaves
 from tacit.kernels import linalg, mle
 from tacit.kernels.design import d_optimal
 from tacit.model import links

@@ -213,19 +213,19 @@ def test_when_a_step_was_opened_follows_from_when_it_closes():
             assert opened(int(next_boundary(choices, *schedule)), schedule) == choices
 
 
-def test_nothing_of_a_release_is_followed_before_it_is_on_disk(tmp_path):
-    bandit = JointGLM(dim=2, budget=LOOSE, first=5, durable=tmp_path / "b.json")
-    trail = Trail(bandit)
+def test_nothing_is_followed_of_one_of_two_bandits_from_a_file(tmp_path):
+    made = JointGLM(dim=2, budget=LOOSE, first=5)
     for _ in range(5):
-        bandit.observe(bandit.choose(np.eye(2)), 1.0)
-    (tmp_path / "b.json.new").mkdir()
-    with pytest.raises(OSError):
-        bandit.choose(np.eye(2))
-    for read in (trail.look, trail.certified):
-        with pytest.raises(BadState, match="on disk"):
-            read()
-    assert not trail.steps and trail.regret == 0
-    (tmp_path / "b.json.new").rmdir()
+        made.observe(made.choose(np.eye(2)), 1.0)
+    made.save(tmp_path / "b.json")
+    bandit, other = (JointGLM.load(tmp_path / "b.json") for _ in range(2))
+    trail, late = Trail(bandit), Trail(other)
     bandit.choose(np.eye(2))
+    with pytest.raises(BadState, match="budget twice"):
+        other.choose(np.eye(2))
+    for read in (late.look, late.certified):
+        with pytest.raises(BadState, match="one of two"):
+            read()
+    assert not late.steps and late.regret == 0
     trail.look()
     assert len(trail.steps) == 1 and trail.certified().radius > 0

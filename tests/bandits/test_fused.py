@@ -5,7 +5,7 @@ import pytest
 from numpy.random import SeedSequence
 
 from tacit import MLEUCB, Budget, JointGLM, JointLinUCB, LinUCB, Spec, Uniform, environments
-from tacit.bandits.storage import _leaves
+from tacit.bandits.snapshot import _leaves
 from tacit.kernels.block import reward
 from tacit.papers import GLMUCB, GLOC, BGLinCB, ECOLog, LogisticTS, RSGLinUCB
 

@@ -8,7 +8,7 @@ import pytest
 from numpy.random import SeedSequence, default_rng
 
 from tacit import Budget, Simulated, Spec, environments, registry
-from tacit.bandits.storage import _leaves
+from tacit.bandits.snapshot import _leaves
 from tacit.errors import BudgetExceeded, HorizonReached, NotSecure
 from tacit.kernels.block import reward
 from tacit.model import links

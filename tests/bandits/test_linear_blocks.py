@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit import Budget, JointLinUCB
-from tacit.bandits import storage
+from tacit.bandits import snapshot
 from tacit.bandits.joint import lin_ucb_published as published
 from tacit.errors import BadState
 from tacit.features import Number, Schema
@@ -112,9 +112,9 @@ def test_it_is_used_with_a_schema_saved_and_grown(tmp_path):
 def _as_saved_before(path, schema):
     """A dense bandit's file, with the schema that makes blocks now."""
     JointLinUCB(dim=schema.dim, horizon=1000, budget=BUDGET, first=5, source=Simulated(0)).save(path)
-    body, _ = storage.read(path, what="bandit", format=storage.FORMAT, version=storage.VERSION)
+    body, _ = snapshot.read(path, what="bandit", format=snapshot.FORMAT, version=snapshot.VERSION)
     body["settings"]["features"] = {"schema": schema.to_dict()}
-    path.write_text(json.dumps(storage.document(body, format=storage.FORMAT, version=storage.VERSION, raw=True)))
+    path.write_text(json.dumps(snapshot.document(body, format=snapshot.FORMAT, version=snapshot.VERSION, raw=True)))
     return JointLinUCB.load(path)
 
 

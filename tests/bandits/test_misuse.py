@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from tacit import Budget, JointGLM, JointLinUCB, LinUCB, Simulated
-from tacit.bandits.storage import _leaves
+from tacit.bandits.snapshot import _leaves
 from tacit.errors import HorizonReached, PersonLimit, UnknownChoice
 from tacit.papers import JointGLMRare
 from tests.reference import linear as reference
@@ -156,7 +156,7 @@ def test_no_raw_value_in_what_is_shown(kind, tmp_path, caplog):
     """repr, errors, logs, certificates, and what a release holds: none has a context, a reward, a name or an id."""
     caplog.set_level(logging.DEBUG)
     shown = []
-    bandit = build(kind, max_rounds_per_person=1, durable=tmp_path / "b.json")
+    bandit = build(kind, max_rounds_per_person=1)
     arms = {NAME: [CANARY, 0.0], "other": [0.0, CANARY]}
     choice = bandit.choose(arms, person=PERSON)
     bandit.observe(choice, REWARD)
@@ -182,6 +182,7 @@ def test_no_raw_value_in_what_is_shown(kind, tmp_path, caplog):
     shown += [*refused.values(), *bandit.observe_many([choice.id], [REWARD]).values()]
     shown += [repr(bandit), str(bandit.privacy), repr(bandit.privacy), bandit.privacy.json().decode(), caplog.text]
     shown += [repr(bandit.source), repr(bandit.contribution), repr(bandit.mechanism), repr(bandit._persons)]
+    bandit.save(tmp_path / "b.json")
     shown += [(tmp_path / "b.json.generation").read_text(), (tmp_path / "b.json.lock").read_text()]
     for text in shown:
         for secret in spellings():

@@ -9,7 +9,7 @@ from numpy.random import Generator, SeedSequence, default_rng
 
 from tacit import MLEUCB, Budget, JointGLM, JointLinUCB, Spec, Uniform, environments, simulate
 from tacit.bandits.base import Bandit
-from tacit.bandits.storage import _leaves
+from tacit.bandits.snapshot import _leaves
 from tacit.papers import BGLinCB
 from tacit.privacy.certificate import plain_certificate
 

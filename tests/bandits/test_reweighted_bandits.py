@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit import Budget, Embedded, Secure, Server, Simulated, Spec, Uniform, environments, simulate
-from tacit.bandits.storage import _leaves
+from tacit.bandits.snapshot import _leaves
 from tacit.errors import NotSecure
 from tacit.kernels.matrices import root
 from tacit.mechanisms.queries import Queries

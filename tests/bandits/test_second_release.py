@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from tacit import Budget, JointGLM, JointLinUCB
-from tacit.bandits import marks
+from tacit.bandits import witness
 from tacit.errors import BadState
 from tacit.papers import JointSquareCB
 
@@ -191,54 +191,13 @@ def test_another_process_knows_it(tmp_path):
     assert done.returncode != 0 and "BadState" in done.stderr and "budget twice" in done.stderr
 
 
-def test_a_copy_of_a_durable_file_does_not_go_on_beside_it(tmp_path):
-    path, copy = tmp_path / "b.json", tmp_path / "copy.json"
-    bandit = build(durable=path)
-    for _ in range(5):
-        bandit.observe(bandit.choose(ARMS), 1.0)
-    shutil.copy(path, copy)
-    other = JointLinUCB.load(copy)  # as it was before the first choice: nothing was released yet
-    assert release(bandit) is not None
-    while not other._due:
-        other.choose(ARMS)
-    before = other._steps
-    assert release(other) is None and other._steps == before
-    with pytest.raises(BadState):
-        JointLinUCB.load(copy)
-    del bandit
-    assert JointLinUCB.load(path)._steps == 1
-
-
-def test_of_two_durable_copies_that_draw_at_once_one_is_shown(tmp_path):
-    """Both have drawn noise before either is on disk: what decides is whose state is written first."""
-    path, copy = tmp_path / "b.json", tmp_path / "copy.json"
-    build(durable=path)
-    shutil.copy(path, copy)
-    one, two = JointLinUCB.load(path), JointLinUCB.load(copy)
-    for bandit in (one, two):
-        for _ in range(5):
-            bandit.observe(bandit.choose(ARMS), 1.0)
-        bandit._file.releasing(bandit.durable)
-        bandit._advance()
-    one._keep()
-    with pytest.raises(BadState, match="budget twice"):
-        two._keep()
-    assert one.statistics.gram.any()
-    with pytest.raises(BadState):
-        two.statistics  # noqa: B018
-    del one, two
-    assert JointLinUCB.load(path)._steps == 1
-    with pytest.raises(BadState):
-        JointLinUCB.load(copy)
-
-
 def test_a_save_that_was_cut_off_before_its_mark_and_another_that_went_on(tmp_path):
     """Both have the same generation; the mark knows which file it is for."""
     path, copy = tmp_path / "b.json", tmp_path / "copy.json"
     bandit = build()
     bandit.save(path)
     shutil.copy(path, copy)
-    register = Path(os.environ["XDG_STATE_HOME"]) / "tacit" / f"{bandit._file.bandit_id}.generation"
+    register = Path(os.environ["XDG_STATE_HOME"]) / "tacit" / f"{bandit._witness.bandit_id}.generation"
     before = {marker: marker.read_text() for marker in (register, tmp_path / "b.json.generation")}
     bandit.observe(bandit.choose(ARMS), 1.0)
     bandit.save(path)
@@ -248,23 +207,10 @@ def test_a_save_that_was_cut_off_before_its_mark_and_another_that_went_on(tmp_pa
     other = JointLinUCB.load(copy)
     other.observe(other.choose(ARMS), -1.0)
     other.save(copy)
-    assert other._file.generation == bandit._file.generation
+    assert other._witness.generation == bandit._witness.generation
     with pytest.raises(BadState, match="budget twice"):
         JointLinUCB.load(path)
     assert JointLinUCB.load(copy).choices == 1
-
-
-def test_a_durable_bandit_that_was_saved_elsewhere_loads_from_there_and_then_from_its_file(tmp_path):
-    path, backup = tmp_path / "b.json", tmp_path / "backup.json"
-    bandit = build(durable=path)
-    for _ in range(5):
-        bandit.observe(bandit.choose(ARMS), 1.0)
-    bandit.save(backup)
-    assert release(bandit) is not None  # which puts the last state into its own file again
-    del bandit
-    with pytest.raises(BadState, match="budget twice"):
-        JointLinUCB.load(backup)
-    assert JointLinUCB.load(path)._steps == 1
 
 
 def test_without_a_register_nothing_is_saved_loaded_or_released(tmp_path, monkeypatch):
@@ -337,7 +283,7 @@ def test_a_save_that_fails_halfway_is_no_second_chance(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(marks, "leave", full)
+        patch.setattr(witness, "leave", full)
         with pytest.raises(OSError, match="No space"):
             bandit.save(tmp_path / "one")
     assert (tmp_path / "one").exists()

@@ -1,15 +1,17 @@
-"""Saved bandits: they go on bit by bit, and a bad file is a clear error."""
+"""Saved bandits: they go on bit by bit, with the noise they had, and a bad file is a clear error."""
 
 import json
+import os
 import stat
 
 import numpy as np
 import pytest
 
-from tacit import Budget, JointGLM, JointLinUCB, LinUCB, Simulated
-from tacit.bandits import storage
-from tacit.bandits.storage import _leaves
+from tacit import Budget, JointGLM, JointLinUCB, LinUCB, Secure, Simulated
+from tacit.bandits import snapshot
+from tacit.bandits.snapshot import _leaves
 from tacit.errors import BadState
+from tacit.papers import JointGLMRare
 
 RELEASES = ["batched", "tree", "consistent-tree", "toeplitz", "buffered"]
 
@@ -52,6 +54,42 @@ def test_a_loaded_bandit_goes_on_bit_by_bit(bandit, tmp_path):
     assert bandit.privacy == again.privacy
 
 
+KINDS = [
+    (JointLinUCB, {}),
+    (JointLinUCB, {"release": "tree"}),
+    (JointLinUCB, {"release": "consistent-tree"}),
+    (JointLinUCB, {"release": "buffered"}),
+    (JointGLM, {}),
+    (JointGLMRare, {}),
+]
+ARMS = np.array([[0.8, 0.1], [0.1, 0.8], [-0.5, 0.5]])
+
+
+def answered(bandit, rounds):
+    rng = np.random.default_rng(0)
+    for _ in range(rounds):
+        bandit.observe(bandit.choose(ARMS), float(rng.integers(2)))
+
+
+@pytest.mark.parametrize(("kind", "options"), KINDS, ids=str)
+def test_a_loaded_bandit_has_the_same_noise_and_the_same_answers(kind, options, tmp_path):
+    bandit = kind(dim=2, horizon=400, budget=Budget(1.0, 1e-3), pending=20, **options)
+    answered(bandit, 40)
+    bandit.save(tmp_path / "b.json")
+    again = kind.load(tmp_path / "b.json")
+    assert isinstance(again.source, Secure)
+    assert all(map(np.array_equal, _leaves(bandit._state), _leaves(again._state)))
+    assert again.privacy == bandit.privacy
+    until = int(bandit._state.counts[1]) - bandit.choices  # up to the next release nothing new is drawn
+    picks = [[b.choose(ARMS).index for _ in range(until)] for b in (bandit, again)]
+    assert picks[0] == picks[1]
+    decoder, steps = again._state.prefix.noise, again._steps
+    table = decoder.table[:steps].copy()
+    answered(again, 30)
+    assert again._steps > steps
+    assert np.array_equal(table, decoder.table[:steps])  # what was released keeps its noise for ever
+
+
 def test_the_file_is_for_its_owner_only_and_replaces_the_old_one_whole(tmp_path):
     path = tmp_path / "bandit.json"
     bandit = LinUCB(dim=2)
@@ -65,6 +103,34 @@ def test_the_file_is_for_its_owner_only_and_replaces_the_old_one_whole(tmp_path)
     (tmp_path / "bandit.json.new").touch(0o644)  # left over, and readable by others
     bandit.save(path)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_the_size_of_a_file_does_not_tell_who_has_answered(tmp_path):
+    sizes = set()
+    for answered in range(4):
+        bandit = JointLinUCB(dim=2, horizon=400, budget=Budget(1.0, 1e-3), first=5, pending=200)
+        choices = [bandit.choose(ARMS) for _ in range(4)]
+        for choice in choices[:answered]:
+            bandit.observe(choice, 1.0)
+        bandit.save(tmp_path / f"{answered}.json")
+        sizes.add((tmp_path / f"{answered}.json").stat().st_size)
+        again = JointLinUCB.load(tmp_path / f"{answered}.json")
+        for choice in choices[answered:]:
+            again.observe(choice.id, 1.0)
+    assert len(sizes) == 1
+
+
+def test_marks_are_for_their_owner_only_and_simulated_bandits_have_none(tmp_path):
+    for source, names in ((Secure(), {"b.json", "b.json.generation", "b.json.lock"}), (Simulated(0), {"b.json"})):
+        folder = tmp_path / str(len(names))
+        folder.mkdir()
+        bandit = JointLinUCB(dim=2, horizon=400, budget=Budget(1.0, 1e-3), source=source)
+        answered(bandit, 30)
+        bandit.save(folder / "b.json")
+        assert {path.name for path in folder.iterdir()} == names
+        for path in folder.iterdir():
+            assert stat.S_IMODE(path.stat().st_mode) == 0o600, path
+            assert path.stat().st_uid == os.getuid()
 
 
 def test_noise_of_another_calibration_is_not_loaded(tmp_path, monkeypatch):
@@ -97,14 +163,17 @@ def test_bad_files(tmp_path):
         LinUCB.load(tmp_path / "nothing.json")
 
 
-def test_files_of_0_6_0_with_settings_that_are_gone(tmp_path):
+OLD = {"teach": 1.0, "average": False, "weeks": None, "durable": None}
+
+
+def test_files_of_earlier_releases_with_settings_that_are_gone(tmp_path):
     """They load where nobody had given those settings, and are refused by name where somebody had."""
     JointLinUCB(dim=2, horizon=50, budget=Budget(1.0, 1e-3), source=Simulated(0)).save(tmp_path / "b.json")
-    body, _ = storage.read(tmp_path / "b.json", what="bandit", format=storage.FORMAT, version=storage.VERSION)
+    body, _ = snapshot.read(tmp_path / "b.json", what="bandit", format=snapshot.FORMAT, version=snapshot.VERSION)
 
     def written(**settings):
-        old = body | {"settings": body["settings"] | {"teach": 1.0, "average": False, "weeks": None} | settings}
-        document = storage.document(old, format=storage.FORMAT, version=storage.VERSION, raw=True)
+        old = body | {"settings": body["settings"] | OLD | settings}
+        document = snapshot.document(old, format=snapshot.FORMAT, version=snapshot.VERSION, raw=True)
         (tmp_path / "b.json").write_text(json.dumps(document))
         return JointLinUCB.load(tmp_path / "b.json")
 
@@ -112,3 +181,13 @@ def test_files_of_0_6_0_with_settings_that_are_gone(tmp_path):
     for name, value in (("teach", 0.5), ("average", True), ("weeks", 3)):
         with pytest.raises(BadState, match=f"got {name}: go on with 0.6.0"):
             written(**{name: value})
+    with pytest.raises(BadState, match=r"durable=.*go on with 0\.7\.0, or start anew with Stored\("):
+        written(durable=str(tmp_path / "b.json"))
+
+
+def test_a_bandit_has_no_file_of_its_own(tmp_path):
+    with pytest.raises(TypeError, match="unexpected keyword argument 'durable'"):
+        JointLinUCB(dim=2, horizon=50, budget=Budget(1.0, 1e-3), durable=tmp_path / "b.json")
+    bandit = LinUCB(dim=2)
+    bandit.save(tmp_path / "b.db")  # a file like any other
+    assert LinUCB.load(tmp_path / "b.db").choices == 0

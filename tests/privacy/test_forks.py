@@ -147,9 +147,9 @@ def in_a_child(work):
 
 
 def test_a_child_does_not_keep_a_file_that_was_locked_when_it_was_forked(tmp_path):
-    from tacit.bandits import disk
+    from tacit.bandits import witness
 
-    with disk.alone(tmp_path / "b.json"):
+    with witness.alone(tmp_path / "b.json"):
         read, write = os.pipe()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)
@@ -157,8 +157,8 @@ def test_a_child_does_not_keep_a_file_that_was_locked_when_it_was_forked(tmp_pat
         if child == 0:
             os.read(read, 1)
             os._exit(0)
-        assert disk.locked(tmp_path / "b.json") is None
-    free = disk.locked(tmp_path / "b.json")
+        assert witness.locked(tmp_path / "b.json") is None
+    free = witness.locked(tmp_path / "b.json")
     os.write(write, b".")
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     for descriptor in (free, read, write):

@@ -11,7 +11,7 @@ import pytest
 from tacit.errors import BadState, Unavailable
 from tacit.holders import sqlite
 from tacit.holders.seal import Keys, Seal
-from tests.store.places import arms, contribution, glm, linear, play, sums, table, total
+from tests.store.places import Place, arms, contribution, glm, linear, play, sums, table, total
 from tests.store.test_together import Cut
 
 CANARY = np.array([0.1234567890123, -0.2345678901234, 0.3456789012345])
@@ -165,6 +165,25 @@ def test_the_folder_of_keys_is_private(on_sqlite):
     folder.chmod(0o755)
     with pytest.raises(BadState, match="owner"):
         on_sqlite.open(glm())
+
+
+def test_the_file_is_private_and_stays_where_it_is(folder, monkeypatch):
+    """Database, log and keys: readable by their owner only, and where they were wherever the process goes."""
+    (folder / "here").mkdir()
+    (folder / "there").mkdir()
+    monkeypatch.chdir(folder / "here")
+    given, rng = Place("bandit.db", None), np.random.default_rng(0)
+    with given.open(glm()) as stored:
+        monkeypatch.chdir(folder / "there")
+        play(stored, rng, 12)
+        assert stored.version == 1
+        found = [path for path in (folder / "here").iterdir() if path.is_file()]
+        assert {"bandit.db", "bandit.db-wal"} <= {path.name for path in found}
+        assert {stat.S_IMODE(path.stat().st_mode) for path in found} == {0o600}
+    assert not list((folder / "there").iterdir())
+    monkeypatch.chdir(folder / "here")
+    with given.open(glm()) as stored:
+        assert stored.version == 1
 
 
 def test_without_its_keys_a_database_is_refused(place):

@@ -18,7 +18,8 @@ import numpy.typing as npt
 from numpy.random import default_rng
 
 from tacit import checks, forks
-from tacit.bandits import storage
+from tacit.bandits import snapshot
+from tacit.bandits.witness import Witness
 from tacit.core.choices import Choice, Choices, Index, Tickets, reward_problem
 from tacit.core.persons import HASH, LEARNS, SILENT, Person, Persons
 from tacit.data import Array, Integers
@@ -43,20 +44,17 @@ class State(Protocol):
 
 @dataclass(kw_only=True, eq=False)
 class Bandit(ABC):
-    """What all bandits share. The fields of a subclass are its settings, never data.
-
-    durable: a file that holds the whole state, written when the bandit is made and at each release, before anything
-    that follows from the release is shown; see `load`. Threads may share a bandit: one call at a time."""
+    """What all bandits share. The fields of a subclass are its settings, never data. Threads may share a bandit: one
+    call at a time. `Stored` keeps one in a database."""
 
     dim: int
     horizon: int | None = None
     rewards: tuple[float, float] = (-math.inf, math.inf)
     pending: int = 100_000
-    durable: str | Path | None = None
     _state: State = field(init=False, repr=False)  # raw data: no public accessor
     _tickets: Tickets = field(init=False, repr=False)
     _persons: Persons = field(init=False, repr=False)  # RAW
-    _file: storage.File = field(init=False, repr=False)
+    _witness: Witness = field(init=False, repr=False)
     _policy_given = False  # whether the caller brought the generator of the policy's draws
     _blocks = 1  # of coordinates, of which each arm has one to itself: then arms are rows (z, a), as in model.arms
     _shared = 0  # coordinates before them that all arms have: rows (s, z, a)
@@ -74,14 +72,7 @@ class Bandit(ABC):
         self._state = self.init()
         self._process = forks.process()
         self._lock = Lock()
-        self._file = storage.File()
-        if self.durable is not None:
-            if str(self.durable).startswith("postgres") or Path(self.durable).suffix == ".db":
-                raise ValueError(
-                    "Expected a JSON file for durable=, got a database: Stored(bandit, address) is for that."
-                )
-            self.durable = str(Path(self.durable).absolute())  # wherever the process goes
-            self._file.create(self, Path(self.durable))
+        self._witness = Witness()
 
     # what an algorithm defines
 
@@ -238,7 +229,6 @@ class Bandit(ABC):
             raise ValueError(f"Expected a block with arms of {self._width} dimensions, got {block.arms.shape[2]}.")
         self._room(len(block.noise))
         self._play(block)
-        self._keep()
 
     @property
     def policy_given(self) -> bool:
@@ -257,14 +247,13 @@ class Bandit(ABC):
         only until the next release. A mark beside the file (.generation) and one in the user's register
         ($XDG_STATE_HOME/tacit) tell which state is the last."""
         self._own()
-        self._file.save(self, Path(path))
+        snapshot.save(self, Path(path))
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """A bandit that goes on exactly where the saved one stood: noise that was used is never drawn again. BadState
-        if the file is damaged, if its bandit was saved or has released since (under whatever name), or if it is durable
-        and in use elsewhere."""
-        return storage.load(cls, Path(path))
+        if the file is damaged, or if its bandit was saved or has released since (under whatever name)."""
+        return snapshot.load(cls, Path(path))
 
     def warm_up(self) -> float:
         """Compile all that choices, rewards and releases need: once on a machine, for seconds, and not in somebody's
@@ -324,22 +313,10 @@ class Bandit(ABC):
         return False
 
     def _step(self) -> None:
-        """Advance. Earlier files are marked as outdated before noise is drawn, and the durable file holds the release
-        before anything that follows from it is shown."""
+        """Advance. Earlier files are marked as outdated before noise is drawn."""
         if self._due:
-            self._file.releasing(self.durable)
+            self._witness.releasing()
         self._advance()
-        self._keep()
-
-    def _keep(self) -> None:
-        if self.durable is not None and self._file.steps != self._steps:
-            self._file.save(self, Path(self.durable))
-
-    def _may_show(self) -> None:
-        """BadState while a release is not on disk where it should be, or is not this bandit's to make."""
-        self._own()
-        if self.durable is not None and self._file.steps != self._steps:
-            raise BadState("Expected a release that is on disk, got one that could not be written: choose again.")
 
     def _request(
         self, arms: Any, available: npt.ArrayLike | None, actions: Any = None
@@ -361,12 +338,12 @@ class Bandit(ABC):
     def _own(self) -> None:
         """BadState for a forked copy, and for one of two bandits from the same file: it would answer from noise that
         the other uses as well, or draw a second noise for the same data."""
-        if self._file.superseded:
+        if self._witness.superseded:
             raise BadState("Expected the only bandit from its file, got one of two: the other has released since.")
         if self._process != forks.process() and self._noise_is_private:
             if self.choices:
                 raise BadState("Expected a bandit in the process that used it, got a forked copy: save and load it.")
-            self._process, self._file = forks.process(), self._file.separate()
+            self._process, self._witness = forks.process(), self._witness.separate()
             if hasattr(self, "policy") and not self._policy_given:
                 setattr(self, "policy", default_rng())  # noqa: B010  # its own draws, and not its siblings'
 

@@ -8,8 +8,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tacit.bandits.disk import write
-from tacit.bandits.storage import _decode, encoded, _leaves, document, opened
+from tacit.bandits.snapshot import _decode, _leaves, document, encoded, opened
+from tacit.bandits.witness import write
 from tacit.errors import BadState
 
 if TYPE_CHECKING:

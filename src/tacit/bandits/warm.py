@@ -38,7 +38,7 @@ def warm_up(made: Bandit | Server) -> float:
 
 def twin_of(made: Any) -> Any:
     """One of the same kind that shares nothing with `made`: no state, no generator, no file. It takes vectors."""
-    names = [f.name for f in dataclasses.fields(made) if f.init and f.name not in ("durable", "features")]
+    names = [f.name for f in dataclasses.fields(made) if f.init and f.name != "features"]
     settings = {name: _fresh(getattr(made, name)) for name in names}
     small = {name: min(settings[name], most) for name, most in SMALL.items() if isinstance(settings.get(name), int)}
     try:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tacit import evaluation, logs, registry
-from tacit.bandits import storage
+from tacit.bandits import snapshot
 from tacit.data import Array
 from tacit.logs import Rounds
 
@@ -68,7 +68,7 @@ def _target(name: str, table: Any, rounds: Rounds) -> Any:
 def _saved(path: Path) -> Any:
     if not path.is_file():
         raise ValueError(f"Expected uniform, always:ACTION, columns:PREFIX or a saved bandit, got {str(path)!r}.")
-    body, _ = storage.read(path, what="bandit", format=storage.FORMAT, version=storage.VERSION)
+    body, _ = snapshot.read(path, what="bandit", format=snapshot.FORMAT, version=snapshot.VERSION)
     if body["bandit"] not in ABLE:
         raise ValueError(f"Expected a saved {' or '.join(ABLE)} in {path.name}, got a {body['bandit']}.")
     return registry.load(registry.HOMES[body["bandit"]], body["bandit"]).load(path)

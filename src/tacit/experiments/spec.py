@@ -17,7 +17,7 @@ from tacit.privacy.noise import Simulated
 from tacit.privacy.relations import REPLACE
 from tacit.registry import kebab
 
-FROM_THE_RUN = {"horizon", "source", "policy", "pending", "durable"}
+FROM_THE_RUN = {"horizon", "source", "policy", "pending"}
 
 
 class Spec:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.bandits.storage import encoded
+from tacit.bandits.snapshot import encoded
 from tacit.core import actions
 from tacit.core.actions import Declared
 from tacit.errors import BadState, WrongKeys
@@ -47,8 +47,8 @@ OWN = (
 )
 # What may be another at any start, since no noise is made for it, or is always the same in a store. Tuning is that of
 # estimates, which are computed from what was released: that of a new version applies to earlier releases, too.
-FREE = ("source", "policy", "durable", "pending", "on_limit", "tuning")
-GONE = ("teach", "average")  # settings of earlier versions that were free, too
+FREE = ("source", "policy", "pending", "on_limit", "tuning")
+GONE = ("teach", "average", "durable")  # settings of earlier versions that were free, too
 SINCE = {"contexts": "private"}  # settings that early plans lack
 USUAL = {"noise": "gaussian", "calibration": "exact", "release": "batched", "shift": None}  # that early plans have, too
 

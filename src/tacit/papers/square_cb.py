@@ -10,7 +10,7 @@ from numpy.random import Generator
 from tacit import checks
 from tacit.core.choices import Index
 from tacit.data import Array, Raw, Released
-from tacit.lock import requires_durable
+from tacit.lock import owner_only
 from tacit.mechanisms.queries import nothing_released
 from tacit.papers.epochs import EpochBandit
 from tacit.papers.kernels.squarecb import SquareState, gap_rows, gap_weights
@@ -78,7 +78,7 @@ class SquareCB(EpochBandit):
         return [*super()._plan_numbers(), self._unit]
 
     @property
-    @requires_durable
+    @owner_only
     def theta(self) -> Array:
         """The estimate that arms are chosen by."""
         return np.asarray(self._state.played * self._unit)

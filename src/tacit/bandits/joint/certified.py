@@ -16,7 +16,7 @@ from tacit.bandits.joint.glm import JointGLM
 from tacit.data import Array
 from tacit.kernels.linalg import smat
 from tacit.kernels.rounds import BOUNDARY, Schedule, next_boundary
-from tacit.lock import requires_durable
+from tacit.lock import owner_only
 from tacit.mechanisms.discounted import Discounted
 from tacit.model.glm import GLMContribution
 from tacit.model.links import IDENTITY, built_in, kind, softness
@@ -98,13 +98,13 @@ class Trail:
             raise ValueError(f"Expected exact discounted sums, got those of {type(b.mechanism).__name__}.")
         self._user = b.contribution
         self.regret = 0.0
-        self._lock, self._may_show = b._lock, b._may_show
+        self._lock, self._own = b._lock, b._own
         with self._lock:
             if b._steps:
                 raise ValueError(f"Expected a JointGLM that has released nothing, got one with {b._steps} releases.")
             self._open = self._now()
 
-    @requires_durable
+    @owner_only
     def look(self) -> None:
         """Note what the last step has released, if one has ended since."""
         b = self.bandit
@@ -139,7 +139,7 @@ class Trail:
         far = min(b.radius + float(np.linalg.norm(theta)), known.radius + float(np.linalg.norm(known.centre - theta)))
         return min(most, 2 * span * b._link.steepest * (far + spread))
 
-    @requires_durable
+    @owner_only
     def certified(self) -> Certified:
         """The smallest set among those that leave out some of the first steps: all of them hold at once."""
         if not self.steps:

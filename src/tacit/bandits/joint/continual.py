@@ -6,7 +6,6 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -161,15 +160,13 @@ class ContinualBandit(PersonalBandit):
 
     @locked
     def _redeclare(self, change: Callable[[Schema], Schema]) -> None:
-        """At the present number of choices; on disk where the bandit is durable."""
+        """At the present number of choices."""
         self._own()
         if self.features is None:
             raise ValueError("Expected features=Schema(...), which names actions, got none.")
         self._declare(declared_actions.changed(self._declared, change(self.features), self.choices))
         self._live = self._estimated(self._declared)
         self._reestimate()
-        if self.durable is not None:
-            self._file.save(self, Path(self.durable))
 
     def _declare(self, declared: tuple[Declared, ...]) -> None:
         """What may be asked for. The estimate follows with `_live` and `_reestimate`."""
@@ -205,7 +202,7 @@ class ContinualBandit(PersonalBandit):
         table: a frame or a mapping of columns: `reward` (none: it never came), `action`, `person` where
         max_rounds_per_person is set, and the features, as fields of the schema, x0, x1, ... or `arms` (docs/
         coming-from.md). actions: their names in the order of the blocks, or what the schema takes. A row must be
-        learnt once: after a crash a durable bandit's `choices` tells which rows it has.
+        learnt once: on a database `Stored.learn_log` sees to that, also after a crash.
 
         A folder of Parquet files, in the order of their names, may be given by its path; with engine="ray" the workers
         of Ray sum its steps (docs/cluster.md), to the same bits."""

@@ -11,7 +11,7 @@ from tacit.algorithms import accounting, earnings
 from tacit.algorithms.earnings import TAIL, Earned, Earnings, Purse
 from tacit.bandits.joint.continual import SummedBandit
 from tacit.data import Array, Raw, Released
-from tacit.lock import requires_durable
+from tacit.lock import owner_only
 from tacit.mechanisms import leaves
 from tacit.privacy.ledger import GaussianRelease
 
@@ -115,7 +115,7 @@ class EarningBandit(SummedBandit):
     # what may be shown
 
     @property
-    @requires_durable
+    @owner_only
     def earned(self) -> Earned | None:
         """The average reward with an interval of level LEVEL, from released sums alone; None before the first release,
         and without `earnings`."""

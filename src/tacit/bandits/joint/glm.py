@@ -26,7 +26,7 @@ from tacit.kernels.blocks import BLOCKS
 from tacit.kernels.continual import Also
 from tacit.kernels.glm import Posterior, Tuning
 from tacit.kernels.rounds import BOUNDARY, CHOICES
-from tacit.lock import requires_durable
+from tacit.lock import owner_only
 from tacit.mechanisms.continual import Continual
 from tacit.mechanisms.grid import Grid
 from tacit.mechanisms.recursive import discounted
@@ -346,7 +346,7 @@ class JointGLM(EarningBandit):
 
     # what may be shown
 
-    @requires_durable
+    @owner_only
     def interval(
         self, arms: Arms | Mapping[str, Any], *, actions: Any = None, level: float = 0.9
     ) -> list[tuple[float, float]]:
@@ -360,7 +360,7 @@ class JointGLM(EarningBandit):
         return list(zip(self._mean(middle - half).tolist(), self._mean(middle + half).tolist(), strict=True))
 
     @property
-    @requires_durable
+    @owner_only
     def theta(self) -> Array:
         """The estimate that choices are made by: a function of released sums."""
         return self.algorithm.theta(self._estimate)

@@ -24,7 +24,7 @@ from tacit.kernels.formulas import add_linear
 from tacit.kernels.linear import Estimate
 from tacit.kernels.matrices import unpacked
 from tacit.kernels.rounds import EVERY_CHOICE, Range, Schedule
-from tacit.lock import requires_durable
+from tacit.lock import owner_only
 from tacit.mechanisms.buffered import Buffered
 from tacit.mechanisms.continual import Continual
 from tacit.mechanisms.grid import Grid, worst_gain
@@ -304,7 +304,7 @@ class JointLinUCB(EarningBandit):
     # what may be shown
 
     @property
-    @requires_durable
+    @owner_only
     def statistics(self) -> Statistics:
         """The released sums; where there are blocks, with one more axis, the first: of blocks."""
         std = self.mechanism.gain(np.array([float(max(1, self._steps))]))[0] * self.mechanism.sigma

@@ -16,7 +16,7 @@ from tacit.errors import NoHorizon, NotSecure
 from tacit.kernels.block import Block
 from tacit.kernels.noise import gaussian_law
 from tacit.kernels.rounds import EVERY_CHOICE
-from tacit.lock import requires_durable
+from tacit.lock import owner_only
 from tacit.mechanisms.buffered import Buffered
 from tacit.mechanisms.grid import LENGTH_SLACK, cell_with, sigma_for, worst_gain
 from tacit.mechanisms.tree import Tree
@@ -368,13 +368,13 @@ class JointGLMRare(ContinualBandit):
     # what may be shown
 
     @property
-    @requires_durable
+    @owner_only
     def recomputations(self) -> tuple[int, int]:
         """How often theta_o and theta_tau have been computed: public under strict timing."""
         return int(self._state.counts[CALLS_O]), int(self._state.counts[CALLS_TAU])
 
     @property
-    @requires_durable
+    @owner_only
     def theta(self) -> Array:
         """The estimate that choices are made by: theta_tau, a function of noisy gradient sums."""
         out: Array = self._state.design.theta_tau.copy()

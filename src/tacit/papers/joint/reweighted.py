@@ -14,7 +14,7 @@ from tacit.data import Array, Raw
 from tacit.errors import NotSecure
 from tacit.kernels.block import Block
 from tacit.kernels.rounds import BOUNDARY, CHOICES, Range, draw_arm, outcome
-from tacit.lock import requires_durable
+from tacit.lock import owner_only
 from tacit.model.glm import in_units
 from tacit.papers import elimination, spanner
 from tacit.papers.epochs import EPOCH, EpochBandit
@@ -154,7 +154,7 @@ class JointReweighted(EpochBandit):
 
     # what may be shown
 
-    @requires_durable
+    @owner_only
     def intervals(self, arms: Array) -> list[tuple[Array, Array]]:
         """For each closed epoch, estimates of <x, theta*> (in units of the rewards for the identity) and
         half-widths."""

@@ -1,21 +1,17 @@
-"""Bandits on disk: JSON with a checksum, never pickle. The file holds raw data and is readable by its owner only."""
+"""A bandit in a file: JSON with a checksum, never pickle. The file holds raw data and is readable by its owner only."""
 
 import base64
-import contextlib
 import dataclasses
 import hashlib
 import json
 import math
-import os
-import secrets
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.random import Generator, default_rng
 
-from tacit.bandits import disk, marks
+from tacit.bandits.witness import Witness
 from tacit.core import actions
 from tacit.errors import BadState
 from tacit.features.schema import Schema
@@ -35,115 +31,13 @@ ROWS = 1024  # waiting choices are written in multiples of so many
 B = TypeVar("B", bound="Bandit")
 
 
-class File:
-    """Where a bandit stands in the line of its saved states (bandits.marks), and where they lie."""
+def save(bandit: "Bandit", path: Path) -> None:
+    """To the file, and to the marks that say that it is the last state."""
 
-    def __init__(self) -> None:
-        self.bandit_id = secrets.token_hex(16)
-        self.generation = 0
-        self.digest = ""  # of the file that holds the present generation
-        self.steps = -1  # releases in the durable file
-        self.superseded = False
-        self._places: set[Path] = set()  # where a state lies that could be gone on from
-        self._lock: int | None = None
-        self._locked: Path | None = None  # the file that the lock is for
+    def made(generation: int) -> dict[str, Any]:
+        return _document(bandit, bandit._witness.bandit_id, generation)
 
-    def create(self, bandit: "Bandit", path: Path) -> None:
-        if path.exists():
-            raise BadState(f"Expected no file {path.name} for a new bandit, got one: load it, or choose another name.")
-        self.lock(path)
-        self.save(bandit, path)
-
-    def lock(self, path: Path) -> None:
-        """Held until this process ends or the bandit is gone."""
-        descriptor = disk.locked(path)
-        if descriptor is None:
-            raise disk.in_use(path)
-        self._lock, self._locked = descriptor, path.absolute()
-
-    def save(self, bandit: "Bandit", path: Path) -> None:
-        """First the file, then the marks: a crash in between leaves a file that is newer, and loads. Where the bandit
-        was before, the mark says that its last state is elsewhere now."""
-        path = path.absolute()
-        if bandit._noise_is_private:
-            with self._alone(path) as places:
-                self._places = self._places | {path}  # a save that fails halfway has left a file all the same
-                self._write(bandit, path)
-                self._mark(places)
-            self._places = {path}
-        else:
-            self._write(bandit, path)
-        if bandit.durable is not None and Path(bandit.durable).absolute() == path:
-            self.steps = bandit._steps
-
-    def releasing(self, durable: str | Path | None) -> None:
-        """Noise is about to be drawn: no file holds the last state any more. BadState, before anything is drawn, if
-        another bandit has gone on from one. A durable file stays the last one until it is replaced, which is before
-        anything is shown."""
-        if self._places:
-            with self._alone() as places:
-                if durable is None:
-                    self.generation, self.digest = self.generation + 1, ""
-                    self._mark(places)
-                    self._places = set()
-
-    def resume(self, path: Path, bandit_id: str, generation: int, digest: str) -> None:
-        """Take the place of the file that was read; BadState if it is not the last one."""
-        self.bandit_id, self.generation, self.digest = bandit_id, generation, digest
-        path = path.absolute()
-        last = marks.find(path)
-        if last is not None and last.bandit != bandit_id:
-            raise BadState(f"Expected {path.name} to be the last state that was saved there, got another bandit's.")
-        for place in (path, marks.register(bandit_id)):
-            self._check(place)
-        self._places = {path}
-
-    def separate(self) -> "File":
-        """For a forked copy of a bandit that has not been used: another bandit, unless a file knows it."""
-        return self if self._places else File()
-
-    @contextlib.contextmanager
-    def _alone(self, *more: Path) -> Iterator[list[Path]]:
-        """The places whose marks count, while nobody else compares or replaces them; BadState if one of them knows of a
-        later state than this bandit's."""
-        places = sorted({marks.register(self.bandit_id), *more, *filter(self._ours, self._places)})
-        with contextlib.ExitStack() as stack:
-            for place in places:
-                if place != self._locked:
-                    stack.enter_context(disk.alone(place))
-            for place in places:
-                self._check(place)
-            yield [place for place in places if place in more or self._ours(place)]
-
-    def _ours(self, place: Path) -> bool:
-        """Not if another bandit was saved there since. A folder that is gone has no room for a mark: if it comes back,
-        the register knows."""
-        last = marks.find(place)
-        return place.parent.exists() and (last is None or last.bandit == self.bandit_id)
-
-    def _check(self, place: Path) -> None:
-        last = marks.find(place)
-        if last is None or last.bandit != self.bandit_id or last.generation < self.generation:
-            return
-        if (last.generation, last.digest) != (self.generation, self.digest):
-            self.superseded = True
-            raise BadState(
-                "Expected the last state of a bandit, got an older one: it has been saved elsewhere or more has been "
-                "released since, and releasing it again would spend the budget twice."
-            )
-
-    def _mark(self, places: Iterable[Path]) -> None:
-        for place in places:
-            marks.leave(place, marks.Mark(self.bandit_id, self.generation, self.digest))
-
-    def _write(self, bandit: "Bandit", path: Path) -> None:
-        document = _document(bandit, self.bandit_id, self.generation + 1)
-        disk.write(path, document)
-        self.generation, self.digest = self.generation + 1, document["sha256"]
-
-    def __del__(self) -> None:
-        if self._lock is not None:
-            os.close(self._lock)
+    bandit._witness.save(path.absolute(), made, marked=bandit._noise_is_private)
 
 
 def read(path: Path, *, what: str, format: str, version: int) -> tuple[Any, str]:
@@ -185,12 +79,15 @@ def load(cls: type[B], path: Path) -> B:
     for name, usual in GONE.items():
         if settings.pop(name, usual) != usual:
             raise BadState(f"Expected settings that this release has, got {name}: go on with 0.6.0, or start anew.")
-    file = File()
-    if settings["durable"] is not None:
-        file.lock(path)
+    if settings.pop("durable", None) is not None:  # a setting until 0.7.0
+        raise BadState(
+            f"Expected a bandit that was saved in {path.name}, got one that wrote its releases there (durable=), which "
+            'this release does not do: go on with 0.7.0, or start anew with Stored(bandit, "file.db").'
+        )
+    witness = Witness()
     if "secure" in (settings.get("source") or {}):
-        file.resume(path, body["id"], body["generation"], digest)
-    bandit = cls(**{name: _decode(value) for name, value in (settings | {"durable": None}).items()})
+        witness.resume(path, body["id"], body["generation"], digest)
+    bandit = cls(**{name: _decode(value) for name, value in settings.items()})
     if list(_decode(body["plan"])) != list(map(float, bandit._plan_numbers())):
         raise BadState(f"Expected {path.name} to have the noise that its settings give now, got another calibration.")
     for leaf, value in zip(_leaves(bandit._state), body["state"], strict=True):
@@ -214,9 +111,7 @@ def load(cls: type[B], path: Path) -> B:
     for name, value in settings.items():  # drawing the initial state may have moved the generator
         if isinstance(value, dict) and ("simulated" in value or "generator" in value):
             setattr(bandit, name, _decode(value))
-    bandit._file, bandit._policy_given = file, body["policy given"]
-    if settings["durable"] is not None:
-        bandit.durable, file.steps = str(path.absolute()), bandit._steps
+    bandit._witness, bandit._policy_given = witness, body["policy given"]
     return bandit
 
 
@@ -264,8 +159,6 @@ def encoded(value: Any) -> Any:
         return {"schema": value.to_dict()}
     if isinstance(value, Secure):
         return {"secure": True}
-    if isinstance(value, Path):
-        return str(value)
     if isinstance(value, Simulated):
         return {"simulated": value.generator.bit_generator.state}
     if isinstance(value, Generator):

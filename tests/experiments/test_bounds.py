@@ -22,7 +22,7 @@ def test_regret_is_below_theorems_5_and_6():
 
 
 def test_theorem_5_by_hand():
-    from tacit.bandits.ridge import Regularizer
+    from tacit.algorithms.ridge import Regularizer
 
     one = Regularizer(shift=1.0, floor=1.0, ceiling=1.0, perturbation=0.0)
     # d = 1, n = e - 1, failure = 2 / e: sqrt(8 n) (2 + 1 + 1) with n = 2: log(1 + 2) instead of 1

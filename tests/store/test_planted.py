@@ -6,14 +6,14 @@ import pytest
 
 from tacit.audit import stored_mutants as bugs
 from tacit.mechanisms import leaves
-from tests.store.places import Clock, arms, contribution, linear, play, sums, table, total
+from tests.store.places import Clock, arms, contribution, linear, play, settle, sums, table, total
 
 
 def noise_is_there(place):
     """Each number of a leaf has its noise: it is not the exact one (0 has a chance below 10^-6)."""
     with place.open(linear()) as stored:
         play(stored, np.random.default_rng(0), 11)
-        exact, cell = sums(stored)[0], stored._bandit.mechanism.cell
+        exact, cell = sums(stored)[0], stored.algorithm.plan.mechanism.cell
         ((noisy,),) = table(stored, "SELECT noisy FROM leaf")
     difference = leaves.read(bytes(noisy), len(exact)) - exact * cell
     return bool(difference.all())
@@ -36,10 +36,11 @@ def retries_count_once(place):
     with place.open(linear()) as stored:
         given = arms(rng)
         choice = stored.choose(given)
-        stored.observe_group([stored.report(choice, 0.5)] * 3)
+        stored.write_group([stored.report(choice, 0.5)] * 3)
         stored.observe(choice.id, 0.5)
     with place.open(linear()) as stored:
         stored.observe(choice.id, 0.5)
+        settle(stored)
         return bool(np.array_equal(total(stored), contribution(bandit, given[choice.index], 0.5)))
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from tacit.algorithms.earnings import Purse
+from tacit.algorithms.ridge import Regularizer
 from tacit.bandits import Bandit, JointGLM, JointLinUCB
-from tacit.bandits.ridge import Regularizer
 from tacit.core.persons import LEARNS
 from tacit.data import Array, Raw, Released
 from tacit.kernels.continual import NOTHING, Also, PrefixState, trailing_zeros

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import os
 import tempfile
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +19,32 @@ SOON = 0.002  # seconds between looks
 TOO_OFTEN = 429
 PATIENCE = 30.0  # seconds for a release
 
-Ask = Callable[
-    ..., Awaitable[Any]
-]  # (route, body) -> what the reply holds; no body for GET, a list of lines for a batch
+HOLD = 60.0  # seconds, of a clock of the attack's own
+
+
+class Ask:
+    """(route, body) -> what the reply holds; no body for GET, a list of lines for a batch."""
+
+    def __init__(self, app: Any) -> None:
+        self._app = app
+
+    async def __call__(self, route: str, body: Any = None) -> Any:
+        return await _asked(self._app, route, body)
+
+    async def passed(self) -> None:
+        """The deadlines of all choices so far have passed, and what is due is done."""
+        self._app.clock.now += HOLD + 1.0
+        await asyncio.to_thread(self._app.served[NAME].stored.tend)
+
+
+class Clock:
+    """Stands still unless told."""
+
+    def __init__(self, now: float) -> None:
+        self.now = now
+
+    def __call__(self) -> float:
+        return self.now
 
 
 @contextlib.contextmanager
@@ -37,15 +60,11 @@ def opened(setting: dict[str, Any], place: Path) -> Iterator[Ask]:
         extras.load(module, "attacks on the service", extra="service")
     from tacit.service.app import Application
 
-    document = {"bandits": {NAME: {"durable": "bandit.db", "delay": 0.0} | setting}}
-    app = Application(config.placed(config.convert(document), place))
+    document = {"bandits": {NAME: {"durable": "bandit.db", "delay": 0.0, "hold": HOLD} | setting}}
+    app = Application(config.placed(config.convert(document), place), Clock(1e9))
     app.open()
-
-    async def ask(route: str, body: Any = None) -> Any:
-        return await _asked(app, route, body)
-
     try:
-        yield ask
+        yield Ask(app)
     finally:
         app.close()
 

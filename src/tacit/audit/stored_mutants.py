@@ -3,6 +3,7 @@
 The schema, the seal and the certificate are as they should be, and each bug claims what the sound code claims."""
 
 import contextlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
@@ -10,16 +11,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tacit.data import Integers, Raw, Released
-from tacit.errors import TacitError
-from tacit.holders import face, rows
+from tacit.holders import rows, stored
+from tacit.holders.choosing import Choosing
 from tacit.holders.database import Run
 from tacit.holders.leaf_rows import Leaf
 from tacit.holders.requests import Report
-from tacit.holders.rounds import Rounds
-from tacit.holders.rows import Waiting
+from tacit.holders.rows import OpenStep
+from tacit.holders.steps import Steps
 from tacit.holders.versions import Versions
 from tacit.mechanisms import leaves
 from tacit.mechanisms.grid import Grid
+from tacit.privacy.noise import Secure
 
 
 class Plant(NamedTuple):
@@ -61,47 +63,55 @@ class Redrawn(Versions):
     """Leaves are kept exact, and get their noise when they are read: one noise for each process."""
 
     def _show(self, leaf: Leaf) -> None:
-        grid: Any = self._bandit.mechanism
-        noise = grid.step * self._bandit.source.integers(1, grid.size, grid.cells)[0]
+        grid: Any = self.fold.algorithm.plan.mechanism
+        noise = grid.step * Secure().integers(1, grid.size, grid.cells)[0]
         noisy = Released(leaves.read(leaf.noisy, grid.size) + noise)
         super()._show(leaf._replace(noisy=leaves.written(noisy)))
 
 
 @contextlib.contextmanager
 def redrawn_on_restart() -> Iterator[None]:
-    with raw_release(), put(face, "Versions", Redrawn):
+    with raw_release(), put(stored, "Versions", Redrawn):
         yield
 
 
-def counted_twice() -> AbstractContextManager[None]:
-    """A reward looks for its waiting row and leaves it there: sent again, it counts again."""
+@contextlib.contextmanager
+def counted_twice() -> Iterator[None]:
+    """A choice enters once for each time that its reward was sent."""
+    sent: Counter[bytes] = Counter()
 
-    def looked(run: Run, uid: str, ticket: bytes) -> Waiting | None:
-        found = run("SELECT number, made_at, sealed FROM waiting WHERE bandit = ? AND ticket = ?", uid, ticket)
-        return Waiting(int(found[0][0]), float(found[0][1]), bytes(found[0][2])) if found else None
+    class Counting(Choosing):
+        def write(self, reports: Sequence[Report]) -> list[bool]:
+            sent.update(report.ticket.text for report in reports)
+            return super().write(reports)
 
-    return put(rows, "take", looked)
+    class Again(Steps):
+        def _enter(self, run: Run, opened: OpenStep, part: Any) -> None:
+            waiting = [one for one in part.waiting for _ in range(max(1, sent[one.ticket]))]
+            super()._enter(run, opened, part._replace(waiting=waiting))
+
+    with put(stored, "Choosing", Counting), put(stored, "Steps", Again):
+        yield
 
 
-class Triggered(Rounds):
+class Triggered(Choosing):
     """A step closes when as many rewards have come as it should have choices."""
 
     _came = 0
 
-    def observe(self, reports: Sequence[Report]) -> list[TacitError | None]:
-        out = super().observe(reports)
-        self._came += sum(report.reward is not None for report in reports)
-        if self._came >= self._bandit._schedule.first:
+    def write(self, reports: Sequence[Report]) -> list[bool]:
+        out = super().write(reports)
+        self._came += len(reports)
+        if self._came >= self._versions.fold.algorithm.plan.schedule.first:
             self._came = 0
             with self._database.transaction() as run:
                 head = rows.head(run, self._line.uid, self._database.locking)
-                rows.advance(run, self._line.uid, self._close_step(run, head))
-            self._wake.set()
+                rows.advance(run, self._line.uid, head._replace(boundary=head.choices))
         return out
 
 
 def triggered_by_rewards() -> AbstractContextManager[None]:
-    return put(face, "Rounds", Triggered)
+    return put(stored, "Choosing", Triggered)
 
 
 RAW_RELEASE = Plant("A leaf is the exact sums.", raw_release)

@@ -58,17 +58,12 @@ class Centred(NamedTuple):
     longest: float
 
 
-@inlined
-def add_cells(v: Raw, cell: float, longest: float, out: Integers) -> None:
-    """out += round(v / cell), or nothing if v is longer than any user's, or no number; v is 0 afterwards."""
-    s = 0.0
-    for j in range(v.size):
-        s += v[j] * v[j]
-    inside = s <= longest * longest
-    for j in range(v.size):
-        if inside:
-            out[j] += np.int64(np.rint(v[j] / cell))
-        v[j] = 0.0
+class Plain(NamedTuple):
+    """Those of model.linear."""
+
+    scale: float
+    low: float
+    high: float
 
 
 @kernel
@@ -196,14 +191,19 @@ def each_rewards(rows: Array, rewards: Array, at: Centred, places: Integers, tal
 
 @kernel
 def sum_linear(
-    rows: Array, rewards: Array, scale: float, low: float, high: float, cell: float, longest: float, out: Integers
+    rows: Array, rewards: Array, at: Plain, places: Integers, tally: Tally, cell: float, longest: float, out: Raw
 ) -> None:
-    """out[a] += the contributions of the rows in block a of a linear model, out (blocks, size)."""
-    blocks = out.shape[0]
-    p = rows.shape[1] - (1 if blocks > 1 else 0)
-    v = Raw(np.zeros(out.shape[1]))
+    """The same for linear models."""
+    blocks, q = places.shape[0], int((np.sqrt(9.0 + 8.0 * places.shape[1]) - 3.0) / 2.0 + 0.5)
+    own, more = Raw(np.zeros(places.shape[1])), Raw(np.zeros(tally.size))
     for i in range(rewards.size):
         if not np.isnan(rewards[i]):
-            a = int(rows[i, p]) if blocks > 1 else 0
-            add_linear(rows[i, :p], rewards[i], scale, low, high, v)
-            add_cells(v, cell, longest, out[a])
+            a = block_of_row(rows[i], q, blocks)
+            add_linear(rows[i, :q], rewards[i], at.scale, at.low, at.high, own)
+            join_row(rows[i], rewards[i], own, places[a], tally, more, cell, longest, out)
+
+
+@kernel
+def each_linear(rows: Array, rewards: Array, at: Plain, places: Integers, tally: Tally, out: Raw) -> None:
+    """`sum_linear` in floats."""
+    sum_linear(rows, rewards, at, places, tally, 0.0, 0.0, out)

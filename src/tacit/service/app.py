@@ -44,7 +44,7 @@ class Application:
     """ASGI. Bandits are opened before the first request and closed after the last."""
 
     def __init__(self, config: Config, clock: Callable[[], float] | None = None) -> None:
-        self._config, self._keys, self._clock = config, Keys(config.keys, time.monotonic), clock
+        self._config, self._keys, self.clock = config, Keys(config.keys, time.monotonic), clock
         self.served: dict[str, Served] = {}
         self._sessions = Sessions(self._keys, self._secret, clock or time.time)
         self.pages = Dashboard(self.served, self._keys, self._sessions, clock or time.time, config.server.patience)
@@ -127,7 +127,7 @@ class Application:
         """Errors of settings and databases come from here, before anything is served."""
         try:
             for name, setting in self._config.bandits.items():
-                self.served[name] = Served(name, setting, self._config.server.waiting, self._clock)
+                self.served[name] = Served(name, setting, self._config.server.waiting, self.clock)
             known = [member for one in self.served.values() for member in one.stored.membership.members]
             for one in self.served.values():  # whoever is served here knows of each other, whatever is taken away later
                 one.stored.membership.learn(known)

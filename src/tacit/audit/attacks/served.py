@@ -75,9 +75,10 @@ def linear(name: str, *, times: int = 1, restarts: int = 0, bug: Plant | None = 
     bandit = built(planned("joint-lin-ucb", 2))
     vectors = []
     for x, reward in LINEAR_PAIR:
-        bandit._state = bandit.init()
-        bandit._learn(np.array(x), reward)
-        vectors.append(bandit._state.prefix.open * bandit.mechanism.cell)
+        vector = np.zeros(bandit.mechanism.size)
+        adder = bandit.algorithm.adder(bandit.algorithm.blank(np.zeros(1, np.int64)))
+        adder.each(np.array([x]), np.array([reward]), *adder.given, vector)
+        vectors.append(vector)
     direction = vectors[1] - vectors[0]
 
     def sums(shown: Any) -> Array:
@@ -136,14 +137,14 @@ async def estimate(
 
 
 async def first_step(ask: service.Ask, play: Play, user: User, others: User | None = None, *, times: int = 1) -> None:
-    """User 1's reward, sent so often, and those of the others, if they contribute anything; then the step is closed."""
+    """User 1's reward, sent so often, and those of the others, if they contribute anything; then all of them enter."""
     other = play.nobody if others is None else {"arms": others.arms.tolist()}
     choices = await ask("choose:batch", [{"arms": user.arms.tolist()}, *[other] * (int(play.bandit.first) - 1)])
     rewards = [{"id": choices[0]["id"], "reward": user.reward}] * times
     if others is not None:
         rewards += [{"id": choice["id"], "reward": others.reward} for choice in choices[1:]]
     await ask("reward:batch", rewards)
-    await ask("choose", play.nobody)
+    await ask.passed()
 
 
 def planned(kind: str, dim: int) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from tacit.algorithms.onepass import curvature, hybrid, public, scores
 from tacit.algorithms.onepass.algorithm import Contribution, Estimate, Form, OnePass, copied, row_size
 from tacit.algorithms.onepass.loops_kernel import GLMState
 from tacit.bandits.joint.earning import EarningBandit
-from tacit.bandits.joint.summing import Cells, GLMSummer, Summer
+from tacit.bandits.joint.summing import Summer
 from tacit.core.choices import Index
 from tacit.core.persons import LEARNS, SILENT
 from tacit.data import Array, Released
@@ -317,8 +317,7 @@ class JointGLM(EarningBandit):
     def _summer(self) -> Summer | None:
         if self.algorithm.form is not curvature or self._public or not isinstance(self.mechanism, Grid):
             return None
-        at, places, tally = self._adds().given
-        return GLMSummer((at, places, tally._replace(size=0)), Cells.of(self.mechanism, self.contribution.size))
+        return Summer.of(self._adds(), self.mechanism, self.contribution.size)
 
     def _play(self, block: Block) -> None:
         loop = self.algorithm.loop

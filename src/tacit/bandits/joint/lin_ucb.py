@@ -1,20 +1,22 @@
 """LinUCB under joint differential privacy: noisy Gram matrices by continual release."""
 
+import dataclasses
 import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from tacit import checks
-from tacit.bandits import ridge
+from tacit.algorithms import accounting, ridge
+from tacit.algorithms.linear import Linear, Statistics
 from tacit.bandits.joint import lin_ucb_published as published
 from tacit.bandits.joint.continual import steps_before
 from tacit.bandits.joint.earning import EarningBandit
 from tacit.bandits.joint.lin_ucb_kernel import JointState, joint_rounds
-from tacit.bandits.joint.summing import Cells, LinearSummer, Summer
+from tacit.bandits.joint.summing import Summer
 from tacit.core.actions import Declared
 from tacit.core.choices import Index, certain
 from tacit.data import Array, Integers, Released
@@ -35,19 +37,11 @@ from tacit.model.vectors import packed_size
 from tacit.privacy import ledger, relations
 from tacit.privacy.ledger import Release, RepeatedRelease
 from tacit.privacy.noise import generator_of
+from tacit.protocols import Limits, Plan
 
 NOISES = ("gaussian", "wishart", "wishart-unshifted")
 FIRST, GROWTH = 15, 1.1  # choices in the shortest step, and the factor of later ones: no record of their choice
 RELEASES = ("batched", "tree", "consistent-tree", "toeplitz", "buffered")
-
-
-class Statistics(NamedTuple):
-    """What has been released: noisy sums, gram of x x' and moment of y x, and the (public) std of their noise."""
-
-    gram: Array
-    moment: Array
-    gram_sigma: float
-    moment_sigma: float
 
 
 @dataclass(kw_only=True, eq=False)
@@ -150,14 +144,57 @@ class JointLinUCB(EarningBandit):
         regularizer = self._gaussian(leaves, m) if self.noise == "gaussian" else self._wishart(leaves, m)
         self.epsilon = ledger.check(self._planned(), self.budget)
         self._regularize(regularizer)
+        if self.noise == "gaussian":
+            self.algorithm = self._algorithm(leaves)
 
-    def _regularize(self, regularizer: ridge.Regularizer) -> None:
+    def _algorithm(self, leaves: int) -> Linear:
+        """The same as a value, for databases."""
+        most, mechanism, sigma = self.max_rounds_per_person, self.mechanism, self.mechanism.sigma
+
+        def bounded(std: float) -> tuple[ridge.Regularizer, ridge.Confidence]:
+            bounds = self._exact_bounds(math.hypot(std, sigma * worst_gain(mechanism)), mechanism.leaves)
+            return bounds, self._confidence(bounds)
+
+        statistic = f"sums of x x' and y x, {self._numbers(self.contribution.size)}, by {self.release}"
+        parts = self.contribution.size, self._from, self._purse
+        releases = functools.partial(accounting.entries, statistic, mechanism, *parts, most or 1, self._relation)
+        claim = releases(mechanism.leaves), mechanism, most, self._week, self.rounds
+        plan = Plan(
+            name=type(self).__name__,
+            settings={f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.init},
+            budget=self.budget,
+            dim=self.dim,
+            blocks=self._blocks,
+            shared=0,
+            width=self._width,
+            row=self._keeps,
+            contexts=0,
+            weighs=self._weighs,
+            rewards=self.rewards,
+            radius=self.radius,
+            horizon=self.horizon,
+            schedule=self._schedule,
+            mechanism=mechanism,
+            limits=Limits(most, self._serves, self._week),
+            features=self.features,
+            relation=self._relation,
+            numbers=tuple(self._plan_numbers()),
+            caveats=(),
+            releases=releases,
+            person=functools.partial(accounting.person, *claim),
+        )
+        given: dict[str, Any] = {"regularizer": self.regularizer, "confidence": self.confidence, "bounded": bounded}
+        return Linear(plan=plan, contribution=self.contribution, purse=self._purse, **given)
+
+    def _confidence(self, regularizer: ridge.Regularizer) -> ridge.Confidence:
         assert self.failure is not None and self.subgaussian is not None
-        self.regularizer = regularizer
         width = ridge.by_direction if regularizer.drift < math.inf else ridge.by_norms
-        self.confidence = width(
+        return width(
             regularizer, dim=self.dim, radius=self.radius, subgaussian=self.subgaussian, failure=self.failure
         ).scaled(self.width_scale)
+
+    def _regularize(self, regularizer: ridge.Regularizer) -> None:
+        self.regularizer, self.confidence = regularizer, self._confidence(regularizer)
 
     def _gaussian(self, leaves: int, m: int) -> ridge.Regularizer:
         assert self.failure is not None
@@ -276,10 +313,10 @@ class JointLinUCB(EarningBandit):
         self._add(kept, reward, add, part)
 
     def _summer(self) -> Summer | None:
-        c, grid = self.contribution, self.mechanism
-        if not isinstance(grid, Grid):
+        if not isinstance(self.mechanism, Grid):
             return None
-        return LinearSummer(c.scale, c.low, c.high, c.blocks, Cells.of(grid, c.size))
+        algorithm = self.algorithm
+        return Summer.of(algorithm.adder(algorithm.blank(self._live)), self.mechanism, self.contribution.size)
 
     def _play(self, block: Block) -> None:
         if self._blocks > 1 or self._purse is not None:

@@ -6,7 +6,7 @@ n is the number of releases, m the number of tree levels a leaf is in, L2 = 1 + 
 import functools
 import math
 
-from tacit.bandits.ridge import Regularizer
+from tacit.algorithms.ridge import Regularizer
 from tacit.privacy import search
 from tacit.privacy.budget import Budget
 from tacit.privacy.composition import repeated_delta, repeated_epsilon

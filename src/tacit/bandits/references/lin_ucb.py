@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tacit import checks
-from tacit.bandits import ridge
+from tacit.algorithms import ridge
 from tacit.bandits.base import Bandit
 from tacit.bandits.references.lin_ucb_kernel import LinearState, linear_rounds
 from tacit.core.choices import Index, certain

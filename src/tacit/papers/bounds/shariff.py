@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 
 from tacit import checks
-from tacit.bandits.ridge import Regularizer
+from tacit.algorithms.ridge import Regularizer
 
 
 def linear_ucb(

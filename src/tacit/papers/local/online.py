@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tacit import checks
-from tacit.bandits import ridge
+from tacit.algorithms import ridge
 from tacit.bandits.local.server import LocalServer
 from tacit.bandits.server import numbers
 from tacit.data import Array, Released

@@ -1,0 +1,169 @@
+"""Ridge regression on released sums and its confidence set, as a value with pure functions (protocols.Algorithm)."""
+
+import dataclasses
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+
+from tacit.algorithms import ridge
+from tacit.algorithms.earnings import Earned, Purse
+from tacit.algorithms.ridge import Confidence, Regularizer
+from tacit.data import Array, Integers, Released
+from tacit.kernels.linear import Estimate as Ridge
+from tacit.kernels.matrices import unpacked
+from tacit.kernels.summing import Plain, Tally, each_linear, sum_linear
+from tacit.mechanisms import leaves
+from tacit.model.chances import Chance
+from tacit.model.linear import LinearContribution
+from tacit.model.vectors import packed_size
+from tacit.protocols import Adder, Plan
+
+
+class Statistics(NamedTuple):
+    """What has been released: noisy sums, gram of x x' and moment of y x, and the (public) std of their noise."""
+
+    gram: Array
+    moment: Array
+    gram_sigma: float
+    moment_sigma: float
+
+
+class Estimate(NamedTuple):
+    """What choices are made by after `step` releases. PUBLIC, and never written to. released: what it is made from;
+    earnings: their part of what was released."""
+
+    ridge: Ridge
+    step: int
+    released: Released
+    earnings: Released | None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Linear:
+    """regularizer, confidence: bounds on the noise, and what follows from them. bounded: the regularizer and the
+    confidence set for noise with that of a prior. purse: of what is earned, if that is released, too. prior_std: of the
+    noise in what an earlier incarnation released, which does not fade."""
+
+    plan: Plan
+    contribution: LinearContribution
+    regularizer: Regularizer
+    confidence: Confidence
+    bounded: Callable[[float], tuple[Regularizer, Confidence]]
+    purse: Purse | None
+    prior_std: float = 0.0
+
+    @property
+    def own(self) -> int:
+        """Dimensions of one block."""
+        return self.plan.dim // self.plan.blocks
+
+    def std(self, step: int) -> float:
+        """Of the noise in each number of that release."""
+        mechanism = self.plan.mechanism
+        return math.hypot(mechanism.sigma * float(mechanism.gain(np.array([float(step)]))[0]), self.prior_std)
+
+    def after(self, std: float) -> "Linear":
+        regularizer, confidence = self.bounded(std)
+        return dataclasses.replace(self, regularizer=regularizer, confidence=confidence, prior_std=std)
+
+    # estimates
+
+    def live(self, declared: Any) -> Integers:
+        """Retired ones, too: the confidence set is of all rounds, theirs as well."""
+        return np.arange(len(declared) if declared and self.plan.blocks > 1 else self.plan.blocks)
+
+    def blank(self, live: Integers) -> Estimate:
+        bounds, blocks = self.regularizer, self.plan.blocks
+        start = max(bounds.shift, bounds.floor)
+        if blocks > 1:
+            made = ridge.empty_blocks(self.own, blocks, start, bounds.floor, live)
+        else:
+            made = ridge.empty(self.plan.dim, start)
+        return Estimate(made, 0, leaves.nothing(self.contribution.size), None)
+
+    def estimate(self, before: Estimate, released: Released, contexts: Array, step: int, live: Integers) -> Estimate:
+        size, earnings = self.contribution.size, None
+        learnt = leaves.part(released, slice(0, size))
+        if self.purse is not None:
+            earnings = leaves.part(released, slice(size, None))
+        scale, bounds, made = self.contribution.scale, self.regularizer, Ridge(*(part.copy() for part in before.ridge))
+        if self.plan.blocks > 1:
+            ridge.update_blocks(learnt, scale, bounds.shift, bounds.floor, live, made)
+        else:
+            ridge.update(learnt, scale, bounds.shift, made)
+        return Estimate(made, step, learnt, earnings)
+
+    def pick(self, estimate: Estimate, arms: Array, rng: Generator) -> Integers:
+        return ridge.choose_many(arms, estimate.ridge, self.confidence)
+
+    def chance(self, estimate: Estimate, arms: Array, index: int) -> Chance:
+        """Nothing is drawn: what was picked would be picked again."""
+        return Chance(1.0, 0.0)
+
+    def chances(self, estimate: Estimate, arms: Array) -> Array:
+        out: Array = np.eye(len(arms))[int(ridge.choose_many(arms[None], estimate.ridge, self.confidence)[0])]
+        return out
+
+    def beliefs(self, estimate: Estimate, arms: Array, level: float) -> tuple[Array, Array]:
+        """By the confidence set of all rounds at once, which arms are chosen by: at 1 - failure, whatever `level`."""
+        return ridge.beliefs(arms, estimate.ridge, self.confidence)
+
+    def mean(self, z: Array) -> Array:
+        return np.clip(z, *self.plan.rewards)
+
+    def theta(self, estimate: Estimate) -> Array:
+        out: Array = estimate.ridge.theta.flatten()
+        return out
+
+    def earned(self, estimate: Estimate) -> Earned | None:
+        if self.purse is None or estimate.earnings is None:
+            return None
+        return self.purse.earned(estimate.earnings, self.std(estimate.step))
+
+    def statistics(self, estimate: Estimate) -> Statistics:
+        """The released sums; where there are blocks, with one more axis, the first: of blocks."""
+        mechanism, scale, own = self.plan.mechanism, self.contribution.scale, self.own
+        std = mechanism.gain(np.array([float(max(1, estimate.step))]))[0] * mechanism.sigma
+        pairs = np.asarray(estimate.released).reshape(self.plan.blocks, -1)
+        gram = np.stack([unpacked(pair[: packed_size(own)], own) for pair in pairs])
+        moment = pairs[:, packed_size(own) :] / scale
+        gram, moment = (gram, moment) if self.plan.blocks > 1 else (gram[0], moment[0])
+        return Statistics(gram, moment, float(std), float(std) / scale)
+
+    # contributions
+
+    def problem(self, count: int, names: tuple[str, ...] | None, declared: tuple[str, ...]) -> str | None:
+        return None if self.purse is None else self.purse.problem(count, names, declared or self.purse.names)
+
+    def row(
+        self,
+        arms: Array,
+        picked: int,
+        place: int,
+        name: str | None,
+        declared: tuple[str, ...],
+        chance: Callable[[], float],
+    ) -> Array:
+        x: Array = arms[picked]
+        if self.purse is None:
+            return self.logged(x)
+        propensity = chance() if self.plan.weighs else 1.0
+        return np.concatenate([x, self.purse.tail(x, place, name, declared or self.purse.names, propensity)])
+
+    def logged(self, x: Array) -> Array:
+        return np.concatenate([x, np.zeros(self.plan.row - self.plan.width)])
+
+    def count(self, estimate: Estimate, row: Array, out: Array) -> Array:
+        return row
+
+    def adder(self, estimate: Estimate) -> Adder:
+        c, low, high = self.contribution, *map(float, self.plan.rewards)
+        tally = Tally(0, 0, 0, 0.0, low, high)
+        if self.purse is not None:
+            tally = Tally(c.size, self.purse.size, self.plan.width, self.purse.part, low, high)
+        places = np.arange(c.size).reshape(self.plan.blocks, -1)
+        return Adder(each_linear, sum_linear, (Plain(float(c.scale), low, high), places, tally))

@@ -48,9 +48,7 @@ class Plan:
     settings: Mapping[str, Any]  # what was given, by name, with defaults filled in
     budget: Budget
     dim: int
-    blocks: (
-        int  # of coordinates, of which each arm has one to itself: then arms are rows (z, a); 1 where there are none
-    )
+    blocks: int  # of coordinates, of which each arm has one to itself: then arms are rows (z, a); 1: there are none
     shared: int  # coordinates before them that all arms have: rows (s, z, a)
     width: int  # numbers of an arm
     row: int  # numbers that are kept of a choice until it enters

@@ -68,7 +68,9 @@ class Bandit(ABC):
             )
         self._persons = self._limits()
         marks = np.zeros((self.pending, 0 if self._persons.most is None else HASH), np.uint8)
-        self._tickets = Tickets(np.zeros(self.pending, np.int64), np.zeros((self.pending, self._keeps)), marks)
+        rewards = np.full((self.pending, 0 if self._hold is None else 1), np.nan)
+        kept = np.zeros((self.pending, self._keeps))
+        self._tickets = Tickets(np.zeros(self.pending, np.int64), kept, marks, rewards)
         self._state = self.init()
         self._process = forks.process()
         self._lock = Lock()
@@ -105,7 +107,7 @@ class Bandit(ABC):
             index = int(self._pick(block.arms[t : t + 1])[0])
             if outcome(block, t, index):
                 kept = self._kept(block.arms[t], index, index, None, None)
-                self.observe(self._ticket(kept), float(block.reward[t]))
+                self._observed(self._slot(self._ticket(kept)), float(block.reward[t]))
 
     @property
     @abstractmethod
@@ -136,17 +138,26 @@ class Bandit(ABC):
         authenticated and normalised. 17, "17" and b"17" are one person, "Ada@" and "ada@" two. PersonLimit tells
         exactly how often that person came: answer with a default arm and show it to nobody, or have on_limit="serve".
 
-        A request that is refused is no user: it changes nothing."""
+        A bad request is no user: it changes nothing. One that is beyond its person's rounds counts as a choice, or its
+        refusal would move everybody else."""
         features, names, index = self._request(arms, available, actions)
         problem = self._undeclared(len(features), names)
         if problem:
             raise ValueError(problem)
-        counted = person is not None or self._persons.most is not None
-        digest = self._persons.admit(person) if counted else None
         self._room(1)
+        mark = LEARNS
+        if person is not None or self._persons.most is not None:
+            try:
+                digest = self._persons.admit(person)
+            except PersonLimit:
+                self._step()
+                self._state.counts[CHOICES] += 1
+                raise
+            self._step()
+            mark = self._persons.count(digest)
+        else:
+            self._step()
         offered = features if index is None else features[index]
-        self._step()
-        mark = self._persons.count(digest) if counted else LEARNS
         picked = int(self._pick(offered[None])[0])
         chosen = picked if index is None else int(index[picked])
         propensity = self._propensity(offered, picked)
@@ -191,18 +202,24 @@ class Bandit(ABC):
         return Choices(index, ids, {i: problem for i, problem in enumerate(problems) if problem})
 
     @locked
-    def observe(self, choice: Choice | int, reward: float) -> None:
-        """Report a reward, by the choice or its id: late, out of order, or never."""
+    def observe(self, choice: Choice | int, reward: float) -> bool:
+        """Report a reward, by the choice or its id: late, out of order, or never. Whether it counts: not where a choice
+        has a deadline (`hold`) that has passed."""
         problem = self._problem(reward)
         if problem:
             raise ValueError(problem)
         slot = self._slot(choice.id if isinstance(choice, Choice) else choice)
         self._own()
+        return self._observed(slot, float(reward))
+
+    def _observed(self, slot: int, reward: float) -> bool:
+        """A reward of the choice that waits there."""
         self._tickets.ids[slot] = 0
         mark = self._tickets.people[slot].tobytes()
         if mark != SILENT:
-            self._take(self._tickets.features[slot], float(reward), mark if mark.strip(b"\0") else None)
+            self._take(self._tickets.features[slot], reward, mark if mark.strip(b"\0") else None)
         self._tickets.features[slot] = 0.0  # what has been used is not kept
+        return True
 
     @locked
     def observe_many(
@@ -266,6 +283,11 @@ class Bandit(ABC):
         raise TypeError("Expected save and load for a bandit, got pickle or copy: its state is raw data.")
 
     # helpers
+
+    @property
+    def _hold(self) -> int | None:
+        """So many later choices after a choice it enters the sums; None: when its reward comes."""
+        return None
 
     def _limits(self) -> Persons:
         """Who may teach how often: nobody is counted, by default."""
@@ -373,6 +395,7 @@ class Bandit(ABC):
         slot = ticket % self.pending
         self._tickets.ids[slot] = ticket
         self._tickets.features[slot] = x
+        self._tickets.rewards[slot] = np.nan
         if self._persons.most is not None:
             self._tickets.people[slot] = np.frombuffer(mark, np.uint8)
         return ticket

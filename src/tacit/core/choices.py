@@ -53,7 +53,8 @@ class Tickets(NamedTuple):
 
     ids: Index
     features: Array
-    people: Marks  # who chose, or whether it teaches: bandits.persons; of no width where people are not counted
+    people: Marks  # who chose, or whether it teaches: core.persons; of no width where people are not counted
+    rewards: Array  # (pending, 1): NaN until one came; of no width where choices do not wait for a deadline
 
     def slot(self, ticket: object, choices: int) -> int:
         """Where a choice waits, after so many; ValueError or UnknownChoice for what does not wait."""

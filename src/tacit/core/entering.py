@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tacit.data import Array
-from tacit.mechanisms.leaves import Sums
-from tacit.protocols import Algorithm
+from tacit.protocols import Adder, Algorithm
 
 NOBODY = bytes(16)  # in the place of a person's hash
 
@@ -43,11 +42,12 @@ def enter(
     estimate: Any,
     missing_as: float | None,
     once_more: Callable[[bytes], bool],
-    sums: Sums,
+    add: Callable[[Array, Array, Adder], None],
     contexts: Array,
 ) -> None:
     """These entries join the sums of the open step, and the sums of its public contexts, at the estimate of the release
-    before. once_more: counts one round more of a person, or says that all are used."""
+    before. once_more: counts one round more of a person, or says that all are used. add:
+    adds rows with their rewards, NaN for nothing, to the sums."""
     public = bool(contexts.size)
     rows, rewards = np.zeros((len(entries), algorithm.plan.row)), np.full(len(entries), math.nan)
     for i, entry in enumerate(entries):
@@ -58,5 +58,4 @@ def enter(
         if counts:
             rows[i] = algorithm.count(estimate, entry.row, contexts) if public else entry.row
             rewards[i] = reward
-    adder = algorithm.adder(estimate)
-    sums.add(rows, rewards, adder.cells, adder.given)
+    add(rows, rewards, algorithm.adder(estimate))

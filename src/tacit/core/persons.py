@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from tacit import checks
-from tacit.errors import BadState, PersonLimit
+from tacit.algorithms.weeks import Weeks
+from tacit.errors import PersonLimit
 from tacit.privacy.persons import many
 
 Person = str | bytes | int | np.integer[Any]
@@ -63,8 +64,8 @@ class Persons:
     Memory: one entry a person, some 100 bytes, for ever: a cap that forgot would not hold, and one that is shared
     between people (a sketch of bounded size) would refuse one person because of others.
 
-    serve: beyond `most` rounds a person is served, and teaches nothing; else PersonLimit. later: rounds are counted
-    when their answers come, and not here."""
+    serve: beyond `most` rounds a person is served, and teaches nothing; else PersonLimit. later: rounds are counted when
+    they enter, with a reward, and not when they are chosen. weeks: a person has so many rounds in each of them."""
 
     def __init__(
         self,
@@ -72,14 +73,16 @@ class Persons:
         *,
         serve: bool = False,
         later: bool = False,
+        weeks: Weeks | None = None,
         key: bytes | None = None,
     ) -> None:
         if most is not None:
             checks.positive_int(max_rounds_per_person=most)
         self.most, self.serve, self.later = most, serve, later
         self.key = key or secrets.token_bytes(32)
-        self.counts: Counter[bytes] = Counter()
+        self.counts: Counter[bytes] = Counter()  # where there are weeks: of this week
         self.unnamed = 0
+        self._weeks, self._week = weeks, 0
 
     def admit(self, person: Person | None) -> bytes | None:
         """The person's hash, or an error: PersonLimit if all rounds are used. Counts nothing."""
@@ -96,17 +99,32 @@ class Persons:
         return digest
 
     def count(self, digest: bytes | None) -> bytes:
-        """One round of that person. Returns the choice's mark: LEARNS or SILENT, or the person's hash where that is
-        seen when the answer comes."""
+        """A choice of that person. Returns its mark: LEARNS or SILENT, or the person's hash where rounds are counted
+        when they enter."""
         if digest is None:
             self.unnamed += 1
             return LEARNS
         if self.later:
             return digest
+        return LEARNS if self._once_more(digest) else SILENT
+
+    def enters(self, digest: bytes, step: int) -> bool:
+        """Whether a choice of that person teaches that enters that step. It is counted."""
+        self.move(step)
+        return self._once_more(digest)
+
+    def move(self, step: int) -> None:
+        """That step is open now: what was counted in an earlier week is dropped."""
+        week = 0 if self._weeks is None else self._weeks.of(step)
+        if week != self._week:
+            self._week = week
+            self.counts.clear()
+
+    def _once_more(self, digest: bytes) -> bool:
         if self.most is not None and self.counts[digest] >= self.most:
-            return SILENT
+            return False
         self.counts[digest] += 1
-        return LEARNS
+        return True
 
     def check_batch(self, persons: Sequence[Person | None] | None, count: int) -> Sequence[Person | None]:
         if persons is None:
@@ -118,20 +136,12 @@ class Persons:
     def document(self) -> dict[str, Any]:
         """For the saved file."""
         rounds = {digest.hex(): count for digest, count in self.counts.items() if count}
-        return {"key": self.key.hex(), "rounds": rounds, "unnamed": self.unnamed}
+        return {"key": self.key.hex(), "rounds": rounds, "unnamed": self.unnamed, "week": self._week}
 
     def restore(self, document: dict[str, Any]) -> None:
-        """Up to 0.6.0 rounds were called counts. Theirs are moved when their person comes; those of answers cannot be,
-        since a choice that waits has the old hash alone."""
-        if "counts" in document and self.later:
-            raise BadState(
-                "Expected a bandit that knows each person by one id, got one of 0.6.0 with week=, where 17 and "
-                '"17" are two people: start anew with another file.'
-            )
         self.key = bytes.fromhex(document["key"])
-        found = document["counts"] if "counts" in document else document["rounds"]
-        self.counts = Counter({bytes.fromhex(digest): count for digest, count in found.items()})
-        self.unnamed = document["unnamed"]
+        self.counts = Counter({bytes.fromhex(digest): count for digest, count in document["rounds"].items()})
+        self.unnamed, self._week = document["unnamed"], document["week"]
 
     def __repr__(self) -> str:
         return f"Persons(most={self.most})"

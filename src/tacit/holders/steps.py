@@ -165,7 +165,7 @@ class Steps:
             estimate=self._fold.estimate,
             missing_as=self._agreed.now.missing_as,
             once_more=lambda person: self._people.enters(run, person, step),
-            sums=sums,
+            add=sums.add,
             contexts=public,
         )
         contexts.put(run, uid, step, public)

@@ -176,6 +176,13 @@ def close_on_grid(state: PrefixState, closed: Raw, z: Array, also: Also) -> None
     also.boundary[:] = also.following
 
 
+@kernel
+def enter(sums: Raw, opened: Raw, entered: Integers, count: int) -> None:
+    """opened <- sums, which has so many entries more: both change or neither does."""
+    copy(sums, opened)
+    entered[0] += count
+
+
 @inlined
 def draw_rows(rng: Generator, law: NoiseLaw, out: Array) -> None:
     """out[i] = a fresh noise vector."""

@@ -4,11 +4,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tacit.data import Array
+from tacit.data import Array, Integers
 from tacit.kernels.block import Block, reward
 from tacit.kernels.compile import inlined, kernel
+from tacit.kernels.linalg import copy
 
-CHOICES, BOUNDARY = 0, 1
+CHOICES, BOUNDARY, ENTERED = 0, 1, 2
 
 
 class Schedule(NamedTuple):
@@ -35,6 +36,44 @@ def next_boundary(choices: int, first: float, growth: float, longest: float = np
     time by the factor `growth`, up to `longest`. Public, a function of choices alone."""
     end = max(choices + int(first), int(np.floor(choices * growth)))
     return choices + int(longest) if end - choices > longest else end
+
+
+class Held(NamedTuple):
+    """Choices that wait until `hold` later ones have been made, by their numbers modulo the length of the ring, which is
+    longer than that. hold 0: a choice enters at once, and the ring is not used. RAW."""
+
+    hold: int
+    ids: Integers  # (length,): numbers, 0 where nothing waits
+    rows: Array  # (length, at least the width of an arm)
+    rewards: Array  # (length,): NaN where none came
+
+
+@inlined
+def entries(counts: Integers, held: Held) -> int:
+    """Choices that have entered: what the schedule counts."""
+    return int(counts[CHOICES] if held.hold == 0 else counts[ENTERED])
+
+
+@inlined
+def enters(counts: Integers, held: Held, x: Array, y: float, row: Array) -> bool:
+    """One choice more, of these features and that reward. Whether one enters: then it is in row, its reward last."""
+    counts[CHOICES] += 1
+    if held.hold == 0:
+        copy(x, row[:-1])
+        row[-1] = y
+        return True
+    last = counts[CHOICES] % held.rewards.size
+    copy(x, held.rows[last, : x.size])
+    held.ids[last], held.rewards[last] = counts[CHOICES], y
+    if counts[CHOICES] <= held.hold:
+        return False
+    counts[ENTERED] += 1
+    first = counts[ENTERED] % held.rewards.size
+    copy(held.rows[first, : x.size], row[:-1])
+    row[-1] = held.rewards[first]
+    held.rows[first] = 0.0
+    held.ids[first], held.rewards[first] = 0, np.nan
+    return True
 
 
 @inlined

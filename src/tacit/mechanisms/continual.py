@@ -23,9 +23,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from tacit import checks
-from tacit.data import Array, Raw, Released
+from tacit.data import Array, Integers, Raw, Released
 from tacit.errors import HorizonReached, NotSecure
-from tacit.kernels.continual import NOTHING, Also, ContinualState, PrefixState, close_step, draws_needed
+from tacit.kernels.continual import NOTHING, Also, ContinualState, PrefixState, close_step, draws_needed, enter
 from tacit.kernels.noise import NoiseLaw, gaussian_law
 from tacit.privacy.ledger import GaussianRelease
 from tacit.privacy.noise import Source
@@ -154,9 +154,20 @@ class Continual(ABC):
         """One contribution joins the open step: `add` adds it to the vector that it is given."""
         add(state.open)
 
-    def add(self, state: PrefixState, rows: Array, rewards: Array, adder: Batch) -> None:
-        """The contributions of rows join the open step; one whose reward is NaN adds nothing."""
-        adder.each(rows, rewards, *adder.given, state.open)
+    def add(
+        self, state: PrefixState, rows: Array, rewards: Array, adder: Batch, entered: Integers | None = None
+    ) -> None:
+        """The contributions of rows join the open step; one whose reward is NaN adds nothing. entered: what counts
+        them, and moves with the sums: who is interrupted has added nothing."""
+        if entered is None:
+            self._sum(rows, rewards, adder, state.open)
+        else:
+            sums = Raw(state.open.copy())
+            self._sum(rows, rewards, adder, sums)
+            enter(sums, state.open, entered, len(rewards))
+
+    def _sum(self, rows: Array, rewards: Array, adder: Batch, out: Raw) -> None:
+        adder.each(rows, rewards, *adder.given, out)
 
     def init(self, source: Source) -> PrefixState:
         """The state before the first leaf."""

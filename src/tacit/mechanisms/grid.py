@@ -152,8 +152,8 @@ class Grid(Continual):
         add(v)
         self._add(v, state.open)
 
-    def add(self, state: PrefixState, rows: Array, rewards: Array, adder: Batch) -> None:
-        adder.cells(rows, rewards, *adder.given, self.cell, self.longest, state.open)
+    def _sum(self, rows: Array, rewards: Array, adder: Batch, out: Raw) -> None:
+        adder.cells(rows, rewards, *adder.given, self.cell, self.longest, out)
 
     def release(self, state: PrefixState, source: Any, also: Also = NOTHING) -> Released:
         closed, values = self._closing(state, self._noise(state, source))

@@ -6,7 +6,6 @@ Two parties each work on a state of their own. The one that releases knows the e
 row is committed.
 The one that serves knows noisy leaves alone (`show`), as they were read from committed rows (`read`)."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ import numpy as np
 from tacit.data import Array, Integers, Raw, Released
 from tacit.errors import BadState
 from tacit.kernels.continual import PrefixState, noise_step
+from tacit.mechanisms.continual import Batch
 from tacit.mechanisms.grid import Grid
 from tacit.privacy.noise import Simulated
 
@@ -95,9 +95,9 @@ class Sums:
         self._grid = grid
         self._total = np.zeros(grid.size, np.int64) if row is None else exact(row, grid.size)
 
-    def add(self, rows: Array, rewards: Array, each: Callable[..., None], given: tuple[Any, ...]) -> None:
-        """Rows at one public estimate, by a compiled function; NaN adds nothing."""
-        each(rows, rewards, *given, self._grid.cell, self._grid.longest, self._total)
+    def add(self, rows: Array, rewards: Array, adder: Batch) -> None:
+        """Rows at one public estimate; NaN adds nothing."""
+        adder.cells(rows, rewards, *adder.given, self._grid.cell, self._grid.longest, self._total)
 
     def measured(self, state: PrefixState, source: Any) -> Released:
         """The step's noisy leaf, with fresh noise. Nothing is closed."""

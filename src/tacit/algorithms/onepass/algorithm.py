@@ -18,6 +18,7 @@ from tacit.algorithms.onepass.loops_kernel import GLMState
 from tacit.data import Array, Integers, Released
 from tacit.kernels.block import Block
 from tacit.kernels.glm import Known, Posterior, Tuning
+from tacit.kernels.rounds import Held
 from tacit.kernels.summing import Tally
 from tacit.mechanisms import leaves
 from tacit.mechanisms.leaves import gains_after
@@ -31,7 +32,7 @@ from tacit.model.scores import ScoreContribution
 from tacit.protocols import Adder, Plan
 
 Contribution = GLMContribution | RewardContribution | ScoreContribution
-Loop = Callable[["OnePass", Generator, Generator, Block, GLMState, Integers], None]
+Loop = Callable[["OnePass", Generator, Generator, Block, Held, GLMState, Integers], None]
 
 
 class Estimate(NamedTuple):

@@ -13,7 +13,7 @@ from tacit.algorithms.onepass.loops_kernel import GLMState, glm_block_rounds, gl
 from tacit.data import Array, Integers, Released
 from tacit.kernels.block import Block
 from tacit.kernels.glm import Posterior
-from tacit.kernels.rounds import Range
+from tacit.kernels.rounds import Held, Range
 from tacit.kernels.summing import Linearised, each_glm, sum_glm
 from tacit.model.glm import GLMContribution, balanced_curvature
 from tacit.model.links import Link
@@ -114,12 +114,15 @@ def _places(size: int, blocks: int) -> Integers:
     return np.arange(size).reshape(blocks, -1)
 
 
-def play(of: "OnePass", policy: Generator, rng: Generator, block: Block, state: GLMState, live: Integers) -> None:
+def play(
+    of: "OnePass", policy: Generator, rng: Generator, block: Block, held: Held, state: GLMState, live: Integers
+) -> None:
     plan, c = of.plan, of.contribution
     given = (
         policy,
         rng,
         block,
+        held,
         state,
         plan.mechanism.law,
         of.gains,

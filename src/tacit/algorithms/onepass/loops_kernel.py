@@ -13,7 +13,7 @@ from tacit.kernels.continual import PrefixState, join, simulate_step
 from tacit.kernels.formulas import add_context, add_glm, add_reward
 from tacit.kernels.glm import Known, Posterior, Tuning, combine, fit, thompson
 from tacit.kernels.noise import NoiseLaw
-from tacit.kernels.rounds import BOUNDARY, CHOICES, Range, Schedule, next_boundary, outcome
+from tacit.kernels.rounds import BOUNDARY, Held, Range, Schedule, enters, entries, next_boundary, outcome
 from tacit.model.links import Code
 from tacit.model.vectors import packed_size, pair_size
 
@@ -32,7 +32,7 @@ class Public(NamedTuple):
 class GLMState(NamedTuple):
     """One-pass IRLS under continual release."""
 
-    counts: Integers  # (2,): choices, the choice count at which the open step closes
+    counts: Integers  # (3,): choices, the number of entries at which the open step closes, entries
     prefix: PrefixState
     posterior: Posterior
     public: Public
@@ -66,6 +66,7 @@ def glm_rounds(
     policy: Generator,
     rng: Generator,
     block: Block,
+    held: Held,
     state: GLMState,
     law: NoiseLaw,
     gains: Array,
@@ -84,27 +85,27 @@ def glm_rounds(
     contribution where contexts are public. The users of the first step get random arms, unless something is known.
     Changes state and the block's out arrays."""
     counts, prefix, posterior, public = state
-    target = np.empty(posterior.theta.size)
+    target, row = np.empty(posterior.theta.size), np.empty(block.arms.shape[2] + 1)
     for t in range(block.noise.size):
-        if counts[CHOICES] >= counts[BOUNDARY]:
+        if entries(counts, held) >= counts[BOUNDARY]:
             simulate_step(rng, prefix, law)
             gain = gains[min(prefix.noise.step[0], gains.size - 1)]
             fit(with_contexts(state, target.size), scale, unit, law.scale * gain, radius, tuning, posterior)
             if known.theta.size > 0:
                 combine(known, radius, posterior)
-            counts[BOUNDARY] = next_boundary(counts[CHOICES], schedule.first, schedule.growth, schedule.longest)
+            counts[BOUNDARY] = next_boundary(entries(counts, held), schedule.first, schedule.growth, schedule.longest)
         if prefix.noise.step[0] == 0 and known.theta.size == 0:
             index = int(policy.random() * block.arms.shape[1])
         else:
             index = thompson(policy, block.arms[t], posterior, target)
-        if outcome(block, t, index):
-            counts[CHOICES] += 1
-            x, y, low, high = block.arms[t, index], block.reward[t], rewards.low, rewards.high
+        if outcome(block, t, index) and enters(counts, held, block.arms[t, index], block.reward[t], row):
+            x, y, low, high = row[:-1], row[-1], rewards.low, rewards.high
             theta, inverse = posterior.theta, posterior.inverse
             if public.open.size > 0:
                 centre = add_context(x, theta, inverse, link, blend, low, high, longest, public.open)
-                add_reward(x, y, centre, low, high, longest, prefix.open)
-            else:
+                if not np.isnan(y):
+                    add_reward(x, y, centre, low, high, longest, prefix.open)
+            elif not np.isnan(y):
                 add_glm(x, y, theta, inverse, link, blend, scale, low, high, prefix.open)
 
 
@@ -113,6 +114,7 @@ def glm_block_rounds(
     policy: Generator,
     rng: Generator,
     block: Block,
+    held: Held,
     state: GLMState,
     law: NoiseLaw,
     gains: Array,
@@ -131,26 +133,26 @@ def glm_block_rounds(
     """`glm_rounds` where arms are rows (z, a) and sums and estimates are of blocks."""
     counts, prefix, posterior, public = state
     p = posterior.theta.shape[1]
-    target = np.empty(posterior.theta.shape)
+    target, row = np.empty(posterior.theta.shape), np.empty(block.arms.shape[2] + 1)
     for t in range(block.noise.size):
-        if counts[CHOICES] >= counts[BOUNDARY]:
+        if entries(counts, held) >= counts[BOUNDARY]:
             simulate_step(rng, prefix, law)
             gain = gains[min(prefix.noise.step[0], gains.size - 1)]
             fit_blocks(with_contexts(state, p), scale, unit, law.scale * gain, radius, tuning, live, posterior)
             if known.theta.size > 0:
                 combine_blocks(known, radius, live, posterior)
-            counts[BOUNDARY] = next_boundary(counts[CHOICES], schedule.first, schedule.growth, schedule.longest)
+            counts[BOUNDARY] = next_boundary(entries(counts, held), schedule.first, schedule.growth, schedule.longest)
         if prefix.noise.step[0] == 0 and known.theta.size == 0:
             index = int(policy.random() * block.arms.shape[1])
         else:
             index = thompson_blocks(policy, block.arms[t], posterior, target)
-        if outcome(block, t, index):
-            counts[CHOICES] += 1
-            x, y, a = block.arms[t, index, :p], block.reward[t], int(block.arms[t, index, p])
+        if outcome(block, t, index) and enters(counts, held, block.arms[t, index], block.reward[t], row):
+            x, y, a = row[:p], row[-1], int(row[p])
             theta, inverse, low, high = posterior.theta[a], posterior.inverse[a], rewards.low, rewards.high
             part = slice(a * pair_size(p), (a + 1) * pair_size(p))
             if public.open.size > 0:
                 centre = add_context(x, theta, inverse, link, blend, low, high, longest, public.open[part])
-                add_reward(x, y, centre, low, high, longest, Raw(prefix.open[a * p : (a + 1) * p]))
-            else:
+                if not np.isnan(y):
+                    add_reward(x, y, centre, low, high, longest, Raw(prefix.open[a * p : (a + 1) * p]))
+            elif not np.isnan(y):
                 add_glm(x, y, theta, inverse, link, blend, scale, low, high, Raw(prefix.open[part]))

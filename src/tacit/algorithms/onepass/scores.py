@@ -23,7 +23,7 @@ from tacit.algorithms.onepass.scores_kernel import score_rounds
 from tacit.data import Array, Integers, Released
 from tacit.kernels.block import Block
 from tacit.kernels.glm import Posterior
-from tacit.kernels.rounds import Range, Schedule, next_boundary
+from tacit.kernels.rounds import Held, Range, Schedule, next_boundary
 from tacit.kernels.scores import best_rows, follow, unlearnt
 from tacit.kernels.summing import Scored, each_scores, sum_scores
 from tacit.model.links import Link
@@ -161,12 +161,15 @@ def adder(of: "OnePass", posterior: Posterior) -> Adder:
     return Adder(each_scores, sum_scores, (at, here, of.tally))
 
 
-def play(of: "OnePass", policy: Generator, rng: Generator, block: Block, state: GLMState, live: Integers) -> None:
+def play(
+    of: "OnePass", policy: Generator, rng: Generator, block: Block, held: Held, state: GLMState, live: Integers
+) -> None:
     plan, layout, here = of.plan, of.layout, of.layout.coordinates(live)
     score_rounds(
         policy,
         rng,
         block,
+        held,
         state,
         plan.mechanism.law,
         *paces(of, here),

@@ -11,7 +11,7 @@ from tacit.kernels.continual import simulate_step
 from tacit.kernels.formulas import add_score
 from tacit.kernels.glm import Known
 from tacit.kernels.noise import NoiseLaw
-from tacit.kernels.rounds import BOUNDARY, CHOICES, Range, Schedule, next_boundary, outcome
+from tacit.kernels.rounds import BOUNDARY, Held, Range, Schedule, enters, entries, next_boundary, outcome
 from tacit.kernels.scores import best_by, follow, place_of
 from tacit.model.links import Code
 
@@ -21,6 +21,7 @@ def score_rounds(
     policy: Generator,
     rng: Generator,
     block: Block,
+    held: Held,
     state: GLMState,
     law: NoiseLaw,
     etas: Array,
@@ -38,21 +39,19 @@ def score_rounds(
     """etas[k], spreads[k]: those after k releases, the last ones also those of all later ones. The users of the first
     step get random arms, unless something is known. Changes state and the block's out arrays."""
     counts, prefix, posterior, _ = state
-    target = np.empty(posterior.theta.size)
+    target, row = np.empty(posterior.theta.size), np.empty(block.arms.shape[2] + 1)
     for t in range(block.noise.size):
-        if counts[CHOICES] >= counts[BOUNDARY]:
+        if entries(counts, held) >= counts[BOUNDARY]:
             simulate_step(rng, prefix, law)
             k = min(prefix.noise.step[0], etas.size - 1)
             step = prefix.noise.step[0]
             follow(prefix.released, step, etas[k], share, spreads[k], most, here, known, posterior)
-            counts[BOUNDARY] = next_boundary(counts[CHOICES], schedule.first, schedule.growth, schedule.longest)
+            counts[BOUNDARY] = next_boundary(entries(counts, held), schedule.first, schedule.growth, schedule.longest)
         if prefix.noise.step[0] == 0 and known.theta.size == 0:
             index = int(policy.random() * block.arms.shape[1])
         else:
             index = best_by(policy, block.arms[t], posterior, width, shared, target)
-        if outcome(block, t, index):
-            counts[CHOICES] += 1
-            row = block.arms[t, index]
-            start = place_of(row, width, shared)
-            x, y = row[:width], block.reward[t]
-            add_score(x, y, posterior.centre, shared, start, link, rewards.low, rewards.high, prefix.open)
+        if outcome(block, t, index) and enters(counts, held, block.arms[t, index], block.reward[t], row):
+            x, y, start = row[:width], row[-1], place_of(row[:-1], width, shared)
+            if not np.isnan(y):
+                add_score(x, y, posterior.centre, shared, start, link, rewards.low, rewards.high, prefix.open)

@@ -12,7 +12,6 @@ import numpy as np
 
 from tacit import checks
 from tacit.algorithms import accounting
-from tacit.algorithms.earnings import Earned
 from tacit.algorithms.forgetting import steps_before as steps_before
 from tacit.bandits import folders
 from tacit.bandits.joint.forms import form
@@ -100,22 +99,26 @@ class ContinualBandit(PersonalBandit):
 
     @property
     def _due(self) -> bool:
-        return bool(self._state.counts[CHOICES] >= self._state.counts[BOUNDARY])
+        return bool(self._entries >= self._state.counts[BOUNDARY])
+
+    @property
+    def _entries(self) -> int:
+        """Choices that the schedule counts."""
+        return int(self._state.counts[CHOICES])
 
     def _advance(self) -> None:
         if self._due:
             self._outdated = True
             self.mechanism.release(self._state.prefix, self.source, self._also())
         if self._outdated:  # now, or since a choice that was interrupted
-            if self._turns is not None:
-                self._turns.move(self._steps)
+            self._persons.move(self._steps)
             self._update(self._state.prefix.released)
             self._outdated = False
 
     def _also(self) -> Also:
         """What changes together with the mechanism's state when the open step closes."""
         counts = self._state.counts
-        following = next_boundary(counts[CHOICES], *self._schedule)
+        following = next_boundary(self._entries, *self._schedule)
         return NOTHING._replace(boundary=counts[BOUNDARY : BOUNDARY + 1], following=following)
 
     @property
@@ -142,7 +145,7 @@ class ContinualBandit(PersonalBandit):
             policy_given=self._policy_given,
             features=self.features,
             actions=declared_actions.words(self._declared),
-            caveats=self._told(),
+            caveats=self._caveats(),
         )
 
     @property
@@ -226,38 +229,6 @@ class ContinualBandit(PersonalBandit):
         by one."""
         return None
 
-    def _told(self) -> tuple[str, ...]:
+    def _caveats(self) -> tuple[str, ...]:
         """What the certificate has to say beside the claim."""
         return (LOGGED.format(self._logged),) if self._logged else ()
-
-
-class SummedBandit(ContinualBandit):
-    """One whose whole state is the released sums: what a store can hold, and show."""
-
-    @property
-    def _weighs(self) -> bool:
-        """Whether a choice is kept with its propensity, which then is computed with each."""
-        return False
-
-    @property
-    def earned(self) -> Earned | None:
-        """Estimates of what is earned, of a bandit that releases any; None if there are none."""
-        return None
-
-    @abstractmethod
-    def _prior_noise(self, std: float) -> None:
-        """From now on what is released is used together with a prior whose noise has that std."""
-
-    @abstractmethod
-    def _beliefs(self, features: Array, level: float) -> tuple[Array, Array]:
-        """For each row x of (n, d), from released sums alone: the estimate of <x, theta*>, and half the width of its
-        interval."""
-
-    @abstractmethod
-    def _offers(self, features: Array) -> Callable[[], Array]:
-        """What computes, for (K, d) arms, the probability of each at the present state: a function of released sums
-        alone, which draws nothing from `source` or `policy` and counts nobody."""
-
-    @abstractmethod
-    def _mean(self, z: Array) -> Array:
-        """The mean reward where <x, theta*> is z."""

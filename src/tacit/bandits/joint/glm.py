@@ -3,7 +3,7 @@
 import dataclasses
 import functools
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,30 +16,23 @@ from tacit.algorithms.forgetting import FARTHEST, steps_before
 from tacit.algorithms.onepass import curvature, hybrid, public, scores
 from tacit.algorithms.onepass.algorithm import Contribution, Estimate, Form, OnePass, copied, row_size
 from tacit.algorithms.onepass.loops_kernel import GLMState
-from tacit.bandits.joint.earning import EarningBandit
+from tacit.bandits.joint.joint import Joint
 from tacit.bandits.joint.summing import Summer
-from tacit.core.choices import Index
-from tacit.core.persons import LEARNS, SILENT
-from tacit.data import Array, Released
+from tacit.data import Array
 from tacit.kernels.block import Block
 from tacit.kernels.blocks import BLOCKS
 from tacit.kernels.continual import Also
 from tacit.kernels.glm import Posterior, Tuning
-from tacit.kernels.rounds import BOUNDARY, CHOICES
-from tacit.lock import owner_only
+from tacit.kernels.rounds import BOUNDARY
 from tacit.mechanisms.continual import Continual
-from tacit.mechanisms.grid import Grid
 from tacit.mechanisms.recursive import discounted
 from tacit.model import links
-from tacit.model.arms import Arms
-from tacit.model.chances import Later
 from tacit.model.hybrid import Layout
 from tacit.model.links import Link
 from tacit.model.scores import ScoreContribution
 from tacit.privacy import ledger, relations
-from tacit.privacy.ledger import Release
 from tacit.privacy.noise import generator_of
-from tacit.protocols import Adder, Limits, Plan
+from tacit.protocols import Limits, Plan
 
 FEWEST = 8  # users in the smallest step, beside those for each unit of the noise's std
 OWN = ("source", "policy", "durable", "pending")  # settings that no plan depends on
@@ -47,7 +40,7 @@ CHANGING = Tuning(ridge=1.5)  # with `forget`: a smaller ridge learns what is ne
 
 
 @dataclass(kw_only=True, eq=False)
-class JointGLM(EarningBandit):
+class JointGLM(Joint):
     """Rewards with mean mu(<x, theta*>): each user's datum is used once, linearised at the public estimate, summed
     within steps that grow geometrically, and released with noise that does not grow; exploration is a Thompson draw in
     directions that were sampled too little.
@@ -105,10 +98,11 @@ class JointGLM(EarningBandit):
     _state: GLMState = field(init=False, repr=False)
     _counts_answers = True
     _lengths = ("week", "forget")
-    _adder: tuple[Posterior, Adder] | None = field(default=None, init=False, repr=False)
+    algorithm: OnePass = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         self._check()
+        self._check_hold()
         if self.first is not None:
             checks.positive_int(first=self.first)
         if self.tuning is None:
@@ -222,21 +216,12 @@ class JointGLM(EarningBandit):
             person=functools.partial(accounting.person, *claim),
         )
 
-    def _releases(self, steps: int) -> tuple[Release, ...]:
-        return self.algorithm.plan.releases(steps)
-
-    def _told(self) -> tuple[str, ...]:
-        return *super()._told(), *self.algorithm.plan.caveats
-
-    def _plan_numbers(self) -> list[float]:
-        return list(self.algorithm.plan.numbers)
-
     # the algorithm
 
     def init(self) -> GLMState:
         self._filled = None
         prefix, posterior = self.mechanism.init(self.source), self.algorithm.blank(self._live).posterior
-        return GLMState(self._opened(2), prefix, posterior, public.sums(self.algorithm.plan.contexts))
+        return GLMState(self._opened(3), prefix, posterior, public.sums(self.algorithm.plan.contexts))
 
     @property
     def _estimate(self) -> Estimate:
@@ -247,87 +232,34 @@ class JointGLM(EarningBandit):
     def _show(self, new: Estimate) -> None:
         self._state, self._filled = self._state._replace(posterior=new.posterior), new.earnings
 
-    def _update(self, released: Released) -> None:
-        closed = self._state.public.closed
-        self._show(self.algorithm.estimate(self._estimate, released, closed, self._steps, self._live))
+    def _contexts(self) -> Array:
+        return self._state.public.closed
 
-    def _reestimate(self) -> None:
-        if self._steps:
-            self._update(self._state.prefix.released)
-        else:
-            self._show(self.algorithm.blank(self._live))
-
-    def _prior_noise(self, std: float) -> None:
-        self.algorithm = self.algorithm.after(std)
-
-    def _std(self) -> float:
-        return self.algorithm.std(self._steps)
-
-    def _pick(self, features: Array) -> Index:
-        assert self.policy is not None
-        return self.algorithm.pick(self._estimate, features, self.policy)
-
-    def _propensity(self, features: Array, index: int) -> Callable[[], float]:
-        algorithm, now = self.algorithm, self._estimate
-        return Later(lambda: algorithm.chance(now, features, index))
-
-    def _offers(self, features: Array) -> Callable[[], Array]:
-        algorithm, now = self.algorithm, self._estimate
-        return lambda: algorithm.chances(now, features)
-
-    def _beliefs(self, features: Array, level: float) -> tuple[Array, Array]:
-        return self.algorithm.beliefs(self._estimate, features, level)
-
-    def _mean(self, z: Array) -> Array:
-        return self.algorithm.mean(z)
-
-    # contributions
+    def _opened_contexts(self) -> Array:
+        return self._state.public.open
 
     @property
-    def _keeps(self) -> int:
-        return self.algorithm.plan.row
-
-    def _kept(
-        self, offered: Array, picked: int, place: int, name: str | None, propensity: Callable[[], float] | None
-    ) -> Array:
-        chance = propensity or self._propensity(offered, picked)
-        return self.algorithm.row(offered, picked, place, name, self._arms_known, chance)
-
-    def _undeclared(self, count: int, names: tuple[str, ...] | None) -> str | None:
-        return self.algorithm.problem(count, names, self._arms_known)
+    def _estimate_key(self) -> Posterior:
+        return self._state.posterior
 
     def _counted(self, x: Array) -> Array:
         return self.algorithm.count(self._estimate, x, self._state.public.open) if self._public else x
 
-    def _ticket(self, x: Array, mark: bytes = LEARNS) -> int:
-        return super()._ticket(np.zeros(self._keeps) if mark == SILENT else self._counted(x), mark)
-
     def _also(self) -> Also:
         return super()._also()._replace(open=self._state.public.open, closed=self._state.public.closed)
 
-    def _adds(self) -> Adder:
-        """What adds contributions at the present estimate."""
-        if self._adder is None or self._adder[0] is not self._state.posterior:  # once a release, not once a reward
-            self._adder = self._state.posterior, self.algorithm.adder(self._estimate)
-        return self._adder[1]
-
-    def _learn(self, x: Array, reward: float) -> None:
-        self.mechanism.add(self._state.prefix, x[None], np.array([reward]), self._adds())
-
     def _summer(self) -> Summer | None:
-        if self.algorithm.form is not curvature or self._public or not isinstance(self.mechanism, Grid):
-            return None
-        return Summer.of(self._adds(), self.mechanism, self.contribution.size)
+        return None if self.algorithm.form is not curvature or self._public else super()._summer()
 
     def _play(self, block: Block) -> None:
         loop = self.algorithm.loop
-        if loop is None:
+        if loop is None or self.missing_as is not None:
             super()._play(block)
             return
         self._state = self._state._replace(posterior=copied(self._state.posterior))  # choices hold what it was
         assert self.policy is not None
         for part in self._cut(block):
-            loop(self.algorithm, self.policy, generator_of(self.source), part, self._state, self._live)
+            loop(self.algorithm, self.policy, generator_of(self.source), part, self._held, self._state, self._live)
 
     def _cut(self, block: Block) -> Iterator[Block]:
         """The rounds of a block for a compiled loop: all at once, or where there is a shape step by step, since the
@@ -338,28 +270,6 @@ class JointGLM(EarningBandit):
         start, sliced = 0, [name for name in Block._fields if name not in ("kind", "scale")]
         while start < len(block.noise):
             self._step()
-            counts = self._state.counts
-            stop = start + int(counts[BOUNDARY] - counts[CHOICES])
+            stop = start + max(1, int(self._state.counts[BOUNDARY]) - self._entries)
             yield block._replace(**{name: getattr(block, name)[start:stop] for name in sliced})
             start = stop
-
-    # what may be shown
-
-    @owner_only
-    def interval(
-        self, arms: Arms | Mapping[str, Any], *, actions: Any = None, level: float = 0.9
-    ) -> list[tuple[float, float]]:
-        """For each arm, given as in `choose`, an interval that holds its mean reward with at least that probability,
-        from released sums only.
-
-        Coverage is measured, not proven: intervals are widened (onepass.curvature) because early contributions were
-        linearised far from theta*."""
-        checks.probability(level=level)
-        middle, half = self._beliefs(self._request(arms, None, actions)[0], level)
-        return list(zip(self._mean(middle - half).tolist(), self._mean(middle + half).tolist(), strict=True))
-
-    @property
-    @owner_only
-    def theta(self) -> Array:
-        """The estimate that choices are made by: a function of released sums."""
-        return self.algorithm.theta(self._estimate)

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+import numpy as np
 from numpy.random import Generator
 
 from tacit.data import Integers
@@ -11,13 +12,13 @@ from tacit.kernels.continual import PrefixState, simulate_step
 from tacit.kernels.formulas import add_linear
 from tacit.kernels.linear import Estimate, Width, optimistic, radius, ridge
 from tacit.kernels.noise import NoiseLaw
-from tacit.kernels.rounds import BOUNDARY, CHOICES, Range, Schedule, next_boundary, outcome
+from tacit.kernels.rounds import BOUNDARY, Held, Range, Schedule, enters, entries, next_boundary, outcome
 
 
 class JointState(NamedTuple):
     """Linear UCB under continual release."""
 
-    counts: Integers  # (2,): choices, the choice count at which the open step closes
+    counts: Integers  # (3,): choices, the number of entries at which the open step closes, entries
     prefix: PrefixState
     estimate: Estimate
 
@@ -26,6 +27,7 @@ class JointState(NamedTuple):
 def joint_rounds(
     rng: Generator,
     block: Block,
+    held: Held,
     state: JointState,
     law: NoiseLaw,
     schedule: Schedule,
@@ -37,15 +39,15 @@ def joint_rounds(
 ) -> None:
     """JointLinUCB. Changes state and the block's out arrays."""
     counts, prefix, estimate = state
-    collected = prefix.open
+    collected, row = prefix.open, np.empty(block.arms.shape[2] + 1)
     w = radius(width, estimate.logdet[0])
     for t in range(block.noise.size):
-        if counts[CHOICES] >= counts[BOUNDARY]:
+        if entries(counts, held) >= counts[BOUNDARY]:
             simulate_step(rng, prefix, law)
             ridge(prefix.released, scale, shift, estimate)
-            counts[BOUNDARY] = next_boundary(counts[CHOICES], schedule.first, schedule.growth)
+            counts[BOUNDARY] = next_boundary(entries(counts, held), schedule.first, schedule.growth)
             w = radius(width, estimate.logdet[0])
         index = optimistic(block.arms[t], estimate, w, drift)
-        if outcome(block, t, index):
-            counts[CHOICES] += 1
-            add_linear(block.arms[t, index], block.reward[t], scale, rewards.low, rewards.high, collected)
+        if outcome(block, t, index) and enters(counts, held, block.arms[t, index], block.reward[t], row):
+            if not np.isnan(row[-1]):
+                add_linear(row[:-1], row[-1], scale, rewards.low, rewards.high, collected)

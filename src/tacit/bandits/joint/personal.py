@@ -10,7 +10,6 @@ from tacit.algorithms import accounting, forgetting
 from tacit.algorithms.forgetting import FARTHEST
 from tacit.algorithms.weeks import Weeks, fewest_leaves
 from tacit.bandits.base import Bandit
-from tacit.bandits.joint.turns import Turns
 from tacit.core.persons import MODES, Persons
 from tacit.data import Array, Integers, Raw
 from tacit.kernels.continual import PrefixState
@@ -54,7 +53,6 @@ class PersonalBandit(Bandit):
     source: Any = field(default_factory=Secure)
     mechanism: Continual = field(init=False, repr=False)
     _schedule: Schedule = field(init=False, repr=False)
-    _turns: Turns | None = field(default=None, init=False, repr=False)  # RAW: where answers are counted
     _state: ContinualState = field(init=False, repr=False)
 
     @abstractmethod
@@ -139,13 +137,12 @@ class PersonalBandit(Bandit):
         return contribution.sensitivity
 
     def _limits(self) -> Persons:
-        if self._week is not None:
-            assert self.max_rounds_per_person is not None
-            self._turns = Turns(self.max_rounds_per_person, Weeks(self._schedule, self._week))
-        return Persons(self.max_rounds_per_person, serve=self._serves, later=self._later)
+        weeks = None if self._week is None else Weeks(self._schedule, self._week)
+        later = self._serves and not self._public
+        return Persons(self.max_rounds_per_person, serve=self._serves, later=later, weeks=weeks)
 
     def _take(self, x: Array, reward: float, person: bytes | None) -> None:
-        if person is None or self._turns is None or self._turns.teaches(person, self._steps):
+        if person is None or self._persons.enters(person, self._steps):
             self._learn(x, reward)
 
     def _absorb(self, add: Callable[[Raw], None]) -> None:

@@ -12,7 +12,7 @@ import pytest
 from tacit import Budget, JointGLM, JointLinUCB, Secure, Simulated
 from tacit.bandits.storage import _leaves
 from tacit.errors import BadState
-from tacit.papers import JointGLMRare
+from tacit.papers import JointGLMRare, ShariffLinUCB
 
 BUDGET = Budget(1.0, 1e-3)
 ARMS = np.array([[0.8, 0.1], [0.1, 0.8], [-0.5, 0.5]])
@@ -38,9 +38,9 @@ def same(a, b):
 
 KINDS = [
     (JointLinUCB, {}),
-    (JointLinUCB, {"release": "tree"}),
-    (JointLinUCB, {"release": "consistent-tree"}),
-    (JointLinUCB, {"release": "buffered"}),
+    (ShariffLinUCB, {"release": "tree"}),
+    (ShariffLinUCB, {"release": "consistent-tree"}),
+    (ShariffLinUCB, {"release": "buffered"}),
     (JointGLM, {}),
     (JointGLMRare, {}),
 ]

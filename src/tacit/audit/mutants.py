@@ -12,7 +12,6 @@ import numpy as np
 from tacit.bandits import Bandit, JointGLM, JointLinUCB
 from tacit.bandits.joint.earnings import AVERAGE, Purse
 from tacit.bandits.persons import LEARNS
-from tacit.bandits.ridge import Regularizer
 from tacit.data import Array, Raw, Released
 from tacit.kernels.continual import NOTHING, Also, PrefixState, trailing_zeros
 from tacit.kernels.linalg import svec
@@ -87,14 +86,14 @@ class HalfContribution(LinearContribution):
 class HalfSensitivity(JointLinUCB):
     """Calibrated for half the sensitivity."""
 
-    def _gaussian(self, leaves: int, m: int) -> Regularizer:
+    def _make_noise(self, leaves: int) -> None:
         c = self.contribution
         self.contribution = HalfContribution(dim=c.dim, scale=c.scale, low=c.low, high=c.high)
-        return super()._gaussian(leaves, m)
+        super()._make_noise(leaves)
 
 
 @dataclass(kw_only=True, eq=False)
-class CountedNoise(JointLinUCB):
+class CountedNoise(JointGLM):
     """Noises the mean of a step's contributions: the noise shrinks with the number of rewards that came, which is raw
     data."""
 

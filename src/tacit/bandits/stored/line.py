@@ -161,8 +161,8 @@ def check(bandit: SummedBandit, name: str, population: str = "everyone") -> Grid
         raise ValueError(f"Expected a bandit whose state is sums (JointGLM, JointLinUCB), got {type(bandit).__name__}.")
     if not isinstance(bandit.mechanism, Grid) or isinstance(bandit.mechanism.real, Tree):
         raise ValueError(
-            "Expected secure noise with a finite budget and a release that is kept leaf by leaf (release='batched'), "
-            "got another: a store is for people's data."
+            "Expected secure noise with a finite budget and a release that is kept leaf by leaf, got another: "
+            "a store is for people's data."
         )
     if bandit.choices or bandit.durable is not None:
         raise ValueError("Expected a new bandit that is not durable by itself, got another.")
@@ -218,7 +218,9 @@ def _fixed(text: str) -> dict[str, Any]:
     """What is fixed for ever of a plan, also of one that early versions wrote with more. It has room for as many
     actions, whichever they are: that is for `Agreed` to say."""
     out: dict[str, Any] = {
-        name: value for name, value in (SINCE | json.loads(text)).items() if name not in (*FREE, *GONE)
+        name: value
+        for name, value in (SINCE | json.loads(text)).items()
+        if name not in (*FREE, *GONE) and value != storage.GONE.get(name, ...)
     }
     if out.get("features") is not None:
         schema = out["features"]["schema"]

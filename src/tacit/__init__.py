@@ -30,8 +30,8 @@ from tacit import registry
 
 if TYPE_CHECKING:
     from tacit import environments as environments
+    from tacit.algorithms.earnings import Earnings as Earnings
     from tacit.bandits import *  # noqa: F403
-    from tacit.bandits.joint.earnings import Earnings as Earnings
     from tacit.experiments.result import Result as Result
     from tacit.experiments.runner import simulate as simulate
     from tacit.experiments.spec import Spec as Spec

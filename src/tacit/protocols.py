@@ -48,7 +48,7 @@ class Plan:
     settings: Mapping[str, Any]  # what was given, by name, with defaults filled in
     budget: Budget
     dim: int
-    blocks: int  # of coordinates, of which each arm has one to itself: arms are rows (z, a) then; 1 for vectors
+    blocks: int  # of coordinates, of which each arm has one to itself: then arms are rows (z, a); 1: there are none
     shared: int  # coordinates before them that all arms have: rows (s, z, a)
     width: int  # numbers of an arm
     row: int  # numbers that are kept of a choice until it enters
@@ -114,7 +114,7 @@ class Algorithm(Protocol[E]):
     def theta(self, estimate: E) -> Array: ...
 
     def earned(self, estimate: E) -> Any:
-        """What is earned (joint.earnings.Earned), from released sums; None where that is not released."""
+        """What is earned (algorithms.earnings.Earned), from released sums; None where that is not released."""
         ...
 
     # contributions

@@ -40,7 +40,7 @@ HOMES = (
         "Certificate": "tacit.privacy.certificate",
         "Choice": "tacit.bandits.choices",
         "Choices": "tacit.bandits.choices",
-        "Earnings": "tacit.bandits.joint.earnings",
+        "Earnings": "tacit.algorithms.earnings",
         "Embedded": "tacit.bandits.embedded",
         "Result": "tacit.experiments.result",
         "Secure": "tacit.privacy.noise",

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from tacit import Budget, JointGLM, JointLinUCB, LocalIRLS
+from tacit.algorithms.earnings import Earnings
 from tacit.bandits import actions, storage
 from tacit.bandits.actions import Declared
-from tacit.bandits.joint.earnings import Earnings
 from tacit.errors import BadState
 from tacit.features import Number, Schema
 from tacit.privacy.noise import Simulated

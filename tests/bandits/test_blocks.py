@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from tacit import Budget, JointGLM, LinUCB, Simulated, Spec, Stored, environments, simulate
-from tacit.bandits import irls
-from tacit.bandits.chances import of_each
-from tacit.bandits.known import nothing
+from tacit.algorithms import irls
+from tacit.algorithms.chances import of_each
+from tacit.algorithms.prior import nothing
 from tacit.errors import PersonLimit
 from tacit.features import Category, Number, Schema
 from tacit.kernels.blocks import BLOCKS as APART
@@ -305,7 +305,7 @@ def test_every_block_has_noise_at_every_release_offered_or_not(secure):
         assert (released != before).all()
         before = released
     own, others = released[:size], released[size:]
-    std = bandit.mechanism.sigma * bandit._gains[bandit._steps]
+    std = bandit.mechanism.sigma * bandit.algorithm.gains[bandit._steps]
     assert bandit._steps == 4 and np.abs(own).max() > 0
     assert abs(others.std() / std - 1) < 5 / math.sqrt(2 * len(others)) < 1 / 4
 

@@ -10,7 +10,7 @@ import pytest
 from numpy.random import default_rng
 
 from tacit import Budget, Embedded, JointGLM, LocalIRLS, Simulated
-from tacit.bandits import chances
+from tacit.algorithms import chances
 from tacit.special import ndtr
 
 DRAWS = 200_000

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from tacit import Budget, JointGLM, Simulated
+from tacit.algorithms import covariance
+from tacit.algorithms.onepass import scores
 from tacit.audit.stage import User, act, users
-from tacit.bandits.joint import covariance, scores
 from tacit.kernels.linalg import smat, svec
 
 P = 6
@@ -38,8 +39,8 @@ def test_a_matrix_and_rows_mean_the_same():
     x = rows(40)
     lengths = np.linalg.norm(x, axis=1, keepdims=True)
     for given in (x, x.tolist(), (x / lengths).T @ x, 7 * (x / lengths).T @ x):
-        found = made(covariance=given)._shape.matrix
-        assert np.trace(found) == pytest.approx(1.0) and np.allclose(found, made(covariance=x)._shape.matrix)
+        found = made(covariance=given).algorithm.shape.matrix
+        assert np.trace(found) == pytest.approx(1.0) and np.allclose(found, made(covariance=x).algorithm.shape.matrix)
 
 
 def test_from_fifty_dimensions_on_scores_are_turned_by_it():
@@ -75,9 +76,8 @@ def test_what_does_not_go_with_it_is_refused(options):
 
 def off(bandit, true, std, seed):
     """How far the curvature is from the true one as it was released, and as it was drawn."""
-    bandit._std = lambda: std
     vector = released(bandit, true, std, seed)
-    drawn, scale = covariance.drawn(bandit, vector, bandit._shape)
+    drawn, scale = covariance.drawn(vector, bandit.algorithm.shape, bandit.contribution.scale, std)
     assert scale >= bandit.contribution.scale and np.array_equal(drawn[-P:], vector[-P:])
     own = (vector, bandit.contribution.scale), (drawn, scale)
     return [np.linalg.norm(curvature(*pair) - true) for pair in own]
@@ -85,7 +85,7 @@ def off(bandit, true, std, seed):
 
 def test_a_known_shape_takes_off_noise():
     bandit = made(covariance=rows(4000))
-    before, after = np.mean([off(bandit, 30 * bandit._shape.matrix, 1.0, seed) for seed in range(20)], axis=0)
+    before, after = np.mean([off(bandit, 30 * bandit.algorithm.shape.matrix, 1.0, seed) for seed in range(20)], axis=0)
     assert after < 0.6 * before
 
 
@@ -128,11 +128,13 @@ def test_scores_are_turned():
         for _ in range(60):
             act(bandit, User(rows(3, seed=bandit.choices), float(bandit.choices % 2)))
     assert plain._steps == known._steps == 1  # one release, so that there is no average of several
-    for bandit, turn in ((plain, np.eye(P)), (known, known._shape.turn)):
+    for bandit, turn in ((plain, np.eye(P)), (known, known.algorithm.shape.turn)):
         along = turn @ bandit._state.prefix.released
         assert bandit.theta @ along == pytest.approx(np.linalg.norm(bandit.theta) * np.linalg.norm(along))
-    assert (scores._paces(known)[0] > scores._paces(plain)[0]).all()
-    assert np.allclose(np.linalg.inv(known._shape.turn), P * known._shape.matrix + covariance.RIDGE * np.eye(P))
+    assert (scores.paces(known.algorithm, np.arange(P))[0] > scores.paces(plain.algorithm, np.arange(P))[0]).all()
+    assert np.allclose(
+        np.linalg.inv(known.algorithm.shape.turn), P * known.algorithm.shape.matrix + covariance.RIDGE * np.eye(P)
+    )
 
 
 def test_it_is_post_processing():
@@ -145,4 +147,4 @@ def test_it_is_post_processing():
 def test_it_is_saved(tmp_path):
     bandit = made(covariance=rows(20))
     bandit.save(tmp_path / "bandit.json")
-    assert np.array_equal(JointGLM.load(tmp_path / "bandit.json")._shape.matrix, bandit._shape.matrix)
+    assert np.array_equal(JointGLM.load(tmp_path / "bandit.json").algorithm.shape.matrix, bandit.algorithm.shape.matrix)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.random import default_rng
 
 from tacit import Budget, JointGLM, JointLinUCB, Simulated
-from tacit.bandits.joint.earnings import Earnings, interval, purse
+from tacit.algorithms.earnings import Earnings, interval, purse
 from tacit.data import Raw
 from tacit.features import Number, Schema
 from tacit.papers import ShariffLinUCB

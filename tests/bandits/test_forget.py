@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tacit import Budget, JointGLM, Simulated, Spec, environments, simulate
-from tacit.bandits.joint import forgetting
+from tacit.algorithms import forgetting
 from tacit.bandits.joint.continual import steps_before
 from tacit.kernels.rounds import Schedule, next_boundary
 from tacit.mechanisms import leaves

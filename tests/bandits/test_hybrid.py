@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit import Budget, JointGLM, JointLinUCB, LinUCB, Spec, Stored, environments, simulate
-from tacit.bandits.joint import hybrid
+from tacit.algorithms.onepass import hybrid
 from tacit.features import Category, Number, Schema, Tags
 from tacit.kernels.glm import Tuning
 from tacit.model import links
@@ -46,7 +46,7 @@ def test_what_is_kept_is_all_that_is_not_always_zero(shared, blocks, own, seed):
     layout, rng = Layout(shared, blocks, own), np.random.default_rng(seed)
     assert layout.size == shared * (shared + 3) // 2 + blocks * (shared * own + own * (own + 3) // 2)
     row = rows(rng, layout, 1)[0]
-    here, at = hybrid.places(layout, int(row[-1]))
+    here, at = hybrid.coordinates(layout)[int(row[-1])], hybrid.places(layout)[int(row[-1])]
     kept = np.zeros(layout.size)
     kept[at] = pair(row[:-1], 0.7, -0.3)
     assert len(set(at.tolist())) == len(at) and at.min() >= 0 and at.max() < layout.size
@@ -77,7 +77,7 @@ def test_two_users_are_never_farther_apart_than_the_sensitivity(link, scale, see
     for _ in range(2):
         row = rows(rng, layout, 1)[0] * np.append(np.full(layout.shared + layout.own, 10 ** rng.uniform(-6, 3)), 1.0)
         y = rng.choice([-1.0, 1.0, 1e9, rng.uniform(-1, 1)])
-        here, at = hybrid.places(layout, int(row[-1]))
+        here, at = hybrid.coordinates(layout)[int(row[-1])], hybrid.places(layout)[int(row[-1])]
         own, out = np.zeros(len(at)), np.zeros(whole.size)
         c.add(row[:-1], y, theta[here], np.ascontiguousarray(inverse[np.ix_(here, here)]), own)
         whole.add(layout.whole(row[None])[0], y, theta, inverse, out)

@@ -12,8 +12,8 @@ from scipy.special import expit
 from scipy.stats import norm
 
 from tacit import Budget, JointGLM, Simulated, Spec, environments
-from tacit.bandits import irls
-from tacit.bandits.known import nothing
+from tacit.algorithms import irls
+from tacit.algorithms.prior import nothing
 from tacit.kernels.glm import Posterior, Tuning, shrink
 from tacit.kernels.linalg import smat
 from tacit.model import links

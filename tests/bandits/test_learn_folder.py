@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 from tacit import Budget, JointGLM, JointLinUCB, Secure, Simulated
+from tacit.algorithms.earnings import Earnings
 from tacit.bandits import engines, folders
 from tacit.bandits.engines import Local, together
-from tacit.bandits.joint.earnings import Earnings
 from tacit.errors import HorizonReached, NotInstalled
 from tacit.features import Number, Schema
 from tacit.logs import parquet

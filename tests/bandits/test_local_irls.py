@@ -10,7 +10,8 @@ import pytest
 from numpy.random import SeedSequence, default_rng
 
 from tacit import environments
-from tacit.bandits import irls, server_file
+from tacit.algorithms import irls
+from tacit.bandits import server_file
 from tacit.bandits.embedded import Embedded
 from tacit.bandits.local.irls import LocalIRLS
 from tacit.bandits.local.irls_kernel import Settings, Tuning, add_anchor, local_fit

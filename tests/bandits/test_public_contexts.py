@@ -5,8 +5,8 @@ import polars as pl
 import pytest
 
 from tacit import Budget, JointGLM, Simulated, Spec, environments, simulate
+from tacit.algorithms.earnings import Earnings
 from tacit.audit.stage import User, act, users
-from tacit.bandits.joint.earnings import Earnings
 from tacit.kernels.glm import Tuning
 from tacit.privacy.noise import Secure
 
@@ -29,7 +29,7 @@ def people(count, *, blocks=None, seed=0):
 
 
 def parts(bandit):
-    return (*bandit._state.posterior, bandit._state.prefix.released, *bandit._state.public)
+    return (*bandit._state.posterior, bandit._state.prefix.released, *bandit._state.public[:2])
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_hybrid_arms_are_the_same_vectors_without_their_zeros(adjacency):
     rng = np.random.default_rng(2)
     for i in range(90):
         row = np.append(rng.uniform(-0.5, 0.5, 3), i % 2)[None]
-        for bandit, arm in ((hybrid, row), (whole, hybrid._layout.whole(row))):
+        for bandit, arm in ((hybrid, row), (whole, hybrid.algorithm.layout.whole(row))):
             choice = bandit.choose(arm)
             if i % 3:  # the others never answer
                 bandit.observe(choice, float(row[0, 0] > 0))

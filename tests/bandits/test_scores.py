@@ -7,7 +7,7 @@ import pytest
 from numpy.random import default_rng
 
 from tacit import Budget, Earnings, JointGLM, Simulated, Spec, Uniform, environments, simulate
-from tacit.bandits.joint import scores
+from tacit.algorithms.onepass import scores
 from tacit.features import Number, Schema
 from tacit.kernels.rounds import Schedule
 from tacit.model import links
@@ -124,7 +124,7 @@ def test_the_estimate_is_an_average_of_multiples_of_what_was_released():
     for _ in range(3):
         play(bandit, rng.uniform(-0.5, 0.5, (10, 4, 3)), rng.integers(2, size=10))
         bandit._advance()
-        estimates.append(scores._paces(bandit)[0][bandit._steps] * bandit._state.prefix.released)
+        estimates.append(scores.paces(bandit.algorithm, np.arange(3))[0][bandit._steps] * bandit._state.prefix.released)
         assert bandit._steps == len(estimates) and np.allclose(bandit._state.posterior.centre, estimates[-1])
     assert np.allclose(bandit.theta, np.mean(estimates, axis=0))
     before = bandit.theta
@@ -141,7 +141,6 @@ def test_propensities_are_frequencies():
     rng = default_rng(5)
     play(bandit, rng.uniform(-0.5, 0.5, (12, 3, 2)), rng.integers(2, size=12))
     bandit._state.posterior.theta[:] *= 0.1
-    bandit._frozen = None
     arms = np.array([[0.5, 0.1], [-0.3, 0.4], [0.1, -0.6], [-0.5, -0.2], [0.2, 0.5]])
     told = bandit._offers(arms)()
     assert told.sum() == pytest.approx(1.0, abs=1e-6) and 0.01 < told.min() < told.max() < 0.9

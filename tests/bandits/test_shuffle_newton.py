@@ -11,7 +11,7 @@ from numpy.random import SeedSequence, default_rng
 from scipy.linalg import block_diag
 
 from tacit import Budget, Embedded, ShuffleNewton, Spec, environments, simulate
-from tacit.bandits import irls
+from tacit.algorithms import irls
 from tacit.bandits.shuffle.batches_kernel import ShuffleState
 from tacit.bandits.shuffle.newton_kernel import absorb
 from tacit.bandits.shuffle.sum_kernel import APART, add_up

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit import Budget, JointGLM, JointLinUCB
-from tacit.bandits.joint.weeks import Weeks, fewest_leaves
+from tacit.algorithms.weeks import Weeks, fewest_leaves
 from tacit.errors import PersonLimit
 from tacit.kernels.rounds import Schedule, next_boundary
 from tacit.papers import JointGLMRare, ShariffLinUCB

@@ -247,7 +247,9 @@ def test_sums_of_rows_are_the_contributions_of_each(blocks):
             if np.linalg.norm(v) <= longest:  # not for NaN
                 out[a] += np.rint(v / cell).astype(np.int64)
     found = np.zeros_like(expected)
-    summing.sum_glm(given, rewards, theta, inverse, links.LOGISTIC, 0.3, 0.7, 0.0, 1.0, cell, longest, found[0])
+    at, places = summing.Linearised(theta, inverse, links.LOGISTIC, 0.3, 0.7, 0.0, 1.0), np.arange(5 * blocks)
+    nothing = summing.Tally(0, 0, 0, 0.0, 0.0, 1.0)
+    summing.sum_glm(given, rewards, at, places.reshape(blocks, 5), nothing, cell, longest, found[0].reshape(-1))
     summing.sum_linear(given, rewards, 0.7, 0.0, 1.0, cell, longest, found[1])
     assert np.array_equal(found, expected) and expected.any(axis=2).all()
     summing.sum_linear(given, rewards, 0.7, 0.0, 1.0, cell, 1e-9, found[1])

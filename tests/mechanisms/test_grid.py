@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit import Budget, JointGLM, JointLinUCB, Secure, Simulated
-from tacit.bandits import irls
+from tacit.algorithms import irls
 from tacit.errors import HorizonReached, NotSecure
 from tacit.mechanisms.buffered import Buffered
 from tacit.mechanisms.discounted import Discounted

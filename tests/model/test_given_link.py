@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.special import expit
 
 from tacit import Budget, JointGLM, Simulated, Spec, environments, simulate
-from tacit.bandits import irls
+from tacit.algorithms import irls
 from tacit.model import links
 from tacit.model.glm import GLMContribution
 from tacit.papers import GLMUCB, JointGLMRare

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from tacit import Budget, JointGLM, JointLinUCB, Simulated, registry
-from tacit.bandits.joint.earnings import Earnings
+from tacit.algorithms.earnings import Earnings
 from tacit.papers import ShariffLinUCB, regression
 from tacit.privacy import ledger
 from tacit.privacy.ledger import GaussianRelease, LocalRelease

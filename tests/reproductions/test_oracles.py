@@ -33,7 +33,7 @@ def test_noise_that_is_left_has_the_std_that_the_estimate_is_told(without):
     wrong by 15 % is 7 of them."""
     last = [noise_of(without, seed) for seed in range(90)]
     part = slice(CURVED) if without == "moments" else slice(CURVED, None)
-    told = last[0][0].mechanism.sigma * last[0][0]._gains[-1]
+    told = last[0][0].mechanism.sigma * last[0][0].algorithm.gains[-1]
     drawn = np.concatenate([table[-1, part] for _, table in last])
     assert deviation(drawn, told) < 4 < deviation(drawn, 1.15 * told)
 
@@ -45,7 +45,7 @@ def test_what_is_left_out():
     assert moments[:, :CURVED].all() and not moments[:, CURVED:].any()
     bandit, floor = noise_of("floor")
     assert np.ptp(floor, axis=0).max() == 0 and not floor[:, :CURVED].any()
-    assert bandit.mechanism.sigma * bandit._gains[0] == pytest.approx(2 / gaussian.mu(BUDGET))
+    assert bandit.mechanism.sigma * bandit.algorithm.gains[0] == pytest.approx(2 / gaussian.mu(BUDGET))
 
 
 def test_noise_of_one_release_tells_of_the_next_unless_it_is_fresh():

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from tacit.bandits.joint.earnings import Earned, Earning
+from tacit.algorithms.earnings import Earned, Earning
 from tacit.service import config as configs
 from tacit.service import earned
 from tests.service.servers import LINEAR, application, call, lines

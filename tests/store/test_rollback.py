@@ -160,8 +160,8 @@ def test_the_noise_of_a_prior_is_taken_into_account(place):
     with place.open(glm()) as stored:
         expected = math.hypot(std, grid.fading**n * std)
         assert stored._line.bandit.prior_std == pytest.approx(expected)
-        assert stored._bandit._gains[0] * grid.sigma == pytest.approx(expected)
-        assert stored._bandit._gains[2] > bandit._gains[2]
+        assert stored._bandit.algorithm.gains[0] * grid.sigma == pytest.approx(expected)
+        assert stored._bandit.algorithm.gains[2] > bandit.algorithm.gains[2]
 
 
 def test_the_certificate_says_what_a_recovery_costs(place):

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from tacit import Budget, Embedded, JointGLM, JointLinUCB, LocalIRLS, Secure, ShuffleNewton, Simulated, registry
+from tacit.algorithms.earnings import Earnings
+from tacit.algorithms.onepass import loops_kernel
 from tacit.audit.mutants import CountedWhenAnswered, ExactSums
-from tacit.bandits.joint import glm_kernel
-from tacit.bandits.joint.earnings import Earnings
 from tacit.errors import UnknownChoice, WrongBatch
 from tacit.kernels.rounds import BOUNDARY, CHOICES
 from tacit.mechanisms import recursive
@@ -328,13 +328,13 @@ def test_a_leak_of_a_compiled_loop_is_found():
 
 def test_a_leak_within_a_compiled_loop_is_found(monkeypatch):
     """Each user's reward moves the estimate, before it is released."""
-    exact = glm_kernel.add_glm
+    exact = loops_kernel.add_glm
 
     def leaky(x, y, theta, *rest):
         exact(x, y, theta, *rest)
         theta[0] += 1e-12 * y
 
-    monkeypatch.setattr(glm_kernel, "add_glm", leaky)
+    monkeypatch.setattr(loops_kernel, "add_glm", leaky)
     with pytest.raises(AssertionError, match="theta.* not the same"):
         replay.check(lambda: made(JointGLM, first=6)(Simulated(4)), replay.blocks)
 

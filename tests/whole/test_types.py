@@ -19,9 +19,9 @@ LEAK_IN_A_STEP = (
     "self._update(self._state.prefix.open.copy())",
 )
 LEAK_IN_A_BANDIT = (
-    "bandits/joint/curvature.py",
-    "bandit._for_learning(released)",
-    "bandit._for_learning(bandit._state.prefix.closed)",
+    "bandits/joint/glm.py",
+    "self.algorithm.estimate(self._estimate, released, ",
+    "self.algorithm.estimate(self._estimate, self._state.prefix.closed, ",
 )
 LEAK_OF_EARNINGS = (
     "bandits/joint/earning.py",
@@ -30,12 +30,12 @@ LEAK_OF_EARNINGS = (
 )
 LEAK_IN_ANOTHER = ("bandits/joint/lin_ucb.py", "ridge.update(learnt, ", "ridge.update(self._state.prefix.closed, ")
 LEAK_IN_A_MATRIX = ("papers/joint/glm_rare.py", "redesign(released, ", "redesign(self._state.prefix.closed, ")
-LEAK_IN_A_KERNEL = ("bandits/joint/glm_kernel.py", "return prefix.released", "return prefix.closed")
-LEAK_OF_SCORES = ("bandits/joint/scores_kernel.py", "follow(prefix.released, ", "follow(prefix.open, ")
+LEAK_IN_A_KERNEL = ("algorithms/onepass/loops_kernel.py", "return prefix.released", "return prefix.closed")
+LEAK_OF_SCORES = ("algorithms/onepass/scores_kernel.py", "follow(prefix.released, ", "follow(prefix.open, ")
 LEAK_BESIDE_CONTEXTS = (
-    "bandits/joint/public.py",
-    "beside(public, released, bandit._own_dim)",
-    "beside(public, bandit._state.prefix.closed, bandit._own_dim)",
+    "algorithms/onepass/loops_kernel.py",
+    "beside(public.closed, prefix.released, ",
+    "beside(public.closed, prefix.closed, ",
 )
 LEAK_OF_AN_ITERATE = ("papers/kernels/squarecb.py", "state.played, state.greed", "state.theta, state.greed")
 LEAK_IN_A_DESCENT = (

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from tacit.algorithms.earnings import Purse
 from tacit.bandits import Bandit, JointGLM, JointLinUCB
-from tacit.bandits.joint.earnings import AVERAGE, Purse
 from tacit.bandits.persons import LEARNS
 from tacit.data import Array, Raw, Released
 from tacit.kernels.continual import NOTHING, Also, PrefixState, trailing_zeros
@@ -21,6 +21,7 @@ from tacit.mechanisms.continual import Continual
 from tacit.mechanisms.discounted import Discounted
 from tacit.mechanisms.toeplitz import Toeplitz
 from tacit.mechanisms.tree import Tree
+from tacit.model.earnings import AVERAGE
 from tacit.model.linear import LinearContribution
 from tacit.privacy.noise import Simulated, Source
 
@@ -172,12 +173,6 @@ class UnclippedPurse(Purse):
     def tail(self, x: Array, place: int, name: str | None, known: tuple[str, ...], propensity: float) -> Array:
         return np.array([AVERAGE + 1 + place, 1 / (propensity * self.clip)])
 
-    def add(self, tail: Array, reward: float, out: Raw) -> None:
-        once = Raw(np.zeros(self.size))
-        super().add(np.array([tail[0], 1.0]), reward, once)
-        once[2:] *= tail[1]
-        out += once
-
 
 @dataclass(kw_only=True, eq=False)
 class UnclippedWeights(JointGLM):
@@ -186,6 +181,18 @@ class UnclippedWeights(JointGLM):
     def _open_purse(self, size: int, sensitivity: float) -> None:
         super()._open_purse(size, sensitivity)
         self._purse = UnclippedPurse(*self._purse)  # type: ignore[misc]
+
+    def _learn(self, x: Array, reward: float) -> None:
+        cut, adder = x.copy(), self._adds()
+        cut[-1] = 1.0
+
+        def add(out: Raw) -> None:
+            once = Raw(np.zeros(self.mechanism.size))
+            adder.each(cut[None], np.array([reward]), *adder.given, once)
+            once[self._learns + 2 :] *= x[-1]
+            out += once
+
+        self.mechanism.absorb(self._state.prefix, add)
 
 
 class UnboundedScores(JointGLM):

@@ -11,11 +11,10 @@ import dataclasses
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from tacit.data import Integers
 from tacit.errors import BadState
 from tacit.features.schema import Schema
+from tacit.model import arms
 
 
 class Declared(NamedTuple):
@@ -79,9 +78,7 @@ def at(declared: Sequence[Declared], choices: int) -> tuple[Declared, ...]:
 
 def live(declared: Sequence[Declared], blocks: int) -> Integers:
     """The blocks of what is offered; all of them where actions have no names or no block to themselves."""
-    if not declared or blocks == 1:
-        return np.arange(blocks)
-    return np.array([i for i, one in enumerate(declared) if one.until is None], np.int64)
+    return arms.live([one.until is None for one in declared], blocks)
 
 
 def words(declared: Sequence[Declared]) -> str:

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator, default_rng
 
-from tacit.bandits import chances
+from tacit.algorithms import chances
+from tacit.algorithms.earnings import Earnings
 from tacit.bandits.base import Bandit
 from tacit.bandits.embedded import Embedded
-from tacit.bandits.joint.earnings import Earnings
 from tacit.bandits.server import Server
 from tacit.privacy.noise import Secure, Simulated
 

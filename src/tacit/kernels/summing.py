@@ -1,12 +1,61 @@
-"""The contributions of many rows at one public estimate, each in whole cells of the noise grid (as mechanisms.grid's
-`encode`), summed. Whole numbers: any order and any split of the rows gives the same bits."""
+"""The contributions of many rows at one public estimate, summed: as they are, row after row, or each in whole cells of
+the noise grid (mechanisms.grid). Whole numbers: any order and any split of the rows gives the same bits.
+
+A row is an arm as in model.arms, of width numbers, and what else is kept of a choice (`Tally`, `sum_rewards`). One
+whose reward is NaN adds nothing. Beside its own numbers it may add some for what is earned; both are one vector, and in
+cells that vector is left out whole if it is longer than any user's, or no number.
+
+Each kernel `sum_*` is the version in cells; cell = 0 stands for floats (`each_*`)."""
+
+from typing import NamedTuple
 
 import numpy as np
 
 from tacit.data import Array, Integers, Raw
 from tacit.kernels.compile import inlined, kernel
-from tacit.kernels.formulas import add_glm, add_linear
+from tacit.kernels.formulas import add_earnings, add_glm, add_linear, add_reward, add_score
 from tacit.model.links import Code
+
+
+class Tally(NamedTuple):
+    """Where and how a row counts for what is earned (algorithms.earnings): `size` numbers from `start` on in the sums,
+    from what is kept from `column` on in a row. size 0: nowhere."""
+
+    start: int
+    size: int
+    column: int
+    part: float
+    low: float
+    high: float
+
+
+class Linearised(NamedTuple):
+    """What contributions of model.glm are made with: the estimate of each block's coordinates, and settings."""
+
+    theta: Array  # (blocks, q)
+    inverse: Array  # (blocks, q, q)
+    link: Code
+    blend: float
+    scale: float
+    low: float
+    high: float
+
+
+class Scored(NamedTuple):
+    """Those of model.scores."""
+
+    theta: Array  # (blocks, q)
+    link: Code
+    low: float
+    high: float
+
+
+class Centred(NamedTuple):
+    """Those of model.public, whose rows have their centre after the arm."""
+
+    low: float
+    high: float
+    longest: float
 
 
 @inlined
@@ -30,37 +79,126 @@ def add_rounded(v: Array, cell: float, out: Integers) -> None:
 
 
 @kernel
+def join_row(
+    row: Array, y: float, own: Raw, places: Integers, tally: Tally, more: Raw, cell: float, longest: float, out: Raw
+) -> None:
+    """out[places] += own, and the numbers for what is earned, which are made here, in theirs; `own` and `more` are 0
+    afterwards."""
+    if tally.size > 0:
+        add_earnings(row[tally.column :], y, tally.part, tally.low, tally.high, more)
+    s = 0.0
+    for j in range(own.size):
+        s += own[j] * own[j]
+    for j in range(more.size):
+        s += more[j] * more[j]
+    inside = s <= longest * longest
+    for j in range(own.size):
+        if cell == 0.0:
+            out[places[j]] += own[j]
+        elif inside:
+            out[places[j]] += np.int64(np.rint(own[j] / cell))
+        own[j] = 0.0
+    for j in range(more.size):
+        if cell == 0.0:
+            out[tally.start + j] += more[j]
+        elif inside:
+            out[tally.start + j] += np.int64(np.rint(more[j] / cell))
+        more[j] = 0.0
+
+
+@inlined
+def block_of_row(row: Array, width: int, blocks: int) -> int:
+    """The number of its block, after so many features."""
+    return int(row[width]) if blocks > 1 else 0
+
+
+@kernel
 def sum_glm(
     rows: Array,
     rewards: Array,
-    theta: Array,
-    inverse: Array,
-    link: Code,
-    blend: float,
-    scale: float,
-    low: float,
-    high: float,
+    at: Linearised,
+    places: Integers,
+    tally: Tally,
     cell: float,
     longest: float,
-    out: Integers,
+    out: Raw,
 ) -> None:
-    """out[a] += the contributions of the rows in block a: (z, a) each where there are several blocks, out (blocks,
-    size). A row whose reward is NaN contributes nothing."""
-    blocks, p = theta.shape
-    v = Raw(np.zeros(out.shape[1]))
+    """out[places[a]] += the contributions of the rows in block a; places: (blocks, numbers of a contribution)."""
+    blocks, q = at.theta.shape
+    own, more = Raw(np.zeros(places.shape[1])), Raw(np.zeros(tally.size))
     for i in range(rewards.size):
-        if np.isnan(rewards[i]):
-            continue
-        a = int(rows[i, p]) if blocks > 1 else 0
-        add_glm(rows[i, :p], rewards[i], theta[a], inverse[a], link, blend, scale, low, high, v)
-        add_cells(v, cell, longest, out[a])
+        if not np.isnan(rewards[i]):
+            a = block_of_row(rows[i], q, blocks)
+            x, theta, inverse = rows[i, :q], at.theta[a], at.inverse[a]
+            add_glm(x, rewards[i], theta, inverse, at.link, at.blend, at.scale, at.low, at.high, own)
+            join_row(rows[i], rewards[i], own, places[a], tally, more, cell, longest, out)
+
+
+@kernel
+def sum_scores(
+    rows: Array,
+    rewards: Array,
+    at: Scored,
+    places: Integers,
+    tally: Tally,
+    cell: float,
+    longest: float,
+    out: Raw,
+) -> None:
+    """The same for scores."""
+    blocks, q = at.theta.shape
+    own, more = Raw(np.zeros(q)), Raw(np.zeros(tally.size))
+    for i in range(rewards.size):
+        if not np.isnan(rewards[i]):
+            a = block_of_row(rows[i], q, blocks)
+            add_score(rows[i, :q], rewards[i], at.theta[a], q, q, at.link, at.low, at.high, own)
+            join_row(rows[i], rewards[i], own, places[a], tally, more, cell, longest, out)
+
+
+@kernel
+def sum_rewards(
+    rows: Array,
+    rewards: Array,
+    at: Centred,
+    places: Integers,
+    tally: Tally,
+    cell: float,
+    longest: float,
+    out: Raw,
+) -> None:
+    """The same for centred rewards, where contexts are public; the centre is the last number of a row."""
+    blocks, q = places.shape
+    own, more = Raw(np.zeros(q)), Raw(np.zeros(tally.size))
+    for i in range(rewards.size):
+        if not np.isnan(rewards[i]):
+            a = block_of_row(rows[i], q, blocks)
+            add_reward(rows[i, :q], rewards[i], rows[i, -1], at.low, at.high, at.longest, own)
+            join_row(rows[i], rewards[i], own, places[a], tally, more, cell, longest, out)
+
+
+@kernel
+def each_glm(rows: Array, rewards: Array, at: Linearised, places: Integers, tally: Tally, out: Raw) -> None:
+    """`sum_glm` in floats."""
+    sum_glm(rows, rewards, at, places, tally, 0.0, 0.0, out)
+
+
+@kernel
+def each_scores(rows: Array, rewards: Array, at: Scored, places: Integers, tally: Tally, out: Raw) -> None:
+    """`sum_scores` in floats."""
+    sum_scores(rows, rewards, at, places, tally, 0.0, 0.0, out)
+
+
+@kernel
+def each_rewards(rows: Array, rewards: Array, at: Centred, places: Integers, tally: Tally, out: Raw) -> None:
+    """`sum_rewards` in floats."""
+    sum_rewards(rows, rewards, at, places, tally, 0.0, 0.0, out)
 
 
 @kernel
 def sum_linear(
     rows: Array, rewards: Array, scale: float, low: float, high: float, cell: float, longest: float, out: Integers
 ) -> None:
-    """The same for linear models."""
+    """out[a] += the contributions of the rows in block a of a linear model, out (blocks, size)."""
     blocks = out.shape[0]
     p = rows.shape[1] - (1 if blocks > 1 else 0)
     v = Raw(np.zeros(out.shape[1]))

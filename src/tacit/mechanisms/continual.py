@@ -18,6 +18,7 @@ neighbour there, but two steps away.
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -28,6 +29,17 @@ from tacit.kernels.continual import NOTHING, Also, ContinualState, PrefixState, 
 from tacit.kernels.noise import NoiseLaw, gaussian_law
 from tacit.privacy.ledger import GaussianRelease
 from tacit.privacy.noise import Source
+
+
+class Batch(Protocol):
+    """What adds the contributions of rows (protocols.Adder)."""
+
+    @property
+    def each(self) -> Callable[..., None]: ...
+    @property
+    def cells(self) -> Callable[..., None]: ...
+    @property
+    def given(self) -> tuple[Any, ...]: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,6 +153,10 @@ class Continual(ABC):
     def absorb(self, state: PrefixState, add: Callable[[Raw], None]) -> None:
         """One contribution joins the open step: `add` adds it to the vector that it is given."""
         add(state.open)
+
+    def add(self, state: PrefixState, rows: Array, rewards: Array, adder: Batch) -> None:
+        """The contributions of rows join the open step; one whose reward is NaN adds nothing."""
+        adder.each(rows, rewards, *adder.given, state.open)
 
     def init(self, source: Source) -> PrefixState:
         """The state before the first leaf."""

@@ -40,7 +40,7 @@ from tacit.errors import HorizonReached, NotSecure
 from tacit.kernels.continual import HISTORY, NOTHING, Also, ContinualState, PrefixState, close_on_grid
 from tacit.kernels.summing import add_rounded
 from tacit.mechanisms import together
-from tacit.mechanisms.continual import Continual, row_norms
+from tacit.mechanisms.continual import Batch, Continual, row_norms
 from tacit.mechanisms.tree import Tree
 from tacit.privacy import discrete
 from tacit.privacy.noise import Source
@@ -151,6 +151,9 @@ class Grid(Continual):
         v = Raw(np.zeros(self.size))
         add(v)
         self._add(v, state.open)
+
+    def add(self, state: PrefixState, rows: Array, rewards: Array, adder: Batch) -> None:
+        adder.cells(rows, rewards, *adder.given, self.cell, self.longest, state.open)
 
     def release(self, state: PrefixState, source: Any, also: Also = NOTHING) -> Released:
         closed, values = self._closing(state, self._noise(state, source))

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tacit.data import Array
+from tacit.data import Array, Integers
 from tacit.model.hybrid import Layout
 
 TOLERANCE = 1e-6  # on the norm, for vectors that were scaled to length 1 in single precision
@@ -48,6 +48,11 @@ def whole(features: Array, dim: int, blocks: int, shared: int = 0) -> Array:
     if not _placed(features, blocks):
         raise ValueError(f"Expected the last number of each row to be that of its block, from 0 to {blocks - 1}.")
     return Layout(shared, blocks, (dim - shared) // blocks).whole(features)
+
+
+def live(offered: Sequence[bool], blocks: int) -> Integers:
+    """The blocks of actions that are offered; all of them where actions have no names or no block to themselves."""
+    return np.flatnonzero(offered) if offered and blocks > 1 else np.arange(blocks)
 
 
 def check(arms: Arms, dim: int, blocks: int = 1, shared: int = 0) -> ArmSet:

@@ -11,10 +11,10 @@ from typing import Any, TypeVar
 import msgspec
 
 from tacit import checks, logs, registry
-from tacit.bandits.joint import forgetting
+from tacit.algorithms import forgetting
+from tacit.algorithms.earnings import Earnings
+from tacit.algorithms.onepass.public import PUBLIC
 from tacit.bandits.joint.continual import SummedBandit
-from tacit.bandits.joint.earnings import Earnings
-from tacit.bandits.joint.public import PUBLIC
 from tacit.bandits.stored.outage import MODES
 from tacit.features.schema import Schema
 from tacit.model import arms

@@ -1,9 +1,9 @@
-"""What is earned, as routes and the dashboard show it: functions of released sums (tacit.bandits.joint.earnings)."""
+"""What is earned, as routes and the dashboard show it: functions of released sums (tacit.algorithms.earnings)."""
 
 from collections.abc import Sequence
 from typing import Any
 
-from tacit.bandits.joint.earnings import LEVEL, Earned, Earning
+from tacit.algorithms.earnings import LEVEL, Earned, Earning
 from tacit.service.markup import Markup, tag
 from tacit.service.words import between, percent, signed
 

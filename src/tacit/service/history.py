@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tacit.bandits.joint.earnings import Earned
+from tacit.algorithms.earnings import Earned
 from tacit.bandits.stored.face import Stored
 from tacit.bandits.stored.history import LEVEL, Offers, Past
 from tacit.service import earned

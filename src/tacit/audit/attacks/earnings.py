@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
+from tacit.algorithms.earnings import Earnings
 from tacit.audit.attack import Attack
 from tacit.audit.attacks.bandits import BUDGET, GLM_PAIR, STEPS, WHITE, glm
 from tacit.audit.canary import worst_canary
 from tacit.audit.mutants import UnclippedWeights
 from tacit.audit.stage import fresh
 from tacit.bandits import JointGLM
-from tacit.bandits.joint.earnings import Earnings
 from tacit.data import Array
 from tacit.kernels.rounds import BOUNDARY, CHOICES
 from tacit.privacy import ledger

@@ -12,17 +12,19 @@ from typing import Any
 import numpy as np
 
 from tacit import checks
+from tacit.algorithms import accounting
+from tacit.algorithms.earnings import Earned
+from tacit.algorithms.forgetting import steps_before as steps_before
 from tacit.bandits import actions as declared_actions
 from tacit.bandits import folders
 from tacit.bandits.actions import Declared
-from tacit.bandits.joint.earnings import Earned
 from tacit.bandits.joint.forms import form
 from tacit.bandits.joint.personal import ContinualState, PersonalBandit
 from tacit.bandits.joint.summing import Summer
 from tacit.data import Array, Integers, Released
 from tacit.features.schema import Schema
 from tacit.kernels.continual import NOTHING, Also
-from tacit.kernels.rounds import BOUNDARY, CHOICES, Schedule, next_boundary
+from tacit.kernels.rounds import BOUNDARY, CHOICES, next_boundary
 from tacit.lock import locked
 from tacit.mechanisms.continual import Continual
 from tacit.mechanisms.recursive_grid import on_integers
@@ -184,13 +186,7 @@ class ContinualBandit(PersonalBandit):
 
     def _numbers(self, size: int) -> str:
         """How many numbers are released, in words."""
-        if self._blocks == 1:
-            return f"{size} numbers"
-        if self._shared:
-            return (
-                f"{size} numbers ({self._blocks} blocks beside {self._shared} shared features, each user in one block)"
-            )
-        return f"{size} numbers ({self._blocks} blocks of {size // self._blocks}, each user in one of them)"
+        return accounting.numbers(size, self._blocks, self._shared)
 
     @property
     def _own_dim(self) -> int:
@@ -254,15 +250,3 @@ class SummedBandit(ContinualBandit):
     @abstractmethod
     def _mean(self, z: Array) -> Array:
         """The mean reward where <x, theta*> is z."""
-
-
-def steps_before(horizon: int, schedule: Schedule) -> int:
-    """How many steps the schedule closes before the horizon."""
-    if schedule.growth == 1.0:
-        return (horizon - 1) // int(schedule.first)
-    count, before, boundary = 0, 0, next_boundary(0, *schedule)
-    while boundary < horizon and boundary - before < schedule.longest:
-        count, before, boundary = count + 1, boundary, next_boundary(boundary, *schedule)
-    if boundary < horizon:  # from here on all steps are as long as this one
-        count += 1 + (horizon - 1 - boundary) // (boundary - before)
-    return count

@@ -1,6 +1,5 @@
-"""A bandit that may release estimates of what is earned, beside what it learns from (joint.earnings)."""
+"""A bandit that may release estimates of what is earned, beside what it learns from (algorithms.earnings)."""
 
-import functools
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -8,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from tacit.bandits.joint import earnings
+from tacit.algorithms import accounting, earnings
+from tacit.algorithms.earnings import TAIL, Earned, Earnings, Purse
 from tacit.bandits.joint.continual import SummedBandit
-from tacit.bandits.joint.earnings import TAIL, Earned, Earnings, Purse
 from tacit.data import Array, Raw, Released
 from tacit.lock import requires_durable
 from tacit.mechanisms import leaves
@@ -60,12 +59,8 @@ class EarningBandit(SummedBandit):
     def _entries(self, statistic: str, steps: int) -> tuple[GaussianRelease, ...]:
         """What the ledger has after so many steps: of the sums that the bandit learns from, and of the purse's."""
         rounds = self.max_rounds_per_person or 1
-        entry = functools.partial(self.mechanism.entry, relation=self._relation)
-        own = entry("gaussian", statistic, self._from, steps, rounds, size=self._learns)
-        if self._purse is None or steps == 0:
-            return (own,) * (steps > 0)
-        size, sensitivity = self._purse.size, self._purse.sensitivity
-        return own, entry("earnings", self._purse.statistic, sensitivity, steps, rounds, size=size)
+        parts = self._learns, self._from, self._purse
+        return accounting.entries(statistic, self.mechanism, *parts, rounds, self._relation, steps)
 
     # what is kept of a choice
 

@@ -1,8 +1,9 @@
 """Our own: generalised linear bandits under joint privacy, by one-pass private IRLS."""
 
+import dataclasses
 import functools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,34 +11,38 @@ import numpy as np
 from numpy.random import Generator, default_rng
 
 from tacit import checks
-from tacit.bandits import chances, irls, known
+from tacit.algorithms import accounting, covariance, forgetting, irls, prior
+from tacit.algorithms.forgetting import FARTHEST, steps_before
+from tacit.algorithms.onepass import curvature, hybrid, public, scores
+from tacit.algorithms.onepass.algorithm import Contribution, Estimate, Form, OnePass, copied, row_size
+from tacit.algorithms.onepass.loops_kernel import GLMState
 from tacit.bandits.choices import Index
-from tacit.bandits.joint import covariance, curvature, forgetting, hybrid, public, scores
-from tacit.bandits.joint.continual import steps_before
 from tacit.bandits.joint.earning import EarningBandit
-from tacit.bandits.joint.glm_kernel import GLMState
-from tacit.bandits.joint.personal import FARTHEST
-from tacit.bandits.joint.summing import Summer
-from tacit.bandits.joint.ways import Way
+from tacit.bandits.joint.summing import Cells, GLMSummer, Summer
 from tacit.bandits.persons import LEARNS, SILENT
 from tacit.data import Array, Released
 from tacit.kernels.block import Block
 from tacit.kernels.blocks import BLOCKS
 from tacit.kernels.continual import Also
 from tacit.kernels.glm import Posterior, Tuning
+from tacit.kernels.rounds import BOUNDARY, CHOICES
 from tacit.lock import requires_durable
 from tacit.mechanisms.continual import Continual
-from tacit.mechanisms.leaves import gains_after
+from tacit.mechanisms.grid import Grid
 from tacit.mechanisms.recursive import discounted
 from tacit.model import links
 from tacit.model.arms import Arms
-from tacit.model.chances import Chance, Later
+from tacit.model.chances import Later
 from tacit.model.hybrid import Layout
 from tacit.model.links import Link
-from tacit.privacy import ledger
-from tacit.privacy.ledger import GaussianRelease
+from tacit.model.scores import ScoreContribution
+from tacit.privacy import ledger, relations
+from tacit.privacy.ledger import Release
+from tacit.privacy.noise import generator_of
+from tacit.protocols import Adder, Limits, Plan
 
 FEWEST = 8  # users in the smallest step, beside those for each unit of the noise's std
+OWN = ("source", "policy", "durable", "pending")  # settings that no plan depends on
 CHANGING = Tuning(ridge=1.5)  # with `forget`: a smaller ridge learns what is new sooner
 
 
@@ -54,7 +59,7 @@ class JointGLM(EarningBandit):
     Reference: none; the saturating weights and the one pass are ours. Discounted square-root Toeplitz: see Discounted.
     Departure: none.
 
-    curvature: "released", or "none": scores alone, d numbers a release (joint.scores). "auto", the default, takes the
+    curvature: "released", or "none": scores alone, d numbers a release (onepass.scores). "auto", the default, takes the
     second for many dimensions and, where the horizon is known, few rounds. The certificate says which, and why.
     first: the smallest step, and how many users get random arms; by default 8 + 2.5 sigma, so that a step says more
     than its noise.
@@ -74,11 +79,11 @@ class JointGLM(EarningBandit):
     link: "logistic", "probit", "identity", or one of your own (`tacit.model.links.given`).
     prior: (theta, precision), what is known about theta* from elsewhere; precision: a number or a (d, d) matrix.
     warm: (features, rewards), rows as in `choose` or (n, d), and rewards, of people whose data is public. Neither is
-    protected (`known`).
+    protected (algorithms.prior).
     covariance: of features, public: a (p, p) matrix, or rows of p features without rewards, p = dim / blocks. Its shape
-    alone counts (joint.covariance).
+    alone counts (algorithms.covariance).
     contexts: "public" where features and offered arms are no secret: rewards alone are protected, and whether and when
-    they came, with much less noise (joint.public, docs/public.md).
+    they came, with much less noise (onepass.public, docs/public.md).
     rewards: their range; the mean is low + (high - low) mu(z), and z for identity.
     """
 
@@ -100,7 +105,7 @@ class JointGLM(EarningBandit):
     _state: GLMState = field(init=False, repr=False)
     _counts_answers = True
     _lengths = ("week", "forget")
-    _frozen: tuple[int, Posterior] | None = field(default=None, init=False, repr=False)
+    _adder: tuple[Posterior, Adder] | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         self._check()
@@ -110,10 +115,13 @@ class JointGLM(EarningBandit):
             apart, whole = self._blocks > 1 and not self._shared, hybrid.HYBRID if self._shared else Tuning()
             self.tuning = BLOCKS if apart else whole if self.forget is None else CHANGING
         self.tuning = irls.as_tuning(Tuning, self.tuning)
-        self._public = public.check(self)
-        self._scores, self._why = scores.check(self)
-        self.growth = self._way.GROWTH if self.growth is None else self.growth
-        self.discount = self._way.DISCOUNT if self.discount is None else self.discount
+        parts: dict[str, Any] = {"dim": self.dim, "blocks": self._blocks, "shared": self._shared}
+        self._public = public.check(self.contexts, earnings=self.earnings is not None, week=self.week is not None)
+        shaped = self.covariance is not None
+        rounds: dict[str, Any] = {"horizon": self.horizon, "mu": self._mu}
+        self._scores, why = scores.check(self.curvature, public=self._public, covariance=shaped, **rounds, **parts)
+        self.growth = self._form.GROWTH if self.growth is None else self.growth
+        self.discount = self._form.DISCOUNT if self.discount is None else self.discount
         if not 1 < self.growth < math.inf:
             raise ValueError(f"Expected growth above 1, got {self.growth!r}.")
         self._link = links.named(self.link)
@@ -121,36 +129,43 @@ class JointGLM(EarningBandit):
             raise ValueError(f"Expected a link known for |z| <= {self.radius:g}, got one for {self._link.reach:g}.")
         low, high = self.rewards
         self._unit = 1.0 if self._link.bounded else max(abs(low), abs(high))
-        parts: dict[str, Any] = {"low": low, "high": high, "blocks": self._blocks, "shared": self._shared}
-        self.contribution = self._way.contribution(self, dim=self.dim, link=self._link, **parts)
+        self.contribution = self._contribution(low=low, high=high, link=self._link, **parts)
         self._open_purse(self.contribution.size, self._bound(self.contribution))
-        form: dict[str, Any] = {"dim": self.dim, "blocks": self._blocks, "shared": self._shared}
         means: dict[str, Any] = {"link": self._link, "rewards": (low, high), "radius": self.radius, "unit": self._unit}
-        self._known = known.knowledge(self.prior, self.warm, live=len(self._live), **form, **means)
-        self._shape = covariance.shape(self)
-        given = self.first
-        forgetting.check(self._forget, self._shortest if given is None else lambda _: given)
-        self.first = self._shortest(self._forget) if given is None else given
+        known = prior.knowledge(self.prior, self.warm, live=len(self._live), **parts, **means)
+        shape = covariance.shape(self.covariance, self._own_dim, refused=self._public or self._shared > 0)
+        first = self.first
+        forgetting.check(self._forget, self._shortest if first is None else lambda _: first)
+        self.first = self._shortest(self._forget) if first is None else first
         self.mechanism = self._mechanism(self.first, self._forget)
-        self._gains = self.mechanism.gain(np.arange(self.mechanism.window + 1.0))  # and as the last one for ever
+        self.algorithm = OnePass(
+            plan=self._plan(why),
+            contribution=self.contribution,
+            link=self._link,
+            unit=self._unit,
+            tuning=self.tuning,
+            prior=known,
+            shape=shape,
+            gains=self.mechanism.gain(np.arange(self.mechanism.window + 1.0)),
+            purse=self._purse,
+        )
         self.epsilon = ledger.check(self._planned(), self.budget)
         self._policy_given = self.policy is not None
         self.policy = self.policy or default_rng()
         super().__post_init__()
 
     @property
-    def _way(self) -> Way:
-        """How it learns."""
-        if self._scores:
-            return scores
-        if self._public:
-            return public
-        return hybrid if self._shared else curvature
+    def _form(self) -> Form:
+        return scores if self._scores else curvature
 
-    @property
-    def _tuning(self) -> Tuning:
-        assert self.tuning is not None
-        return self.tuning
+    def _contribution(self, **parts: Any) -> Contribution:
+        if self._scores:
+            return ScoreContribution(**parts)
+        zero_out = self.budget.adjacency == relations.ZERO_OUT
+        parts |= {"zero_out": zero_out, "blend": curvature.blend(self._link, self._mu, self._forget)}
+        if self._public:
+            return public.contribution(**parts)
+        return curvature.contribution(reach=self.radius / self._unit, **parts)
 
     @property
     def _forget(self) -> float | None:
@@ -159,7 +174,7 @@ class JointGLM(EarningBandit):
 
     def _shortest(self, forget: float | None) -> int:
         """Choices in a step that says more than its noise."""
-        return FEWEST + math.floor(self._way.PER_SIGMA * self._mechanism(FEWEST, forget).sigma)
+        return FEWEST + math.floor(self._form.PER_SIGMA * self._mechanism(FEWEST, forget).sigma)
 
     def _mechanism(self, first: int, forget: float | None) -> Continual:
         """The mechanism for steps of at least `first` choices, with the noise that the budget asks for."""
@@ -171,100 +186,163 @@ class JointGLM(EarningBandit):
         noiseless = discounted(leaves=leaves, size=self._size, discount=fading, **columns)
         return self._with_noise(noiseless, self._sensitivity, self._mu)
 
-    def _releases(self, steps: int) -> tuple[GaussianRelease, ...]:
-        numbers = self._numbers(self.contribution.size)
-        statistic = f"discounted sums of {self._way.STATISTIC}, {numbers}, each user once{self._why}"
+    def _plan(self, why: str) -> Plan:
+        """why: curvature is released, or not."""
+        size, most, mechanism = self.contribution.size, self.max_rounds_per_person, self.mechanism
+        what = public.STATISTIC if self._public else self._form.STATISTIC
+        statistic = f"discounted sums of {what}, {self._numbers(size)}, each user once{why}"
         if self._forget is not None:
             statistic += f", forgotten in {self._forget:g} rounds"
-        return self._entries(statistic, steps)
+        parts = size, self._from, self._purse
+        releases = functools.partial(accounting.entries, statistic, mechanism, *parts, most or 1, self._relation)
+        claim = releases(mechanism.leaves), mechanism, most, self._week, self.horizon or FARTHEST
+        caveats = *prior.sentences(self.prior, self.warm), *[covariance.CAVEAT] * (self.covariance is not None)
+        return Plan(
+            name=type(self).__name__,
+            settings={f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.init and f.name not in OWN},
+            budget=self.budget,
+            dim=self.dim,
+            blocks=self._blocks,
+            shared=self._shared,
+            width=self._width,
+            row=row_size(self._width, self._purse, public=self._public),
+            contexts=Layout(self._shared, self._blocks, self._own_dim).size if self._public else 0,
+            weighs=self._weighs,
+            rewards=self.rewards,
+            radius=self.radius,
+            horizon=self.horizon,
+            schedule=self._schedule,
+            mechanism=mechanism,
+            limits=Limits(most, self._serves, self._week),
+            features=self.features,
+            relation=self._relation,
+            numbers=(*super()._plan_numbers(), self.contribution.scale, mechanism.fading),
+            caveats=(*caveats, *[public.CAVEAT] * self._public),
+            releases=releases,
+            person=functools.partial(accounting.person, *claim),
+        )
+
+    def _releases(self, steps: int) -> tuple[Release, ...]:
+        return self.algorithm.plan.releases(steps)
+
+    def _told(self) -> tuple[str, ...]:
+        return *super()._told(), *self.algorithm.plan.caveats
+
+    def _plan_numbers(self) -> list[float]:
+        return list(self.algorithm.plan.numbers)
 
     # the algorithm
 
     def init(self) -> GLMState:
         self._filled = None
-        prefix, before = self.mechanism.init(self.source), self._way.before(self)
-        return GLMState(self._opened(2), prefix, before, public.sums(self))
+        prefix, posterior = self.mechanism.init(self.source), self.algorithm.blank(self._live).posterior
+        return GLMState(self._opened(2), prefix, posterior, public.sums(self.algorithm.plan.contexts))
+
+    @property
+    def _estimate(self) -> Estimate:
+        """What choices are made by now."""
+        random = self._steps == 0 and not self.algorithm.prior.theta.size
+        return Estimate(self._state.posterior, self._steps, random, self._filled)
+
+    def _show(self, new: Estimate) -> None:
+        self._state, self._filled = self._state._replace(posterior=new.posterior), new.earnings
+
+    def _update(self, released: Released) -> None:
+        closed = self._state.public.closed
+        self._show(self.algorithm.estimate(self._estimate, released, closed, self._steps, self._live))
 
     def _reestimate(self) -> None:
         if self._steps:
             self._update(self._state.prefix.released)
         else:
-            for part, new in zip(self._state.posterior, self._way.before(self), strict=True):
-                part[...] = new
-            self._frozen = None
+            self._show(self.algorithm.blank(self._live))
 
-    @property
-    def _random(self) -> bool:
-        """Whether arms are random: nothing was released, and nothing is known from elsewhere."""
-        return self._steps == 0 and not self._known.theta.size
+    def _prior_noise(self, std: float) -> None:
+        self.algorithm = self.algorithm.after(std)
 
-    def _told(self) -> tuple[str, ...]:
-        told = *known.sentences(self.prior, self.warm), *[covariance.TOLD] * (self.covariance is not None)
-        return (*super()._told(), *told, *[public.TOLD] * self._public)
+    def _std(self) -> float:
+        return self.algorithm.std(self._steps)
 
-    def _update(self, released: Released) -> None:
-        self._way.update(self, released)
-        self._frozen = None
+    def _pick(self, features: Array) -> Index:
+        assert self.policy is not None
+        return self.algorithm.pick(self._estimate, features, self.policy)
 
-    def _also(self) -> Also:
-        return super()._also()._replace(open=self._state.public.open, closed=self._state.public.closed)
+    def _propensity(self, features: Array, index: int) -> Callable[[], float]:
+        algorithm, now = self.algorithm, self._estimate
+        return Later(lambda: algorithm.chance(now, features, index))
+
+    def _offers(self, features: Array) -> Callable[[], Array]:
+        algorithm, now = self.algorithm, self._estimate
+        return lambda: algorithm.chances(now, features)
+
+    def _beliefs(self, features: Array, level: float) -> tuple[Array, Array]:
+        return self.algorithm.beliefs(self._estimate, features, level)
+
+    def _mean(self, z: Array) -> Array:
+        return self.algorithm.mean(z)
+
+    # contributions
 
     @property
     def _keeps(self) -> int:
-        return super()._keeps + self._public
+        return self.algorithm.plan.row
+
+    def _kept(
+        self, offered: Array, picked: int, place: int, name: str | None, propensity: Callable[[], float] | None
+    ) -> Array:
+        chance = propensity or self._propensity(offered, picked)
+        return self.algorithm.row(offered, picked, place, name, self._arms_known, chance)
+
+    def _undeclared(self, count: int, names: tuple[str, ...] | None) -> str | None:
+        return self.algorithm.problem(count, names, self._arms_known)
 
     def _counted(self, x: Array) -> Array:
-        return public.counted(self, x) if self._public else x
+        return self.algorithm.count(self._estimate, x, self._state.public.open) if self._public else x
 
     def _ticket(self, x: Array, mark: bytes = LEARNS) -> int:
         return super()._ticket(np.zeros(self._keeps) if mark == SILENT else self._counted(x), mark)
 
-    def _std(self) -> float:
-        return self.mechanism.sigma * float(self._gains[min(self._steps, len(self._gains) - 1)])
+    def _also(self) -> Also:
+        return super()._also()._replace(open=self._state.public.open, closed=self._state.public.closed)
 
-    def _prior_noise(self, std: float) -> None:
-        self._gains = gains_after(self._gains, std / self.mechanism.sigma, self.mechanism.fading)
-
-    def _pick(self, features: Array) -> Index:
-        return self._way.pick(self, features)
-
-    @functools.cached_property
-    def _layout(self) -> Layout:
-        return Layout(self._shared, self._blocks, self._own_dim)
-
-    def _propensity(self, features: Array, index: int) -> Callable[[], float]:
-        if self._frozen is None or self._frozen[0] != self._steps:  # once a release, not once a choice
-            self._frozen = self._steps, Posterior(*(part.copy() for part in self._state.posterior))
-        if self._random:
-            return Later(lambda: Chance(1 / len(features), 0.0))
-        posterior = self._frozen[1]
-        return Later(lambda: chances.of_chosen(self._way.values(self, features, posterior), index))
-
-    def _offers(self, features: Array) -> Callable[[], Array]:
-        if self._random:
-            return lambda: np.full(len(features), 1 / len(features))
-        now = Posterior(*(part.copy() for part in self._state.posterior))
-        return lambda: chances.of_each(self._way.values(self, features, now))
-
-    def _beliefs(self, features: Array, level: float) -> tuple[Array, Array]:
-        return self._way.beliefs(self, features, level)
-
-    def _mean(self, z: Array) -> Array:
-        low, high = self.rewards if self._link.bounded else (0.0, 1.0)
-        return np.asarray(low + (high - low) * self._link.mean(z))
+    def _adds(self) -> Adder:
+        """What adds contributions at the present estimate."""
+        if self._adder is None or self._adder[0] is not self._state.posterior:  # once a release, not once a reward
+            self._adder = self._state.posterior, self.algorithm.adder(self._estimate)
+        return self._adder[1]
 
     def _learn(self, x: Array, reward: float) -> None:
-        self._way.learn(self, x, reward)
+        self.mechanism.add(self._state.prefix, x[None], np.array([reward]), self._adds())
 
     def _summer(self) -> Summer | None:
-        return self._way.summer(self)
+        if self.algorithm.form is not curvature or self._public or not isinstance(self.mechanism, Grid):
+            return None
+        at, places, tally = self._adds().given
+        return GLMSummer((at, places, tally._replace(size=0)), Cells.of(self.mechanism, self.contribution.size))
 
     def _play(self, block: Block) -> None:
-        if self._purse is not None or not self._way.play(self, block):
+        loop = self.algorithm.loop
+        if loop is None:
             super()._play(block)
+            return
+        self._state = self._state._replace(posterior=copied(self._state.posterior))  # choices hold what it was
+        assert self.policy is not None
+        for part in self._cut(block):
+            loop(self.algorithm, self.policy, generator_of(self.source), part, self._state, self._live)
 
-    def _plan_numbers(self) -> list[float]:
-        return [*super()._plan_numbers(), self.contribution.scale, self.mechanism.fading]
+    def _cut(self, block: Block) -> Iterator[Block]:
+        """The rounds of a block for a compiled loop: all at once, or where there is a shape step by step, since the
+        estimate after each release is made here."""
+        if self.algorithm.shape is None:
+            yield block
+            return
+        start, sliced = 0, [name for name in Block._fields if name not in ("kind", "scale")]
+        while start < len(block.noise):
+            self._step()
+            counts = self._state.counts
+            stop = start + int(counts[BOUNDARY] - counts[CHOICES])
+            yield block._replace(**{name: getattr(block, name)[start:stop] for name in sliced})
+            start = stop
 
     # what may be shown
 
@@ -275,7 +353,7 @@ class JointGLM(EarningBandit):
         """For each arm, given as in `choose`, an interval that holds its mean reward with at least that probability,
         from released sums only.
 
-        Coverage is measured, not proven: intervals are widened (joint.curvature) because early contributions were
+        Coverage is measured, not proven: intervals are widened (onepass.curvature) because early contributions were
         linearised far from theta*."""
         checks.probability(level=level)
         middle, half = self._beliefs(self._request(arms, None, actions)[0], level)
@@ -285,5 +363,4 @@ class JointGLM(EarningBandit):
     @requires_durable
     def theta(self) -> Array:
         """The estimate that choices are made by: a function of released sums."""
-        out: Array = self._state.posterior.theta.flatten()
-        return out
+        return self.algorithm.theta(self._estimate)

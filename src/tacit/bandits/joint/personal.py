@@ -5,13 +5,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
-import msgspec
-
 from tacit import checks
+from tacit.algorithms import accounting, forgetting
+from tacit.algorithms.forgetting import FARTHEST
+from tacit.algorithms.weeks import Weeks, fewest_leaves
 from tacit.bandits.base import Bandit
-from tacit.bandits.joint import forgetting
 from tacit.bandits.joint.turns import Turns
-from tacit.bandits.joint.weeks import Weeks, fewest_leaves, most_weeks
 from tacit.bandits.persons import MODES, Persons
 from tacit.data import Array, Integers, Raw
 from tacit.kernels.continual import PrefixState
@@ -19,11 +18,9 @@ from tacit.kernels.rounds import Schedule
 from tacit.mechanisms.continual import Continual
 from tacit.privacy import gaussian, relations
 from tacit.privacy.budget import Budget
-from tacit.privacy.ledger import GaussianRelease, Release
+from tacit.privacy.ledger import Release
 from tacit.privacy.noise import Secure
-from tacit.privacy.persons import SEVERAL_WEEKS, PersonClaim
-
-FARTHEST = 10**12  # choices that the schedule is planned for where there is no horizon
+from tacit.privacy.persons import PersonClaim
 
 
 class Bounded(Protocol):
@@ -157,13 +154,6 @@ class PersonalBandit(Bandit):
 
     def _person(self) -> PersonClaim | None:
         """What the claim is for, where it is for a person or a person's week."""
-        if self.max_rounds_per_person is None:
-            return None
-        over = {}
-        if self._week is not None:
-            most = most_weeks(self._week, self.horizon or FARTHEST)
-            for weeks in sorted({min(weeks, most) for weeks in SEVERAL_WEEKS} - {1}):
-                norm = self.mechanism.sum_norm_after(self.mechanism.leaves, weeks)
-                planned = [r for r in self._planned() if isinstance(r, GaussianRelease)]
-                over[weeks] = [msgspec.structs.replace(release, column_norm=norm) for release in planned]
-        return PersonClaim(self.max_rounds_per_person, self._week, over)
+        return accounting.person(
+            self._planned(), self.mechanism, self.max_rounds_per_person, self._week, self.horizon or FARTHEST
+        )

@@ -4,10 +4,9 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from tacit.data import Array, Raw
-from tacit.kernels.summing import sum_glm, sum_linear
+from tacit.data import Array, Integers, Raw
+from tacit.kernels.summing import Linearised, Tally, sum_glm, sum_linear
 from tacit.mechanisms.grid import Grid
-from tacit.model.links import Code
 
 
 class Summer(Protocol):
@@ -29,23 +28,16 @@ class Cells(NamedTuple):
 
 
 class GLMSummer(NamedTuple):
-    """At the estimate of one release."""
+    """At the estimate of one release. given: those of the algorithm's adder (kernels.summing)."""
 
-    theta: Array  # (blocks, p)
-    inverse: Array  # (blocks, p, p)
-    link: Code
-    blend: float
-    scale: float
-    low: float
-    high: float
+    given: tuple[Linearised, Integers, Tally]
     cells: Cells
 
     def __call__(self, rows: Array, rewards: Array) -> Raw:
         size, cell, longest = self.cells
-        out = np.zeros((len(self.theta), size // len(self.theta)), np.int64)
-        settings = (self.theta, self.inverse, self.link, self.blend, self.scale, self.low, self.high)
-        sum_glm(rows, rewards, *settings, cell, longest, out)
-        return Raw(out.reshape(-1))
+        out = Raw(np.zeros(size, np.int64))
+        sum_glm(rows, rewards, *self.given, cell, longest, out)
+        return out
 
 
 class LinearSummer(NamedTuple):

@@ -7,7 +7,7 @@ nobody else."""
 from collections import Counter
 from typing import Any
 
-from tacit.bandits.joint.weeks import Weeks
+from tacit.algorithms.weeks import Weeks
 
 
 class Turns:

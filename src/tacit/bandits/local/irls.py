@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from tacit import checks
-from tacit.bandits import irls
-from tacit.bandits.joint import covariance
+from tacit.algorithms import covariance, irls
 from tacit.bandits.local import scores
 from tacit.bandits.local.irls_kernel import (
     BOUNDARY,
@@ -73,7 +72,7 @@ class LocalIRLS(LocalServer):
     blocks: into how many parts of equal length arms are divided, if each arm has zeros in all but one, as with features
     of disjoint arms. Devices do the same whatever it is; "auto" decides by it.
     covariance: of features, public: a (p, p) matrix, or rows of p features without rewards, p = dim / blocks. Scores
-    alone then, and their sums are turned by its shape (joint.covariance).
+    alone then, and their sums are turned by its shape (algorithms.covariance).
 
     Bounds. A contribution is (w svec(X X'), B X) for unit X, 0 <= w <= scale 2 mu'(0) and |B| <= 1 (model.glm.line):
     take v >= 0, so that mu(v) >= 1/2. The slope w of the line lies between mu'(v) and the chord (mu(v) - 1/2) / v, both
@@ -251,4 +250,4 @@ class LocalIRLS(LocalServer):
     def _caveats(self) -> tuple[str, ...]:
         if self.public_arms:
             return ("Arm sets are public: only the reward is private.",)
-        return (covariance.TOLD,) if self.covariance is not None else ()
+        return (covariance.CAVEAT,) if self.covariance is not None else ()

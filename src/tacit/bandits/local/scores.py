@@ -5,14 +5,15 @@ The noise of a report's number depends on how long the vector is, and hardly on 
 curvature takes little noise from what is left. What goes is the curvature's own noise, and most of the report's bytes.
 While theta is wrong scores push it, until their mean is 0.
 
-Where the shape of the features' covariance is public (covariance=), the sums are turned by it: joint.covariance."""
+Where the shape of the features' covariance is public (covariance=), the sums are turned by it
+(algorithms.covariance)."""
 
 from typing import Any
 
 import numpy as np
 
 from tacit import checks
-from tacit.bandits.joint.covariance import Shape
+from tacit.algorithms.covariance import Shape
 from tacit.bandits.local.scores_kernel import ScoreSettings
 from tacit.bandits.local.server import LocalServer
 from tacit.kernels.glm import Posterior

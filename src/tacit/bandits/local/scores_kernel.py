@@ -25,7 +25,7 @@ class ScoreSettings(NamedTuple):
     steep: float  # the steepest slope of the mean, in shares of that range
     radius: float
     discount: float
-    turn: Array  # (p, p): what the sums of each block are multiplied by, as joint.covariance has it; or of size 0
+    turn: Array  # (p, p): what the sums of each block are multiplied by, as algorithms.covariance has it; or of size 0
     noise: float  # what that changes the noise in predictions and the slope of scores by
     slope: float
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tacit import checks
-from tacit.bandits import irls
+from tacit.algorithms import irls
 from tacit.bandits.server import blocks_of
 from tacit.bandits.shuffle import scores
 from tacit.bandits.shuffle.batches_kernel import ShuffleState

@@ -1,4 +1,4 @@
-"""Public contexts (joint.public) on a database: what those of each step's choices sum to, without noise.
+"""Public contexts (onepass.public) on a database: what those of each step's choices sum to, without noise.
 
 A step's row changes in the transaction that counts a choice, while the bandit's row is locked: so each choice is in it
 once, whichever worker made it, and is there if it was ever answered. Numbers are added in the order of choices, which

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tacit.algorithms.earnings import Earned
 from tacit.bandits.joint.continual import SummedBandit
-from tacit.bandits.joint.earnings import Earned
 from tacit.data import Array
 from tacit.kernels.rounds import next_boundary
 from tacit.model.arms import coordinates

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from tacit.algorithms.onepass.public import PRIVATE, PUBLIC
 from tacit.bandits import actions, storage
 from tacit.bandits.actions import Declared
 from tacit.bandits.joint.continual import SummedBandit
-from tacit.bandits.joint.public import PRIVATE, PUBLIC
 from tacit.bandits.stored.tickets import Tickets
 from tacit.errors import BadState, WrongKeys
 from tacit.features.schema import Schema

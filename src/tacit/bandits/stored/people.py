@@ -9,8 +9,8 @@ import hashlib
 import struct
 import threading
 
+from tacit.algorithms.weeks import Weeks
 from tacit.bandits.joint.continual import SummedBandit
-from tacit.bandits.joint.weeks import Weeks
 from tacit.bandits.persons import HASH, SILENT, Person, Persons, digests
 from tacit.bandits.stored.asks import Ask
 from tacit.bandits.stored.line import Line

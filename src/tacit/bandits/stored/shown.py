@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from tacit import forks
+from tacit.algorithms.earnings import Earned
 from tacit.bandits.actions import Declared
 from tacit.bandits.joint.continual import SummedBandit
-from tacit.bandits.joint.earnings import Earned
 from tacit.bandits.stored import certificate, line
 from tacit.bandits.stored.history import LEVEL, Offers, Past
 from tacit.bandits.stored.line import Line

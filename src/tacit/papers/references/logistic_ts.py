@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.random import Generator, default_rng
 
-from tacit.bandits import chances
+from tacit.algorithms import chances
 from tacit.bandits.choices import Index
 from tacit.bandits.references import plain
 from tacit.data import Array

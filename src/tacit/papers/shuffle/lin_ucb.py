@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tacit import checks
-from tacit.bandits import irls
+from tacit.algorithms import irls
 from tacit.bandits.shuffle.batches_kernel import ShuffleState
 from tacit.bandits.shuffle.server import Shuffled
 from tacit.data import Coded

@@ -1,13 +1,13 @@
 """JointGLM with noise that an oracle has chosen. Not private: for experiments."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from tacit import checks
-from tacit.bandits.joint.continual import steps_before
+from tacit.algorithms.forgetting import steps_before
+from tacit.algorithms.onepass.loops_kernel import GLMState
 from tacit.bandits.joint.glm import JointGLM
-from tacit.bandits.joint.glm_kernel import GLMState
 from tacit.data import Array
 from tacit.errors import NotSecure
 from tacit.kernels.continual import TABLE, draws_needed, noise_step
@@ -60,7 +60,7 @@ class Oracle(JointGLM):
             noise[:, curved] = 0.0
         elif self.without == "moments":
             noise[:, ~curved] = 0.0
-        self._gains = gains
+        self.algorithm = replace(self.algorithm, gains=gains)
         table = self.mechanism._state(TABLE, table=noise)
         return state._replace(prefix=state.prefix._replace(noise=table))
 

@@ -1,9 +1,9 @@
-"""JointGLM without curvature: whole blocks of rounds."""
+"""One-pass scores: whole blocks of simulated rounds."""
 
 import numpy as np
 from numpy.random import Generator
 
-from tacit.bandits.joint.glm_kernel import GLMState
+from tacit.algorithms.onepass.loops_kernel import GLMState
 from tacit.data import Array, Integers
 from tacit.kernels.block import Block
 from tacit.kernels.compile import kernel

@@ -9,30 +9,24 @@ known (its trace is 1) it is drawn towards S times its own trace, as far as its 
 which leaves `keep` of its noise. With keep = 1 nothing has happened: a shape that is wrong is given up as soon as the
 data say so.
 
-Without curvature (joint.scores) the sums of scores are turned by P = (p S + RIDGE)^-1 before a multiple of them is the
-estimate: directions in which features vary little are no longer learnt last. A step then may be longer. With s the
+Without curvature (onepass.scores) the sums of scores are turned by P = (p S + RIDGE)^-1 before a multiple of them is
+the estimate: directions in which features vary little are no longer learnt last. A step then may be longer. With s the
 eigenvalues of p S, which are 1 on average, noise in predictions is sqrt(mean s / (s + RIDGE)^2) times what it was, and
 the slope of the scores at most max s / (p (s + RIDGE)) times.
 
 Both are post-processing: what is released, and the noise in it, is the same."""
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from tacit.bandits.joint.glm_kernel import EXACT
+from tacit.algorithms.onepass.loops_kernel import EXACT
 from tacit.data import Array, Released
-from tacit.kernels.block import Block
-from tacit.kernels.rounds import BOUNDARY, CHOICES
 from tacit.mechanisms import leaves
 from tacit.model.vectors import packed_size, pair_size
 
-if TYPE_CHECKING:
-    from tacit.bandits.joint.glm import JointGLM
-
 RIDGE = 2.0  # chosen among .1 to 4 by regret on a tuning seed of `fashion`; 1 to 4 are alike
-TOLD = (
+CAVEAT = (
     "The shape of the features' covariance was given as public (covariance=): the people behind it, if any, are not "
     "protected."
 )
@@ -47,15 +41,15 @@ class Shape(NamedTuple):
     slope: float
 
 
-def shape(bandit: "JointGLM") -> Shape | None:
-    """None where none was given. ValueError."""
-    if bandit.covariance is None:
+def shape(given: Any, own: int, *, refused: bool) -> Shape | None:
+    """None where none was given. ValueError, also where one is refused."""
+    if given is None:
         return None
-    if bandit._shared or bandit._public:
+    if refused:
         raise ValueError(
             'Expected no covariance with shared coordinates or contexts="public", whose curvature is exact, got one.'
         )
-    return of(bandit.covariance, bandit._own_dim)
+    return of(given, own)
 
 
 def of(given: Any, own: int) -> Shape:
@@ -84,21 +78,6 @@ def of(given: Any, own: int) -> Shape:
     return Shape(matrix, np.ascontiguousarray((axes * by) @ axes.T), noise, slope)
 
 
-def parts(bandit: "JointGLM", block: Block) -> Iterator[Block]:
-    """The rounds of a block for a compiled loop: all at once, or where there is a shape step by step, since the
-    estimate after each release is made here."""
-    if bandit._shape is None:
-        yield block
-        return
-    start, sliced = 0, [name for name in Block._fields if name not in ("kind", "scale")]
-    while start < len(block.noise):
-        bandit._step()
-        counts = bandit._state.counts
-        stop = start + int(counts[BOUNDARY] - counts[CHOICES])
-        yield block._replace(**{name: getattr(block, name)[start:stop] for name in sliced})
-        start = stop
-
-
 def turned(released: Released, by: Shape) -> Released:
     """P times the sums of each block."""
     out = leaves.part(released, slice(None))
@@ -106,11 +85,11 @@ def turned(released: Released, by: Shape) -> Released:
     return out
 
 
-def drawn(bandit: "JointGLM", released: Released, by: Shape) -> tuple[Released, float]:
-    """What was released with each block's curvature drawn towards that shape, and the scale of the curvature in it: so
-    much larger that the noise beside it is what is left."""
-    p, scale = bandit._own_dim, bandit.contribution.scale
-    packed, expected = packed_size(p), (packed_size(p) - 1) * (bandit._std() / scale) ** 2
+def drawn(released: Released, by: Shape, scale: float, std: float) -> tuple[Released, float]:
+    """What was released, with noise of that std, with each block's curvature drawn towards that shape, and the scale of
+    the curvature in it: so much larger that the noise beside it is what is left."""
+    p = len(by.matrix)
+    packed, expected = packed_size(p), (packed_size(p) - 1) * (std / scale) ** 2
     i, j = np.triu_indices(p)
     target, diagonal = by.matrix[i, j] * np.where(i == j, 1.0, np.sqrt(2.0)), i == j
     out, most = leaves.part(released, slice(None)), scale / EXACT

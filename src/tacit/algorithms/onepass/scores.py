@@ -1,4 +1,4 @@
-"""JointGLM without curvature (curvature="none"): what is released is d numbers, the sums of scores at public estimates
+"""One pass without curvature (curvature="none"): what is released is d numbers, the sums of scores at public estimates
 (model.scores), and the estimate is a multiple of them.
 
 As long as theta is wrong, scores push it: the sum grows until their mean is 0. So noise that was in an earlier release
@@ -9,28 +9,29 @@ theta = eta_k S_k after release k, eta_k = model.scores.pace(std_k, n_k, ...) fo
 and the n_k people of the step that follows."""
 
 import functools
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.random import Generator
 
 from tacit import checks
-from tacit.bandits import chances, irls
-from tacit.bandits.chances import Values
-from tacit.bandits.choices import Index
-from tacit.bandits.joint import covariance
-from tacit.bandits.joint.scores_kernel import score_rounds
+from tacit.algorithms import chances, covariance
+from tacit.algorithms.chances import Values
+from tacit.algorithms.onepass.hybrid import coordinates
+from tacit.algorithms.onepass.loops_kernel import GLMState
+from tacit.algorithms.onepass.scores_kernel import score_rounds
 from tacit.data import Array, Integers, Released
 from tacit.kernels.block import Block
-from tacit.kernels.formulas import add_score
 from tacit.kernels.glm import Posterior
 from tacit.kernels.rounds import Range, Schedule, next_boundary
 from tacit.kernels.scores import best_rows, follow, unlearnt
+from tacit.kernels.summing import Scored, each_scores, sum_scores
 from tacit.model.links import Link
-from tacit.model.scores import REACH, ScoreContribution, pace, steepness
-from tacit.privacy.noise import generator_of
+from tacit.model.scores import REACH, pace, steepness
+from tacit.protocols import Adder
 
 if TYPE_CHECKING:
-    from tacit.bandits.joint.glm import JointGLM
+    from tacit.algorithms.onepass.algorithm import OnePass
 
 STATISTIC = "scores"
 # Chosen by regret on tuning seeds (docs/measurements/scores.md); none of them touches privacy.
@@ -45,19 +46,29 @@ CURVATURES = ("auto", "released", "none")
 LEAST, MANY, ENOUGH, ENOUGH_APART = 50, 100, 150.0, 0.5
 
 
-def check(bandit: "JointGLM") -> tuple[bool, str]:
+def check(
+    curvature: str,
+    *,
+    public: bool,
+    covariance: bool,
+    dim: int,
+    blocks: int,
+    shared: int,
+    horizon: int | None,
+    mu: float,
+) -> tuple[bool, str]:
     """Whether scores alone are released, and why, in words for the certificate where "auto" has chosen; ValueError if
     they cannot be."""
-    checks.one_of(CURVATURES, curvature=bandit.curvature)
-    if bandit.curvature != "auto":
-        if bandit._public and bandit.curvature == "none":
+    checks.one_of(CURVATURES, curvature=curvature)
+    if curvature != "auto":
+        if public and curvature == "none":
             raise ValueError('Expected curvature="released" with contexts="public", where it has no noise, got "none".')
-        return bandit.curvature == "none", ""
-    if bandit._public:
+        return curvature == "none", ""
+    if public:
         return False, ""
-    if bandit.covariance is not None and bandit.dim >= LEAST:
+    if covariance and dim >= LEAST:
         return True, f"; without curvature, as dimensions are {LEAST} or more and the features' covariance is given"
-    return _few_rounds(bandit.dim, bandit._blocks, bandit._shared, bandit.horizon, bandit._mu)
+    return _few_rounds(dim, blocks, shared, horizon, mu)
 
 
 def _few_rounds(dim: int, blocks: int, shared: int, horizon: int | None, mu: float) -> tuple[bool, str]:
@@ -76,13 +87,9 @@ def _few_rounds(dim: int, blocks: int, shared: int, horizon: int | None, mu: flo
     return few, f"; {'without' if few else 'with'} curvature, as {than}"
 
 
-def contribution(bandit: "JointGLM", **parts: Any) -> ScoreContribution:
-    return ScoreContribution(**parts)
-
-
-def before(bandit: "JointGLM") -> Posterior:
-    known = bandit._known.theta
-    return unlearnt(known.ravel().copy() if known.size else np.zeros(bandit.dim))
+def blank(of: "OnePass", live: Integers) -> Posterior:
+    given = of.prior.theta
+    return unlearnt(given.ravel().copy() if given.size else np.zeros(of.plan.dim))
 
 
 @functools.lru_cache(maxsize=64)
@@ -106,93 +113,75 @@ def steps(stds: Array, lengths: Array, dim: int, radius: float, link: Link, span
     return etas, FRESH * etas * std
 
 
-def _paces(bandit: "JointGLM") -> tuple[Array, Array]:
-    stds, lengths = bandit.mechanism.sigma * bandit._gains, _lengths(bandit._schedule, bandit.mechanism.leaves)
-    if bandit._shape is not None:
-        stds, lengths = bandit._shape.noise * stds, bandit._shape.slope * lengths
-    low, high = bandit.rewards
-    return steps(stds, lengths, len(_here(bandit)), bandit.radius, bandit._link, high - low)
+def paces(of: "OnePass", here: Integers) -> tuple[Array, Array]:
+    """`steps` for an estimate of these coordinates."""
+    mechanism = of.plan.mechanism
+    stds, lengths = mechanism.sigma * of.gains, _lengths(of.plan.schedule, mechanism.leaves)
+    if of.shape is not None:
+        stds, lengths = of.shape.noise * stds, of.shape.slope * lengths
+    low, high = of.plan.rewards
+    return steps(stds, lengths, len(here), of.plan.radius, of.link, high - low)
 
 
-def _here(bandit: "JointGLM") -> Integers:
-    """The coordinates that the estimate is of."""
-    return bandit._layout.coordinates(bandit._live)
+def fit(of: "OnePass", released: Released, step: int, live: Integers, posterior: Posterior) -> None:
+    here = of.layout.coordinates(live)
+    etas, spreads = paces(of, here)
+    k = min(step, len(etas) - 1)
+    sums = released if of.shape is None else covariance.turned(released, of.shape)
+    follow(sums, step, etas[k], AVERAGE, spreads[k], REACH * of.plan.radius, here, of.prior, posterior)
 
 
-def update(bandit: "JointGLM", released: Released) -> None:
-    etas, spreads = _paces(bandit)
-    k = min(bandit._steps, len(etas) - 1)
-    at = bandit._steps, etas[k], AVERAGE, spreads[k], REACH * bandit.radius, _here(bandit), bandit._known
-    learnt = bandit._for_learning(released)
-    sums = learnt if bandit._shape is None else covariance.turned(learnt, bandit._shape)
-    follow(sums, *at, bandit._state.posterior)
-
-
-def pick(bandit: "JointGLM", arms: Array) -> Index:
-    """The best arm by theta and fresh noise, or a uniformly random one."""
-    assert bandit.policy is not None
-    posterior, shared = bandit._state.posterior, bandit._shared
-    if bandit._random:
-        return irls.choose_many(bandit.policy, arms, posterior, random=True)
+def pick(of: "OnePass", posterior: Posterior, arms: Array, rng: Generator) -> Integers:
+    """The best arm by theta and fresh noise."""
     out = np.zeros(len(arms), np.int64)
-    drawn = bandit.dim if posterior.spread[0] > 0 else 0
-    draws = bandit.policy.standard_normal((len(arms), drawn))
-    best_rows(arms, posterior, draws, shared + bandit._own_dim, shared, out)
+    drawn = of.plan.dim if posterior.spread[0] > 0 else 0
+    draws = rng.standard_normal((len(arms), drawn))
+    best_rows(arms, posterior, draws, of.layout.shared + of.layout.own, of.layout.shared, out)
     return out
 
 
-def learn(bandit: "JointGLM", kept: Array, reward: float) -> None:
-    width, shared, c = bandit._shared + bandit._own_dim, bandit._shared, bandit.contribution
-    x = kept[: bandit._width]
-    start = shared + int(x[-1]) * bandit._own_dim if bandit._blocks > 1 else shared
-    at = x[:width], reward, bandit._state.posterior.centre, shared, start
-    bandit._add(kept, reward, functools.partial(add_score, *at, c.link.code, c.low, c.high), slice(0, c.size))
-
-
-def summer(bandit: "JointGLM") -> None:
-    return None
-
-
-def play(bandit: "JointGLM", block: Block) -> bool:
-    if bandit._shared:
-        return False
-    assert bandit.policy is not None
-    for part in covariance.parts(bandit, block):
-        score_rounds(
-            bandit.policy,
-            generator_of(bandit.source),
-            part,
-            bandit._state,
-            bandit.mechanism.law,
-            *_paces(bandit),
-            AVERAGE,
-            bandit._schedule,
-            Range(*map(float, bandit.rewards)),
-            bandit._link.code,
-            REACH * bandit.radius,
-            _here(bandit),
-            bandit._known,
-            bandit._shared + bandit._own_dim,
-            bandit._shared,
-        )
-    return True
-
-
-def values(bandit: "JointGLM", arms: Array, posterior: Posterior) -> Values:
+def values(of: "OnePass", posterior: Posterior, arms: Array) -> Values:
     """A draw that is alike in all directions, along those of the arms alone."""
-    arms = _whole(bandit, arms)
+    arms = _whole(of, arms)
     along, _ = np.linalg.qr(arms.T)
     return chances.values(arms, posterior.theta, posterior.spread[0] * along)
 
 
-def beliefs(bandit: "JointGLM", arms: Array, level: float) -> tuple[Array, Array]:
+def beliefs(of: "OnePass", posterior: Posterior, arms: Array, level: float) -> tuple[Array, Array]:
     """The estimate of <x, theta*>, and as much to both sides as |theta*| <= radius allows. Without a curvature nothing
     else is known of how far the estimate may be off."""
-    arms = _whole(bandit, arms)
-    middle = arms @ bandit._state.posterior.theta
-    return middle, np.abs(middle) + bandit.radius * np.linalg.norm(arms, axis=1)
+    arms = _whole(of, arms)
+    middle = arms @ posterior.theta
+    return middle, np.abs(middle) + of.plan.radius * np.linalg.norm(arms, axis=1)
 
 
-def _whole(bandit: "JointGLM", arms: Array) -> Array:
+def adder(of: "OnePass", posterior: Posterior) -> Adder:
+    c, here = of.contribution, coordinates(of.layout)
+    at = Scored(posterior.centre[here], c.link.code, float(c.low), float(c.high))
+    return Adder(each_scores, sum_scores, (at, here, of.tally))
+
+
+def play(of: "OnePass", policy: Generator, rng: Generator, block: Block, state: GLMState, live: Integers) -> None:
+    plan, layout, here = of.plan, of.layout, of.layout.coordinates(live)
+    score_rounds(
+        policy,
+        rng,
+        block,
+        state,
+        plan.mechanism.law,
+        *paces(of, here),
+        AVERAGE,
+        plan.schedule,
+        Range(*map(float, plan.rewards)),
+        of.link.code,
+        REACH * plan.radius,
+        here,
+        of.prior,
+        layout.shared + layout.own,
+        layout.shared,
+    )
+
+
+def _whole(of: "OnePass", arms: Array) -> Array:
     """Arms with their zeros."""
-    return bandit._layout.whole(arms) if bandit._blocks > 1 else arms
+    return of.layout.whole(arms) if of.plan.blocks > 1 else arms

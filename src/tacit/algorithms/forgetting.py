@@ -10,13 +10,14 @@ import re
 from collections.abc import Callable
 
 from tacit import checks
-from tacit.kernels.rounds import Schedule
+from tacit.kernels.rounds import Schedule, next_boundary
 
 # Chosen among 6 settings by regret on tuning seeds (docs/change.md); neither touches privacy.
 SHARE = 0.05  # of `forget`: the longest step
 LEAST_GROWTH = (
     1.1  # of steps that still grow: else the discount, which is larger than without `forget`, wastes the start
 )
+FARTHEST = 10**12  # choices that a schedule is planned for where there is no horizon
 FEWEST_STEPS = 8  # in `forget`: with fewer, most of the past would be in one step
 
 
@@ -45,6 +46,18 @@ def schedule(first: int, growth: float, forget: float | None) -> Schedule:
 def discount(steps: Schedule, forget: float | None, otherwise: float) -> float:
     """The factor by which earlier steps fade at each step: e^-1 in `forget` choices, once steps stop growing."""
     return otherwise if forget is None else math.exp(-steps.longest / forget)
+
+
+def steps_before(horizon: int, schedule: Schedule) -> int:
+    """How many steps the schedule closes before the horizon."""
+    if schedule.growth == 1.0:
+        return (horizon - 1) // int(schedule.first)
+    count, before, boundary = 0, 0, next_boundary(0, *schedule)
+    while boundary < horizon and boundary - before < schedule.longest:
+        count, before, boundary = count + 1, boundary, next_boundary(boundary, *schedule)
+    if boundary < horizon:  # from here on all steps are as long as this one
+        count += 1 + (horizon - 1 - boundary) // (boundary - before)
+    return count
 
 
 def check(forget: float | None, shortest: Callable[[float], int]) -> None:

@@ -1,4 +1,4 @@
-"""JointGLM where arms have a part that all share and a part of their own: what is released leaves out the zeros between
+"""One pass where arms have a part that all share and a part of their own: what is released leaves out the zeros between
 two actions (model.hybrid), and the estimate is that of the dense bandit from the rest.
 
 The estimate shrinks each eigenvector of the whole curvature by what is known along it. That is no linear function of
@@ -10,13 +10,12 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.random import Generator
 
-from tacit.bandits import irls
-from tacit.bandits.chances import Values
-from tacit.bandits.choices import Index
-from tacit.bandits.joint import curvature
+from tacit.algorithms import irls
+from tacit.algorithms.chances import Values
+from tacit.algorithms.onepass import curvature
 from tacit.data import Array, Integers, Released
-from tacit.kernels.block import Block
 from tacit.kernels.blocks import COUNTED, kept, thompson_hybrid_rows
 from tacit.kernels.blocks import pool as pool_blocks
 from tacit.kernels.glm import Known, Posterior, Tuning, combine, settle
@@ -24,9 +23,10 @@ from tacit.kernels.linalg import smat
 from tacit.mechanisms import leaves
 from tacit.model.hybrid import Layout
 from tacit.model.vectors import packed_size
+from tacit.protocols import Adder
 
 if TYPE_CHECKING:
-    from tacit.bandits.joint.glm import JointGLM
+    from tacit.algorithms.onepass.algorithm import OnePass
 
 STATISTIC, GROWTH, DISCOUNT, PER_SIGMA = (
     curvature.STATISTIC,
@@ -34,20 +34,24 @@ STATISTIC, GROWTH, DISCOUNT, PER_SIGMA = (
     curvature.DISCOUNT,
     curvature.PER_SIGMA,
 )
-contribution = curvature.contribution
 # Chosen by regret on tuning seeds of 8 worlds (docs/measurements/joint-glm.md); it does not touch privacy.
 HYBRID = Tuning(ridge=2.0, explore=0.35, share=1.0, caution=0.5)
 
 
-@functools.lru_cache(maxsize=1024)
-def places(layout: Layout, block: int) -> tuple[Integers, Integers]:
-    """The coordinates of a user in that block, and where what such a user adds is kept."""
-    here = layout.coordinates(block)
-    return here, layout.places(here)
+@functools.lru_cache(maxsize=16)
+def coordinates(layout: Layout) -> Integers:
+    """(blocks, q): those of a user in each block."""
+    return np.array([layout.coordinates(block) for block in range(layout.blocks)])
 
 
-def before(bandit: "JointGLM") -> Posterior:
-    return prior(bandit._layout, bandit.radius, bandit._live, bandit._known, bandit._tuning.explore)
+@functools.lru_cache(maxsize=16)
+def places(layout: Layout) -> Integers:
+    """(blocks, pair_size(q)): where what a user in each block adds is kept."""
+    return np.array([layout.places(here) for here in coordinates(layout)])
+
+
+def blank(of: "OnePass", live: Integers) -> Posterior:
+    return prior(of.layout, of.plan.radius, live, of.prior, of.tuning.explore)
 
 
 def prior(layout: Layout, radius: float, live: Integers, known: Known, explore: float) -> Posterior:
@@ -62,11 +66,11 @@ def prior(layout: Layout, radius: float, live: Integers, known: Known, explore: 
     return out
 
 
-def update(bandit: "JointGLM", released: Released) -> None:
-    fit(bandit._for_learning(released), layout=bandit._layout, **curvature.settings(bandit))
+def fit(of: "OnePass", released: Released, step: int, live: Integers, posterior: Posterior) -> None:
+    fit_live(released, layout=of.layout, live=live, posterior=posterior, **curvature.settings(of, step))
 
 
-def fit(
+def fit_live(
     released: Released,
     *,
     scale: float,
@@ -119,39 +123,30 @@ def pool(curvature: Array, shared: int, own: int, std: float) -> float:
     return float(np.mean(left**2))
 
 
-def pick(bandit: "JointGLM", arms: Array) -> Index:
+def pick(of: "OnePass", posterior: Posterior, arms: Array, rng: Generator) -> Integers:
     """As irls.choose_many, for rows (s, z, a)."""
-    assert bandit.policy is not None
-    posterior = bandit._state.posterior
-    if bandit._random:
-        return irls.choose_many(bandit.policy, arms, posterior, random=True)
     out = np.empty(len(arms), np.int64)
-    draws = bandit.policy.standard_normal((len(arms), np.count_nonzero(posterior.spread)))
-    thompson_hybrid_rows(arms, posterior, draws, bandit._shared, out)
+    draws = rng.standard_normal((len(arms), np.count_nonzero(posterior.spread)))
+    thompson_hybrid_rows(arms, posterior, draws, of.plan.shared, out)
     return out
 
 
-def values(bandit: "JointGLM", arms: Array, posterior: Posterior) -> Values:
-    return irls.values(bandit._layout.whole(arms), posterior)
+def values(of: "OnePass", posterior: Posterior, arms: Array) -> Values:
+    return irls.values(of.layout.whole(arms), posterior)
 
 
-def beliefs(bandit: "JointGLM", arms: Array, level: float) -> tuple[Array, Array]:
-    return curvature.beliefs(bandit, bandit._layout.whole(arms), level)
+def beliefs(of: "OnePass", posterior: Posterior, arms: Array, level: float) -> tuple[Array, Array]:
+    return curvature.beliefs(of, posterior, of.layout.whole(arms), level)
 
 
-def learn(bandit: "JointGLM", kept: Array, reward: float) -> None:
-    x, now = kept[: bandit._width], bandit._state.posterior
-    here, part = places(bandit._layout, int(x[-1]))
-    inverse = np.ascontiguousarray(now.inverse[np.ix_(here, here)])
-    curvature.add(bandit, kept, x[:-1], reward, now.theta[here], inverse, part)
+def local(of: "OnePass", posterior: Posterior, block: int | slice) -> tuple[Array, Array]:
+    """As curvature.local."""
+    here = coordinates(of.layout)[block]
+    return posterior.theta[here], np.ascontiguousarray(posterior.inverse[here[..., None], here[..., None, :]])
 
 
-def summer(bandit: "JointGLM") -> None:
-    return None
-
-
-def play(bandit: "JointGLM", block: Block) -> bool:
-    return False
+def adder(of: "OnePass", posterior: Posterior) -> Adder:
+    return curvature.linearised(of, *local(of, posterior, slice(None)), places(of.layout))
 
 
 def _of(known: Known, here: Integers) -> Known:

@@ -1,7 +1,7 @@
 """What is earned, estimated under the bandit's own budget: the average reward.
 
 A user whose reward came adds, beside what the bandit learns from, a few numbers to the vector that is summed and
-released with noise (`Purse.add`). With q the reward from -1 to 1 over its range, a the arm, p its propensity when it
+released with noise (model.earnings). With q the reward from -1 to 1 over its range, a the arm, p its propensity when it
 was chosen and u = min(1 / p, clip) / clip, which is in [0, 1]:
 
     (1, q)      for the average, and
@@ -41,11 +41,11 @@ import numpy as np
 
 from tacit import checks, special
 from tacit.data import Array, Raw, Released
+from tacit.model.earnings import AVERAGE, add_earnings
 
 LEVEL = 0.9  # of intervals
 TAIL = 2  # numbers that are kept of a choice beside its arm: what it counts for, and u
 BLOCK, PLACE, NAME = "block", "place", "name"
-NOTHING, AVERAGE = 0, 1  # what it counts for: also AVERAGE + 1 + a for the average and arm a
 
 
 class Earnings(NamedTuple):
@@ -100,7 +100,7 @@ class Purse(NamedTuple):
         return f"sums of rewards, for the average{arms}, {self.size} numbers, each user once, {self.share:g} of mu^2"
 
     @property
-    def _part(self) -> float:
+    def part(self) -> float:
         """What each of the two lists is multiplied by."""
         return self.scale * (math.sqrt(0.5) if self.arms else 1.0)
 
@@ -121,22 +121,13 @@ class Purse(NamedTuple):
 
     def add(self, tail: Array, reward: float, out: Raw) -> None:
         """One user's numbers (see above); `out` has zeros there before."""
-        kind, u = int(tail[0]), min(max(float(tail[1]), 0.0), 1.0)
-        if kind == NOTHING:
-            return
-        q = (2 * min(max(reward, self.low), self.high) - self.low - self.high) / (self.high - self.low)
-        out[0] += self._part
-        out[1] += self._part * q
-        if kind > AVERAGE:
-            at = 2 * (kind - AVERAGE)
-            out[at] += self._part * u
-            out[at + 1] += self._part * u * q
+        add_earnings(tail, reward, self.part, self.low, self.high, out)
 
     def earned(self, released: Released, std: float, level: float = LEVEL) -> Earned:
         """From the sums as they were released, with noise of that std in each number."""
-        weight, total = np.asarray(released)[:2] / self._part
+        weight, total = np.asarray(released)[:2] / self.part
         middle, half = (self.low + self.high) / 2, (self.high - self.low) / 2
-        ends = interval(float(weight), float(total), std / self._part, level)
+        ends = interval(float(weight), float(total), std / self.part, level)
         return Earned(Earning(*(middle + half * end for end in ends)))
 
 

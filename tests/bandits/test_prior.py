@@ -5,7 +5,7 @@ import pytest
 from numpy.random import SeedSequence, default_rng
 
 from tacit import Budget, JointGLM, Simulated, Spec, Stored, environments
-from tacit.bandits import known
+from tacit.algorithms import prior
 from tacit.bandits.base import Bandit
 from tacit.errors import BadState
 from tacit.model import links
@@ -43,7 +43,7 @@ def test_nothing_raw_and_no_noise_changes():
 def test_a_fit_to_public_rows_beside_slow_ascent():
     """Gradient ascent in tiny steps finds the same mode; the precision is minus the second derivative there."""
     x, y = rows(150)
-    found = known.knowledge(
+    found = prior.knowledge(
         (THETA / 2, 0.7), (x, y), dim=3, link=links.named("logistic"), rewards=(0.0, 1.0), radius=3.0, unit=1.0
     )
 
@@ -65,7 +65,7 @@ def test_identity_rewards_in_any_unit():
     found = []
     for k in (1.0, 10.0):
         sizes = {"rewards": (-9.0 * k, 9.0 * k), "radius": 9.0 * k, "unit": 9.0 * k}
-        found.append(known.knowledge(None, (x, k * y), dim=3, link=links.named("identity"), **sizes))
+        found.append(prior.knowledge(None, (x, k * y), dim=3, link=links.named("identity"), **sizes))
     assert found[1].theta == pytest.approx(10 * found[0].theta)
     assert found[1].precision == pytest.approx(found[0].precision / 100)
 

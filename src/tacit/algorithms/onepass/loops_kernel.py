@@ -1,4 +1,4 @@
-"""JointGLM: its state and whole blocks of rounds."""
+"""One-pass IRLS: the state of a bandit, and whole blocks of simulated rounds."""
 
 from typing import NamedTuple
 
@@ -21,12 +21,12 @@ EXACT = 2.0**40  # the scale of a curvature that has no noise: what noise there 
 
 
 class Public(NamedTuple):
-    """Where contexts are public (joint.public), what they sum to: pairs (svec of the curvature, offsets). Of size 0
+    """Where contexts are public (onepass.public), what they sum to: pairs (svec of the curvature, offsets). Of size 0
     elsewhere. Arrays, changed in place."""
 
     open: Array  # of the open step
     closed: Array  # of the closed ones, discounted
-    whole: Released  # the latter, beside what was released: what an estimate is made from
+    whole: Released  # room for the latter beside what was released: what compiled loops make an estimate from
 
 
 class GLMState(NamedTuple):
@@ -39,25 +39,25 @@ class GLMState(NamedTuple):
 
 
 @kernel
-def beside(public: Public, released: Released, p: int) -> None:
-    """public.whole <- for each block of p coordinates (EXACT svec(A), b), A the public curvature and b the sum of
-    public offsets and released moments. Changes public."""
+def beside(closed: Array, released: Released, p: int, whole: Released) -> None:
+    """whole <- for each block of p coordinates (EXACT svec(A), b), A the public curvature and b the sum of public
+    offsets and released moments."""
     size, packed = pair_size(p), packed_size(p)
-    for a in range(public.whole.size // size):
+    for a in range(whole.size // size):
         for i in range(packed):
-            public.whole[a * size + i] = EXACT * public.closed[a * size + i]
+            whole[a * size + i] = EXACT * closed[a * size + i]
         for i in range(p):
-            public.whole[a * size + packed + i] = public.closed[a * size + packed + i] + released[a * p + i]
+            whole[a * size + packed + i] = closed[a * size + packed + i] + released[a * p + i]
 
 
 @kernel
-def told(state: GLMState, p: int) -> Released:
+def with_contexts(state: GLMState, p: int) -> Released:
     """What an estimate is made from once a step was released: that, and beside it what public contexts sum to."""
     _, prefix, _, public = state
     if public.open.size == 0:
         return prefix.released
     join(public.open, public.closed, prefix.discount[0])
-    beside(public, prefix.released, p)
+    beside(public.closed, prefix.released, p, public.whole)
     return public.whole
 
 
@@ -89,7 +89,7 @@ def glm_rounds(
         if counts[CHOICES] >= counts[BOUNDARY]:
             simulate_step(rng, prefix, law)
             gain = gains[min(prefix.noise.step[0], gains.size - 1)]
-            fit(told(state, target.size), scale, unit, law.scale * gain, radius, tuning, posterior)
+            fit(with_contexts(state, target.size), scale, unit, law.scale * gain, radius, tuning, posterior)
             if known.theta.size > 0:
                 combine(known, radius, posterior)
             counts[BOUNDARY] = next_boundary(counts[CHOICES], schedule.first, schedule.growth, schedule.longest)
@@ -136,7 +136,7 @@ def glm_block_rounds(
         if counts[CHOICES] >= counts[BOUNDARY]:
             simulate_step(rng, prefix, law)
             gain = gains[min(prefix.noise.step[0], gains.size - 1)]
-            fit_blocks(told(state, p), scale, unit, law.scale * gain, radius, tuning, live, posterior)
+            fit_blocks(with_contexts(state, p), scale, unit, law.scale * gain, radius, tuning, live, posterior)
             if known.theta.size > 0:
                 combine_blocks(known, radius, live, posterior)
             counts[BOUNDARY] = next_boundary(counts[CHOICES], schedule.first, schedule.growth, schedule.longest)

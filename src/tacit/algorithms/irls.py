@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.random import Generator
 
-from tacit.bandits import chances
-from tacit.bandits.chances import Values
+from tacit.algorithms import chances
+from tacit.algorithms.chances import Values
 from tacit.data import Array, Integers, Released
 from tacit.kernels.blocks import combine_blocks, fit_blocks, thompson_block_rows
 from tacit.kernels.glm import Known, Posterior, Tuning, combine, fit, thompson_rows

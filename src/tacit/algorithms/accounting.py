@@ -1,0 +1,58 @@
+"""What a plan's releases cost, from settings alone: for the ledger and for the certificate."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from tacit.algorithms.earnings import Purse
+from tacit.algorithms.weeks import most_weeks
+from tacit.mechanisms.continual import Continual
+from tacit.privacy.ledger import GaussianRelease, Release
+from tacit.privacy.persons import SEVERAL_WEEKS, PersonClaim
+
+
+def entries(
+    statistic: str,
+    mechanism: Continual,
+    size: int,
+    sensitivity: float,
+    purse: Purse | None,
+    rounds: int,
+    relation: str,
+    steps: int,
+) -> tuple[GaussianRelease, ...]:
+    """After so many steps: of the sums that are learnt from, of that size and sensitivity, and of the purse's. rounds:
+    of a person. relation: the neighbours that the claim is for."""
+    if steps == 0:
+        return ()
+    own = mechanism.entry("gaussian", statistic, sensitivity, steps, rounds, size=size, relation=relation)
+    if purse is None:
+        return (own,)
+    last = purse.statistic, purse.sensitivity, steps, rounds
+    return own, mechanism.entry("earnings", *last, size=purse.size, relation=relation)
+
+
+def numbers(size: int, blocks: int, shared: int) -> str:
+    """How many numbers are released, in words."""
+    if blocks == 1:
+        return f"{size} numbers"
+    if shared:
+        return f"{size} numbers ({blocks} blocks beside {shared} shared features, each user in one block)"
+    return f"{size} numbers ({blocks} blocks of {size // blocks}, each user in one of them)"
+
+
+def person(
+    planned: Sequence[Release], mechanism: Continual, most: int | None, week: float | None, horizon: int
+) -> PersonClaim | None:
+    """What the claim is for, where it is for a person of at most so many rounds or a person's week. planned: the
+    releases at the end of the schedule."""
+    if most is None:
+        return None
+    over = {}
+    if week is not None:
+        last = most_weeks(week, horizon)
+        for weeks in sorted({min(weeks, last) for weeks in SEVERAL_WEEKS} - {1}):
+            norm = mechanism.sum_norm_after(mechanism.leaves, weeks)
+            found = [release for release in planned if isinstance(release, GaussianRelease)]
+            over[weeks] = [msgspec.structs.replace(release, column_norm=norm) for release in found]
+    return PersonClaim(most, week, over)

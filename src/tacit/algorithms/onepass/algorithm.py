@@ -1,0 +1,215 @@
+"""One-pass private estimates of generalised linear models, as a value with pure functions (protocols.Algorithm)."""
+
+import dataclasses
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.random import Generator
+
+from tacit.algorithms import chances, irls
+from tacit.algorithms.chances import Values
+from tacit.algorithms.covariance import Shape
+from tacit.algorithms.earnings import TAIL, Earned, Purse
+from tacit.algorithms.onepass import curvature, hybrid, public, scores
+from tacit.algorithms.onepass.loops_kernel import GLMState
+from tacit.data import Array, Integers, Released
+from tacit.kernels.block import Block
+from tacit.kernels.glm import Known, Posterior, Tuning
+from tacit.kernels.summing import Tally
+from tacit.mechanisms import leaves
+from tacit.mechanisms.leaves import gains_after
+from tacit.model import arms as arm_sets
+from tacit.model.chances import Chance
+from tacit.model.glm import GLMContribution
+from tacit.model.hybrid import Layout
+from tacit.model.links import Link
+from tacit.model.public import RewardContribution
+from tacit.model.scores import ScoreContribution
+from tacit.protocols import Adder, Plan
+
+Contribution = GLMContribution | RewardContribution | ScoreContribution
+Loop = Callable[["OnePass", Generator, Generator, Block, GLMState, Integers], None]
+
+
+class Estimate(NamedTuple):
+    """What choices are made by after `step` releases. PUBLIC, and never written to.
+
+    random: nothing was released, and nothing is known from elsewhere. earnings: their part of what was released."""
+
+    posterior: Posterior
+    step: int
+    random: bool
+    earnings: Released | None
+
+
+class Form(Protocol):
+    """What is released, and how arms are held against the estimate that follows from it: curvature, hybrid, scores."""
+
+    STATISTIC: str  # what is summed, in words
+    GROWTH: float  # of steps
+    DISCOUNT: float  # of earlier steps, at each step
+    PER_SIGMA: float  # of the noise's std: so many more people in the smallest step
+
+    def blank(self, of: "OnePass", live: Integers) -> Posterior:
+        """The estimate before anything was released."""
+
+    def fit(self, of: "OnePass", released: Released, step: int, live: Integers, posterior: Posterior) -> None:
+        """posterior <- the estimate from what was released."""
+
+    def pick(self, of: "OnePass", posterior: Posterior, arms: Array, rng: Generator) -> Integers:
+        """For each user of (n, K, width) the arm to play, by a fresh draw."""
+
+    def values(self, of: "OnePass", posterior: Posterior, arms: Array) -> Values:
+        """Of the (K, width) arms of a user under such a draw: for probabilities."""
+
+    def beliefs(self, of: "OnePass", posterior: Posterior, arms: Array, level: float) -> tuple[Array, Array]:
+        """For each row x: the estimate of <x, theta*>, and half the width of its interval."""
+
+    def adder(self, of: "OnePass", posterior: Posterior) -> Adder:
+        """What sums contributions at that estimate."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class OnePass:
+    """gains: std of release k per unit of the noise's, the last one also that of all later ones. unit: of rewards,
+    where the link is the identity. prior: what is known from elsewhere. shape: of the features' covariance, if given.
+    purse: of what is earned, if that is released, too."""
+
+    plan: Plan
+    contribution: Contribution
+    link: Link
+    unit: float
+    tuning: Tuning
+    prior: Known
+    shape: Shape | None
+    gains: Array
+    purse: Purse | None
+
+    @property
+    def form(self) -> Form:
+        if isinstance(self.contribution, ScoreContribution):
+            return scores
+        return hybrid if self.plan.shared else curvature
+
+    @functools.cached_property
+    def layout(self) -> Layout:
+        """Of coordinates: shared ones, then those of each block."""
+        blocks, shared = self.plan.blocks, self.plan.shared
+        return Layout(shared, blocks, (self.plan.dim - shared) // blocks)
+
+    def std(self, step: int) -> float:
+        """Of the noise in each number of that release."""
+        return self.plan.mechanism.sigma * float(self.gains[min(step, len(self.gains) - 1)])
+
+    def after(self, std: float) -> "OnePass":
+        mechanism = self.plan.mechanism
+        return dataclasses.replace(self, gains=gains_after(self.gains, std / mechanism.sigma, mechanism.fading))
+
+    # estimates
+
+    def live(self, declared: Any) -> Integers:
+        return arm_sets.live([one.until is None for one in declared], self.plan.blocks)
+
+    def blank(self, live: Integers) -> Estimate:
+        return Estimate(self.form.blank(self, live), 0, not self.prior.theta.size, None)
+
+    def estimate(self, before: Estimate, released: Released, contexts: Array, step: int, live: Integers) -> Estimate:
+        earnings, learnt = None, released
+        if self.purse is not None:
+            size = self.contribution.size
+            learnt, earnings = leaves.part(released, slice(0, size)), leaves.part(released, slice(size, None))
+        if isinstance(self.contribution, RewardContribution):
+            learnt = public.beside_contexts(self.layout, contexts, released)
+        posterior = copied(before.posterior)
+        self.form.fit(self, learnt, step, live, posterior)
+        return Estimate(posterior, step, False, earnings)
+
+    def pick(self, estimate: Estimate, arms: Array, rng: Generator) -> Integers:
+        if estimate.random:
+            return irls.choose_many(rng, arms, estimate.posterior, random=True)
+        return self.form.pick(self, estimate.posterior, arms, rng)
+
+    def chance(self, estimate: Estimate, arms: Array, index: int) -> Chance:
+        if estimate.random:
+            return Chance(1 / len(arms), 0.0)
+        return chances.of_chosen(self.form.values(self, estimate.posterior, arms), index)
+
+    def chances(self, estimate: Estimate, arms: Array) -> Array:
+        if estimate.random:
+            return np.full(len(arms), 1 / len(arms))
+        return chances.of_each(self.form.values(self, estimate.posterior, arms))
+
+    def beliefs(self, estimate: Estimate, arms: Array, level: float) -> tuple[Array, Array]:
+        return self.form.beliefs(self, estimate.posterior, arms, level)
+
+    def mean(self, z: Array) -> Array:
+        low, high = self.plan.rewards if self.link.bounded else (0.0, 1.0)
+        return np.asarray(low + (high - low) * self.link.mean(z))
+
+    def theta(self, estimate: Estimate) -> Array:
+        out: Array = estimate.posterior.theta.flatten()
+        return out
+
+    def earned(self, estimate: Estimate) -> Earned | None:
+        if self.purse is None or estimate.earnings is None:
+            return None
+        return self.purse.earned(estimate.earnings, self.std(estimate.step))
+
+    # contributions
+
+    def problem(self, count: int, names: tuple[str, ...] | None, declared: tuple[str, ...]) -> str | None:
+        return None if self.purse is None else self.purse.problem(count, names, declared or self.purse.names)
+
+    def row(
+        self,
+        arms: Array,
+        picked: int,
+        place: int,
+        name: str | None,
+        declared: tuple[str, ...],
+        chance: Callable[[], float],
+    ) -> Array:
+        x: Array = arms[picked]
+        if self.purse is None:
+            return self.logged(x)
+        propensity = chance() if self.plan.weighs else 1.0
+        return np.concatenate([x, self.purse.tail(x, place, name, declared or self.purse.names, propensity)])
+
+    def logged(self, x: Array) -> Array:
+        return np.concatenate([x, np.zeros(self.plan.row - self.plan.width)])
+
+    def count(self, estimate: Estimate, row: Array, out: Array) -> Array:
+        return public.count(self, estimate.posterior, row, out)
+
+    def adder(self, estimate: Estimate) -> Adder:
+        if isinstance(self.contribution, RewardContribution):
+            return public.adder(self)
+        return self.form.adder(self, estimate.posterior)
+
+    @property
+    def tally(self) -> Tally:
+        """How rows count for what is earned."""
+        low, high = map(float, self.plan.rewards)
+        if self.purse is None:
+            return Tally(0, 0, 0, 0.0, low, high)
+        return Tally(self.contribution.size, self.purse.size, self.plan.width, self.purse.part, low, high)
+
+    @property
+    def loop(self) -> Loop | None:
+        """Whole simulated rounds, compiled; the estimate in the state is changed in place. With a shape, for the rounds
+        of one step at a time, since the estimate after a release is made outside."""
+        if self.purse is not None or self.plan.shared:
+            return None
+        return scores.play if isinstance(self.contribution, ScoreContribution) else curvature.play
+
+
+def copied(posterior: Posterior) -> Posterior:
+    return Posterior(*(part.copy() for part in posterior))
+
+
+def row_size(width: int, purse: Purse | None, *, public: bool) -> int:
+    """Numbers that are kept of a choice among arms of that width."""
+    return width + (0 if purse is None else TAIL) + public

@@ -1,0 +1,254 @@
+"""JointGLM's algorithm as a value: pure functions, and batches of contributions that are what one after the other is."""
+
+import dataclasses
+import functools
+
+import numpy as np
+import pytest
+from numba.core.dispatcher import Dispatcher
+from numpy.random import default_rng
+
+from tacit import Budget, Earnings, JointGLM, Secure, Simulated
+from tacit.model.earnings import add_earnings
+from tacit.model.glm import add_glm
+from tacit.model.public import RewardContribution, add_reward
+from tacit.model.scores import ScoreContribution, add_score
+
+BUDGET = Budget(4.0, 1e-3)
+DENSE, BLOCKS, HYBRID = {"dim": 3}, {"dim": 6, "blocks": 3}, {"dim": 7, "blocks": 2, "shared": 3}
+EARNS = {"earnings": Earnings(0.2, 4.0)}
+LAYOUTS = {"dense": DENSE, "blocks": BLOCKS, "hybrid": HYBRID}
+FORMS = {
+    f"{layout}{kind}": options | more
+    for layout, options in LAYOUTS.items()
+    for kind, more in {
+        "": {},
+        "-earnings": EARNS,
+        "-public": {"contexts": "public"},
+        "-scores": {"curvature": "none"},
+        "-scores-earnings": {"curvature": "none"} | EARNS,
+    }.items()
+} | {
+    "dense-arms": DENSE | {"earnings": Earnings(0.2, 4.0, 3)},
+    "identity": DENSE | {"link": "identity", "rewards": (-1, 2)},
+    "large": {"dim": 70, "curvature": "released"},
+}
+forms = pytest.mark.parametrize("options", FORMS.values(), ids=FORMS)
+
+
+def made(source=Simulated, **options):
+    made = source(1) if source is Simulated else source()
+    return JointGLM(budget=BUDGET, first=7, source=made, policy=default_rng(8), **options)
+
+
+def arms(of, rng, count):
+    """(count, width) rows of norm below 1."""
+    plan = of.plan
+    out = rng.uniform(-0.5, 0.5, (count, plan.width)) / np.sqrt(plan.width)
+    if plan.blocks > 1:
+        out[:, -1] = rng.integers(plan.blocks, size=count)
+    return out
+
+
+def fold(of, steps=3, seed=0):
+    """An estimate after some releases of noise."""
+    live, out, rng = np.arange(of.plan.blocks), of.blank(np.arange(of.plan.blocks)), default_rng(seed)
+    contexts = np.abs(rng.normal(size=of.plan.contexts))
+    for step in range(1, steps + 1):
+        out = of.estimate(out, 5 * rng.normal(size=of.plan.mechanism.size), contexts, step, live)
+    return out
+
+
+def kept(of, estimate, rng, count):
+    """Rows as they are kept of choices, and rewards; some never came."""
+    rows = np.empty((count, of.plan.row))
+    for i in range(count):
+        offered = arms(of, rng, 3)
+        rows[i] = of.row(offered, 1, 1, None, (), lambda: 0.3)
+        if of.plan.contexts:
+            rows[i] = of.count(estimate, rows[i], np.zeros(of.plan.contexts))
+    low, high = of.plan.rewards
+    rewards = low + (high - low) * rng.random(count)
+    rewards[::5] = np.nan
+    return rows, rewards
+
+
+def reference(of, estimate, row, y):
+    """One contribution, by the formulas of model/ in plain Python: a whole vector."""
+    out, c, layout = np.zeros(of.plan.mechanism.size), of.contribution, of.layout
+    q = layout.shared + layout.own
+    block = int(row[q]) if layout.blocks > 1 else 0
+    here, x, now = layout.coordinates(block), row[:q], estimate.posterior
+    code, low, high = c.link.code, c.low, c.high
+    if isinstance(c, ScoreContribution):
+        add_score(x, y, now.centre, layout.shared, layout.shared + block * layout.own, code, low, high, out)
+    elif isinstance(c, RewardContribution):
+        own = np.zeros(q)
+        add_reward(x, y, row[-1], low, high, c.longest, own)
+        out[here] = own
+    else:
+        apart = now.theta.ndim == 2
+        theta = now.theta[block] if apart else now.theta[here]
+        inverse = now.inverse[block] if apart else now.inverse[np.ix_(here, here)]
+        places = layout.places(here)
+        own = np.zeros(len(places))
+        add_glm(x, y, theta, inverse, code, c.blend, c.scale, low, high, own)
+        out[places] = own
+    if of.purse is not None:
+        purse = of.purse
+        add_earnings(row[of.plan.width :], y, purse.part, purse.low, purse.high, out[c.size :])
+    return out
+
+
+@forms
+def test_a_batch_of_floats_is_row_after_row(options):
+    of = made(**options).algorithm
+    estimate = fold(of)
+    rows, rewards = kept(of, estimate, default_rng(1), 25)
+    adder = of.adder(estimate)
+    start = default_rng(2).normal(size=of.plan.mechanism.size)
+    found, expected = start.copy(), start.copy()
+    adder.each(rows, rewards, *adder.given, found)
+    for row, y in zip(rows, rewards, strict=True):
+        if not np.isnan(y):
+            expected += reference(of, estimate, row, y)
+    assert np.array_equal(found, expected) and (found != start).sum() > of.plan.dim / 2
+
+
+@forms
+def test_a_batch_of_cells_is_each_row_rounded(options):
+    """With rows that no user can make: their whole vector is left out, that for what is earned, too."""
+    bandit = made(Secure, **options)
+    of, grid = bandit.algorithm, bandit.mechanism
+    estimate = fold(of)
+    rows, rewards = kept(of, estimate, default_rng(1), 25)
+    rows[1, 0], rows[2, 0], rewards[3] = np.nan, np.inf, np.inf
+    adder = of.adder(estimate)
+    found, expected = (np.full(grid.size, 1 << 50) for _ in range(2))
+    with np.errstate(invalid="ignore", over="ignore"):
+        adder.cells(rows, rewards, *adder.given, grid.cell, grid.longest, found)
+        for row, y in zip(rows, rewards, strict=True):
+            if not np.isnan(y):
+                expected += grid.encode(reference(of, estimate, row, y))
+    assert np.array_equal(found, expected) and (found != 1 << 50).any()
+    unchanged = found.copy()
+    adder.cells(rows, rewards, *adder.given, grid.cell, 1e-9, found)
+    assert np.array_equal(found, unchanged)  # all are longer than that
+    adder.cells(rows, np.full(25, np.nan), *adder.given, grid.cell, grid.longest, found)
+    assert np.array_equal(found, unchanged)
+
+
+@pytest.mark.parametrize("name", ["dense-earnings", "hybrid-scores-earnings"])
+def test_the_whole_vector_is_bounded(name):
+    """Neither part is longer than `longest`, both together are."""
+    of = made(**FORMS[name]).algorithm
+    estimate = fold(of)
+    rows, _ = kept(of, estimate, default_rng(1), 1)
+    v = reference(of, estimate, rows[0], 1.0)
+    own, more = (np.linalg.norm(part) for part in np.split(v, [of.contribution.size]))
+    adder, found = of.adder(estimate), np.zeros(v.size, np.int64)
+    between = (max(own, more) + np.hypot(own, more)) / 2
+    for longest, counts in ((between, False), (np.hypot(own, more) * (1 + 1e-9), True)):
+        adder.cells(rows, np.ones(1), *adder.given, 2.0**-10, longest, found)
+        assert found.any() == counts
+
+
+@forms
+def test_what_adds_is_compiled(options):
+    """So that no Python sees open rows."""
+    of = made(**options).algorithm
+    adder = of.adder(of.blank(np.arange(of.plan.blocks)))
+    assert isinstance(adder.each, Dispatcher) and isinstance(adder.cells, Dispatcher)
+
+
+def arrays(value):
+    """All arrays that a value holds."""
+    if isinstance(value, np.ndarray):
+        return [value]
+    if dataclasses.is_dataclass(value):
+        return [one for name in vars(value) for one in arrays(getattr(value, name))]
+    if isinstance(value, functools.partial):
+        return arrays(value.args)
+    if isinstance(value, dict):
+        return arrays(tuple(value.values()))
+    return [one for part in value for one in arrays(part)] if isinstance(value, tuple) else []
+
+
+@forms
+def test_an_estimate_is_made_anew(options):
+    of = made(**options).algorithm
+    live, rng = np.arange(of.plan.blocks), default_rng(3)
+    for before in (of.blank(live), fold(of)):
+        was = [part.copy() for part in arrays(before)]
+        released, contexts = rng.normal(size=of.plan.mechanism.size), np.abs(rng.normal(size=of.plan.contexts))
+        given = released.copy(), contexts.copy()
+        after = of.estimate(before, released, contexts, before.step + 1, live)
+        assert all(map(np.array_equal, arrays(before), was))
+        assert np.array_equal(released, given[0]) and np.array_equal(contexts, given[1])
+        assert not any(np.shares_memory(one, other) for one in arrays(after) for other in (*arrays(before), released))
+        assert after.step == before.step + 1 and not after.random
+
+
+@forms
+def test_the_algorithm_is_frozen_and_nothing_in_it_changes(options):
+    bandit = made(**options, prior=(np.full(options["dim"], 0.1), 2.0))
+    of, rng = bandit.algorithm, default_rng(4)
+    was = [part.copy() for part in arrays(of)]
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        of.unit = 2.0
+    for _ in range(40):
+        bandit.observe(bandit.choose(arms(of, rng, 3)), 1.0)
+    assert bandit.algorithm is of and bandit._steps > 3
+    assert all(map(np.array_equal, arrays(of), was))
+
+
+@forms
+def test_a_choice_holds_its_estimate(options):
+    """Later releases, and compiled loops, do not change the propensity of an earlier choice."""
+    one, other = made(**options), made(**options)
+    rng = default_rng(5)
+    offered = [arms(one.algorithm, rng, 3) for _ in range(60)]
+    choices = [(bandit, [bandit.choose(given) for given in offered[:20]]) for bandit in (one, other)]
+    early = [choice.propensity for choice in choices[0][1]]
+    for given in offered[20:]:
+        other.choose(given)
+    assert [choice.propensity for choice in choices[1][1]] == early
+
+
+def test_only_nothing_is_random():
+    given = made(dim=3, prior=([0.1, 0.2, 0.3], 2.0)).algorithm
+    of, live = made(dim=3).algorithm, np.arange(1)
+    assert of.blank(live).random and not given.blank(live).random
+    assert not of.estimate(of.blank(live), np.ones(of.plan.mechanism.size), np.zeros(0), 0, live).random
+
+
+def test_a_release_counts_once_for_other_blocks():
+    """The average of estimates by scores is over releases, however often one is asked for."""
+    of = made(**BLOCKS, curvature="none").algorithm
+    once, released = fold(of), default_rng(6).normal(size=6)
+    all_live, some = np.arange(3), np.array([0, 2])
+    one = of.estimate(once, released, np.zeros(0), 4, some)
+    other = of.estimate(one, released, np.zeros(0), 4, all_live)
+    back = of.estimate(other, released, np.zeros(0), 4, some)
+    assert np.array_equal(one.posterior.axes, other.posterior.axes)
+    assert not np.array_equal(one.posterior.theta, other.posterior.theta)
+    assert all(map(np.array_equal, one.posterior, back.posterior))
+
+
+def test_a_prior_adds_its_noise():
+    of = made(dim=3).algorithm
+    more = of.after(7.0)
+    assert more.std(0) == pytest.approx(7.0) and of.std(0) == 0.0
+    fading = of.plan.mechanism.fading
+    assert more.std(2) == pytest.approx(np.hypot(of.std(2), 7.0 * fading**2))
+
+
+@forms
+def test_the_plan_is_what_the_bandit_says(options):
+    bandit = made(Secure, **options, max_rounds_per_person=2)
+    plan = bandit.algorithm.plan
+    assert plan.releases(4) == bandit._releases(4) and plan.releases(0) == ()
+    assert plan.person() == bandit._person() and plan.person().rounds == plan.limits.most == 2
+    assert plan.row == bandit._tickets.features.shape[1] and plan.mechanism is bandit.mechanism
+    assert set(plan.caveats) <= set(bandit.privacy.caveats)
+    assert plan.settings["first"] == 7 and plan.settings["growth"] > 1 and "source" not in plan.settings

@@ -5,6 +5,7 @@ Run it with `make demo`, or `python examples/demo.py`."""
 from pathlib import Path
 
 from tacit import Budget, JointGLM, JointLinUCB, LinUCB, Spec, environments, simulate
+from tacit.papers import ShariffLinUCB
 
 HORIZON = 50_000
 
@@ -17,7 +18,7 @@ def main() -> None:
             Spec(LinUCB, label="no privacy (LinUCB)"),
             Spec(JointGLM, budget=budget, label="tacit, ε = 1 (JointGLM)"),
             Spec(JointLinUCB, budget=budget, label="tacit, ε = 1 (JointLinUCB)"),
-            Spec(JointLinUCB, budget=budget, calibration="paper", label="as published in 2018, ε = 1"),
+            Spec(ShariffLinUCB, budget=budget, calibration="paper", label="as published in 2018, ε = 1"),
         ],
         environments.gap(dim=5, arms=25, gap=0.1),
         horizon=HORIZON,

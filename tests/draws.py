@@ -27,6 +27,7 @@ from tacit.papers import (
     LocalOnlineUCB,
     LocalReweighted,
     LocalSquareCB,
+    ShariffLinUCB,
     ShuffleGLM,
     ShuffleLinUCB,
 )
@@ -221,10 +222,10 @@ def _heads(counts: Any, of: wire.Parameters, trials: int) -> Any:
 
 DRAWS = {
     "joint-lin-ucb": continual("toeplitz", JointLinUCB, first=1, growth=1.01),
-    "joint-lin-ucb-tree": continual("tree", JointLinUCB, release="tree"),
-    "joint-lin-ucb-consistent-tree": continual("consistent", JointLinUCB, release="consistent-tree", known=False),
-    "joint-lin-ucb-toeplitz": continual("toeplitz", JointLinUCB, release="toeplitz"),
-    "joint-lin-ucb-buffered": continual("buffered", JointLinUCB, release="buffered"),
+    "shariff-lin-ucb-tree": continual("tree", ShariffLinUCB, release="tree"),
+    "shariff-lin-ucb-consistent-tree": continual("consistent", ShariffLinUCB, release="consistent-tree", known=False),
+    "shariff-lin-ucb-toeplitz": continual("toeplitz", ShariffLinUCB, release="toeplitz"),
+    "shariff-lin-ucb-buffered": continual("buffered", ShariffLinUCB, release="buffered"),
     "joint-glm": continual("discounted", JointGLM, first=1),
     "joint-glm-scores": continual("discounted", JointGLM, first=1, curvature="none"),
     "joint-glm-public": continual("discounted", JointGLM, first=1, contexts="public"),

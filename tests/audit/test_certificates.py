@@ -48,6 +48,7 @@ JOINT = {  # class -> its settings that change a promise, one after the other
     "JointGLMRare": [{}, {"max_rounds_per_person": 2}],
     "JointReweighted": [{}],
     "JointSquareCB": [{}],
+    "ShariffLinUCB": [{}, {"max_rounds_per_person": 2}],
 }
 SHUFFLE = {
     "ShuffleNewton": [{}, {"curvature": "none"}],

@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
-from tacit import Budget, JointLinUCB, Simulated, environments
+from tacit import Budget, Simulated, environments
 from tacit.errors import UnknownChoice
-from tacit.papers import Anytime
+from tacit.papers import Anytime, ShariffLinUCB
 
 ARMS = np.eye(3)
 
 
 def make(horizon):
-    return JointLinUCB(dim=3, horizon=horizon, budget=Budget(1.0, 1e-3), source=Simulated(horizon), release="tree")
+    return ShariffLinUCB(dim=3, horizon=horizon, budget=Budget(1.0, 1e-3), source=Simulated(horizon))
 
 
 def test_it_goes_on_with_fresh_bandits_of_twice_the_horizon():
@@ -24,7 +24,7 @@ def test_it_goes_on_with_fresh_bandits_of_twice_the_horizon():
         made.append(bandit._horizon)
     assert sorted(set(made)) == [4, 8, 16, 32]
     assert bandit.privacy.epsilon == pytest.approx(1.0)
-    assert bandit.privacy.bandit == "Anytime of JointLinUCB" and bandit.privacy.horizon is None
+    assert bandit.privacy.bandit == "Anytime of ShariffLinUCB" and bandit.privacy.horizon is None
     assert "one after the other" in str(bandit.privacy) and "planned for 32 choices" in " ".join(bandit.privacy.caveats)
 
 

@@ -12,14 +12,21 @@ from tacit import Budget, JointLinUCB, LinUCB, Simulated
 from tacit.bandits.base import Bandit
 from tacit.bandits.snapshot import _leaves
 from tacit.errors import HorizonReached, UnknownChoice
+from tacit.papers import ShariffLinUCB
 from tests.reference import linear as reference
 
 ARMS = np.array([[1.0, 0.0, 0.0], [0.0, 0.6, 0.0], [0.3, 0.3, 0.3]])
+EVERY_CHOICE = {"first": 1, "growth": 1.001}  # is a step
 
 
 def joint(**options):
     defaults = {"dim": 3, "horizon": 200, "budget": Budget(1.0, 1e-3), "source": Simulated(0), "pending": 50}
     return JointLinUCB(**(defaults | options))
+
+
+def published(**options):
+    defaults = {"dim": 3, "horizon": 200, "budget": Budget(1.0, 1e-3), "source": Simulated(0), "pending": 50}
+    return ShariffLinUCB(**(defaults | options))
 
 
 def both():
@@ -115,26 +122,41 @@ def test_the_horizon_is_a_clear_error():
         {"dim": 0},
         {"horizon": None},
         {"horizon": 1.5},
-        {"noise": "laplace"},
-        {"release": "magic"},
-        {"noise": "wishart", "release": "toeplitz"},
-        {"calibration": "none"},
         {"rewards": (1.0, 0.0)},
         {"rewards": (0.0, math.inf)},
         {"radius": -1.0},
-        {"shift": 0.0},
         {"failure": 1.0},
         {"growth": 1.0},
         {"pending": 0},
         {"width_scale": -1},
-        {"noise": "wishart", "budget": Budget(math.inf, 0.1)},
-        {"noise": "wishart", "budget": Budget(100.0, 1e-6), "calibration": "paper"},
     ],
     ids=str,
 )
 def test_bad_settings(wrong):
     with pytest.raises(ValueError, match="Expected"):
         joint(**wrong)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"horizon": None},
+        {"noise": "laplace"},
+        {"release": "magic"},
+        {"release": "batched"},
+        {"noise": "wishart", "release": "toeplitz"},
+        {"calibration": "none"},
+        {"shift": 0.0},
+        {"failure": 1.0},
+        {"width_scale": -1},
+        {"noise": "wishart", "budget": Budget(math.inf, 0.1)},
+        {"noise": "wishart", "budget": Budget(100.0, 1e-6), "calibration": "paper"},
+    ],
+    ids=str,
+)
+def test_bad_settings_of_the_published_one(wrong):
+    with pytest.raises(ValueError, match="Expected"):
+        published(**wrong)
 
 
 def test_names_and_masks():
@@ -148,7 +170,7 @@ def test_names_and_masks():
 
 def test_only_choices_advance_the_schedule():
     """A step closes at the next choice, whether rewards came or not, and however many."""
-    bandit = joint(release="tree")
+    bandit = joint(**EVERY_CHOICE)
     assert bandit.privacy.spent == 0
     first = bandit.choose(ARMS)
     bandit.observe(first, 1.0)
@@ -164,7 +186,7 @@ def test_only_choices_advance_the_schedule():
 
 def test_late_rewards_join_the_open_step_in_any_order():
     """Without noise, the order of rewards within a step does not matter, and late ones arrive."""
-    bandit = joint(budget=Budget(math.inf, 0.1), release="tree")
+    bandit = joint(budget=Budget(math.inf, 0.1), **EVERY_CHOICE)
     choices = [bandit.choose(ARMS) for _ in range(4)]
     for choice in (choices[2], choices[0], choices[3]):
         bandit.observe(choice, 0.5)
@@ -188,7 +210,7 @@ def test_threads_noise_each_leaf_once(monkeypatch):
         return plain(self, state, noise)
 
     monkeypatch.setattr(Grid, "_leaf", spy)
-    bandit = JointLinUCB(dim=2, horizon=1000, budget=Budget(1.0, 1e-3), release="toeplitz")
+    bandit = JointLinUCB(dim=2, horizon=1000, budget=Budget(1.0, 1e-3), **EVERY_CHOICE)
 
     def work():
         for _ in range(100):
@@ -223,7 +245,7 @@ def test_simulated_rounds_stop_at_the_horizon_too():
     world = environments.ball(dim=3, arms=4)
     block = world.block(11)
     world.start(np.random.default_rng(0), 11).fill(block)
-    bandit = joint(horizon=10, release="toeplitz")
+    bandit = joint(horizon=10)
     with pytest.raises(HorizonReached):
         bandit.play(block)
     assert bandit.choices == 0
@@ -236,16 +258,16 @@ def test_no_pickle_and_numpy_settings():
 
     with pytest.raises(TypeError, match="save and load"):
         pickle.dumps(joint())
-    assert joint(horizon=np.int64(200), release="tree", dim=np.int64(3)).choose(ARMS).id == 1
+    assert joint(horizon=np.int64(200), dim=np.int64(3)).choose(ARMS).id == 1
 
 
-@pytest.mark.parametrize("release", ["batched", "tree"])
+@pytest.mark.parametrize("make", [joint, published], ids=["steps", "every choice"])
 @given(seed=st.integers(0, 10**6))
 @settings(max_examples=10, deadline=None)
-def test_whole_algorithm_against_the_pseudo_code(release, seed):
-    """JointLinUCB step by step, with NumPy, from what it has released."""
+def test_whole_algorithm_against_the_pseudo_code(make, seed):
+    """Each of them step by step, with NumPy, from what it has released."""
     rng = np.random.default_rng(seed)
-    bandit = joint(release=release, source=Simulated(seed), horizon=60)
+    bandit = make(source=Simulated(seed), horizon=60)
     for _ in range(60):
         arms = rng.uniform(-0.57, 0.57, (4, 3))
         choice = bandit.choose(arms)
@@ -307,15 +329,15 @@ def test_certificate():
     assert "replace one user" in str(certificate)
     assert joint(budget=Budget(math.inf, 0.1)).privacy.epsilon is None
     assert LinUCB(dim=2).privacy.epsilon is None
-    paper = joint(calibration="paper").privacy
+    paper = published(calibration="paper").privacy
     assert paper.epsilon < 0.2  # what the published constants really give at epsilon = 1
-    wishart = joint(noise="wishart").privacy
+    wishart = published(noise="wishart").privacy
     assert 0.9 < wishart.epsilon <= 1.0
 
 
 def test_exact_noise_is_less_than_a_tenth_of_the_published():
     for horizon in (1000, 10**6):
-        exact, paper = (joint(horizon=horizon, calibration=c, release="tree") for c in ("exact", "paper"))
+        exact, paper = (published(horizon=horizon, calibration=c) for c in ("exact", "paper"))
         assert exact.mechanism.sigma < paper.mechanism.sigma / 10
         default = joint(horizon=horizon)
         steps = np.array([float(default.mechanism.leaves)])

@@ -9,6 +9,7 @@ import pytest
 from tacit import Budget, JointLinUCB, LinUCB, Simulated
 
 ARMS = np.array([[1.0, 0.0, 0.0], [0.0, 0.6, 0.0], [0.3, 0.3, 0.3]])
+EVERY_CHOICE = {"first": 1, "growth": 1.001}  # is a step
 
 
 def joint(**options):
@@ -17,7 +18,7 @@ def joint(**options):
 
 
 def test_batches_refuse_bad_rows_alone():
-    bandit = joint(release="tree")
+    bandit = joint(**EVERY_CHOICE)
     arms = np.stack([ARMS, ARMS, ARMS, ARMS])
     arms[1, 0, 0] = np.nan
     arms[3] *= 2
@@ -107,7 +108,7 @@ def test_rows_of_different_sizes_are_chosen_as_if_alone():
 
 
 def test_a_batch_is_one_step_and_equals_single_choices_at_one_state():
-    one, many = joint(release="tree"), joint(release="tree")
+    one, many = joint(**EVERY_CHOICE), joint(**EVERY_CHOICE)
     arms = np.random.default_rng(0).uniform(-0.5, 0.5, (6, 4, 3))
     choices = many.choose_many(arms)
     state = copy.deepcopy(one._state)

@@ -7,17 +7,15 @@ from numpy.random import SeedSequence
 from tacit import MLEUCB, Budget, JointGLM, JointLinUCB, LinUCB, Spec, Uniform, environments
 from tacit.bandits.snapshot import _leaves
 from tacit.kernels.block import reward
-from tacit.papers import GLMUCB, GLOC, BGLinCB, ECOLog, LogisticTS, RSGLinUCB
+from tacit.papers import GLMUCB, GLOC, BGLinCB, ECOLog, LogisticTS, RSGLinUCB, ShariffLinUCB
 
 BUDGET = Budget(1.0, 1e-3)
 SPECS = [
     Spec(LinUCB),
-    *(
-        Spec(JointLinUCB, budget=BUDGET, release=r)
-        for r in ("batched", "tree", "consistent-tree", "toeplitz", "buffered")
-    ),
-    Spec(JointLinUCB, budget=BUDGET, noise="wishart"),
-    Spec(JointLinUCB, budget=BUDGET, calibration="paper"),
+    Spec(JointLinUCB, budget=BUDGET),
+    *(Spec(ShariffLinUCB, budget=BUDGET, release=r) for r in ("tree", "consistent-tree", "toeplitz", "buffered")),
+    Spec(ShariffLinUCB, budget=BUDGET, noise="wishart"),
+    Spec(ShariffLinUCB, budget=BUDGET, calibration="paper"),
     Spec(JointLinUCB, budget=Budget(float("inf"), 0.1)),
     Spec(JointGLM, budget=BUDGET),
     Spec(JointGLM, budget=Budget(8.0, 0.1), first=2, forget=20),  # more steps than its window

@@ -9,11 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit import Budget, JointLinUCB
+from tacit.algorithms import ridge
 from tacit.bandits import snapshot
-from tacit.bandits.joint import lin_ucb_published as published
 from tacit.errors import BadState
 from tacit.features import Number, Schema
 from tacit.model.linear import LinearContribution
+from tacit.papers import ShariffLinUCB
 from tacit.privacy.noise import Simulated
 from tests.bandits.test_blocks import dense
 
@@ -78,8 +79,8 @@ def test_bounds_on_the_noise_are_of_the_blocks_and_hold_in_all_of_them():
         upsilon = bandit.regularizer.shift - bandit.regularizer.floor
         assert np.abs(np.linalg.eigvalsh(bandit.statistics.gram)).max() <= upsilon
     assert np.abs(bandit.statistics.gram).max() > 0
-    more = published.gaussian_exact_bounds(1.0, 50, OWN, 0.1, 1.0, 1.0, None)
-    assert published.gaussian_exact_bounds(1.0, 50 * BLOCKS, OWN, 0.1, 1.0, 1.0, None).shift > more.shift
+    more = ridge.gaussian_bounds(1.0, 50, OWN, 0.1, 1.0, 1.0)
+    assert ridge.gaussian_bounds(1.0, 50 * BLOCKS, OWN, 0.1, 1.0, 1.0).shift > more.shift
 
 
 def test_it_is_used_with_a_schema_saved_and_grown(tmp_path):
@@ -118,9 +119,9 @@ def _as_saved_before(path, schema):
     return JointLinUCB.load(path)
 
 
-def test_only_exact_gaussian_noise_has_blocks():
-    with pytest.raises(ValueError, match="exact Gaussian"):
-        JointLinUCB(dim=6, blocks=3, horizon=100, budget=BUDGET, calibration="paper")
+def test_the_published_one_has_no_blocks():
+    with pytest.raises(TypeError, match="blocks"):
+        ShariffLinUCB(dim=6, blocks=3, horizon=100, budget=BUDGET, calibration="paper")
     schema = Schema(context={"age": Number(0, 100)}, arms="disjoint", actions=("walk", "sleep"))
-    dense_still = JointLinUCB(features=schema, horizon=100, budget=BUDGET, calibration="paper")
+    dense_still = ShariffLinUCB(features=schema, horizon=100, budget=BUDGET, calibration="paper")
     assert dense_still._blocks == 1 and dense_still.choose({"age": 3}).name in ("walk", "sleep")

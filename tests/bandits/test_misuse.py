@@ -15,7 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from tacit import Budget, JointGLM, JointLinUCB, LinUCB, Simulated
 from tacit.bandits.snapshot import _leaves
 from tacit.errors import HorizonReached, PersonLimit, UnknownChoice
-from tacit.papers import JointGLMRare
+from tacit.papers import JointGLMRare, ShariffLinUCB
 from tests.reference import linear as reference
 
 BUDGET = Budget(1.0, 1e-3)
@@ -205,27 +205,24 @@ def test_released_state_has_no_exact_sum(kind):
 
 
 class Machine(RuleBasedStateMachine):
-    """JointLinUCB with secure noise against a model: a list of tickets, a sum of whole numbers and a schedule."""
+    """Linear bandits with secure noise against a model: a list of tickets, a sum of whole numbers and a schedule."""
 
-    @initialize(release=st.sampled_from(["batched", "tree"]))
-    def start(self, release):
+    @initialize(grows=st.booleans())
+    def start(self, grows):
         self.folder = tempfile.TemporaryDirectory()
-        self.bandit = JointLinUCB(
-            dim=2, horizon=60, budget=BUDGET, release=release, first=4, pending=6, max_rounds_per_person=3
-        )
-        self.release = release
+        settings = {"dim": 2, "horizon": 60, "budget": BUDGET, "pending": 6, "max_rounds_per_person": 3}
+        self.bandit = JointLinUCB(**settings, first=4) if grows else ShariffLinUCB(**settings)
+        self.grows = grows  # the length of steps; else each choice is one
         self.made = 0  # choices
         self.waiting = {}  # ticket -> features
         self.total = np.zeros(self.bandit.contribution.size, np.int64)
-        self.steps, self.boundary = 0, 4 if release == "batched" else 1
+        self.steps, self.boundary = 0, 4 if grows else 1
         self.people = {}
 
     def advance(self):
         if self.made >= self.boundary:
             self.steps += 1
-            self.boundary = (
-                max(self.made + 4, math.floor(self.made * 1.1)) if self.release == "batched" else self.made + 1
-            )
+            self.boundary = max(self.made + 4, math.floor(self.made * 1.1)) if self.grows else self.made + 1
 
     def expire(self):
         self.waiting = {t: x for t, x in self.waiting.items() if t > self.made - 6}
@@ -315,7 +312,7 @@ class Machine(RuleBasedStateMachine):
     def save_and_load(self):
         path = f"{self.folder.name}/b.json"
         self.bandit.save(path)
-        loaded = JointLinUCB.load(path)
+        loaded = type(self.bandit).load(path)
         assert digest(loaded) == digest(self.bandit)
         self.bandit = loaded
 
@@ -325,8 +322,8 @@ class Machine(RuleBasedStateMachine):
             return
         prefix = self.bandit._state.prefix
         assert self.bandit.choices == self.made and self.bandit._steps == self.steps
-        live = self.steps if self.release == "batched" else [i for i in range(7) if self.steps >> i & 1]
-        held = prefix.closed[:live] if self.release == "batched" else prefix.closed[live]
+        live = self.steps if self.grows else [i for i in range(7) if self.steps >> i & 1]
+        held = prefix.closed[:live] if self.grows else prefix.closed[live]
         assert (
             np.abs(held.sum(axis=0) + prefix.open - self.total).max() <= 1 * self.made
         )  # half cells may round either way

@@ -10,7 +10,7 @@ from tacit import Budget, JointGLM, JointLinUCB, Simulated, Stored
 from tacit.errors import PersonLimit
 from tacit.mechanisms.grid import on_grid
 from tacit.mechanisms.toeplitz import Toeplitz
-from tacit.papers import Anytime, JointGLMRare
+from tacit.papers import Anytime, JointGLMRare, ShariffLinUCB
 from tacit.privacy import gaussian
 
 BUDGET = Budget(1.0, 1e-6)
@@ -73,7 +73,7 @@ def test_group_privacy_without_a_cap(kind):
     assert privacy.group[2] > 2 and privacy.group[10] > privacy.group[5]
     assert json.loads(privacy.json())["group"]["2"] == pytest.approx(privacy.group[2])
     assert build(kind, max_rounds_per_person=2).privacy.group == {}
-    wishart = build(noise="wishart", source=Simulated(0))
+    wishart = build(ShariffLinUCB, noise="wishart", source=Simulated(0))
     assert wishart.privacy.group == {}
 
 
@@ -165,7 +165,7 @@ def test_misuse():
             with pytest.raises(ValueError, match="max_rounds_per_person"):
                 build(kind, max_rounds_per_person=wrong)
     with pytest.raises(ValueError, match="Gaussian noise"):
-        build(noise="wishart", max_rounds_per_person=2, source=Simulated(0))
+        build(ShariffLinUCB, noise="wishart", max_rounds_per_person=2, source=Simulated(0))
     with pytest.raises(ValueError, match="count from zero"):
         Anytime(lambda horizon: build(horizon=horizon, max_rounds_per_person=2))
 

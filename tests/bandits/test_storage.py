@@ -11,9 +11,9 @@ from tacit import Budget, JointGLM, JointLinUCB, LinUCB, Secure, Simulated
 from tacit.bandits import snapshot
 from tacit.bandits.snapshot import _leaves
 from tacit.errors import BadState
-from tacit.papers import JointGLMRare
+from tacit.papers import JointGLMRare, ShariffLinUCB
 
-RELEASES = ["batched", "tree", "consistent-tree", "toeplitz", "buffered"]
+RELEASES = ["tree", "consistent-tree", "toeplitz", "buffered"]
 
 
 def play(bandit, rng, rounds):
@@ -31,16 +31,17 @@ def play(bandit, rng, rounds):
 
 
 def bandits():
-    for release in RELEASES:
-        yield JointLinUCB(dim=3, horizon=200, budget=Budget(1, 0.1), release=release, source=Simulated(7), pending=9)
-    yield JointLinUCB(dim=3, horizon=200, budget=Budget(1, 0.1), noise="wishart", source=Simulated(7), pending=9)
+    settings = {"dim": 3, "horizon": 200, "budget": Budget(1, 0.1), "pending": 9}
+    yield JointLinUCB(**settings, source=Simulated(7))
+    for options in [*({"release": release} for release in RELEASES), {"noise": "wishart"}]:
+        yield ShariffLinUCB(**settings, source=Simulated(7), **options)
     yield LinUCB(dim=3, pending=9)
     yield JointGLM(
         dim=3, budget=Budget(1, 0.1), rewards=(-1, 1), source=Simulated(7), policy=np.random.default_rng(8), pending=9
     )
 
 
-@pytest.mark.parametrize("bandit", list(bandits()), ids=[*RELEASES, "wishart", "plain", "glm"])
+@pytest.mark.parametrize("bandit", list(bandits()), ids=["linear", *RELEASES, "wishart", "plain", "glm"])
 def test_a_loaded_bandit_goes_on_bit_by_bit(bandit, tmp_path):
     _, waiting = play(bandit, np.random.default_rng(0), 40)
     assert waiting  # one choice waits for its reward
@@ -178,7 +179,9 @@ def test_files_of_earlier_releases_with_settings_that_are_gone(tmp_path):
         return JointLinUCB.load(tmp_path / "b.json")
 
     assert written().horizon == 50
-    for name, value in (("teach", 0.5), ("average", True), ("weeks", 3)):
+    linear = {"noise": "gaussian", "calibration": "exact", "release": "batched", "shift": None}
+    assert written(**linear).horizon == 50
+    for name, value in (("teach", 0.5), ("average", True), ("weeks", 3), ("release", "tree"), ("shift", 9.0)):
         with pytest.raises(BadState, match=f"got {name}: go on with 0.6.0"):
             written(**{name: value})
     with pytest.raises(BadState, match=r"durable=.*go on with 0\.7\.0, or start anew with Stored\("):

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit import Budget, JointGLM, JointLinUCB, Simulated
+from tacit import Budget, JointGLM, JointLinUCB
 from tacit.algorithms.weeks import Weeks, fewest_leaves
 from tacit.errors import PersonLimit
 from tacit.kernels.rounds import Schedule, next_boundary
-from tacit.papers import JointGLMRare
+from tacit.papers import JointGLMRare, ShariffLinUCB
 from tacit.privacy import gaussian
 from tests.mechanisms.test_grid import Given
 
@@ -23,7 +23,7 @@ NOBODY = [[0.0, 0.0]]
 
 def build(kind=JointGLM, **options):
     settings = {"dim": 2, "horizon": 400, "budget": BUDGET, "pending": 400, "first": 10, "max_rounds_per_person": 2}
-    if kind is JointGLMRare:
+    if kind in (JointGLMRare, ShariffLinUCB):
         del settings["first"]
     return kind(**settings | options)
 
@@ -210,10 +210,9 @@ def test_misuse():
     for options in ({"week": 0}, {"week": math.nan}, {"on_limit": "ignore"}):
         with pytest.raises(ValueError, match="Expected"):
             build(**options)
-    with pytest.raises(ValueError, match="counts answers"):
-        build(JointGLMRare, week=20)
-    with pytest.raises(ValueError, match="Gaussian noise"):
-        build(JointLinUCB, noise="wishart", week=20, max_rounds_per_person=1, source=Simulated(0))
+    for kind in (JointGLMRare, ShariffLinUCB):
+        with pytest.raises(ValueError, match="counts answers"):
+            build(kind, week=20)
     assert build(week=20).on_limit == build(on_limit="serve", week=20).on_limit == "serve"
     with pytest.raises(ValueError, match="with week, which refuses nobody"):
         build(on_limit="refuse", week=20)

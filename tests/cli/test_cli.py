@@ -21,7 +21,7 @@ def tacit(*arguments, code=0):
 
 def test_simulate_json():
     out = tacit(
-        "simulate", "lin-ucb", "joint-lin-ucb:release=tree", "--env", "gap:gap=0.2", "--env", "basis", "--dim", "4",
+        "simulate", "lin-ucb", "shariff-lin-ucb:release=tree", "--env", "gap:gap=0.2", "--env", "basis", "--dim", "4",
         "--arms", "4", "--epsilon", "1", "--epsilon", "inf", "--delta", "0.01", "--horizon", "300", "--runs", "2",
         "--json",
     ).stdout  # fmt: skip
@@ -45,7 +45,7 @@ def test_simulate_table_plot_and_rows(tmp_path):
 
 
 def test_privacy():
-    text = tacit("privacy", "joint-lin-ucb:noise=wishart", "--epsilon", "1", "--delta", "0.1").stdout
+    text = tacit("privacy", "shariff-lin-ucb:noise=wishart", "--epsilon", "1", "--delta", "0.1").stdout
     assert "degrees of freedom" in text and "experiments only" in text  # Wishart noise cannot be secure
     certificate = json.loads(tacit("privacy", "joint-lin-ucb", "--horizon", "1000000", "--json").stdout)
     assert certificate["epsilon"] == pytest.approx(1.0, rel=1e-6)

@@ -40,15 +40,16 @@ simulated = simulate([Spec(JointGLM, budget=Budget(4.0, 1e-6))], world, horizon=
 assert simulated.table() and simulated.json()
 """
 ASK = """
-from tacit import Budget, JointLinUCB, Simulated, environments
+from tacit import Budget, Simulated, environments
 from tacit.errors import NotInstalled, TacitError
+from tacit.papers import ShariffLinUCB
 open("log.csv", "w").write("x0,action,reward\\n0.5,0,1\\n")
 asked = {
     "polars for result rows": lambda: simulated.frame,
     "polars for logs": lambda: environments.replay(file="log.csv"),
     "matplotlib for figures": lambda: simulated.plot("curves.png"),
     "scikit-learn for real data": lambda: environments.digits(),
-    "dp-accounting for composition beyond Gaussians": lambda: JointLinUCB(
+    "dp-accounting for composition beyond Gaussians": lambda: ShariffLinUCB(
         dim=2, horizon=9, budget=Budget(1.0, 0.1), noise="wishart", source=Simulated(0)
     ),
 }

@@ -8,13 +8,13 @@ import pytest
 from tacit import Budget, JointLinUCB, Spec, environments
 from tacit.experiments.runner import run_once
 from tacit.model import links
-from tacit.papers import bounds
+from tacit.papers import ShariffLinUCB, bounds
 
 
 def test_regret_is_below_theorems_5_and_6():
     budget, horizon = Budget(1.0, 0.1), 20_000
-    spec = Spec(JointLinUCB, budget=budget, calibration="paper", failure=0.01)
-    bandit = JointLinUCB(dim=5, horizon=horizon, budget=budget, calibration="paper", failure=0.01)
+    spec = Spec(ShariffLinUCB, budget=budget, calibration="paper", failure=0.01)
+    bandit = ShariffLinUCB(dim=5, horizon=horizon, budget=budget, calibration="paper", failure=0.01)
     run = run_once(spec, environments.gap(dim=5, arms=25, gap=0.1), horizon, 0, 0, lambda _: None)
     options = {"dim": 5, "horizon": horizon, "failure": 0.01}
     assert run.regret < bounds.linear_ucb(bandit.regularizer, **options)

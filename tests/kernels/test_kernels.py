@@ -10,6 +10,7 @@ from tacit.kernels import continual, formulas, linalg, linear, noise, rounds, su
 from tacit.kernels.block import BERNOULLI, GAUSSIAN_REWARD, LOGGED, SIGN, Block, reward
 from tacit.model import glm, links
 from tacit.model import linear as linear_model
+from tacit.papers.joint import wishart_kernel
 from tests.reference import linear as reference
 
 
@@ -218,7 +219,7 @@ def test_bartlett_has_the_law_of_a_sum_of_squares():
     d, dof, scale, count = 3, 50, 2.0, 20000
     out, draws = np.empty((d, d)), np.empty((count, d, d))
     for i in range(count):
-        noise.bartlett(rng, scale, dof, out)
+        wishart_kernel.bartlett(rng, scale, dof, out)
         draws[i] = out
     assert np.array_equal(draws, draws.transpose(0, 2, 1))
     mean = draws.mean(axis=0)
@@ -311,18 +312,17 @@ def test_worlds_fill_every_round_of_a_block():
 
 def test_fused_rounds_run_under_bounds_checks():
     from tacit import JointLinUCB, LinUCB, Simulated, environments
+    from tacit.papers import ShariffLinUCB
     from tacit.privacy.budget import Budget
 
     world = environments.ball(dim=3, arms=4)
     fill = world.start(np.random.default_rng(12), 100).fill
     block = world.block(50)
     options = [("tree", "gaussian"), ("consistent-tree", "gaussian"), ("toeplitz", "gaussian")]
-    options += [("buffered", "gaussian"), ("batched", "gaussian"), ("tree", "wishart")]
-    bandits = [
-        JointLinUCB(dim=3, horizon=100, budget=Budget(1, 0.1), release=r, noise=n, source=Simulated(0))
-        for r, n in options
-    ]
-    for bandit in [LinUCB(dim=3), *bandits]:
+    options += [("buffered", "gaussian"), ("tree", "wishart")]
+    settings = {"dim": 3, "horizon": 100, "budget": Budget(1, 0.1), "source": Simulated(0)}
+    published = [ShariffLinUCB(**settings, release=r, noise=n) for r, n in options]
+    for bandit in [LinUCB(dim=3), JointLinUCB(**settings), *published]:
         for _ in range(2):
             fill(block)
             bandit.play(block)

@@ -11,7 +11,9 @@ from tacit.errors import HorizonReached
 from tacit.mechanisms.buffered import Buffered, _design, encoder_of
 from tacit.mechanisms.discounted import Discounted
 from tacit.mechanisms.toeplitz import Toeplitz, coefficients, lower_bound
-from tacit.mechanisms.tree import Tree, WishartTree
+from tacit.mechanisms.tree import Tree
+from tacit.papers import ShariffLinUCB
+from tacit.papers.joint.wishart import WishartTree
 from tacit.privacy import gaussian
 
 MECHANISMS = {
@@ -159,7 +161,7 @@ def test_no_mechanism_beats_the_lower_bound():
 
 
 def test_toeplitz_refuses_a_table_that_does_not_fit():
-    with pytest.raises(ValueError, match="release='buffered'"):
+    with pytest.raises(ValueError, match="Buffered has the same error"):
         Toeplitz(leaves=10**9, size=20, sigma=1.0).init(Simulated(0))
     assert coefficients(3) == pytest.approx([1, 1 / 2, 3 / 8])
 
@@ -201,25 +203,26 @@ def test_wishart_budgets_outside_the_theorem_are_refused_or_kept_inside():
     p = 4
     k = p + math.ceil(28 / 9.99**2 * math.log(4 / 1e-6))
     assert np.mean(np.isinf(wishart_loss(k, p, np.zeros(p), np.eye(p)[0], rng))) > 1e-4
-    bandit = JointLinUCB(dim=3, horizon=1000, budget=Budget(100.0, 1e-6), noise="wishart", source=Simulated(0))
+    bandit = ShariffLinUCB(dim=3, horizon=1000, budget=Budget(100.0, 1e-6), noise="wishart", source=Simulated(0))
     assert bandit.privacy.releases[0].epsilon0 < 1
     with pytest.raises(ValueError, match="epsilon below 1"):
-        JointLinUCB(
+        ShariffLinUCB(
             dim=3, horizon=1000, budget=Budget(100.0, 1e-6), noise="wishart", calibration="paper", source=Simulated(0)
         )
 
 
 def test_wishart_covers_a_user_whose_reward_comes_late():
     """Leaf 1 in one world and a leaf of the other half in the other: nodes on both paths, the root shared."""
-    bandit = JointLinUCB(dim=3, horizon=1023, budget=Budget(1.0, 1e-6), noise="wishart", source=Simulated(0))
+    bandit = ShariffLinUCB(dim=3, horizon=1023, budget=Budget(1.0, 1e-6), noise="wishart", source=Simulated(0))
     release = bandit.privacy.releases[0]
     touched = {(h, 0 >> h) for h in range(10)} | {(h, 512 >> h) for h in range(10)}
     assert release.count == 2 * 10 - 1 >= len(touched) - 1
 
 
-@pytest.mark.parametrize("release", ["batched", "tree", "consistent-tree", "toeplitz", "buffered"])
+@pytest.mark.parametrize("release", [None, "tree", "consistent-tree", "toeplitz", "buffered"])
 def test_the_bandits_sigma_is_the_one_its_claim_needs(release):
-    bandit = JointLinUCB(dim=3, horizon=1000, budget=Budget(1.0, 1e-5), release=release, source=Simulated(0))
+    kind, options = (JointLinUCB, {}) if release is None else (ShariffLinUCB, {"release": release})
+    bandit = kind(dim=3, horizon=1000, budget=Budget(1.0, 1e-5), source=Simulated(0), **options)
     needed = bandit.contribution.sensitivity * bandit.mechanism.column_norm / gaussian.mu(Budget(1.0, 1e-5))
     assert bandit.mechanism.sigma == pytest.approx(needed, rel=1e-12)
     assert bandit.privacy.epsilon == pytest.approx(1.0, rel=1e-9)

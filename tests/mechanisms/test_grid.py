@@ -15,12 +15,13 @@ from tacit.mechanisms.discounted import Discounted
 from tacit.mechanisms.grid import COEFFICIENT_BITS, LENGTH_SLACK, MOST_LEAVES, on_grid
 from tacit.mechanisms.noisy_kernel import with_noise
 from tacit.mechanisms.toeplitz import Toeplitz
-from tacit.mechanisms.tree import Tree, WishartTree
+from tacit.mechanisms.tree import Tree
 from tacit.model import links
 from tacit.model.glm import GLMContribution
 from tacit.model.linear import LinearContribution
-from tacit.papers import JointGLMRare
+from tacit.papers import JointGLMRare, ShariffLinUCB
 from tacit.papers.joint.glm_rare_descent_kernel import gradients
+from tacit.papers.joint.wishart import WishartTree
 from tacit.privacy import gaussian
 
 LEAVES = 40
@@ -220,25 +221,26 @@ def test_overflow_is_an_error_before_it_happens():
 def test_what_cannot_be_secure_is_refused():
     budget = Budget(1.0, 1e-6)
     with pytest.raises(NotSecure, match="source=Simulated"):
-        JointLinUCB(dim=2, horizon=100, budget=budget, noise="wishart")
+        ShariffLinUCB(dim=2, horizon=100, budget=budget, noise="wishart")
     with pytest.raises(NotSecure, match="timing leaks"):
         JointGLMRare(dim=2, horizon=100, budget=budget, timing="published")
     for release in ("toeplitz", "buffered"):
-        with pytest.raises(NotSecure, match="use release='tree', or 'batched'"):
-            JointLinUCB(dim=2, horizon=MOST_LEAVES + 1, budget=budget, release=release)
+        with pytest.raises(NotSecure, match="use longer steps, or release='tree'"):
+            ShariffLinUCB(dim=2, horizon=MOST_LEAVES + 1, budget=budget, release=release)
     with pytest.raises(NotSecure, match="floats only"):
         on_grid(WishartTree(leaves=4, size=5, scale=1.0, dof=10), sensitivity=1.0, mu=1.0)
     with pytest.raises(NotSecure, match="floats"):
         Secure().rows(1, 1, Tree(leaves=2, size=1, sigma=1.0).law)
-    simulated = JointLinUCB(dim=2, horizon=100, budget=budget, noise="wishart", source=Simulated(0))
+    simulated = ShariffLinUCB(dim=2, horizon=100, budget=budget, noise="wishart", source=Simulated(0))
     assert not simulated.privacy.private
 
 
-@pytest.mark.parametrize("release", ["batched", "tree", "consistent-tree", "toeplitz", "buffered"])
+@pytest.mark.parametrize("release", [None, "tree", "consistent-tree", "toeplitz", "buffered"])
 def test_the_grid_costs_a_bandit_almost_nothing(release):
     budget = Budget(1.0, 1e-6)
-    settings = {"dim": 5, "horizon": 1000, "budget": budget, "release": release}
-    secure, simulated = JointLinUCB(**settings), JointLinUCB(**settings, source=Simulated(0))
+    kind, options = (JointLinUCB, {}) if release is None else (ShariffLinUCB, {"release": release})
+    settings = {"dim": 5, "horizon": 1000, "budget": budget, **options}
+    secure, simulated = kind(**settings), kind(**settings, source=Simulated(0))
     assert secure.privacy.private and secure.privacy.distance == 0.0 and secure.privacy.grid_delta < 1e-12
     assert secure.privacy.epsilon == pytest.approx(1.0, rel=1e-9) and secure.privacy.epsilon <= 1 + 1e-9
     assert simulated.mechanism.sigma < secure.mechanism.sigma < 1.001 * simulated.mechanism.sigma
@@ -307,11 +309,19 @@ def shift(kind, user, rounds, **options):
 
 
 @pytest.mark.parametrize("rounds", [1, 3])
-@pytest.mark.parametrize("release", ["batched", "toeplitz", "buffered", "glm"])
-def test_what_a_person_moves_is_at_most_what_is_claimed_and_near_it(release, rounds):
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        (JointGLM, {"first": 4}),
+        (JointLinUCB, {}),
+        (ShariffLinUCB, {"release": "toeplitz"}),
+        (ShariffLinUCB, {"release": "buffered"}),
+    ],
+    ids=str,
+)
+def test_what_a_person_moves_is_at_most_what_is_claimed_and_near_it(kind, options, rounds):
     """mu of the certificate against the difference of two people's releases, over a grid of pairs of people."""
-    kind, options = (JointGLM, {"first": 4}) if release == "glm" else (JointLinUCB, {"release": release})
-    low = 0.0 if release == "glm" else -1.0
+    low = 0.0 if kind is JointGLM else -1.0
     people = [(r * np.array([math.cos(a), math.sin(a)]), y) for r in (0.01, 1.0) for a in np.linspace(0, math.pi, 13)
               for y in (low, 1.0)]  # fmt: skip
     moved = [shift(kind, person, rounds, **options) for person in people]

@@ -16,7 +16,7 @@ from tacit.mechanisms.queries import with_noise
 from tacit.mechanisms.toeplitz import Toeplitz
 from tacit.mechanisms.tree import Tree
 from tacit.model import links
-from tacit.papers import JointGLMRare, JointReweighted, JointSquareCB
+from tacit.papers import JointGLMRare, JointReweighted, JointSquareCB, ShariffLinUCB
 from tacit.papers.joint.glm_rare_descent_kernel import Data, gradients
 from tacit.papers.kernels.squarecb import gradient_step
 from tacit.papers.regression import (
@@ -114,12 +114,12 @@ def test_one_user_of_a_glm_moves_its_sums_by_no_more_than_is_claimed(rewards, ra
 @given(
     rewards=RANGES,
     radius=st.sampled_from(SIZES),
-    options=st.sampled_from([{}, {"release": "tree"}, {"calibration": "paper"}]),
+    kind=st.sampled_from([(JointLinUCB, {}), (ShariffLinUCB, {}), (ShariffLinUCB, {"calibration": "paper"})]),
     users=st.tuples(people(), people()),
     which=st.tuples(st.integers(0, 4), st.integers(0, 4)),
 )
-def test_one_user_of_a_linear_bandit_too(rewards, radius, options, users, which):
-    bandit = made(JointLinUCB, rewards=rewards, radius=radius, **options)
+def test_one_user_of_a_linear_bandit_too(rewards, radius, kind, users, which):
+    bandit = made(kind[0], rewards=rewards, radius=radius, **kind[1])
     if bandit is None:
         return
     pairs = [(x, rewards_of(*rewards)[i]) for x, i in zip(users, which, strict=True)]

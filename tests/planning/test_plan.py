@@ -85,7 +85,7 @@ def test_needed_is_where_the_share_is_reached():
 
 def test_simulated_batches_have_the_noise_of_real_ones():
     made = Setting(model="shuffle", dim=6, arms=5, epsilon=1.0)
-    coarse = player(made, default_rng(0), Simulated(0)).server.analyzer
+    coarse = player(made, default_rng(0), Simulated(0), simulations.CoarseNewton).server.analyzer
     exact = type(coarse).__mro__[1]._make(coarse, 500)
     assert coarse.plan(0).std == pytest.approx(noise_of(made).std, rel=0.01)
     assert coarse._make(500).std == pytest.approx(exact.std, rel=1e-9) and exact.trials > coarse._make(500).trials

@@ -6,7 +6,7 @@ import pytest
 
 from tacit import Budget, JointGLM, JointLinUCB, Simulated, registry
 from tacit.algorithms.earnings import Earnings
-from tacit.papers import regression
+from tacit.papers import ShariffLinUCB, regression
 from tacit.privacy import ledger
 from tacit.privacy.ledger import GaussianRelease, LocalRelease
 from tacit.privacy.noise import Secure
@@ -94,8 +94,8 @@ def test_regressors_refuse_it(name):
 
 
 def test_wishart_noise_refuses_it():
-    with pytest.raises(ValueError, match="the budget's adjacency"):
-        made(JointLinUCB, ZERO_OUT, horizon=50, noise="wishart", source=Simulated(0))
+    with pytest.raises(ValueError, match='adjacency="replace"'):
+        made(ShariffLinUCB, ZERO_OUT, horizon=50, noise="wishart", source=Simulated(0))
 
 
 def test_it_is_saved(tmp_path):

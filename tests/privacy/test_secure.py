@@ -12,7 +12,7 @@ import pytest
 
 from tacit import Budget, JointGLM, JointLinUCB, Secure, cli
 from tacit.errors import BadState, NotSecure, UnknownChoice
-from tacit.papers import JointGLMRare
+from tacit.papers import JointGLMRare, ShariffLinUCB
 
 BUDGET = Budget(1.0, 1e-6)
 ARMS = np.eye(2)
@@ -92,7 +92,7 @@ def test_noise_without_room_is_an_error():
 
 @pytest.mark.parametrize(
     ("kind", "options"),
-    [(JointLinUCB, {}), (JointLinUCB, {"release": "tree"}), (JointGLM, {"first": 5}), (JointGLMRare, {})],
+    [(JointLinUCB, {}), (ShariffLinUCB, {}), (JointGLM, {"first": 5}), (JointGLMRare, {})],
     ids=str,
 )
 def test_plans_leave_room_for_their_noise(kind, options):

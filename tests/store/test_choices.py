@@ -8,7 +8,7 @@ import pytest
 
 from tacit import Budget, JointGLM, Simulated
 from tacit.errors import BadState, HorizonReached, PersonLimit, UnknownChoice
-from tacit.papers import JointGLMRare
+from tacit.papers import JointGLMRare, ShariffLinUCB
 from tacit.privacy.noise import Secure
 from tests.store.places import Clock, arms, contribution, glm, linear, play, sums, table, total
 
@@ -212,7 +212,7 @@ def test_other_settings_are_refused(place):
     [
         lambda: glm(source=Simulated(0)),
         lambda: glm(budget=Budget(float("inf"), 1e-5)),
-        lambda: linear(release="tree"),
+        lambda: ShariffLinUCB(dim=3, horizon=100, budget=Budget(1.0, 1e-5)),
         lambda: JointGLMRare(dim=3, horizon=100, budget=Budget(1.0, 1e-5)),
         lambda: JointGLM,
     ],

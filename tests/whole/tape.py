@@ -20,6 +20,7 @@ from tacit.mechanisms.queries import with_noise
 from tacit.mechanisms.randomize_kernel import randomize
 from tacit.mechanisms.recursive_grid import RecursiveGrid
 from tacit.mechanisms.shuffle.sums_kernel import unshuffle, with_coins
+from tacit.papers.joint.wishart_kernel import simulate_wishart_step
 from tacit.roles.local import Client
 from tacit.roles.shuffler import Shuffler
 
@@ -154,6 +155,9 @@ METHODS = {
 SEAMS = {
     with_noise: noisy_sum,
     simulate_step: after("prefix", lambda rng, state, law: law, lambda rng, state, law: [state.released, *state.noise]),
+    simulate_wishart_step: after(
+        "prefix", lambda rng, state, *law: law, lambda rng, state, *law: [state.released, *state.noise]
+    ),
     noisy_kernel.with_noise: noisy_gradient,
     randomize: after("report", lambda rng, law, vector, out: law, lambda *args: [args[-1]]),
     public_report: after("report", lambda *args: (), lambda *args: [args[-1]]),

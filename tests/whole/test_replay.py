@@ -28,6 +28,7 @@ from tacit.papers import (
     LocalOnlineUCB,
     LocalReweighted,
     LocalSquareCB,
+    ShariffLinUCB,
     ShuffleGLM,
     ShuffleLinUCB,
     regression,
@@ -86,9 +87,9 @@ JOINT = {
     "joint-glm-blocks-earnings": made(JointGLM, first=6, dim=4, blocks=2, earnings=Earnings(0.2, 4.0)),
     "joint-lin-ucb": made(JointLinUCB, first=6),
     "joint-lin-ucb-earnings": made(JointLinUCB, first=6, earnings=Earnings(0.2, 4.0)),
-    "joint-lin-ucb-tree": made(JointLinUCB, release="tree"),
-    "joint-lin-ucb-consistent-tree": made(JointLinUCB, release="consistent-tree"),
-    "joint-lin-ucb-buffered": made(JointLinUCB, release="buffered"),
+    "shariff-lin-ucb-tree": made(ShariffLinUCB, release="tree"),
+    "shariff-lin-ucb-consistent-tree": made(ShariffLinUCB, release="consistent-tree"),
+    "shariff-lin-ucb-buffered": made(ShariffLinUCB, release="buffered"),
     "joint-glm-warm": made(JointGLM, first=6, prior=([0.3, 0.2], 1.0), warm=([[0.6, 0.1], [0.2, 0.7]], [1.0, 0.0])),
     "joint-glm-rare": made(JointGLMRare, ridge=3.0, iterations=3),
     "joint-reweighted": made(JointReweighted, first=11),
@@ -97,7 +98,7 @@ JOINT = {
     "anytime": lambda source: Anytime(lambda horizon: made(JointLinUCB, horizon=horizon)(source), first=25),
 }
 SIMULATED = {
-    "joint-lin-ucb-wishart": made(JointLinUCB, noise="wishart"),
+    "shariff-lin-ucb-wishart": made(ShariffLinUCB, noise="wishart"),
 }
 SHUFFLE = {
     "shuffle-glm": embedded(ShuffleGLM, iterations=3, horizon=90),

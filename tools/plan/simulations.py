@@ -10,15 +10,37 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import SeedSequence, default_rng
 
+from tacit.bandits import ShuffleNewton
 from tacit.data import Array
 from tacit.environments import Environment, ball
+from tacit.mechanisms.shuffle.calibration import Plan
+from tacit.mechanisms.shuffle.encoding import reach
 from tacit.planning.players import noise_of, player
 from tacit.planning.setting import Setting
 from tacit.privacy.noise import Simulated
+from tacit.roles.analyzer import Analyzer
 
 PER_DECADE = 4  # points of a curve, from FIRST on
 FIRST = 1000
 BLOCK = 1 << 15  # features in a block: it stays in the cache
+COINS = 53  # as many as one random number has bits
+
+
+class Coarse(Analyzer):
+    """Batches whose noise has the same law, nearly, from fewer coins on a coarser grid: a simulation need not hide
+    anything, and a coin costs time."""
+
+    def _make(self, users: int) -> Plan:
+        plan = super()._make(users)
+        if plan.trials <= COINS:
+            return plan
+        scale = plan.scale * math.sqrt((COINS + 1) / (plan.trials + 1))  # the same std
+        return plan._replace(scale=scale, trials=COINS, reach=reach(scale, self.norm))
+
+
+class CoarseNewton(ShuffleNewton):
+    def _analyzer(self, *, size: int, sensitivity: float, norm: float, first: int, growth: float) -> Analyzer:
+        return Coarse(budget=self.budget, size=size, sensitivity=sensitivity, norm=norm, first=first, growth=growth)
 
 
 class Measured(NamedTuple):
@@ -52,7 +74,7 @@ def twice(setting: Setting, world: Environment, at: Sequence[int], seed: Sequenc
 def once(setting: Setting, world: Environment, at: Sequence[int], seed: Sequence[int], sign: float) -> Array:
     """(2, len(at)): regret of one run in the rounds from n / 2 to n, and that of uniform play."""
     mine, world_seed, noise = SeedSequence(seed).spawn(3)
-    bandit = player(setting, default_rng(mine), Simulated(noise))
+    bandit = player(setting, default_rng(mine), Simulated(noise), CoarseNewton)
     fill, theta = world.start(default_rng(world_seed), at[-1])
     if theta is not None:
         theta *= sign

@@ -1,6 +1,7 @@
 """Ridge regression on released sums and its confidence set, as a value with pure functions (protocols.Algorithm)."""
 
 import dataclasses
+import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,6 +18,8 @@ from tacit.kernels.linear import Estimate as Ridge
 from tacit.kernels.matrices import unpacked
 from tacit.kernels.summing import Plain, Tally, each_linear, sum_linear
 from tacit.mechanisms import leaves
+from tacit.mechanisms.continual import Continual
+from tacit.mechanisms.grid import worst_gain
 from tacit.model.chances import Chance
 from tacit.model.linear import LinearContribution
 from tacit.model.vectors import packed_size
@@ -44,17 +47,30 @@ class Estimate(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Linear:
-    """regularizer, confidence: bounds on the noise, and what follows from them. bounded: the regularizer and the
-    confidence set for noise with that of a prior. purse: of what is earned, if that is released, too. prior_std: of the
-    noise in what an earlier incarnation released, which does not fade."""
+    """failure: the probability with which the confidence set may fail. subgaussian: of rewards. width_scale: of the
+    confidence set. purse: of what is earned, if that is released, too. prior_std: of the noise in what an earlier
+    incarnation released, which does not fade."""
 
     plan: Plan
     contribution: LinearContribution
-    regularizer: Regularizer
-    confidence: Confidence
-    bounded: Callable[[float], tuple[Regularizer, Confidence]]
+    failure: float
+    subgaussian: float
+    width_scale: float
     purse: Purse | None
     prior_std: float = 0.0
+
+    @functools.cached_property
+    def regularizer(self) -> Regularizer:
+        """Bounds of each block in each release, so that they hold in all of them."""
+        plan, mechanism = self.plan, self.plan.mechanism
+        worst = math.hypot(self.prior_std, mechanism.sigma * worst_gain(mechanism))
+        times = mechanism.leaves * plan.blocks
+        return ridge.gaussian_bounds(worst, times, self.own, self.failure, plan.radius, self.contribution.scale)
+
+    @functools.cached_property
+    def confidence(self) -> Confidence:
+        plan, sure = self.plan, {"subgaussian": self.subgaussian, "failure": self.failure}
+        return ridge.by_direction(self.regularizer, dim=plan.dim, radius=plan.radius, **sure).scaled(self.width_scale)
 
     @property
     def own(self) -> int:
@@ -67,8 +83,7 @@ class Linear:
         return math.hypot(mechanism.sigma * float(mechanism.gain(np.array([float(step)]))[0]), self.prior_std)
 
     def after(self, std: float) -> "Linear":
-        regularizer, confidence = self.bounded(std)
-        return dataclasses.replace(self, regularizer=regularizer, confidence=confidence, prior_std=std)
+        return dataclasses.replace(self, prior_std=std)
 
     # estimates
 
@@ -126,13 +141,7 @@ class Linear:
 
     def statistics(self, estimate: Estimate) -> Statistics:
         """The released sums; where there are blocks, with one more axis, the first: of blocks."""
-        mechanism, scale, own = self.plan.mechanism, self.contribution.scale, self.own
-        std = mechanism.gain(np.array([float(max(1, estimate.step))]))[0] * mechanism.sigma
-        pairs = np.asarray(estimate.released).reshape(self.plan.blocks, -1)
-        gram = np.stack([unpacked(pair[: packed_size(own)], own) for pair in pairs])
-        moment = pairs[:, packed_size(own) :] / scale
-        gram, moment = (gram, moment) if self.plan.blocks > 1 else (gram[0], moment[0])
-        return Statistics(gram, moment, float(std), float(std) / scale)
+        return statistics(estimate.released, estimate.step, self.plan.mechanism, self.contribution)
 
     # contributions
 
@@ -167,3 +176,14 @@ class Linear:
             tally = Tally(c.size, self.purse.size, self.plan.width, self.purse.part, low, high)
         places = np.arange(c.size).reshape(self.plan.blocks, -1)
         return Adder(each_linear, sum_linear, (Plain(float(c.scale), low, high), places, tally))
+
+
+def statistics(released: Released, step: int, mechanism: Continual, user: LinearContribution) -> Statistics:
+    """Of what a linear bandit has released."""
+    std = float(mechanism.gain(np.array([float(max(1, step))]))[0] * mechanism.sigma)
+    own, scale = user.dim // user.blocks, user.scale
+    pairs = np.asarray(released)[: user.size].reshape(user.blocks, -1)
+    gram = np.stack([unpacked(pair[: packed_size(own)], own) for pair in pairs])
+    moment = pairs[:, packed_size(own) :] / scale
+    gram, moment = (gram, moment) if user.blocks > 1 else (gram[0], moment[0])
+    return Statistics(gram, moment, std, std / scale)

@@ -29,6 +29,41 @@ class Regularizer:
     drift: float = math.inf
 
 
+def gaussian_bounds(
+    std: float, n: int, dim: int, failure: float, radius: float, scale: float, shift: float | None = None
+) -> Regularizer:
+    """For svec noise of std at most `std` in each of n releases, each with probability 1 - failure / (2 n):
+
+    - a symmetric matrix N of that noise is a scaled GOE: the mean of its largest eigenvalue is at most std sqrt(2 d),
+      and the eigenvalue is 1-Lipschitz in svec(N): |N| <= std (sqrt(2 d) + u) but for 2 exp(-u^2 / 2);
+    - the moment's noise, std / scale a coordinate, has norm <= std / scale (sqrt d + u) but for exp(-u^2 / 2);
+    - N theta* - (moment's noise) is Gaussian; per unit of std^2 its covariance has trace at most radius^2 (d + 1) / 2 +
+      d / scale^2 and largest eigenvalue radius^2 + 1 / scale^2: its norm is <= std (sqrt(trace) + sqrt(eigenvalue) u)
+      but for exp(-u^2 / 2).
+
+    Four terms: u = sqrt(2 ln(8 n / failure))."""
+    u = math.sqrt(2 * math.log(8 * n / failure))
+    upsilon = std * (math.sqrt(2 * dim) + u)
+    moment = std / scale * (math.sqrt(dim) + u)
+    trace = radius**2 * (dim + 1) / 2 + dim / scale**2
+    drift = std * (math.sqrt(trace) + math.sqrt(radius**2 + 1 / scale**2) * u)
+    return gaussian_regularizer(upsilon, moment, drift, shift)
+
+
+def gaussian_regularizer(upsilon: float, moment: float, drift: float, shift: float | None) -> Regularizer:
+    """floor = shift - Upsilon, ceiling = shift + Upsilon; the shift is 2 Upsilon, and 1 where there is no noise."""
+    if shift is None:
+        shift = 2 * upsilon if upsilon else 1.0
+    floor = shift - upsilon
+    if floor <= 0:
+        raise ValueError(
+            f"Expected a shift above {upsilon:.6g} (what the noise may take away from an eigenvalue), got {shift:.6g}."
+        )
+    return Regularizer(
+        shift=shift, floor=floor, ceiling=shift + upsilon, perturbation=moment / math.sqrt(floor), drift=drift
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class Confidence:
     """|<x, theta* - theta>| <= width |x|_{V^-1} + drift |V^-1 x| for all rounds and arms, with probability
@@ -42,12 +77,6 @@ class Confidence:
         return Confidence(width=self.width._replace(noise=noise, offset=offset), drift=factor * self.drift)
 
 
-def by_norms(regularizer: Regularizer, *, dim: int, radius: float, subgaussian: float, failure: float) -> Confidence:
-    """The width of Proposition 4: |H theta* - h|_{V^-1} <= radius sqrt(ceiling) + perturbation."""
-    offset = radius * math.sqrt(regularizer.ceiling) + regularizer.perturbation
-    return Confidence(width=_width(regularizer, dim, subgaussian, failure, offset), drift=0.0)
-
-
 def by_direction(
     regularizer: Regularizer, *, dim: int, radius: float, subgaussian: float, failure: float
 ) -> Confidence:
@@ -55,10 +84,11 @@ def by_direction(
     H theta* - h = (noise of the gram) theta* - (noise of the moment) + shift theta*. It holds whatever the
     dependence of V on the noise."""
     drift = regularizer.drift + abs(regularizer.shift) * radius
-    return Confidence(width=_width(regularizer, dim, subgaussian, failure, 0.0), drift=drift)
+    return Confidence(width=width_of(regularizer, dim, subgaussian, failure, 0.0), drift=drift)
 
 
-def _width(regularizer: Regularizer, dim: int, subgaussian: float, failure: float, offset: float) -> Width:
+def width_of(regularizer: Regularizer, dim: int, subgaussian: float, failure: float, offset: float) -> Width:
+    """The width with that offset, for a V that is at least floor I."""
     return Width(float(subgaussian), 2 * math.log(2 / failure), dim * math.log(regularizer.floor), offset)
 
 

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from tacit.algorithms.earnings import Purse
-from tacit.algorithms.ridge import Regularizer
 from tacit.bandits import Bandit, JointGLM, JointLinUCB
 from tacit.core.persons import LEARNS
 from tacit.data import Array, Raw, Released
@@ -76,26 +75,16 @@ class Redrawn(Tree):
         return super().release(state, source, also)
 
 
-class HalfContribution(LinearContribution):
-    """Takes the largest norm of a contribution for the distance of two: adding a user, not replacing one."""
-
-    @property
-    def sensitivity(self) -> float:
-        return super().sensitivity / 2
-
-
 @dataclass(kw_only=True, eq=False)
 class HalfSensitivity(JointLinUCB):
     """Calibrated for half the sensitivity."""
 
-    def _gaussian(self, leaves: int, m: int) -> Regularizer:
-        c = self.contribution
-        self.contribution = HalfContribution(dim=c.dim, scale=c.scale, low=c.low, high=c.high)
-        return super()._gaussian(leaves, m)
+    def _bound(self, contribution: Any) -> float:
+        return super()._bound(contribution) / 2
 
 
 @dataclass(kw_only=True, eq=False)
-class CountedNoise(JointLinUCB):
+class CountedNoise(JointGLM):
     """Noises the mean of a step's contributions: the noise shrinks with the number of rewards that came, which is raw
     data."""
 

@@ -25,7 +25,15 @@ if TYPE_CHECKING:
 
 FORMAT = "tacit bandit"
 VERSION = 7
-GONE = {"teach": 1.0, "average": False, "weeks": None}  # settings of 0.6.0, and what they were where nobody gave them
+GONE = {  # settings of 0.6.0, and what they were where nobody gave them
+    "teach": 1.0,
+    "average": False,
+    "weeks": None,
+    "noise": "gaussian",
+    "calibration": "exact",
+    "release": "batched",
+    "shift": None,
+}
 ROWS = 1024  # waiting choices are written in multiples of so many
 
 B = TypeVar("B", bound="Bandit")
@@ -76,8 +84,8 @@ def load(cls: type[B], path: Path) -> B:
     if body["bandit"] != cls.__name__:
         raise BadState(f"Expected a saved {cls.__name__} in {path.name}, got a {body['bandit']}.")
     settings: dict[str, Any] = body["settings"]
-    for name, usual in GONE.items():
-        if settings.pop(name, usual) != usual:
+    for name in GONE.keys() - {f.name for f in dataclasses.fields(cls)}:
+        if settings.pop(name, GONE[name]) != GONE[name]:
             raise BadState(f"Expected settings that this release has, got {name}: go on with 0.6.0, or start anew.")
     if settings.pop("durable", None) is not None:  # a setting until 0.7.0
         raise BadState(

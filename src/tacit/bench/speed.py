@@ -29,14 +29,12 @@ LENGTHS = (10**4, 10**5, 10**6, 10**7)
 def measure(progress: Callable[[float], None]) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     ours = {
-        "tacit JointLinUCB (batched)": Spec(JointLinUCB, budget=BUDGET),
-        "tacit JointLinUCB (tree)": Spec(JointLinUCB, budget=BUDGET, release="tree"),
+        "tacit JointLinUCB": Spec(JointLinUCB, budget=BUDGET),
         "tacit LinUCB": Spec(LinUCB),
         "tacit JointGLM": Spec(JointGLM, budget=BUDGET),
     }
     others: dict[str, Callable[[int], float]] = {
-        "NumPy loop of JointLinUCB (batched)": lambda rounds: numpy_joint_lin_ucb(rounds, "batched"),
-        "NumPy loop of JointLinUCB (tree)": lambda rounds: numpy_joint_lin_ucb(rounds, "tree"),
+        "NumPy loop of JointLinUCB": numpy_joint_lin_ucb,
         "NumPy loop of MLE-UCB (logistic), not private": numpy_mle_ucb,
         "MABWiser LinUCB, not private": mabwiser,
         "contextualbandits LinUCB, not private": contextualbandits,
@@ -59,7 +57,7 @@ def measure(progress: Callable[[float], None]) -> list[dict[str, Any]]:
             rows.append({"what": name, "rounds": 0, "us_per_round": None})
         progress(0.15 + 0.05 * (step + 1))
     for step, length in enumerate(LENGTHS):
-        for name, spec in list(ours.items())[:2]:
+        for name, spec in list(ours.items())[:1]:
             before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
             us = _ours(spec, length)
             grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
@@ -76,7 +74,7 @@ def render(rows: Sequence[dict[str, Any]]) -> str:
     first = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold")
     first.add_column("choose + observe + environment, d=5 K=25")
     first.add_column("µs / round", justify="right")
-    first.add_column("× tacit batched", justify="right")
+    first.add_column("× JointLinUCB", justify="right")
     second = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold")
     second.add_column("cost and memory against the number of rounds")
     for name in ("rounds", "µs / round", "state, bytes", "process grew by, MiB"):
@@ -127,15 +125,14 @@ def _arrays(state: Any) -> list[Any]:
     return [leaf for part in state for leaf in _arrays(part)] if isinstance(state, tuple) else [state]
 
 
-def numpy_joint_lin_ucb(rounds: int, release: str) -> float:
+def numpy_joint_lin_ucb(rounds: int) -> float:
     """The same algorithm with one NumPy call after another, as one would write it."""
-    bandit = JointLinUCB(dim=5, horizon=rounds, budget=BUDGET, release=release, pending=1, source=Simulated())
+    bandit = JointLinUCB(dim=5, horizon=rounds, budget=BUDGET, pending=1, source=Simulated())
     rng = default_rng(0)
-    dim, shift, scale = 5, bandit.regularizer.shift, bandit.contribution.scale
-    sub, log_term, log_floor, _offset = bandit.confidence.width
+    dim, shift, scale = 5, bandit.algorithm.regularizer.shift, bandit.contribution.scale
+    sub, log_term, log_floor, _offset = bandit.algorithm.confidence.width
     theta_star = rng.standard_normal(dim)
     theta_star /= np.linalg.norm(theta_star)
-    nodes: dict[int, tuple[Array, Array]] = {}  # noise of the live tree nodes
     table = bandit._state.prefix.noise.table
     gram, moment = np.zeros((dim, dim)), np.zeros(dim)
     V, theta, boundary, step = shift * np.eye(dim), np.zeros(dim), int(bandit._state.counts[1]), 0
@@ -144,15 +141,8 @@ def numpy_joint_lin_ucb(rounds: int, release: str) -> float:
     for t in range(rounds):
         if t >= boundary:
             step += 1
-            if release == "tree":
-                level = (step & -step).bit_length() - 1
-                nodes = {height: node for height, node in nodes.items() if height > level}
-                nodes[level] = _symmetric(rng.standard_normal(20) * bandit.mechanism.sigma, scale)
-                noise = [sum(parts) for parts in zip(*nodes.values(), strict=True)]
-                boundary = t + 1
-            else:
-                noise = list(_symmetric(table[step - 1], scale))
-                boundary = max(t + 15, int(t * 1.1))
+            noise = _symmetric(table[step - 1], scale)
+            boundary = max(t + 15, int(t * 1.1))
             V = gram + noise[0] + shift * np.eye(dim)
             inverse = np.linalg.inv(V)
             theta = inverse @ (moment + noise[1])
@@ -161,7 +151,7 @@ def numpy_joint_lin_ucb(rounds: int, release: str) -> float:
         width = sub * np.sqrt(log_term + max(0.0, np.linalg.slogdet(V)[1] - log_floor))
         images = arms @ inverse
         bonus = width * np.sqrt(np.einsum("ad,ad->a", arms, images))
-        bonus += bandit.confidence.drift * np.linalg.norm(images, axis=1)
+        bonus += bandit.algorithm.confidence.drift * np.linalg.norm(images, axis=1)
         x = arms[np.argmax(arms @ theta + bonus)]
         reward = 1.0 if rng.random() < (1 + x @ theta_star) / 2 else -1.0
         gram += np.outer(x, x)

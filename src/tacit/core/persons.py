@@ -64,7 +64,7 @@ class Persons:
     Memory: one entry a person, some 100 bytes, for ever: a cap that forgot would not hold, and one that is shared
     between people (a sketch of bounded size) would refuse one person because of others.
 
-    serve: beyond `most` rounds a person is served, and teaches nothing; else PersonLimit. later: rounds are counted when
+    serve: beyond `most` rounds a person is served, and teaches nothing; else PersonLimit. later: rounds count when
     they enter, with a reward, and not when they are chosen. weeks: a person has so many rounds in each of them."""
 
     def __init__(

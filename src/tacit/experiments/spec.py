@@ -8,7 +8,6 @@ from numpy.random import SeedSequence, default_rng
 
 from tacit.bandits.base import Bandit
 from tacit.bandits.embedded import Embedded
-from tacit.bandits.joint.forms import takes_blocks
 from tacit.bandits.server import Server
 from tacit.environments.base import Environment
 from tacit.model.links import Link
@@ -21,7 +20,7 @@ FROM_THE_RUN = {"horizon", "source", "policy", "pending"}
 
 
 class Spec:
-    """`Spec(JointLinUCB, budget=Budget(1, 1e-6), noise="wishart")`: dim, radius, rewards, subgaussian, link and horizon
+    """`Spec(JointGLM, budget=Budget(1, 1e-6), first=50)`: dim, radius, rewards, subgaussian, link and horizon
     come from the environment and the run unless given here. A server runs with its devices in one process.
     """
 
@@ -68,7 +67,7 @@ class Spec:
 
     def suited(self, environment: Environment) -> Environment:
         """That environment, with arms as this bandit takes them where either would do."""
-        return environment.suited(blocks=self._takes_rows(environment) and takes_blocks(self.options))
+        return environment.suited(blocks=self._takes_rows(environment))
 
     def _takes_rows(self, environment: Environment) -> bool:
         """Whether this bandit takes blocks, and what is shared beside them, if that environment has any."""

@@ -39,13 +39,16 @@ def next_boundary(choices: int, first: float, growth: float, longest: float = np
 
 
 class Held(NamedTuple):
-    """Choices that wait until `hold` later ones have been made, by their numbers modulo the length of the ring, which is
-    longer than that. hold 0: a choice enters at once, and the ring is not used. RAW."""
+    """Choices that wait until `hold` later ones have been made, by their numbers modulo the ring's length, which is
+    more than that. hold 0: a choice enters at once, and the ring is not used. RAW."""
 
     hold: int
     ids: Integers  # (length,): numbers, 0 where nothing waits
     rows: Array  # (length, at least the width of an arm)
     rewards: Array  # (length,): NaN where none came
+
+
+NOBODY_WAITS = Held(0, np.zeros(0, np.int64), np.zeros((0, 0)), np.zeros(0))
 
 
 @inlined

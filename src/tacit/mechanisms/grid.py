@@ -72,7 +72,7 @@ class Grid(Continual):
         if not isinstance(self.real, Tree) and self.window > MOST_LEAVES:
             raise NotSecure(
                 f"Expected at most {MOST_LEAVES} steps of a {type(self.real).__name__} mechanism with secure "
-                f"noise, got {self.window}: use release='tree', or 'batched' where there is that, or "
+                f"noise, got {self.window}: use longer steps, or release='tree' where there is that, or "
                 "source=Simulated(seed) in experiments."
             )
 

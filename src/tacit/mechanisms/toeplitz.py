@@ -45,7 +45,7 @@ class Toeplitz(Continual):
         if self.leaves * self.size > LARGEST_TABLE:
             raise ValueError(
                 f"Expected at most {LARGEST_TABLE // self.size} steps of {self.size} numbers for an exact Toeplitz "
-                f"table, got {self.leaves}. release='buffered' has the same error within 1 % in constant memory."
+                f"table, got {self.leaves}. Buffered has the same error within 1 % in constant memory."
             )
         z = source.rows(self.leaves, self.size, self.law)
         return self._state(TABLE, table=correlate(z))

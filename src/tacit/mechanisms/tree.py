@@ -5,10 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit import checks
 from tacit.data import Array
-from tacit.kernels.continual import CONSISTENT, PADDED, TREE, ContinualState
-from tacit.kernels.noise import WISHART, NoiseLaw
+from tacit.kernels.continual import CONSISTENT, TREE, ContinualState
 from tacit.mechanisms.continual import Continual
 from tacit.privacy.noise import Source
 
@@ -57,47 +55,3 @@ class Tree(Continual):
         while len(variances) < self.levels:
             variances.append(1 / (1 + 1 / (2 * variances[-1])))
         return np.array(variances)
-
-
-@dataclass(frozen=True, kw_only=True)
-class WishartTree(Continual):
-    """The tree over Gram matrices of rows of norm at most `scale`, each node with Wishart(scale^2 I, dof) noise.
-
-    The statistic is (svec(gram of x), moment), of length d (d + 1) / 2 + d: all but the last entry of the Gram matrix
-    of [x, y], whose noise is drawn whole.
-    Guarantee: a node is (epsilon0, delta0)-private for replacing a row if dof >= d + 1 + 28 ln(4 / delta0) /
-    epsilon0^2; a row is in `levels` nodes.
-    Reference: Sheffet 2015, arXiv:1507.00056, Theorem 4.1; Shariff & Sheffet 2018, Theorem 8.
-    Departure: the sum always holds `levels` noises (a level that covers nothing has a pad, drawn once), without which
-    the paper's law of the noise, Wishart(scale^2 I, levels dof), holds only where t + 1 is a power of two.
-    """
-
-    scale: float
-    dof: int
-    sigma: float = 1.0  # `law` carries the scale
-
-    def __post_init__(self) -> None:
-        checks.positive_int(leaves=self.leaves, size=self.size, dof=self.dof)
-        checks.positive(scale=self.scale)
-
-    @property
-    def levels(self) -> int:
-        return self.leaves.bit_length()
-
-    @property
-    def law(self) -> NoiseLaw:
-        return NoiseLaw(WISHART, float(self.scale), float(self.dof))
-
-    @property
-    def memory(self) -> int:
-        return 2 * self.levels
-
-    def sum_norm_after(self, steps: int, weeks: int) -> float:
-        return weeks * math.sqrt(steps.bit_length())
-
-    def gain(self, steps: Array) -> Array:
-        """Standard deviation of an off-diagonal entry in svec coordinates: sqrt(2 levels dof) scale^2."""
-        return np.full(steps.shape, math.sqrt(2 * self.levels * self.dof) * self.scale**2)
-
-    def noise_state(self, source: Source) -> ContinualState:
-        return self._state(PADDED, levels=self.levels, pads=source.rows(self.levels, self.size, self.law))

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from tacit.papers.anytime import Anytime as Anytime
     from tacit.papers.joint.glm_rare import JointGLMRare as JointGLMRare
     from tacit.papers.joint.reweighted import JointReweighted as JointReweighted
+    from tacit.papers.joint.shariff import ShariffLinUCB as ShariffLinUCB
     from tacit.papers.joint.square_cb import JointSquareCB as JointSquareCB
     from tacit.papers.local.combiner import LocalCombiner as LocalCombiner
     from tacit.papers.local.glm import LocalGLM as LocalGLM
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 JOINT = {
     "JointGLMRare": "tacit.papers.joint.glm_rare",
     "JointReweighted": "tacit.papers.joint.reweighted",
+    "ShariffLinUCB": "tacit.papers.joint.shariff",
     "JointSquareCB": "tacit.papers.joint.square_cb",
 }
 SHUFFLE = {

@@ -1,21 +1,16 @@
 """The default bandit of each trust model, for a setting, and what noise it has."""
 
 import functools
-import math
 from typing import Any, NamedTuple
 
 from numpy.random import Generator, default_rng
 
 from tacit.bandits import Embedded, JointGLM, LocalIRLS, ShuffleNewton
 from tacit.errors import BudgetExceeded
-from tacit.mechanisms.shuffle.calibration import OVERHEAD, Plan
-from tacit.mechanisms.shuffle.encoding import reach
+from tacit.mechanisms.shuffle.calibration import OVERHEAD
 from tacit.planning.setting import Setting
 from tacit.privacy import gaussian
 from tacit.privacy.noise import Simulated
-from tacit.roles.analyzer import Analyzer
-
-COINS = 53  # as many as one random number has bits
 
 
 class Noise(NamedTuple):
@@ -26,25 +21,8 @@ class Noise(NamedTuple):
     random: int
 
 
-class Coarse(Analyzer):
-    """Batches whose noise has the same law, nearly, from fewer coins on a coarser grid: a simulation need not hide
-    anything, and a coin costs time."""
-
-    def _make(self, users: int) -> Plan:
-        plan = super()._make(users)
-        if plan.trials <= COINS:
-            return plan
-        scale = plan.scale * math.sqrt((COINS + 1) / (plan.trials + 1))  # the same std
-        return plan._replace(scale=scale, trials=COINS, reach=reach(scale, self.norm))
-
-
-class CoarseNewton(ShuffleNewton):
-    def _analyzer(self, *, size: int, sensitivity: float, norm: float, first: int, growth: float) -> Analyzer:
-        return Coarse(budget=self.budget, size=size, sensitivity=sensitivity, norm=norm, first=first, growth=growth)
-
-
-def player(setting: Setting, policy: Generator, source: Simulated) -> Any:
-    """The default of the trust model, without a horizon."""
+def player(setting: Setting, policy: Generator, source: Simulated, newton: type[ShuffleNewton] = ShuffleNewton) -> Any:
+    """The default of the trust model, without a horizon. newton: what plays in the shuffle model."""
     shared: dict[str, Any] = {
         "dim": setting.dim,
         "budget": setting.budget,
@@ -55,7 +33,7 @@ def player(setting: Setting, policy: Generator, source: Simulated) -> Any:
     if setting.model == "joint":
         return JointGLM(**shared, pending=1, max_rounds_per_person=setting.rounds_per_person)
     if setting.model == "shuffle":  # one estimate in all dimensions; from 50 on the default learns faster
-        return Embedded(CoarseNewton(**shared, estimate="batches"), pending=1)
+        return Embedded(newton(**shared, estimate="batches"), pending=1)
     return Embedded(LocalIRLS(**shared), pending=1)
 
 

@@ -38,20 +38,14 @@ class Pair(NamedTuple):
 def attacks() -> Sequence[Attack]:
     one_dim = Pair(([1.0], 0.0), ([1.0], 1.0))
     return [
-        white_box("joint-lin-ucb-batched", lin_ucb(release="batched"), LINEAR_PAIR),
-        *(
-            white_box(f"joint-lin-ucb-{release}", lin_ucb(release=release), LINEAR_PAIR, share=0.3)
-            for release in ("tree", "consistent-tree", "toeplitz", "buffered")
-        ),
-        black_box("joint-lin-ucb-actions", lin_ucb(release="batched"), OPPOSITE, direction=[1.0, 0.0], share=0.5),
-        white_box("joint-lin-ucb-paper", lin_ucb(calibration="paper"), LINEAR_PAIR, epsilon=BUDGET.epsilon, share=0.1),
-        white_box("joint-lin-ucb-wishart", lin_ucb(noise="wishart"), LINEAR_PAIR, family="general", share=0.1),
+        white_box("joint-lin-ucb-batched", lin_ucb(), LINEAR_PAIR),
+        black_box("joint-lin-ucb-actions", lin_ucb(), OPPOSITE, direction=[1.0, 0.0], share=0.5),
         white_box("joint-glm", glm(dim=2), GLM_PAIR),
         white_box("joint-glm-blocks", glm(dim=4, blocks=2), BLOCK_PAIR),
         white_box("joint-glm-other-block", glm(dim=4, blocks=2), TWO_BLOCKS, share=0.3),
         white_box("joint-glm-hybrid", glm(dim=3, blocks=2, shared=1), HYBRID_PAIR, share=0.2),
         white_box("joint-glm-scores", glm(dim=2, curvature="none"), SCORE_PAIR),
-        white_box("joint-lin-ucb-blocks", lin_ucb(dim=4, blocks=2, release="batched"), LINEAR_BLOCK, share=0.2),
+        white_box("joint-lin-ucb-blocks", lin_ucb(dim=4, blocks=2), LINEAR_BLOCK, share=0.2),
         black_box("joint-glm-actions", glm(dim=1, first=4, horizon=20), one_dim, direction=[1.0], share=0.5),
     ]
 

@@ -30,7 +30,7 @@ def attacks() -> Sequence[Attack]:
             glm(mutants.SquareRoot, dim=2, **MANY_WEEKS),
             bug="The claim for 8 weeks is that of sqrt 8 columns instead of a sum of 8. ",
         ),
-        late_reward(),
+        late_reward("joint-lin-ucb-late", lin_ucb()),
         adaptive_probes(),
     ]
 
@@ -74,9 +74,8 @@ def person_in_weeks(name: str, make: Make, *, bug: str = "") -> Attack:
     )
 
 
-def late_reward() -> Attack:
+def late_reward(name: str, make: Make) -> Attack:
     """The first user answers at once in world 0; in world 1 it is somebody else, who answers a step later."""
-    make = lin_ucb(release="tree")
     bandit = make(Simulated(0))
     leaves, size = bandit.mechanism.leaves, bandit.contribution.size
     moves = np.zeros((2, leaves, size))
@@ -100,7 +99,7 @@ def late_reward() -> Attack:
         return out
 
     return Attack(
-        name="joint-lin-ucb-late",
+        name=name,
         view=WHITE,
         epsilon=bandit.privacy.epsilon,
         delta=BUDGET.delta,

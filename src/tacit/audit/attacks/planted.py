@@ -86,7 +86,7 @@ def unnoised_statistic(bad: bool) -> Attack:
 
 def counted_noise(bad: bool) -> Attack:
     """The first user's reward comes or does not. Nobody contributes anything but a count."""
-    make = lin_ucb(mutants.CountedNoise if bad else JointLinUCB, release="tree")
+    make = glm(mutants.CountedNoise if bad else JointGLM, dim=2)
 
     def scores(world: int, runs: int, rng: Generator) -> Array:
         out = np.empty(runs)

@@ -119,7 +119,9 @@ class Trail:
         planned = next_boundary(before, *b._schedule) - before
         theta, variance, spread = self._open
         self.regret += choices * self._promised(theta, spread)
-        self.steps.append(Step(choices, planned, b._state.prefix.released.copy(), b._std(), theta, variance, spread))
+        self.steps.append(
+            Step(choices, planned, b._state.prefix.released.copy(), b.algorithm.std(b._steps), theta, variance, spread)
+        )
         self._open = self._now()
 
     def _now(self) -> tuple[Array, float, float]:

@@ -1,14 +1,8 @@
 """What form a bandit's arms have: vectors, or rows of blocks (model.arms)."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from tacit import checks
-
-
-def takes_blocks(settings: Mapping[str, Any]) -> bool:
-    """Whether a bandit with these settings, of those that have blocks at all, takes them: not with published noise."""
-    return (settings.get("noise", "gaussian"), settings.get("calibration", "exact")) == ("gaussian", "exact")
 
 
 def form(bandit: Any) -> tuple[int, int]:
@@ -17,10 +11,6 @@ def form(bandit: Any) -> tuple[int, int]:
     if not hasattr(bandit, "blocks"):
         return 1, 0
     given = bandit.blocks, getattr(bandit, "shared", None)
-    if not takes_blocks(vars(bandit)):
-        if bandit.blocks is not None:
-            raise ValueError("Expected exact Gaussian noise for arms in blocks of their own, got another.")
-        return 1, 0
     schema = bandit.features
     if schema is not None and schema.blocks > 1 and (hasattr(bandit, "shared") or not schema.shared):
         made = schema.blocks, schema.shared or None

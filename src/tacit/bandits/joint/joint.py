@@ -32,10 +32,11 @@ from tacit.protocols import Adder, Algorithm
 
 @dataclass(kw_only=True, eq=False)
 class Joint(ContinualBandit):
-    """hold: a choice enters the sums once so many later ones have been made, with the reward that came by then; one that
-    comes later never counts. Without, a reward joins the step that is open when it comes. missing_as: the reward of a
-    choice that has none by then; without, it teaches nothing. earnings: what share of the budget goes to an estimate of
-    the average reward, which `earned` then has; where arms are declared, each choice computes its propensity."""
+    """hold: a choice enters the sums once so many later ones have been made, with the reward that came by then; one
+    that comes later never counts. Without, a reward joins the step that is open when it comes. missing_as: the reward
+    of a choice that has none by then; without, it teaches nothing. earnings: what share of the budget goes to an
+    estimate of the average reward, which `earned` then has; where arms are declared, each choice computes its
+    propensity."""
 
     earnings: Earnings | None = None
     hold: int | None = None

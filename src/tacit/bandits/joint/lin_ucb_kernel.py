@@ -48,6 +48,6 @@ def joint_rounds(
             counts[BOUNDARY] = next_boundary(entries(counts, held), schedule.first, schedule.growth)
             w = radius(width, estimate.logdet[0])
         index = optimistic(block.arms[t], estimate, w, drift)
-        if outcome(block, t, index) and enters(counts, held, block.arms[t, index], block.reward[t], row):
-            if not np.isnan(row[-1]):
-                add_linear(row[:-1], row[-1], scale, rewards.low, rewards.high, collected)
+        used = outcome(block, t, index) and enters(counts, held, block.arms[t, index], block.reward[t], row)
+        if used and not np.isnan(row[-1]):
+            add_linear(row[:-1], row[-1], scale, rewards.low, rewards.high, collected)

@@ -12,7 +12,7 @@ def _joint_lin_ucb(p: Problem, t: int) -> float:
     largest = max(1.0, p.radius)  # rewards of the simulated worlds
     options: dict[str, Any] = {"dim": p.dim, "horizon": t, "radius": p.radius, "failure": 0.01}
     bandit = JointLinUCB(budget=p.budget, rewards=(-largest, largest), **options)
-    return shariff.linear_ucb(bandit.regularizer, subgaussian=largest, largest_mean=p.radius, **options)
+    return shariff.linear_ucb(bandit.algorithm.regularizer, subgaussian=largest, largest_mean=p.radius, **options)
 
 
 def _joint_reweighted(p: Problem, t: int) -> float:

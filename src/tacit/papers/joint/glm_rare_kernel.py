@@ -177,7 +177,7 @@ def drawn(rng: Generator, law: NoiseLaw, iterations: int, state: RareState, expl
     if rule.printed:
         n = members(state.data, state.counts[DATA], explored)
         iterations, sigma = printed_length(n, d, explored, rule)
-        law = NoiseLaw(law.kind, sigma, law.dof)
+        law = NoiseLaw(law.kind, sigma)
     noise = np.empty((iterations, d))
     draw_rows(rng, law, noise)
     return noise

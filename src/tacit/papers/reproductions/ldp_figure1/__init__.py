@@ -14,7 +14,7 @@ from tacit.experiments.result import Result
 from tacit.experiments.runner import Progress, simulate
 from tacit.experiments.spec import Spec
 from tacit.experiments.table import render
-from tacit.papers import LocalLinUCB, LocalOnlineUCB, ShuffleLinUCB
+from tacit.papers import LocalLinUCB, LocalOnlineUCB, ShariffLinUCB, ShuffleLinUCB
 from tacit.privacy.budget import Budget
 
 DELTA = 0.1
@@ -29,7 +29,7 @@ def specs(epsilon: float) -> list[Spec]:
     return [
         Spec(LinUCB, label="LinUCB"),
         Spec(JointLinUCB, budget=budget, label="JDP"),
-        Spec(JointLinUCB, budget=budget, calibration="paper", release="tree", label="JDP as published"),
+        Spec(ShariffLinUCB, budget=budget, calibration="paper", label="JDP as published"),
         Spec(LocalLinUCB, budget=budget, label="LDP"),
         Spec(LocalLinUCB, budget=budget, calibration="paper", label="LDP as published"),
         Spec(LocalOnlineUCB, budget=budget, label="OnlineUCB"),

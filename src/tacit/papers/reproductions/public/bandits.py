@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tacit.bandits import Bandit, JointGLM
-from tacit.core.choices import Choice
 from tacit.data import Array
 from tacit.kernels.block import Block
 from tacit.privacy.budget import Budget
@@ -63,9 +62,7 @@ class Silent(JointGLM):
 
     _play = Bandit._play
 
-    def observe(self, choice: Choice | int, reward: float) -> None:
-        ticket = choice.id if isinstance(choice, Choice) else choice
-        first = self._tickets.features[self._slot(ticket)][0]
+    def _observed(self, slot: int, reward: float) -> bool:
+        first = self._tickets.features[slot][0]
         more = (1.6 if first > 0 else 0.4) if self.uneven else 1.0
-        if self._fates.random() >= more * self.gone:
-            super().observe(choice, reward)
+        return self._fates.random() >= more * self.gone and super()._observed(slot, reward)

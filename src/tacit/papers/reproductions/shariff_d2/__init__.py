@@ -15,6 +15,7 @@ from tacit.experiments.result import Result
 from tacit.experiments.runner import Progress, simulate
 from tacit.experiments.spec import Spec
 from tacit.experiments.table import render
+from tacit.papers import ShariffLinUCB
 from tacit.privacy.budget import Budget
 
 BUDGET = Budget(1.0, 0.1)
@@ -22,11 +23,11 @@ QUICK, FULL = 1_000_000, 50_000_000  # rounds
 GAPS = (0.0, 0.1)
 SPECS = (
     Spec(LinUCB, label="NonPrivate"),
-    Spec(JointLinUCB, budget=BUDGET, calibration="paper", noise="gaussian", label="Gaussian"),
-    Spec(JointLinUCB, budget=BUDGET, calibration="paper", noise="wishart", label="Wishart"),
-    Spec(JointLinUCB, budget=BUDGET, calibration="paper", noise="wishart-unshifted", label="WishartUnshifted"),
-    Spec(JointLinUCB, budget=BUDGET, noise="wishart", label="ours, wishart"),
-    Spec(JointLinUCB, budget=BUDGET, release="tree", label="ours, tree"),
+    Spec(ShariffLinUCB, budget=BUDGET, calibration="paper", noise="gaussian", label="Gaussian"),
+    Spec(ShariffLinUCB, budget=BUDGET, calibration="paper", noise="wishart", label="Wishart"),
+    Spec(ShariffLinUCB, budget=BUDGET, calibration="paper", noise="wishart-unshifted", label="WishartUnshifted"),
+    Spec(ShariffLinUCB, budget=BUDGET, noise="wishart", label="ours, wishart"),
+    Spec(ShariffLinUCB, budget=BUDGET, label="ours, tree"),
     Spec(JointLinUCB, budget=BUDGET, label="ours"),
 )
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from tacit.bandits import JointLinUCB
 from tacit.data import Array
 from tacit.environments import gap
 from tacit.experiments import figure
@@ -18,6 +17,7 @@ from tacit.experiments.result import Result
 from tacit.experiments.runner import Progress, simulate
 from tacit.experiments.spec import Spec
 from tacit.experiments.table import number, to_text
+from tacit.papers import ShariffLinUCB
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Simulated
 
@@ -39,10 +39,10 @@ def reproduce(*, quick: bool, runs: int | None, out: Path, progress: Progress | 
     points = 5 if quick else 6
     results = []
     for i, (name, options) in enumerate(VARIANTS.items()):
-        plain = JointLinUCB(dim=5, horizon=horizon, budget=BUDGET, pending=1, source=Simulated(), **options)  # type: ignore[arg-type]
+        plain = ShariffLinUCB(dim=5, horizon=horizon, budget=BUDGET, pending=1, source=Simulated(), **options)  # type: ignore[arg-type]
         specs = [
             Spec(
-                JointLinUCB,
+                ShariffLinUCB,
                 budget=BUDGET,
                 **options,
                 shift=float(floor - plain.regularizer.floor + plain.regularizer.shift),
@@ -56,7 +56,7 @@ def reproduce(*, quick: bool, runs: int | None, out: Path, progress: Progress | 
     result = together(results)
     curves = {(name, g): _curve(result, name, g) for name in VARIANTS for g in GAPS}
     known: dict[str, Any] = {"dim": 5, "horizon": horizon, "budget": BUDGET, "pending": 1, "source": Simulated()}
-    usual = {name: JointLinUCB(**(known | options)).regularizer.floor for name, options in VARIANTS.items()}
+    usual = {name: ShariffLinUCB(**(known | options)).regularizer.floor for name, options in VARIANTS.items()}
     _draw(curves, usual, out / "figure.png")
     title = f"Shariff & Sheffet 2018, D.3: regret against the shift, {horizon:,} rounds, ε = 1, δ = 0.1"
     findings = [*_said(curves, usual), *_findings(curves)]
@@ -64,7 +64,7 @@ def reproduce(*, quick: bool, runs: int | None, out: Path, progress: Progress | 
     return Outcome(title, result, findings, _table(curves))
 
 
-def floors(plain: JointLinUCB, points: int) -> Array:
+def floors(plain: ShariffLinUCB, points: int) -> Array:
     """rho_min from a sixteenth of the usual one, by the usual one, to that of unshifted Wishart noise (Gaussian: 64
     times it)."""
     usual = plain.regularizer.floor
@@ -105,13 +105,13 @@ def _shifts(known: dict[str, Any]) -> list[Finding]:
     name = "changing the shift changes ρ_min by the same amount"
     steps = []
     for noise in ("wishart", "gaussian"):
-        plain = JointLinUCB(**known, noise=noise, calibration="paper")
+        plain = ShariffLinUCB(**known, noise=noise, calibration="paper")
         shift = plain.regularizer.shift + 100.0
-        more = JointLinUCB(**known, noise=noise, calibration="paper", shift=shift)
+        more = ShariffLinUCB(**known, noise=noise, calibration="paper", shift=shift)
         steps.append(more.regularizer.floor - plain.regularizer.floor)
     text = f"100 more: {steps[0]:.6g} more for Wishart, {steps[1]:.6g} for Gaussian"
     out = [Finding(name, text, bool(np.allclose(steps, 100.0)))]
-    gaussian = JointLinUCB(**known, noise="gaussian", calibration="paper").regularizer
+    gaussian = ShariffLinUCB(**known, noise="gaussian", calibration="paper").regularizer
     least = gaussian.floor - gaussian.shift
     text = f"without its shift, ρ_min = {least:.3g}"
     out.append(Finding("Gaussian noise has no unshifted variant (eigenvalues below 0)", text, least < 0))

@@ -1,4 +1,4 @@
-"""The constants of Shariff & Sheffet 2018, section 4: noise and the bounds that follow from it, as published and exact.
+"""The constants of Shariff & Sheffet 2018, section 4: noise and the bounds that follow from it.
 
 n is the number of releases, m the number of tree levels a leaf is in, L2 = 1 + Y^2 bounds |x|^2 + y^2.
 """
@@ -6,7 +6,7 @@ n is the number of releases, m the number of tree levels a leaf is in, L2 = 1 + 
 import functools
 import math
 
-from tacit.algorithms.ridge import Regularizer
+from tacit.algorithms.ridge import Confidence, Regularizer, gaussian_regularizer, width_of
 from tacit.privacy import search
 from tacit.privacy.budget import Budget
 from tacit.privacy.composition import repeated_delta, repeated_epsilon
@@ -33,42 +33,7 @@ def gaussian_paper_bounds(sigma: float, m: int, n: int, dim: int, failure: float
     perturbation = sigma_noise sqrt(m / floor) (sqrt d + sqrt(2 ln(2 n / failure))); sigma = sqrt 2 sigma_noise."""
     upsilon = sigma * math.sqrt(m) * (4 * math.sqrt(dim) + 2 * math.log(2 * n / failure))
     moment = sigma / math.sqrt(2) * math.sqrt(m) * (math.sqrt(dim) + math.sqrt(2 * math.log(2 * n / failure)))
-    return _gaussian(upsilon, moment, math.inf, shift)
-
-
-def gaussian_exact_bounds(
-    std: float, n: int, dim: int, failure: float, radius: float, scale: float, shift: float | None
-) -> Regularizer:
-    """For svec noise of std at most `std` in each of n releases, each with probability 1 - failure / (2 n):
-
-    - a symmetric matrix N of that noise is a scaled GOE: the mean of its largest eigenvalue is at most std sqrt(2 d),
-      and the eigenvalue is 1-Lipschitz in svec(N): |N| <= std (sqrt(2 d) + u) but for 2 exp(-u^2 / 2);
-    - the moment's noise, std / scale a coordinate, has norm <= std / scale (sqrt d + u) but for exp(-u^2 / 2);
-    - N theta* - (moment's noise) is Gaussian; per unit of std^2 its covariance has trace at most radius^2 (d + 1) / 2 +
-      d / scale^2 and largest eigenvalue radius^2 + 1 / scale^2: its norm is <= std (sqrt(trace) + sqrt(eigenvalue) u)
-      but for exp(-u^2 / 2).
-
-    Four terms: u = sqrt(2 ln(8 n / failure))."""
-    u = math.sqrt(2 * math.log(8 * n / failure))
-    upsilon = std * (math.sqrt(2 * dim) + u)
-    moment = std / scale * (math.sqrt(dim) + u)
-    trace = radius**2 * (dim + 1) / 2 + dim / scale**2
-    drift = std * (math.sqrt(trace) + math.sqrt(radius**2 + 1 / scale**2) * u)
-    return _gaussian(upsilon, moment, drift, shift)
-
-
-def _gaussian(upsilon: float, moment: float, drift: float, shift: float | None) -> Regularizer:
-    """floor = shift - Upsilon, ceiling = shift + Upsilon; the shift is 2 Upsilon, and 1 where there is no noise."""
-    if shift is None:
-        shift = 2 * upsilon if upsilon else 1.0
-    floor = shift - upsilon
-    if floor <= 0:
-        raise ValueError(
-            f"Expected a shift above {upsilon:.6g} (what the noise may take away from an eigenvalue), got {shift:.6g}."
-        )
-    return Regularizer(
-        shift=shift, floor=floor, ceiling=shift + upsilon, perturbation=moment / math.sqrt(floor), drift=drift
-    )
+    return gaussian_regularizer(upsilon, moment, math.inf, shift)
 
 
 def wishart_dof(epsilon0: float, delta0: float, dim: int) -> int:
@@ -146,3 +111,9 @@ def wishart_bounds(
     if published and shift is None:
         perturbation = math.sqrt(square) * math.sqrt(root * other)
     return Regularizer(shift=chosen, floor=floor + chosen, ceiling=ceiling + chosen, perturbation=perturbation)
+
+
+def by_norms(regularizer: Regularizer, *, dim: int, radius: float, subgaussian: float, failure: float) -> Confidence:
+    """The width of Proposition 4: |H theta* - h|_{V^-1} <= radius sqrt(ceiling) + perturbation."""
+    offset = radius * math.sqrt(regularizer.ceiling) + regularizer.perturbation
+    return Confidence(width=width_of(regularizer, dim, subgaussian, failure, offset), drift=0.0)

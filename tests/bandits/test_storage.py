@@ -11,6 +11,7 @@ from tacit import Budget, JointGLM, JointLinUCB, LinUCB, Secure, Simulated
 from tacit.bandits import snapshot
 from tacit.bandits.snapshot import _leaves
 from tacit.errors import BadState
+from tacit.kernels.glm import Tuning
 from tacit.papers import JointGLMRare
 
 RELEASES = ["batched", "tree", "consistent-tree", "toeplitz", "buffered"]
@@ -183,6 +184,28 @@ def test_files_of_earlier_releases_with_settings_that_are_gone(tmp_path):
             written(**{name: value})
     with pytest.raises(BadState, match=r"durable=.*go on with 0\.7\.0, or start anew with Stored\("):
         written(durable=str(tmp_path / "b.json"))
+
+
+@pytest.mark.parametrize(
+    ("options", "idle"),
+    [
+        ({"forget": 600}, {"discount": 0.9, "growth": 1.05}),
+        ({"curvature": "none"}, {"tuning": {"tuple": [2.0, 4.0, 0.35, 1.5, 1.0, 0.0]}}),
+    ],
+)
+def test_files_of_0_7_0_with_settings_that_had_no_effect_go_on(options, idle, tmp_path):
+    """They are refused in a new bandit."""
+    path, usual = tmp_path / "b.json", Tuning(2.0, 4.0, 0.35)
+    bandit = JointGLM(dim=2, budget=Budget(8.0, 1e-2), source=Simulated(0), **options)
+    answered(bandit, 50)
+    bandit.save(path)
+    body, _ = snapshot.read(path, what="bandit", format=snapshot.FORMAT, version=snapshot.VERSION)
+    body["settings"] |= idle
+    path.write_text(json.dumps(snapshot.document(body, format=snapshot.FORMAT, version=snapshot.VERSION, raw=True)))
+    again = JointGLM.load(path)
+    assert again.choices == 50 and np.array_equal(again.theta, bandit.theta) and again.privacy == bandit.privacy
+    with pytest.raises(ValueError, match="Expected"):
+        JointGLM(dim=2, budget=Budget(8.0, 1e-2), **options, **({"tuning": usual} if "tuning" in idle else idle))
 
 
 def test_a_bandit_has_no_file_of_its_own(tmp_path):

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 FORMAT = "tacit bandit"
 VERSION = 7
 GONE = {"teach": 1.0, "average": False, "weeks": None}  # settings of 0.6.0, and what they were where nobody gave them
+IDLE = {"growth", "discount", "tuning"}  # of JointGLM: up to 0.7.0 they could be given where they had no effect
 ROWS = 1024  # waiting choices are written in multiples of so many
 
 B = TypeVar("B", bound="Bandit")
@@ -87,7 +88,13 @@ def load(cls: type[B], path: Path) -> B:
     witness = Witness()
     if "secure" in (settings.get("source") or {}):
         witness.resume(path, body["id"], body["generation"], digest)
-    bandit = cls(**{name: _decode(value) for name, value in settings.items()})
+    given = {name: _decode(value) for name, value in settings.items()}
+    try:
+        bandit = cls(**given)
+    except ValueError:
+        if not given.keys() >= IDLE:
+            raise
+        bandit = cls(**given | dict.fromkeys(IDLE))
     if list(_decode(body["plan"])) != list(map(float, bandit._plan_numbers())):
         raise BadState(f"Expected {path.name} to have the noise that its settings give now, got another calibration.")
     for leaf, value in zip(_leaves(bandit._state), body["state"], strict=True):

@@ -53,7 +53,8 @@ def shape(bandit: "JointGLM") -> Shape | None:
         return None
     if bandit._shared or bandit._public:
         raise ValueError(
-            'Expected no covariance with shared coordinates or contexts="public", whose curvature is exact, got one.'
+            'Expected no covariance with contexts="public", whose curvature is exact, or coordinates that arms share '
+            "(shared, features of hybrid arms), got one."
         )
     return of(bandit.covariance, bandit._own_dim)
 

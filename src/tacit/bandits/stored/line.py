@@ -12,6 +12,7 @@ import numpy as np
 
 from tacit.bandits import actions, snapshot
 from tacit.bandits.actions import Declared
+from tacit.bandits.joint import forgetting
 from tacit.bandits.joint.continual import SummedBandit
 from tacit.bandits.joint.public import PRIVATE, PUBLIC
 from tacit.bandits.stored.tickets import Tickets
@@ -220,6 +221,9 @@ def _fixed(text: str) -> dict[str, Any]:
     out: dict[str, Any] = {
         name: value for name, value in (SINCE | json.loads(text)).items() if name not in (*FREE, *GONE)
     }
+    if out.get("forget") is not None:  # up to 0.7.0 one could be given, without effect
+        out.pop("discount", None)
+        out["growth"] = max(forgetting.LEAST_GROWTH, out["growth"])
     if out.get("features") is not None:
         schema = out["features"]["schema"]
         room = Schema.from_dict(schema).room

@@ -163,7 +163,7 @@ def test_arms_that_were_not_declared_are_refused():
     for wrong in (0.1, Earnings(0.0), Earnings(1.0), Earnings(clip=0.5), Earnings(arms=-1), Earnings(arms=("a", "a"))):
         with pytest.raises(ValueError, match="Expected"):
             made(earnings=wrong)
-    with pytest.raises(ValueError, match="own 3 are declared"):
+    with pytest.raises(ValueError, match="blocks that declare 3 of their own"):
         made(dim=6, blocks=3, earnings=Earnings(arms=2))
 
 

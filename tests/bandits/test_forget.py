@@ -133,6 +133,18 @@ def test_what_is_forgotten_is_dropped_in_many_dimensions_too(horizon):
     assert not mechanism.release(prefix, bandit.source).any()
 
 
+def test_what_would_have_no_effect_is_refused():
+    for wrong, match in (
+        ({"discount": 0.9}, "no discount with forget, .* got 0.9"),
+        ({"growth": 1.05}, "growth of at least 1.1 with forget, got 1.05"),
+    ):
+        JointGLM(dim=2, budget=BUDGET, **wrong)
+        with pytest.raises(ValueError, match=match):
+            JointGLM(dim=2, budget=BUDGET, forget=4000, **wrong)
+    made = JointGLM(dim=2, budget=BUDGET, forget=4000, growth=1.5)
+    assert made._schedule.growth == 1.5
+
+
 def test_saved_and_loaded_after_many_windows(tmp_path):
     def play(bandit, rounds, seed):
         rng = np.random.default_rng(seed)

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from tacit import Budget, JointGLM, JointLinUCB, LinUCB, Secure, Simulated
-from tacit.bandits import snapshot
 from tacit.bandits.snapshot import _leaves
 from tacit.errors import BadState
 from tacit.papers import JointGLMRare, ShariffLinUCB
@@ -155,37 +154,13 @@ def test_bad_files(tmp_path):
             LinUCB.load(path)
     document = json.loads(text)
     path.write_text(json.dumps(document | {"version": 99}))
-    with pytest.raises(BadState, match="version 7 in bandit.json, got version 99"):
+    with pytest.raises(BadState, match="version 8 in bandit.json, got version 99"):
         LinUCB.load(path)
     path.write_text(json.dumps(document | {"body": document["body"].replace("1.0", "2.0", 1)}))
     with pytest.raises(BadState, match="checksum"):
         LinUCB.load(path)
     with pytest.raises(FileNotFoundError):
         LinUCB.load(tmp_path / "nothing.json")
-
-
-OLD = {"teach": 1.0, "average": False, "weeks": None, "durable": None}
-
-
-def test_files_of_earlier_releases_with_settings_that_are_gone(tmp_path):
-    """They load where nobody had given those settings, and are refused by name where somebody had."""
-    JointLinUCB(dim=2, horizon=50, budget=Budget(1.0, 1e-3), source=Simulated(0)).save(tmp_path / "b.json")
-    body, _ = snapshot.read(tmp_path / "b.json", what="bandit", format=snapshot.FORMAT, version=snapshot.VERSION)
-
-    def written(**settings):
-        old = body | {"settings": body["settings"] | OLD | settings}
-        document = snapshot.document(old, format=snapshot.FORMAT, version=snapshot.VERSION, raw=True)
-        (tmp_path / "b.json").write_text(json.dumps(document))
-        return JointLinUCB.load(tmp_path / "b.json")
-
-    assert written().horizon == 50
-    linear = {"noise": "gaussian", "calibration": "exact", "release": "batched", "shift": None}
-    assert written(**linear).horizon == 50
-    for name, value in (("teach", 0.5), ("average", True), ("weeks", 3), ("release", "tree"), ("shift", 9.0)):
-        with pytest.raises(BadState, match=f"got {name}: go on with 0.6.0"):
-            written(**{name: value})
-    with pytest.raises(BadState, match=r"durable=.*go on with 0\.7\.0, or start anew with Stored\("):
-        written(durable=str(tmp_path / "b.json"))
 
 
 def test_a_bandit_has_no_file_of_its_own(tmp_path):

@@ -107,6 +107,19 @@ def test_a_plan_with_another_tuning_opens_and_recovers(on_sqlite):
         assert stored.version == 0 and np.allclose(stored.theta, now)
 
 
+def test_a_plan_with_settings_that_had_no_effect_opens(on_sqlite):
+    """As version 0.7.0 took them: beside `forget` neither was heard."""
+    with on_sqlite.open(glm(forget=600)) as stored:
+        play(stored, np.random.default_rng(5), 35)
+        noisy = table(stored, LEAVES)
+        plan = json.loads(stored._line.bandit.plan) | {"discount": 0.9, "growth": 1.05}
+        table(stored, "UPDATE bandit SET plan = ?", json.dumps(plan, sort_keys=True))
+    with on_sqlite.open(glm(forget=600)) as stored:
+        assert table(stored, LEAVES) == noisy
+    with pytest.raises(BadState, match="another growth"):
+        on_sqlite.open(glm(forget=600, growth=1.5))
+
+
 def test_workers_of_two_tunings_share_what_is_released(on_postgres):
     """As in a rolling deploy: each has its own estimate of the same leaves, and so has who starts again."""
     rng = np.random.default_rng(6)

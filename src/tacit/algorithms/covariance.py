@@ -47,7 +47,8 @@ def shape(given: Any, own: int, *, refused: bool) -> Shape | None:
         return None
     if refused:
         raise ValueError(
-            'Expected no covariance with shared coordinates or contexts="public", whose curvature is exact, got one.'
+            'Expected no covariance with contexts="public", whose curvature is exact, or coordinates that arms share '
+            "(shared, features of hybrid arms), got one."
         )
     return of(given, own)
 

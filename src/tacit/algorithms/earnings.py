@@ -168,7 +168,8 @@ def purse(
     names = _names(arms)
     own = actions or _numbered(blocks if blocks > 1 else 0)
     if own and names and (actions or len(names) != len(own)):
-        raise ValueError(f"Expected no arms in earnings, since the bandit's own {len(own)} are declared, got some.")
+        declared = f"{'features' if actions else 'blocks'} that declare {len(own)} of their own"
+        raise ValueError(f"Expected no arms in earnings with {declared}, got some.")
     by = BLOCK if blocks > 1 else NAME if actions or isinstance(arms, tuple) else PLACE
     count = max(room, blocks) if own else len(names)
     low, high = map(float, rewards)

@@ -24,16 +24,7 @@ if TYPE_CHECKING:
     from tacit.bandits.base import Bandit
 
 FORMAT = "tacit bandit"
-VERSION = 7
-GONE = {  # settings of 0.6.0, and what they were where nobody gave them
-    "teach": 1.0,
-    "average": False,
-    "weeks": None,
-    "noise": "gaussian",
-    "calibration": "exact",
-    "release": "batched",
-    "shift": None,
-}
+VERSION = 8
 ROWS = 1024  # waiting choices are written in multiples of so many
 
 B = TypeVar("B", bound="Bandit")
@@ -84,14 +75,6 @@ def load(cls: type[B], path: Path) -> B:
     if body["bandit"] != cls.__name__:
         raise BadState(f"Expected a saved {cls.__name__} in {path.name}, got a {body['bandit']}.")
     settings: dict[str, Any] = body["settings"]
-    for name in GONE.keys() - {f.name for f in dataclasses.fields(cls)}:
-        if settings.pop(name, GONE[name]) != GONE[name]:
-            raise BadState(f"Expected settings that this release has, got {name}: go on with 0.6.0, or start anew.")
-    if settings.pop("durable", None) is not None:  # a setting until 0.7.0
-        raise BadState(
-            f"Expected a bandit that was saved in {path.name}, got one that wrote its releases there (durable=), which "
-            'this release does not do: go on with 0.7.0, or start anew with Stored(bandit, "file.db").'
-        )
     witness = Witness()
     if "secure" in (settings.get("source") or {}):
         witness.resume(path, body["id"], body["generation"], digest)
@@ -103,15 +86,11 @@ def load(cls: type[B], path: Path) -> B:
         if found.shape != leaf.shape:
             raise BadState(f"Expected {path.name} to have sums of the size that its settings give now, got another.")
         leaf[...] = found
-    ids, features, people = map(_decode, body["tickets"])
-    ids, features, people = ids[ids > 0], features[ids > 0], people[ids > 0]
-    bandit._tickets.ids[ids % bandit.pending] = ids
-    bandit._tickets.features[ids % bandit.pending] = features
-    bandit._tickets.people[ids % bandit.pending] = people
+    saved = [_decode(part) for part in body["tickets"]]
+    ids = saved[0]
+    for part, rows in zip(bandit._tickets, saved, strict=True):
+        part[ids[ids > 0] % bandit.pending] = rows[ids > 0]
     bandit._persons.restore(body["persons"])
-    turns = getattr(bandit, "_turns", None)  # of bandits that count answers
-    if turns is not None:
-        turns.restore(body["turns"])
     if body.get("logged"):
         setattr(bandit, "_logged", body["logged"])  # noqa: B010  # of bandits that can learn from logs
     if body.get("actions"):
@@ -136,7 +115,6 @@ def _document(bandit: "Bandit", bandit_id: str, generation: int) -> dict[str, An
         "tickets": [encoded(_padded(part[waiting], rows)) for part in bandit._tickets],
         "policy given": bandit._policy_given,
         "persons": bandit._persons.document(),
-        "turns": None if getattr(bandit, "_turns", None) is None else bandit._turns.document(),  # type: ignore[attr-defined]
         "logged": getattr(bandit, "_logged", 0),
         "actions": actions.written(getattr(bandit, "_declared", ())),
     }

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tacit.algorithms import forgetting
 from tacit.bandits.snapshot import encoded
 from tacit.core import actions
 from tacit.core.actions import Declared
@@ -231,6 +232,9 @@ def _fixed(text: str) -> dict[str, Any]:
     actions, whichever they are: that is for `Agreed` to say."""
     found = {name: value for name, value in json.loads(text).items() if name not in USUAL or value != USUAL[name]}
     out: dict[str, Any] = {name: value for name, value in (SINCE | found).items() if name not in (*FREE, *GONE)}
+    if out.get("forget") is not None:  # up to 0.7.0 one could be given, without effect
+        out.pop("discount", None)
+        out["growth"] = max(forgetting.LEAST_GROWTH, out["growth"])
     if out.get("features") is not None:
         schema = out["features"]["schema"]
         room = Schema.from_dict(schema).room

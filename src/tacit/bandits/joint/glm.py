@@ -144,6 +144,7 @@ class JointGLM(Joint):
             purse=self._purse,
         )
         self.epsilon = ledger.check(self._planned(), self.budget)
+        self._check_idle()
         self._policy_given = self.policy is not None
         self.policy = self.policy or default_rng()
         super().__post_init__()
@@ -165,6 +166,19 @@ class JointGLM(Joint):
     def _forget(self) -> float | None:
         assert not isinstance(self.forget, str)
         return self.forget
+
+    def _check_idle(self) -> None:
+        """ValueError for a setting that would have no effect beside another. A default may stand: saved bandits have
+        it."""
+        growth, discount = self.growth, self.discount
+        assert growth is not None and discount is not None
+        if self.forget is not None and discount not in (curvature.DISCOUNT, scores.DISCOUNT):
+            raise ValueError(f"Expected no discount with forget, which says how fast the past fades, got {discount:g}.")
+        least = forgetting.LEAST_GROWTH
+        if self.forget is not None and growth < least and growth not in (curvature.GROWTH, scores.GROWTH):
+            raise ValueError(f"Expected growth of at least {least:g} with forget, got {growth:g}.")
+        if self._scores and self.tuning not in (Tuning(), CHANGING, BLOCKS, hybrid.HYBRID):
+            raise ValueError('Expected curvature="released" with tuning, which is of estimates by curvature, got none.')
 
     def _shortest(self, forget: float | None) -> int:
         """Choices in a step that says more than its noise."""

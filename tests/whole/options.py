@@ -1,0 +1,201 @@
+"""Every option of JointGLM and of JointLinUCB, with values that are not its default, and a game that shows what each of
+them does.
+
+A value is a mapping of settings: the option's own, and those without which it means nothing (`on_limit` needs
+`max_rounds_per_person`). Noise and draws are seeded, so that two games differ only where an option makes a
+difference."""
+
+import functools
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.random import default_rng
+
+from tacit import Budget, Earnings, JointGLM, JointLinUCB, Secure, Simulated
+from tacit.errors import PersonLimit, UnknownChoice
+from tacit.features import Category, Number, Schema
+from tacit.kernels.glm import Tuning
+
+ARMS, OWN, SHARED = 2, 7, 6
+DIM = ARMS * OWN  # vectors; two blocks of 7; or 6 numbers that all arms share, and two blocks of 4
+ROUNDS, LATE = 300, 7
+EPSILON, DELTA = 2.0, 1e-3
+LIMIT = {"max_rounds_per_person": 2}
+NAMES = ("walk", "sleep")
+SEX, KIND = {"sex": Category("f", "m")}, {"kind": Category("a")}
+SCHEMAS = {
+    "disjoint": Schema(context={"age": Number(0, 1), "home": Category("a", "b", "c")}, arms="disjoint", actions=NAMES),
+    "hybrid": Schema(context=SEX, action=KIND, arms="hybrid", actions=NAMES),
+    "shared": Schema(context={"age": Number(0, 1)}, action={"kind": Category(*"abcdefghij")}, arms="shared"),
+}
+
+
+class Seeded(Secure):
+    """Whole numbers on the grid, the same in every game."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._drawn = default_rng(1)
+
+    def integers(self, count: int, size: int, cells: float) -> Any:
+        return np.rint(self._drawn.normal(0.0, cells, (count, size))).astype(np.int64)
+
+    def expect(self, need: int, cells: float) -> None:
+        pass
+
+
+class Shape(NamedTuple):
+    """A covariance of as many features as an arm has of its own."""
+
+    def of(self, own: int) -> Any:
+        return np.diag(np.arange(1.0, own + 1))
+
+
+def public_rows() -> tuple[Any, Any]:
+    """Each in one block."""
+    rows = np.zeros((6, DIM))
+    rows[np.arange(6), [0, 1, 2, 7, 8, 9]] = 0.9
+    return rows, np.array([0.0, 1.0, 1.0, 0.0, 1.0, 0.5])
+
+
+Values = dict[str, dict[str, Any]]  # name -> settings
+BOTH: dict[str, Values] = {
+    "rewards": {"wide": {"rewards": (-0.5, 2.0)}},
+    "pending": {"5": {"pending": 5}},
+    "budget": {"zero-out": {"budget": Budget(EPSILON, DELTA, "zero-out")}},
+    "max_rounds_per_person": {"2": LIMIT},
+    "on_limit": {"serve": LIMIT | {"on_limit": "serve"}},
+    "week": {"100": LIMIT | {"week": 100.0}},
+    "per_day": {"25": LIMIT | {"per_day": 25.0, "week": "3 days"}},
+    "source": {"simulated": {"source": Simulated}},
+    "features": {arms: {"features": schema} for arms, schema in SCHEMAS.items()},
+    "radius": {"2": {"radius": 2.0}},
+    "earnings": {"average": {"earnings": Earnings()}, "arms": {"earnings": Earnings(arms=ARMS)}},
+    "blocks": {"2": {"blocks": ARMS}},
+    "first": {"25": {"first": 25}},
+    "growth": {"1.2": {"growth": 1.2}},
+}
+OPTIONS: dict[type, dict[str, Values]] = {
+    JointGLM: BOTH
+    | {
+        "horizon": {"none": {"horizon": None}},
+        "link": {"probit": {"link": "probit"}, "identity": {"link": "identity"}},
+        "shared": {"6": {"blocks": ARMS, "shared": SHARED}},
+        "contexts": {"public": {"contexts": "public"}},
+        "curvature": {"none": {"curvature": "none"}},
+        "discount": {"0.9": {"discount": 0.9}},
+        "forget": {"600": {"forget": 600.0}},
+        "tuning": {"bold": {"tuning": Tuning(ridge=4.0, explore=1.0)}},
+        "prior": {"some": {"prior": (np.full(DIM, 0.1), 50.0)}},
+        "warm": {"rows": {"warm": public_rows()}},
+        "covariance": {"matrix": {"covariance": Shape()}},
+    },
+    JointLinUCB: BOTH
+    | {
+        "horizon": {"450": {"horizon": 450}},
+        "subgaussian": {"0.25": {"subgaussian": 0.25}},
+        "failure": {"0.3": {"failure": 0.3}},
+        "width_scale": {"0.2": {"width_scale": 0.2}},
+    },
+}
+GIVEN = {"dim", "policy"}  # settings of the game itself
+PUBLISHED = {"noise", "calibration", "release", "shift"}  # of Shariff & Sheffet's algorithm as it was published
+
+
+def build(kind: type, settings: dict[str, Any]) -> Any:
+    """A bandit whose noise and draws are seeded."""
+    given = {"dim": DIM, "budget": Budget(EPSILON, DELTA), "horizon": 400, "pending": 40, "first": 10} | settings
+    given["source"] = Simulated(1) if settings.get("source") is Simulated else Seeded()
+    given |= {} if issubclass(kind, JointLinUCB) else {"policy": default_rng(2)}
+    if "covariance" in given:
+        apart = "blocks" in given or given.get("features") is SCHEMAS["disjoint"]
+        given["covariance"] = given["covariance"].of(OWN if apart else DIM)
+    return kind(**given)
+
+
+@functools.cache
+def requests(schema: str | None, width: int, blocks: int) -> list[tuple[Any, dict[str, Any]]]:
+    """What people ask: vectors, rows of blocks, or fields."""
+    rng = default_rng(3)
+    if schema is not None:
+        fields = {"age": float, "sex": lambda u: "fm"[u < 0.5], "home": lambda u: "abc"[int(3 * u)]}
+        made, kinds = SCHEMAS[schema], ("a", "other") if schema == "hybrid" else "abcdefghij"
+        people = [{name: fields[name](rng.random()) for name in made.context} for _ in range(ROUNDS)]
+        offers = [{name: {"kind": str(rng.choice(list(kinds)))} for name in NAMES} for _ in range(ROUNDS)]
+        return [(one, {"actions": offer} if made.action else {}) for one, offer in zip(people, offers, strict=True)]
+    out = rng.normal(size=(ROUNDS, ARMS, width))
+    if blocks > 1:
+        out[:, :, -1] = 0.0
+    out /= np.linalg.norm(out, axis=2, keepdims=True)
+    if blocks > 1:
+        out[:, :, -1] = np.arange(ARMS)
+    return [(arms, {}) for arms in out]
+
+
+def play(holder: Any, bandit: Any, rounds: range, waiting: list[tuple[int, Any]]) -> list[Any]:
+    """Of three people one answers at once, one late and one never; every tenth round is of one person. Returns what
+    they were told. holder: of the bandit."""
+    schema = None if bandit.features is None else bandit.features.arms
+    asked, told = requests(schema, bandit._width, bandit._blocks), []
+    for t in rounds:
+        arms, given = asked[t]
+        if bandit.max_rounds_per_person is not None:
+            given = given | {"person": 0 if t % 10 == 0 else t}
+        try:
+            choice = holder.choose(arms, **given)
+        except PersonLimit:
+            told.append("limit")
+            continue
+        told.append((choice.index, choice.name, choice.propensity if t % 100 == 99 else None))
+        if t % 3 == 0:
+            holder.observe(choice, float(t * t % 7 < 3))
+        elif t % 3 == 1:
+            waiting.append((t, choice))
+        if waiting and waiting[0][0] <= t - LATE:
+            try:
+                holder.observe(waiting.pop(0)[1], 1.0)
+            except UnknownChoice:
+                told.append("expired")
+    return told
+
+
+def shown(bandit: Any) -> dict[str, Any]:
+    """What an option may change."""
+    state = bandit._state
+    estimate = state.posterior if hasattr(state, "posterior") else (*state.estimate, *bandit.confidence.width)
+    return {
+        "certificate": bandit.privacy,
+        "released": state.prefix.released.tobytes(),
+        "estimate": b"".join(np.asarray(part, np.float64).tobytes() for part in estimate),
+        "earned": bandit.earned,
+    }
+
+
+# where a bandit lives
+
+
+class World(NamedTuple):
+    """open: a new bandit in a folder; what is returned has `choose` and `observe`. again: its process has ended, and
+    another one goes on. bandit: the one that is inside. Those of `tests/store` may be added to `worlds`."""
+
+    label: str
+    open: Any  # (make, folder) -> holder
+    again: Any  # (holder, make, folder) -> holder
+    bandit: Any  # holder -> bandit
+
+
+def _loaded(bandit: Any, make: Any, folder: Path) -> Any:
+    bandit.save(folder / "bandit.json")
+    out = type(bandit).load(folder / "bandit.json")
+    if isinstance(bandit.source, Seeded):
+        out.source = bandit.source  # a saved bandit has no seed
+    return out
+
+
+MEMORY = World("in memory", lambda make, folder: make(), _loaded, lambda bandit: bandit)
+
+
+def worlds() -> list[World]:
+    """Where each pair of options is played."""
+    return [MEMORY]

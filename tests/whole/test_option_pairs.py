@@ -1,0 +1,213 @@
+"""Every pair of options of JointGLM and of JointLinUCB is built, played for 300 rounds, put away and taken up again,
+and certified, and both options make a difference; or it is refused when the bandit is made, by a sentence that names
+both.
+
+What options and values there are is in tests/whole/options.py, and where bandits live is `worlds` there. Nothing is
+listed for a pair but what it is refused by."""
+
+import dataclasses
+import functools
+import itertools
+import os
+import tempfile
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from tacit import Budget, JointGLM, JointLinUCB
+from tacit.privacy import relations
+from tests.whole.options import (
+    DELTA,
+    EPSILON,
+    GIVEN,
+    OPTIONS,
+    PUBLISHED,
+    ROUNDS,
+    World,
+    build,
+    play,
+    shown,
+    worlds,
+)
+
+FOLDER = "/dev/shm" if os.access("/dev/shm", os.W_OK | os.X_OK) else None  # where nobody waits for a disk
+HALF = ROUNDS // 2
+OF_ARMS = "Expected no arms in earnings with features that declare 2 of their own, got some."
+OF_SCHEMA = "Expected blocks={} and shared={} with these features, as their schema has it, got blocks={} and shared={}."
+OF_COVARIANCE = (
+    'Expected no covariance with contexts="public", whose curvature is exact, or coordinates that arms share '
+    "(shared, features of hybrid arms), got one."
+)
+OF_WEEK = 'Expected rounds that are counted when they are chosen with contexts="public", got week.'
+OF_EARNINGS = 'Expected no earnings with contexts="public", got earnings.'
+REFUSED = {
+    JointGLM: {
+        ("week=100", "contexts=public"): OF_WEEK,
+        ("per_day=25", "contexts=public"): OF_WEEK,
+        ("features=disjoint", "earnings=arms"): OF_ARMS,
+        ("features=hybrid", "earnings=arms"): OF_ARMS,
+        ("features=disjoint", "shared=6"): OF_SCHEMA.format(2, None, 2, 6),
+        ("features=hybrid", "blocks=2"): OF_SCHEMA.format(2, 6, 2, None),
+        ("features=shared", "blocks=2"): OF_SCHEMA.format(None, None, 2, None),
+        ("features=shared", "shared=6"): OF_SCHEMA.format(None, None, 2, 6),
+        ("features=hybrid", "covariance=matrix"): OF_COVARIANCE,
+        ("shared=6", "covariance=matrix"): OF_COVARIANCE,
+        ("contexts=public", "covariance=matrix"): OF_COVARIANCE,
+        ("earnings=average", "contexts=public"): OF_EARNINGS,
+        ("earnings=arms", "contexts=public"): OF_EARNINGS,
+        ("contexts=public", "curvature=none"): 'Expected curvature="released" with contexts="public", where it has no '
+        'noise, got "none".',
+        ("curvature=none", "tuning=bold"): 'Expected curvature="released" with tuning, which is of estimates by '
+        "curvature, got none.",
+        (
+            "discount=0.9",
+            "forget=600",
+        ): "Expected no discount with forget, which says how fast the past fades, got 0.9.",
+    },
+    JointLinUCB: {
+        ("features=disjoint", "earnings=arms"): OF_ARMS,
+        ("features=hybrid", "earnings=arms"): OF_ARMS,
+        ("features=hybrid", "blocks=2"): OF_SCHEMA.format(None, None, 2, None),
+        ("features=shared", "blocks=2"): OF_SCHEMA.format(None, None, 2, None),
+    },
+}
+
+
+class Value(NamedTuple):
+    option: str
+    name: str
+    settings: dict[str, Any]
+
+    def __str__(self) -> str:
+        return f"{self.option}={self.name}"
+
+
+def values(kind: type) -> list[Value]:
+    (options,) = (found for known, found in OPTIONS.items() if issubclass(kind, known))
+    return [Value(option, *item) for option, found in options.items() for item in found.items()]
+
+
+def pairs(kind: type) -> list[tuple[Value, Value]]:
+    """Of different options that do not give one setting two values."""
+    return [
+        (one, other)
+        for one, other in itertools.combinations(values(kind), 2)
+        if one.option != other.option
+        and all(one.settings[name] is other.settings[name] for name in one.settings.keys() & other.settings.keys())
+    ]
+
+
+def game(world: World, kind: type, settings: dict[str, Any]) -> dict[str, Any]:
+    """What came of it; in the middle another process takes it up."""
+    with tempfile.TemporaryDirectory(prefix="tacit-", dir=FOLDER) as name:
+        make, folder, waiting = functools.partial(build, kind, settings), Path(name), []
+        holder = world.open(make, folder)
+        told = play(holder, world.bandit(holder), range(HALF), waiting)
+        before = shown(world.bandit(holder))
+        holder = world.again(holder, make, folder)
+        assert shown(world.bandit(holder)) == before
+        told += play(holder, world.bandit(holder), range(HALF, ROUNDS), waiting)
+        out = shown(world.bandit(holder)) | {"told": told}
+        check_certificate(out.pop("certificate"), settings)
+        return out
+
+
+def check_certificate(certificate: Any, settings: dict[str, Any]) -> None:
+    adjacency = settings.get("budget", Budget(EPSILON, DELTA)).adjacency
+    relation = relations.named(adjacency, public=settings.get("contexts") == "public")
+    assert 0 < certificate.spent <= certificate.epsilon <= EPSILON * (1 + 1e-6) and certificate.delta == DELTA
+    assert certificate.neighbours == relation and {release.relation for release in certificate.releases} == {relation}
+    assert certificate.private == ("source" not in settings)
+    assert certificate.person == settings.get("max_rounds_per_person")
+
+
+@functools.cache
+def alone(world: World, kind: type, value: str) -> dict[str, Any]:
+    (settings,) = (one.settings for one in values(kind) if str(one) == value)
+    return game(world, kind, settings)
+
+
+def check(world: World, kind: type, one: Value, other: Value) -> None:
+    """AssertionError where one of them is ignored: what came of both is what comes of the other alone."""
+    both = game(world, kind, one.settings | other.settings)
+    for value, kept in ((one, other), (other, one)):
+        assert both != alone(world, kind, str(kept)) or said_twice(kind, kept, value), f"{value} ignored with {kept}"
+
+
+def said_twice(kind: type, one: Value, other: Value) -> bool:
+    """Whether a bandit with one of them alone has the other's settings, too, as `blocks` with features of as many."""
+    made = build(kind, one.settings)
+    return all(_same(getattr(made, name), value) for name, value in other.settings.items())
+
+
+def _same(found: Any, given: Any) -> bool:
+    try:
+        return bool(found == given)
+    except ValueError:  # arrays
+        return False
+
+
+def check_refused(kind: type, one: Value, other: Value, sentence: str) -> None:
+    with pytest.raises(ValueError) as error:
+        build(kind, one.settings | other.settings)
+    assert str(error.value) == sentence and sentence.startswith("Expected ")
+    for value in (one, other):
+        assert any(name in sentence for name in value.settings), f"{value} is not named"
+
+
+@pytest.mark.parametrize("world", worlds(), ids=lambda world: world.label)
+@pytest.mark.parametrize(
+    ("kind", "one", "other"),
+    [pytest.param(kind, *pair, id=f"{kind.__name__}-{pair[0]}-{pair[1]}") for kind in OPTIONS for pair in pairs(kind)],
+)
+def test_a_pair(world, kind, one, other):
+    sentence = REFUSED[kind].get((str(one), str(other)))
+    if sentence is None:
+        check(world, kind, one, other)
+    else:
+        check_refused(kind, one, other, sentence)
+
+
+@pytest.mark.parametrize("kind", OPTIONS)
+def test_every_option_is_in_the_table(kind):
+    fields = {field.name for field in dataclasses.fields(kind) if field.init}
+    assert OPTIONS[kind].keys() | GIVEN | PUBLISHED >= fields >= OPTIONS[kind].keys()
+    assert REFUSED[kind].keys() <= {(str(one), str(other)) for one, other in pairs(kind)}
+
+
+@pytest.mark.parametrize("kind", OPTIONS)
+def test_an_option_that_needs_another_says_which(kind):
+    found = 0
+    for value in values(kind):
+        needed = value.settings.keys() - {value.option}
+        if needed:
+            with pytest.raises(ValueError, match="Expected ") as error:
+                build(kind, {value.option: value.settings[value.option]})
+            assert value.option in str(error.value) and any(name in str(error.value) for name in needed)
+            found += 1
+    assert found >= 3
+
+
+class Deaf(JointGLM):
+    """Ignores the radius where contexts are public."""
+
+    def __post_init__(self) -> None:
+        self.radius = 1.0 if self.contexts == "public" else self.radius
+        super().__post_init__()
+
+
+class Late(JointGLM):
+    """Notices only when somebody comes that two options do not go together."""
+
+    def choose(self, *args: Any, **options: Any) -> Any:
+        if self.contexts == "public" and self.radius == 2.0:
+            raise ValueError("Expected another radius with public contexts, got 2.")
+        return super().choose(*args, **options)
+
+
+@pytest.mark.parametrize(("kind", "wrong"), [(Deaf, AssertionError), (Late, ValueError)])
+def test_a_pair_that_is_ignored_or_fails_late_is_found(kind, wrong):
+    named = {str(value): value for value in values(kind)}
+    with pytest.raises(wrong):
+        check(worlds()[0], kind, named["radius=2"], named["contexts=public"])

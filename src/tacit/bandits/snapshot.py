@@ -88,6 +88,7 @@ def load(cls: type[B], path: Path) -> B:
         leaf[...] = found
     saved = [_decode(part) for part in body["tickets"]]
     ids = saved[0]
+    part: Any
     for part, rows in zip(bandit._tickets, saved, strict=True):
         part[ids[ids > 0] % bandit.pending] = rows[ids > 0]
     bandit._persons.restore(body["persons"])

@@ -224,7 +224,7 @@ class JointGLM(Joint):
             limits=Limits(most, self._serves, self._week),
             features=self.features,
             relation=self._relation,
-            numbers=(*super()._plan_numbers(), self.contribution.scale, mechanism.fading),
+            numbers=(mechanism.step, mechanism.sigma, mechanism.column_norm, self.contribution.scale, mechanism.fading),
             caveats=(*caveats, *[public.CAVEAT] * self._public),
             releases=releases,
             person=functools.partial(accounting.person, *claim),

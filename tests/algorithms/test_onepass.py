@@ -1,4 +1,4 @@
-"""JointGLM's algorithm as a value: pure functions, and batches of contributions that are what one after the other is."""
+"""JointGLM's algorithm as a value: pure functions, and batches that are one contribution after the other."""
 
 import dataclasses
 import functools

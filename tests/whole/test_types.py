@@ -33,9 +33,9 @@ LEAK_IN_A_MATRIX = ("papers/joint/glm_rare.py", "redesign(released, ", "redesign
 LEAK_IN_A_KERNEL = ("algorithms/onepass/loops_kernel.py", "return prefix.released", "return prefix.closed")
 LEAK_OF_SCORES = ("algorithms/onepass/scores_kernel.py", "follow(prefix.released, ", "follow(prefix.open, ")
 LEAK_BESIDE_CONTEXTS = (
-    "algorithms/onepass/loops_kernel.py",
-    "beside(public.closed, prefix.released, ",
-    "beside(public.closed, prefix.closed, ",
+    "algorithms/onepass/public.py",
+    "beside(contexts, released, ",
+    "beside(contexts, contexts, ",
 )
 LEAK_OF_AN_ITERATE = ("papers/kernels/squarecb.py", "state.played, state.greed", "state.theta, state.greed")
 LEAK_IN_A_DESCENT = (

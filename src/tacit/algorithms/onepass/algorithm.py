@@ -180,7 +180,8 @@ class OnePass:
         return np.concatenate([x, self.purse.tail(x, place, name, declared or self.purse.names, propensity)])
 
     def logged(self, x: Array) -> Array:
-        return np.concatenate([x, np.zeros(self.plan.row - self.plan.width)])
+        more = self.plan.row - self.plan.width
+        return np.concatenate([x, np.zeros(more)]) if more else x.copy()
 
     def count(self, estimate: Estimate, row: Array, out: Array) -> Array:
         return public.count(self, estimate.posterior, row, out)

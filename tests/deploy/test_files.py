@@ -18,7 +18,7 @@ UNIT = (DEPLOY / "tacit@.service").read_text()
 
 
 def served():
-    """As docs/deploy.md says: the file, and keys from `tacit key`."""
+    """As docs/operator.md says: the file, and keys from `tacit key`."""
     return configs.convert(tomllib.loads((DEPLOY / "serve.toml").read_text() + new_key("shop", "app")[1]))
 
 
@@ -40,7 +40,7 @@ def test_the_configuration_on_sqlite_keeps_keys_apart_from_the_database():
 def test_compose_mounts_what_there_is():
     mounted = dict(re.findall(r"- \./([\w.]+):(/[\w./]+):ro", COMPOSE))
     there = {name for name in mounted if (DEPLOY / name).exists()}
-    assert set(mounted) - there == {"tls", "operator.key"}  # which docs/deploy.md has the operator make
+    assert set(mounted) - there == {"tls", "operator.key"}  # which docs/operator.md has the operator make
     assert mounted["serve.toml"] in (DEPLOY / "Dockerfile").read_text()
     volumes = set(re.findall(r"^  (\w+): \{\}", COMPOSE, re.MULTILINE))
     assert volumes == set(re.findall(r'(?:- |\[")(\w+):/', COMPOSE)) == {"database", "compiled", "keys"}

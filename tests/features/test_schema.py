@@ -240,7 +240,7 @@ def test_a_schema_is_the_same_after_a_file() -> None:
 
 
 def test_the_page_has_one_schema_in_python_json_and_toml() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "features.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "problem.md").read_text()
     (as_json,), (as_toml,) = (re.findall(rf"```{kind}\n(.*?)```", page, re.DOTALL) for kind in ("json", "toml"))
     assert Schema.from_dict(json.loads(as_json)) == HEALTH
     assert Schema.from_dict(tomllib.loads(as_toml)["bandits"]["films"]["features"]) == HEALTH

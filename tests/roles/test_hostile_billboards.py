@@ -1,6 +1,6 @@
 """Attacks by a hostile server that reads raw data off a device without noise, or keeps it busy: each is refused.
 
-Most of them worked once; docs/attack.md tells how."""
+Most of them worked once; docs/measurements/attacks.md tells how."""
 
 import json
 import math

@@ -1,6 +1,6 @@
 """What the shuffle model rests on, as attacks that succeed where it does not hold and fail where it does: the sentences
-of docs/roles.md and docs/attack.md are these numbers. All devices use the operating system's randomness; each test
-states how often it fails by chance."""
+of docs/roles.md and docs/measurements/attacks.md are these numbers. All devices use the operating system's randomness;
+each test states how often it fails by chance."""
 
 import numpy as np
 import pytest

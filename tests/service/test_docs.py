@@ -1,4 +1,4 @@
-"""docs/service.md: its configuration is served, and its commands run as they stand there."""
+"""docs/operator.md: its configuration is served, and its commands run as they stand there."""
 
 import hashlib
 import json
@@ -15,7 +15,7 @@ from tacit.service import config as configs
 from tacit.service import demo
 from tests.service.servers import Running
 
-PAGE = (Path(__file__).parents[2] / "docs" / "service.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs" / "operator.md").read_text()
 
 
 def blocks(language):
@@ -23,7 +23,8 @@ def blocks(language):
 
 
 def test_the_page_runs(tmp_path, monkeypatch):
-    server, replies = Running(tmp_path, "\n".join(blocks("toml")[:2])), []
+    served = "\n".join(block for block in blocks("toml") if block.startswith("[bandits."))
+    server, replies = Running(tmp_path, served), []
     for block in blocks("sh"):
         for command in re.split(r"\n(?=curl)", block.strip()):
             found = next((json.loads(text)["id"] for text in replies), "")

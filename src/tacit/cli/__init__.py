@@ -211,7 +211,7 @@ def serve_command(
         list[str] | None,
         typer.Argument(
             metavar="[analyzer|shuffler|local] [CONFIG]",
-            help="What to serve: a TOML file (docs/service.md); one of the roles' (docs/roles.md) after its name.",
+            help="What to serve: a TOML file (docs/operator.md); one of the roles' (docs/roles.md) after its name.",
         ),
     ] = None,
     demo: Annotated[bool, typer.Option("--demo", help="Serve simulated people, in the working folder.")] = False,

@@ -15,10 +15,10 @@ SETTINGS = {"rounds_per_person": "max_rounds_per_person", "radius": "radius", "p
 WEEKLY = "The file promises for a week: read people as people times weeks."
 ZEROED = (
     'The file promises for adjacency = "zero-out", with about half the noise; this plan is for "replace" at the same '
-    "epsilon, and so too cautious (docs/public.md)."
+    "epsilon, and so too cautious (docs/problem.md)."
 )
 
-PUBLIC = 'The file has contexts = "public", with less noise; this plan is for private ones (docs/public.md).'
+PUBLIC = 'The file has contexts = "public", with less noise; this plan is for private ones (docs/problem.md).'
 
 
 class Asked(NamedTuple):

@@ -15,7 +15,7 @@ Json = Annotated[bool, typer.Option("--json", help="One JSON document on standar
 Epsilon = Annotated[list[str], typer.Option(help="Privacy budget; give it several times for several. inf: no noise.")]
 Delta = Annotated[float, typer.Option(help="Privacy budget: how far an event may be above the bound e^epsilon.")]
 Adjacency = Annotated[
-    str, typer.Option(help="Privacy budget: replace, or zero-out, a weaker promise with less noise (docs/public.md).")
+    str, typer.Option(help="Privacy budget: replace, or zero-out, a weaker promise with less noise (docs/problem.md).")
 ]
 Link = Annotated[str | None, typer.Option(help="identity, logistic or probit.")]
 Dim = Annotated[int | None, typer.Option(help="Dimension of the features.")]

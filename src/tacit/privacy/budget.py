@@ -12,7 +12,7 @@ class Budget:
     """(epsilon, delta) for replacing one user: one round's whole arm set and reward.
 
     adjacency: "replace", or "zero-out" for a user who is there, or is counted and contributes nothing: about half the
-    noise for a promise about half as strong (privacy.relations, docs/public.md); for JointGLM and JointLinUCB.
+    noise for a promise about half as strong (privacy.relations, docs/problem.md); for JointGLM and JointLinUCB.
     epsilon = math.inf asks for the same code without noise; delta = 0 for pure epsilon, which the local model has."""
 
     epsilon: float

@@ -9,7 +9,7 @@ Missing rewards. A choice whose reward never comes has curvature and no moment. 
 the public estimate expects, as far as that costs nothing, so that a missing one says "nearly as expected": it slows
 learning more than it draws the estimate towards 0. How many came is private, so that the estimate cannot make up for
 it: where rewards are missing for some features much more often than for others, private contexts do better
-(docs/public.md).
+(docs/problem.md).
 Persons. A choice beyond max_rounds_per_person has neither curvature nor moment. Whether it is beyond follows from the
 same person's earlier choices, which are the same in both worlds, whatever was answered. Not so where answers are
 counted, which is refused.

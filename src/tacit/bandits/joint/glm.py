@@ -60,7 +60,7 @@ class JointGLM(Joint):
     disjoint arms, as many as there are actions. An arm then is a row (z, a): the dim / blocks numbers of its part, and
     the number of the part. Sums, noise and work are those of the parts alone (GLMContribution).
     shared: how many coordinates, the first ones, all arms have beside their parts: an arm is a row (s, z, a) then; so
-    it is with features of hybrid arms. Sums and noise are those of model.hybrid (docs/actions.md).
+    it is with features of hybrid arms. Sums and noise are those of model.hybrid (docs/problem.md).
     forget: after so many rounds, or "30 days" of `per_day` choices that are expected, what was learnt counts 1 / e, for
     ever (docs/change.md). Without it the past fades ever more slowly, in proportion to its length: for preferences that
     do not change.
@@ -76,7 +76,7 @@ class JointGLM(Joint):
     covariance: of features, public: a (p, p) matrix, or rows of p features without rewards, p = dim / blocks. Its shape
     alone counts (algorithms.covariance).
     contexts: "public" where features and offered arms are no secret: rewards alone are protected, and whether and when
-    they came, with much less noise (onepass.public, docs/public.md).
+    they came, with much less noise (onepass.public, docs/problem.md).
     rewards: their range; the mean is low + (high - low) mu(z), and z for identity.
     """
 

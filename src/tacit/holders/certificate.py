@@ -16,8 +16,9 @@ from tacit.protocols import Algorithm
 
 RAW_ROWS = (
     "Raw rows are sealed; who has a copy of the database, old or new, and the folder of keys of the same time can read "
-    "what was waiting then. How many rounds each person has had is kept by keyed hashes. The folder of keys must not "
-    "be in backups."
+    "what was waiting then. A copy without keys shows how many choices were waiting, and of how many of them something "
+    "had been written. How many rounds each person has had is kept by keyed hashes. The folder of keys must not be in "
+    "backups."
 )
 
 SUMS = (

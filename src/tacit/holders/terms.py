@@ -13,6 +13,7 @@ from tacit.core.door import Door
 from tacit.errors import Retired
 from tacit.features.schema import Schema
 from tacit.holders import rows
+from tacit.holders.database import Run
 from tacit.holders.incarnation import Incarnation, made_with
 from tacit.holders.rows import Bandit, Head
 from tacit.protocols import Algorithm
@@ -60,6 +61,14 @@ def recorded(head: Head, row: Bandit) -> tuple[Declared, ...]:
     """The actions of an incarnation, as far as it is known."""
     kept = json.loads(head.settings or "{}").get("actions")
     return made_with(row) if kept is None else actions.read(kept)
+
+
+def hand_on(run: Run, head: Head, uid: str) -> None:
+    """What was agreed on in an incarnation holds in the one that takes its place, but for actions, whose numbers of
+    choices begin anew."""
+    if head.settings is not None:
+        found = {name: value for name, value in json.loads(head.settings).items() if name != "actions"}
+        rows.settle(run, uid, json.dumps(found, sort_keys=True))
 
 
 class Agreed:

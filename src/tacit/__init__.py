@@ -32,9 +32,15 @@ if TYPE_CHECKING:
     from tacit import environments as environments
     from tacit.algorithms.earnings import Earnings as Earnings
     from tacit.bandits import *  # noqa: F403
+    from tacit.core.choices import Choice as Choice
+    from tacit.core.choices import Choices as Choices
     from tacit.experiments.result import Result as Result
     from tacit.experiments.runner import simulate as simulate
     from tacit.experiments.spec import Spec as Spec
+    from tacit.holders.recovery import recover as recover
+    from tacit.holders.requests import StoredChoice as StoredChoice
+    from tacit.holders.retirement import retire as retire
+    from tacit.holders.stored import Stored as Stored
     from tacit.privacy.budget import Budget as Budget
     from tacit.privacy.certificate import Certificate as Certificate
     from tacit.privacy.noise import Secure as Secure

@@ -33,7 +33,7 @@ def simulate(name, folder):
         "1",
         "--json",
     ]
-    environment = os.environ | {"PYTHONPATH": str(folder)}
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(folder), *sys.path[1:]])}
     return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
 
 

@@ -1,6 +1,6 @@
 """One file per algorithm, reading like its pseudo-code. Names are loaded when they are first used."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tacit import registry
 
@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from tacit.bandits.choices import Choice as Choice
     from tacit.bandits.choices import Choices as Choices
     from tacit.bandits.embedded import Embedded as Embedded
+    from tacit.bandits.joint.earnings import Earnings as Earnings
     from tacit.bandits.joint.glm import JointGLM as JointGLM
     from tacit.bandits.joint.lin_ucb import JointLinUCB as JointLinUCB
     from tacit.bandits.local.irls import LocalIRLS as LocalIRLS
@@ -21,10 +22,6 @@ if TYPE_CHECKING:
     from tacit.bandits.stored.face import Stored as Stored
     from tacit.bandits.stored.recovery import recover as recover
     from tacit.bandits.stored.retirement import retire as retire
-
-
-def __getattr__(name: str) -> Any:
-    home = registry.HOMES.get(name, "")
-    if home.startswith("tacit.bandits."):
-        return registry.load(home, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+HOMES = {name: home for name, home in registry.HOMES.items() if home.startswith("tacit.bandits.")}
+if not TYPE_CHECKING:  # which would take any name for one
+    __getattr__ = registry.lazily(__name__, HOMES)

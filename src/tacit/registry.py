@@ -19,6 +19,7 @@ JOINT = {
     "JointLinUCB": "tacit.bandits.joint.lin_ucb",
     "JointGLM": "tacit.bandits.joint.glm",
 }
+STORED = ("JointGLM", "JointLinUCB")  # whose state is released sums: a database holds them, and they are served
 SHUFFLE = {
     "ShuffleNewton": "tacit.bandits.shuffle.newton",
 }

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tacit import bandits, papers, registry
-from tools import links, names
+from tools import layers, links, names, path
 
 ROOT = Path(__file__).parents[1]
 NAMES = {
@@ -18,6 +18,8 @@ NAMES = {
 }
 FILES: dict[str, Callable[[], str]] = {
     "js/src/links.js": links.text,
+    "docs/images/layers.svg": layers.text,
+    "docs/images/path.svg": path.text,
     **{
         f"src/{package.replace('.', '/')}/__init__.py": functools.partial(names.text, package, homes)
         for package, homes in NAMES.items()
@@ -27,9 +29,9 @@ FILES: dict[str, Callable[[], str]] = {
 
 def main() -> None:
     for name, text in FILES.items():
-        path, now = ROOT / name, text()
-        if not path.exists() or path.read_text() != now:
-            path.write_text(now)
+        file, now = ROOT / name, text()
+        if not file.exists() or file.read_text() != now:
+            file.write_text(now)
             print(f"{name} written")
 
 

@@ -52,7 +52,7 @@ def function(formula: Callable[..., float], link: Link) -> str:
     """`formula(code, z)` for that link, as a function of z."""
     (defined,) = ast.parse(textwrap.dedent(inspect.getsource(formula))).body
     assert isinstance(defined, ast.FunctionDef)
-    known = {**vars(links), "number": links.kind(link.code)}
+    known = {**formula.__globals__, "number": links.kind(link.code)}
     lines = list(_lines(defined.body, known))
     if len(lines) == 1:
         return f"(z) => {lines[0].removeprefix('return ').removesuffix(';')}"

@@ -18,7 +18,7 @@ class TheirBandit(Uniform):
 '''
 
 
-def simulate(name, folder):
+def simulate(name, folder, env="ball"):
     command = [
         sys.executable,
         "-m",
@@ -26,7 +26,7 @@ def simulate(name, folder):
         "simulate",
         name,
         "--env",
-        "ball",
+        env,
         "--horizon",
         "20",
         "--runs",

@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: env demo serve serve-postgres demo-roles browser test test-full test-ray check docs bench plan-fit expected kept dist js node lock clean
+.PHONY: env demo serve serve-postgres demo-roles browser test test-full test-ray check docs bench plan-fit generated expected kept dist js node lock clean
 
 env: .venv/.ready
 
@@ -81,6 +81,9 @@ bench: .venv/.bench       ## noise of each mechanism, and microseconds a round b
 
 plan-fit: .venv/.ready    ## the formula of `tacit plan`, and its error; simulations that are not stored are done first
 	$(BIN)/python -m tools.plan.fit --simulate
+
+generated: .venv/.ready   ## what follows from the code: links for JavaScript, names for type checkers, pictures of the layers
+	$(BIN)/python -m tools.generated
 
 expected: .venv/.ready    ## what every reproduction finds on a small scale, written anew; look at the difference
 	$(BIN)/python -m tests.reproductions.expected

@@ -1,6 +1,7 @@
 """Everything that draws noise for people's data: one run of it, and the noise that was in what the run let out.
 
-A new mechanism is covered by one line of DRAWS; a class that takes a secure source and is in no line fails a test."""
+Bandits of the registry are covered by their names, a new mechanism by one line of DRAWS; a class that takes a secure
+source and is in no line fails a test."""
 
 import dataclasses
 import json
@@ -11,7 +12,7 @@ from unittest import mock
 
 import numpy as np
 
-from tacit import Budget, Earnings, JointGLM, JointLinUCB, LocalIRLS, ShuffleNewton
+from tacit import Budget, Earnings, JointGLM, JointLinUCB, LocalIRLS, ShuffleNewton, registry
 from tacit.audit.canary import responses
 from tacit.kernels.rounds import BOUNDARY, CHOICES
 from tacit.mechanisms import recursive
@@ -73,7 +74,7 @@ def continual(family: str, kind: type, *, known: bool = True, **options: Any) ->
         def run() -> list[Any]:
             bandit._state, out = bandit.init(), []
             counts = bandit._state.counts
-            for _ in range(LEAVES):
+            for _ in range(len(noise)):
                 counts[CHOICES] = counts[BOUNDARY]  # of nobody: a step closes and releases noise
                 bandit._advance()
                 out.append(bandit._state.prefix.released.copy())
@@ -220,7 +221,18 @@ def _heads(counts: Any, of: wire.Parameters, trials: int) -> Any:
     return (counts.astype(float) - of.reach - trials / 2) / (np.sqrt(trials) / 2)
 
 
-DRAWS = {
+def registered() -> dict[str, Draw]:
+    """A line for every bandit of the registry, each a family of its own: those below replace it where they can be more
+    exact."""
+    out = {}
+    for name, home in registry.bandits("JOINT").items():
+        kind = registry.load(*home)
+        out[name] = continual(name, kind, **{"first": 1} if "first" in kind.__dataclass_fields__ else {})
+    out |= {name: coins(registry.load(*home)) for name, home in registry.bandits("SHUFFLE").items()}
+    return out | {name: device(name, registry.load(*home)) for name, home in registry.bandits("LOCAL").items()}
+
+
+DRAWS = registered() | {
     "joint-lin-ucb": continual("toeplitz", JointLinUCB, first=1, growth=1.01),
     "shariff-lin-ucb-tree": continual("tree", ShariffLinUCB, release="tree"),
     "shariff-lin-ucb-consistent-tree": continual("consistent", ShariffLinUCB, release="consistent-tree", known=False),

@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 from tacit import cli, registry
+from tacit.model import links
 
-LINKS = ("identity", "logistic", "probit")
 WORLD = "--env ball --dim 3 --arms 8 --radius 2 --horizon 3000 --epsilon 4 --delta 0.01 --runs 3 --seed 5 --json"
 
 
@@ -33,7 +33,7 @@ def main() -> None:
     names = getattr(registry, "BANDITS", None) or registry.bandits()
     with Path(sys.argv[1]).open("w") as file:
         for bandit in sorted(names):
-            for link in LINKS:
+            for link in links.NAMES:
                 file.write(f"{bandit} {link} {told(bandit, link)}\n")
                 file.flush()
 

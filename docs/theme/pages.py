@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 BESIDES = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")
 SHOWN = (*BESIDES, "docs/**/*.md", "docs/images/*", "docs/theme/*.js", "docs/theme/*.css")
 PAPERS = "papers/__init__.py"
-REFERENCE = {  # title -> a file of tacit, and the table with its names there
+REFERENCE = {  # title -> a file of tacit, and the table with its names there; "": what the file imports
     "Joint bandits": ("registry.py", "JOINT"),
     "Shuffle bandits": ("registry.py", "SHUFFLE"),
     "Local bandits": ("registry.py", "LOCAL"),
@@ -24,8 +24,9 @@ REFERENCE = {  # title -> a file of tacit, and the table with its names there
     "Published shuffle bandits": (PAPERS, "SHUFFLE"),
     "Published local bandits": (PAPERS, "LOCAL"),
     "Published references": (PAPERS, "REFERENCES"),
+    "Environments": ("environments/__init__.py", ""),
 }
-MORE = {"Features": "tacit.features", "Environments": "tacit.environments", "Errors": "tacit.errors"}  # -> a module
+MORE = {"Features": "tacit.features", "Errors": "tacit.errors"}  # -> a module
 WHOLE = "{show_root_heading: false, show_root_toc_entry: false}"
 
 
@@ -75,7 +76,12 @@ def _page(title: str) -> str:
 
 def _names(file: str, table: str) -> list[str]:
     """The names of a table, read and not imported: the site needs nothing that tacit needs."""
-    for node in ast.parse((ROOT / "src" / "tacit" / file).read_text()).body:
+    lines = ast.parse((ROOT / "src" / "tacit" / file).read_text()).body
+    if not table:
+        return [
+            f"{line.module}.{name.name}" for line in lines if isinstance(line, ast.ImportFrom) for name in line.names
+        ]
+    for node in lines:
         if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", None) == table:
             written = node.value.right if isinstance(node.value, ast.BinOp) else node.value
             return [f"{home}.{name}" for name, home in ast.literal_eval(written).items()]

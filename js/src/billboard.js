@@ -4,6 +4,7 @@
 import { utf8 } from "./bytes.js";
 import { BadBillboard } from "./errors.js";
 import { dumps, parse } from "./json.js";
+import { LINKS } from "./links.js";
 import { sha256 } from "./sha256.js";
 
 export const SHARE = 2 ** 32; // chances are whole multiples of 1 / SHARE
@@ -52,7 +53,7 @@ const COMMON = {
   bandit: text(/^[A-Za-z][A-Za-z0-9_]{0,63}$/),
   dim: whole(1, 4096),
   features: orNull(text(/^[0-9a-f]{64}$/)),
-  link: oneOf("identity", "logistic", "probit"),
+  link: oneOf(...Object.keys(LINKS)),
   rewards: ROW,
   theta: ROW,
   inverse: MATRIX,

@@ -1,6 +1,7 @@
 // What a billboard's randomizer really gives, worked out on the device, as by tacit.mechanisms.local, where the
 // proofs are: it trusts no claim of the server. Powers of e are compared, so that no logarithm is needed.
 import { FINE, SHARE, UNIT } from "./billboard.js";
+import { LINKS } from "./links.js";
 import { decay, power, tail } from "./numbers.js";
 import { planned } from "./plans.js";
 
@@ -13,7 +14,7 @@ const ETAS = Array.from({ length: 400 }, (_, i) => 10 ** (-5 + (4 * i) / 399)); 
 export function extent(board) {
   if (board.report.name === "public") return { size: 1, norm: 1, sensitivity: 1 };
   if (board.report.name === "score") return { size: board.dim, norm: 1, sensitivity: 2 };
-  const weight = board.report.scale * largestWeight(board.link);
+  const weight = board.report.scale * LINKS[board.link].largest;
   const wide = board.theta.length;
   return { size: (wide * (wide + 3)) / 2, norm: Math.sqrt(1 + weight * weight), sensitivity: farthest(weight) };
 }
@@ -24,12 +25,10 @@ function farthest(weight) {
   return Math.sqrt(q <= 1 + Math.SQRT1_2 ? 4 + q : 2 + 2 * q + 1 / (2 * q));
 }
 
-export const largestWeight = (link) => ({ identity: 1, logistic: 0.5, probit: 2 / Math.sqrt(2 * Math.PI) })[link];
-
 /** How far apart the vectors of two users of a shuffled batch can be. */
 function apart({ weights, curvature, moment, link, rewards, plan }) {
   let far = 2;
-  if (weights === "saturating") far = moment * farthest((curvature / moment) * largestWeight(link));
+  if (weights === "saturating") far = moment * farthest((curvature / moment) * LINKS[link].largest);
   if (weights === "plain") {
     const most = (moment / curvature) * Math.max(Math.abs(rewards[0]), Math.abs(rewards[1]));
     const b = most * most;

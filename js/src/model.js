@@ -1,24 +1,8 @@
 // What one user contributes, bounded whatever comes in: formulas of tacit.model.
-import { largestWeight } from "./limits.js";
-import { decay, dot, quadratic, tail } from "./numbers.js";
+import { LINKS } from "./links.js";
+import { dot, quadratic } from "./numbers.js";
 
 const TINY = 1e-150; // vectors of a smaller norm contribute nothing
-
-function mean(link, z) {
-  if (link === "identity") return z;
-  if (link === "probit") return tail(-z);
-  const e = decay(Math.abs(z));
-  return (z >= 0 ? 1 : e) / (1 + e);
-}
-
-function slope(link, z) {
-  if (link === "identity") return 1;
-  if (link === "probit") return decay(0.5 * z * z) / Math.sqrt(2 * Math.PI);
-  const e = decay(Math.abs(z));
-  return e / (1 + e) ** 2;
-}
-
-const SOFTNESS = { identity: 2 * Math.PI, logistic: Math.PI / 8, probit: 1 };
 
 /** x, cut to norm 1 if it is longer. */
 export function shortened(x) {
@@ -28,17 +12,17 @@ export function shortened(x) {
 
 /** (weight, response) of x with a reward in units of the link, linearised at the board's public estimate. */
 export function linearized(x, r, board, blend) {
-  const { link } = board;
+  const { bounded, softness, mean, slope } = LINKS[board.link];
   const length = Math.sqrt(dot(x, x));
-  const k = 1 / Math.sqrt(1 + SOFTNESS[link] * Math.max(quadratic(x, board.inverse), 0));
+  const k = 1 / Math.sqrt(1 + softness * Math.max(quadratic(x, board.inverse), 0));
   const v = k * dot(x, board.theta);
   if (length < TINY) return [0, 0];
-  if (link === "identity") return [1 / length, r / length];
-  const expected = mean(link, v);
-  let steep = slope(link, v);
+  if (!bounded) return [1 / length, r / length];
+  const expected = mean(v);
+  let steep = slope(v);
   const share = blend * 4 * expected * (1 - expected); // of the chord, beside the tangent
   if (blend > 0 && Math.abs(v) > 1e-6)
-    steep = Math.min((1 - share) * steep + (share * (expected - 0.5)) / v, slope(link, 0)); // rounding near 0
+    steep = Math.min((1 - share) * steep + (share * (expected - 0.5)) / v, slope(0)); // rounding near 0
   const c = expected - steep * v;
   const u = 1 / (Math.max(Math.abs(c), Math.abs(1 - c)) * length);
   return [k * u * steep, u * (r - c)];
@@ -48,16 +32,18 @@ export function linearized(x, r, board, blend) {
 export function scored(x, y, { link, rewards: [low, high], theta }) {
   const length = Math.sqrt(dot(x, x));
   const z = dot(x, theta);
-  const expected = link === "identity" ? (z - low) / (high - low) : mean(link, z);
+  const { bounded, mean } = LINKS[link];
+  const expected = bounded ? mean(z) : (z - low) / (high - low);
   const share = (y - low) / (high - low);
   const most = Math.max(Math.abs(expected), Math.abs(1 - expected));
   const weight = length < TINY ? 0 : (share - expected) / (most * length);
   return x.map((v) => weight * v);
 }
 
-/** A reward within its range, in units of the link; `centred`: for the identity from -1 to 1 over that range. */
+/** A reward within its range, in units of the link: a share of that range where means are; else of the largest reward,
+ * or, `centred`, from -1 to 1 over that range. */
 export function inUnits(y, { link, rewards: [low, high] }, centred) {
-  if (link !== "identity") return (y - low) / (high - low);
+  if (LINKS[link].bounded) return (y - low) / (high - low);
   return centred ? (2 * y - low - high) / (high - low) : y / Math.max(Math.abs(low), Math.abs(high));
 }
 
@@ -73,7 +59,7 @@ export function pair(x, weight, response) {
 /** The bounds that the sensitivity rests on, enforced: an honest billboard never comes near them. */
 export function bounded(x, [weight, response], link) {
   const square = dot(x, x) / (1 + 1e-9);
-  const beyond = Math.abs(weight) * square > largestWeight(link) || weight < 0 || response * response * square > 1;
+  const beyond = Math.abs(weight) * square > LINKS[link].largest || weight < 0 || response * response * square > 1;
   return beyond ? [0, 0] : [weight, response];
 }
 

@@ -31,7 +31,16 @@ from tacit import registry
 if TYPE_CHECKING:
     from tacit import environments as environments
     from tacit.algorithms.earnings import Earnings as Earnings
-    from tacit.bandits import *  # noqa: F403
+    from tacit.bandits.base import Bandit as Bandit
+    from tacit.bandits.embedded import Embedded as Embedded
+    from tacit.bandits.joint.glm import JointGLM as JointGLM
+    from tacit.bandits.joint.lin_ucb import JointLinUCB as JointLinUCB
+    from tacit.bandits.local.irls import LocalIRLS as LocalIRLS
+    from tacit.bandits.references.lin_ucb import LinUCB as LinUCB
+    from tacit.bandits.references.mle_ucb import MLEUCB as MLEUCB
+    from tacit.bandits.references.uniform import Uniform as Uniform
+    from tacit.bandits.server import Server as Server
+    from tacit.bandits.shuffle.newton import ShuffleNewton as ShuffleNewton
     from tacit.core.choices import Choice as Choice
     from tacit.core.choices import Choices as Choices
     from tacit.experiments.result import Result as Result
@@ -51,21 +60,23 @@ __version__ = "0.7.0"
 __all__ = sorted([*registry.HOMES, "environments"])
 
 
-def __getattr__(name: str) -> Any:
-    if name == "environments":
-        return importlib.import_module("tacit.environments")
-    if name in registry.HOMES:
-        return registry.load(registry.HOMES[name], name)
-    if name[:1].isupper():  # a class: names of submodules come here, too, before they are imported
-        for package in registry.packages():
-            if hasattr(package, name):
-                raise AttributeError(f"Expected a name in tacit, got {name!r}, which is in {package.__name__}.")
-    import difflib
+if not TYPE_CHECKING:  # which would take any name for one
 
-    near = difflib.get_close_matches(name, __all__)
-    raise AttributeError(
-        f"Expected a name in tacit, got {name!r}." + f" Did you mean {' or '.join(near)}?" * bool(near)
-    )
+    def __getattr__(name: str) -> Any:
+        if name == "environments":
+            return importlib.import_module("tacit.environments")
+        if name in registry.HOMES:
+            return registry.load(registry.HOMES[name], name)
+        if name[:1].isupper():  # a class: names of submodules come here, too, before they are imported
+            for package in registry.packages():
+                if hasattr(package, name):
+                    raise AttributeError(f"Expected a name in tacit, got {name!r}, which is in {package.__name__}.")
+        import difflib
+
+        near = difflib.get_close_matches(name, __all__)
+        raise AttributeError(
+            f"Expected a name in tacit, got {name!r}." + f" Did you mean {' or '.join(near)}?" * bool(near)
+        )
 
 
 def __dir__() -> list[str]:

@@ -1,3 +1,5 @@
+"""The command line as `python -m tacit`."""
+
 from tacit.cli import main
 
 main()

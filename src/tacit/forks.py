@@ -1,5 +1,5 @@
-"""Forks. A child has one thread and a copy of everything: a lock that another thread of the parent held stays shut
-there for ever, and numbers that the parent drew would be used by both."""
+"""What a forked child must not share with its parent. A child has one thread and a copy of everything: a lock that
+another thread of the parent held stays shut there for ever, and numbers that the parent drew would be used by both."""
 
 import os
 import weakref

@@ -11,6 +11,7 @@ import functools
 import importlib
 import importlib.metadata
 import re
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -18,6 +19,7 @@ JOINT = {
     "JointLinUCB": "tacit.bandits.joint.lin_ucb",
     "JointGLM": "tacit.bandits.joint.glm",
 }
+STORED = ("JointGLM", "JointLinUCB")  # whose state is released sums: a database holds them, and they are served
 SHUFFLE = {
     "ShuffleNewton": "tacit.bandits.shuffle.newton",
 }
@@ -124,3 +126,14 @@ def kebab(name: str) -> str:
 def load(home: str, name: str) -> Any:
     """What is called `name` in the module `home`."""
     return getattr(importlib.import_module(home), name)
+
+
+def lazily(package: str, homes: dict[str, str]) -> Callable[[str], Any]:
+    """A package's __getattr__: its names are loaded when they are first used."""
+
+    def get(name: str) -> Any:
+        if name in homes:
+            return load(homes[name], name)
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+
+    return get

@@ -18,7 +18,7 @@ class TheirBandit(Uniform):
 '''
 
 
-def simulate(name, folder):
+def simulate(name, folder, env="ball"):
     command = [
         sys.executable,
         "-m",
@@ -26,14 +26,14 @@ def simulate(name, folder):
         "simulate",
         name,
         "--env",
-        "ball",
+        env,
         "--horizon",
         "20",
         "--runs",
         "1",
         "--json",
     ]
-    environment = os.environ | {"PYTHONPATH": str(folder)}
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(folder), *sys.path[1:]])}
     return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
 
 

@@ -1,6 +1,5 @@
 """What is imported, and when: help comes at once, and a bandit brings along what it needs and no more."""
 
-import ast
 import os
 import subprocess
 import sys
@@ -9,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import tacit
-from tacit import environments, papers, registry
+from tacit import environments, registry
 
 HEAVY = {"dp_accounting", "matplotlib", "opendp", "polars", "sklearn"}
 SLOW = {"scipy.optimize", "scipy.signal", "scipy.stats"}
@@ -90,18 +89,5 @@ def test_every_name_is_where_the_registry_says():
     for names in (registry.bandits(), registry.table("ENVIRONMENTS"), registry.table("REPRODUCTIONS")):
         for home in names.values():
             assert callable(registry.load(*home))
-    kinds = {name for name in vars(environments) if isinstance(getattr(environments, name), type)}
-    assert {name for _, name in registry.table("ENVIRONMENTS").values()} == kinds - {"Environment", "World"}
+    assert all(isinstance(getattr(environments, name), type) for _, name in registry.ENVIRONMENTS.values())
     assert all((Path(tacit.__file__).parent / "bench" / f"{name}.py").exists() for name in registry.BENCHES)
-
-
-def test_type_checkers_see_the_same_names():
-    """What stands under TYPE_CHECKING, where the registry cannot be read, is what the registry has."""
-    typed = {}
-    for package in ("", "bandits", "papers"):
-        source = (Path(tacit.__file__).parent / package / "__init__.py").read_text()
-        block = next(node for node in ast.parse(source).body if isinstance(node, ast.If))
-        for line in block.body:
-            typed |= {alias.asname: line.module for alias in line.names if alias.asname}
-    assert typed.pop("environments") == "tacit"
-    assert typed == registry.HOMES | papers.HOMES

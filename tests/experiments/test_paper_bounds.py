@@ -219,7 +219,7 @@ def test_a_line_is_the_function_and_says_where_it_ends():
 def test_the_page_has_the_table_and_every_bound():
     text = PAGE.read_text()
     assert rates.markdown() in text
-    assert {rate.bandit for rate in rates.RATES if rate.bandit} == set(registry.algorithms())
+    assert {rate.bandit for rate in rates.RATES if rate.bandit} <= set(registry.algorithms())
     for name in drawn.BOUNDS:
         assert f"`{name}`" in text, name
     for name in bounds.__all__:

@@ -46,7 +46,23 @@ def test_exponentials_are_within_4_ulp_and_tails_to_12_digits(run, tmp_path):
         assert found == pytest.approx(0.5 * math.erfc(at / math.sqrt(2)), rel=1e-12)
 
 
-@pytest.mark.parametrize("name", ["logistic", "probit"])
+@pytest.mark.parametrize("name", links.NAMES)
+def test_links_are_pythons(name, tmp_path):
+    at, link = [*np.linspace(-40, 40, 4001), 0.0, 1e-12, -1e-12], links.named(name)
+    file = vectors.save(at, tmp_path / "at.json")
+    script = f"""import {{ readFileSync }} from "node:fs";
+import {{ LINKS }} from {json.dumps((SOURCE / "links.js").as_uri())};
+const at = JSON.parse(readFileSync({json.dumps(str(file))}, "utf8"));
+const {{ mean, slope, ...numbers }} = LINKS[{json.dumps(name)}];
+console.log(JSON.stringify([at.map(mean), at.map(slope), numbers]));"""
+    means, slopes, numbers = json.loads(node.run("node", "--input-type=module", "-e", script))
+    assert means == pytest.approx(link.mean(at), rel=1e-12, abs=1e-15)  # tails: to 12 digits
+    assert slopes == pytest.approx(link.slope(at), rel=1e-14, abs=1e-300)
+    expected = {"bounded": link.bounded, "largest": largest_weight(link), "softness": links.softness(link.code)}
+    assert numbers == expected
+
+
+@pytest.mark.parametrize("name", links.BOUNDED)
 def test_no_line_is_steeper_than_the_link_near_0_where_chords_are_mostly_rounding(name, tmp_path):
     """The weight of x = 1 at many predictors: at most the largest one in both devices, to the last digit."""
     at, link = np.linspace(1e-6, 1e-5, 2001)[1:], links.named(name)

@@ -22,7 +22,7 @@ GLM = {name: value for name, value in LINEAR.items() if name != "horizon"} | {"k
             {"bandits": {"a": LINEAR | {"kind": "glm"}}},
             r"\[bandits.a\]: .*that can be served.*There are joint-glm, joint-lin-ucb",
         ),
-        ({"bandits": {"a": LINEAR | {"link": "logistic"}}}, "linear"),
+        ({"bandits": {"a": LINEAR | {"link": "logistic"}}}, "Expected no link for a"),
         ({"bandits": {"a": LINEAR | {"forget": 5000}}}, "Expected no forget for a"),
         ({"bandits": {"a": LINEAR | {"warm": "rows.csv"}}}, "Expected no warm for a"),
         ({"bandits": {"a": LINEAR | {"contexts": "public"}}}, "Expected no contexts for a"),

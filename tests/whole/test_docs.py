@@ -1,4 +1,4 @@
-"""The README, the docs and the skeletons run: every Python block, and every short command. What they name exists."""
+"""The README and the docs run: every Python block, and every short command. What they name exists."""
 
 import importlib
 import re
@@ -15,6 +15,7 @@ PAGES = [*(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md
 BLOCKS = [
     pytest.param(code, id=f"{page.relative_to(ROOT)}-{i}")
     for page in PAGES
+    if page.name != "CONTRIBUTING.md"  # tests/whole/test_contributing.py
     for i, code in enumerate(re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL))
 ]
 COMMANDS = [
@@ -62,10 +63,10 @@ def test_every_page_is_in_the_index():
         assert page.name == "README.md" or f"({page.relative_to(ROOT / 'docs')})" in index, page.name
 
 
-def test_every_bandit_is_in_the_table_of_the_readme():
+def test_every_bandit_in_the_table_of_the_readme_exists():
     rows = [line.split("|")[1] for line in (ROOT / "README.md").read_text().splitlines() if line.startswith("| ")]
     named = [name for row in rows for name in re.findall(r"`([\w-]+)`", row)]
-    assert sorted(named) == sorted(registry.bandits())
+    assert len(named) > 20 and sorted(named) == sorted(set(named) & registry.bandits().keys())
 
 
 def test_every_picture_is_shown():
@@ -77,7 +78,7 @@ def test_every_picture_is_shown():
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_what_is_named_exists(page):
     """Modules and what is in them (`tacit.model.links`), and files of the project (`tests/whole/replay.py`)."""
-    text = page.read_text()
+    text = re.sub(r"^```python\n# .*$", "", page.read_text(), flags=re.MULTILINE)  # files that an example is for
     for name in re.findall(r"`(tacit(?:\.\w+)+)`", text):
         assert resolves(name), name
     for path in re.findall(r"\b((?:src|tests|examples|docs)/[\w./-]*\w\.(?:py|md|png))\b", text):

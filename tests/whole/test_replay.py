@@ -21,16 +21,10 @@ from tacit.papers import (
     JointGLMRare,
     JointReweighted,
     JointSquareCB,
-    LocalAnytimeUCB,
-    LocalCombiner,
-    LocalGLM,
-    LocalLinUCB,
-    LocalOnlineUCB,
     LocalReweighted,
     LocalSquareCB,
     ShariffLinUCB,
     ShuffleGLM,
-    ShuffleLinUCB,
     regression,
 )
 from tests.whole import replay
@@ -69,8 +63,17 @@ def leaking(leak, kind):
     return kind if leak is None else type(kind)(kind.__name__, (leak, kind), {})
 
 
-JOINT = {
-    "joint-glm": made(JointGLM, first=6),
+def registered(table, how, **options):
+    """Every bandit of the registry as it comes, with those of the options that it has: a new one is covered by its
+    name. Below are those that need others."""
+    kinds = {name: registry.load(*home) for name, home in registry.bandits(table).items()}
+    return {
+        name: how(kind, **{key: value for key, value in options.items() if key in kind.__dataclass_fields__})
+        for name, kind in kinds.items()
+    }
+
+
+JOINT = registered("JOINT", made, first=6) | {
     "joint-glm-forget": made(JointGLM, first=3, forget=30),
     "joint-glm-probit": made(JointGLM, first=6, link="probit", radius=2.0),
     "joint-glm-blocks": made(JointGLM, first=6, dim=4, blocks=2),
@@ -85,7 +88,6 @@ JOINT = {
     "joint-lin-ucb-blocks": made(JointLinUCB, first=6, dim=4, blocks=2),
     "joint-glm-earnings": made(JointGLM, first=6, earnings=Earnings(0.2, 4.0)),
     "joint-glm-blocks-earnings": made(JointGLM, first=6, dim=4, blocks=2, earnings=Earnings(0.2, 4.0)),
-    "joint-lin-ucb": made(JointLinUCB, first=6),
     "joint-lin-ucb-earnings": made(JointLinUCB, first=6, earnings=Earnings(0.2, 4.0)),
     "shariff-lin-ucb-tree": made(ShariffLinUCB, release="tree"),
     "shariff-lin-ucb-consistent-tree": made(ShariffLinUCB, release="consistent-tree"),
@@ -100,23 +102,17 @@ JOINT = {
 SIMULATED = {
     "shariff-lin-ucb-wishart": made(ShariffLinUCB, noise="wishart"),
 }
-SHUFFLE = {
+SHUFFLE = registered("SHUFFLE", embedded, first=16) | {
     "shuffle-glm": embedded(ShuffleGLM, iterations=3, horizon=90),
-    "shuffle-newton": embedded(ShuffleNewton, first=16),
     "shuffle-newton-scores": embedded(ShuffleNewton, first=16, curvature="none"),
     "shuffle-newton-sum": embedded(ShuffleNewton, first=16, estimate="sum"),
     "shuffle-newton-elimination": embedded(ShuffleNewton, first=16, explore="elimination"),
-    "shuffle-lin-ucb": embedded(ShuffleLinUCB, first=16),
 }
-LOCAL = {  # a report that is sent when a reward comes is there or not: everybody answers
+# A report that is sent when a reward comes is there or not: everybody answers.
+LOCAL = registered("LOCAL", embedded) | {
     "local-irls": embedded(LocalIRLS, first=5, forced=10),
     "local-irls-scores": embedded(LocalIRLS, first=5, forced=10, curvature="none"),
     "local-irls-public": embedded(LocalIRLS, first=5, forced=10, public_arms=True),
-    "local-lin-ucb": embedded(LocalLinUCB),
-    "local-online-ucb": embedded(LocalOnlineUCB),
-    "local-anytime-ucb": embedded(LocalAnytimeUCB),
-    "local-combiner": embedded(LocalCombiner),
-    "local-glm": embedded(LocalGLM),
     "local-square-cb": embedded(LocalSquareCB, first=10),
     "local-reweighted": embedded(LocalReweighted, first=60),
 }
@@ -201,13 +197,6 @@ def test_local(name, source):
 @pytest.mark.parametrize("name", regression.__all__)
 def test_regression(name, source):
     assert replay.check(lambda: getattr(regression, name)(budget=BUDGET, source=source()), replay.fits) >= 2
-
-
-def test_every_private_bandit_is_here():
-    kinds = {registry.load(home, name) for name, home in registry.algorithms().items()}
-    private = {kind for kind in kinds if "budget" in getattr(kind, "__dataclass_fields__", {})}
-    here = [make(Simulated(0)) for name, make in EVERYTHING.items() if name != "anytime"]
-    assert private == {type(getattr(bandit, "server", bandit)) for bandit in here}
 
 
 # what must be found

@@ -1,6 +1,6 @@
 """One file per algorithm, reading like its pseudo-code. Names are loaded when they are first used."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tacit import registry
 
@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from tacit.bandits.server import Server as Server
     from tacit.bandits.shuffle.newton import ShuffleNewton as ShuffleNewton
 
-
-def __getattr__(name: str) -> Any:
-    home = registry.HOMES.get(name, "")
-    if home.startswith("tacit.bandits."):
-        return registry.load(home, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+HOMES = {name: home for name, home in registry.HOMES.items() if home.startswith("tacit.bandits.")}
+if not TYPE_CHECKING:  # which would take any name for one
+    __getattr__ = registry.lazily(__name__, HOMES)

@@ -11,8 +11,6 @@ from tacit.bandits import snapshot
 from tacit.data import Array
 from tacit.logs import Rounds
 
-ABLE = ("JointGLM", "JointLinUCB")  # bandits that state the chance of each arm
-
 
 def rows(log: Path, targets: Sequence[str]) -> list[dict[str, Any]]:
     """RAW. For each target each estimate, as JSON takes it; what the log's own policy earned comes first."""
@@ -69,6 +67,6 @@ def _saved(path: Path) -> Any:
     if not path.is_file():
         raise ValueError(f"Expected uniform, always:ACTION, columns:PREFIX or a saved bandit, got {str(path)!r}.")
     body, _ = snapshot.read(path, what="bandit", format=snapshot.FORMAT, version=snapshot.VERSION)
-    if body["bandit"] not in ABLE:
-        raise ValueError(f"Expected a saved {' or '.join(ABLE)} in {path.name}, got a {body['bandit']}.")
-    return registry.load(registry.HOMES[body["bandit"]], body["bandit"]).load(path)
+    if (name := body["bandit"]) not in registry.STORED:  # others do not state the chance of each arm
+        raise ValueError(f"Expected a saved {' or '.join(registry.STORED)} in {path.name}, got a {name}.")
+    return registry.load(registry.JOINT[name], name).load(path)

@@ -11,8 +11,11 @@ from tacit.model import earnings, glm, linear, links, public, scores, vectors
 from tacit.model.links import Code
 
 for _function in (
+    links.decay,
+    links.tail,
     links.mean,
     links.slope,
+    links.integral,
     links.softness,
     vectors.packed_size,
     vectors.pair_size,

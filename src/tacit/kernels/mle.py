@@ -18,7 +18,7 @@ from tacit.kernels.linalg import cholesky, copy, grow, invert
 from tacit.kernels.linear import Estimate, optimistic
 from tacit.kernels.rounds import BOUNDARY, CHOICES, Range, outcome
 from tacit.model.glm import unit_reward
-from tacit.model.links import IDENTITY, LOGISTIC, PROBIT, UNKNOWN, Code
+from tacit.model.links import PROBIT, Code, integral
 
 OBSERVED = 2
 STEPS = 50  # of Newton, at most
@@ -40,17 +40,9 @@ class MLEState(NamedTuple):
 def loss(link: Code, z: float, r: float, likelihood: bool) -> float:
     """-r z + integral of mu up to z, whose minimiser solves sum (mu(z) - r) x = 0; with `likelihood` and a probit link,
     for which that is something else, -r log mu(z) - (1 - r) log(1 - mu(z))."""
-    if link == LOGISTIC:
-        return max(z, 0.0) + math.log1p(math.exp(-abs(z))) - r * z
-    if link == PROBIT:
-        if likelihood:
-            return -r * math.log(max(link_mean(link, z), 1e-300)) - (1.0 - r) * math.log(
-                max(link_mean(link, -z), 1e-300)
-            )
-        return z * link_mean(link, z) + link_slope(link, z) - r * z
-    if link != IDENTITY:
-        raise ValueError(UNKNOWN)
-    return 0.5 * z * z - r * z
+    if link == PROBIT and likelihood:
+        return -r * math.log(max(link_mean(link, z), 1e-300)) - (1.0 - r) * math.log(max(link_mean(link, -z), 1e-300))
+    return integral(link, z) - r * z
 
 
 @kernel

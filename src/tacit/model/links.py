@@ -1,7 +1,8 @@
 """Links: how the expected reward depends on z = <x, theta>.
 
-`mean` and `slope` are plain functions of one number, which devices call and kernels compile (kernels.formulas). A link
-is a code to them: a number, or a table of values."""
+`mean`, `slope` and `integral` are plain functions of one number, which devices call and kernels compile
+(kernels.formulas). A link is a code to them: a number, or a table of values. Devices in JavaScript have `mean` and
+`slope` from here, too: tools/links.py translates them into js/src/links.js (`make generated`)."""
 
 import hashlib
 import math
@@ -43,12 +44,10 @@ def mean(code: Code, z: float) -> float:
     if number == TABLE:
         return table_mean(code, z)  # type: ignore[arg-type]
     if number == LOGISTIC:
-        if z >= 0.0:
-            return 1.0 / (1.0 + math.exp(-z))
-        e = math.exp(z)
-        return e / (1.0 + e)
+        e = decay(abs(z))
+        return (1.0 if z >= 0.0 else e) / (1.0 + e)
     if number == PROBIT:
-        return 0.5 * math.erfc(-z / math.sqrt(2.0))
+        return tail(-z)
     if number != IDENTITY:
         raise ValueError(UNKNOWN)
     return z
@@ -60,24 +59,41 @@ def slope(code: Code, z: float) -> float:
     if number == TABLE:
         return table_slope(code, z)  # type: ignore[arg-type]
     if number == LOGISTIC:
-        e = math.exp(-abs(z))
+        e = decay(abs(z))
         return e / (1.0 + e) ** 2
     if number == PROBIT:
-        return math.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi)
+        return decay(0.5 * z * z) / math.sqrt(2.0 * math.pi)
     if number != IDENTITY:
         raise ValueError(UNKNOWN)
     return 1.0
 
 
+def integral(code: Code, z: float) -> float:
+    """Of mu, up to z and a constant: fits without privacy minimise it less r z (kernels.mle). Built-in links alone."""
+    number = kind(code)
+    if number == LOGISTIC:
+        return max(z, 0.0) + math.log1p(decay(abs(z)))
+    if number == PROBIT:
+        return z * mean(code, z) + slope(code, z)
+    if number != IDENTITY:
+        raise ValueError(UNKNOWN)
+    return 0.5 * z * z
+
+
+def decay(q: float) -> float:
+    """e^-q, for q >= 0. Formulas have this and `tail` where engines of JavaScript round as they like (numbers.js)."""
+    return math.exp(-q)
+
+
+def tail(t: float) -> float:
+    """P(N >= t) of a standard normal number."""
+    return 0.5 * math.erfc(t / math.sqrt(2.0))
+
+
 def softness(code: Code) -> float:
     """How much an uncertain z flattens the mean: E mu(z + s N) is about mu(z / sqrt(1 + softness s^2)), exactly so for
     probit. It is 2 pi mu'(0)^2: 1 for probit, pi / 8 for logistic."""
-    number = kind(code)
-    if number == PROBIT:
-        return 1.0
-    if number == LOGISTIC:
-        return math.pi / 8.0
-    return 2.0 * math.pi * slope(code, 0.0) ** 2
+    return 1.0 if kind(code) == PROBIT else 2.0 * math.pi * slope(code, 0.0) ** 2  # which rounds for probit
 
 
 def table_mean(table: LinkTable, z: float) -> float:
@@ -111,7 +127,7 @@ class Link:
     @property
     def odd(self) -> bool:
         """Whether mu(-z) = 1 - mu(z) for sure, and so mu(0) = 1/2."""
-        return kind(self.code) in (LOGISTIC, PROBIT)
+        return self.bounded and kind(self.code) != TABLE
 
     def mean(self, z: Array | float) -> Array:
         return np.asarray(np.vectorize(lambda v: mean(self.code, v), otypes=[np.float64])(z))
@@ -125,11 +141,14 @@ class Link:
         return 1.0 / float(self.slope(radius))
 
 
+# Built-in links: proofs of sensitivities take it that means grow, and, but for the identity, that they lie in [0, 1],
+# that mu(-z) = 1 - mu(z) and that slopes fall on both sides of 0. tests/model/test_links.py holds each to it.
 identity = Link("identity", IDENTITY, False, 1.0)
 logistic = Link("logistic", LOGISTIC, True, 0.25)
 probit = Link("probit", PROBIT, True, float(1 / np.sqrt(2 * np.pi)))
-CODES = {"identity": IDENTITY, "logistic": LOGISTIC, "probit": PROBIT}
-NAMES = tuple(CODES)
+BUILT_IN = {link.name: link for link in (identity, logistic, probit)}
+NAMES = tuple(BUILT_IN)
+BOUNDED = tuple(name for name, link in BUILT_IN.items() if link.bounded)
 
 POINTS = 4097  # entries of a table
 
@@ -166,7 +185,7 @@ def named(name: str | Link) -> Link:
     if isinstance(name, Link):
         return name
     checks.one_of(NAMES, link=name)
-    return {"identity": identity, "logistic": logistic, "probit": probit}[name]
+    return BUILT_IN[name]
 
 
 def built_in(name: str | Link) -> Link:

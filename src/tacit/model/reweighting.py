@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tacit.data import Array
-from tacit.model.links import CODES, IDENTITY, mean, slope
+from tacit.model.links import IDENTITY, mean, named, slope
 from tacit.model.vectors import TINY, packed_size, pair
 
 STAGES = ("gram", "gradient", "closing")
@@ -31,7 +31,7 @@ class Question(NamedTuple):
 def said(x: Array, r: float, asked: Question, link: str) -> Array:
     """The statistic of a person with covariates x (|x| <= 1) and target r in units of the link, divided by how far
     apart two people are at most."""
-    code, dim, far = CODES[link], x.size, apart(asked, link)[1]
+    code, dim, far = named(link).code, x.size, apart(asked, link)[1]
     u = asked.matrix @ x
     length = math.sqrt(float(u @ u))
     if not TINY < length < math.inf:
@@ -61,7 +61,7 @@ def apart(asked: Question, link: str) -> tuple[float, float]:
     """(the largest norm of a statistic, how far apart two of them are at most), before it is divided by the second."""
     if asked.stage == "gram":
         return 1.0, math.sqrt(2)
-    code = CODES[link]
+    code = named(link).code
     most = 1 + asked.radius if code == IDENTITY else mean(code, asked.radius)
     if asked.stage == "gradient":
         return most, 2 * most

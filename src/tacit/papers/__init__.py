@@ -4,7 +4,7 @@ Also private regression, the papers' regret bounds, their tables and figures (`t
 Nothing outside of this package imports it: the command line finds it by an entry point, as it finds a stranger's
 (tacit.registry). Names are loaded when they are first used."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tacit import registry
 
@@ -86,9 +86,5 @@ BOUNDS = "tacit.papers.bounds.drawn"
 ATTACKS = "tacit.papers.attacks"
 HOMES = JOINT | SHUFFLE | LOCAL | REFERENCES | {"Anytime": "tacit.papers.anytime"}
 __all__ = sorted(HOMES)
-
-
-def __getattr__(name: str) -> Any:
-    if name in HOMES:
-        return registry.load(HOMES[name], name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not TYPE_CHECKING:  # which would take any name for one
+    __getattr__ = registry.lazily(__name__, HOMES)

@@ -1,1 +1,1 @@
-"""Budgets, the exact Gaussian curve, composition, the ledger, the certificate and the sources of noise."""
+"""Budget, ledger, certificate and sources of noise: with the exact Gaussian curve, and composition."""

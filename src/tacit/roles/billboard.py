@@ -17,7 +17,7 @@ from typing import Any
 from tacit.errors import BadBillboard
 from tacit.mechanisms.randomizers import FINE, SHARE, UNIT
 from tacit.mechanisms.shuffle.encoding import reach
-from tacit.model.links import NAMES as LINKS
+from tacit.model import links
 from tacit.model.reweighting import STAGES
 from tacit.model.vectors import packed_size, pair_size
 from tacit.roles.schema import (
@@ -102,7 +102,7 @@ LOCAL_FIELDS: dict[str, Field] = {
     "bandit": word,
     "dim": whole(1, FLATTEST),
     "features": or_null(hexadecimal),
-    "link": one_of(*LINKS),
+    "link": one_of(*links.NAMES),
     "rewards": ROW,
     "randomizer": variant("kind", RANDOMIZERS),
     "claim": record({"epsilon": or_null(POSITIVE), "delta": BELOW_ONE}),
@@ -141,7 +141,7 @@ SHUFFLE_FIELDS: dict[str, Field] = {
     "batch": whole(0, 2**63 - 1),
     "dim": whole(1, WIDEST),
     "features": or_null(hexadecimal),
-    "link": one_of(*LINKS),
+    "link": one_of(*links.NAMES),
     "rewards": ROW,
     "plan": record(PLAN),
     "weights": one_of("saturating", "plain", "score"),  # roles.shuffle says what they are
@@ -166,7 +166,7 @@ ROUNDS_FIELDS: dict[str, Field] = {
     "gradients": whole(1, ASKED),  # rounds after the first
     "dim": whole(1, WIDEST),
     "features": or_null(hexadecimal),
-    "link": one_of("logistic", "probit"),
+    "link": one_of(*links.BOUNDED),
     "rewards": ROW,
     "plan": record(
         {

@@ -20,7 +20,7 @@ from tacit.features.schema import Schema
 from tacit.model import arms as arm_sets
 from tacit.model.arms import Arms, ArmSet
 from tacit.model.chances import Chance, Later
-from tacit.model.links import CODES
+from tacit.model.links import Code, named
 from tacit.privacy import entropy
 from tacit.privacy.budget import Budget
 from tacit.privacy.randomness import System
@@ -153,9 +153,9 @@ class Device(ABC):
         """Keep what later questions about this choice need: nothing, where there are none."""
 
     @functools.cached_property
-    def code(self) -> int:
+    def code(self) -> Code:
         """Of the link, for the formulas of model.links."""
-        return CODES[self.link]
+        return named(self.link).code
 
 
 def arms_of(schema: Schema | None, dim: int, arms: Any, actions: Any, blocks: int = 1, shared: int = 0) -> ArmSet:

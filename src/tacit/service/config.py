@@ -14,13 +14,14 @@ from tacit import checks, logs, registry
 from tacit.algorithms import forgetting
 from tacit.algorithms.earnings import Earnings
 from tacit.algorithms.onepass.public import PUBLIC
+from tacit.bandits.joint.joint import Joint
 from tacit.features.schema import Schema
 from tacit.holders.outage import MODES
 from tacit.model import arms
 from tacit.privacy import relations
 from tacit.privacy.budget import Budget
 
-KINDS = ("joint-glm", "joint-lin-ucb")
+KINDS = {registry.kebab(name): name for name in registry.STORED}
 LENGTHS = ("forget", "week")  # of time, in rounds or days
 Setting = TypeVar("Setting", bound=msgspec.Struct)
 ROLES = ("app", "operator", "auditor")
@@ -115,7 +116,7 @@ class BanditSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
     @property
     def range(self) -> tuple[float, float]:
         """Of rewards."""
-        return self.rewards or ((0.0, 1.0) if self.kind == "joint-glm" else (-1.0, 1.0))
+        return self.rewards or _kind(self).rewards
 
     @property
     def neighbours(self) -> str:
@@ -283,7 +284,7 @@ def build(setting: BanditSetting, name: str) -> Any:
         given["earnings"] = setting.earnings.given()
     if setting.prior is not None:
         given["prior"] = (setting.prior.theta, setting.prior.precision)
-    kind, own = registry.load(*registry.bandits()[setting.kind]), setting.budget
+    kind, own = _kind(setting), setting.budget
     try:
         if setting.warm is not None:
             given["warm"] = logs.labelled(logs.read(setting.warm), setting.schema)
@@ -294,6 +295,11 @@ def build(setting: BanditSetting, name: str) -> Any:
     except ValueError as error:
         raise ValueError(f"[bandits.{name}]: {error}") from None
     return made
+
+
+def _kind(setting: BanditSetting) -> type[Joint]:
+    found: type[Joint] = registry.load(*registry.bandits("JOINT")[setting.kind])
+    return found
 
 
 def _length(setting: BanditSetting, name: str) -> float | None:
@@ -310,11 +316,9 @@ def _check_bandit(name: str, setting: BanditSetting) -> None:
             f"Expected a bandit whose state is sums, which a database can hold ({' or '.join(KINDS)}), for {name}, "
             f"got {setting.kind}."
         )
-    if setting.kind == "joint-lin-ucb" and setting.link is not None:
-        raise ValueError(f"Expected no link for {name}: joint-lin-ucb is linear, got one.")
-    for field in ("forget", "prior", "warm", "contexts"):
-        if setting.kind == "joint-lin-ucb" and getattr(setting, field) is not None:
-            raise ValueError(f"Expected no {field} for {name}: joint-lin-ucb takes none, got one.")
+    for field in ("link", "forget", "prior", "warm", "contexts"):
+        if field not in _kind(setting).__dataclass_fields__ and getattr(setting, field) is not None:
+            raise ValueError(f"Expected no {field} for {name}: {setting.kind} takes none, got one.")
     for length in LENGTHS:
         _length(setting, length)
     checks.one_of(MODES, on_limit=setting.on_limit)

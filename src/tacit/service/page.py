@@ -8,13 +8,12 @@ from tacit.holders.history import Offers
 from tacit.privacy.certificate import Certificate
 from tacit.privacy.relations import REPLACE, of_rewards
 from tacit.service import earned, promise
-from tacit.service.config import BanditSetting
+from tacit.service.config import KINDS, BanditSetting
 from tacit.service.history import Summary
 from tacit.service.markup import Child, Markup, document, tag
 from tacit.service.words import ago, between, count, counted, percent, signed
 
 FAR = 10**9  # choices: an end that is further away is not worth a word
-KINDS = {"joint-glm": "JointGLM", "joint-lin-ucb": "JointLinUCB"}
 MOST_EVENTS = 20
 NOT_SHOWN = (
     "How often each arm was offered, how many rewards came and how many choices still wait for one are not shown here: "

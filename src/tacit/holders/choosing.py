@@ -283,11 +283,11 @@ class Choosing:
         lost one of these choices."""
         self._versions.check()
         with self._database.transaction() as run:
-            head, now = self.head(run), self._clock()
+            head, settled, now = self.head(run), rows.settled(run, self._line.uid), self._clock()
             out, written, late = [], list[Written](), []
             for report in reports:
                 number, made_at = self._found(run, report)
-                in_time = made_at is not None and now <= made_at + self._agreed.now.hold
+                in_time = made_at is not None and settled < number and now <= made_at + self._agreed.now.hold
                 row = self.written(number, report) if in_time else None
                 out.append(number == 0 or row is not None)
                 written += [] if row is None else [row]

@@ -9,7 +9,7 @@ from tacit.core.actions import Declared
 from tacit.errors import BadState
 from tacit.features import Number, Schema
 from tacit.holders.recovery import recover
-from tests.store.places import BUDGET, total
+from tests.store.places import BUDGET, Clock, settle, table, total
 
 
 def bandit(*names, most=4, **options):
@@ -27,8 +27,8 @@ def play(stored, count, *, seed=0, **offered):
     rng = np.random.default_rng(seed)
     for _ in range(count):
         choice = stored.choose({"age": float(rng.integers(100))}, **offered)
-        stored.tend()
         stored.observe(choice, float(rng.random() < 0.5))
+    settle(stored)
 
 
 def told(stored):
@@ -36,24 +36,25 @@ def told(stored):
 
 
 def test_a_restart_with_more_or_fewer_actions_is_an_event(place):
-    with place.open(bandit("walk", "sleep")) as stored:
+    clock = Clock()
+    with place.open(bandit("walk", "sleep"), clock=clock) as stored:
         play(stored, 7)
-        late = stored.choose({"age": 30}, actions=["walk"])
-    with place.open(bandit("walk", "sleep", "read")) as stored:
+        early = stored.choose({"age": 30}, actions=["walk"])
+    with place.open(bandit("walk", "sleep", "read"), clock=clock) as stored:
         assert stored.actions == (Declared("walk"), Declared("sleep"), Declared("read", 8))
         assert stored.choose({"age": 3}, actions=["read"]).name == "read"
         assert told(stored) == ["action read added after 8 choices"]
         assert "read: added after 8 choices" in str(stored.privacy)
-        play(stored, 4)
-    with place.open(bandit("walk", "sleep", "read", gone=("walk",))) as stored:
+    with place.open(bandit("walk", "sleep", "read", gone=("walk",)), clock=clock) as stored:
         with pytest.raises(ValueError, match="retired"):
             stored.choose({"age": 3}, actions=["walk"])
         assert {stored.choose({"age": 3}).name for _ in range(20)} <= {"sleep", "read"}
         before = total(stored)
-        stored.observe(late, 1.0)  # made before: answered like any other
+        assert stored.observe(early, 1.0)  # made before: its reward counts like any other
+        settle(stored)
         moved = np.flatnonzero(total(stored) - before)
-        assert len(moved) and moved.max() < stored._bandit.contribution.part(0).stop
-        assert told(stored)[-1] == "action walk retired after 13 choices"
+        assert len(moved) and moved.max() < stored.algorithm.contribution.part(0).stop
+        assert told(stored)[-1] == "action walk retired after 9 choices"
         theta, history, actions = stored.theta, stored.history, stored.actions
     with place.open(bandit("walk", "sleep", "read", gone=("walk",))) as stored:  # nothing is new
         assert stored.actions == actions and len(told(stored)) == 2 and np.array_equal(stored.theta, theta)
@@ -106,19 +107,32 @@ def test_a_store_from_before_there_was_room_for_more_is_opened(on_sqlite):
 def test_all_workers_follow_and_none_offers_what_another_has_retired(on_postgres):
     with on_postgres.open(bandit("walk", "sleep")) as one:
         play(one, 12)
-        asked = one.ask({"age": 3}, actions=["walk", "sleep"], request="early")
-        other = one.ask({"age": 3}, actions=["sleep"], request="other")
+        asked = one.prepare({"age": 3}, actions=["walk", "sleep"], request="early")
+        other = one.prepare({"age": 3}, actions=["sleep"], request="other")
         choices = one.head.choices
-        with on_postgres.open(bandit("walk", "sleep", "read", gone=("walk",))) as two:
-            refused, taken = one.choose_group([asked, other])  # checked before, committed after
+        with on_postgres.open(bandit("walk", "sleep", "read", gone=("walk",)), clock=one._clock) as two:
+            taken, refused = one.choose_group([other, asked])  # checked before, committed after
             assert isinstance(refused, BadState) and "retired meanwhile" in str(refused) and taken.name == "sleep"
-            assert one.head.choices == choices + 1 and one.actions == two.actions
+            assert one.head.choices == choices + 2 and one.actions == two.actions  # the refusal has its number
             assert one.choose({"age": 3}, actions=["read"]).name == "read"
             one.tend()
             two.tend()
-            assert np.array_equal(one.theta, two.theta) and one._bandit._live.tolist() == [1, 2]
+            assert np.array_equal(one.theta, two.theta) and one._versions.fold.live.tolist() == [1, 2]
             assert told(one) == ["action walk retired after 12 choices", "action read added after 12 choices"]
             play(two, 12, seed=1)
             one.tend()
             for a, b in zip(one.history, two.history, strict=True):
                 assert np.array_equal(a.estimate, b.estimate)
+
+
+def test_a_request_that_is_refused_holds_up_no_step(on_postgres):
+    """It has the last number of a step, which enters as nothing at its deadline: nobody else need come. What waits of
+    it looks like any other."""
+    with on_postgres.open(bandit("walk", "sleep")) as one:
+        play(one, 4)
+        asked = one.prepare({"age": 3}, actions=["walk", "sleep"])
+        on_postgres.open(bandit("walk", "sleep", gone=("walk",))).close()
+        assert isinstance(one.choose_group([asked])[0], BadState)
+        assert table(one, "SELECT number FROM waiting") == [(5,)]
+        settle(one)
+        assert one.entered == 5 and one.version == 1

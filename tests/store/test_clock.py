@@ -1,6 +1,6 @@
-"""A clock that is set forwards or back: the schedule does not look at it, no release is held up, nothing is shown twice
-or otherwise. Within a process time is what has passed, whatever the clock is set to (`Steady`); the other clocks here
-are of a process that was started again meanwhile."""
+"""A clock that is set forwards or back: what is in a step does not depend on it, no release is held up, nothing is
+shown twice or otherwise. Within a process time is what has passed, whatever the clock is set to (`Steady`); the other
+clocks here are of a process that was started again meanwhile."""
 
 import itertools
 
@@ -8,51 +8,87 @@ import numpy as np
 import pytest
 
 from tacit.clock import Steady
-from tests.store.places import Clock, arms, contribution, glm, linear, play, table, total
+from tests.store.places import HOLD, Clock, arms, contribution, glm, linear, settle, sums, table, total
 
 HOUR, DAY = 3600.0, 24 * 3600.0
 
 
 @pytest.mark.parametrize("jump", [DAY, -DAY])
 def test_steps_and_expiry_are_by_the_number_of_choices(place, jump):
+    """When a step is full may be another moment; what is in it is not."""
     heads = []
     for name, jumps in (("steady", itertools.repeat(1.0)), ("jumping", itertools.cycle((jump, 1.0, -jump, 1.0)))):
         rng, clock = np.random.default_rng(0), Clock()
+        clock.now += DAY
         with place.open(linear(pending=16), name=name, delay=2.0, clock=clock) as stored:
             for i in range(60):
                 clock.now += next(jumps)
-                stored.choose(arms(rng), request=f"{i}")
+                choice = stored.choose(arms(rng, count=1), request=f"{i}")
+                assert stored.observe(choice, (i % 3) / 3)
+                stored.tend()
+            for _ in range(2):  # what enters now makes later answers expire
+                clock.now += 2 * DAY
                 stored.tend()
             uid = stored._line.uid
             oldest = table(stored, "SELECT min(number) FROM choice WHERE bandit = ?", uid)
-            steps = table(stored, "SELECT step FROM leaf WHERE bandit = ? ORDER BY step", uid)
-            heads.append((stored.head[:4], oldest, steps))
-    assert heads[0] == heads[1] and len(heads[0][2]) > 3
+            found = {step: one.tolist() for step, one in sums(stored).items()}
+            heads.append((stored.head[:4], stored.entered, oldest, found))
+    assert heads[0] == heads[1] and heads[0][1] == 60 and len(heads[0][3]) > 3
+
+
+def full(stored, rng):
+    """Ten choices, which fill a step, and the time until they have entered."""
+    for _ in range(10):
+        stored.choose(arms(rng))
+    settle(stored)
 
 
 def test_a_clock_that_is_set_back_holds_no_release_up(place):
-    """Neither one that waits to be shown, nor one whose step ended before."""
+    """Neither one that waits to be shown, here or after a restart, nor one whose step ended, and that is drawn now."""
     rng, clock = np.random.default_rng(1), Clock()
     clock.now += DAY
     with place.open(glm(), delay=60.0, clock=clock) as stored:
-        for _ in range(11):
-            stored.choose(arms(rng))
-        stored.tend()
-        assert stored.version == 0
+        full(stored, rng)
+        assert stored.version == 0 and len(table(stored, "SELECT * FROM leaf")) == 1
         clock.now -= HOUR
         assert stored.version == 1
-        while stored.head.step < 2:
-            stored.choose(arms(rng))
-        clock.now -= HOUR
-        stored.tend()
-        ((visible_at,),) = table(stored, "SELECT visible_at FROM leaf WHERE step = 1")
-        assert visible_at <= clock.now + 60.0 and stored.version == 2
+        full(stored, rng)
+        assert stored.version == 1 and len(table(stored, "SELECT * FROM leaf")) == 2
+    clock.now -= HOUR
+    with place.open(glm(), delay=60.0, clock=clock) as stored:
+        clock.now += 120.0
+        assert stored.version == 2
+        assert stored._steps.visible_at(clock.now + HOUR, clock.now) <= clock.now + 120.0
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_a_clock_that_is_set_back_holds_no_choice_up(on_sqlite, restarted):
+    """They enter when they have waited as long again, with the rewards that came by then; later ones are late."""
+    rng, clock, bandit = np.random.default_rng(5), Clock(), linear()
+    clock.now += DAY
+    stored, given = on_sqlite.open(linear(), clock=clock), arms(rng, count=1)
+    first, second = stored.choose(given), stored.choose(given)
+    stored.observe(first, 1.0)
+    clock.now -= HOUR
+    if restarted:
+        stored.close()
+        stored = on_sqlite.open(linear(), clock=clock)
+    stored.tend()
+    clock.now += HOLD - 0.01
+    stored.tend()
+    assert stored.entered == 0 and stored.observe(second, 0.5)
+    clock.now += 0.02
+    stored.tend()
+    expected = contribution(bandit, given[0], 1.0) + contribution(bandit, given[0], 0.5)
+    assert stored.entered == 2 and np.array_equal(total(stored), expected)
+    assert not stored.observe(second, 0.5)  # though its id says that there is time
+    stored.close()
 
 
 def test_a_clock_that_is_set_forwards_makes_a_release_late_and_no_second_one(place):
     rng, clock = np.random.default_rng(2), Clock()
     with place.open(glm(), delay=60.0, clock=clock) as stored:
-        for _ in range(11):
+        for _ in range(10):
             stored.choose(arms(rng))
         clock.now += DAY
         stored.tend()
@@ -66,37 +102,40 @@ def test_a_clock_that_is_set_forwards_makes_a_release_late_and_no_second_one(pla
 @pytest.mark.parametrize("jump", [DAY, -DAY])
 def test_what_was_shown_is_shown_after_a_restart_too(place, jump):
     rng, clock = np.random.default_rng(3), Clock()
+    clock.now += 2 * DAY
     with place.open(glm(), delay=60.0, clock=clock) as stored:
-        play(stored, rng, 25)
+        full(stored, rng)
+        full(stored, rng)
         clock.now += 120.0
         version, theta = stored.version, stored.theta.copy()
         answer = stored.choose(arms(rng), request="mine")
     clock.now += jump
     with place.open(glm(), delay=60.0, clock=clock) as stored:
-        assert stored.version == version > 0 and np.array_equal(stored.theta, theta)
+        assert stored.version == version == 2 and np.array_equal(stored.theta, theta)
         again = stored.choose(arms(rng), request="mine")
         assert (again.id, again.index, again.version) == (answer.id, answer.index, version)
 
 
 @pytest.mark.parametrize("jump", [DAY, -DAY])
-def test_silence_is_measured_by_what_has_passed(place, jump):
+def test_deadlines_are_measured_by_what_has_passed(place, jump):
     """A clock that is set makes nobody silent sooner or later; that it was set is told, each time."""
     rng, wall, passed, bandit = np.random.default_rng(4), Clock(), Clock(), linear()
     steady = Steady(wall, passed)
-    with place.open(linear(), missing_as=0.25, after=60.0, rate=100.0, clock=steady) as stored:
+    with place.open(linear(), missing_as=0.25, hold=60.0, clock=steady) as stored:
         first, second = arms(rng), arms(rng)
         early, late = stored.choose(first), stored.choose(second)
         for seconds, ahead in ((4.0, jump), (4.0, 0.0), (4.0, -jump)):  # there, and back
             passed.now += seconds
             wall.now += seconds + ahead
             stored.tend()
-            assert not total(stored).any()
-        stored.observe(early, 1.0)
-        clicked = contribution(bandit, first[early.index], 1.0)
-        assert np.array_equal(total(stored), clicked)
+            assert stored.entered == 0
+        assert stored.observe(early, 1.0)
         assert [what.partition(":")[0] for _, what in stored.events] == ["the system's clock was set"] * 2
-        passed.now += 50.0
-        wall.now += 50.0
-        stored.tend()
-        stored.observe(late, 1.0)  # after its time
-        assert np.array_equal(total(stored), clicked + contribution(bandit, second[late.index], 0.25))
+        for seconds, entered in ((47.9, 0), (0.2 + stored._database.skew, 2)):
+            passed.now += seconds
+            wall.now += seconds
+            stored.tend()
+            assert stored.entered == entered
+        assert not stored.observe(late, 1.0)  # after its time
+        expected = contribution(bandit, first[early.index], 1.0) + contribution(bandit, second[late.index], 0.25)
+        assert np.array_equal(total(stored), expected)

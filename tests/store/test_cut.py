@@ -11,7 +11,7 @@ import numpy as np
 import psycopg
 import pytest
 
-from tests.store.places import arms, contribution, linear, play, sums, table, total
+from tests.store.places import arms, contribution, linear, settle, sums, table, total
 
 NAMED = re.compile(rb"(_pg3_\d+)\0COMMIT\0")  # psycopg gives a name to what it sends often
 
@@ -60,35 +60,69 @@ class Proxy:
                     (server if one is client else client).sendall(data)
 
 
-@pytest.mark.parametrize("lost", ["request", "reply"])
-def test_what_is_cut_at_its_commit_happens_once(on_postgres, lost):
-    """A choice, a reward, each transaction of a release and a rotation of keys: the work is done again from what the
-    database holds, and noise of which nobody knows whether it was committed is read, never reused."""
-    rng, bandit, proxy = np.random.default_rng(1), linear(), Proxy(on_postgres.where)
+@pytest.fixture(params=["request", "reply"])
+def lost(request):
+    return request.param
+
+
+@pytest.fixture
+def proxy(on_postgres):
+    made = Proxy(on_postgres.where)
+    yield made
+    made.listener.close()
+
+
+def test_a_choice_and_a_reward_that_are_cut_happen_once(on_postgres, proxy, lost):
+    """At the commit of the number, of the rows, of the reward. A number whose rows never came enters as nothing."""
+    rng, bandit, expected = np.random.default_rng(1), linear(), 0
     with on_postgres._replace(where=proxy.address).open(linear()) as stored:
-        features = arms(rng)
-        proxy.cut(lost)
-        choice = stored.choose(features, request="a")
-        assert proxy.left == 0 and stored.choices == 1
-        assert stored.choose(features, request="a").id == choice.id
-        proxy.cut(lost)
-        stored.observe(choice, 0.5)
-        assert proxy.left == 0
-        assert np.array_equal(total(stored), contribution(bandit, features[choice.index], 0.5))
-        for step, number in enumerate((1, 2, 3)):
-            play(stored, rng, 9, prefix=f"{step} ")
-            stored.choose(arms(rng))
-            stored.choose(arms(rng))
-            before = sums(stored)[step]
-            proxy.cut(lost, number)
-            stored.tend()
+        for commit in (1, 2):
+            features, before = arms(rng), stored.choices
+            proxy.cut(lost, commit)
+            choice = stored.choose(features, request=f"{commit}")
+            again = (commit, lost) in ((1, "reply"), (2, "request"))  # the first number was given, and its rows lost
+            assert proxy.left == 0 and stored.choices == before + 1 + again
+            assert stored.choose(features, request=f"{commit}").id == choice.id
+            proxy.cut(lost)
+            assert stored.observe(choice, 0.5) and stored.observe(choice, 1.0)
+            assert proxy.left == 0 and table(stored, "SELECT count(*) FROM written") == [(commit,)]
+            expected = expected + contribution(bandit, features[choice.index], 0.5)
+        settle(stored)
+        assert stored.entered == stored.choices == 3 and np.array_equal(total(stored), expected)
+
+
+def test_entries_and_releases_that_are_cut_happen_once(on_postgres, proxy, lost):
+    """Each commit of a look at what is due: the work is done again from what the database holds, and noise of which
+    nobody knows whether it was committed is read, never reused."""
+    rng, bandit, expected, step = np.random.default_rng(1), linear(growth=1.001), 0, 0
+    with on_postgres._replace(where=proxy.address).open(linear(growth=1.001)) as stored:
+        for commit in range(1, 100):
+            given = [arms(rng) for _ in range(10)]
+            choices = stored.choose_group([stored.prepare(one) for one in given])
+            stored.write_group([stored.report(choice, 0.5) for choice in choices])
+            expected = expected + sum(
+                contribution(bandit, one[choice.index], 0.5) for one, choice in zip(given, choices, strict=True)
+            )
+            proxy.cut(lost, commit)
+            settle(stored)
+            step, left = step + 1, proxy.left
+            proxy.cut("", 0)
             found = table(stored, "SELECT noisy FROM leaf ORDER BY step")
-            assert proxy.left == 0 and stored.version == len(found) == step + 1
-            assert np.array_equal(sums(stored)[step], before)
-            assert stored._bandit._state.prefix.noise.table[step].tobytes() == bytes(found[step][0])
+            assert stored.version == len(found) == step and stored.entered == 10 * step
+            assert np.array_equal(total(stored), expected) and not sums(stored)[step].any()
+            if left:
+                break
+        assert commit > 8  # each of them was cut
+        with on_postgres.open(linear(growth=1.001)) as other:
+            assert other.version == step and np.array_equal(other.theta, stored.theta)
+
+
+def test_a_rotation_of_keys_that_is_cut_happens_once(on_postgres, proxy, lost):
+    with on_postgres._replace(where=proxy.address).open(linear()) as stored:
+        stored.observe(stored.choose(np.eye(3)), 0.5)
+        settle(stored)
         before = total(stored)
         proxy.cut(lost)
         stored.rotate_keys()
-        assert proxy.left == 0 and np.array_equal(total(stored), before)
+        assert proxy.left == 0 and np.array_equal(total(stored), before) and before.any()
         assert len(stored._line.seal.keys.labels(f"{stored._line.uid}.sums")) == 1
-    proxy.listener.close()

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from tacit import Earnings, recover
-from tacit.holders.requests import ANSWER, REWARD, Answer
-from tests.store.places import Clock, Place, arms, glm, play
+from tacit.holders.requests import ANSWER, NUMBER, Answer
+from tests.store.places import Clock, Place, arms, glm, play, settle
 
 GIVEN = Earnings(0.3, 5.0, 4)
 
@@ -23,7 +23,6 @@ def test_they_follow_from_the_leaves_and_survive_a_restart(place):
     with place.open(glm(earnings=GIVEN)) as stored:
         assert stored.earned is None and stored.history[0].earned is None
         play(stored, rng, 60)
-        stored.tend()
         assert stored.earned._fields == ("average",) and 0 <= stored.earned.average.value <= 1
         assert [past.earned for past in stored.history][-1] == stored.earned
         seen, spent = [past.earned for past in stored.history], stored.privacy.releases
@@ -49,8 +48,7 @@ def test_a_store_counts_what_the_bandit_alone_would(place, monkeypatch):
             stored.observe(choice, reward)
             if i != 3 and i != 9:  # cancelled; beyond the limit
                 got.append(reward)
-        stored.choose(arms(rng), person=100)
-        stored.tend()
+        settle(stored)
         found = stored.earned
     assert found.average.value == pytest.approx(np.mean(got), abs=1e-3)
 
@@ -60,9 +58,9 @@ def test_rows_of_a_log_count_in_no_estimate(place, monkeypatch):
     rng = np.random.default_rng(6)
     with place.open(glm(earnings=GIVEN)) as stored:
         stored.learn_log({"x0": [0.1] * 5, "x1": [0.2] * 5, "x2": [0.3] * 5, "reward": [0.0] * 5}, log="before")
-        for _ in range(6):
+        for _ in range(5):
             stored.observe(stored.choose(arms(rng)), 1.0)
-        stored.tend()
+        settle(stored)
         assert stored.version == 1 and stored.earned.average.value == pytest.approx(1.0, abs=1e-3)
 
 
@@ -74,15 +72,13 @@ def test_what_waits_has_its_weight_sealed_with_it_in_rows_of_one_size(place):
     rows = sqlite3.connect(place.where).execute("SELECT sealed FROM waiting").fetchall()
     assert len({len(sealed) for (sealed,) in rows}) == 1
     with place.open(glm(earnings=GIVEN)) as stored:
-        features = stored._bandit._keeps
-    assert features == 3 + 2
+        assert stored.algorithm.plan.row == 3 + 2
 
 
 def test_after_a_recovery_they_go_on_from_what_was_released(place):
     rng = np.random.default_rng(3)
     with place.open(glm(earnings=GIVEN)) as stored:
         play(stored, rng, 80)
-        stored.tend()
         before = stored.earned
     assert recover(glm(earnings=GIVEN), place.where, keys=place.keys) == 2
     with place.open(glm(earnings=GIVEN), clock=Clock()) as stored:
@@ -95,11 +91,10 @@ def test_after_a_recovery_they_go_on_from_what_was_released(place):
 def test_a_stored_propensity_has_its_error(place):
     rng = np.random.default_rng(4)
     with place.open(glm(dim=4)) as stored:
-        for i in range(30):
+        for i in range(10):
             stored.observe(stored.choose(arms(rng, 6, 4)), float(i % 2))
-            stored.tend()
-        offered = arms(rng, 6, 4)
-        posterior = stored._bandit._state.posterior
+        settle(stored)
+        offered, posterior = arms(rng, 6, 4), stored._versions.fold.estimate.posterior
         posterior.theta[:], posterior.spread[:] = 0.0, 0.3  # explores in all four directions, whatever the noise was
         first = stored.choose(offered, request="a", propensity=True)
         again = stored.choose(offered, request="a")
@@ -111,6 +106,6 @@ def test_a_stored_propensity_has_its_error(place):
 def test_answers_of_earlier_versions_can_be_read():
     whole = Answer(b"t" * 16, 3, 1, "ü", 0.25, 0.001).packed()
     assert Answer.unpacked(whole) == Answer(b"t" * 16, 3, 1, "ü", 0.25, 0.001) and len(whole) == ANSWER.size
-    found = Answer.unpacked(whole[: -REWARD.size])
+    found = Answer.unpacked(whole[: -NUMBER.size])
     assert found.propensity == 0.25 and math.isnan(found.error)
-    assert Answer.unpacked(whole[: -2 * REWARD.size]).propensity is None
+    assert Answer.unpacked(whole[: -2 * NUMBER.size]).propensity is None

@@ -211,24 +211,25 @@ class Choosing:
             return set(), {}
         self.check_keys(run, head, len(requests))
         at, out, sealed = self.now(), dict[bytes, Result](), list[Answered]()
-        late = rows.settled(run, self._line.uid)
+        settled = rows.settled(run, self._line.uid)
         placed = list(self._tickets(head, requests, answers, at))
         for request, number, answer in placed:
             if self._agreed.door.retired(request.offer):
                 why = "Expected actions that are offered, got one that was retired meanwhile: ask again."
                 out[request.hashed] = BadState(why)
-            elif number <= late:
+            elif number <= settled:
                 out[request.hashed] = Unavailable(AGAIN)
             else:
                 sealed.append(self._answered(request, number, answer))
         new = rows.choose(run, self._line.uid, sealed)
         waiting = []
         for request, number, answer in sorted(placed, key=lambda one: one[0].person or b""):  # nobody waits in a circle
+            row = self._nothing  # of a number without a choice
             if request.hashed in new:
                 out[request.hashed], row = given, row = self._kept(run, head, request, answer)
                 if given is not answer:
                     rows.refuse(run, self._line.uid, request.hashed, self._answered(request, number, given).sealed)
-                waiting.append(self.waits(number, answer.ticket, at, row))
+            waiting += [self.waits(number, answer.ticket, at, row)] * (number > settled)
         rows.wait(run, self._line.uid, sorted(waiting))
         others = [request for request, *_ in placed if request.hashed not in out]
         return new, out | self._answers(run, others)  # of which another worker was first
@@ -236,16 +237,19 @@ class Choosing:
     def _kept(self, run: Run, head: Head, request: Request, answer: Answer) -> tuple[Answer, Row]:
         """The answer, or a refusal, and what is kept until it enters."""
         fold, terms = self._versions.fold, self._agreed.now
-        nothing = Row(door.nothing(fold.algorithm.plan.row), teaches=False)
         self._people.move(run, head.step, request)
         if self._people.refuses(run, request, terms.on_limit):
-            return answer._replace(arm=REFUSED, name=None), nothing
+            return answer._replace(arm=REFUSED, name=None), self._nothing
         if not self._people.teaches(request):
-            return answer, nothing
+            return answer, self._nothing
         chance = answer.chance or _another_answer
         arm = answer.arm
         numbers = fold.algorithm.row(request.offer.features, arm, arm, answer.name, self._agreed.door.names, chance)
         return answer, Row(numbers, self._people.at_entry(request, terms.on_limit) or NOBODY, request.deferred)
+
+    @property
+    def _nothing(self) -> Row:
+        return Row(door.nothing(self._versions.fold.algorithm.plan.row), teaches=False)
 
     def waits(self, number: int, ticket: bytes, at: float, row: Row) -> Waiting:
         place = incarnation.waiting_place(self._line.uid, number)
@@ -279,11 +283,11 @@ class Choosing:
         lost one of these choices."""
         self._versions.check()
         with self._database.transaction() as run:
-            head, now = self.head(run), self._clock()
+            head, settled, now = self.head(run), rows.settled(run, self._line.uid), self._clock()
             out, written, late = [], list[Written](), []
             for report in reports:
                 number, made_at = self._found(run, report)
-                in_time = made_at is not None and now <= made_at + self._agreed.now.hold
+                in_time = made_at is not None and settled < number and now <= made_at + self._agreed.now.hold
                 row = self.written(number, report) if in_time else None
                 out.append(number == 0 or row is not None)
                 written += [] if row is None else [row]

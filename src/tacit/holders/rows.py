@@ -11,6 +11,7 @@ from tacit.holders.database import Run
 
 REPLACED, ENDED, DISPUTED = 1, 2, 3  # why an incarnation is retired: recovered from, for good, or until it is recovered
 MOST_AT_ONCE = 1000  # rows that one transaction purges
+END = 1 << 62  # after all numbers
 
 
 class Bandit(NamedTuple):
@@ -307,15 +308,20 @@ def settled(run: Run, uid: str) -> int:
     return int(number)
 
 
-def not_due(run: Run, uid: str, start: int, before: float) -> int | None:
-    """The first choice after number `start` that was made after that time; None if there is none."""
+def not_due(run: Run, uid: str, start: int, before: float) -> tuple[int, float]:
+    """The first choice after number `start` that was made after that time, and when; (END, 0) if there is none."""
     found = run(
-        "SELECT number FROM waiting WHERE bandit = ? AND number > ? AND made_at > ? ORDER BY number LIMIT 1",
+        "SELECT number, made_at FROM waiting WHERE bandit = ? AND number > ? AND made_at > ? ORDER BY number LIMIT 1",
         uid,
         start,
         before,
     )
-    return int(found[0][0]) if found else None
+    return (int(found[0][0]), float(found[0][1])) if found else (END, 0.0)
+
+
+def set_back(run: Run, uid: str, now: float) -> None:
+    """Choices that were made later than now, by a clock that was set back since, wait from now on."""
+    run("UPDATE waiting SET made_at = ? WHERE bandit = ? AND made_at > ?", now, uid, now)
 
 
 def due(run: Run, uid: str, start: int, stop: int, most: int) -> list[Waiting]:
@@ -341,10 +347,10 @@ def written(run: Run, uid: str, start: int, stop: int) -> list[Written]:
     return [Written(int(number), int(kind), bytes(ticket), bytes(sealed)) for number, kind, ticket, sealed in found]
 
 
-def entered(run: Run, uid: str, start: int, stop: int) -> None:
-    """Removes choices start + 1, ..., stop from those that wait, with what was written of them."""
+def entered(run: Run, uid: str, stop: int) -> None:
+    """Removes choices up to that number from those that wait, with what was written of them."""
     for table in ("waiting", "written"):
-        run(f"DELETE FROM {table} WHERE bandit = ? AND number > ? AND number <= ?", uid, start, stop)
+        run(f"DELETE FROM {table} WHERE bandit = ? AND number <= ?", uid, stop)
 
 
 def _listed(rows: Sequence[object], columns: int) -> str:

@@ -140,14 +140,16 @@ class Steps:
     def _due(self, run: Run, head: Head, opened: OpenStep) -> _Part | None:
         """Choices of that step whose deadline has passed, the next ones in the order of numbers; None if there are
         none."""
-        uid, hold = self._line.uid, self._agreed.now.hold + self._database.skew
-        young = rows.not_due(run, uid, opened.settled, self._clock() - hold)
-        stop = head.boundary if young is None else min(head.boundary, young - 1)
+        uid, hold, now = self._line.uid, self._agreed.now.hold + self._database.skew, self._clock()
+        young, made_at = rows.not_due(run, uid, opened.settled, now - hold)
+        if made_at > now + versions.BACK and not self._database.several_hosts:  # where there is one clock
+            rows.set_back(run, uid, now)
+        stop = min(head.boundary, young - 1)
         found = rows.due(run, uid, opened.settled, stop, AT_ONCE)
         # a number without a row may be on its way: it is passed over once a later choice is due
         end, last = (found[-1].number, found[-1].made_at) if found else (opened.settled, 0.0)
         if len(found) < AT_ONCE and end < stop == head.boundary:
-            for later in rows.due(run, uid, stop, (young or 1 << 62) - 1, 1):
+            for later in rows.due(run, uid, stop, young - 1, 1):
                 end, last = stop, later.made_at
         if end == opened.settled:
             return None
@@ -169,7 +171,7 @@ class Steps:
             contexts=public,
         )
         contexts.put(run, uid, step, public)
-        rows.entered(run, uid, opened.settled, part.end)
+        rows.entered(run, uid, part.end)
         sealed = self._line.seal.seal("sums", number_of(opened.sums), place(uid, step, "open"), sums.written())
         rows.put_step(run, uid, OpenStep(step, part.end, part.closed_at, sealed))
 

@@ -106,10 +106,11 @@ class Versions:
             return rows.head(run, self._line.uid), found(self._line, run, start)
 
     def _timed(self, read: list[Leaf]) -> list[tuple[float, Leaf]]:
-        """Leaves with the times from which they are used."""
+        """Leaves with the times from which they are used: within two delays, though the clock was set back since."""
         now, delay = self._clock(), self._agreed.now.delay
         missed = [math.ceil((now - leaf.visible_at) / delay) if delay else 0 for leaf in read]
-        return [(leaf.visible_at + max(0, n) * delay, leaf) for n, leaf in zip(missed, read, strict=True)]
+        times = [leaf.visible_at + max(0, n) * delay for n, leaf in zip(missed, read, strict=True)]
+        return [(min(at, now + 2 * delay), leaf) for at, leaf in zip(times, read, strict=True)]
 
     def _show(self, leaf: Leaf) -> None:
         follow(self.fold, leaf, self._agreed)

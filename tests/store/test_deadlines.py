@@ -135,8 +135,8 @@ def test_rows_below_what_has_entered_are_refused(on_postgres, monkeypatch):
 
 def test_a_hold_has_to_be_said_once(on_sqlite):
     with pytest.raises(ValueError, match="hold="):
-        on_sqlite.open(linear(), hold=None)
-    on_sqlite.open(linear(), hold=7.0).close()
+        on_sqlite.open(linear(horizon=3000), hold=None)
+    on_sqlite.open(linear(), hold=7.0).close()  # with other settings: nothing was made before
     with on_sqlite.open(linear(), hold=None) as stored:
         assert stored.hold == 7.0
     with on_sqlite.open(linear(), hold=8.0) as stored:

@@ -13,6 +13,7 @@ from tacit.core.door import Door
 from tacit.errors import Retired
 from tacit.features.schema import Schema
 from tacit.holders import rows
+from tacit.holders.database import Database
 from tacit.holders.incarnation import Incarnation, made_with
 from tacit.holders.rows import Bandit, Head
 from tacit.protocols import Algorithm
@@ -54,6 +55,14 @@ def given(
     if missing_as is not None:
         missing_as = Door.of(algorithm).check(missing_as)
     return Terms(pending, float(delay), on_limit, missing_as, float(hold or 0.0))
+
+
+def check_hold(database: Database, name: str, hold: float | None) -> None:
+    """ValueError, before anything is made, for a bandit that is new and whose hold nobody says."""
+    if hold is None:
+        with database.transaction() as run:
+            if rows.last(run, name) is None:
+                raise ValueError(NO_HOLD)
 
 
 def recorded(head: Head, row: Bandit) -> tuple[Declared, ...]:

@@ -84,10 +84,9 @@ class Reading:
         version = self.version
         with self._database.transaction() as run:
             head, opened = rows.head(run, self._line.uid), rows.open_step(run, self._line.uid)
-            first = rows.due(run, self._line.uid, 0 if opened is None else opened.settled, 1 << 62, 1)
-        late = self._clock() - self._agreed.now.hold - self._database.skew
-        closed = opened is not None and opened.closed_at > 0
-        return version < head.step or closed or any(one.made_at < late for one in first)
+            first = rows.first_waiting(run, self._line.uid, 0 if opened is None else opened.settled)
+        due = first is not None and first + self._agreed.now.hold + self._database.skew < self._clock()
+        return version < head.step or due or (opened is not None and opened.closed_at > 0)
 
     @property
     @locked

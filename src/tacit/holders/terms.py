@@ -71,6 +71,12 @@ def recorded(head: Head, row: Bandit) -> tuple[Declared, ...]:
     return made_with(row) if kept is None else actions.read(kept)
 
 
+def inherited(head: Head) -> str:
+    """The settings of an incarnation for the one that takes its place: all but actions, whose numbers begin anew."""
+    found = json.loads(head.settings or "{}")
+    return json.dumps({name: value for name, value in found.items() if name != "actions"}, sort_keys=True)
+
+
 class Agreed:
     """The terms that one worker knows, and the door for them."""
 

@@ -86,10 +86,17 @@ class Running:
         return self.process.wait(30)
 
 
+CLOCKS = {}
+
+
 def application(folder, *, server=None, askers=(), clock=None, **options):
-    """One bandit, "messages", in this process: open until `close`. Its clock stands still, unless told."""
+    """One bandit, "messages", in this process: open until `close`. The clock of a folder stands still, unless told, and
+    goes on by a second from one application to the next."""
+    if clock is None:
+        clock = CLOCKS.setdefault(folder, Clock())
+        clock.now += 1.0
     document = {"bandits": {"messages": LINEAR | options}, "server": server or {}, "keys": list(askers)}
-    app = Application(configs.placed(configs.convert(document), folder), clock or Clock())
+    app = Application(configs.placed(configs.convert(document), folder), clock)
     app.open()
     return app
 

@@ -23,6 +23,7 @@ radius = 3.0
 budget = {{epsilon = 1.0, delta = 1e-6}}
 durable = "{address}"
 keys = "keys"
+hold = {hold}
 population = "made-up"
 coordinates = {names}
 """
@@ -62,7 +63,7 @@ def main() -> None:
 
 def configuration(address: str) -> str:
     """That of the demonstration, on PostgreSQL."""
-    text = TOML.format(dim=demo.DIM, address=address, names=json.dumps(list(demo.TASTE)))
+    text = TOML.format(dim=demo.DIM, address=address, hold=demo.HOLD, names=json.dumps(list(demo.TASTE)))
     for name, arms in demo.PROFILES.items():
         rows = "\n".join(f"{json.dumps(arm)} = {features}" for arm, features in arms.items())
         text += PROFILE.format(name=name, arms=rows)

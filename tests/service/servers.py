@@ -14,6 +14,7 @@ import time
 
 from tacit.service import config as configs
 from tacit.service.app import Application
+from tests.store.places import HOLD, Clock, settle
 
 KEYS = {role: f"tacit_the-{role}'s-key" for role in ("app", "operator", "auditor")}
 LINEAR = {
@@ -23,6 +24,7 @@ LINEAR = {
     "budget": {"epsilon": 1.0, "delta": 1e-5},
     "durable": "bandit.db",
     "delay": 0.0,
+    "hold": HOLD,
 }
 FIELDS = {key: value for key, value in LINEAR.items() if key != "dim"} | {  # with a schema, of 6 numbers
     "features": {
@@ -41,6 +43,7 @@ horizon = 5000
 budget = {epsilon = 1.0, delta = 1e-5}
 durable = "bandit.db"
 delay = 0.0
+hold = 600.0
 max_rounds_per_person = 2
 """
 
@@ -83,12 +86,32 @@ class Running:
         return self.process.wait(30)
 
 
+CLOCKS = {}
+
+
 def application(folder, *, server=None, askers=(), clock=None, **options):
-    """One bandit, "messages", in this process: open until `close`."""
+    """One bandit, "messages", in this process: open until `close`. The clock of a folder stands still, unless told, and
+    goes on by a second from one application to the next."""
+    if clock is None:
+        clock = CLOCKS.setdefault(folder, Clock())
+        clock.now += 1.0
     document = {"bandits": {"messages": LINEAR | options}, "server": server or {}, "keys": list(askers)}
     app = Application(configs.placed(configs.convert(document), folder), clock)
     app.open()
     return app
+
+
+def stored(app):
+    return app.served["messages"].stored
+
+
+def afterwards(place, bandit, **options):
+    """The bandit of a server that has stopped, when the deadlines of all its choices have passed."""
+    clock = Clock()
+    clock.now = time.time()
+    found = place.open(bandit, **({"name": "messages", "clock": clock, "hold": None} | options))
+    settle(found)
+    return found
 
 
 def call(app, *requests):

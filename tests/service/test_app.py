@@ -4,16 +4,18 @@ import hashlib
 import html
 import itertools
 import json
+import types
 
 import numpy as np
 import pytest
 
 from tacit import Stored
-from tacit.service import bodies, hot
+from tacit.errors import BadState
+from tacit.service import bodies, hot, served
 from tacit.service import config as configs
 from tacit.service.app import Application
-from tests.service.servers import KEYS, LINEAR, application, askers, call, lines
-from tests.store.places import contribution, linear, total
+from tests.service.servers import KEYS, LINEAR, application, askers, call, lines, stored
+from tests.store.places import HOLD, contribution, linear, settle, total
 
 EYE = np.eye(3).tolist()
 NAMED = {"left": EYE[0], "right": EYE[1], "neither ü": EYE[2]}
@@ -26,15 +28,11 @@ def app(tmp_path):
     app.close()
 
 
-def stored(app):
-    return app.served["messages"].stored
-
-
 def state(app):
     """A hash of every row of every table."""
     found = hashlib.sha256()
     with stored(app)._database.transaction() as run:
-        for table in ("bandit", "choice", "waiting", "deferred", "open_sum", "due", "leaf", "person", "event"):
+        for table in ("bandit", "choice", "waiting", "written", "open_step", "drawn", "leaf", "person", "event"):
             found.update(repr(sorted(run(f"SELECT * FROM {table}"))).encode())
     return found.hexdigest()
 
@@ -50,6 +48,8 @@ def test_many_at_once_have_one_answer_each_and_count_once(app):
     rewards = [("reward", {"id": each["id"], "reward": 0.5}) for each in found]
     assert {(status, body) for status, _, body in call(app, *rewards)} == {(200, b'{"acknowledged":true}')}
     expected = sum(contribution(linear(horizon=5000), np.eye(3)[each["index"]], 0.5) for each in found[:20])
+    assert not total(stored(app)).any()
+    settle(stored(app))
     assert np.array_equal(total(stored(app)), expected)
 
 
@@ -86,6 +86,7 @@ def test_a_bad_line_of_a_batch_is_refused_alone(app):
     (_, _, cancelled), (_, _, late) = (call(app, ("reward", {"id": ids[1], "reward": y}))[0] for y in (None, 1.0))
     assert cancelled == late == b'{"acknowledged":true}'
     index = found[0]["index"]
+    settle(stored(app))
     assert np.array_equal(total(stored(app)), contribution(linear(horizon=5000), np.eye(3)[index], 1.0))
 
 
@@ -135,15 +136,74 @@ def test_a_deferred_choice_counts_once_it_was_shown(app):
     found = [json.loads(line) for line in body.splitlines()]
     rewards = [{"id": each["id"], "reward": 0.5} for each in found]
     call(app, ("reward", rewards[0]))
-    assert not total(stored(app)).any()
     shown = [{"id": each["id"]} for each in found[:2]]
     ((status, _, body),) = call(app, ("activate:batch", lines(*shown, {"id": "0" * 48})))
     assert status == 200 and [b"error" in line for line in body.splitlines()] == [False, False, True]
     assert call(app, ("activate", shown[0]))[0][2] == b'{"acknowledged":true}'
     call(app, *(("reward", reward) for reward in rewards))
+    settle(stored(app))
     expected = sum(contribution(linear(horizon=5000), np.eye(3)[each["index"]], 0.5) for each in found[:2])
     assert np.array_equal(total(stored(app)), expected) and stored(app).head.choices == 3
     assert call(app, ("activate", {"id": "0" * 48}))[0][0] == 404
+
+
+def test_what_comes_after_the_deadline_is_answered_and_late(app):
+    """Whatever was written before, whoever it is of, and whether or not the choice has entered by then."""
+    asks = [{"arms": EYE, "request": f"{i}", "deferred": i == 2} for i in range(3)]
+    ((_, _, body),) = call(app, ("choose:batch", lines(*asks)))
+    ids = [json.loads(line)["id"] for line in body.splitlines()]
+    reports = [("reward", {"id": ids[0], "reward": 1.0}), ("reward", {"id": ids[1], "reward": None})]
+    reports += [("activate", {"id": ids[2]})]
+    stored(app)._clock.now += HOLD  # the last moment
+    assert {body for _, _, body in call(app, *reports)} == {b'{"acknowledged":true}'}
+    late = b'{"acknowledged":true,"late":true}'
+    for _ in range(2):  # before and after they enter
+        stored(app)._clock.now += 0.01
+        assert {(status, body) for status, _, body in call(app, *reports)} == {(200, late)}
+        batch = lines({"id": ids[0], "reward": 1.0}, {"id": "?", "reward": 1.0}, {"id": ids[2], "reward": 7.0})
+        ((status, _, body),) = call(app, ("reward:batch", batch))
+        assert status == 200 and [b"error" in line for line in body.splitlines()] == [False, True, True]
+        assert body.splitlines()[0] == late
+        settle(stored(app))
+    assert stored(app).entered == 3
+    expected = contribution(
+        linear(horizon=5000), np.eye(3)[json.loads(call(app, ("choose", asks[0]))[0][2])["index"]], 1.0
+    )
+    assert np.array_equal(total(stored(app)), expected)
+
+
+def test_the_status_says_what_counts_by_now_and_when(app):
+    def said():
+        found = json.loads(call(app, ("status", None))[0][2])
+        return [found[name] for name in ("choices", "entered", "hold", "next_release_after", "version")]
+
+    call(app, ("choose:batch", lines(*[{"arms": EYE}] * 15)))
+    assert said() == [15, 0, HOLD, 15, 0]
+    settle(stored(app))
+    assert said()[:3] == [15, 15, HOLD] and said()[4] == 1 and said()[3] > 15
+
+
+def test_a_server_whose_choices_do_not_enter_is_not_ready(app, monkeypatch):
+    """As where the folder of keys cannot be written: choices are answered, and nothing more is learnt."""
+    one = app.served["messages"]
+    now = [0.0]
+    monkeypatch.setattr(served, "time", types.SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(stored(app)._steps, "run", lambda: None)
+    call(app, ("choose:batch", lines(*[{"arms": EYE}] * 20)))
+    one.ready()
+    now[0] += 100.0
+    one.ready()  # none is due
+    stored(app)._clock.now += HOLD + 0.01
+    one.ready()
+    now[0] += 4.0
+    one.ready()  # for a moment
+    now[0] += 2.0
+    with pytest.raises(BadState, match="the last release"):
+        one.ready()
+    monkeypatch.undo()
+    stored(app).tend()
+    one.ready()
+    assert stored(app).version == 1 and stored(app).entered == 20
 
 
 def test_errors_name_the_rule_and_not_the_value(app):
@@ -173,9 +233,9 @@ def test_an_estimate_is_of_one_version(app, monkeypatch):
         found = statistics(self)
         looks.append(found)
         if len(looks) == 1:
-            for _ in range(self.head.boundary + 1):
+            for _ in range(self.head.boundary):
                 self.choose(EYE)
-            self.tend()
+            settle(self)
         return found
 
     monkeypatch.setattr(Stored, "statistics", property(interrupted))
@@ -286,6 +346,7 @@ def test_beyond_the_rounds_of_a_person_choices_are_served_and_not_learnt_from(tm
             assert status == 200
             before = total(stored(app))
             call(app, ("reward", {"id": json.loads(body)["id"], "reward": 1.0}))
+            settle(stored(app))
             assert np.array_equal(total(stored(app)), before) == (i >= 2)
         assert stored(app).head.choices == 4
     finally:
@@ -302,8 +363,8 @@ def test_rounds_of_a_person_by_the_week_are_settings(tmp_path):
         application(tmp_path, max_rounds_per_person=2, on_limit="refuse", **week)
     app = application(tmp_path, max_rounds_per_person=2, **week)
     try:
-        bandit, certificate = stored(app)._bandit, stored(app).privacy
-        assert (bandit.week, bandit.max_rounds_per_person) == (140.0, 2)
+        limits, certificate = stored(app).algorithm.plan.limits, stored(app).privacy
+        assert (limits.week, limits.most) == (140.0, 2)
         assert "one person in one week of 140 choices or more" in certificate.unit
         ((status, _, _),) = call(app, ("choose", {"arms": EYE, "person": "p"}))
         assert status == 200
@@ -336,7 +397,8 @@ def test_bodies_at_the_same_time_have_so_much_memory_and_no_more(tmp_path):
 
 def test_a_long_batch_is_read_while_others_get_their_turn(app, monkeypatch):
     one, came = app.served["messages"], []
-    monkeypatch.setattr(one, "ask", lambda body, asker, ask=one.ask: came.append(len(body.arms)) or ask(body, asker))
+    prepare = one.prepare
+    monkeypatch.setattr(one, "prepare", lambda body, asker: came.append(len(body.arms)) or prepare(body, asker))
     batch = lines(*[{"arms": EYE}] * 1000)
     assert [status for status, _, _ in call(app, ("choose:batch", batch), ("choose", {"arms": EYE[:2]}))] == [200, 200]
     assert len(came) == 1001 and came.index(2) < 100

@@ -6,7 +6,7 @@ from tacit.errors import BadState
 from tacit.features import Category, Number, Schema
 from tacit.service import config as configs
 from tacit.service import keys
-from tests.service.servers import FIELDS, LINEAR, application
+from tests.service.servers import FIELDS, LINEAR, application, stored
 
 HASH = "0" * 64
 GLM = {name: value for name, value in LINEAR.items() if name != "horizon"} | {"kind": "joint-glm"}
@@ -34,6 +34,8 @@ GLM = {name: value for name, value in LINEAR.items() if name != "horizon"} | {"k
         ({"bandits": {"a": GLM | {"week": "7 days"}}}, "Expected week to be a number of rounds"),
         ({"bandits": {"a": LINEAR | {"epsilon": 1.0}}}, r"a setting of \[bandits.a\], got 'epsilon'"),
         ({"bandits": {"a": LINEAR | {"horizn": 1.0}}}, "Did you mean horizon"),
+        ({"bandits": {"a": LINEAR | {"after": 60.0}}}, r"\[bandits.a\]: Expected hold, .*, got after, whose place"),
+        ({"bandits": {"a": LINEAR | {"rate": 10.0}}}, r"\[bandits.a\]: Expected no rate, .* as long as hold says"),
         ({"bandits": {"a": LINEAR, "b": LINEAR}}, "an SQLite file for each bandit, got one for a and b"),
         ({"bandits": {"a": LINEAR}, "server": {"prot": 1}}, r"a setting of \[server\], got 'prot'. Did you mean port"),
         ({"bandits": {"a": LINEAR | {"dim": "3"}}}, r"^\[bandits.a\]: Expected `int`, got `str` in dim\.$"),
@@ -109,6 +111,18 @@ def test_errors_name_the_file_and_the_bandit(tmp_path):
         setting = configs.convert({"bandits": {"a": GLM | change}}).bandits["a"]
         with pytest.raises(ValueError, match=r"^\[bandits.a\]: Expected "):
             configs.build(setting, "a")
+
+
+def test_a_hold_is_needed_for_a_bandit_that_is_new(tmp_path):
+    with pytest.raises(ValueError, match=r"^\[bandits.messages\]: Expected hold=, the seconds after which"):
+        application(tmp_path, hold=None)
+    for wrong in (0.0, -1.0):
+        with pytest.raises(ValueError, match=r"^\[bandits.messages\]: Expected hold"):
+            application(tmp_path, hold=wrong)
+    application(tmp_path, hold=7.0).close()
+    app = application(tmp_path, hold=None)
+    assert stored(app).hold == 7.0
+    app.close()
 
 
 def test_keys_open_the_network():

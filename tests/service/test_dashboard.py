@@ -2,7 +2,6 @@
 
 import json
 import re
-import time
 
 import numpy as np
 import pytest
@@ -14,23 +13,15 @@ from tacit.service import config as configs
 from tacit.service import dashboard, page, words
 from tacit.service import history as histories
 from tacit.service.app import Application
-from tests.service.servers import KEYS, LINEAR, application, askers, call, lines
-from tests.store.places import Place, glm, play
+from tests.service.servers import KEYS, LINEAR, application, askers, call, lines, stored
+from tests.store.places import HOLD, Clock, Place, glm, play, settle
 
 EYE = np.eye(3).tolist()
 
 
-class Now:
-    def __init__(self):
-        self.at = 1e9
-
-    def __call__(self):
-        return self.at
-
-
 @pytest.fixture
 def now():
-    return Now()
+    return Clock()
 
 
 @pytest.fixture
@@ -115,9 +106,9 @@ def test_a_cookie_ends_by_time_and_cannot_be_made_up(tmp_path, keyed, now):
     keyed.close()
     again = application(tmp_path, askers=askers(), clock=now)  # after a restart, or at another worker
     assert call(again, ("/dashboard/messages", None, may))[0][0] == 200
-    now.at += 13 * 3600
+    now.now += 13 * 3600
     assert call(again, ("/dashboard/messages", None, may))[0][0] == 303
-    now.at -= 13 * 3600
+    now.now -= 13 * 3600
     again.close()
     gone = application(tmp_path, askers=[one for one in askers() if one["name"] != "auditor"], clock=now)
     assert call(gone, ("/dashboard/messages", None, may))[0][0] == 303
@@ -212,7 +203,7 @@ def test_history_is_thinned_and_keeps_the_largest_weights(tmp_path, monkeypatch)
     with Place(str(tmp_path / "bandit.db"), None).open(glm(dim=10, first=1)) as stored:
         for i in range(30):
             stored.choose(np.eye(10)[:4], request=f"{i}")
-            stored.tend()
+            settle(stored)
         history = histories.History(stored, served_setting(dim=10))
         found, summary, past = history.shown(), history.summary(), stored.history
     assert len(past) > 20 and len(found["releases"]) == len(found["choices"]) == len(found["features"][0]["low"]) == 10
@@ -236,19 +227,22 @@ def test_history_is_computed_once_for_each_release(tmp_path, monkeypatch):
 def test_what_a_page_says_is_what_the_status_says(tmp_path, now):
     app = application(tmp_path, clock=now)
     try:
-        call(app, ("choose:batch", lines(*[{"arms": EYE}] * 12)))
-        ((_, _, body),) = call(app, ("/dashboard/messages", None))
-        assert b"in 4 choices" in body  # the 16th closes the step of 15
-        ((_, _, batch),) = call(app, ("choose:batch", lines(*[{"arms": EYE}] * 4)))
-        stored = app.served["messages"].stored
-        until = time.monotonic() + 10
-        while stored.version < 1 and time.monotonic() < until:
-            time.sleep(0.005)
-        now.at += 30
-        ((_, _, body), (_, _, status)) = call(app, ("/dashboard/messages", None), ("status", None))
-        found = json.loads(status)
-        assert len(batch.splitlines()) == 4 and found["released_at"] == 1e9 and found["last_release_after"] == 15
-        assert f"the last one {words.ago(30)}" in body.decode() and "30\u202fs ago" in body.decode()
+        call(app, ("choose:batch", lines(*[{"arms": EYE}] * 8)))
+        settle(stored(app))
+        call(app, ("choose:batch", lines(*[{"arms": EYE}] * 4)))
+        body = page_of(app)
+        assert "in 3 choices" in body and "a choice counts 10\u202fs after it was made" in body
+        assert "needs 15 choices that count. Made so far: 12; counted so far: 8. A choice counts" in body
+        assert '<progress value="8" max="15" aria-label="Next release">' in body and "8 counted so far" in body
+        call(app, ("choose:batch", lines(*[{"arms": EYE}] * 3)))
+        assert "within 10\u202fs" in page_of(app)  # nobody more has to come
+        before = now.now
+        settle(stored(app))
+        now.now = before + HOLD + 30
+        ((_, _, status),) = call(app, ("status", None))
+        found, body = json.loads(status), page_of(app)
+        assert found["released_at"] == before + HOLD and found["last_release_after"] == 15
+        assert f"the last one {words.ago(30)}" in body and "30\u202fs ago" in body
     finally:
         app.close()
 
@@ -257,6 +251,9 @@ def test_numbers_as_people_read_them():
     assert [words.ago(s) for s in (0.5, 12, 300, 7200, 1e6)] == [
         "just now",
         *(text.replace(" ", words.SPACE, 1) for text in ("12 s ago", "5 min ago", "2 h ago", "12 days ago")),
+    ]
+    assert [words.span(s).replace(words.SPACE, " ") for s in (0.05, 10, 90.5, 3600, 86400, 172800, 6e5)] == [
+        *("0.05 s", "10 s", "90.5 s", "60 min", "24 h", "2 days", "6.94 days")
     ]
     assert words.count(1234567) == "1\u202f234\u202f567" and words.counted(1, "choice") == "1 choice"
     assert [words.percent(p)[:-2] for p in (0, 1e-4, 0.42, 0.9999, 1)] == ["0", "under 1", "42", "over 99", "100"]
@@ -282,13 +279,15 @@ def test_a_bandit_that_is_used_up_is_said_to_be(tmp_path):
         (_, _, after), (_, _, status), (refused, _, _) = call(
             app, ("/metrics", None), ("status", None), ("choose", {"arms": EYE})
         )
+        assert "within 10\u202fs" in page_of(app)  # a release is still to come
+        settle(stored(app))
         body = page_of(app)
     finally:
         app.close()
     assert b'tacit_choices_left{bandit="messages"} 20.0' in before and refused == 410
     assert b'tacit_choices_left{bandit="messages"} 0.0' in after and json.loads(status)["choices_left"] == 0
     assert ">Used up<" in body and "Learnt what to offer" in body and "another name" in body
-    assert "Healthy" not in body and "depends on choices alone" not in body and " due in " not in body
+    assert "Healthy" not in body and "a choice counts" not in body and ">none<" in body
 
 
 def test_a_retired_bandit_is_said_to_be(tmp_path):
@@ -298,7 +297,7 @@ def test_a_retired_bandit_is_said_to_be(tmp_path):
     body = page_of(app)
     app.close()
     assert ">Retired<" in body and "No: nothing has been released so far." in body
-    assert "Healthy" not in body and "depends on choices alone" not in body and " due in " not in body
+    assert "Healthy" not in body and "a choice counts" not in body and ">none<" in body
 
 
 def test_what_is_counted_since_a_recovery_is_said_to_be(tmp_path):
@@ -310,5 +309,9 @@ def test_what_is_counted_since_a_recovery_is_said_to_be(tmp_path):
     app = application(tmp_path)
     body = page_of(app)
     app.close()
-    assert "Choices so far since the recovery" in body and ">Healthy<" in body
+    assert (
+        "Choices so far since the recovery" in body
+        and "a choice counts 10\u202fs after it was made" in body
+        and ">Healthy<" in body
+    )
     assert "nothing has been released since the recovery, and it goes on from what was released before" in body

@@ -8,7 +8,8 @@ import pytest
 from tacit.algorithms.earnings import Earned, Earning
 from tacit.service import config as configs
 from tacit.service import earned
-from tests.service.servers import LINEAR, application, call, lines
+from tests.service.servers import LINEAR, application, call, lines, stored
+from tests.store.places import settle
 
 GLM = {name: value for name, value in LINEAR.items() if name != "horizon"} | {
     "kind": "joint-glm",
@@ -23,14 +24,13 @@ def play(app, rounds):
     ((_, _, text),) = call(app, ("choose:batch", lines(*asks)))
     ids = [json.loads(line)["id"] for line in text.splitlines()]
     call(app, ("reward:batch", lines(*({"id": one, "reward": float(i % 4 > 0)} for i, one in enumerate(ids)))))
-    app.served["messages"].stored.tend()
+    settle(stored(app))
 
 
 def test_status_history_and_dashboard_have_the_same(tmp_path):
     profiles = {"somebody": {"arms": {"another": [1, 0, 0]}}}  # made up: it need not be declared
     app = application(tmp_path, **GLM, earnings={"share": 0.5, "clip": 4, "arms": NAMES}, profiles=profiles)
     try:
-        stored = app.served["messages"].stored
         ((_, _, before),) = call(app, ("status", None))
         ((_, _, page),) = call(app, ("/dashboard/messages", None))
         assert json.loads(before)["earned"] is None and b"Nothing has been released so far" in page
@@ -40,7 +40,7 @@ def test_status_history_and_dashboard_have_the_same(tmp_path):
         ((_, _, past),) = call(app, ("history", None))
         ((_, _, page),) = call(app, ("/dashboard/messages", None))
         found, curve = json.loads(status)["earned"], json.loads(past)["earned"]
-        now = stored.earned
+        now = stored(app).earned
         assert found == earned.written(now) and found.keys() == {"level", "average"}  # of single arms nothing
         assert curve["value"][0] is None and curve["high"][-1] == round(now.average.high, 5)
         assert abs(now.average.value - 0.75) < 0.15  # the noise has a standard deviation of .005

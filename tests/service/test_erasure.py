@@ -11,27 +11,32 @@ import pytest
 
 from tacit import cli
 from tacit.holders.erasure import ERASED
-from tests.service.servers import KEYS, TOML, application, askers, call
-from tests.service.test_app import stored
-from tests.store.places import table, total
+from tests.service.servers import KEYS, TOML, application, askers, call, stored
+from tests.store.places import contribution, linear, settle, table, total
 
 EYE = np.eye(3).tolist()
 
 
 def test_the_reply_is_the_same_and_a_reward_counts_no_more(tmp_path):
-    app = application(tmp_path, max_rounds_per_person=3)
+    app, bandit = application(tmp_path, max_rounds_per_person=3, on_limit="refuse"), linear(horizon=5000)
     try:
         asks = [("choose", {"arms": EYE, "person": person}) for person in ("ada", "ada", 17, "18")]
-        ids = [json.loads(body)["id"] for _, _, body in call(app, *asks)]
+        found = [json.loads(body) for _, _, body in call(app, *asks)]
+        ids = [each["id"] for each in found]
         replies = call(app, *(("erase", {"person": person}) for person in ("ada", "nobody", "17")))
         (reply,) = {body for _, _, body in replies}
         assert json.loads(reply) == {"remains": ERASED, "acknowledged": True}
         for choice in ids[:3]:
             assert call(app, ("reward", {"id": choice, "reward": 1.0}))[0][2] == b'{"acknowledged":true}'
-        assert not total(stored(app)).any()
         call(app, ("reward", {"id": ids[3], "reward": 1.0}))  # another person
-        assert total(stored(app)).any()
-        assert sorted(table(stored(app), "SELECT rounds FROM person")) == [(1,), (1,), (2,)]
+        settle(stored(app))
+        expected = contribution(bandit, np.eye(3)[found[3]["index"]], 1.0)
+        assert stored(app).entered == 4 and np.array_equal(total(stored(app)), expected)
+        assert sorted(table(stored(app), "SELECT rounds FROM person")) == [
+            (1,),
+            (1,),
+            (2,),
+        ]
         for wrong in ({}, {"person": None}, {"person": ""}, {"person": True}, {"person": 1.5}, {"person": "a", "x": 1}):
             assert call(app, ("erase", wrong))[0][0] == 422
         assert call(app, ("erase", b'{"person":"a","person":"b"}'))[0][0] == 422
@@ -60,6 +65,7 @@ def test_the_command_and_the_roles(tmp_path, monkeypatch, capsys):
     assert run("17\n") == run("nobody") == (0, ERASED + "\n") and run("")[0] == 1
     app = application(tmp_path, max_rounds_per_person=2)
     call(app, ("reward", {"id": json.loads(chosen)["id"], "reward": 1.0}))
+    settle(stored(app))
     assert not total(stored(app)).any() and table(stored(app), "SELECT count(*) FROM choice") == [(0,)]
     app.close()
 

@@ -14,9 +14,9 @@ from tacit.features import Schema
 from tacit.service import AsyncClient, Client
 from tacit.service.calls import Caller
 from tests.canaries import Canaries
-from tests.service.servers import Running, application, call, lines
-from tests.service.test_app import state, stored
-from tests.store.places import contribution, linear, total
+from tests.service.servers import Running, application, call, lines, stored
+from tests.service.test_app import state
+from tests.store.places import contribution, linear, settle, total
 
 FEATURES = {
     "context": {
@@ -40,6 +40,7 @@ horizon = 5000
 budget = {epsilon = 1.0, delta = 1e-5}
 durable = "bandit.db"
 delay = 0.0
+hold = 60.0
 [bandits.messages.features]
 arms = "disjoint"
 actions = ["walk", "sleep"]
@@ -62,6 +63,7 @@ def test_fields_are_learnt_from_as_their_vectors(app):
     assert [each["name"] in ACTIONS for each in found] == [True] * 6
     assert [json.loads(call(app, ("choose", ask))[0][2]) for ask in asks] == found
     call(app, *(("reward", {"id": each["id"], "reward": 0.5}) for each in found))
+    settle(stored(app))
     bandit = linear(dim=SCHEMA.dim, horizon=5000, max_rounds_per_person=9)
     vectors = [SCHEMA.vectors(ask["context"], ACTIONS)[each["name"]] for ask, each in zip(asks, found, strict=True)]
     assert np.array_equal(total(stored(app)), sum(contribution(bandit, x, 0.5) for x in vectors))
@@ -181,7 +183,7 @@ def test_both_clients_send_fields(tmp_path):
     async def ask():
         async with AsyncClient(server.address, "messages") as client:
             choice = await client.choose(context=person, actions=("sleep",), request="one")
-            await client.reward(choice, 1.0)
+            assert await client.reward(choice, 1.0)
             assert "cannot be undone" in await client.erase("ada")
             return choice
 

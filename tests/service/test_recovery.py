@@ -17,8 +17,8 @@ from tacit.errors import RolledBack
 from tacit.privacy import gaussian
 from tacit.service import config as configs
 from tacit.service.app import Application
-from tests.service.servers import LINEAR, application, call, lines
-from tests.store.places import BUDGET, total
+from tests.service.servers import LINEAR, application, call, lines, stored
+from tests.store.places import BUDGET, settle, total
 
 TOML = """
 [bandits.messages]
@@ -27,18 +27,16 @@ dim = 3
 horizon = 5000
 budget = {epsilon = 1.0, delta = 1e-5}
 durable = "bandit.db"
+delay = 0.0
 """
 
 
 def visit(folder, **settings):
     """20 people, and the release that falls due; the last one's id."""
     app = application(folder, **settings)
-    stored = app.served["messages"].stored
     ((_, _, body),) = call(app, ("choose:batch", lines(*[{"arms": np.eye(3).tolist()}] * 20)))
-    until = time.monotonic() + 10
-    while stored.version < stored.head.step and time.monotonic() < until:
-        time.sleep(0.005)
-    assert stored.version == stored.head.step > 0
+    settle(stored(app))
+    assert stored(app).version == stored(app).head.step > 0
     app.close()
     return json.loads(body.splitlines()[-1])["id"]
 
@@ -90,8 +88,9 @@ def test_what_a_recovery_costs_is_said_before_it_is_confirmed_and_it_can_cost_no
             ((status, _, reply),) = call(app, ("choose", body))
             assert status == 200
             call(app, ("reward", {"id": json.loads(reply)["id"], "reward": 1.0}))
-        sums, stored = total(app.served["messages"].stored), app.served["messages"].stored
-        found = stored.privacy.epsilon, stored.privacy.private, stored.incarnation, sums.any()
+        one = stored(app)
+        settle(one)
+        found = one.privacy.epsilon, one.privacy.private, one.incarnation, total(one).any()
         app.close()
         return found
 
@@ -269,6 +268,20 @@ def test_a_retired_bandit_answers_nobody_and_stays_on_record(tmp_path, monkeypat
     status = json.loads(shown[1][2])
     assert status["retired"] is True and status["version"] == 1 and status["choices"] == 20
     assert "Retired" in json.loads(shown[0][2])["caveats"][-1]
+
+
+def test_migrate_says_that_workers_have_to_be_stopped(tmp_path, monkeypatch, capsys):
+    (tmp_path / "serve.toml").write_text(TOML)
+    said = []
+    for _ in range(2):
+        monkeypatch.setattr(sys, "argv", ["tacit", "migrate", str(tmp_path / "serve.toml")])
+        with pytest.raises(SystemExit) as stop:
+            cli.main()
+        assert stop.value.code == 0
+        said.append(capsys.readouterr())
+        application(tmp_path).close()
+    assert [one.out for one in said] == ["messages: nothing is there yet.\n", "messages: version 7 already.\n"]
+    assert all("All workers of these databases have to be stopped" in one.err for one in said)
 
 
 def test_a_bandit_that_is_taken_out_of_the_configuration_is_still_counted(tmp_path):

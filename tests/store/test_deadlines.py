@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from tacit import recover
 from tests.store.places import HOLD, Clock, arms, contribution, linear, settle, table, total
 
 
@@ -135,12 +136,15 @@ def test_rows_below_what_has_entered_are_refused(on_postgres, monkeypatch):
 
 def test_a_hold_has_to_be_said_once(on_sqlite):
     with pytest.raises(ValueError, match="hold="):
-        on_sqlite.open(linear(), hold=None)
-    on_sqlite.open(linear(), hold=7.0).close()
+        on_sqlite.open(linear(horizon=3000), hold=None)
+    on_sqlite.open(linear(), hold=7.0).close()  # with other settings: nothing was made before
     with on_sqlite.open(linear(), hold=None) as stored:
         assert stored.hold == 7.0
     with on_sqlite.open(linear(), hold=8.0) as stored:
         assert stored.hold == 8.0 and "settings changed for all workers: hold" in [what for _, what in stored.events]
+    recover(linear(), on_sqlite.where, keys=on_sqlite.keys)
+    with on_sqlite.open(linear(), hold=None) as stored:
+        assert stored.hold == 8.0 and [what for _, what in stored.events] == ["recovered: incarnation 2"]
     for wrong in (0.0, -1.0, float("nan")):
         with pytest.raises(ValueError):
             on_sqlite.open(linear(), hold=wrong)

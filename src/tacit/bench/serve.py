@@ -35,6 +35,7 @@ kind = "joint-glm"
 dim = 5
 budget = {epsilon = 1.0, delta = 1e-6}
 durable = "bench.db"
+hold = 1.0
 """
 KINDS = {  # route -> rows of a request; "choose + reward": each choice's reward as well
     "choose": 1,

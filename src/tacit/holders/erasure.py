@@ -1,18 +1,22 @@
-"""Erasing a person: what is still waiting of them is deleted, wherever it is.
+"""Erasing a person: what is still waiting of them is deleted, wherever it is. Their choices keep their numbers, and
+enter at their deadlines as nothing: else everybody would see that there were some, and later ones would wait.
 
 Nothing that a copy of the database shows links rows to people. Each choice has a mark, an HMAC of its place and its
 person under the key of its epoch: who has that key and knows the person can tell whose choice it is. It looks random to
 all others, and to everyone once the key is destroyed. So all choices are looked at, whose number is public: the work is
 the same whether or not the person was here, but for the rows that are deleted."""
 
+import contextlib
 import hmac
 import time
 from pathlib import Path
 
 from tacit.core.persons import Person, digests
+from tacit.errors import BadState
 from tacit.holders import incarnation, rows
 from tacit.holders.database import Database
 from tacit.holders.incarnation import Incarnation
+from tacit.holders.requests import blank
 from tacit.holders.rows import Bandit
 
 AT_ONCE = 1024  # choices that one transaction looks at
@@ -47,9 +51,17 @@ def erase(line: Incarnation, database: Database, known: tuple[bytes, ...]) -> No
             own = [line.seal.mark("epoch", number // line.bandit.epoch, where, person) for person in known]
             if any(hmac.compare_digest(one or b"-", mark or b"") for one in own):
                 with database.transaction() as run:
-                    rows.erase(run, line.uid, number)
+                    rows.erase(run, line.uid, number, _blank(line, number, rows.kept(run, line.uid, number)))
         start += AT_ONCE
         time.sleep(0)  # requests first
+
+
+def _blank(line: Incarnation, number: int, sealed: bytes | None) -> bytes | None:
+    """What is kept of a choice, without all that it said; as it is if nobody can read it."""
+    where, text = incarnation.waiting_place(line.uid, number), None
+    with contextlib.suppress(BadState):
+        text = None if sealed is None else line.seal.open("epoch", where, sealed)
+    return sealed if text is None else line.seal.seal("epoch", number // line.bandit.epoch, where, blank(text))
 
 
 def erase_at(where: str | Path, person: Person, *, name: str = "bandit", keys: str | Path | None = None) -> str:

@@ -1,7 +1,7 @@
 """What a bandit on a database shows: functions of committed releases and of public counts."""
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from tacit import checks, forks
@@ -39,6 +39,7 @@ class Reading:
     _choosing: Choosing
     _outage: Outage
     _lock: Lock
+    _clock: Callable[[], float]
     _closing: threading.Event
     _process: tuple[int, int]
 
@@ -75,6 +76,17 @@ class Reading:
         self._own()
         with self._database.transaction() as run:
             return rows.settled(run, self._line.uid)
+
+    @property
+    def behind(self) -> bool:
+        """Whether something waits for its turn: a choice whose deadline has passed to enter, a step that is full to be
+        released, or a release to be used. Public. True for a moment now and then; for long, if releases fail."""
+        version = self.version
+        with self._database.transaction() as run:
+            head, opened = rows.head(run, self._line.uid), rows.open_step(run, self._line.uid)
+            first = rows.first_waiting(run, self._line.uid, 0 if opened is None else opened.settled)
+        due = first is not None and first + self._agreed.now.hold + self._database.skew < self._clock()
+        return version < head.step or due or (opened is not None and opened.closed_at > 0)
 
     @property
     @locked

@@ -150,7 +150,7 @@ def _recover(
         if new.twice > old.twice:
             rows.event(run, new.uid, time.time(), TWICE)
         incarnation.make(run, keys, new, algorithm, identity)
-        terms.hand_on(run, head, new.uid)
+        rows.settle(run, new.uid, terms.inherited(head))
     incarnation.destroy_keys(database, keys, register, new, ended=False)
     return number
 

@@ -114,6 +114,11 @@ class Row(NamedTuple):
         return cls(numbers, person, bool(flags & DEFERRED), not flags & SILENT)
 
 
+def blank(packed: bytes) -> bytes:
+    """A row that adds nothing, as long as that one."""
+    return ROW.pack(SILENT, NOBODY).ljust(len(packed), b"\0")
+
+
 @dataclass(frozen=True, slots=True)
 class StoredChoice:
     """The arm for one user: its index, its name if the arms had names, the opaque id with which its reward is reported,

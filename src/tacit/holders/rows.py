@@ -223,6 +223,12 @@ def made_at(run: Run, uid: str, number: int) -> float | None:
     return float(found[0][0]) if found else None
 
 
+def first_waiting(run: Run, uid: str, start: int) -> float | None:
+    """When the first choice after number `start` that waits was made; None if there is none."""
+    found = run("SELECT made_at FROM waiting WHERE bandit = ? AND number > ? ORDER BY number LIMIT 1", uid, start)
+    return float(found[0][0]) if found else None
+
+
 REWARD, SHOWN = 0, 1
 
 
@@ -251,9 +257,16 @@ def old_number(run: Run, uid: str, ticket: bytes) -> int | None:
     return int(found[0][0]) if found else None
 
 
-def erase(run: Run, uid: str, number: int) -> None:
-    """That choice, wherever it is."""
-    for table in ("waiting", "written", "choice"):
+def kept(run: Run, uid: str, number: int) -> bytes | None:
+    """What is kept of a choice that has not entered, sealed. RAW."""
+    found = run("SELECT sealed FROM waiting WHERE bandit = ? AND number = ?", uid, number)
+    return bytes(found[0][0]) if found else None
+
+
+def erase(run: Run, uid: str, number: int, sealed: bytes | None) -> None:
+    """That choice, wherever it is. If it has not entered, that row waits in its place."""
+    run("UPDATE waiting SET sealed = ? WHERE bandit = ? AND number = ?", sealed, uid, number)
+    for table in ("written", "choice"):
         run(f"DELETE FROM {table} WHERE bandit = ? AND number = ?", uid, number)
 
 

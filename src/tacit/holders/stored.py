@@ -81,6 +81,7 @@ class Stored(Reading):
         self._lock, self._process, self._closing = Lock(), forks.process(), threading.Event()
         self._database = incarnation.connect(where)
         try:
+            terms.check_hold(self._database, name, hold)
             register = incarnation.register_of(where, self._database, keys)
             check_relation(population, register.members(), algorithm.plan.releases(algorithm.plan.mechanism.leaves))
             folder = incarnation.keys_of(where, self._database, keys)

@@ -13,7 +13,7 @@ from tacit.core.door import Door
 from tacit.errors import Retired
 from tacit.features.schema import Schema
 from tacit.holders import rows
-from tacit.holders.database import Run
+from tacit.holders.database import Database
 from tacit.holders.incarnation import Incarnation, made_with
 from tacit.holders.rows import Bandit, Head
 from tacit.protocols import Algorithm
@@ -57,18 +57,24 @@ def given(
     return Terms(pending, float(delay), on_limit, missing_as, float(hold or 0.0))
 
 
+def check_hold(database: Database, name: str, hold: float | None) -> None:
+    """ValueError, before anything is made, for a bandit that is new and whose hold nobody says."""
+    if hold is None:
+        with database.transaction() as run:
+            if rows.last(run, name) is None:
+                raise ValueError(NO_HOLD)
+
+
 def recorded(head: Head, row: Bandit) -> tuple[Declared, ...]:
     """The actions of an incarnation, as far as it is known."""
     kept = json.loads(head.settings or "{}").get("actions")
     return made_with(row) if kept is None else actions.read(kept)
 
 
-def hand_on(run: Run, head: Head, uid: str) -> None:
-    """What was agreed on in an incarnation holds in the one that takes its place, but for actions, whose numbers of
-    choices begin anew."""
-    if head.settings is not None:
-        found = {name: value for name, value in json.loads(head.settings).items() if name != "actions"}
-        rows.settle(run, uid, json.dumps(found, sort_keys=True))
+def inherited(head: Head) -> str:
+    """The settings of an incarnation for the one that takes its place: all but actions, whose numbers begin anew."""
+    found = json.loads(head.settings or "{}")
+    return json.dumps({name: value for name, value in found.items() if name != "actions"}, sort_keys=True)
 
 
 class Agreed:

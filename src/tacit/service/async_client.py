@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from tacit.model.arms import Arms
-from tacit.service.calls import Call, Caller, Choice, Reply
+from tacit.service.calls import Call, Caller, Choice, Reply, in_time
 
 Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
@@ -46,13 +46,15 @@ class AsyncClient:
         call = self._caller.choose(arms, context, actions, request, available, person, propensity, deferred)
         return Choice.of(await self._send(call))
 
-    async def reward(self, choice: Choice | str, reward: float | None) -> None:
-        """On the server's disk when this returns. None cancels."""
-        await self._send(self._caller.reward(choice, reward))
+    async def reward(self, choice: Choice | str, reward: float | None) -> bool:
+        """On the server's disk when this returns. None cancels. False: it came after the choice's deadline, and never
+        counts. True says nothing else: the first reward of a choice counts, and a second one is True as well."""
+        return in_time(await self._send(self._caller.reward(choice, reward)))
 
-    async def activate(self, choice: Choice | str) -> None:
-        """A deferred choice was shown: it is learnt from."""
-        await self._send(self._caller.activate(choice))
+    async def activate(self, choice: Choice | str) -> bool:
+        """A deferred choice was shown: it is learnt from. False: this came after the choice's deadline, and nothing is
+        learnt from it."""
+        return in_time(await self._send(self._caller.activate(choice)))
 
     async def erase(self, person: str | int) -> str:
         """What is still waiting of that person is deleted. Says what cannot be undone, in words."""

@@ -62,8 +62,8 @@ class Chosen(msgspec.Struct, omit_defaults=True):
 
 
 class Acknowledged(msgspec.Struct):
-    """It is on disk; or it is late: the choice's deadline had passed, and it never counts. Nothing tells whether it was
-    the first time."""
+    """It is on disk, and counts when the choice's deadline has passed. late: the deadline had passed before it came,
+    and it never counts. Nothing tells whether it was the first time."""
 
     acknowledged: bool = True
     late: bool | msgspec.UnsetType = UNSET

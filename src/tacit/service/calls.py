@@ -144,6 +144,11 @@ class Caller:
         return Call(self, "POST", self._path + route, headers, body)
 
 
+def in_time(found: dict[str, Any]) -> bool:
+    """Of what a server answered to a reward, or to `activate`."""
+    return not found.get("late", False)
+
+
 def _id(choice: Choice | str) -> str:
     return choice if isinstance(choice, str) else choice.id
 

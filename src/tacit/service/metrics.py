@@ -12,9 +12,10 @@ from tacit.service.served import Served
 
 LISTED = {
     "tacit_choices": "Choices made so far, of this incarnation.",
+    "tacit_entered": "Choices that have entered the sums, of this incarnation: each does at its deadline.",
     "tacit_choices_left": "Choices until its horizon, or whatever ends it, is used up; 0 if it was retired.",
     "tacit_version": "Releases that choices are made by.",
-    "tacit_next_release_after": "The number of choices at which the open step closes.",
+    "tacit_next_release_after": "The number of choices that have entered when the open step closes.",
     "tacit_epsilon": "The claim at the end of the plan, for these neighbours: replace, or zero-out, which is weaker; "
     "with the word rewards, of rewards alone.",
     "tacit_epsilon_spent": "What the releases so far have cost, for these neighbours.",
@@ -47,6 +48,7 @@ def values(one: Served) -> dict[str, float]:
         head, privacy, left = one.stored.head, one.certificate(), one.stored.left
         return {
             "tacit_choices": head.choices,
+            "tacit_entered": one.stored.entered,
             "tacit_choices_left": math.inf if left is None else left,
             "tacit_version": one.stored.version,
             "tacit_next_release_after": head.boundary,

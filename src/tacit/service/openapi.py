@@ -53,11 +53,13 @@ ASKED: dict[str, tuple[str, dict[str, Any]]] = {  # what is posted: summary, exa
         },
     ),
     "reward": (
-        "What came of a choice; on disk when it is acknowledged, and counted once.",
+        "What came of a choice; on disk when it is acknowledged, and counted once, when the choice's deadline has "
+        "passed. A reward that comes after it is answered with late, and never counts.",
         {"a reward": {"id": "the id of a choice", "reward": 1.0}},
     ),
     "activate": (
-        "A choice that was asked for as deferred has been shown; from now on it is learnt from.",
+        "A choice that was asked for as deferred has been shown: it is learnt from, unless this comes after its "
+        "deadline, which is answered with late.",
         {"an id": {"id": "the id of a choice"}},
     ),
     "erase": (
@@ -68,8 +70,8 @@ ASKED: dict[str, tuple[str, dict[str, Any]]] = {  # what is posted: summary, exa
 SHOWN: dict[str, tuple[str, type[Any]]] = {  # what is shown of a bandit: summary, reply
     "certificate": ("What is guaranteed, recomputed from the noise in use.", Certificate),
     "status": (
-        "Choices so far, releases, budget with its unit and neighbours, what is earned, population and events: nothing "
-        "raw.",
+        "Choices so far, how many of them have entered, after how many seconds they do (hold), releases, budget with "
+        "its unit and neighbours, what is earned, population and events: nothing raw.",
         dict[str, Any],
     ),
     "estimate": ("What choices are made by: functions of what was released.", dict[str, Any]),

@@ -11,7 +11,7 @@ from tacit.service import earned, promise
 from tacit.service.config import KINDS, BanditSetting
 from tacit.service.history import Summary
 from tacit.service.markup import Child, Markup, document, tag
-from tacit.service.words import ago, between, count, counted, percent, signed
+from tacit.service.words import ago, between, count, counted, percent, signed, span
 
 FAR = 10**9  # choices: an end that is further away is not worth a word
 MOST_EVENTS = 20
@@ -53,6 +53,13 @@ class Look(NamedTuple):
         if self.status is None:
             return None
         return "Retired" if self.status["retired"] else "Used up" if self.status["choices_left"] == 0 else None
+
+    @property
+    def over(self) -> bool:
+        """Whether no release comes any more: of a bandit that is used up, one may, when its choices count."""
+        if self.status is None or self.ended is None:
+            return False
+        return bool(self.status["retired"] or self.status["choices"] < self.status["next_release_after"])
 
 
 def bandit(look: Look, several: bool, logout: bool) -> str:
@@ -154,29 +161,38 @@ def _last(status: dict[str, Any], now: float) -> str:
 
 def _tiles(look: Look, status: dict[str, Any]) -> Markup:
     choices, version, privacy = status["choices"], status["version"], status["privacy"]
-    start, left = status["last_release_after"], status["next_release_after"] + 1 - choices
-    length = status["next_release_after"] + 1 - start
     spent, epsilon = privacy["spent"] or 0.0, privacy["epsilon"]
     weaker = f" ({privacy['neighbours']})" if privacy["neighbours"] != REPLACE else ""
     most = f"of at most {epsilon or 0.0:.2g}{weaker}, however long it runs"
-    due = f"in {counted(left, 'choice')}" if left > 0 else "now"
-    bar = min(choices - start, length), length
-    upcoming = tile("Next release", due, "depends on choices alone", *bar)
-    if look.ended is not None:
-        upcoming = tile("Next release", "none", look.ended.lower())
-    last = status["choices_left"]
-    room = "offers to people" if last is None or last > FAR else f"{count(last)} more until it is used up"
+    room, last = f"{count(status['entered'])} counted so far", status["choices_left"]
+    if last is not None and last <= FAR:
+        room += f"; {count(last)} more until it is used up"
     return tag(
         "div",
         tile("Choices so far" + since(status), count(choices), room),
         tile("Releases" + since(status), count(version), _last(status, look.now), id_="releases"),
-        upcoming,
+        _upcoming(look, status),
         tile("Privacy spent", f"ε {spent:.2g}", most, spent, epsilon) if epsilon else None,
         class_="tiles",
         id="tiles",
         data_live=True,
         data_version=version,
     )
+
+
+def _upcoming(look: Look, status: dict[str, Any]) -> Markup:
+    """The next release: the choices that it needs have to be made, and to count, which they do by time."""
+    start, end, entered = status["last_release_after"], status["next_release_after"], status["entered"]
+    if look.over:
+        return tile("Next release", "none", (look.ended or "").lower())
+    left = end - status["choices"]
+    due = f"in {counted(left, 'choice')}" if left > 0 else f"within {span(status['hold'])}"
+    done = min(max(0, entered - start), end - start)
+    return tile("Next release", due if entered < end else "now", _when(status), done, end - start)
+
+
+def _when(status: dict[str, Any]) -> str:
+    return f"a choice counts {span(status['hold'])} after it was made"
 
 
 def tile(
@@ -228,13 +244,16 @@ def _learning(look: Look, learnt: Summary, status: dict[str, Any]) -> Markup:
 def _verdict(look: Look, learnt: Summary, status: dict[str, Any]) -> str:
     features = len(learnt.beliefs) + learnt.left_out
     if learnt.version == 0:
-        left = status["next_release_after"] + 1 - status["choices"]
         nothing = "nothing has been released" + (since(status) or " so far")
-        if look.ended is not None:
+        if look.over:
             return f"No: {nothing}."
         if since(status):
             nothing += ", and it goes on from what was released before"
-        return f"Not yet: {nothing}. The first release is due in {counted(left, 'choice')}."
+        end, made, entered = (status[name] for name in ("next_release_after", "choices", "entered"))
+        return (
+            f"Not yet: {nothing}. The first release needs {counted(end, 'choice')} that count. Made so far: "
+            f"{count(made)}; counted so far: {count(entered)}. {_when(status).capitalize()}."
+        )
     narrower = f"Its intervals are {learnt.precision:.1f} times narrower than before the first release"
     if learnt.precision < 1.05:
         narrower = "Its intervals are still about as wide as before the first release"

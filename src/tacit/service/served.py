@@ -38,7 +38,10 @@ class Served:
         bandit.warm_up()
         fields = ("keys", "delay", "on_limit", "degraded", "population", "hold", "missing_as")
         options = {field: getattr(setting, field) for field in fields}
-        self.stored = Stored(bandit, setting.durable, name=name, clock=clock, **options)
+        try:
+            self.stored = Stored(bandit, setting.durable, name=name, clock=clock, **options)
+        except ValueError as error:
+            raise ValueError(f"[bandits.{name}]: {error}") from None
         failure = getattr(bandit, "failure", None)
         self.past = history.History(self.stored, setting, LEVEL if failure is None else 1 - failure)
         self._writer = ThreadPoolExecutor(1, thread_name_prefix=f"tacit {name}")
@@ -46,7 +49,7 @@ class Served:
         self._erasures = ThreadPoolExecutor(1, thread_name_prefix=f"tacit {name} erases")
         self.chooses: Group[Request, StoredChoice | TacitError] = Group(self.stored.choose_group, self._writer, waiting)
         self.written: Group[Report, bool] = Group(self.stored.write_group, self._writer, waiting)
-        self._behind = -1, 0.0  # the version when it was last looked at, and since when
+        self._progress = (-1, -1), 0.0  # version and entries when it was last looked at, and since when
 
     # requests
 
@@ -146,15 +149,15 @@ class Served:
                 return {"bandit": self.name, "version": version, **found, "weights": weights}
 
     def ready(self) -> None:
-        """TacitError if its database is away or was taken back in time, its keys are others, or a release is late. In
-        an outage that choices go on in, it is ready: whoever looks asks `stored.degraded` as well."""
+        """TacitError if its database is away or was taken back in time, its keys are others, or entries and releases do
+        not go on. In an outage that choices go on in, it is ready: whoever looks asks `stored.degraded` as well."""
         if self.stored.degraded or self.stored.retired:
             return
         self.stored.check_keys()
-        version, closed, now = self.stored.version, self.stored.head.step, time.monotonic()
-        if version >= closed or version != self._behind[0]:
-            self._behind = version, now
-        elif now - self._behind[1] > self.setting.delay + LATE:
+        found, now = (self.stored.version, self.stored.entered), time.monotonic()
+        if not self.stored.behind or found != self._progress[0]:
+            self._progress = found, now
+        elif now - self._progress[1] > self.setting.delay + LATE:
             raise BadState("Expected the last release, got an earlier one.")
 
     def close(self) -> None:

@@ -33,8 +33,12 @@ def between(low: float, high: float) -> str:
     return f"{signed(low)}\u00a0to\u00a0{signed(high)}"
 
 
+def span(seconds: float, digits: str = ".3g") -> str:
+    """10 s, 48 h."""
+    units = ((100, 1, "s"), (100 * 60, 60, "min"), (48 * 3600, 3600, "h"), (math.inf, 86400, "days"))
+    unit, name = next((unit, name) for most, unit, name in units if seconds < most)
+    return f"{seconds / unit:{digits}}{SPACE}{name}"
+
+
 def ago(seconds: float) -> str:
-    for most, unit, name in ((100, 1, "s"), (100 * 60, 60, "min"), (48 * 3600, 3600, "h"), (math.inf, 86400, "days")):
-        if seconds < most:
-            return "just now" if seconds < 2 else f"{seconds / unit:.0f}{SPACE}{name} ago"
-    return "long ago"
+    return "just now" if seconds < 2 else f"{span(seconds, '.0f')} ago"

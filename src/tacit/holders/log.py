@@ -10,8 +10,8 @@ import hashlib
 import itertools
 import math
 import secrets
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,12 +23,16 @@ from tacit.core.persons import beyond
 from tacit.data import Array
 from tacit.errors import BadState, HorizonReached
 from tacit.holders import bookmarks, rows
+from tacit.holders.choosing import Choosing
+from tacit.holders.incarnation import Incarnation
+from tacit.holders.limits import Rounds
+from tacit.holders.outage import Outage
 from tacit.holders.requests import PERSON, Report, Request, Ticket
 from tacit.holders.requests import Row as Kept
+from tacit.holders.terms import Agreed
 from tacit.holders.witness import older
-
-if TYPE_CHECKING:
-    from tacit.holders.stored import Stored
+from tacit.lock import Lock
+from tacit.protocols import Algorithm
 
 AT_ONCE = 256  # rows in a transaction, at most: others wait for it
 
@@ -45,99 +49,111 @@ class Row(NamedTuple):
     unnamed: bool
 
 
-def learn_log(stored: "Stored", table: Any, log: str, actions: Any) -> dict[int, str]:
-    """Row -> reason for those that were refused by this call."""
-    if not isinstance(log, str) or not log:
-        raise ValueError("Expected log to be a name, got none.")
-    count, rows_from = logs.source(stored._agreed.door, table, actions)
-    name = hashlib.blake2b(
-        b"log" + log.encode("utf-8", "surrogatepass"), key=stored._line.persons, digest_size=16
-    ).hexdigest()
-    learnt = stored._outage.again(functools.partial(_begin, stored, name))
-    if learnt > count:
-        raise ValueError(f"Expected at least the {learnt} rows that were learnt under this name, got fewer.")
-    left = stored.left
-    if left is not None and count - learnt > left:
-        raise HorizonReached(f"Expected at most {left} more choices, got {count - learnt} rows.")
-    refused: dict[int, str] = {}
-    coming = _rows(stored, rows_from(learnt))
-    while waiting := list(itertools.islice(coming, AT_ONCE)):
-        with stored._lock:
-            stored._own()
-            now, problems = stored._outage.again(functools.partial(_learn, stored, name, learnt, waiting))
-        if now != learnt + len(waiting):  # another worker is ahead
-            coming = _rows(stored, rows_from(now))
-        learnt = now
-        refused |= problems
-        stored.tend()
-    return refused
+class Log:
+    """Of one worker."""
 
+    def __init__(
+        self,
+        algorithm: Algorithm[Any],
+        line: Incarnation,
+        agreed: Agreed,
+        people: Rounds,
+        choosing: Choosing,
+        outage: Outage,
+        lock: Lock,
+    ) -> None:
+        self._algorithm, self._line, self._agreed, self._people = algorithm, line, agreed, people
+        self._choosing, self._outage, self._lock = choosing, outage, lock
 
-def _begin(stored: "Stored", name: str) -> int:
-    """How many of its rows are learnt."""
-    line, database = stored._line, stored._database
-    label = f"{line.bandit.name}.log.{name}"
-    with database.transaction() as run:
-        stored._choosing.head(run, database.locking)
-        found = bookmarks.learnt(run, line.uid, name)
-        if found is None:
-            if line.seal.keys.find(label) is not None:
-                raise BadState(
-                    "Expected a log that is new to this bandit, got one that was begun before a recovery: nobody knows "
-                    "which of its rows were released. Give rows that are certainly new, under another name."
-                )
-            bookmarks.begin(run, line.uid, name)
-    line.seal.keys.make(label)
-    return found or 0
+    def learn(self, table: Any, log: str, actions: Any, left: int | None, tend: Callable[[], None]) -> dict[int, str]:
+        """Row -> reason for those that were refused by this call. left: choices that can still be made."""
+        if not isinstance(log, str) or not log:
+            raise ValueError("Expected log to be a name, got none.")
+        count, rows_from = logs.source(self._agreed.door, table, actions)
+        named = b"log" + log.encode("utf-8", "surrogatepass")
+        name = hashlib.blake2b(named, key=self._line.persons, digest_size=16).hexdigest()
+        learnt = self._outage.again(lambda: self._begin(name))
+        if learnt > count:
+            raise ValueError(f"Expected at least the {learnt} rows that were learnt under this name, got fewer.")
+        if left is not None and count - learnt > left:
+            raise HorizonReached(f"Expected at most {left} more choices, got {count - learnt} rows.")
+        refused: dict[int, str] = {}
+        coming = self._rows(rows_from(learnt))
+        while waiting := list(itertools.islice(coming, AT_ONCE)):
+            with self._lock:
+                now, problems = self._outage.again(functools.partial(self._learn, name, learnt, waiting))
+            if now != learnt + len(waiting):  # another worker is ahead
+                coming = self._rows(rows_from(now))
+            learnt = now
+            refused |= problems
+            tend()
+        return refused
 
+    def _begin(self, name: str) -> int:
+        """How many of its rows are learnt."""
+        line, database = self._line, self._line.database
+        label = f"{line.bandit.name}.log.{name}"
+        with database.transaction() as run:
+            self._choosing.head(run, database.locking)
+            found = bookmarks.learnt(run, line.uid, name)
+            if found is None:
+                if line.seal.keys.find(label) is not None:
+                    raise BadState(
+                        "Expected a log that is new to this bandit, got one that was begun before a recovery: nobody "
+                        "knows which of its rows were released. Give rows that are certainly new, under another name."
+                    )
+                bookmarks.begin(run, line.uid, name)
+        line.seal.keys.make(label)
+        return found or 0
 
-def _rows(stored: "Stored", found: Iterator[logs.Row]) -> Iterator[Row]:
-    door, algorithm = stored._agreed.door, stored.algorithm
-    offer = Offer(np.zeros((1, algorithm.plan.width)), None, None)
-    for x, reward, person in found:
-        silent = logs.is_silent(reward)
-        problem = logs.ROW if x is None else None if silent else reward_problem(reward, *door.rewards)
-        who: tuple[bytes | None, tuple[bytes, ...]] = None, ()
-        try:
-            who = stored._people.known(person)
-        except ValueError as error:
-            x, problem = None, problem or str(error)
-        numbers = nothing(algorithm.plan.row) if x is None else algorithm.logged(x)
-        request = Request(secrets.token_bytes(PERSON), offer, *who)
-        yield Row(request, numbers, None if silent or problem else float(reward), problem, x is None, person is None)
+    def _rows(self, found: Iterator[logs.Row]) -> Iterator[Row]:
+        door, algorithm = self._agreed.door, self._algorithm
+        offer = Offer(np.zeros((1, algorithm.plan.width)), None, None)
+        for x, reward, person in found:
+            silent = logs.is_silent(reward)
+            problem = logs.ROW if x is None else None if silent else reward_problem(reward, *door.rewards)
+            who: tuple[bytes | None, tuple[bytes, ...]] = None, ()
+            try:
+                who = self._people.known(person)
+            except ValueError as error:
+                x, problem = None, problem or str(error)
+            numbers = nothing(algorithm.plan.row) if x is None else algorithm.logged(x)
+            request = Request(secrets.token_bytes(PERSON), offer, *who)
+            given = None if silent or problem else float(reward)
+            yield Row(request, numbers, given, problem, x is None, person is None)
 
-
-def _learn(stored: "Stored", name: str, learnt: int, coming: list[Row]) -> tuple[int, dict[int, str]]:
-    """One transaction: numbers for these rows, and with each what is kept of it and its reward. How many rows of it are
-    learnt now, and which of these were refused; if they are more than was known, another has learnt them, or we
-    have without seeing the end of it: then nothing happens."""
-    choosing, people, line = stored._choosing, stored._people, stored._line
-    on_limit = stored._agreed.now.on_limit
-    refused: dict[int, str] = {}
-    with stored._database.transaction() as run:
-        found = bookmarks.learnt(run, line.uid, name, stored._database.locking)
-        if found is None or found < learnt:
-            raise older()
-        if found > learnt:
-            return found, {}
-        head = choosing.taken(run, len(coming), sum(row.unnamed for row in coming))
-        choosing.check_keys(run, head, len(coming))
-        at = choosing.now() - stored.hold - stored._database.skew  # due at once
-        waiting, written = [], []
-        for i, row in enumerate(coming):
-            number, problem, teaches = head.choices - len(coming) + 1 + i, row.problem, not row.void
-            people.move(run, head.step, row.request)
-            if people.refuses(run, row.request, on_limit):
-                problem, teaches = problem or str(beyond(stored.algorithm.plan.limits.most or 0)), False
-            person = people.at_entry(row.request, on_limit) or NOBODY
-            kept = Kept(row.numbers, person, teaches=teaches and people.teaches(row.request))
-            ticket = Ticket(line.tickets.made(number, at), number, at)
-            waiting.append(choosing.waits(number, ticket.text, at, kept))
-            one = choosing.written(number, Report(ticket, math.nan if row.reward is None else row.reward))
-            written += [] if one is None else [one]
-            if problem:
-                refused[learnt + i] = problem
-        rows.wait(run, line.uid, waiting)
-        rows.write(run, line.uid, written)
-        bookmarks.put(run, line.uid, name, learnt + len(coming))
-    return learnt + len(coming), refused
+    def _learn(self, name: str, learnt: int, coming: list[Row]) -> tuple[int, dict[int, str]]:
+        """One transaction: numbers for these rows, and with each what is kept of it and its reward. How many rows are
+        learnt now, and which of these were refused; if they are more than was known, another has learnt them, or we
+        have without seeing the end of it: then nothing happens."""
+        choosing, people, line, database = self._choosing, self._people, self._line, self._line.database
+        terms = self._agreed.now
+        refused: dict[int, str] = {}
+        with database.transaction() as run:
+            found = bookmarks.learnt(run, line.uid, name, database.locking)
+            if found is None or found < learnt:
+                raise older()
+            if found > learnt:
+                return found, {}
+            head = choosing.taken(run, len(coming), sum(row.unnamed for row in coming))
+            choosing.check_keys(run, head, len(coming))
+            at = choosing.now() - terms.hold - database.skew  # due at once
+            waiting, written = [], []
+            for i, row in enumerate(coming):
+                number, problem, teaches = head.choices - len(coming) + 1 + i, row.problem, not row.void
+                people.move(run, head.step, row.request)
+                if people.refuses(run, row.request, terms.on_limit):
+                    problem, teaches = problem or str(beyond(self._algorithm.plan.limits.most or 0)), False
+                person = people.at_entry(row.request, terms.on_limit) or NOBODY
+                kept = Kept(row.numbers, person, teaches=teaches and people.teaches(row.request))
+                ticket = Ticket(line.tickets.made(number, at), number, at)
+                waiting.append(choosing.waits(number, ticket.text, at, kept))
+                if row.reward is not None or problem:  # else it is silent, like a choice that nobody answered
+                    one = choosing.written(number, Report(ticket, math.nan if row.reward is None else row.reward))
+                    written += [] if one is None else [one]
+                if problem:
+                    refused[learnt + i] = problem
+            rows.wait(run, line.uid, waiting)
+            rows.write(run, line.uid, written)
+            bookmarks.put(run, line.uid, name, learnt + len(coming))
+        return learnt + len(coming), refused

@@ -17,9 +17,9 @@ from tacit.clock import Steady
 from tacit.core.persons import Person, digests
 from tacit.errors import TacitError, Unavailable
 from tacit.holders import certificate, erasure, incarnation, rehearsal, requests, terms, upkeep
-from tacit.holders import log as log_of_rows
 from tacit.holders.choosing import Choosing, Drawn
 from tacit.holders.limits import Rounds
+from tacit.holders.log import Log
 from tacit.holders.outage import MODES, Outage
 from tacit.holders.population import Membership, check_relation
 from tacit.holders.reading import Reading
@@ -95,6 +95,7 @@ class Stored(Reading):
             self._other = self._database.another()
             policy = getattr(bandit, "policy", None) or default_rng()
             self._choosing = Choosing(policy, line, self._versions, self._agreed, self._people, clock)
+            self._log = Log(algorithm, line, self._agreed, self._people, self._choosing, self._outage, self._lock)
             self._steps = Steps(algorithm, bandit.source, line, self._other, self._agreed, self._people, clock)
             rehearsal.check(algorithm, bandit.source, line, self._agreed, clock())
             claim = certificate.of(algorithm, certificate.claimed(algorithm, self._given), line.bandit, 0)
@@ -216,7 +217,8 @@ class Stored(Reading):
         folder of Parquet files. log: what it is called. Its rows are learnt once under that name: after a crash, or
         with rows added at the end, the same call goes on with the next one. A row enters as soon as the choices before
         it have. Returns row -> reason for those that this call refused."""
-        return log_of_rows.learn_log(self, table, log, actions)
+        self._own()
+        return self._log.learn(table, log, actions, self.left, self.tend)
 
     def erase(self, person: Person) -> str:
         """Deletes what is still waiting of that person (tacit.holders.erasure), on disk when this returns. Their

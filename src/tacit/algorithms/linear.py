@@ -3,7 +3,6 @@
 import dataclasses
 import functools
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -11,19 +10,19 @@ import numpy as np
 from numpy.random import Generator
 
 from tacit.algorithms import ridge
-from tacit.algorithms.earnings import Earned, Purse
 from tacit.algorithms.ridge import Confidence, Regularizer
+from tacit.algorithms.summed import Summed
 from tacit.data import Array, Integers, Released
 from tacit.kernels.linear import Estimate as Ridge
 from tacit.kernels.matrices import unpacked
-from tacit.kernels.summing import Plain, Tally, each_linear, sum_linear
+from tacit.kernels.summing import Plain, each_linear, sum_linear
 from tacit.mechanisms import leaves
 from tacit.mechanisms.continual import Continual
 from tacit.mechanisms.grid import worst_gain
 from tacit.model.chances import Chance
 from tacit.model.linear import LinearContribution
 from tacit.model.vectors import packed_size
-from tacit.protocols import Adder, Plan
+from tacit.protocols import Adder
 
 
 class Statistics(NamedTuple):
@@ -46,17 +45,14 @@ class Estimate(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Linear:
+class Linear(Summed):
     """failure: the probability with which the confidence set may fail. subgaussian: of rewards. width_scale: of the
-    confidence set. purse: of what is earned, if that is released, too. prior_std: of the noise in what an earlier
-    incarnation released, which does not fade."""
+    confidence set. prior_std: of the noise in what an earlier incarnation released, which does not fade."""
 
-    plan: Plan
     contribution: LinearContribution
     failure: float
     subgaussian: float
     width_scale: float
-    purse: Purse | None
     prior_std: float = 0.0
 
     @functools.cached_property
@@ -101,16 +97,13 @@ class Linear:
         return Estimate(made, 0, leaves.nothing(self.contribution.size), None)
 
     def estimate(self, before: Estimate, released: Released, contexts: Array, step: int, live: Integers) -> Estimate:
-        size, earnings = self.contribution.size, None
-        learnt = leaves.part(released, slice(0, size))
-        if self.purse is not None:
-            earnings = leaves.part(released, slice(size, None))
+        learnt, earnings = self.parts(released)
         scale, bounds, made = self.contribution.scale, self.regularizer, Ridge(*(part.copy() for part in before.ridge))
         if self.plan.blocks > 1:
             ridge.update_blocks(learnt, scale, bounds.shift, bounds.floor, live, made)
         else:
             ridge.update(learnt, scale, bounds.shift, made)
-        return Estimate(made, step, learnt, earnings)
+        return Estimate(made, step, leaves.part(learnt, slice(None)), earnings)
 
     def pick(self, estimate: Estimate, arms: Array, rng: Generator) -> Integers:
         return ridge.choose_many(arms, estimate.ridge, self.confidence)
@@ -134,48 +127,19 @@ class Linear:
         out: Array = estimate.ridge.theta.flatten()
         return out
 
-    def earned(self, estimate: Estimate) -> Earned | None:
-        if self.purse is None or estimate.earnings is None:
-            return None
-        return self.purse.earned(estimate.earnings, self.std(estimate.step))
-
     def statistics(self, estimate: Estimate) -> Statistics:
         """The released sums; where there are blocks, with one more axis, the first: of blocks."""
         return statistics(estimate.released, estimate.step, self.plan.mechanism, self.contribution)
 
     # contributions
 
-    def problem(self, count: int, names: tuple[str, ...] | None, declared: tuple[str, ...]) -> str | None:
-        return None if self.purse is None else self.purse.problem(count, names, declared or self.purse.names)
-
-    def row(
-        self,
-        arms: Array,
-        picked: int,
-        place: int,
-        name: str | None,
-        declared: tuple[str, ...],
-        chance: Callable[[], float],
-    ) -> Array:
-        x: Array = arms[picked]
-        if self.purse is None:
-            return self.logged(x)
-        propensity = chance() if self.plan.weighs else 1.0
-        return np.concatenate([x, self.purse.tail(x, place, name, declared or self.purse.names, propensity)])
-
-    def logged(self, x: Array) -> Array:
-        return np.concatenate([x, np.zeros(self.plan.row - self.plan.width)])
-
     def count(self, estimate: Estimate, row: Array, out: Array) -> Array:
         return row
 
     def adder(self, estimate: Estimate) -> Adder:
-        c, low, high = self.contribution, *map(float, self.plan.rewards)
-        tally = Tally(0, 0, 0, 0.0, low, high)
-        if self.purse is not None:
-            tally = Tally(c.size, self.purse.size, self.plan.width, self.purse.part, low, high)
+        c, (low, high) = self.contribution, map(float, self.plan.rewards)
         places = np.arange(c.size).reshape(self.plan.blocks, -1)
-        return Adder(each_linear, sum_linear, (Plain(float(c.scale), low, high), places, tally))
+        return Adder(each_linear, sum_linear, (Plain(float(c.scale), low, high), places, self.tally))
 
 
 def statistics(released: Released, step: int, mechanism: Continual, user: LinearContribution) -> Statistics:

@@ -177,6 +177,8 @@ def check(bandit: Any, name: str, population: str = "everyone") -> Algorithm[Any
     mechanism = found.plan.mechanism
     if not isinstance(mechanism, Grid) or isinstance(mechanism.real, Tree):
         raise ValueError("Expected secure noise with a finite budget, got another: a database is for people's data.")
+    if bandit.hold is not None or bandit.missing_as is not None:
+        raise ValueError("Expected hold= and missing_as= of Stored, got them of a bandit, which are for memory.")
     if bandit.choices:
         raise ValueError("Expected a new bandit, got one that has been used.")
     if not isinstance(name, str) or not re.fullmatch("[a-z0-9][a-z0-9_-]{0,62}", name):

@@ -12,15 +12,13 @@ from numpy.random import Generator
 from tacit.algorithms import chances, irls
 from tacit.algorithms.chances import Values
 from tacit.algorithms.covariance import Shape
-from tacit.algorithms.earnings import TAIL, Earned, Purse
 from tacit.algorithms.onepass import curvature, hybrid, public, scores
 from tacit.algorithms.onepass.loops_kernel import GLMState
+from tacit.algorithms.summed import Summed
 from tacit.data import Array, Integers, Released
 from tacit.kernels.block import Block
 from tacit.kernels.glm import Known, Posterior, Tuning
 from tacit.kernels.rounds import Held
-from tacit.kernels.summing import Tally
-from tacit.mechanisms import leaves
 from tacit.mechanisms.leaves import gains_after
 from tacit.model import arms as arm_sets
 from tacit.model.chances import Chance
@@ -29,7 +27,7 @@ from tacit.model.hybrid import Layout
 from tacit.model.links import Link
 from tacit.model.public import RewardContribution
 from tacit.model.scores import ScoreContribution
-from tacit.protocols import Adder, Plan
+from tacit.protocols import Adder
 
 Contribution = GLMContribution | RewardContribution | ScoreContribution
 Loop = Callable[["OnePass", Generator, Generator, Block, Held, GLMState, Integers], None]
@@ -74,12 +72,11 @@ class Form(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class OnePass:
+class OnePass(Summed):
     """gains: std of release k per unit of the noise's, the last one also that of all later ones. unit: of rewards,
     where the link is the identity. prior: what is known from elsewhere. shape: of the features' covariance, if given.
-    purse: of what is earned, if that is released, too."""
+    """
 
-    plan: Plan
     contribution: Contribution
     link: Link
     unit: float
@@ -87,7 +84,6 @@ class OnePass:
     prior: Known
     shape: Shape | None
     gains: Array
-    purse: Purse | None
 
     @property
     def form(self) -> Form:
@@ -118,10 +114,7 @@ class OnePass:
         return Estimate(self.form.blank(self, live), 0, not self.prior.theta.size, None)
 
     def estimate(self, before: Estimate, released: Released, contexts: Array, step: int, live: Integers) -> Estimate:
-        earnings, learnt = None, released
-        if self.purse is not None:
-            size = self.contribution.size
-            learnt, earnings = leaves.part(released, slice(0, size)), leaves.part(released, slice(size, None))
+        learnt, earnings = self.parts(released)
         if isinstance(self.contribution, RewardContribution):
             learnt = public.beside_contexts(self.layout, contexts, released)
         posterior = copied(before.posterior)
@@ -154,34 +147,7 @@ class OnePass:
         out: Array = estimate.posterior.theta.flatten()
         return out
 
-    def earned(self, estimate: Estimate) -> Earned | None:
-        if self.purse is None or estimate.earnings is None:
-            return None
-        return self.purse.earned(estimate.earnings, self.std(estimate.step))
-
     # contributions
-
-    def problem(self, count: int, names: tuple[str, ...] | None, declared: tuple[str, ...]) -> str | None:
-        return None if self.purse is None else self.purse.problem(count, names, declared or self.purse.names)
-
-    def row(
-        self,
-        arms: Array,
-        picked: int,
-        place: int,
-        name: str | None,
-        declared: tuple[str, ...],
-        chance: Callable[[], float],
-    ) -> Array:
-        x: Array = arms[picked]
-        if self.purse is None:
-            return self.logged(x)
-        propensity = chance() if self.plan.weighs else 1.0
-        return np.concatenate([x, self.purse.tail(x, place, name, declared or self.purse.names, propensity)])
-
-    def logged(self, x: Array) -> Array:
-        more = self.plan.row - self.plan.width
-        return np.concatenate([x, np.zeros(more)]) if more else x.copy()
 
     def count(self, estimate: Estimate, row: Array, out: Array) -> Array:
         return public.count(self, estimate.posterior, row, out)
@@ -190,14 +156,6 @@ class OnePass:
         if isinstance(self.contribution, RewardContribution):
             return public.adder(self)
         return self.form.adder(self, estimate.posterior)
-
-    @property
-    def tally(self) -> Tally:
-        """How rows count for what is earned."""
-        low, high = map(float, self.plan.rewards)
-        if self.purse is None:
-            return Tally(0, 0, 0, 0.0, low, high)
-        return Tally(self.contribution.size, self.purse.size, self.plan.width, self.purse.part, low, high)
 
     @property
     def loop(self) -> Loop | None:
@@ -210,8 +168,3 @@ class OnePass:
 
 def copied(posterior: Posterior) -> Posterior:
     return Posterior(*(part.copy() for part in posterior))
-
-
-def row_size(width: int, purse: Purse | None, *, public: bool) -> int:
-    """Numbers that are kept of a choice among arms of that width."""
-    return width + (0 if purse is None else TAIL) + public

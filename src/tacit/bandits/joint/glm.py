@@ -14,9 +14,10 @@ from tacit import checks
 from tacit.algorithms import accounting, covariance, forgetting, irls, prior
 from tacit.algorithms.forgetting import FARTHEST, steps_before
 from tacit.algorithms.onepass import curvature, hybrid, public, scores
-from tacit.algorithms.onepass.algorithm import Contribution, Estimate, Form, OnePass, copied, row_size
+from tacit.algorithms.onepass.algorithm import Contribution, Estimate, Form, OnePass, copied
 from tacit.algorithms.onepass.loops_kernel import GLMState
-from tacit.bandits.joint.joint import Joint
+from tacit.algorithms.summed import row_size
+from tacit.bandits.joint.joint import OWN, Joint
 from tacit.bandits.joint.summing import Summer
 from tacit.data import Array
 from tacit.kernels.block import Block
@@ -35,7 +36,6 @@ from tacit.privacy.noise import generator_of
 from tacit.protocols import Limits, Plan
 
 FEWEST = 8  # users in the smallest step, beside those for each unit of the noise's std
-OWN = ("source", "policy", "durable", "pending")  # settings that no plan depends on
 CHANGING = Tuning(ridge=1.5)  # with `forget`: a smaller ridge learns what is new sooner
 
 

@@ -29,6 +29,8 @@ from tacit.model.chances import Later
 from tacit.privacy.ledger import Release
 from tacit.protocols import Adder, Algorithm
 
+OWN = ("source", "policy", "pending", "hold", "missing_as")  # settings that no plan depends on
+
 
 @dataclass(kw_only=True, eq=False)
 class Joint(ContinualBandit):

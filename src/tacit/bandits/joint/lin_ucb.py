@@ -9,10 +9,10 @@ import numpy as np
 
 from tacit import checks
 from tacit.algorithms import accounting, ridge
-from tacit.algorithms.earnings import TAIL
 from tacit.algorithms.forgetting import steps_before
 from tacit.algorithms.linear import Estimate, Linear, Statistics
-from tacit.bandits.joint.joint import Joint
+from tacit.algorithms.summed import row_size
+from tacit.bandits.joint.joint import OWN, Joint
 from tacit.bandits.joint.lin_ucb_kernel import JointState, joint_rounds
 from tacit.core.actions import Declared
 from tacit.data import Array, Integers
@@ -112,13 +112,13 @@ class JointLinUCB(Joint):
         bounds = ridge.gaussian_bounds(worst, times, self._own_dim, self.failure, self.radius, scale)
         return Plan(
             name=type(self).__name__,
-            settings={f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.init},
+            settings={f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.init and f.name not in OWN},
             budget=self.budget,
             dim=self.dim,
             blocks=self._blocks,
             shared=0,
             width=self._width,
-            row=self._width + (0 if self._purse is None else TAIL),
+            row=row_size(self._width, self._purse),
             contexts=0,
             weighs=self._weighs,
             rewards=self.rewards,

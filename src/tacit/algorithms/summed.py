@@ -1,0 +1,83 @@
+"""What algorithms whose state is released sums have in common: what is kept of a choice, and the part for earnings."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from tacit.algorithms.earnings import TAIL, Earned, Purse
+from tacit.data import Array, Released
+from tacit.kernels.summing import Tally
+from tacit.mechanisms import leaves
+from tacit.protocols import Plan
+
+
+class Earning(Protocol):
+    """An estimate."""
+
+    @property
+    def step(self) -> int: ...
+    @property
+    def earnings(self) -> Released | None: ...
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Summed(ABC):
+    """purse: of what is earned, if that is released, too: its numbers come after those that are learnt from."""
+
+    plan: Plan
+    purse: Purse | None
+
+    def problem(self, count: int, names: tuple[str, ...] | None, declared: tuple[str, ...]) -> str | None:
+        return None if self.purse is None else self.purse.problem(count, names, declared or self.purse.names)
+
+    def row(
+        self,
+        arms: Array,
+        picked: int,
+        place: int,
+        name: str | None,
+        declared: tuple[str, ...],
+        chance: Callable[[], float],
+    ) -> Array:
+        x: Array = arms[picked]
+        if self.purse is None:
+            return self.logged(x)
+        propensity = chance() if self.plan.weighs else 1.0
+        return np.concatenate([x, self.purse.tail(x, place, name, declared or self.purse.names, propensity)])
+
+    def logged(self, x: Array) -> Array:
+        more = self.plan.row - self.plan.width
+        return np.concatenate([x, np.zeros(more)]) if more else x.copy()
+
+    @property
+    def tally(self) -> Tally:
+        """How rows count for what is earned."""
+        low, high = map(float, self.plan.rewards)
+        if self.purse is None:
+            return Tally(0, 0, 0, 0.0, low, high)
+        start = self.plan.mechanism.size - self.purse.size
+        return Tally(start, self.purse.size, self.plan.width, self.purse.part, low, high)
+
+    @abstractmethod
+    def std(self, step: int) -> float:
+        """Of the noise in each number of that release."""
+
+    def earned(self, estimate: Earning) -> Earned | None:
+        if self.purse is None or estimate.earnings is None:
+            return None
+        return self.purse.earned(estimate.earnings, self.std(estimate.step))
+
+    def parts(self, released: Released) -> tuple[Released, Released | None]:
+        """What is learnt from, and what is earned."""
+        if self.purse is None:
+            return released, None
+        start = self.plan.mechanism.size - self.purse.size
+        return leaves.part(released, slice(0, start)), leaves.part(released, slice(start, None))
+
+
+def row_size(width: int, purse: Purse | None, *, public: bool = False) -> int:
+    """Numbers that are kept of a choice among arms of that width. public: its context is, and the centre is kept."""
+    return width + (0 if purse is None else TAIL) + public

@@ -13,13 +13,14 @@ import pytest
 
 from tacit import Stored
 from tacit.errors import Unavailable
+from tacit.holders import incarnation
 from tacit.holders.seal import Keys, Seal
 from tacit.service import bodies, served
 from tacit.service.app import SHOWN
 from tests.canaries import Canaries
 from tests.service.servers import application, call, lines
 from tests.store.conftest import of_postgres
-from tests.store.places import Clock, Place, contribution, linear, sums, table
+from tests.store.places import Clock, Place, contribution, linear, settle, sums, table
 from tests.store.test_rollback import tool
 
 OTHERS = lines(*[{"arms": np.eye(3).tolist()}] * 8)
@@ -73,16 +74,16 @@ class Visited:
             call(self.app, ("reward", {"id": json.loads(one)["id"], "reward": self.canaries.reward}))[0]
             for one in (own, unshown)
         ]
+        self.copied = self.sealed()
         bandit = linear(horizon=5000, max_rounds_per_person=50)
         self.whole = contribution(bandit, np.array(self.canaries.numbers), self.canaries.reward)
         self.others(32)
 
     def others(self, count):
-        """Who come after, and read."""
+        """Who come after, and read. Choices enter meanwhile."""
         for _ in range(count // 8):
             self.replies += call(self.app, ("choose:batch", OTHERS))
-            self.clock.now += 1.0
-            self.stored.tend()
+            settle(self.stored)
         self.replies += call(self.app, *((route, None) for route in READ))
 
     def seen(self):
@@ -118,11 +119,15 @@ class Visited:
         return [*new, (".log", (found / (log or "log")).read_bytes()), (".dump", dump)]
 
     def sealed(self):
-        """(where, sealed) of each row that the visit left, as a copy of the database has them."""
+        """(where, sealed) of each row that there is of the visit, as a copy of the database has them."""
         uid, out = self.stored._line.uid, []
-        for name, key in (("choice", "request"), ("waiting", "ticket"), ("deferred", "ticket")):
-            found = table(self.stored, f"SELECT {key}, sealed FROM {name} WHERE number <= 3")
-            out += [(f"{uid} {name} {bytes(value).hex()}", bytes(one)) for value, one in found]
+        for name, keys, place in (
+            ("choice", "request", lambda request: incarnation.choice_place(uid, bytes(request))),
+            ("waiting", "number", lambda number: incarnation.waiting_place(uid, number)),
+            ("written", "number, kind", lambda *which: incarnation.written_place(uid, *which)),
+        ):
+            found = table(self.stored, f"SELECT {keys}, sealed FROM {name} WHERE number <= 3")
+            out += [(place(*key), bytes(one)) for *key, one in found]
         return out
 
     def found(self, *more):
@@ -141,8 +146,9 @@ def test_canaries_are_in_no_reply_log_file_or_backup_and_expire(visited):
     assert np.array_equal(sums(visited.stored)[0], visited.whole) and visited.stored.version >= 1
     files = visited.files()
     assert {name for name, _ in files} >= visited.kinds and visited.found(*files) == []
-    seal, copied = visited.stored._line.seal, visited.sealed()
-    assert len(copied) == 5 and all(seal.open("epoch", where, one) for where, one in copied)
+    seal, copied = visited.stored._line.seal, visited.copied
+    assert len(copied) == 8 and all(seal.open("epoch", where, one) for where, one in copied)
+    assert len(visited.sealed()) == 3  # the answers: what has entered is gone
     keys = {path: path.read_bytes() for path in visited.place.keys.glob("*.epoch.*.key")}
     visited.others(3 * PENDING)
     assert visited.sealed() == []
@@ -206,15 +212,21 @@ def test_postgres_prints_sealed_rows_at_most(on_postgres, monkeypatch, caplog):
     """Its log prints rows that break a constraint, and arguments of statements that fail: there are no constraints on
     what is raw, and if somebody adds one, what is printed is sealed."""
     one = Visited(on_postgres, monkeypatch, caplog, seed=3)
-    for name in ("waiting", "deferred", "choice", "open_sum", "person"):
+    for name in ("waiting", "choice", "written", "person", "open_step"):
         body = one.body | {"request": f"{one.canaries.texts['request']} {name}"}
         ((_, _, before),) = call(one.app, ("choose", body))
+        reward = ("reward", {"id": json.loads(before)["id"], "reward": one.canaries.reward})
+        if name in ("person", "open_step"):
+            call(one.app, reward)
         with psycopg.connect(one.place.where, autocommit=True) as connection:
             connection.execute(f"ALTER TABLE {name} ADD CONSTRAINT wrong CHECK (false) NOT VALID")
-        reward = {"id": json.loads(before)["id"], "reward": one.canaries.reward}
-        new = body | {"request": body["request"] + "2", "deferred": name == "deferred"}
-        ((status, _, _),) = call(one.app, ("reward", reward) if name == "open_sum" else ("choose", new))
-        assert status == 503
+        if name in ("person", "open_step"):
+            with pytest.raises(Unavailable):
+                settle(one.stored)
+        else:
+            new = ("choose", body | {"request": body["request"] + "2"})
+            ((status, _, _),) = call(one.app, reward if name == "written" else new)
+            assert status == 503
         with psycopg.connect(one.place.where, autocommit=True) as connection:
             connection.execute(f"ALTER TABLE {name} DROP CONSTRAINT wrong")
     files = one.files()

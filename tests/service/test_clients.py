@@ -125,8 +125,7 @@ def test_a_reply_that_was_lost_is_asked_for_again(kind, server, wire):
         assert (choice.index, choice.name) == (1, "b") and choice.propensity in (None, 1.0)
         assert wire.seen == 3 and other.status()["choices"] == before + 1
         wire.lose = 1
-        client.reward(choice, 1.0)
-        client.reward(choice.id, None)
+        assert client.reward(choice, 1.0) is client.reward(choice.id, None) is client.activate(choice) is True
         assert client.choose(EYE, request=f"mine {kind}").id == client.choose(EYE, request=f"mine {kind}").id
         assert client.estimate()["version"] == 0 and client.certificate()["private"]
         with pytest.raises(Refused) as refused:
@@ -139,6 +138,21 @@ def test_a_reply_that_was_lost_is_asked_for_again(kind, server, wire):
         with pytest.raises(Unavailable) as gone, kind(wire.address, "messages", patience=0.0) as impatient:
             impatient.status()
         assert wire.seen == seen + 1 and f"a reply of {wire.address} within 0 s, got none: " in str(gone.value)
+
+
+@both
+def test_what_is_late_is_told(kind, monkeypatch):
+    for body, expected in ((b'{"acknowledged":true}', True), (b'{"acknowledged":true,"late":true}', False)):
+        reply = Reply(200, None, body)
+
+        async def later(*_, reply=reply):
+            return reply
+
+        monkeypatch.setattr(Client, "_reply", lambda *_, reply=reply: reply)
+        monkeypatch.setattr(AsyncClient, "_reply", later)
+        with kind("http://127.0.0.1:1", "messages") as client:
+            assert client.reward("the id", 1.0) is client.reward("the id", None) is expected
+            assert client.activate("the id") is expected
 
 
 def test_both_clients_outlive_a_server_that_is_killed(tmp_path):

@@ -7,16 +7,19 @@ import functools
 import itertools
 import json
 import logging
+import math
 import re
 from typing import NamedTuple
 
 import numpy as np
 import pytest
-from tacit.holders.rounds import Rounds
 
 from tacit import Stored
 from tacit.holders import rows
-from tacit.holders.requests import Answer
+from tacit.holders.choosing import Choosing
+from tacit.holders.requests import ANSWER, Answer
+from tacit.holders.rows import REWARD
+from tacit.holders.steps import Steps
 from tacit.service import metrics, served
 from tacit.service.app import SHOWN
 from tacit.service.dashboard import Dashboard
@@ -28,8 +31,10 @@ from tests.whole.tape import Tape
 
 ARMS = np.eye(3).tolist()
 PEOPLE, AT_ONCE = 40, 4
+EACH, HELD = 100.0, 150.0  # seconds from one batch of them to the next, and until a choice counts
 REPLACED, CROWD = {7}, {i for i in range(PEOPLE) if i % 5}  # who is replaced
-SILENT, UNSHOWN = 5, 10  # who never answers, and whose choice is never shown
+LAST = set(range(28, 32))  # a whole batch: after it, nobody comes for a while
+SILENT, UNSHOWN = 14, 10  # who never answers, and whose choice is never shown
 OTHERS = {
     "as it was": ({"arms": ARMS}, [1.0]),
     "other arms": ({"arms": {"long name": [0.1, 0.2, 0.3], "b": [0, 0, -1]}, "available": ["b"]}, [1.0]),
@@ -46,8 +51,11 @@ HERE = {"context": {"age": 7}, "person": "x"}
 LIKES = {"kind": "Tags", "values": ["music"]}
 READ = (*SHOWN, "/dashboard/messages", "/metrics", "/readyz", "/healthz")
 PROFILES = {"somebody": {"arms": {"a": ARMS[0], "b": ARMS[1]}}}
-TABLES = ("bandit", "choice", "open_sum", "due", "leaf", "person", "event", "member")
-WAITING = ("waiting", "deferred")  # how many there are is raw
+TABLES = ("bandit", "choice", "waiting", "open_step", "drawn", "leaf", "event", "member")
+COUNTED = {  # tables whose number of rows is raw: columns, and the size of each row
+    "written": ("bandit, ticket, sealed", (32, 16, 8 + 12 + 16 + 8)),
+    "person": ("name, digest", (8, 16)),
+}
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -70,13 +78,14 @@ def new(folder, address):
 
 
 def seen(place, other, monkeypatch, caplog, *, replaced=REPLACED, more=0, world=None):
-    """PEOPLE people, one of them the other; all that the rest of them and readers see, in order, and sizes of rows."""
+    """PEOPLE people, one of them the other; all that the rest of them and readers see, in order, and sizes of rows.
+    Everybody reports in time, and once more when it is late."""
     world = world or VECTORS
-    clock, out, (person, rewards) = Clock(), [], world.others[other]
+    clock, out, before, (person, rewards) = Clock(), [], {}, world.others[other]
     caplog.set_level(logging.INFO)
     told = {"clock": clock, "background": False}
     monkeypatch.setattr(served, "Stored", lambda *given, **options: Stored(*given, **options | told))
-    options = {"durable": place.where, "keys": str(place.keys), "delay": 250.0}
+    options = {"durable": place.where, "keys": str(place.keys), "delay": 250.0, "hold": HELD}
     app = application(place.keys.parent, clock=clock, **options, **world.options)
     stored = app.served["messages"].stored
     caplog.clear()  # how long compiling took
@@ -89,16 +98,19 @@ def seen(place, other, monkeypatch, caplog, *, replaced=REPLACED, more=0, world=
             choices = dict(zip(here, map(json.loads, body.splitlines()), strict=True))
             rest = [choice | {"id": len(choice["id"])} for i, choice in choices.items() if i not in replaced]
             out.append((status, set(headers), rest))
-            clock.now += 100.0
+            clock.now += EACH
             stored.tend()
-            for i, choice in choices.items():
+            for i, choice in [*choices.items(), *before.items()]:
                 for reward in rewards if i in replaced else [] if i == SILENT else [0.5]:
                     reply = call(app, report(choice["id"], reward))
                     out += [] if i in replaced else reply
+                    assert (b"late" in reply[0][2]) == (i in before) or i in replaced
+            before = choices
             out += call(app, *((route, None) for route in READ))
             assert {status for status, _, _ in out[-len(READ) :]} == {200}
         assert stored.version >= 1 and stored.head.step >= 2
-        out += [stored.head, stored._versions.next_at, caplog.messages]
+        assert PEOPLE - 2 * AT_ONCE <= stored.entered < stored.choices
+        out += [stored.head, stored.entered, stored.hold, stored._versions.next_at, caplog.messages]
         out += [] if ERASE in rewards else row_sizes(stored)
     finally:
         app.close()
@@ -146,16 +158,21 @@ def report(choice, reward):
 
 
 def row_sizes(stored):
-    """Of all tables: bytes and texts by their lengths, times and numbers as they are. Of those who wait, whose number
-    is raw, the sizes that occur."""
+    """Of all tables: bytes and texts by their lengths, times and numbers as they are. Where the number of rows is raw,
+    all of them have one size."""
     out = []
-    for name in (*WAITING, *TABLES):
-        found = table(stored, f"SELECT {'bandit, ticket, sealed' if name in WAITING else '*'} FROM {name}")
-        sizes = [tuple(len(v) if isinstance(v, bytes | str) else v for v in row) for row in found]
-        out.append((name, sorted(set(sizes) if name in WAITING else sizes, key=repr)))
+    for name in TABLES:
+        found = table(stored, f"SELECT * FROM {name}")
+        out.append((name, sorted(map(size, found), key=repr)))
         if stored._database.several_hosts:
             out.append((name, sorted(table(stored, f"SELECT DISTINCT pg_column_size(t.*) FROM {name} t"))))
+    for name, (columns, expected) in COUNTED.items():
+        assert set(map(size, table(stored, f"SELECT {columns} FROM {name}"))) <= {expected}
     return out
+
+
+def size(row):
+    return tuple(len(value) if isinstance(value, bytes | str) else value for value in row)
 
 
 def differences(fresh, monkeypatch, caplog, others=tuple(OTHERS), *, replaced=REPLACED, more=0, world=None):
@@ -179,6 +196,7 @@ def test_one_person_replaced_changes_nothing_that_is_seen(fresh, monkeypatch, ca
 def test_one_person_with_fields_replaced_or_erased_changes_nothing_that_is_seen(on_sqlite, monkeypatch, caplog):
     """Of one who is erased, rows are gone: that is seen in the database alone."""
     assert differences(on_sqlite, monkeypatch, caplog, list(WITH_FIELDS.others), world=WITH_FIELDS) == []
+    assert differences(on_sqlite, monkeypatch, caplog, ["erased"], replaced=LAST, world=WITH_FIELDS) == []
 
 
 def test_quite_other_people_change_nothing_that_readers_see(fresh, monkeypatch, caplog):
@@ -198,7 +216,8 @@ def test_metrics_know_nothing_of_rewards_arms_or_the_process(tmp_path):
     app.close()
     values = [line for line in body.decode().splitlines() if not line.startswith("#")]
     assert {line.split("{")[0] for line in values} == {
-        *("tacit_choices", "tacit_version", "tacit_next_release_after", "tacit_ready", "tacit_degraded"),
+        *("tacit_choices", "tacit_entered", "tacit_version", "tacit_next_release_after", "tacit_ready"),
+        "tacit_degraded",
         *("tacit_epsilon", "tacit_epsilon_spent", "tacit_delta", "tacit_choices_left"),
     }
     assert {re.search("{.*}", line).group() for line in values} == {
@@ -233,71 +252,96 @@ def count_on_the_dashboard(patch):
 
 
 def counting(patch):
-    observe = Stored.observe_group
+    write = Stored.write_group
 
     def counted(self, reports):
-        self.came += sum(report.reward is not None for report in reports)
-        return observe(self, reports)
+        self.came += sum(report.kind == REWARD and not math.isnan(report.value) for report in reports)
+        return write(self, reports)
 
     patch.setattr(Stored, "came", 0, raising=False)
-    patch.setattr(Stored, "observe_group", counted)
+    patch.setattr(Stored, "write_group", counted)
     patch.setattr(Served, "came", property(lambda self: self.stored.came), raising=False)
 
 
-def waiting_in_the_status(patch):
+def written_in_the_status(patch):
     status = Served.status
 
     def told(self):
-        ((waiting,),) = table(self.stored, "SELECT count(*) FROM waiting")
-        return status(self) | {"waiting": waiting}
+        ((count,),) = table(self.stored, "SELECT count(*) FROM written")
+        return status(self) | {"waiting": self.stored.choices - count}
 
     patch.setattr(Served, "status", told)
 
 
 def rewards_in_the_log(patch):
-    observe = Rounds.observe
+    write = Choosing.write
 
     def logged(self, reports):
         logging.getLogger("tacit").info("%d rewards", len(reports))
-        observe(self, reports)
+        return write(self, reports)
 
-    patch.setattr(Rounds, "observe", logged)
+    patch.setattr(Choosing, "write", logged)
 
 
 def rewards_in_the_time(patch):
     """A step that many have answered in is visible a little later."""
-    close = rows.close_step
+    due, came = Steps._due, [0]
 
-    def late(run, uid, step, at):
-        ((waiting,),) = run("SELECT count(*) FROM waiting WHERE bandit = ?", uid)
-        close(run, uid, step, at + 1e-3 * waiting)
+    def late(self, *given):
+        part = due(self, *given)
+        came[0] += len(part.written) if part else 0
+        return part and part._replace(closed_at=part.closed_at and part.closed_at + 1e-3 * came[0])
 
-    patch.setattr(rows, "close_step", late)
+    patch.setattr(Steps, "_due", late)
+
+
+def silence_enters_later(patch):
+    """As where a choice waits for its reward, and not for its deadline."""
+    due = Steps._due
+
+    def late(self, *given):
+        part = due(self, *given)
+        silent = part and {one.number for one in part.waiting} - {number for number, _ in part.written}
+        return None if silent and self._clock() < part.waiting[-1].made_at + 3 * HELD else part
+
+    patch.setattr(Steps, "_due", late)
 
 
 def rewards_in_an_event(patch):
-    observe = Rounds.observe
+    write = Choosing.write
 
     def told(self, reports):
-        observe(self, reports)
         with self._database.transaction() as run:
             rows.event(run, self._line.uid, self._clock(), "a reward")
+        return write(self, reports)
 
-    patch.setattr(Rounds, "observe", told)
+    patch.setattr(Choosing, "write", told)
+
+
+def erased_choices_never_enter(patch):
+    """Their numbers are missing then, which is seen as long as nobody comes after them."""
+
+    def erase(run, uid, number, sealed):
+        for name in ("waiting", "written", "choice"):
+            run(f"DELETE FROM {name} WHERE bandit = ? AND number = ?", uid, number)
+
+    patch.setattr(rows, "erase", erase)
 
 
 def answers_of_their_own_length(patch):
-    packed = Answer.packed
-    patch.setattr(Answer, "packed", lambda self: re.sub(b"\0+", b"\0", packed(self)))
+    packed, unpacked = Answer.packed, Answer.unpacked
+    patch.setattr(Answer, "packed", lambda self: packed(self) + (self.name or "").encode())
+    patch.setattr(Answer, "unpacked", lambda found: unpacked(found[: ANSWER.size]))
 
 
 PLANTED = {
     count_in_the_metrics: "no reward",
     count_in_the_status: "cancelled",
     count_on_the_dashboard: "no reward",
-    waiting_in_the_status: "no reward",
+    written_in_the_status: "no reward",
     rewards_in_the_log: "no reward",
     rewards_in_the_time: "no reward",
+    silence_enters_later: "no reward",
     rewards_in_an_event: "reported three times",
     answers_of_their_own_length: "other arms",
 }
@@ -307,3 +351,8 @@ PLANTED = {
 def test_that_a_planted_leak_is_found(leak, on_sqlite, monkeypatch, caplog):
     leak(monkeypatch)
     assert differences(on_sqlite, monkeypatch, caplog, [PLANTED[leak]])
+
+
+def test_that_an_erasure_which_leaves_a_gap_is_found(on_sqlite, monkeypatch, caplog):
+    erased_choices_never_enter(monkeypatch)
+    assert differences(on_sqlite, monkeypatch, caplog, ["erased"], replaced=LAST, world=WITH_FIELDS)

@@ -13,7 +13,7 @@ import pytest
 from tacit import Budget, JointGLM, cli
 from tacit.errors import Unavailable
 from tacit.service import Client, Refused
-from tests.service.servers import KEYS, TOML, Running
+from tests.service.servers import KEYS, TOML, Running, afterwards
 from tests.store.places import Place, contribution, linear, table, total
 
 EYE = np.eye(3).tolist()
@@ -220,7 +220,7 @@ def test_what_was_acknowledged_survives_kill_9(tmp_path):
     assert server.stop() == 0
     bandit = linear(horizon=5000, first=15, max_rounds_per_person=2)
     expected = sum(contribution(bandit, np.eye(3)[choice.index], 1.0) for choice, _ in done.values())
-    with Place(str(tmp_path / "bandit.db"), None).open(bandit, name="messages") as stored:
+    with afterwards(Place(str(tmp_path / "bandit.db"), None), bandit) as stored:
         assert np.array_equal(total(stored), expected)
 
 
@@ -233,6 +233,7 @@ dim = 3
 budget = {epsilon = 1.0, delta = 1e-5}
 durable = "bandit.db"
 delay = 0.0
+hold = 600.0
 """
 
 
@@ -263,7 +264,7 @@ def test_public_contexts_survive_kill_9(tmp_path):
         chosen = [client.choose(np.eye(3), request=f"{i}").index for i in asked]
     assert server.stop() == 0 and len(chosen) > 10
     bandit = JointGLM(dim=3, link="identity", contexts="public", budget=Budget(1.0, 1e-5))
-    with Place(str(tmp_path / "bandit.db"), None).open(bandit, name="messages") as stored:
+    with afterwards(Place(str(tmp_path / "bandit.db"), None), bandit) as stored:
         sums = sum(np.frombuffer(bytes(row)) for (row,) in table(stored, "SELECT sums FROM context_sum"))
         assert stored.choices == len(asked) and stored.version > 0
     assert np.allclose(sums[[0, 3, 5]], 2 * np.bincount(chosen, minlength=3))
@@ -288,7 +289,7 @@ def test_sigterm_answers_those_at_work(tmp_path):
     for visitor in visitors:
         visitor.join()
     bandit = linear(horizon=5000, first=15, max_rounds_per_person=2)
-    with Place(str(tmp_path / "bandit.db"), None).open(bandit, name="messages") as stored:
+    with afterwards(Place(str(tmp_path / "bandit.db"), None), bandit) as stored:
         assert stored.choices == len(set(replies)) > 10  # nobody's choice was made and not answered
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import itertools
 import json
 import os
 import time
@@ -9,34 +10,51 @@ from pathlib import Path
 
 import pytest
 
+from tacit import Budget, JointGLM
 from tacit.bench.serve import BATCH, CONFIG, CONNECTIONS, _post
 from tacit.holders.postgres import Postgres
 from tacit.holders.sqlite import SQLite
+from tacit.kernels.rounds import next_boundary
 from tests.service.servers import Running
 from tests.store.conftest import folder, on_postgres, postgres  # noqa: F401
 
 ARMS = [[float(i == j) for j in range(5)] for i in range(5)]
-STEP = 41  # choices: so many close a step of this bandit
+SOON = CONFIG.replace("hold = 1.0", "hold = 0.05\ndelay = 0.0")
 
 
-def saturate(servers, each):
-    """So many choices with their rewards by each of 16 connections to each server, as fast as they answer; all servers
-    are asked the same, and answer the same. Returns what the status says meanwhile, four times to two connections (more
-    would be too many reads): choices, and the version that they are made by."""
-    seen = []
+def steps(entered):
+    """That end by so many entries."""
+    schedule, count, end = JointGLM(dim=5, budget=Budget(1.0, 1e-6)).algorithm.plan.schedule, 0, 0
+    while (end := int(next_boundary(end, *schedule))) <= entered:
+        count += 1
+    return count
+
+
+def saturate(servers, each, wanted):
+    """Choices with their rewards by each of 16 connections to each server, as fast as they answer: so many, and more
+    until so many releases are used. All servers are asked the same, and answer the same. Returns what the status says
+    meanwhile, now and then: the entries, and the version that choices are made by."""
+    seen, done = [], asyncio.Event()
 
     async def one(server, number):
         reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
-        for i in range(each):
+        for i in itertools.count():
+            if i >= each and done.is_set():
+                break
             asked = json.dumps({"request": f"{number} {i}", "arms": ARMS})
             reply = json.loads(await _post(reader, writer, "choose", asked))
             await _post(reader, writer, "reward", json.dumps({"id": reply["id"], "reward": 1.0}))
-            if number < 2 and (i + 1) % (each // 4) == 0:
-                seen.append(await asyncio.to_thread(status, server))
         writer.close()
 
+    async def look():
+        until = time.monotonic() + 300  # against an endless wait
+        while (not seen or seen[-1][1] < wanted) and time.monotonic() < until:
+            await asyncio.sleep(0.5)
+            seen.append(await asyncio.to_thread(status, servers[len(seen) % len(servers)]))
+        done.set()
+
     async def all_of_them():
-        await asyncio.gather(*(one(server, number) for server in servers for number in range(CONNECTIONS)))
+        await asyncio.gather(look(), *(one(server, number) for server in servers for number in range(CONNECTIONS)))
 
     asyncio.run(all_of_them())
     return seen
@@ -46,36 +64,37 @@ def status(server):
     code, _, text = server.ask("GET", "/v1/bandits/bench/status", timeout=300)
     assert code == 200, text
     found = json.loads(text)
-    return found["choices"], found["version"]
+    return found["entered"], found["version"]
 
 
 def check(servers, database, each):
-    """Releases that wait until writers rest would leave the version at 0 while they write. Here half of the steps that
-    are closed are released at any time, but for two. Both are counted in steps: how fast the machine is, is none of
-    it."""
-    seen = saturate(servers, each)
-    choices = CONNECTIONS * each
-    until = time.monotonic() + 300  # against an endless wait
-    while status(servers[0])[1] < (choices - 1) // STEP:
+    """Entries and releases that wait until writers rest would leave the version at 0 while they write. Here half of the
+    steps whose choices have entered are released at any time, but for two. Both are counted in steps: how fast the
+    machine is, is none of it."""
+    seen = saturate(servers, each, wanted=5)
+    assert seen[-1][1] >= 5 and all(version >= steps(entered) / 2 - 2 for entered, version in seen), seen
+    until = time.monotonic() + 300
+    while (found := status(servers[0]))[0] < CONNECTIONS * each or found[1] < steps(found[0]):
         assert time.monotonic() < until
         time.sleep(0.2)
     for server in servers:
         assert server.stop() == 0
     with contextlib.closing(database()) as opened, opened.transaction() as run:
-        found = run("SELECT choices, step FROM bandit")
-        steps = [step for (step,) in run("SELECT step FROM leaf ORDER BY step")]
-    assert found == [(choices, len(steps))] and steps == list(range((choices - 1) // STEP))
-    assert all(version >= n // STEP / 2 - 2 for n, version in seen), seen
+        ((step, entered),) = run("SELECT step, settled FROM open_step")
+        leaves = [leaf for (leaf,) in run("SELECT step FROM leaf ORDER BY step")]
+        answers = run("SELECT count(DISTINCT request), count(*) FROM choice")[0]
+    assert leaves == list(range(step)) and step >= steps(CONNECTIONS * each)
+    assert answers[0] == answers[1] >= CONNECTIONS * each and entered <= 2 * answers[0]
 
 
 @pytest.mark.parametrize("each", [60, pytest.param(2000, marks=pytest.mark.full)])
 def test_releases_on_sqlite_go_on(folder, each):  # noqa: F811
-    check([Running(folder, CONFIG + "delay = 0.0\n")], lambda: SQLite(folder / "bench.db"), each)
+    check([Running(folder, SOON)], lambda: SQLite(folder / "bench.db"), each)
 
 
 @pytest.mark.parametrize("each", [60, pytest.param(2000, marks=pytest.mark.full)])
 def test_releases_of_two_workers_go_on(on_postgres, folder, each):  # noqa: F811
-    text = CONFIG.replace('"bench.db"', f'"{on_postgres.where}"\nkeys = "{on_postgres.keys}"') + "delay = 0.0\n"
+    text = SOON.replace('"bench.db"', f'"{on_postgres.where}"\nkeys = "{on_postgres.keys}"')
     servers = []
     for name in "ab":
         Path(folder / name).mkdir()

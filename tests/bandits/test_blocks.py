@@ -49,7 +49,7 @@ def dense(rows, blocks):
 
 
 @given(
-    st.sampled_from([links.identity, links.logistic, links.probit]),
+    st.sampled_from(list(links.BUILT_IN.values())),
     st.sampled_from([0.3, 1.0, 1.5, 2.2, 4.0]),
     st.integers(1, 4),
     st.integers(2, 4),

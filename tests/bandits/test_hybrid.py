@@ -58,7 +58,7 @@ def test_what_is_kept_is_all_that_is_not_always_zero(shared, blocks, own, seed):
 
 
 @given(
-    st.sampled_from([links.identity, links.logistic, links.probit]),
+    st.sampled_from(list(links.BUILT_IN.values())),
     st.sampled_from([0.3, 1.0, 1.5, 2.2, 4.0]),
     st.integers(0, 10**6),
 )

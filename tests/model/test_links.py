@@ -50,10 +50,10 @@ def test_kernels_compute_the_same(link):
 
 @BUILT_IN
 def test_an_uncertain_predictor_flattens_the_mean_by_its_softness(link):
-    """E mu(z + s N) is mu(k z) to 2 % of the range, at s = 1: what contributions are linearised at."""
+    """E mu(z + s N) is mu(k z) to 5 % of the range, at s = 1: what contributions are linearised at."""
     if link.bounded:
         nodes, weights = np.polynomial.hermite_e.hermegauss(60)
         k = 1 / math.sqrt(1 + links.softness(link.code))
         for z in np.linspace(-4, 4, 17):
             spread = float(weights @ link.mean(z + nodes) / weights.sum())
-            assert abs(spread - float(link.mean(k * z))) < 0.02
+            assert abs(spread - float(link.mean(k * z))) < 0.05

@@ -17,7 +17,7 @@ from tacit.model.public import LONGEST, LONGEST_ALONE, REACH, RewardContribution
 from tacit.model.vectors import pair_size
 
 REWARDS = [(0.0, 1.0), (-1.0, 1.0), (-2.0, 0.5)]
-NAMES = ["logistic", "probit", "identity"]
+NAMES = list(links.NAMES)
 ANY = st.floats(-1e3, 1e3)
 
 

@@ -93,7 +93,7 @@ LINK = links.given(lambda z: 0.5 + z / 64, lambda z: np.full_like(z, 1 / 64), st
 @given(
     rewards=RANGES,
     radius=st.sampled_from(SIZES),
-    link=st.sampled_from(["logistic", "probit", "identity", LINK]),
+    link=st.sampled_from([*links.NAMES, LINK]),
     users=st.tuples(people(), people()),
     which=st.tuples(st.integers(0, 4), st.integers(0, 4)),
     seed=st.integers(0, 100),
@@ -176,7 +176,7 @@ def test_one_step_of_square_cb_moves_its_iterate_by_no_more(rewards, radius, len
 
 @MANY
 @given(
-    link=st.sampled_from([links.identity, links.logistic, links.probit]),
+    link=st.sampled_from(list(links.BUILT_IN.values())),
     radius=st.sampled_from(SAFE),
     users=st.tuples(people(), people()),
     targets=st.tuples(st.sampled_from([0.0, 1e-320, 0.5, 1.0]), st.sampled_from([0.0, 0.5, 1.0])),

@@ -15,7 +15,7 @@ from tacit.model.scores import ScoreContribution
 CLOGLOG = links.given(
     mean=lambda z: -np.expm1(-np.exp(z)), slope=lambda z: np.exp(z - np.exp(z)), steepest=math.exp(-1), reach=4
 )
-LINKS = [links.logistic, links.probit, links.identity, CLOGLOG]
+LINKS = [*links.BUILT_IN.values(), CLOGLOG]
 RANGES = [(0.0, 1.0), (-1.0, 1.0), (-2.0, 0.5), (3.0, 3.1)]
 
 

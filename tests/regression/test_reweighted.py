@@ -18,7 +18,7 @@ from tacit.papers.regression import theory as reweighted_theory
 from tacit.papers.regression.contribution import ReweightedContribution, link_means, link_slopes
 from tacit.papers.regression.estimate import Normalisation
 
-LINKS = [links.identity, links.logistic, links.probit]
+LINKS = list(links.BUILT_IN.values())
 
 
 def contribution(link=links.identity, dim=2, radius=1.0, offset=1.0):

@@ -143,7 +143,6 @@ def test_bad_settings(wrong):
         {"horizon": None},
         {"noise": "laplace"},
         {"release": "magic"},
-        {"release": "batched"},
         {"noise": "wishart", "release": "toeplitz"},
         {"calibration": "none"},
         {"shift": 0.0},

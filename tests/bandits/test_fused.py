@@ -8,12 +8,13 @@ from tacit import MLEUCB, Budget, JointGLM, JointLinUCB, LinUCB, Spec, Uniform, 
 from tacit.bandits.snapshot import _leaves
 from tacit.kernels.block import reward
 from tacit.papers import GLMUCB, GLOC, BGLinCB, ECOLog, LogisticTS, RSGLinUCB, ShariffLinUCB
+from tacit.papers.joint.shariff import RELEASES
 
 BUDGET = Budget(1.0, 1e-3)
 SPECS = [
     Spec(LinUCB),
     Spec(JointLinUCB, budget=BUDGET),
-    *(Spec(ShariffLinUCB, budget=BUDGET, release=r) for r in ("tree", "consistent-tree", "toeplitz", "buffered")),
+    *(Spec(ShariffLinUCB, budget=BUDGET, release=r) for r in RELEASES),
     Spec(ShariffLinUCB, budget=BUDGET, noise="wishart"),
     Spec(ShariffLinUCB, budget=BUDGET, calibration="paper"),
     Spec(JointLinUCB, budget=Budget(float("inf"), 0.1)),

@@ -8,14 +8,15 @@ from tacit.audit.attacks.bandits import BUDGET, LINEAR_PAIR, STEPS, white_box
 from tacit.audit.attacks.people import late_reward
 from tacit.audit.stage import Make
 from tacit.papers import ShariffLinUCB
-from tacit.papers.joint.shariff import RELEASES
 from tacit.privacy.noise import Source
+
+EACH_CHOICE = ("tree", "consistent-tree", "toeplitz", "buffered")  # is a step
 
 
 def attacks() -> Sequence[Attack]:
     name = "shariff-lin-ucb"
     return [
-        *(white_box(f"{name}-{release}", shariff(release=release), LINEAR_PAIR, share=0.3) for release in RELEASES),
+        *(white_box(f"{name}-{release}", shariff(release=release), LINEAR_PAIR, share=0.3) for release in EACH_CHOICE),
         white_box(f"{name}-paper", shariff(calibration="paper"), LINEAR_PAIR, epsilon=BUDGET.epsilon, share=0.1),
         white_box(f"{name}-wishart", shariff(noise="wishart"), LINEAR_PAIR, family="general", share=0.1),
         late_reward(f"{name}-late", shariff()),

@@ -1,4 +1,4 @@
-"""LinUCB under joint differential privacy as published, with its variants: a release after each choice."""
+"""LinUCB under joint differential privacy as published, with its variants."""
 
 import functools
 import math
@@ -7,15 +7,17 @@ from typing import Any
 
 from tacit import checks
 from tacit.algorithms import ridge
+from tacit.algorithms.forgetting import steps_before
 from tacit.algorithms.linear import Statistics, statistics
 from tacit.bandits.joint.continual import ContinualBandit
+from tacit.bandits.joint.lin_ucb import FIRST, GROWTH
 from tacit.bandits.joint.lin_ucb_kernel import JointState, joint_rounds
 from tacit.core.choices import Index, certain
 from tacit.data import Array, Released
 from tacit.errors import NoHorizon, NotSecure
 from tacit.kernels.block import Block
 from tacit.kernels.formulas import add_linear
-from tacit.kernels.rounds import EVERY_CHOICE, NOBODY_WAITS, Range
+from tacit.kernels.rounds import EVERY_CHOICE, NOBODY_WAITS, Range, Schedule
 from tacit.lock import owner_only
 from tacit.mechanisms.buffered import Buffered
 from tacit.mechanisms.grid import worst_gain
@@ -36,6 +38,7 @@ RELEASES: dict[str, Any] = {  # mechanisms of Gaussian noise
     "consistent-tree": functools.partial(Tree, consistent=True),
     "toeplitz": Toeplitz,
     "buffered": Buffered,
+    "batched": Toeplitz,
 }
 
 
@@ -54,7 +57,8 @@ class ShariffLinUCB(ContinualBandit):
     JointLinUCB, which releases in steps that grow, has less regret.
 
     noise: "gaussian", or "wishart" and "wishart-unshifted", in simulations only (source=Simulated(seed)).
-    release: of Gaussian noise: "tree", "consistent-tree", "toeplitz" (memory grows with the horizon) or "buffered".
+    release: of Gaussian noise: "tree", "consistent-tree", "toeplitz" (memory grows with the horizon) or "buffered"; or
+    "batched", in the steps of JointLinUCB, to vary their shift.
     shift: what is added to the noisy Gram matrix's diagonal; None is the paper's choice.
     max_rounds_per_person: see ContinualBandit; for Gaussian noise.
     """
@@ -103,7 +107,8 @@ class ShariffLinUCB(ContinualBandit):
         """Budget -> noise -> bounds -> width, all from public settings; the ledger checks the result."""
         gaussian, paper = self.noise == "gaussian", self.calibration == "paper"
         largest = max(map(abs, self.rewards))
-        self._schedule, leaves = EVERY_CHOICE, horizon
+        self._schedule = Schedule(float(FIRST), GROWTH) if self.release == "batched" else EVERY_CHOICE
+        leaves = 1 + steps_before(horizon, self._schedule)
         if paper and self.release == "tree":
             leaves = 1 << (leaves - 1).bit_length()  # the paper's m = 1 + ceil(log2 n) levels
         scale = 1.0

@@ -29,7 +29,7 @@ Curves = dict[tuple[str, float], tuple[Array, Array, Array]]  # (noise, gap): rh
 VARIANTS = {
     "Wishart": {"noise": "wishart", "calibration": "paper"},
     "Gaussian": {"noise": "gaussian", "calibration": "paper"},
-    "ours": {"noise": "gaussian", "calibration": "exact"},
+    "ours": {"noise": "gaussian", "release": "batched"},
 }
 
 

@@ -300,10 +300,11 @@ class Choosing:
         raise older()
 
     def _found(self, run: Run, report: Report) -> tuple[int, float | None]:
-        """The number of a choice, 0 for one that is stored nowhere, and when it was made, if it has not entered."""
+        """The number of a choice, and when it was made, if it has not entered. 0: it is stored nowhere; -1: of 0.6.0,
+        and it was over when the database was migrated."""
         number, made_at = report.ticket.number, report.ticket.made_at
         if number is None:
-            number = rows.old_number(run, self._line.uid, report.ticket.text) or 0
+            number = rows.old_number(run, self._line.uid, report.ticket.text) or -1
         if number and made_at is None:
             made_at = rows.made_at(run, self._line.uid, number)
         return number, made_at

@@ -3,6 +3,7 @@
 What happens once happens by a constraint, never by looking first: one choice for each request, one row for each number,
 one reward for each choice, one leaf for each step."""
 
+import secrets
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -252,9 +253,13 @@ def old_number(run: Run, uid: str, ticket: bytes) -> int | None:
 
 
 def erase(run: Run, uid: str, number: int) -> None:
-    """That choice, wherever it is."""
-    for table in ("waiting", "written", "choice"):
+    """That choice, wherever it is. Where it waits, it is overwritten: its number enters as nothing, when it would
+    have."""
+    for table in ("written", "choice"):
         run(f"DELETE FROM {table} WHERE bandit = ? AND number = ?", uid, number)
+    for (size,) in run("SELECT length(sealed) FROM waiting WHERE bandit = ? AND number = ?", uid, number):
+        nothing = secrets.token_bytes(int(size))
+        run("UPDATE waiting SET sealed = ? WHERE bandit = ? AND number = ?", nothing, uid, number)
 
 
 def purge(run: Run, uid: str, before: int, locking: str) -> bool:

@@ -220,7 +220,7 @@ class Choosing:
             elif number <= settled:
                 out[request.hashed] = Unavailable(AGAIN)
             else:
-                sealed.append(self._answered(request, number, answer))
+                sealed.append(self.answered(request, number, answer))
         new = rows.choose(run, self._line.uid, sealed)
         waiting = []
         for request, number, answer in sorted(placed, key=lambda one: one[0].person or b""):  # nobody waits in a circle
@@ -228,7 +228,7 @@ class Choosing:
             if request.hashed in new:
                 out[request.hashed], row = given, row = self._kept(run, head, request, answer)
                 if given is not answer:
-                    rows.refuse(run, self._line.uid, request.hashed, self._answered(request, number, given).sealed)
+                    rows.refuse(run, self._line.uid, request.hashed, self.answered(request, number, given).sealed)
             waiting += [self.waits(number, answer.ticket, at, row)] * (number > settled)
         rows.wait(run, self._line.uid, sorted(waiting))
         others = [request for request, *_ in placed if request.hashed not in out]
@@ -266,7 +266,7 @@ class Choosing:
 
     _generation = -1
 
-    def _answered(self, request: Request, number: int, answer: Answer) -> Answered:
+    def answered(self, request: Request, number: int, answer: Answer) -> Answered:
         """Sealed, and marked with its person, or with nobody."""
         epoch, where = number // self._line.bandit.epoch, incarnation.choice_place(self._line.uid, request.hashed)
         mark = self._line.seal.mark("epoch", epoch, where, request.person or secrets.token_bytes(PERSON))

@@ -23,7 +23,7 @@ from tacit.core.persons import beyond
 from tacit.data import Array
 from tacit.errors import BadState, HorizonReached
 from tacit.holders import bookmarks, rows
-from tacit.holders.requests import PERSON, Report, Request, Ticket
+from tacit.holders.requests import PERSON, Answer, Report, Request, Ticket
 from tacit.holders.requests import Row as Kept
 from tacit.holders.witness import older
 
@@ -123,8 +123,8 @@ def _learn(stored: "Stored", name: str, learnt: int, coming: list[Row]) -> tuple
         head = choosing.taken(run, len(coming), sum(row.unnamed for row in coming))
         choosing.check_keys(run, head, len(coming))
         at = choosing.now() - stored.hold - stored._database.skew  # due at once
-        waiting, written = [], []
-        for i, row in enumerate(coming):
+        answered, waiting, written = [], [], []
+        for i, row in sorted(enumerate(coming), key=lambda one: one[1].request.person or b""):  # as in `Choosing`
             number, problem, teaches = head.choices - len(coming) + 1 + i, row.problem, not row.void
             people.move(run, head.step, row.request)
             if people.refuses(run, row.request, on_limit):
@@ -132,12 +132,14 @@ def _learn(stored: "Stored", name: str, learnt: int, coming: list[Row]) -> tuple
             person = people.at_entry(row.request, on_limit) or NOBODY
             kept = Kept(row.numbers, person, teaches=teaches and people.teaches(row.request))
             ticket = Ticket(line.tickets.made(number, at), number, at)
+            answered.append(choosing.answered(row.request, number, Answer(ticket.text, head.step, 0, None)))
             waiting.append(choosing.waits(number, ticket.text, at, kept))
             one = choosing.written(number, Report(ticket, math.nan if row.reward is None else row.reward))
             written += [] if one is None else [one]
             if problem:
                 refused[learnt + i] = problem
-        rows.wait(run, line.uid, waiting)
-        rows.write(run, line.uid, written)
+        rows.choose(run, line.uid, answered)
+        rows.wait(run, line.uid, sorted(waiting))
+        rows.write(run, line.uid, sorted(written))
         bookmarks.put(run, line.uid, name, learnt + len(coming))
     return learnt + len(coming), refused

@@ -128,6 +128,15 @@ def test_a_bad_request_is_refused_alone_and_changes_nothing(place):
         assert answers[0].id == answers[2].id != answers[1].id and stored.choices == 2
 
 
+def test_numbers_are_in_the_order_of_requests(place):
+    """Also within a group, some of whose requests have an answer: groups form by chance, and steps follow numbers."""
+    with place.open(glm()) as stored:
+        for names in ("a", "bcb", "cad", "ef"):
+            answers = stored.choose_group([stored.prepare(np.eye(3), request=name) for name in names])
+            numbers = dict(zip(names, (stored._line.tickets.read(one).number for one in answers), strict=True))
+            assert all(numbers[name] == 1 + "abcdef".index(name) for name in names)
+
+
 def test_the_limit_of_a_person_is_in_the_database(place):
     def limited():
         return glm(max_rounds_per_person=2)

@@ -14,8 +14,8 @@ GIVEN = Earnings(0.3, 5.0, 4)
 
 
 @pytest.fixture
-def place(tmp_path):
-    return Place(str(tmp_path / "bandit.db"), tmp_path / "keys")
+def place(folder):
+    return Place(str(folder / "bandit.db"), folder / "keys")
 
 
 def test_they_follow_from_the_leaves_and_survive_a_restart(place):

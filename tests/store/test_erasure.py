@@ -1,17 +1,18 @@
 """Erasing a person: what waits of them is gone, the count of their rounds is not, and nothing tells whether there was
 anything."""
 
+import contextlib
 import itertools
 import threading
 
 import numpy as np
 import pytest
 
-from tacit.errors import PersonLimit, Retired
-from tacit.holders import erasure, line
+from tacit.errors import BadState, PersonLimit, Retired
+from tacit.holders import erasure, incarnation
 from tacit.holders.retirement import retire
-from tests.store import version1
-from tests.store.places import arms, contribution, dies_at, linear, table, total
+from tests.store import earlier
+from tests.store.places import HOLD, Clock, arms, contribution, dies_at, linear, settle, table, total
 
 EYE = np.eye(3)
 
@@ -34,31 +35,58 @@ def visited(stored):
 
 
 def left(stored):
-    """How many rows there are."""
-    return [table(stored, f"SELECT count(*) FROM {name}")[0][0] for name in ("choice", "waiting", "deferred")]
+    """How many answers there are, how many rows that wait can be read, how many wait in all, and what was written."""
+    line = stored._line
+    found = table(stored, "SELECT number, sealed FROM waiting")
+    count = [table(stored, f"SELECT count(*) FROM {name}")[0][0] for name in ("choice", "written")]
+    return [count[0], sum(readable(line, number, bytes(sealed)) for number, sealed in found), len(found), count[1]]
+
+
+def readable(line, number, sealed):
+    with contextlib.suppress(BadState):
+        return line.seal.open("epoch", incarnation.waiting_place(line.uid, number), sealed) is not None
+    return False
 
 
 def test_what_waits_is_gone_and_the_count_stays(place):
     with place.open(bandit()) as stored:
+        entered = stored.choose(EYE, person="ada", request="entered")
+        stored.observe(entered, 1.0)
+        settle(stored)
+        table(stored, "UPDATE person SET rounds = 0")
         asked, others = visited(stored)
         before, rounds = total(stored), table(stored, "SELECT digest, rounds FROM person ORDER BY digest")
-        assert left(stored) == [8, 4, 2]
+        assert left(stored) == [9, 8, 8, 2] and before.any()
         said = stored.erase("ada")
-        assert left(stored) == [2, 2, 0]
+        assert left(stored) == [2, 2, 8, 0]
         assert said == stored.erase("ada") == stored.erase("nobody we know") == stored.erase(17) == erasure.ERASED
         for choice in asked:
-            stored.observe(choice, 0.25)  # acknowledged like any other
-            stored.activate(choice)
-        assert np.array_equal(total(stored), before)
-        assert table(stored, "SELECT digest, rounds FROM person ORDER BY digest") == rounds and stored.choices == 8
+            assert stored.observe(choice, 0.25) and stored.activate(choice)  # acknowledged like any other
+        assert table(stored, "SELECT digest, rounds FROM person ORDER BY digest") == rounds and stored.choices == 9
         with pytest.raises(PersonLimit):  # a new request, since its answer is gone; the limit holds
             stored.choose(EYE, person="ada", request="ada 1")
         for choice in others:
             stored.observe(choice, 0.5)
+        settle(stored)  # numbers of what is erased enter in their time, as nothing, and fill the step
+        assert stored.entered == 10 and stored.version == 1
         expected = sum(contribution(bandit(), EYE[choice.index], 0.5) for choice in others)
         assert np.array_equal(total(stored) - before, expected)
         assert stored.choose(EYE, person="bob", request="other bob").id == others[0].id
         assert [what for _, what in stored.events if "eras" in what] == []
+
+
+def test_rows_of_a_log_that_wait_are_found(place):
+    """They wait for the choices before them."""
+    with place.open(bandit()) as stored:
+        stored.choose(EYE)
+        log = {f"x{i}": [0.1, 0.2, 0.3] for i in range(3)}
+        stored.learn_log(log | {"reward": [0.5] * 3, "person": ["ada", "bob", None]}, log="june")
+        assert left(stored) == [4, 4, 4, 3]
+        stored.erase("ada")
+        assert left(stored) == [3, 3, 4, 2]
+        settle(stored)
+        expected = sum(contribution(bandit(), [x] * 3, 0.5) for x in (0.2, 0.3))
+        assert stored.entered == 4 and np.array_equal(total(stored), expected)
 
 
 def test_ids_that_are_none_are_refused_and_a_retired_bandit_has_nothing(on_sqlite):
@@ -67,7 +95,7 @@ def test_ids_that_are_none_are_refused_and_a_retired_bandit_has_nothing(on_sqlit
         for wrong in (None, "", b"", 1.5, True, ["ada"]):
             with pytest.raises(ValueError, match="Expected person"):
                 stored.erase(wrong)
-        assert left(stored) == [8, 4, 2]
+        assert left(stored) == [8, 8, 8, 2]
     retire(on_sqlite.where, keys=on_sqlite.keys)
     assert erasure.erase_at(on_sqlite.where, "ada", keys=on_sqlite.keys) == erasure.ERASED
     with on_sqlite.open(bandit()) as stored:
@@ -94,55 +122,58 @@ def test_a_mark_tells_nothing_without_its_key(place):
         assert left(stored)[0] == 12  # they are purged by their number
 
 
-def test_rows_of_the_first_version_are_passed_over(place):
-    version1.restore(place)
-    line.migrate(place.where, {"bandit": place.keys})
-    with place.open(bandit(pending=40)) as stored:
-        stored.choose(EYE, person="ada")
-        before = left(stored)
+@pytest.mark.parametrize("release", earlier.RELEASES)
+def test_choices_of_earlier_releases_are_found(on_sqlite, release):
+    """Of ada: two that waited and were not deferred. A row without a mark, of the first version, is passed over."""
+    earlier.restore(on_sqlite, release)
+    earlier.rows_of(on_sqlite, "UPDATE choice SET mark = NULL WHERE number = 3")
+    incarnation.migrate(on_sqlite.where, earlier.folders(on_sqlite))
+    with earlier.opened(on_sqlite, "bandit") as stored:
+        uid = stored._line.uid
+        numbers = "SELECT number FROM choice WHERE bandit = ? ORDER BY number"
+        before = [number for (number,) in table(stored, numbers, uid)]
         stored.erase("ada")
-        assert left(stored) == [before[0] - 1, before[1] - 1, before[2]]
+        assert before == [*range(1, 9)] and table(stored, numbers, uid) == [(i,) for i in before if i not in (2, 6)]
 
 
 def test_an_erasure_that_is_killed_is_done_again(place):
-    place.open(bandit()).close()
-    killed = True
+    clock, killed = Clock(), True
+    place.open(bandit(), clock=clock).close()
     for number in range(200):
         if not killed:
             break
-        with place.open(bandit()) as stored:
+        clock.now += HOLD + 10.0
+        with place.open(bandit(), clock=clock) as stored:
+            settle(stored)
             table(stored, "DELETE FROM person")  # for the next try
-            for one in ("choice", "waiting", "deferred"):
-                table(stored, f"DELETE FROM {one}")
+            table(stored, "DELETE FROM choice")
             _, others = visited(stored)
         killed = dies_at(7 * number, place, lambda: erasure.erase_at(place.where, "ada", keys=place.keys))
         erasure.erase_at(place.where, "ada", keys=place.keys)
-        with place.open(bandit()) as stored:
-            assert left(stored) == [2, 2, 0]
+        with place.open(bandit(), clock=clock) as stored:
+            assert left(stored) == [2, 2, 8, 0]
             assert stored.choose(EYE, person="bob", request="other bob").id == others[0].id
     assert number > 3 and not killed
 
 
 def test_requests_and_rewards_go_on_while_somebody_is_erased(on_postgres, monkeypatch):
     monkeypatch.setattr(erasure, "AT_ONCE", 8)
+    most, clock = bandit(max_rounds_per_person=1000), Clock()
     with (
-        on_postgres.open(bandit(max_rounds_per_person=1000)) as one,
-        on_postgres.open(bandit(max_rounds_per_person=1000)) as two,
+        on_postgres.open(most, clock=clock) as one,
+        on_postgres.open(bandit(max_rounds_per_person=1000), clock=clock) as two,
     ):
-        stop, wrong, counted = threading.Event(), [], []
+        stop, wrong, counted, expected = threading.Event(), [], [], []
 
         def work():
             rng = np.random.default_rng(1)
             try:
                 while not stop.is_set():
-                    choices = [
-                        two.choose(arms(rng), person=who, deferred=who == "eve") for who in ("ada", "bob", "eve")
-                    ]
-                    two.activate(choices[2])
-                    for choice in choices:
-                        two.observe(choice, 0.5)
+                    given = arms(rng)
+                    choices = [two.choose(given, person=who, deferred=who == "eve") for who in ("ada", "bob", "eve")]
+                    two.write_group([two.shown(choices[2]), *(two.report(choice, 0.5) for choice in choices)])
                     counted.append(choices[1])
-                    two.tend()
+                    expected.append(contribution(most, given[choices[1].index], 0.5))
             except BaseException as error:
                 wrong.append(error)
 
@@ -158,4 +189,6 @@ def test_requests_and_rewards_go_on_while_somebody_is_erased(on_postgres, monkey
         assert not wrong and len(counted) > 3
         one.erase("ada")
         one.erase("eve")
-        assert left(one) == [len(counted), 0, 0]
+        assert left(one)[:3] == [len(counted), len(counted), 3 * len(counted)]
+        settle(one)  # rewards that came for what was erased are gone, too
+        assert one.entered == one.choices and np.array_equal(total(one), sum(expected)) and left(one)[1:] == [0] * 3

@@ -9,9 +9,9 @@ MADE = {"glm": glm, "linear": linear}
 
 
 @pytest.fixture(params=list(MADE))
-def opened(request, tmp_path):
+def opened(request, folder):
     def one():
-        return Place(str(tmp_path / "bandit.db"), None).open(MADE[request.param]())
+        return Place(str(folder / "bandit.db"), None).open(MADE[request.param]())
 
     return one
 
@@ -20,10 +20,10 @@ def test_history_is_the_same_after_a_restart_and_its_last_entry_is_what_is_serve
     with opened() as stored:
         assert len(stored.history) == 1 and stored.history[0].choices == 0
         play(stored, np.random.default_rng(0), 60)
-        found, bandit = stored.history, stored._bandit
+        found, fold = stored.history, stored._versions.fold
         assert len(found) == stored.version + 1 >= 4
         assert [past.choices for past in found[:3]] == [0, 10, 20]  # as the public schedule says
-        served, _ = bandit._beliefs(np.eye(3), 0.9)  # the middle of what is believed along each feature
+        served, _ = fold.algorithm.beliefs(fold.estimate, np.eye(3), 0.9)  # the middle along each feature
         assert np.array_equal(found[-1].estimate, np.clip(served, -1, 1))
         assert all((past.low <= past.estimate).all() and (past.estimate <= past.high).all() for past in found)
     with opened() as stored:
@@ -38,7 +38,8 @@ def test_offers_are_what_people_with_these_arms_get(opened):
         assert np.allclose(stored.offers(mine).probability.sum(), 1.0)
         play(stored, rng, 60)
         found = stored.offers({str(i): row for i, row in enumerate(mine)})
-        picks = stored._bandit._pick(np.repeat(mine[None], 4000, axis=0))
+        fold = stored._versions.fold
+        picks = fold.algorithm.pick(fold.estimate, np.repeat(mine[None], 4000, axis=0), rng)
         assert np.abs(np.bincount(picks, minlength=4) / 4000 - found.probability).max() < 0.05
         assert (found.low <= found.mean).all() and (found.mean <= found.high).all()
 
@@ -47,12 +48,12 @@ def test_offers_change_nothing_and_draw_nothing(opened):
     with opened() as stored:
         rng = np.random.default_rng(2)
         play(stored, rng, 30)
-        mine, policy = arms(rng), getattr(stored._bandit, "policy", None)
+        mine, policy = arms(rng), stored._choosing._policy
 
         def state():
-            tables = ("bandit", "choice", "waiting", "open_sum", "due", "leaf", "event")
+            tables = ("bandit", "choice", "waiting", "written", "open_step", "drawn", "leaf", "event")
             rows = [table(stored, f"SELECT * FROM {name}") for name in tables]
-            return repr((rows, stored._bandit._state, policy and policy.bit_generator.state))
+            return repr((rows, stored._versions.fold.estimate, policy.bit_generator.state))
 
         def refuse(*_):
             raise AssertionError("drawn")
@@ -60,7 +61,7 @@ def test_offers_change_nothing_and_draw_nothing(opened):
         assert stored.choices == 30
         before = state()
         for name in ("rows", "integers"):
-            setattr(stored._bandit.source, name, refuse)
+            setattr(stored._given.source, name, refuse)
         found = stored.offers(mine)
         assert repr(stored.offers(mine)) == repr(found)
         assert state() == before

@@ -8,8 +8,8 @@ import pytest
 
 from tacit import recover
 from tacit.errors import BadState, HorizonReached
-from tacit.holders import learning
-from tests.store.places import Place, contribution, dies_at, linear, sums, table, total
+from tacit.holders import log as learning
+from tests.store.places import HOLD, Clock, Place, arms, contribution, dies_at, linear, settle, sums, table, total
 
 ROWS = 90
 
@@ -28,21 +28,46 @@ def expected(rows, start=0):
 
 
 def test_steps_and_sums_are_those_of_the_rows(place):
-    """By position: step s has the rows between its boundaries, and a live choice goes on from there."""
-    with place.open(linear()) as stored:
+    """By position: step s has the rows between its boundaries, and a live choice goes on from there. Nothing waits for
+    a deadline, or until a release is visible."""
+    with place.open(linear(), delay=60.0) as stored:
         assert stored.learn_log(log(), log="june") == {}
-        assert stored.choices == ROWS and stored.head.unnamed == ROWS
-        assert stored.version == stored.head.step  # each step waited for the release before it
-        found, bandit, before = sums(stored), linear(), 0
-        for step in sorted(found):
-            after = ROWS if step == max(found) else before + 10  # first = 10 rows a step, at this size
+        assert stored.choices == stored.entered == ROWS and stored.head.unnamed == ROWS
+        assert stored.version == 0 and stored.head.step == 9 and stored.events == []
+        found, before = sums(stored), 0
+        for step in range(9):
+            after = before + 10  # first = 10 rows a step, at this size
             assert np.array_equal(found[step], expected(after) - (expected(before) if before else 0))
             before = after
-        assert len(found) == 9 == stored.head.step + 1 and bandit.choices == 0
+        assert len(found) == 10 and not found[9].any()
         stored.observe(stored.choose([[0.1, 0.2, 0.3]]), 1.0)
         assert stored.choices == ROWS + 1
         assert f"{ROWS} of the choices are rows of a log" in " ".join(stored.privacy.caveats)
-        assert not table(stored, "SELECT * FROM waiting WHERE number <= ?", ROWS)
+        settle(stored)
+        assert sums(stored)[9].any() and not table(stored, "SELECT * FROM waiting")
+
+
+def test_rows_wait_for_the_choices_before_them_and_no_longer(place):
+    """In the order of numbers; a choice that comes afterwards has its own deadline. No release is late for it."""
+    rng, clock = np.random.default_rng(0), Clock()
+    with place.open(linear(), delay=60.0, clock=clock) as stored:
+        given, hold = arms(rng), HOLD + stored._database.skew
+        choice = stored.choose(given)
+        clock.now += 1.0
+        stored.learn_log({name: column[:9] for name, column in log().items()}, log="june")
+        assert stored.choices == 10 and stored.entered == 0
+        stored.observe(choice, 0.5)
+        stored.choose(given)
+        clock.now += hold - 1.01
+        stored.tend()
+        assert stored.entered == 0
+        clock.now += 0.02
+        stored.tend()
+        assert stored.entered == 10 and stored.head.step == 1 and stored.events == []
+        assert np.array_equal(sums(stored)[0], expected(9) + contribution(linear(), given[choice.index], 0.5))
+        clock.now += 1.0
+        stored.tend()
+        assert stored.entered == 11
 
 
 def test_the_same_name_goes_on_with_what_was_added(place):
@@ -70,6 +95,7 @@ def test_a_bad_row_is_refused_alone_and_counts(place):
         assert stored.choices == ROWS and stored.head.unnamed == 1
         left = table(stored, "SELECT number, length(sealed), length(mark) FROM choice ORDER BY number")
         assert [number for number, _, _ in left] == list(range(1, ROWS + 1)) and len({row[1:] for row in left}) == 1
+        assert stored.entered == ROWS
         assert np.array_equal(total(stored), expected(2) + expected(4, 3) + expected(ROWS, 8))
         with pytest.raises(Exception, match="at most 2 rounds"):
             stored.choose([[0.1, 0.2, 0.3]], person="bob")
@@ -80,6 +106,20 @@ def test_what_has_no_room_is_refused_before_any_row(place):
         with pytest.raises(HorizonReached):
             stored.learn_log(log(), log="june")
         assert stored.choices == 0
+
+
+def test_rows_that_wait_look_alike(place):
+    """Refused or not, with a reward or without."""
+    given = {name: list(column[:8]) for name, column in log().items()}
+    given["x1"][4], given["reward"][5], given["reward"][6], given["reward"][7] = 3.0, 7.0, None, np.nan
+    given["person"] = ["ada", "ada", "ada", None, "bob", "bob", "eve", "eve"]
+    for name, on_limit in (("first", "refuse"), ("second", "serve")):
+        with place.open(linear(max_rounds_per_person=2), name=name, on_limit=on_limit) as stored:
+            stored.choose(np.eye(3))  # for which they wait
+            stored.learn_log(given, log="june")
+            for one in ("waiting", "written", "choice"):
+                found = table(stored, f"SELECT length(sealed) FROM {one} WHERE bandit = ?", stored._line.uid)
+                assert len(set(found)) == 1 and len(found) == 9 - (one == "written")
 
 
 def test_killed_again_and_again_it_goes_on_where_it_stopped(place):
@@ -93,10 +133,14 @@ def test_killed_again_and_again_it_goes_on_where_it_stopped(place):
 
     stopped = []
     for number in range(7, 1000, 17):
-        if not dies_at(number, place, work):
-            break
+        with pytest.MonkeyPatch.context() as small:
+            small.setattr(learning, "AT_ONCE", 20)  # rows in a transaction
+            if not dies_at(number, place, work):
+                break
         with place.open(linear()) as stored:
+            stored.tend()
             stopped.append(stored.choices)
+            assert stored.entered == stopped[-1]
             assert np.array_equal(total(stored), expected(stopped[-1]) if stopped[-1] else 0 * expected(1))
     assert len(set(stopped)) > 3 and stopped == sorted(stopped)
     with place.open(linear()) as stored:
@@ -120,17 +164,17 @@ def test_who_is_behind_skips_what_another_has_learnt(on_postgres, monkeypatch):
     """More than it had read of the log."""
     monkeypatch.setattr(learning, "AT_ONCE", 4)
     with on_postgres.open(linear()) as one, on_postgres.open(linear()) as other:
-        step, times = learning._next_step, []
+        tend, times = one.tend, []
 
-        def overtaken(stored):
-            if stored is one and not times:
-                times.append(one.choices)
+        def overtaken():
+            if len(times) == 2:
                 other.learn_log({name: column[:57] for name, column in log().items()}, log="june")
-            step(stored)
+            times.append(one.choices)
+            tend()
 
-        monkeypatch.setattr(learning, "_next_step", overtaken)
+        monkeypatch.setattr(one, "tend", overtaken)
         one.learn_log(log(), log="june")
-        assert times == [10] and one.choices == ROWS and np.array_equal(total(one), expected(ROWS))
+        assert times[:3] == [4, 8, 57] and one.choices == ROWS and np.array_equal(total(one), expected(ROWS))
 
 
 def test_a_folder_is_its_rows(place, tmp_path):

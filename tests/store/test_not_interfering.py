@@ -1,33 +1,55 @@
-"""One person's silence or limit moves nobody else to another step (tests/store/test_replay.py: what is shown)."""
+"""One person's silence, limit or damaged row moves nobody else to another step (tests/store/test_replay.py: what is
+shown)."""
 
 import numpy as np
 import pytest
 
 from tacit.errors import PersonLimit
-from tacit.holders import tending
-from tests.store.places import Clock, arms, glm, linear, sums, table
+from tacit.holders import steps
+from tests.store.places import arms, glm, linear, settle, sums, table
 
 
-def silent(place, answers, name):
-    """Exact sums of the steps: the second user reports what silence would mean for them, or is silent."""
-    rng, clock, options = np.random.default_rng(3), Clock(), {"missing_as": 0.5, "after": 60.0, "rate": 100.0}
-    with place.open(linear(first=50), name=name, clock=clock, **options) as stored:
-        choices = stored.choose_group([stored.ask(arms(rng, count=1)) for _ in range(45)])
-        if answers:
-            stored.observe(choices[1], 0.5)
-        clock.now += 60.0
-        stored.tend()
-        stored.choose_group([stored.ask(arms(rng)) for _ in range(11)])  # the step ends
-        stored.tend()
-        assert stored.version == 1
+def others(place, second, name, **options):
+    """Exact sums of the steps of 45 people, of whom the second does as `second` says."""
+    rng = np.random.default_rng(3)
+    with place.open(linear(), name=name, missing_as=0.5, **options) as stored:
+        choices = stored.choose_group([stored.prepare(arms(rng, count=1)) for _ in range(45)])
+        second(stored, choices[1])
+        settle(stored)
+        assert stored.version == 4 and stored.entered == 45
         return {step: found.tolist() for step, found in sums(stored).items()}
 
 
-def test_who_reports_moves_no_silent_person_to_another_step(place, monkeypatch):
-    """Silence is answered in parts of fixed ranges of choices, all of them at once: else one who reports would let
-    another in, and no sensitivity bounds that."""
-    monkeypatch.setattr(tending, "SILENT_AT_ONCE", 8)
-    assert silent(place, True, "first") == silent(place, False, "second")
+def damaged(stored, choice):
+    table(stored, "UPDATE waiting SET sealed = ? WHERE bandit = ? AND number = 2", b"?" * 99, stored._line.uid)
+
+
+BEHAVIOURS = {
+    "silent": lambda stored, choice: None,
+    "as-silent": lambda stored, choice: stored.observe(choice, 0.5),
+    "answers": lambda stored, choice: stored.observe(choice, 1.0),
+    "cancels": lambda stored, choice: stored.observe(choice, None),
+    "damaged": damaged,
+}
+
+
+def test_who_reports_moves_nobody_to_another_step(place, monkeypatch):
+    """Choices enter in parts of so many, whatever is in them: else one who reports would let another in, and no
+    sensitivity bounds that."""
+    monkeypatch.setattr(steps, "AT_ONCE", 8)
+    found = {name: others(place, behaviour, name) for name, behaviour in BEHAVIOURS.items()}
+    assert found["silent"] == found["as-silent"]
+    for name in ("answers", "cancels", "damaged"):
+        assert found[name][0] != found["silent"][0], name
+        assert [found[name][step] for step in range(1, 5)] == [found["silent"][step] for step in range(1, 5)], name
+
+
+def test_how_many_enter_together_moves_nobody(on_sqlite, monkeypatch):
+    found = []
+    for size in (1, 7, 1000):
+        monkeypatch.setattr(steps, "AT_ONCE", size)
+        found.append(others(on_sqlite, BEHAVIOURS["answers"], f"by-{size}"))
+    assert found[0] == found[1] == found[2]
 
 
 @pytest.mark.parametrize("on_limit", ["refuse", "serve"])
@@ -38,16 +60,13 @@ def test_who_is_beyond_the_limit_moves_no_step(place, on_limit):
         with place.open(glm(max_rounds_per_person=2), name=name, on_limit=on_limit) as stored:
             for i, who in enumerate(("ada", "ada", person, person)):
                 for _ in range(2):  # each is sent again
-                    answer = stored.choose_group([stored.ask(np.eye(3), person=who, request=f"{i}")])[0]
+                    answer = stored.choose_group([stored.prepare(np.eye(3), person=who, request=f"{i}")])[0]
                     assert isinstance(answer, PersonLimit) == (person == "ada" and i >= 2 and on_limit == "refuse")
-            seen.append(
-                (
-                    stored.head,
-                    table(
-                        stored,
-                        "SELECT number, length(sealed) FROM choice WHERE bandit = ? ORDER BY number",
-                        stored._line.uid,
-                    ),
-                )
-            )
-    assert seen[0] == seen[1] and seen[0][0].choices == 4
+            rows = [
+                table(stored, f"SELECT number, length(sealed) FROM {one} WHERE bandit = ? ORDER BY number", uid)
+                for one in ("choice", "waiting")
+                for uid in [stored._line.uid]
+            ]
+            settle(stored)
+            seen.append((stored.head, stored.entered, rows))
+    assert seen[0] == seen[1] and seen[0][0].choices == seen[0][1] == 4

@@ -277,8 +277,8 @@ def erase_command(
 def migrate_command(
     what: Annotated[str, typer.Argument(help="What is served: a TOML file; or one database.")],
 ) -> None:
-    """Bring databases to the version of this tacit. Stop all workers first: those of the version before cannot use them
-    afterwards. Leaves and their noise stay as they are."""
+    """Bring databases of 0.6.0 and 0.7.0 to the version of this tacit. Stop all workers first: those of an earlier one
+    cannot use them afterwards. Leaves and their noise stay as they are."""
     from tacit.service import command
 
     tell("All workers of these databases have to be stopped until this is done.")

@@ -69,7 +69,9 @@ class Choosing:
         """Each request's choice, or the answer that it has. `drawn` gets what was committed: if the end of the
         transaction is not seen, that may be there the next time."""
         self._versions.refresh()  # after an error, whether this is still the database that was served from
-        firsts = {request.hashed: i for i, request in reversed([*enumerate(requests)])}
+        firsts: dict[bytes, int] = {}
+        for i, request in enumerate(requests):
+            firsts.setdefault(request.hashed, i)
         answers = {hashed: drawn[i][0] for hashed, i in firsts.items()}
         with self._database.transaction() as run:
             found = self._answers(run, requests)
@@ -220,7 +222,7 @@ class Choosing:
             elif number <= settled:
                 out[request.hashed] = Unavailable(AGAIN)
             else:
-                sealed.append(self._answered(request, number, answer))
+                sealed.append(self.answered(request, number, answer))
         new = rows.choose(run, self._line.uid, sealed)
         waiting = []
         for request, number, answer in sorted(placed, key=lambda one: one[0].person or b""):  # nobody waits in a circle
@@ -228,7 +230,7 @@ class Choosing:
             if request.hashed in new:
                 out[request.hashed], row = given, row = self._kept(run, head, request, answer)
                 if given is not answer:
-                    rows.refuse(run, self._line.uid, request.hashed, self._answered(request, number, given).sealed)
+                    rows.refuse(run, self._line.uid, request.hashed, self.answered(request, number, given).sealed)
             waiting += [self.waits(number, answer.ticket, at, row)] * (number > settled)
         rows.wait(run, self._line.uid, sorted(waiting))
         others = [request for request, *_ in placed if request.hashed not in out]
@@ -266,7 +268,7 @@ class Choosing:
 
     _generation = -1
 
-    def _answered(self, request: Request, number: int, answer: Answer) -> Answered:
+    def answered(self, request: Request, number: int, answer: Answer) -> Answered:
         """Sealed, and marked with its person, or with nobody."""
         epoch, where = number // self._line.bandit.epoch, incarnation.choice_place(self._line.uid, request.hashed)
         mark = self._line.seal.mark("epoch", epoch, where, request.person or secrets.token_bytes(PERSON))
@@ -300,10 +302,11 @@ class Choosing:
         raise older()
 
     def _found(self, run: Run, report: Report) -> tuple[int, float | None]:
-        """The number of a choice, 0 for one that is stored nowhere, and when it was made, if it has not entered."""
+        """The number of a choice, and when it was made, if it has not entered. 0: it is stored nowhere; -1: of 0.6.0,
+        and it was over when the database was migrated."""
         number, made_at = report.ticket.number, report.ticket.made_at
         if number is None:
-            number = rows.old_number(run, self._line.uid, report.ticket.text) or 0
+            number = rows.old_number(run, self._line.uid, report.ticket.text) or -1
         if number and made_at is None:
             made_at = rows.made_at(run, self._line.uid, number)
         return number, made_at

@@ -8,7 +8,7 @@ as nothing."""
 import contextlib
 import json
 import math
-import struct
+import time
 
 import numpy as np
 
@@ -16,13 +16,11 @@ from tacit.core.entering import NOBODY
 from tacit.errors import BadState
 from tacit.holders import incarnation, rows
 from tacit.holders.database import Run
-from tacit.holders.requests import NUMBER, ROW
+from tacit.holders.requests import NUMBER, PERSON, Row
 from tacit.holders.rows import REWARD, Bandit, OpenStep, Waiting, Written
 from tacit.holders.seal import Keys, Seal, number_of
 
-FORM = 1  # byte before a person's hash, where a choice of a week's person waited
-MARK = struct.Struct(f"{FORM}s16s")
-DEFERRED = 1
+FORM = 1  # byte before a person's hash, of 0.7.0
 UNRELEASED = (
     "Expected all steps that are closed to be released, got one that is not: start the earlier release once more for a "
     "moment, which releases it, then stop it and migrate."
@@ -36,7 +34,7 @@ def convert(run: Run, found: Bandit, keys: Keys) -> None:
     if run("SELECT 1 FROM old_due WHERE bandit = ? LIMIT 1", uid):
         raise BadState(UNRELEASED)
     pending = json.loads(head.settings or "{}").get("pending", 1 << 62)
-    void = incarnation.is_public(found)
+    void, week = incarnation.is_public(found), json.loads(found.plan).get("week") is not None
     first = head.choices
     for table, deferred in (("waiting", False), ("deferred", True)):
         for ticket, number, made_at, sealed in run(
@@ -48,21 +46,24 @@ def convert(run: Run, found: Bandit, keys: Keys) -> None:
                 text = seal.open("epoch", f"{uid} {table} {bytes(ticket).hex()}", bytes(sealed))
                 if text is not None and not void:
                     old = Waiting(int(number), bytes(ticket), float(made_at), text)
-                    _row(run, seal, uid, old, deferred, number_of(bytes(sealed)))
+                    _row(run, seal, uid, old, deferred, week, number_of(bytes(sealed)))
                     first = min(first, int(number) - 1)
-    rows.make_step(run, uid, OpenStep(head.step, first, 0.0, _sums(run, seal, uid, head)))
+    closed_at = time.time() if first == head.boundary else 0.0
+    rows.make_step(run, uid, OpenStep(head.step, first, closed_at, _sums(run, seal, uid, head)))
     run("UPDATE bandit SET version = ? WHERE uid = ?", incarnation.ROWS, uid)
 
 
-def _row(run: Run, seal: Seal, uid: str, old: Waiting, deferred: bool, key: int) -> None:
-    """One choice that waited, and a reward that came before it was shown."""
-    text, reward = old.sealed, math.nan
+def _row(run: Run, seal: Seal, uid: str, old: Waiting, deferred: bool, week: bool, key: int) -> None:
+    """One choice that waited, and a reward that came before it was shown. Where a week has a limit of its own, it holds
+    whose it is. 0.6.0 knew people by ids that had no one form: such a choice teaches nothing."""
+    text, reward, person, teaches = old.sealed, math.nan, NOBODY, True
     if deferred:
         text, (reward,) = text[: -NUMBER.size], NUMBER.unpack(text[-NUMBER.size :])
-    person = NOBODY
-    if len(text) % 8 == MARK.size % 8:  # whose it is
-        text, (_, person) = text[: -MARK.size], MARK.unpack(text[-MARK.size :])
-    packed = ROW.pack(DEFERRED * deferred, person) + text
+    if week:
+        text, person = text[:-PERSON], text[-PERSON:]
+        teaches = len(text) % 8 == FORM or person == NOBODY
+        text = text[: len(text) // 8 * 8]
+    packed = Row(np.frombuffer(text), person, deferred, teaches).packed()
     sealed = seal.seal("epoch", key, incarnation.waiting_place(uid, old.number), packed)
     rows.wait(run, uid, [old._replace(sealed=sealed)])
     run("INSERT INTO old_ticket (bandit, ticket, number) VALUES (?, ?, ?)", uid, old.ticket, old.number)

@@ -18,6 +18,7 @@ from tacit.errors import BadState, WrongKeys
 from tacit.features.schema import Schema
 from tacit.holders import fingerprints, leaf_rows, migration, rows
 from tacit.holders.database import Database, Identity, Run
+from tacit.holders.leaf_rows import Leaf
 from tacit.holders.postgres import Postgres
 from tacit.holders.register import Register
 from tacit.holders.rows import Bandit, OpenStep
@@ -106,8 +107,9 @@ def migrate(where: str | Path, keys: Mapping[str, str | Path | None] | None = No
             yield last(run, name), keys_of(where, database, None if keys is None else keys[name])
 
     def witnessed(run: Run) -> None:
-        for found, folder in folders(run):
-            _witness(run, identity, folder, found)
+        made = [(found, folder, leaf_rows.found(run, found.uid, 0)) for found, folder in folders(run)]
+        for found, folder, leaves in made:  # what is left is the commit itself
+            _witness(identity, folder, found, leaves)
 
     def converted(run: Run) -> None:
         from tacit.holders import conversion  # which needs what is above
@@ -128,10 +130,13 @@ def migrate(where: str | Path, keys: Mapping[str, str | Path | None] | None = No
     return f"version {now} already" if before == now else f"from version {before} to {now}"
 
 
-def _witness(run: Run, identity: Identity, keys: Keys, found: Bandit) -> None:
-    """Of what the database has, where there is none: early versions wrote it when something was shown."""
-    unsealed = leaf_rows.found(run, found.uid, 0)
-    Witness(keys.folder, found.name).begin(Shown(found.incarnation, digests(found.uid, unsealed), *identity))
+def _witness(identity: Identity, keys: Keys, found: Bandit, leaves: list[Leaf]) -> None:
+    """Of what the database has, where there is none: 0.6.0 wrote it when something was shown, and without what public
+    contexts sum to."""
+    witness = Witness(keys.folder, found.name)
+    now, former = (digests(found.uid, each) for each in (leaves, [leaf._replace(contexts=None) for leaf in leaves]))
+    witness.begin(Shown(found.incarnation, now, *identity))
+    witness.restate(former, now)
 
 
 def keys_of(where: str | Path, database: Database, keys: str | Path | None) -> Keys:

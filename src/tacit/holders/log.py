@@ -27,7 +27,7 @@ from tacit.holders.choosing import Choosing
 from tacit.holders.incarnation import Incarnation
 from tacit.holders.limits import Rounds
 from tacit.holders.outage import Outage
-from tacit.holders.requests import PERSON, Report, Request, Ticket
+from tacit.holders.requests import PERSON, Answer, Report, Request, Ticket
 from tacit.holders.requests import Row as Kept
 from tacit.holders.terms import Agreed
 from tacit.holders.witness import older
@@ -138,8 +138,8 @@ class Log:
             head = choosing.taken(run, len(coming), sum(row.unnamed for row in coming))
             choosing.check_keys(run, head, len(coming))
             at = choosing.now() - terms.hold - database.skew  # due at once
-            waiting, written = [], []
-            for i, row in enumerate(coming):
+            answered, waiting, written = [], [], []
+            for i, row in sorted(enumerate(coming), key=lambda one: one[1].request.person or b""):  # as in `Choosing`
                 number, problem, teaches = head.choices - len(coming) + 1 + i, row.problem, not row.void
                 people.move(run, head.step, row.request)
                 if people.refuses(run, row.request, terms.on_limit):
@@ -147,13 +147,15 @@ class Log:
                 person = people.at_entry(row.request, terms.on_limit) or NOBODY
                 kept = Kept(row.numbers, person, teaches=teaches and people.teaches(row.request))
                 ticket = Ticket(line.tickets.made(number, at), number, at)
+                answered.append(choosing.answered(row.request, number, Answer(ticket.text, head.step, 0, None)))
                 waiting.append(choosing.waits(number, ticket.text, at, kept))
                 if row.reward is not None or problem:  # else it is silent, like a choice that nobody answered
                     one = choosing.written(number, Report(ticket, math.nan if row.reward is None else row.reward))
                     written += [] if one is None else [one]
                 if problem:
                     refused[learnt + i] = problem
-            rows.wait(run, line.uid, waiting)
-            rows.write(run, line.uid, written)
+            rows.choose(run, line.uid, answered)
+            rows.wait(run, line.uid, sorted(waiting))
+            rows.write(run, line.uid, sorted(written))
             bookmarks.put(run, line.uid, name, learnt + len(coming))
         return learnt + len(coming), refused

@@ -30,20 +30,21 @@ def ready(database: Database) -> None:
 
 def migrate(database: Database, witnessed: Callable[[Run], None], convert: Callable[[Run], None]) -> tuple[int, int]:
     """The version that the database had, 0 if it was empty, and the one that it has. witnessed: makes the witnesses
-    that 0.6.0 did not; convert: takes what was waiting to where it waits now."""
+    that 0.6.0 did not make; convert: takes what was waiting to where it waits now."""
     with database.transaction() as run:
         found = version_of(database, run)
         if 0 < found < OLDEST:
             raise BadState(f"Expected a database of 0.6.0 or later, got version {found}: migrate it with 0.7.0 first.")
         if found == OLDEST:
             bring(database, run, schema.FIFTH)
-            witnessed(run)
         if 0 < found < VERSION:
             bring(database, run, schema.ASIDE)
             bring(database, run, schema.SEVENTH)
             convert(run)
             bring(database, run, schema.DROPPED)
             record(run)
+        if found == OLDEST:
+            witnessed(run)  # at last: files stay where a transaction does not happen
     return found, max(found, VERSION) if found else 0
 
 

@@ -48,7 +48,7 @@ class _OvertakenError(Exception):
 
 class _Part(NamedTuple):
     """RAW. Choices that enter together, what was written of them, and the number of the last of them, or of those that
-    are passed over. closed_at: when the deadline of the step's last choice had passed, if it is among them."""
+    are passed over. closed_at: when their deadlines had passed, if they are the last of the step."""
 
     waiting: list[Waiting]
     written: dict[tuple[int, int], Written]
@@ -146,15 +146,15 @@ class Steps:
             rows.set_back(run, uid, now)
         stop = min(head.boundary, young - 1)
         found = rows.due(run, uid, opened.settled, stop, AT_ONCE)
+        end, times = found[-1].number if found else opened.settled, [one.made_at for one in found]
         # a number without a row may be on its way: it is passed over once a later choice is due
-        end, last = (found[-1].number, found[-1].made_at) if found else (opened.settled, 0.0)
         if len(found) < AT_ONCE and end < stop == head.boundary:
             for later in rows.due(run, uid, stop, young - 1, 1):
-                end, last = stop, later.made_at
+                end, times = stop, [*times, later.made_at]
         if end == opened.settled:
             return None
         written = {(one.number, one.kind): one for one in rows.written(run, uid, opened.settled, end)}
-        return _Part(found, written, end, last + hold if end == head.boundary else 0.0)
+        return _Part(found, written, end, max(times) + hold if end == head.boundary else 0.0)
 
     def _enter(self, run: Run, opened: OpenStep, part: _Part) -> None:
         """They join the sums of the step, and are gone."""

@@ -18,6 +18,7 @@ dim = 3
 budget = {{epsilon = 20.0, delta = 1e-5}}
 durable = "bandit.db"
 delay = 0.1
+hold = 0.5
 population = "{BAD}"
 coordinates = ["{BAD}", "a feature with a rather long name", "x"]
 earnings = {{share = 0.5, arms = 3}}

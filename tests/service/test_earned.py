@@ -45,6 +45,7 @@ def test_status_history_and_dashboard_have_the_same(tmp_path):
         assert curve["value"][0] is None and curve["high"][-1] == round(now.average.high, 5)
         assert abs(now.average.value - 0.75) < 0.15  # the noise has a standard deviation of .005
         text = page.decode()
+        assert "somebody" in text and "another" in text
         assert f"On average {now.average.value:.2f} for a choice" in text
         assert "a &lt;b&gt;" not in text and "If everybody got it" not in text and "earned-arms" not in text
         assert "weights of at most 4" in text  # the ledger's words

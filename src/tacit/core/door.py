@@ -76,18 +76,23 @@ class Door:
         """Of declared actions."""
         return () if self.schema is None else self.schema.actions
 
+    def arms(self, arms: Any, given: Any = None) -> Offer:
+        """Arms as vectors, or a person's fields with `given` actions; ValueError for bad ones. Nobody asks for a choice
+        among them."""
+        return Offer(*arms_of(self.schema, self.dim, arms, given, self.blocks, self.shared), None)
+
     def offer(self, arms: Any, available: npt.ArrayLike | None = None, given: Any = None) -> Offer:
-        """Arms as vectors, or a person's fields with `given` actions; ValueError for a bad request."""
-        features, names = arms_of(self.schema, self.dim, arms, given, self.blocks, self.shared)
-        problem = self.problem(len(features), names)
+        """The same for a request; ValueError for a bad one."""
+        found = self.arms(arms, given)
+        problem = self.problem(len(found.features), found.names)
         if problem:
             raise ValueError(problem)
-        return Offer(features, names, check_mask(available, len(features)))
+        return found._replace(available=check_mask(available, len(found.features)))
 
     def played(self, arms: Any, given: Any = None, place: int = 0) -> Array | None:
         """RAW. The features of an arm that was played elsewhere; None where they are wrong."""
         try:
-            x: Array = self.offer(arms, None, given).features[place]
+            x: Array = self.arms(arms, given).features[place]
             return x if math.isfinite(float(x.sum())) else None
         except (ValueError, TypeError, KeyError, IndexError, OverflowError):
             return None

@@ -109,7 +109,7 @@ class Reading:
         from released sums only."""
         checks.probability(level=level)
         fold = self._at_present()
-        offer = self._agreed.door.offer(arms, None, actions)
+        offer = self._agreed.door.arms(arms, actions)
         middle, half = fold.algorithm.beliefs(fold.estimate, offer.features, level)
         low, high = (fold.algorithm.mean(end) for end in (middle - half, middle + half))
         return list(zip(low.tolist(), high.tolist(), strict=True))
@@ -126,7 +126,7 @@ class Reading:
         and nothing is drawn that a choice or a release needs."""
         with self._lock:
             fold = self._at_present()
-            offer = self._agreed.door.offer(arms, None, actions)
+            offer = self._agreed.door.arms(arms, actions)
             algorithm, estimate = fold.algorithm, fold.estimate
         middle, half = algorithm.beliefs(estimate, offer.features, LEVEL)
         mean, low, high = map(algorithm.mean, (middle, middle - half, middle + half))

@@ -99,7 +99,7 @@ def test_a_stored_propensity_has_its_error(place):
             stored.observe(stored.choose(arms(rng, 6, 4)), float(i % 2))
             stored.tend()
         offered = arms(rng, 6, 4)
-        posterior = stored._bandit._state.posterior
+        posterior = stored._bandit._state.estimate
         posterior.theta[:], posterior.spread[:] = 0.0, 0.3  # explores in all four directions, whatever the noise was
         first = stored.choose(offered, request="a", propensity=True)
         again = stored.choose(offered, request="a")

@@ -11,7 +11,9 @@ from numpy.random import Generator
 
 from tacit.data import Array, Integers, Released
 from tacit.features.schema import Schema
-from tacit.kernels.rounds import Schedule
+from tacit.kernels.block import Block
+from tacit.kernels.continual import JointState
+from tacit.kernels.rounds import Held, Schedule
 from tacit.mechanisms.continual import Continual
 from tacit.model.chances import Chance
 from tacit.privacy.budget import Budget
@@ -68,6 +70,15 @@ class Plan:
     person: Callable[[], PersonClaim | None]  # what the claim is for, where it is for a person or a person's week
 
 
+class Loop(Protocol):
+    """Whole simulated rounds, compiled; state and the block's out arrays are changed in place. policy: what choices are
+    drawn from; rng: noise."""
+
+    def __call__(
+        self, policy: Any, rng: Generator, block: Block, held: Held, state: JointState, live: Integers
+    ) -> None: ...
+
+
 class Algorithm(Protocol[E]):
     @property
     def plan(self) -> Plan: ...
@@ -89,6 +100,11 @@ class Algorithm(Protocol[E]):
     def estimate(self, before: E, released: Released, contexts: Array, step: int, live: Integers) -> E:
         """From the sums as they were released at that step, and from what public contexts of all closed steps sum to.
         before: the estimate of the step before; or of this one, for other live blocks."""
+        ...
+
+    def of_arrays(self, arrays: Any, released: Released, step: int) -> E:
+        """The estimate whose arrays these are (`arrays` of it: what compiled loops change), after so many releases, the
+        last of which is given."""
         ...
 
     def pick(self, estimate: E, arms: Array, rng: Generator) -> Integers:
@@ -147,4 +163,16 @@ class Algorithm(Protocol[E]):
 
     def adder(self, estimate: E) -> Adder:
         """What adds rows as they are kept (after `count`, where contexts are public) to the sums of a step."""
+        ...
+
+    # simulation
+
+    @property
+    def loop(self) -> Loop | None:
+        """None where rounds are played one by one."""
+        ...
+
+    @property
+    def by_step(self) -> bool:
+        """Whether `loop` is for rounds of one step at a time: the estimate that follows is made outside."""
         ...

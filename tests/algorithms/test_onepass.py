@@ -78,7 +78,7 @@ def reference(of, estimate, row, y):
     out, c, layout = np.zeros(of.plan.mechanism.size), of.contribution, of.layout
     q = layout.shared + layout.own
     block = int(row[q]) if layout.blocks > 1 else 0
-    here, x, now = layout.coordinates(block), row[:q], estimate.posterior
+    here, x, now = layout.coordinates(block), row[:q], estimate.arrays
     code, low, high = c.link.code, c.low, c.high
     if isinstance(c, ScoreContribution):
         add_score(x, y, now.centre, layout.shared, layout.shared + block * layout.own, code, low, high, out)
@@ -230,9 +230,9 @@ def test_a_release_counts_once_for_other_blocks():
     one = of.estimate(once, released, np.zeros(0), 4, some)
     other = of.estimate(one, released, np.zeros(0), 4, all_live)
     back = of.estimate(other, released, np.zeros(0), 4, some)
-    assert np.array_equal(one.posterior.axes, other.posterior.axes)
-    assert not np.array_equal(one.posterior.theta, other.posterior.theta)
-    assert all(map(np.array_equal, one.posterior, back.posterior))
+    assert np.array_equal(one.arrays.axes, other.arrays.axes)
+    assert not np.array_equal(one.arrays.theta, other.arrays.theta)
+    assert all(map(np.array_equal, one.arrays, back.arrays))
 
 
 def test_a_prior_adds_its_noise():

@@ -242,7 +242,7 @@ def test_a_propensity_is_that_of_the_actions_on_offer_now():
     other = glm("walk", "sleep", "read", **known)
     offers = {name: bandit.choose({"age": 30.0}, actions=[name, "read"]) for name in ("walk", "sleep")}
     for name, choice in offers.items():
-        features = bandit._request({"age": 30.0}, None, [name, "read"])[0]
+        features = bandit._door.offer({"age": 30.0}, None, [name, "read"]).features
         assert choice.propensity == pytest.approx(other._propensity(features, choice.index)(), abs=1e-12)
 
 
@@ -251,11 +251,11 @@ def test_what_each_action_earns_has_its_place_from_the_start():
     size = bandit.mechanism.size
     assert size == glm("walk", "sleep", "read", most=3, earnings=Earnings(0.2)).mechanism.size
     rounds(bandit, 20)
-    assert bandit._arms_known == ("walk",)
+    assert bandit._door.names == ("walk",)
     bandit.add_action("sleep")
     bandit.retire_action("walk")
     rounds(bandit, 20)
-    assert bandit._arms_known == ("walk", "sleep") and bandit.mechanism.size == size
+    assert bandit._door.names == ("walk", "sleep") and bandit.mechanism.size == size
 
 
 def test_devices_have_a_fixed_list():

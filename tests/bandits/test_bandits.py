@@ -267,16 +267,17 @@ def test_whole_algorithm_against_the_pseudo_code(make, seed):
     """Each of them step by step, with NumPy, from what it has released."""
     rng = np.random.default_rng(seed)
     bandit = make(source=Simulated(seed), horizon=60)
+    bounds = getattr(bandit, "algorithm", bandit).regularizer
     for _ in range(60):
         arms = rng.uniform(-0.57, 0.57, (4, 3))
         choice = bandit.choose(arms)
         gram, moment = reference.unpack(bandit._state.prefix.released, 3, bandit.contribution.scale)
-        V = gram + bandit.regularizer.shift * np.eye(3)
+        V = gram + bounds.shift * np.eye(3)
         assert np.linalg.eigvalsh(V).min() > 0
         theta = np.linalg.solve(V, moment)
-        log_ratio = np.linalg.slogdet(V)[1] - 3 * math.log(bandit.regularizer.floor)
+        log_ratio = np.linalg.slogdet(V)[1] - 3 * math.log(bounds.floor)
         width = 1.0 * math.sqrt(2 * math.log(2 * 60) + log_ratio)
-        drift = bandit.regularizer.drift + bandit.regularizer.shift
+        drift = bounds.drift + bounds.shift
         values = reference.ucb_values(arms, theta, V, width, drift)
         assert values[choice.index] == pytest.approx(values.max(), rel=1e-9)
         bandit.observe(choice, rng.choice([-1.0, 1.0]))
@@ -300,10 +301,12 @@ def test_confidence_sets_hold():
             e = bandit._state.estimate
             V = np.linalg.inv(e.inverse)
             error = started.theta - e.theta
-            set_ = bandit.confidence.width
+            set_ = bandit.algorithm.confidence.width
             width = set_.noise * math.sqrt(set_.log_failure + max(0, e.logdet[0] - set_.log_floor))
             x = V @ error / np.linalg.norm(V @ error)  # a direction in which the error is large
-            bound = width * math.sqrt(x @ e.inverse @ x) + bandit.confidence.drift * np.linalg.norm(e.inverse @ x)
+            bound = width * math.sqrt(x @ e.inverse @ x) + bandit.algorithm.confidence.drift * np.linalg.norm(
+                e.inverse @ x
+            )
             missed |= abs(x @ error) > bound
             missed_naive |= error @ V @ error > width**2
         misses += missed

@@ -178,7 +178,7 @@ def test_without_noise_it_is_the_dense_bandit_with_what_is_known(given):
         JointGLM(**common | {"budget": BUDGET}, blocks=BLOCKS, prior=prior, warm=(rows, y)).privacy
     )
     explores = JointGLM(**common | {"tuning": Tuning()}, blocks=BLOCKS, warm=(rows, y))
-    assert (explores._state.posterior.spread > 0).all()
+    assert (explores._state.estimate.spread > 0).all()
 
 
 def test_what_is_known_must_not_join_two_blocks():
@@ -198,7 +198,7 @@ def test_what_is_drawn_has_the_law_that_its_spread_says():
     rng = np.random.default_rng(3)
     for x in np.column_stack([rng.uniform(-0.5, 0.5, (400, OWN)), rng.choice(BLOCKS, size=400, p=[0.6, 0.3, 0.1])]):
         parts.observe(parts.choose(x[None]), float(rng.integers(2)))
-    posterior = parts._state.posterior
+    posterior = parts._state.estimate
     posterior.theta[:] *= 0.05  # so that draws decide
     axes = np.zeros((BLOCKS, OWN, BLOCKS, OWN))
     for a in range(BLOCKS):

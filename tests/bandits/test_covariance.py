@@ -118,7 +118,7 @@ def test_the_compiled_loop_is_choose_and_observe(options):
         loop.play(block)
         chosen += block.index.tolist()
     assert [act(steps, member) for member in members] == chosen and loop._steps == steps._steps > 4
-    assert all(np.array_equal(a, b) for a, b in zip(loop._state.posterior, steps._state.posterior, strict=True))
+    assert all(np.array_equal(a, b) for a, b in zip(loop._state.estimate, steps._state.estimate, strict=True))
 
 
 def test_scores_are_turned():

@@ -114,7 +114,7 @@ def test_it_is_spent_with_the_releases_and_with_each_of_a_persons_rounds():
 
 def declared(bandit):
     """Arms whose sums are released, of those that may be declared."""
-    return list(bandit._arms_known), bandit._purse.arms
+    return list(bandit._door.names or bandit._purse.names), bandit._purse.arms
 
 
 def test_arms_are_blocks_names_or_places():
@@ -182,7 +182,7 @@ def test_without_noise_it_is_the_average_and_sums_are_those_of_arms():
     rewards = np.array([reward for _, reward in got])
     index = np.array([index for index, _ in got])
     assert bandit.earned.average.value == pytest.approx(rewards.mean())
-    sums = np.asarray(bandit._filled)[2:].reshape(3, 2)
+    sums = np.asarray(bandit._estimate.earnings)[2:].reshape(3, 2)
     assert (1 + 2 * sums[:, 1] / sums[:, 0]) == pytest.approx([rewards[index == arm].mean() for arm in range(3)])
 
 
@@ -194,7 +194,7 @@ def test_of_single_arms_nothing_is_shown():
     for kind in rng.integers(2, size=600):
         choice = bandit.choose(np.eye(4)[[kind, 2 + kind]])
         bandit.observe(choice, float(choice.index == kind))
-    weight, total = np.asarray(bandit._filled)[2:4]
+    weight, total = np.asarray(bandit._estimate.earnings)[2:4]
     assert (1 + total / weight) / 2 > 0.8
     assert bandit.earned._fields == ("average",) and bandit.earned.average._fields == ("value", "low", "high")
     assert bandit.earned.average.low > 0.5
@@ -286,7 +286,7 @@ def test_a_bandits_intervals_hold(runs):
         found = bandit.earned
         held.append(found.average.low <= target <= found.average.high)
         widths.append(found.average.high - found.average.low)
-        closer = bandit._purse.earned(bandit._filled, bandit._std() / 3, LEVEL).average
+        closer = bandit._purse.earned(bandit._estimate.earnings, bandit.algorithm.std(bandit._steps) / 3, LEVEL).average
         narrow.append(closer.low <= target <= closer.high)
     margin = 6 * math.sqrt(LEVEL * (1 - LEVEL) / runs)
     assert np.mean(held) > LEVEL - margin

@@ -159,7 +159,7 @@ def test_saved_and_loaded_after_many_windows(tmp_path):
     bandit.save(tmp_path / "bandit.json")
     loaded = JointGLM.load(tmp_path / "bandit.json")
     assert loaded.forget == 200 and loaded._schedule == bandit._schedule and loaded.privacy == bandit.privacy
-    for one, other in zip(play(bandit, 500, 1)._state.posterior, play(loaded, 500, 1)._state.posterior, strict=True):
+    for one, other in zip(play(bandit, 500, 1)._state.estimate, play(loaded, 500, 1)._state.estimate, strict=True):
         assert np.array_equal(one, other)  # simulated noise goes on from where it was
     secure = play(JointGLM(dim=2, budget=Budget(8.0, 1e-2), forget=200), 2500, 0)
     assert secure._steps > secure.mechanism.window

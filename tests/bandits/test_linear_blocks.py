@@ -72,11 +72,14 @@ def test_bounds_on_the_noise_are_of_the_blocks_and_hold_in_all_of_them():
     """Drawn noise stays within them, and a dense matrix's bounds are larger."""
     bandit = JointLinUCB(dim=BLOCKS * OWN, blocks=BLOCKS, horizon=500, budget=BUDGET, source=Simulated(3))
     whole = JointLinUCB(dim=BLOCKS * OWN, horizon=500, budget=BUDGET, source=Simulated(3))
-    assert bandit.regularizer.shift < whole.regularizer.shift and bandit.regularizer.drift < whole.regularizer.drift
+    assert (
+        bandit.algorithm.regularizer.shift < whole.algorithm.regularizer.shift
+        and bandit.algorithm.regularizer.drift < whole.algorithm.regularizer.drift
+    )
     assert bandit.mechanism.size == BLOCKS * OWN * (OWN + 3) // 2
     for _ in range(400):  # nobody answers: what is released is noise
         bandit.choose([[0.1] * OWN + [0]])
-        upsilon = bandit.regularizer.shift - bandit.regularizer.floor
+        upsilon = bandit.algorithm.regularizer.shift - bandit.algorithm.regularizer.floor
         assert np.abs(np.linalg.eigvalsh(bandit.statistics.gram)).max() <= upsilon
     assert np.abs(bandit.statistics.gram).max() > 0
     more = ridge.gaussian_bounds(1.0, 50, OWN, 0.1, 1.0, 1.0)

@@ -74,7 +74,7 @@ def test_combined_as_two_independent_estimates():
     """Beside the formula for Gaussians: precisions add, means are weighted by them."""
     bandit, q = make(prior=(THETA, np.diag([5.0, 1.0, 2.0]))), np.diag([5.0, 1.0, 2.0])
     own = np.eye(3) * 3 / 9
-    posterior = bandit._state.posterior
+    posterior = bandit._state.estimate
     assert posterior.centre == pytest.approx(np.linalg.solve(own + q, q @ THETA))
     assert posterior.inverse == pytest.approx(np.linalg.inv(own + q))
     assert bandit.choose([[0.0, -0.9, 0.0], [0.0, 0.9, 0.0]]).propensity != 0.5  # not random at the start

@@ -29,7 +29,7 @@ def people(count, *, blocks=None, seed=0):
 
 
 def parts(bandit):
-    return (*bandit._state.posterior, bandit._state.prefix.released, *bandit._state.public[:2])
+    return (*bandit._state.estimate, bandit._state.prefix.released, *bandit._state.public[:2])
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_hybrid_arms_are_the_same_vectors_without_their_zeros(adjacency):
     assert hybrid._steps == whole._steps > 5 and hybrid.mechanism.size == 5
     assert hybrid.mechanism.sigma == whole.mechanism.sigma and hybrid.privacy.unit == whole.privacy.unit
     assert np.allclose(hybrid.theta, whole.theta, rtol=1e-9) and hybrid.theta.all()
-    assert np.allclose(hybrid._state.posterior.inverse, whole._state.posterior.inverse, rtol=1e-9)
+    assert np.allclose(hybrid._state.estimate.inverse, whole._state.estimate.inverse, rtol=1e-9)
 
 
 def test_releases_are_moments_alone():

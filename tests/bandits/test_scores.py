@@ -125,12 +125,12 @@ def test_the_estimate_is_an_average_of_multiples_of_what_was_released():
         play(bandit, rng.uniform(-0.5, 0.5, (10, 4, 3)), rng.integers(2, size=10))
         bandit._advance()
         estimates.append(scores.paces(bandit.algorithm, np.arange(3))[0][bandit._steps] * bandit._state.prefix.released)
-        assert bandit._steps == len(estimates) and np.allclose(bandit._state.posterior.centre, estimates[-1])
+        assert bandit._steps == len(estimates) and np.allclose(bandit._state.estimate.centre, estimates[-1])
     assert np.allclose(bandit.theta, np.mean(estimates, axis=0))
     before = bandit.theta
     bandit._reestimate()  # the same release counts once
     assert np.array_equal(bandit.theta, before)
-    bandit._state.posterior.axes[:] = 1e6
+    bandit._state.estimate.axes[:] = 1e6
     bandit._reestimate()
     assert np.linalg.norm(bandit.theta) == pytest.approx(REACH * bandit.radius)
 
@@ -140,7 +140,7 @@ def test_propensities_are_frequencies():
     bandit = make(dim=2, first=5)
     rng = default_rng(5)
     play(bandit, rng.uniform(-0.5, 0.5, (12, 3, 2)), rng.integers(2, size=12))
-    bandit._state.posterior.theta[:] *= 0.1
+    bandit._state.estimate.theta[:] *= 0.1
     arms = np.array([[0.5, 0.1], [-0.3, 0.4], [0.1, -0.6], [-0.5, -0.2], [0.2, 0.5]])
     told = bandit._offers(arms)()
     assert told.sum() == pytest.approx(1.0, abs=1e-6) and 0.01 < told.min() < told.max() < 0.9
@@ -150,7 +150,7 @@ def test_propensities_are_frequencies():
     assert choice.propensity == pytest.approx(told[choice.index], rel=1e-9)
     two = bandit._offers(arms[:2])()
     apart = arms[0] - arms[1]
-    ahead = apart @ bandit.theta / (bandit._state.posterior.spread[0] * np.linalg.norm(apart))
+    ahead = apart @ bandit.theta / (bandit._state.estimate.spread[0] * np.linalg.norm(apart))
     assert two[0] == pytest.approx(0.5 * math.erfc(-ahead / math.sqrt(2)), abs=1e-9)
 
 

@@ -110,7 +110,7 @@ def check(folder, seen):
     silence = {name: getattr(setting, name) for name in configs.SILENCE}
     titles = ["Delivered free this week", "An evening of poems", "Join the reading circle", "A book chosen for you"]
     bandit = configs.build(setting, "shop")
-    desk, phone = (bandit._request({"device": device}, None)[0] for device in ("desk", "phone"))
+    desk, phone = (bandit._door.offer({"device": device}).features for device in ("desk", "phone"))
     clicked = contribution(bandit, desk[titles.index(seen[0])], 1.0)
     silent = contribution(bandit, phone[titles.index(seen[1])], 0.0)
     with Place(str(folder / "shop.db"), None).open(bandit, name="shop", clock=time.time, **silence) as stored:

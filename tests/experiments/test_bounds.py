@@ -17,8 +17,8 @@ def test_regret_is_below_theorems_5_and_6():
     bandit = ShariffLinUCB(dim=5, horizon=horizon, budget=budget, calibration="paper", failure=0.01)
     run = run_once(spec, environments.gap(dim=5, arms=25, gap=0.1), horizon, 0, 0, lambda _: None)
     options = {"dim": 5, "horizon": horizon, "failure": 0.01}
-    assert run.regret < bounds.linear_ucb(bandit.regularizer, **options)
-    assert run.regret < bounds.linear_ucb(bandit.regularizer, **options, gap=0.1)
+    assert run.regret < bounds.linear_ucb(bandit.algorithm.regularizer, **options)
+    assert run.regret < bounds.linear_ucb(bandit.algorithm.regularizer, **options, gap=0.1)
 
 
 def test_theorem_5_by_hand():
@@ -43,7 +43,7 @@ def test_smaller_budgets_have_larger_bounds():
     values = []
     for epsilon in (0.5, 1.0, 4.0):
         bandit = JointLinUCB(dim=5, horizon=10_000, budget=Budget(epsilon, 1e-3))
-        values.append(bounds.linear_ucb(bandit.regularizer, dim=5, horizon=10_000))
+        values.append(bounds.linear_ucb(bandit.algorithm.regularizer, dim=5, horizon=10_000))
     assert values == sorted(values, reverse=True)
 
 

@@ -102,7 +102,7 @@ def test_one_user_of_a_glm_moves_its_sums_by_no_more_than_is_claimed(rewards, ra
     bandit = made(JointGLM, rewards=rewards, radius=radius, link=link, first=5)
     if bandit is None:
         return
-    rng, posterior = np.random.default_rng(seed), bandit._state.posterior
+    rng, posterior = np.random.default_rng(seed), bandit._state.estimate
     posterior.theta[:] = radius * rng.choice([-1.0, 0.0, 0.6], 2) / 2
     posterior.inverse[:] = np.diag(rng.choice([0.0, 1e-300, 1.0, radius**2], 2))
     pairs = [(x, rewards_of(*rewards)[i]) for x, i in zip(users, which, strict=True)]

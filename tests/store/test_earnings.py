@@ -94,7 +94,7 @@ def test_a_stored_propensity_has_its_error(place):
         for i in range(10):
             stored.observe(stored.choose(arms(rng, 6, 4)), float(i % 2))
         settle(stored)
-        offered, posterior = arms(rng, 6, 4), stored._versions.fold.estimate.posterior
+        offered, posterior = arms(rng, 6, 4), stored._versions.fold.estimate.arrays
         posterior.theta[:], posterior.spread[:] = 0.0, 0.3  # explores in all four directions, whatever the noise was
         first = stored.choose(offered, request="a", propensity=True)
         again = stored.choose(offered, request="a")

@@ -44,7 +44,7 @@ def context_sums(stored):
 
 
 def copied(bandit):
-    posterior, public_sums = bandit._state.posterior, bandit._state.public
+    posterior, public_sums = bandit._state.estimate, bandit._state.public
     return [np.copy(part) for part in (*posterior, public_sums.closed)]
 
 

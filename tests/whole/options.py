@@ -163,7 +163,7 @@ def play(holder: Any, bandit: Any, rounds: range, waiting: list[tuple[int, Any]]
 def shown(bandit: Any) -> dict[str, Any]:
     """What an option may change."""
     state = bandit._state
-    estimate = state.posterior if hasattr(state, "posterior") else (*state.estimate, *bandit.confidence.width)
+    estimate = [*state.estimate, *(bandit.algorithm.confidence.width if isinstance(bandit, JointLinUCB) else ())]
     return {
         "certificate": bandit.privacy,
         "released": state.prefix.released.tobytes(),

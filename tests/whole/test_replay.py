@@ -307,7 +307,7 @@ class Late(JointGLM):
 
     def _play(self, block):
         super()._play(block)
-        self._state.posterior.theta[0] += 1e-12 * block.reward.sum()
+        self._state.estimate.theta[0] += 1e-12 * block.reward.sum()
 
 
 def test_a_leak_of_a_compiled_loop_is_found():
@@ -348,17 +348,17 @@ class InItsName(Quiet):
 
 
 class InARefusal(Quiet):
-    def _slot(self, ticket):
+    def _observed(self, ticket, reward):
         try:
-            return super()._slot(ticket)
+            return super()._observed(ticket, reward)
         except UnknownChoice as error:
             raise UnknownChoice(f"{error} {self._exact()}") from None
 
 
 class InABadRequest(Quiet):
-    def _request(self, arms, available, actions=None):
+    def choose(self, arms, **given):
         try:
-            return super()._request(arms, available, actions)
+            return super().choose(arms, **given)
         except ValueError as error:
             raise ValueError(f"{error} {self._exact()}") from None
 
@@ -382,9 +382,11 @@ class InManyArms(Quiet):
 
 
 class InMasks(Quiet):
-    def _request(self, arms, available, actions=None):
-        features, names, index = super()._request(arms, available, actions)
-        return features, names, index if index is None else index[int(self._exact()) % 2 :]
+    def choose(self, arms, *, available=None, **given):
+        if available is not None and int(self._exact()) % 2:
+            available = np.array(available)
+            available[np.flatnonzero(available)[0]] = available.sum() == 1
+        return super().choose(arms, available=available, **given)
 
 
 @pytest.mark.parametrize(

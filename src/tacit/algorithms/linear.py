@@ -10,11 +10,15 @@ import numpy as np
 from numpy.random import Generator
 
 from tacit.algorithms import ridge
+from tacit.algorithms.linear_kernel import joint_rounds
 from tacit.algorithms.ridge import Confidence, Regularizer
 from tacit.algorithms.summed import Summed
 from tacit.data import Array, Integers, Released
+from tacit.kernels.block import Block
+from tacit.kernels.continual import JointState
 from tacit.kernels.linear import Estimate as Ridge
 from tacit.kernels.matrices import unpacked
+from tacit.kernels.rounds import Held, Range
 from tacit.kernels.summing import Plain, each_linear, sum_linear
 from tacit.mechanisms import leaves
 from tacit.mechanisms.continual import Continual
@@ -22,7 +26,7 @@ from tacit.mechanisms.grid import worst_gain
 from tacit.model.chances import Chance
 from tacit.model.linear import LinearContribution
 from tacit.model.vectors import packed_size
-from tacit.protocols import Adder
+from tacit.protocols import Adder, Loop
 
 
 class Statistics(NamedTuple):
@@ -38,7 +42,7 @@ class Estimate(NamedTuple):
     """What choices are made by after `step` releases. PUBLIC, and never written to. released: what it is made from;
     earnings: their part of what was released."""
 
-    ridge: Ridge
+    arrays: Ridge
     step: int
     released: Released
     earnings: Released | None
@@ -97,34 +101,38 @@ class Linear(Summed):
         return Estimate(made, 0, leaves.nothing(self.contribution.size), None)
 
     def estimate(self, before: Estimate, released: Released, contexts: Array, step: int, live: Integers) -> Estimate:
-        learnt, earnings = self.parts(released)
-        scale, bounds, made = self.contribution.scale, self.regularizer, Ridge(*(part.copy() for part in before.ridge))
+        out = self.of_arrays(Ridge(*(part.copy() for part in before.arrays)), released, step)
+        scale, bounds = self.contribution.scale, self.regularizer
         if self.plan.blocks > 1:
-            ridge.update_blocks(learnt, scale, bounds.shift, bounds.floor, live, made)
+            ridge.update_blocks(out.released, scale, bounds.shift, bounds.floor, live, out.arrays)
         else:
-            ridge.update(learnt, scale, bounds.shift, made)
-        return Estimate(made, step, leaves.part(learnt, slice(None)), earnings)
+            ridge.update(out.released, scale, bounds.shift, out.arrays)
+        return out
+
+    def of_arrays(self, arrays: Ridge, released: Released, step: int) -> Estimate:
+        learnt, earnings = self.parts(released)
+        return Estimate(arrays, step, leaves.part(learnt, slice(None)), earnings if step else None)
 
     def pick(self, estimate: Estimate, arms: Array, rng: Generator) -> Integers:
-        return ridge.choose_many(arms, estimate.ridge, self.confidence)
+        return ridge.choose_many(arms, estimate.arrays, self.confidence)
 
     def chance(self, estimate: Estimate, arms: Array, index: int) -> Chance:
         """Nothing is drawn: what was picked would be picked again."""
         return Chance(1.0, 0.0)
 
     def chances(self, estimate: Estimate, arms: Array) -> Array:
-        out: Array = np.eye(len(arms))[int(ridge.choose_many(arms[None], estimate.ridge, self.confidence)[0])]
+        out: Array = np.eye(len(arms))[int(ridge.choose_many(arms[None], estimate.arrays, self.confidence)[0])]
         return out
 
     def beliefs(self, estimate: Estimate, arms: Array, level: float) -> tuple[Array, Array]:
         """By the confidence set of all rounds at once, which arms are chosen by: at 1 - failure, whatever `level`."""
-        return ridge.beliefs(arms, estimate.ridge, self.confidence)
+        return ridge.beliefs(arms, estimate.arrays, self.confidence)
 
     def mean(self, z: Array) -> Array:
         return np.clip(z, *self.plan.rewards)
 
     def theta(self, estimate: Estimate) -> Array:
-        out: Array = estimate.ridge.theta.flatten()
+        out: Array = estimate.arrays.theta.flatten()
         return out
 
     def statistics(self, estimate: Estimate) -> Statistics:
@@ -140,6 +148,19 @@ class Linear(Summed):
         c, (low, high) = self.contribution, map(float, self.plan.rewards)
         places = np.arange(c.size).reshape(self.plan.blocks, -1)
         return Adder(each_linear, sum_linear, (Plain(float(c.scale), low, high), places, self.tally))
+
+    # simulation
+
+    by_step = False
+
+    @property
+    def loop(self) -> Loop | None:
+        return None if self.plan.blocks > 1 or self.purse is not None else self._play
+
+    def _play(self, policy: Any, rng: Generator, block: Block, held: Held, state: JointState, live: Integers) -> None:
+        plan, width, drift = self.plan, self.confidence.width, self.confidence.drift
+        rest = Range(*map(float, plan.rewards)), self.contribution.scale, self.regularizer.shift, width, drift
+        joint_rounds(rng, block, held, state, plan.mechanism.law, plan.schedule, *rest)
 
 
 def statistics(released: Released, step: int, mechanism: Continual, user: LinearContribution) -> Statistics:

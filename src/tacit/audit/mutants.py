@@ -13,7 +13,7 @@ from tacit.algorithms.earnings import Purse
 from tacit.bandits import Bandit, JointGLM, JointLinUCB
 from tacit.core.persons import LEARNS
 from tacit.data import Array, Raw, Released
-from tacit.kernels.continual import NOTHING, Also, PrefixState, trailing_zeros
+from tacit.kernels.continual import NOTHING, Closing, PrefixState, trailing_zeros
 from tacit.kernels.linalg import svec
 from tacit.kernels.noise import NoiseLaw
 from tacit.kernels.rounds import BOUNDARY, CHOICES
@@ -61,26 +61,27 @@ class SilentLevel(Tree):
 
     level: int = 1
 
-    def release(self, state: PrefixState, source: Source, also: Also = NOTHING) -> Released:
+    def release(self, state: PrefixState, source: Source, closing: Closing = NOTHING) -> Released:
         silent = trailing_zeros(int(state.noise.step[0]) + 1) == self.level
-        return super().release(state, Quiet(source, 0.0) if silent else source, also)
+        return super().release(state, Quiet(source, 0.0) if silent else source, closing)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Redrawn(Tree):
     """The noise of every node is drawn again at each release, so that it averages out."""
 
-    def release(self, state: PrefixState, source: Source, also: Also = NOTHING) -> Released:
+    def release(self, state: PrefixState, source: Source, closing: Closing = NOTHING) -> Released:
         state.noise.levels[:] = source.rows(self.levels, self.size, self.law)
-        return super().release(state, source, also)
+        return super().release(state, source, closing)
 
 
 @dataclass(kw_only=True, eq=False)
 class HalfSensitivity(JointLinUCB):
     """Calibrated for half the sensitivity."""
 
-    def _bound(self, contribution: Any) -> float:
-        return super()._bound(contribution) / 2
+    @property
+    def _bound(self) -> float:
+        return super()._bound / 2
 
 
 @dataclass(kw_only=True, eq=False)
@@ -168,8 +169,8 @@ class UnclippedPurse(Purse):
 class UnclippedWeights(JointGLM):
     """Estimates what is earned by weights that are not cut."""
 
-    def _open_purse(self, size: int, sensitivity: float) -> None:
-        super()._open_purse(size, sensitivity)
+    def _open_purse(self) -> None:
+        super()._open_purse()
         self._purse = UnclippedPurse(*self._purse)  # type: ignore[misc]
 
     def _learn(self, x: Array, reward: float) -> None:
@@ -179,7 +180,7 @@ class UnclippedWeights(JointGLM):
         def add(out: Raw) -> None:
             once = Raw(np.zeros(self.mechanism.size))
             adder.each(cut[None], np.array([reward]), *adder.given, once)
-            once[self._learns + 2 :] *= x[-1]
+            once[self.contribution.size + 2 :] *= x[-1]
             out += once
 
         self.mechanism.absorb(self._state.prefix, add)
@@ -189,7 +190,7 @@ class UnboundedScores(JointGLM):
     """Scores along x / |x| that are not divided by the largest that a reward can make them."""
 
     def _learn(self, x: Array, reward: float) -> None:
-        residual = reward - float(x @ self._state.posterior.centre)
+        residual = reward - float(x @ self._state.estimate.centre)
 
         def add(out: Raw) -> None:
             out += residual * x / max(float(np.linalg.norm(x)), 1e-9)
@@ -214,7 +215,7 @@ class ClippedSum(Toeplitz):
 
     largest: float
 
-    def release(self, state: PrefixState, source: Source, also: Also = NOTHING) -> Released:
+    def release(self, state: PrefixState, source: Source, closing: Closing = NOTHING) -> Released:
         norm = float(np.linalg.norm(state.open))
         state.open[:] *= self.largest / max(self.largest, norm)
-        return super().release(state, source, also)
+        return super().release(state, source, closing)

@@ -20,18 +20,17 @@ from numpy.random import default_rng
 from tacit import checks, forks
 from tacit.bandits import snapshot
 from tacit.bandits.witness import Witness
-from tacit.core.choices import Choice, Choices, Index, Tickets, reward_problem
-from tacit.core.persons import HASH, LEARNS, SILENT, Person, Persons
+from tacit.core.choices import Choice, Choices, Index, Tickets
+from tacit.core.door import Door
+from tacit.core.persons import HASH, LEARNS, Person, Persons
 from tacit.data import Array, Integers
 from tacit.errors import BadState, HorizonReached, PersonLimit, UnknownChoice
-from tacit.features.schema import Schema
 from tacit.kernels.block import Block
 from tacit.kernels.rounds import CHOICES, outcome
 from tacit.lock import Lock, locked
 from tacit.model import arms as arm_sets
 from tacit.model.arms import Arms
 from tacit.privacy.certificate import Certificate
-from tacit.roles.device import arms_of, without_actions
 
 
 class State(Protocol):
@@ -68,9 +67,8 @@ class Bandit(ABC):
             )
         self._persons = self._limits()
         marks = np.zeros((self.pending, 0 if self._persons.most is None else HASH), np.uint8)
-        rewards = np.full((self.pending, 0 if self._hold is None else 1), np.nan)
-        kept = np.zeros((self.pending, self._keeps))
-        self._tickets = Tickets(np.zeros(self.pending, np.int64), kept, marks, rewards)
+        rows, rewards = np.zeros((self.pending, self._row_size)), np.full(self.pending, np.nan)
+        self._tickets = Tickets(np.zeros(self.pending, np.int64), rows, marks, rewards)
         self._state = self.init()
         self._process = forks.process()
         self._lock = Lock()
@@ -106,8 +104,9 @@ class Bandit(ABC):
             self._step()
             index = int(self._pick(block.arms[t : t + 1])[0])
             if outcome(block, t, index):
-                kept = self._kept(block.arms[t], index, index, None, None)
-                self._observed(self._slot(self._ticket(kept)), float(block.reward[t]))
+                ticket = self._ticket(self._row(block.arms[t], index, index, None, None))
+                if not math.isnan(block.reward[t]):
+                    self._observed(ticket, float(block.reward[t]))
 
     @property
     @abstractmethod
@@ -140,30 +139,21 @@ class Bandit(ABC):
 
         A bad request is no user: it changes nothing. One that is beyond its person's rounds counts as a choice, or its
         refusal would move everybody else."""
-        features, names, index = self._request(arms, available, actions)
-        problem = self._undeclared(len(features), names)
-        if problem:
-            raise ValueError(problem)
+        offer = self._door.offer(arms, available, actions)
         self._room(1)
-        mark = LEARNS
-        if person is not None or self._persons.most is not None:
-            try:
-                digest = self._persons.admit(person)
-            except PersonLimit:
-                self._step()
-                self._state.counts[CHOICES] += 1
-                raise
+        try:
+            digest = self._persons.admit(person)
+        except PersonLimit:
             self._step()
-            mark = self._persons.count(digest)
-        else:
-            self._step()
-        offered = features if index is None else features[index]
+            self._state.counts[CHOICES] += 1
+            raise
+        self._step()
+        mark, offered = self._persons.count(digest), offer.arms
         picked = int(self._pick(offered[None])[0])
-        chosen = picked if index is None else int(index[picked])
-        propensity = self._propensity(offered, picked)
-        name = names[chosen] if names else None
-        kept = self._kept(offered, picked, chosen, name, propensity)
-        return Choice(chosen, name, self._ticket(kept, mark), propensity)
+        place = offer.place(picked)
+        name, propensity = offer.name(place), self._propensity(offered, picked)
+        row = self._row(offered, picked, place, name, propensity)
+        return Choice(place, name, self._ticket(row, mark), propensity)
 
     @locked
     def choose_many(self, arms: Any, *, actions: Any = None, persons: Sequence[Person | None] | None = None) -> Choices:
@@ -171,13 +161,12 @@ class Bandit(ABC):
         bandit has a Schema, from the fields of n people and `actions` for all of them: a micro-batch, one step of the
         release. A bad row is refused alone, for what is in it; it counts as a choice all the same, and the policy draws
         for it."""
-        rows, problems, names = self._batch(arms, actions)
+        rows, problems, names = self._door.batch(arms, actions)
         count = len(rows)
-        problems = [problem or self._undeclared(len(row), names) for row, problem in zip(rows, problems, strict=True)]
         people = self._persons.check_batch(persons, count)
         index, ids = np.full(count, -1), np.zeros(count, np.int64)
         if count:
-            self._room(count)
+            self._room(count, at_once=count)
             self._step()
         marks = [LEARNS] * count
         for i, person in enumerate(people):
@@ -194,8 +183,8 @@ class Bandit(ABC):
         for i, problem in enumerate(problems):
             if problem is None:
                 arm = int(index[i])
-                kept = self._kept(rows[i], arm, arm, names[arm] if names else None, None)
-                ids[i] = self._ticket(kept, marks[i])
+                row = self._row(rows[i], arm, arm, names[arm] if names else None, None)
+                ids[i] = self._ticket(row, marks[i])
             else:
                 index[i] = -1
                 self._state.counts[CHOICES] += 1
@@ -205,21 +194,9 @@ class Bandit(ABC):
     def observe(self, choice: Choice | int, reward: float) -> bool:
         """Report a reward, by the choice or its id: late, out of order, or never. Whether it counts: not where a choice
         has a deadline (`hold`) that has passed."""
-        problem = self._problem(reward)
-        if problem:
-            raise ValueError(problem)
-        slot = self._slot(choice.id if isinstance(choice, Choice) else choice)
+        checked = self._door.check(reward)
         self._own()
-        return self._observed(slot, float(reward))
-
-    def _observed(self, slot: int, reward: float) -> bool:
-        """A reward of the choice that waits there."""
-        self._tickets.ids[slot] = 0
-        mark = self._tickets.people[slot].tobytes()
-        if mark != SILENT:
-            self._take(self._tickets.features[slot], reward, mark if mark.strip(b"\0") else None)
-        self._tickets.features[slot] = 0.0  # what has been used is not kept
-        return True
+        return self._observed(choice.id if isinstance(choice, Choice) else choice, checked)
 
     @locked
     def observe_many(
@@ -284,18 +261,21 @@ class Bandit(ABC):
 
     # helpers
 
-    @property
-    def _hold(self) -> int | None:
-        """So many later choices after a choice it enters the sums; None: when its reward comes."""
-        return None
-
     def _limits(self) -> Persons:
         """Who may teach how often: nobody is counted, by default."""
         return Persons(None)
 
-    def _take(self, x: Array, reward: float, person: bytes | None) -> None:
-        """One answer, of that person where answers are counted."""
-        self._learn(x, reward)
+    @functools.cached_property
+    def _door(self) -> Door:
+        """What may be asked."""
+        return Door(
+            dim=self.dim,
+            blocks=self._blocks,
+            shared=self._shared,
+            rewards=self.rewards,
+            schema=getattr(self, "features", None),
+            limited=self._persons.most is not None,
+        )
 
     @property
     def _width(self) -> int:
@@ -303,21 +283,17 @@ class Bandit(ABC):
         return arm_sets.width(self.dim, self._blocks, self._shared)
 
     @property
-    def _keeps(self) -> int:
+    def _row_size(self) -> int:
         """Numbers that are kept of a choice until its reward comes."""
         return self._width
 
-    def _kept(
+    def _row(
         self, offered: Array, picked: int, place: int, name: str | None, propensity: Callable[[], float] | None
     ) -> Array:
         """Those numbers: the arm that was picked among those on offer. place, name: of the arm in the request;
         propensity: what computes it, where that is at hand. A bandit may keep more."""
         out: Array = offered[picked]
         return out
-
-    def _undeclared(self, count: int, names: tuple[str, ...] | None) -> str | None:
-        """What is wrong with a choice among so many arms, or of these names, where a bandit has them declared."""
-        return None
 
     @property
     def _steps(self) -> int:
@@ -340,23 +316,6 @@ class Bandit(ABC):
             self._witness.releasing()
         self._advance()
 
-    def _request(
-        self, arms: Any, available: npt.ArrayLike | None, actions: Any = None
-    ) -> tuple[Array, tuple[str, ...] | None, Any]:
-        """One user's features, names and available arms, or ValueError."""
-        schema = getattr(self, "features", None)
-        features, names = arms_of(schema, self.dim, arms, actions, self._blocks, self._shared)
-        return features, names, arm_sets.check_mask(available, len(features))
-
-    def _batch(self, arms: Any, actions: Any) -> tuple[list[Array], list[str | None], tuple[str, ...] | None]:
-        """Each user's features, what is wrong with them, and the names of arms where they have any."""
-        schema: Schema | None = getattr(self, "features", None)
-        if schema is not None:
-            rows, problems = schema.batch(arms, actions, placed=self._blocks > 1)
-            return rows, problems, schema.offered if actions is None else tuple(actions)
-        without_actions(actions)
-        return *arm_sets.rows(arms, self.dim, self._blocks, self._shared), None
-
     def _own(self) -> None:
         """BadState for a forked copy, and for one of two bandits from the same file: it would answer from noise that
         the other uses as well, or draw a second noise for the same data."""
@@ -373,7 +332,8 @@ class Bandit(ABC):
     def _noise_is_private(self) -> bool:
         return bool(getattr(getattr(self, "source", None), "private", False))
 
-    def _room(self, count: int) -> None:
+    def _room(self, count: int, *, at_once: int = 1) -> None:
+        """HorizonReached if so many choices more would be too many. at_once: those of a batch."""
         self._own()
         if self._capacity is not None and self.choices + count > self._capacity:
             raise HorizonReached(
@@ -386,19 +346,21 @@ class Bandit(ABC):
                 f"got {self.choices} and {count} more."
             )
 
-    def _problem(self, reward: float) -> str | None:
-        return reward_problem(reward, *self.rewards)
-
     def _ticket(self, x: Array, mark: bytes = LEARNS) -> int:
         self._state.counts[CHOICES] += 1
         ticket = self.choices
         slot = ticket % self.pending
         self._tickets.ids[slot] = ticket
         self._tickets.features[slot] = x
-        self._tickets.rewards[slot] = np.nan
         if self._persons.most is not None:
             self._tickets.people[slot] = np.frombuffer(mark, np.uint8)
         return ticket
 
-    def _slot(self, ticket: int) -> int:
-        return self._tickets.slot(ticket, self.choices)
+    def _observed(self, ticket: int, reward: float) -> bool:
+        """A reward in its range. Whether it counts; UnknownChoice if no choice with that number waits for one."""
+        slot, tickets = self._tickets.slot(ticket, self.choices), self._tickets
+        tickets.ids[slot] = 0
+        if self._persons.teaches(tickets.people[slot].tobytes(), self._steps):
+            self._learn(tickets.features[slot], reward)
+        tickets.features[slot] = 0.0  # what has been used is not kept
+        return True

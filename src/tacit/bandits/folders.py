@@ -11,6 +11,7 @@ from tacit import checks, cluster
 from tacit.bandits import engines
 from tacit.bandits.engines import Mask
 from tacit.core import logs
+from tacit.core.choices import reward_problem
 from tacit.core.persons import LEARNS
 from tacit.errors import PersonLimit
 from tacit.kernels.rounds import BOUNDARY, CHOICES
@@ -57,7 +58,7 @@ def learn_table(bandit: "ContinualBandit", table: Any, actions: Any) -> dict[int
         bandit._step()
         bandit._logged += 1
         silent = logs.is_silent(reward)
-        problem = logs.ROW if x is None else None if silent else bandit._problem(reward)
+        problem = logs.ROW if x is None else None if silent else reward_problem(reward, *bandit.rewards)
         mark = LEARNS
         try:
             mark = _counted(bandit, person)  # whatever is in the row
@@ -68,8 +69,8 @@ def learn_table(bandit: "ContinualBandit", table: Any, actions: Any) -> dict[int
         if x is None:
             bandit._state.counts[CHOICES] += 1
             continue
-        kept = np.concatenate([x, np.zeros(bandit._keeps - len(x))])  # beside the arm, zeros, which count for nothing
-        ticket = bandit._ticket(kept, mark)  # whatever the reward is: a public context is summed here
+        whole = np.concatenate([x, np.zeros(bandit._row_size - len(x))])  # zeros beside the arm count for nothing
+        ticket = bandit._ticket(whole, mark)  # whatever the reward is: a public context is summed here
         if problem is None and not silent:
             bandit.observe(ticket, float(reward))
     return refused
@@ -79,7 +80,7 @@ def learn_folder(bandit: "ContinualBandit", folder: Folder, engine: engines.Engi
     """Step by step: the rows of a step are summed at the estimate that it opened with, wherever that is done."""
     bandit._room(folder.count)
     refused: dict[int, str] = {}
-    reward = bandit._problem(math.inf) or ""
+    reward = reward_problem(math.inf, *bandit.rewards) or ""
     first = 0
     while first < folder.count:
         bandit._step()
@@ -128,7 +129,7 @@ def _encoder(bandit: "ContinualBandit", folder: Folder, actions: Any) -> Encoder
         return None
     if bandit._persons.later or bandit._summer() is None or _home(bandit, "_summer") is not _home(bandit, "_learn"):
         return None
-    if "arms" in folder.columns or (len(names) < bandit.dim and "action" not in folder.names):
+    if bandit._shared or "arms" in folder.columns or (len(names) < bandit.dim and "action" not in folder.names):
         return None
     logs.check_context(bandit._door, len(names), actions)
     low, high = bandit.rewards

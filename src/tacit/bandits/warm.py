@@ -20,7 +20,12 @@ from tacit.bandits.server import Server
 from tacit.privacy.noise import Secure, Simulated
 
 LOG = logging.getLogger("tacit")
-SMALL = {"first": 200, "horizon": 1000, "pending": 64}  # compiled code depends on kinds of numbers, not on their size
+SMALL = {
+    "first": 200,
+    "horizon": 1000,
+    "pending": 64,
+    "hold": 8,
+}  # compiled code depends on kinds of numbers, not on their size
 AFTER, MOST = 60, 5000  # rounds after the first release, and in all
 
 

@@ -54,7 +54,7 @@ class Tickets(NamedTuple):
     ids: Index
     features: Array
     people: Marks  # who chose, or whether it teaches: core.persons; of no width where people are not counted
-    rewards: Array  # (pending, 1): NaN until one came; of no width where choices do not wait for a deadline
+    rewards: Array  # NaN until one came, where choices wait for a deadline
 
     def slot(self, ticket: object, choices: int) -> int:
         """Where a choice waits, after so many; ValueError or UnknownChoice for what does not wait."""

@@ -14,9 +14,10 @@ from tacit.core.actions import Declared
 from tacit.core.choices import reward_problem
 from tacit.data import Array, Integers
 from tacit.features.schema import Schema
+from tacit.model import arms as arm_sets
 from tacit.model.arms import check_mask
 from tacit.protocols import Algorithm
-from tacit.roles.device import arms_of
+from tacit.roles.device import arms_of, without_actions
 
 
 class Offer(NamedTuple):
@@ -88,6 +89,19 @@ class Door:
         if problem:
             raise ValueError(problem)
         return found._replace(available=check_mask(available, len(found.features)))
+
+    def batch(self, arms: Any, given: Any = None) -> tuple[list[Array], list[str | None], tuple[str, ...] | None]:
+        """Of many users at once: the features of each, what is wrong with them, and the names of arms if they have any.
+        ValueError for what is no batch."""
+        names: tuple[str, ...] | None = None
+        if self.schema is None:
+            without_actions(given)
+            rows, problems = arm_sets.rows(arms, self.dim, self.blocks, self.shared)
+        else:
+            rows, problems = self.schema.batch(arms, given, placed=self.blocks > 1)
+            names = self.schema.offered if given is None else tuple(given)
+        checked = zip(rows, problems, strict=True)
+        return rows, [problem or self.problem(len(row), names) for row, problem in checked], names
 
     def played(self, arms: Any, given: Any = None, place: int = 0) -> Array | None:
         """RAW. The features of an arm that was played elsewhere; None where they are wrong."""

@@ -108,6 +108,12 @@ class Persons:
             return digest
         return LEARNS if self._once_more(digest) else SILENT
 
+    def teaches(self, mark: bytes, step: int) -> bool:
+        """Whether a choice with that mark teaches, which enters that step. It is counted now, if it was not before."""
+        if not mark.strip(b"\0"):
+            return True
+        return mark != SILENT and self.enters(mark, step)
+
     def enters(self, digest: bytes, step: int) -> bool:
         """Whether a choice of that person teaches that enters that step. It is counted."""
         self.move(step)

@@ -15,7 +15,7 @@ A step closes within one kernel, `close_step` or on a grid `close_on_grid`: Pyth
 who is interrupted finds a step either open or closed, and nothing is summed twice.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
@@ -51,7 +51,25 @@ class PrefixState(NamedTuple):
     released: Released  # (size,): closed + noise
 
 
-class Also(NamedTuple):
+class Public(NamedTuple):
+    """Where contexts are public (onepass.public), what they sum to: pairs (svec of the curvature, offsets). Of size 0
+    elsewhere. Arrays, changed in place."""
+
+    open: Array  # of the open step
+    closed: Array  # of the closed ones, discounted
+    whole: Released  # room for the latter beside what was released: what compiled loops make an estimate from
+
+
+class JointState(NamedTuple):
+    """Of a bandit whose algorithm makes its estimate from released sums: arrays, changed in place by compiled loops."""
+
+    counts: Integers  # (3,): choices, the number of entries at which the open step closes, entries (with `hold`)
+    prefix: PrefixState
+    estimate: Any  # a NamedTuple of arrays
+    public: Public
+
+
+class Closing(NamedTuple):
     """What changes when a step closes, beside its PrefixState. Arrays, changed in place; of size 0 where there is
     nothing."""
 
@@ -61,7 +79,15 @@ class Also(NamedTuple):
     closed: Array  # and of the closed ones, discounted
 
 
-NOTHING = Also(np.zeros(0, np.int64), 0, np.zeros(0), np.zeros(0))
+class Entering(NamedTuple):
+    """What changes when choices enter the open step, beside its sums."""
+
+    entered: Integers  # (1,): how many have
+    open: Array  # public sums of the open step, changed in place
+    contexts: Array  # the same with those that enter now
+
+
+NOTHING = Closing(np.zeros(0, np.int64), 0, np.zeros(0), np.zeros(0))
 
 
 @kernel
@@ -158,29 +184,30 @@ def join(opened: Array, closed: Array, discount: float) -> None:
 
 
 @kernel
-def close_step(state: PrefixState, z: Array, also: Also) -> None:
+def close_step(state: PrefixState, z: Array, closing: Closing) -> None:
     """prefix_step, and what goes with it."""
     prefix_step(state, z)
-    join(also.open, also.closed, state.discount[0])
-    also.boundary[:] = also.following
+    join(closing.open, closing.closed, state.discount[0])
+    closing.boundary[:] = closing.following
 
 
 @kernel
-def close_on_grid(state: PrefixState, closed: Raw, z: Array, also: Also) -> None:
+def close_on_grid(state: PrefixState, closed: Raw, z: Array, closing: Closing) -> None:
     """The same where the noisy leaf or nodes z have been computed: `closed` are the first rows of what is kept."""
     for i in range(closed.shape[0]):
         copy(closed[i], state.closed[i])
     state.open[:] = 0
     noise_step(state.noise, z, state.released)
-    join(also.open, also.closed, state.discount[0])
-    also.boundary[:] = also.following
+    join(closing.open, closing.closed, state.discount[0])
+    closing.boundary[:] = closing.following
 
 
 @kernel
-def enter(sums: Raw, opened: Raw, entered: Integers, count: int) -> None:
-    """opened <- sums, which has so many entries more: both change or neither does."""
+def enter(sums: Raw, opened: Raw, entering: Entering, count: int) -> None:
+    """opened <- sums, which has so many entries more, and what goes with it: all of it changes, or nothing does."""
     copy(sums, opened)
-    entered[0] += count
+    copy(entering.contexts, entering.open)
+    entering.entered[0] += count
 
 
 @inlined

@@ -43,12 +43,13 @@ class Held(NamedTuple):
     more than that. hold 0: a choice enters at once, and the ring is not used. RAW."""
 
     hold: int
+    missing: float  # the reward of a choice that has none when it enters; NaN: it teaches nothing
     ids: Integers  # (length,): numbers, 0 where nothing waits
     rows: Array  # (length, at least the width of an arm)
     rewards: Array  # (length,): NaN where none came
 
 
-NOBODY_WAITS = Held(0, np.zeros(0, np.int64), np.zeros((0, 0)), np.zeros(0))
+NOBODY_WAITS = Held(0, np.nan, np.zeros(0, np.int64), np.zeros((0, 0)), np.zeros(0))
 
 
 @inlined
@@ -73,7 +74,7 @@ def enters(counts: Integers, held: Held, x: Array, y: float, row: Array) -> bool
     counts[ENTERED] += 1
     first = counts[ENTERED] % held.rewards.size
     copy(held.rows[first, : x.size], row[:-1])
-    row[-1] = held.rewards[first]
+    row[-1] = held.missing if np.isnan(held.rewards[first]) else held.rewards[first]
     held.rows[first] = 0.0
     held.ids[first], held.rewards[first] = 0, np.nan
     return True

@@ -23,9 +23,18 @@ from typing import Any, Protocol
 import numpy as np
 
 from tacit import checks
-from tacit.data import Array, Integers, Raw, Released
+from tacit.data import Array, Raw, Released
 from tacit.errors import HorizonReached, NotSecure
-from tacit.kernels.continual import NOTHING, Also, ContinualState, PrefixState, close_step, draws_needed, enter
+from tacit.kernels.continual import (
+    NOTHING,
+    Closing,
+    ContinualState,
+    Entering,
+    PrefixState,
+    close_step,
+    draws_needed,
+    enter,
+)
 from tacit.kernels.noise import NoiseLaw, gaussian_law
 from tacit.privacy.ledger import GaussianRelease
 from tacit.privacy.noise import Source
@@ -155,16 +164,16 @@ class Continual(ABC):
         add(state.open)
 
     def add(
-        self, state: PrefixState, rows: Array, rewards: Array, adder: Batch, entered: Integers | None = None
+        self, state: PrefixState, rows: Array, rewards: Array, adder: Batch, entering: Entering | None = None
     ) -> None:
-        """The contributions of rows join the open step; one whose reward is NaN adds nothing. entered: what counts
-        them, and moves with the sums: who is interrupted has added nothing."""
-        if entered is None:
+        """The contributions of rows join the open step; one whose reward is NaN adds nothing. entering: what moves with
+        the sums, where choices enter in the order of their numbers: who is interrupted has added nothing."""
+        if entering is None:
             self._sum(rows, rewards, adder, state.open)
         else:
             sums = Raw(state.open.copy())
             self._sum(rows, rewards, adder, sums)
-            enter(sums, state.open, entered, len(rewards))
+            enter(sums, state.open, entering, len(rewards))
 
     def _sum(self, rows: Array, rewards: Array, adder: Batch, out: Raw) -> None:
         adder.each(rows, rewards, *adder.given, out)
@@ -174,12 +183,12 @@ class Continual(ABC):
         zeros, fading = np.zeros(self.size), np.array([self.fading])
         return PrefixState(Raw(zeros.copy()), Raw(zeros.copy()), fading, self.noise_state(source), Released(zeros))
 
-    def release(self, state: PrefixState, source: Source, also: Also = NOTHING) -> Released:
+    def release(self, state: PrefixState, source: Source, closing: Closing = NOTHING) -> Released:
         """Close the open step, and what goes with it, and return the new released prefix. Each leaf's noise is drawn
         here, once. Who is interrupted before the end has closed nothing, and has shown nothing of that noise."""
         if state.noise.step[0] >= self.leaves:
             raise HorizonReached(f"Expected at most {self.leaves} steps, and they have all been released.")
-        close_step(state, source.rows(draws_needed(state.noise), self.size, self.law), also)
+        close_step(state, source.rows(draws_needed(state.noise), self.size, self.law), closing)
         return state.released
 
     def _state(

@@ -37,7 +37,7 @@ import numpy as np
 
 from tacit.data import Array, Integers, Raw, Released
 from tacit.errors import HorizonReached, NotSecure
-from tacit.kernels.continual import HISTORY, NOTHING, Also, ContinualState, PrefixState, close_on_grid
+from tacit.kernels.continual import HISTORY, NOTHING, Closing, ContinualState, PrefixState, close_on_grid
 from tacit.kernels.summing import add_rounded
 from tacit.mechanisms import together
 from tacit.mechanisms.continual import Batch, Continual, row_norms
@@ -155,9 +155,9 @@ class Grid(Continual):
     def _sum(self, rows: Array, rewards: Array, adder: Batch, out: Raw) -> None:
         adder.cells(rows, rewards, *adder.given, self.cell, self.longest, out)
 
-    def release(self, state: PrefixState, source: Any, also: Also = NOTHING) -> Released:
+    def release(self, state: PrefixState, source: Any, closing: Closing = NOTHING) -> Released:
         closed, values = self._closing(state, self._noise(state, source))
-        close_on_grid(state, closed, values * self.step, also)
+        close_on_grid(state, closed, values * self.step, closing)
         return state.released
 
     def _closing(self, state: PrefixState, noise: Integers) -> tuple[Raw, Array]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from tacit.data import Array, Integers, Raw, Released
 from tacit.errors import BadState
-from tacit.kernels.continual import PrefixState, noise_step
+from tacit.kernels.continual import PrefixState, Public, noise_step
 from tacit.mechanisms.continual import Batch
 from tacit.mechanisms.grid import Grid
 from tacit.privacy.noise import Simulated
@@ -38,6 +38,11 @@ def after(prior: Released, fading: float, steps: int, released: Released) -> Rel
 def nothing(size: int) -> Released:
     """So many zeros: what was released before anything was."""
     return Released(np.zeros(size))
+
+
+def public(size: int) -> Public:
+    """What public contexts sum to before anybody came, in so many numbers; 0: contexts are private."""
+    return Public(np.zeros(size), np.zeros(size), nothing(size))
 
 
 def part(released: Released, where: slice) -> Released:

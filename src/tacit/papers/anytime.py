@@ -71,26 +71,23 @@ class Anytime:
         self, arms: Arms | Mapping[str, Any], *, actions: Any = None, available: npt.ArrayLike | None = None
     ) -> Choice:
         with self._lock:
-            features, names, _ = self._bandit._request(arms, available, actions)
-            problem = self._bandit._undeclared(len(features), names)
-            if problem:  # a request that is refused replaces no bandit
-                raise ValueError(problem)
+            self._bandit._door.offer(arms, available, actions)  # a request that is refused replaces no bandit
             self._renew(1)
             choice = self._bandit.choose(arms, actions=actions, available=available)
             return Choice(choice.index, choice.name, choice.id + self._before, choice._propensity)
 
     def choose_many(self, arms: Any, *, actions: Any = None) -> Choices:
         with self._lock:
-            self._renew(len(self._bandit._batch(arms, actions)[0]))
+            self._renew(len(self._bandit._door.batch(arms, actions)[0]))
             choices = self._bandit.choose_many(arms, actions=actions)
             return Choices(choices.index, choices.id + self._before * (choices.id > 0), choices.refused)
 
-    def observe(self, choice: Choice | int, reward: float) -> None:
+    def observe(self, choice: Choice | int, reward: float) -> bool:
         with self._lock:
             ticket = self._translated(choice.id if isinstance(choice, Choice) else choice)
             if isinstance(ticket, int) and -self._before < ticket <= 0:
                 raise UnknownChoice("Expected a choice of the bandit at work, got one of an earlier bandit.")
-            self._bandit.observe(ticket, reward)
+            return self._bandit.observe(ticket, reward)
 
     def observe_many(
         self, choices: Choices | Sequence[int] | Index, rewards: Sequence[float] | Array

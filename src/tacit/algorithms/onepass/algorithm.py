@@ -2,7 +2,6 @@
 
 import dataclasses
 import functools
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -13,12 +12,9 @@ from tacit.algorithms import chances, irls
 from tacit.algorithms.chances import Values
 from tacit.algorithms.covariance import Shape
 from tacit.algorithms.onepass import curvature, hybrid, public, scores
-from tacit.algorithms.onepass.loops_kernel import GLMState
 from tacit.algorithms.summed import Summed
 from tacit.data import Array, Integers, Released
-from tacit.kernels.block import Block
 from tacit.kernels.glm import Known, Posterior, Tuning
-from tacit.kernels.rounds import Held
 from tacit.mechanisms.leaves import gains_after
 from tacit.model import arms as arm_sets
 from tacit.model.chances import Chance
@@ -27,10 +23,9 @@ from tacit.model.hybrid import Layout
 from tacit.model.links import Link
 from tacit.model.public import RewardContribution
 from tacit.model.scores import ScoreContribution
-from tacit.protocols import Adder
+from tacit.protocols import Adder, Loop
 
 Contribution = GLMContribution | RewardContribution | ScoreContribution
-Loop = Callable[["OnePass", Generator, Generator, Block, Held, GLMState, Integers], None]
 
 
 class Estimate(NamedTuple):
@@ -38,7 +33,7 @@ class Estimate(NamedTuple):
 
     random: nothing was released, and nothing is known from elsewhere. earnings: their part of what was released."""
 
-    posterior: Posterior
+    arrays: Posterior
     step: int
     random: bool
     earnings: Released | None
@@ -117,54 +112,58 @@ class OnePass(Summed):
         learnt, earnings = self.parts(released)
         if isinstance(self.contribution, RewardContribution):
             learnt = public.beside_contexts(self.layout, contexts, released)
-        posterior = copied(before.posterior)
+        posterior = Posterior(*(part.copy() for part in before.arrays))
         self.form.fit(self, learnt, step, live, posterior)
         return Estimate(posterior, step, False, earnings)
 
+    def of_arrays(self, arrays: Posterior, released: Released, step: int) -> Estimate:
+        if step == 0:
+            return Estimate(arrays, 0, not self.prior.theta.size, None)
+        return Estimate(arrays, step, False, self.parts(released)[1])
+
     def pick(self, estimate: Estimate, arms: Array, rng: Generator) -> Integers:
         if estimate.random:
-            return irls.choose_many(rng, arms, estimate.posterior, random=True)
-        return self.form.pick(self, estimate.posterior, arms, rng)
+            return irls.choose_many(rng, arms, estimate.arrays, random=True)
+        return self.form.pick(self, estimate.arrays, arms, rng)
 
     def chance(self, estimate: Estimate, arms: Array, index: int) -> Chance:
         if estimate.random:
             return Chance(1 / len(arms), 0.0)
-        return chances.of_chosen(self.form.values(self, estimate.posterior, arms), index)
+        return chances.of_chosen(self.form.values(self, estimate.arrays, arms), index)
 
     def chances(self, estimate: Estimate, arms: Array) -> Array:
         if estimate.random:
             return np.full(len(arms), 1 / len(arms))
-        return chances.of_each(self.form.values(self, estimate.posterior, arms))
+        return chances.of_each(self.form.values(self, estimate.arrays, arms))
 
     def beliefs(self, estimate: Estimate, arms: Array, level: float) -> tuple[Array, Array]:
-        return self.form.beliefs(self, estimate.posterior, arms, level)
+        return self.form.beliefs(self, estimate.arrays, arms, level)
 
     def mean(self, z: Array) -> Array:
         low, high = self.plan.rewards if self.link.bounded else (0.0, 1.0)
         return np.asarray(low + (high - low) * self.link.mean(z))
 
     def theta(self, estimate: Estimate) -> Array:
-        out: Array = estimate.posterior.theta.flatten()
+        out: Array = estimate.arrays.theta.flatten()
         return out
 
     # contributions
 
     def count(self, estimate: Estimate, row: Array, out: Array) -> Array:
-        return public.count(self, estimate.posterior, row, out)
+        return public.count(self, estimate.arrays, row, out)
 
     def adder(self, estimate: Estimate) -> Adder:
         if isinstance(self.contribution, RewardContribution):
             return public.adder(self)
-        return self.form.adder(self, estimate.posterior)
+        return self.form.adder(self, estimate.arrays)
 
     @property
     def loop(self) -> Loop | None:
-        """Whole simulated rounds, compiled; the estimate in the state is changed in place. With a shape, for the rounds
-        of one step at a time, since the estimate after a release is made outside."""
         if self.purse is not None or self.plan.shared:
             return None
-        return scores.play if isinstance(self.contribution, ScoreContribution) else curvature.play
+        form = scores if isinstance(self.contribution, ScoreContribution) else curvature
+        return functools.partial(form.play, self)
 
-
-def copied(posterior: Posterior) -> Posterior:
-    return Posterior(*(part.copy() for part in posterior))
+    @property
+    def by_step(self) -> bool:
+        return self.shape is not None

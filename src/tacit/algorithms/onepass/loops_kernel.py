@@ -1,6 +1,4 @@
-"""One-pass IRLS: the state of a bandit, and whole blocks of simulated rounds."""
-
-from typing import NamedTuple
+"""One-pass IRLS: whole blocks of simulated rounds. The estimate in the state is a Posterior."""
 
 import numpy as np
 from numpy.random import Generator
@@ -9,33 +7,15 @@ from tacit.data import Array, Integers, Raw, Released
 from tacit.kernels.block import Block
 from tacit.kernels.blocks import combine_blocks, fit_blocks, thompson_blocks
 from tacit.kernels.compile import kernel
-from tacit.kernels.continual import PrefixState, join, simulate_step
+from tacit.kernels.continual import JointState, join, simulate_step
 from tacit.kernels.formulas import add_context, add_glm, add_reward
-from tacit.kernels.glm import Known, Posterior, Tuning, combine, fit, thompson
+from tacit.kernels.glm import Known, Tuning, combine, fit, thompson
 from tacit.kernels.noise import NoiseLaw
 from tacit.kernels.rounds import BOUNDARY, Held, Range, Schedule, enters, entries, next_boundary, outcome
 from tacit.model.links import Code
 from tacit.model.vectors import packed_size, pair_size
 
 EXACT = 2.0**40  # the scale of a curvature that has no noise: what noise there were would be divided by it
-
-
-class Public(NamedTuple):
-    """Where contexts are public (onepass.public), what they sum to: pairs (svec of the curvature, offsets). Of size 0
-    elsewhere. Arrays, changed in place."""
-
-    open: Array  # of the open step
-    closed: Array  # of the closed ones, discounted
-    whole: Released  # room for the latter beside what was released: what compiled loops make an estimate from
-
-
-class GLMState(NamedTuple):
-    """One-pass IRLS under continual release."""
-
-    counts: Integers  # (3,): choices, the number of entries at which the open step closes, entries
-    prefix: PrefixState
-    posterior: Posterior
-    public: Public
 
 
 @kernel
@@ -51,7 +31,7 @@ def beside(closed: Array, released: Released, p: int, whole: Released) -> None:
 
 
 @kernel
-def with_contexts(state: GLMState, p: int) -> Released:
+def with_contexts(state: JointState, p: int) -> Released:
     """What an estimate is made from once a step was released: that, and beside it what public contexts sum to."""
     _, prefix, _, public = state
     if public.open.size == 0:
@@ -67,7 +47,7 @@ def glm_rounds(
     rng: Generator,
     block: Block,
     held: Held,
-    state: GLMState,
+    state: JointState,
     law: NoiseLaw,
     gains: Array,
     schedule: Schedule,
@@ -115,7 +95,7 @@ def glm_block_rounds(
     rng: Generator,
     block: Block,
     held: Held,
-    state: GLMState,
+    state: JointState,
     law: NoiseLaw,
     gains: Array,
     schedule: Schedule,

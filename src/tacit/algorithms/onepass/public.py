@@ -25,7 +25,7 @@ import numpy as np
 
 from tacit import checks
 from tacit.algorithms.onepass import curvature, hybrid
-from tacit.algorithms.onepass.loops_kernel import EXACT, Public, beside
+from tacit.algorithms.onepass.loops_kernel import EXACT, beside
 from tacit.data import Array, Integers, Released
 from tacit.kernels.formulas import add_context
 from tacit.kernels.glm import Posterior
@@ -63,11 +63,6 @@ def check(contexts: str, *, earnings: bool, week: bool) -> bool:
 
 def contribution(*, zero_out: bool, **parts: Any) -> RewardContribution:
     return RewardContribution(**parts, scale=EXACT, longest=LONGEST_ALONE if zero_out else LONGEST)
-
-
-def sums(size: int) -> Public:
-    """Before anybody came; size 0: contexts are private."""
-    return Public(np.zeros(size), np.zeros(size), leaves.nothing(size))
 
 
 def count(of: "OnePass", posterior: Posterior, row: Array, out: Array) -> Array:

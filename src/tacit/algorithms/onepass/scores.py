@@ -18,10 +18,10 @@ from tacit import checks
 from tacit.algorithms import chances, covariance
 from tacit.algorithms.chances import Values
 from tacit.algorithms.onepass.hybrid import coordinates
-from tacit.algorithms.onepass.loops_kernel import GLMState
 from tacit.algorithms.onepass.scores_kernel import score_rounds
 from tacit.data import Array, Integers, Released
 from tacit.kernels.block import Block
+from tacit.kernels.continual import JointState
 from tacit.kernels.glm import Posterior
 from tacit.kernels.rounds import Held, Range, Schedule, next_boundary
 from tacit.kernels.scores import best_rows, follow, unlearnt
@@ -162,7 +162,7 @@ def adder(of: "OnePass", posterior: Posterior) -> Adder:
 
 
 def play(
-    of: "OnePass", policy: Generator, rng: Generator, block: Block, held: Held, state: GLMState, live: Integers
+    of: "OnePass", policy: Generator, rng: Generator, block: Block, held: Held, state: JointState, live: Integers
 ) -> None:
     plan, layout, here = of.plan, of.layout, of.layout.coordinates(live)
     score_rounds(

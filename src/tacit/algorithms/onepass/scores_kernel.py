@@ -3,11 +3,10 @@
 import numpy as np
 from numpy.random import Generator
 
-from tacit.algorithms.onepass.loops_kernel import GLMState
 from tacit.data import Array, Integers
 from tacit.kernels.block import Block
 from tacit.kernels.compile import kernel
-from tacit.kernels.continual import simulate_step
+from tacit.kernels.continual import JointState, simulate_step
 from tacit.kernels.formulas import add_score
 from tacit.kernels.glm import Known
 from tacit.kernels.noise import NoiseLaw
@@ -22,7 +21,7 @@ def score_rounds(
     rng: Generator,
     block: Block,
     held: Held,
-    state: GLMState,
+    state: JointState,
     law: NoiseLaw,
     etas: Array,
     spreads: Array,

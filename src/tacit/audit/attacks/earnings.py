@@ -69,5 +69,5 @@ def of_sums(name: str, kind: Any, *, everything: bool = False, bug: str = "") ->
 
 def _first_user(bandit: Any, world: int) -> None:
     x, reward = GLM_PAIR[world]
-    kept = bandit._kept(np.tile(np.array(x), (ARMS, 1)), 0, 0, None, None)
-    bandit.observe(bandit._ticket(kept), reward)
+    row = bandit._row(np.tile(np.array(x), (ARMS, 1)), 0, 0, None, None)
+    bandit.observe(bandit._ticket(row), reward)

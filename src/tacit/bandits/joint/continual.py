@@ -1,4 +1,4 @@
-"""What bandits under continual release share: a public schedule of steps, and one release at the end of each."""
+"""What bandits under continual release share: persons, a public schedule of steps, a release at the end of each."""
 
 import dataclasses
 import functools
@@ -6,29 +6,31 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from tacit import checks
-from tacit.algorithms import accounting
-from tacit.algorithms.forgetting import steps_before as steps_before
 from tacit.bandits import folders
+from tacit.bandits.base import Bandit
 from tacit.bandits.joint.forms import form
-from tacit.bandits.joint.personal import ContinualState, PersonalBandit
 from tacit.bandits.joint.summing import Summer
 from tacit.core import actions as declared_actions
 from tacit.core.actions import Declared
-from tacit.core.door import Door
-from tacit.data import Array, Integers, Released
+from tacit.core.persons import MODES, Persons
+from tacit.data import Integers, Released
 from tacit.features.schema import Schema
-from tacit.kernels.continual import NOTHING, Also
-from tacit.kernels.rounds import BOUNDARY, CHOICES, next_boundary
+from tacit.kernels.continual import NOTHING, Closing, PrefixState
+from tacit.kernels.rounds import BOUNDARY, CHOICES, Schedule, next_boundary
 from tacit.lock import locked
 from tacit.mechanisms.continual import Continual
 from tacit.mechanisms.recursive_grid import on_integers
-from tacit.privacy import settings
+from tacit.privacy import gaussian, relations, settings
+from tacit.privacy.budget import Budget
 from tacit.privacy.certificate import Certificate, certify
+from tacit.privacy.ledger import Release
+from tacit.privacy.noise import Secure
+from tacit.privacy.persons import PersonClaim
 
 LOGGED = (
     "{} of the choices are rows of a log (learn_log), protected like other rounds. If the log's policy learnt from "
@@ -36,31 +38,52 @@ LOGGED = (
 )
 
 
+class ContinualState(Protocol):
+    @property
+    def counts(self) -> Integers: ...  # choices, the number of entries at which the open step closes, and more
+    @property
+    def prefix(self) -> PrefixState: ...
+
+
 @dataclass(kw_only=True, eq=False)
-class ContinualBandit(PersonalBandit):
+class ContinualBandit(Bandit):
     """Contributions are summed in the open step. When the schedule closes it, the mechanism releases the sum of all
     steps with noise, and the estimate follows from what was released and from nothing else.
 
+    max_rounds_per_person: the noise is made for replacing a person in so many rounds. on_limit: what a person beyond
+    them gets, "refuse" (PersonLimit, the default) or "serve" without learning. docs/persons.md says which to choose.
     features: how a person's fields become vectors, where `choose` is to take fields; `dim` follows from it. Without,
     `choose` takes vectors.
 
     A bandit sets `mechanism` and `_schedule`, and says what its estimate is (`_update`) and what its releases cost
     (`_releases`)."""
 
+    budget: Budget
     dim: int = 0
     features: Schema | None = None
     radius: float = 1.0
+    max_rounds_per_person: int | None = None
+    on_limit: str | None = None
+    source: Any = field(default_factory=Secure)
+    mechanism: Continual = field(init=False, repr=False)
+    _schedule: Schedule = field(init=False, repr=False)
+    _state: ContinualState = field(init=False, repr=False)
     _declared: tuple[Declared, ...] = field(init=False, repr=False)  # its actions, where they have names
-    _live: Integers = field(init=False, repr=False)  # the blocks that the estimate is of
     _outdated: bool = field(default=False, init=False, repr=False)  # the estimate, while a step closes
     _logged: int = field(default=0, init=False, repr=False)  # choices that were rows of a log
+    _public = False  # whether features and offered arms are declared public
 
     @abstractmethod
     def _update(self, released: Released) -> None:
         """The new estimate, from the sums as they were released."""
 
     @abstractmethod
-    def init(self) -> ContinualState: ...
+    def _releases(self, steps: int) -> tuple[Release, ...]:
+        """What has happened to the data after that many steps: for the ledger."""
+
+    def _planned(self) -> tuple[Release, ...]:
+        """What will have happened at the end of the schedule."""
+        return self._releases(self.mechanism.leaves)
 
     # settings and noise
 
@@ -70,11 +93,33 @@ class ContinualBandit(PersonalBandit):
         settings.dimension(self)
         self._blocks, self._shared = form(self)
         self._declared = declared_actions.of(self.features)
-        self._live = self._estimated(self._declared)
         if self.horizon is not None:
             checks.positive_int(horizon=self.horizon)
             self.horizon = int(self.horizon)
-        self._check_persons()
+        self.on_limit = self.limit_mode(self.on_limit)
+        if self.max_rounds_per_person is not None:
+            checks.positive_int(max_rounds_per_person=self.max_rounds_per_person)
+        elif self.on_limit == "serve":
+            raise ValueError("Expected max_rounds_per_person with on_limit and week, got none.")
+
+    def limit_mode(self, given: str | None) -> str:
+        """What a person beyond the limit gets; ValueError if that cannot be what was asked for."""
+        if given is not None:
+            checks.one_of(MODES, on_limit=given)
+        return given or "refuse"
+
+    def _limits(self) -> Persons:
+        return Persons(self.max_rounds_per_person, serve=self.on_limit == "serve")
+
+    @property
+    def _mu(self) -> float:
+        """The budget in terms of Gaussian noise, for one of a person's rounds."""
+        return gaussian.mu(self.budget) / (self.max_rounds_per_person or 1)
+
+    @property
+    def _relation(self) -> str:
+        """The neighbours that the claim is for."""
+        return relations.named(self.budget.adjacency, public=self._public)
 
     def _with_noise(
         self, noiseless: Continual, sensitivity: float, mu: float, *, sigma: float | None = None
@@ -89,6 +134,11 @@ class ContinualBandit(PersonalBandit):
     def _plan_numbers(self) -> list[float]:
         return [self.mechanism.step, self.mechanism.sigma, self.mechanism.column_norm]
 
+    @property
+    def _own_dim(self) -> int:
+        """Dimensions of what one block is about."""
+        return (self.dim - self._shared) // self._blocks
+
     # steps
 
     def _opened(self, size: int) -> Integers:
@@ -98,28 +148,27 @@ class ContinualBandit(PersonalBandit):
         return counts
 
     @property
-    def _due(self) -> bool:
-        return bool(self._entries >= self._state.counts[BOUNDARY])
-
-    @property
     def _entries(self) -> int:
         """Choices that the schedule counts."""
         return int(self._state.counts[CHOICES])
 
+    @property
+    def _due(self) -> bool:
+        return bool(self._entries >= self._state.counts[BOUNDARY])
+
     def _advance(self) -> None:
         if self._due:
             self._outdated = True
-            self.mechanism.release(self._state.prefix, self.source, self._also())
+            self.mechanism.release(self._state.prefix, self.source, self._closing())
         if self._outdated:  # now, or since a choice that was interrupted
             self._persons.move(self._steps)
             self._update(self._state.prefix.released)
             self._outdated = False
 
-    def _also(self) -> Also:
+    def _closing(self) -> Closing:
         """What changes together with the mechanism's state when the open step closes."""
-        counts = self._state.counts
         following = next_boundary(self._entries, *self._schedule)
-        return NOTHING._replace(boundary=counts[BOUNDARY : BOUNDARY + 1], following=following)
+        return NOTHING._replace(boundary=self._state.counts[BOUNDARY : BOUNDARY + 1], following=following)
 
     @property
     def _steps(self) -> int:
@@ -128,6 +177,8 @@ class ContinualBandit(PersonalBandit):
     @functools.cached_property
     def _capacity(self) -> int | None:
         return self.mechanism.capacity
+
+    # what may be shown
 
     @property
     def privacy(self) -> Certificate:
@@ -147,6 +198,16 @@ class ContinualBandit(PersonalBandit):
             actions=declared_actions.words(self._declared),
             caveats=self._caveats(),
         )
+
+    def _person(self) -> PersonClaim | None:
+        """What the claim is for, where it is for a person."""
+        return None if self.max_rounds_per_person is None else PersonClaim(self.max_rounds_per_person, None, {})
+
+    def _caveats(self) -> tuple[str, ...]:
+        """What the certificate has to say beside the claim."""
+        return (LOGGED.format(self._logged),) if self._logged else ()
+
+    # actions and logs
 
     @property
     def actions(self) -> tuple[Declared, ...]:
@@ -168,34 +229,12 @@ class ContinualBandit(PersonalBandit):
         if self.features is None:
             raise ValueError("Expected features=Schema(...), which names actions, got none.")
         self._declare(declared_actions.changed(self._declared, change(self.features), self.choices))
-        self._live = self._estimated(self._declared)
-        self._reestimate()
 
     def _declare(self, declared: tuple[Declared, ...]) -> None:
-        """What may be asked for. The estimate follows with `_live` and `_reestimate`."""
+        """What may be asked for."""
         assert self.features is not None
         self._declared, self.features = declared, declared_actions.schema_of(self.features, declared)
-
-    def _estimated(self, declared: tuple[Declared, ...]) -> Integers:
-        """The blocks that an estimate is made of, where those are the actions."""
-        return declared_actions.live(declared, self._blocks)
-
-    def _counted(self, x: Array) -> Array:
-        """A choice is made: what is kept of it, of these numbers. Where contexts are public, its own joins the open
-        step (`_also`)."""
-        return x
-
-    def _numbers(self, size: int) -> str:
-        """How many numbers are released, in words."""
-        return accounting.numbers(size, self._blocks, self._shared)
-
-    @property
-    def _own_dim(self) -> int:
-        """Dimensions of what one block is about."""
-        return (self.dim - self._shared) // self._blocks
-
-    def _reestimate(self) -> None:
-        """The estimate at the present release for the actions that are offered now, if it depends on them."""
+        self.__dict__.pop("_door", None)
 
     @locked
     def learn_log(self, table: Any, *, actions: Any = None, engine: str = "local") -> Mapping[int, str]:
@@ -211,24 +250,7 @@ class ContinualBandit(PersonalBandit):
         of Ray sum its steps (docs/cluster.md), to the same bits."""
         return folders.learn(self, table, actions, engine)
 
-    @property
-    def _door(self) -> Door:
-        return Door(
-            dim=self.dim,
-            blocks=self._blocks,
-            shared=self._shared,
-            rewards=self.rewards,
-            schema=self.features,
-            limited=self.max_rounds_per_person is not None,
-            declared=self._declared,
-            problem=self._undeclared,
-        )
-
     def _summer(self) -> Summer | None:
         """What sums the contributions of rows at the present estimate, anywhere; None where they have to be learnt one
         by one."""
         return None
-
-    def _caveats(self) -> tuple[str, ...]:
-        """What the certificate has to say beside the claim."""
-        return (LOGGED.format(self._logged),) if self._logged else ()

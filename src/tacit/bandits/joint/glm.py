@@ -1,9 +1,6 @@
 """Our own: generalised linear bandits under joint privacy, by one-pass private IRLS."""
 
-import dataclasses
-import functools
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,20 +8,14 @@ import numpy as np
 from numpy.random import Generator, default_rng
 
 from tacit import checks
-from tacit.algorithms import accounting, covariance, forgetting, irls, prior
+from tacit.algorithms import covariance, forgetting, irls, prior
 from tacit.algorithms.forgetting import FARTHEST, steps_before
 from tacit.algorithms.onepass import curvature, hybrid, public, scores
-from tacit.algorithms.onepass.algorithm import Contribution, Estimate, Form, OnePass, copied
-from tacit.algorithms.onepass.loops_kernel import GLMState
-from tacit.algorithms.summed import row_size
-from tacit.bandits.joint.joint import OWN, Joint
-from tacit.bandits.joint.summing import Summer
-from tacit.data import Array
-from tacit.kernels.block import Block
+from tacit.algorithms.onepass.algorithm import Contribution, Form, OnePass
+from tacit.bandits.joint.joint import Joint
+from tacit.core import actions
 from tacit.kernels.blocks import BLOCKS
-from tacit.kernels.continual import Also
-from tacit.kernels.glm import Posterior, Tuning
-from tacit.kernels.rounds import BOUNDARY
+from tacit.kernels.glm import Tuning
 from tacit.mechanisms.continual import Continual
 from tacit.mechanisms.recursive import discounted
 from tacit.model import links
@@ -32,8 +23,6 @@ from tacit.model.hybrid import Layout
 from tacit.model.links import Link
 from tacit.model.scores import ScoreContribution
 from tacit.privacy import ledger, relations
-from tacit.privacy.noise import generator_of
-from tacit.protocols import Limits, Plan
 
 FEWEST = 8  # users in the smallest step, beside those for each unit of the noise's std
 CHANGING = Tuning(ridge=1.5)  # with `forget`: a smaller ridge learns what is new sooner
@@ -66,7 +55,8 @@ class JointGLM(Joint):
     do not change.
     tuning: of the estimate; its default depends on whether there are blocks, and whether anything is forgotten.
     max_rounds_per_person: the noise is made for replacing a person in so many rounds; the shifts of k rounds add up to
-    at most k D times the column norm, which k equal changes in one step attain. What goes with it: see ContinualBandit.
+    at most k D times the column norm, which k equal changes in one step attain. What goes with it: see ContinualBandit;
+    hold, missing_as, week, earnings: see Joint.
     source: of noise. Secure by default; Simulated(seed) for experiments.
     policy: what Thompson draws come from; by default fresh, seeded by the operating system.
     link: "logistic", "probit", "identity", or one of your own (`tacit.model.links.given`).
@@ -95,14 +85,11 @@ class JointGLM(Joint):
     prior: Any = field(default=None, repr=False)
     warm: Any = field(default=None, repr=False)
     covariance: Any = field(default=None, repr=False)
-    _state: GLMState = field(init=False, repr=False)
-    _counts_answers = True
-    _lengths = ("week", "forget")
     algorithm: OnePass = field(init=False, repr=False)
+    contribution: Contribution = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         self._check()
-        self._check_hold()
         if self.first is not None:
             checks.positive_int(first=self.first)
         if self.tuning is None:
@@ -124,16 +111,25 @@ class JointGLM(Joint):
         low, high = self.rewards
         self._unit = 1.0 if self._link.bounded else max(abs(low), abs(high))
         self.contribution = self._contribution(low=low, high=high, link=self._link, **parts)
-        self._open_purse(self.contribution.size, self._bound(self.contribution))
+        self._open_purse()
         means: dict[str, Any] = {"link": self._link, "rewards": (low, high), "radius": self.radius, "unit": self._unit}
-        known = prior.knowledge(self.prior, self.warm, live=len(self._live), **parts, **means)
+        live = len(actions.live(self._declared, self._blocks))
+        known = prior.knowledge(self.prior, self.warm, live=live, **parts, **means)
         shape = covariance.shape(self.covariance, self._own_dim, refused=self._public or self._shared > 0)
         first = self.first
         forgetting.check(self._forget, self._shortest if first is None else lambda _: first)
         self.first = self._shortest(self._forget) if first is None else first
         self.mechanism = self._mechanism(self.first, self._forget)
+        caveats = *prior.sentences(self.prior, self.warm), *[covariance.CAVEAT] * shaped
+        contexts = Layout(self._shared, self._blocks, self._own_dim).size if self._public else 0
         self.algorithm = OnePass(
-            plan=self._plan(why),
+            plan=self._plan(
+                self._statistic(why),
+                self.contribution.scale,
+                self.mechanism.fading,
+                contexts=contexts,
+                caveats=(*caveats, *[public.CAVEAT] * self._public),
+            ),
             contribution=self.contribution,
             link=self._link,
             unit=self._unit,
@@ -194,96 +190,8 @@ class JointGLM(Joint):
         noiseless = discounted(leaves=leaves, size=self._size, discount=fading, **columns)
         return self._with_noise(noiseless, self._sensitivity, self._mu)
 
-    def _plan(self, why: str) -> Plan:
-        """why: curvature is released, or not."""
-        size, most, mechanism = self.contribution.size, self.max_rounds_per_person, self.mechanism
+    def _statistic(self, why: str) -> str:
+        """What is released, in words. why: curvature is released, or not."""
         what = public.STATISTIC if self._public else self._form.STATISTIC
-        statistic = f"discounted sums of {what}, {self._numbers(size)}, each user once{why}"
-        if self._forget is not None:
-            statistic += f", forgotten in {self._forget:g} rounds"
-        parts = size, self._from, self._purse
-        releases = functools.partial(accounting.entries, statistic, mechanism, *parts, most or 1, self._relation)
-        claim = releases(mechanism.leaves), mechanism, most, self._week, self.horizon or FARTHEST
-        caveats = *prior.sentences(self.prior, self.warm), *[covariance.CAVEAT] * (self.covariance is not None)
-        return Plan(
-            name=type(self).__name__,
-            settings={f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.init and f.name not in OWN},
-            budget=self.budget,
-            dim=self.dim,
-            blocks=self._blocks,
-            shared=self._shared,
-            width=self._width,
-            row=row_size(self._width, self._purse, public=self._public),
-            contexts=Layout(self._shared, self._blocks, self._own_dim).size if self._public else 0,
-            weighs=self._weighs,
-            rewards=self.rewards,
-            radius=self.radius,
-            horizon=self.horizon,
-            schedule=self._schedule,
-            mechanism=mechanism,
-            limits=Limits(most, self._serves, self._week),
-            features=self.features,
-            relation=self._relation,
-            numbers=(mechanism.step, mechanism.sigma, mechanism.column_norm, self.contribution.scale, mechanism.fading),
-            caveats=(*caveats, *[public.CAVEAT] * self._public),
-            releases=releases,
-            person=functools.partial(accounting.person, *claim),
-        )
-
-    # the algorithm
-
-    def init(self) -> GLMState:
-        self._filled = None
-        prefix, posterior = self.mechanism.init(self.source), self.algorithm.blank(self._live).posterior
-        return GLMState(self._opened(3), prefix, posterior, public.sums(self.algorithm.plan.contexts))
-
-    @property
-    def _estimate(self) -> Estimate:
-        """What choices are made by now."""
-        random = self._steps == 0 and not self.algorithm.prior.theta.size
-        return Estimate(self._state.posterior, self._steps, random, self._filled)
-
-    def _show(self, new: Estimate) -> None:
-        self._state, self._filled = self._state._replace(posterior=new.posterior), new.earnings
-
-    def _contexts(self) -> Array:
-        return self._state.public.closed
-
-    def _opened_contexts(self) -> Array:
-        return self._state.public.open
-
-    @property
-    def _estimate_key(self) -> Posterior:
-        return self._state.posterior
-
-    def _counted(self, x: Array) -> Array:
-        return self.algorithm.count(self._estimate, x, self._state.public.open) if self._public else x
-
-    def _also(self) -> Also:
-        return super()._also()._replace(open=self._state.public.open, closed=self._state.public.closed)
-
-    def _summer(self) -> Summer | None:
-        return None if self.algorithm.form is not curvature or self._public else super()._summer()
-
-    def _play(self, block: Block) -> None:
-        loop = self.algorithm.loop
-        if loop is None or self.missing_as is not None:
-            super()._play(block)
-            return
-        self._state = self._state._replace(posterior=copied(self._state.posterior))  # choices hold what it was
-        assert self.policy is not None
-        for part in self._cut(block):
-            loop(self.algorithm, self.policy, generator_of(self.source), part, self._held, self._state, self._live)
-
-    def _cut(self, block: Block) -> Iterator[Block]:
-        """The rounds of a block for a compiled loop: all at once, or where there is a shape step by step, since the
-        estimate after each release is made here."""
-        if self.algorithm.shape is None:
-            yield block
-            return
-        start, sliced = 0, [name for name in Block._fields if name not in ("kind", "scale")]
-        while start < len(block.noise):
-            self._step()
-            stop = start + max(1, int(self._state.counts[BOUNDARY]) - self._entries)
-            yield block._replace(**{name: getattr(block, name)[start:stop] for name in sliced})
-            start = stop
+        forgotten = "" if self._forget is None else f", forgotten in {self._forget:g} rounds"
+        return f"discounted sums of {what}, {{}}, each user once{why}{forgotten}"

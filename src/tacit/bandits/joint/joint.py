@@ -1,33 +1,55 @@
 """A bandit in memory whose algorithm is a value (protocols.Algorithm): what choices, rewards and steps do to its state.
+JointGLM and JointLinUCB are settings of it."""
 
-It has a base of its own, three levels up, since published algorithms (tacit.papers) share settings, persons and
-certificates with it, and other bandits the face."""
-
-from abc import abstractmethod
-from collections.abc import Callable, Mapping
+import dataclasses
+import functools
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from tacit import checks
-from tacit.algorithms import earnings
-from tacit.algorithms.earnings import Earned, Earnings, Purse
+from tacit.algorithms import accounting, earnings, forgetting
+from tacit.algorithms.earnings import TAIL, Earned, Earnings, Purse
+from tacit.algorithms.forgetting import FARTHEST
+from tacit.algorithms.weeks import Weeks, fewest_leaves
 from tacit.bandits.joint.continual import ContinualBandit
 from tacit.bandits.joint.summing import Summer
 from tacit.core import entering
-from tacit.core.choices import Index
+from tacit.core.choices import Index, reward_problem
+from tacit.core.door import Door
 from tacit.core.entering import NOBODY, Entry
-from tacit.core.persons import LEARNS, SILENT
-from tacit.data import Array, Released
+from tacit.core.persons import LEARNS, SILENT, Persons
+from tacit.data import Array, Integers, Released
 from tacit.errors import UnknownChoice
-from tacit.kernels.rounds import BOUNDARY, CHOICES, ENTERED, Held
-from tacit.lock import owner_only
+from tacit.features.schema import Schema
+from tacit.kernels.block import Block
+from tacit.kernels.continual import Closing, Entering, JointState
+from tacit.kernels.rounds import BOUNDARY, CHOICES, ENTERED, Held, Schedule
+from tacit.lock import locked, owner_only
+from tacit.mechanisms import leaves
 from tacit.mechanisms.grid import Grid
 from tacit.model.arms import Arms
 from tacit.model.chances import Later
+from tacit.privacy import relations
 from tacit.privacy.ledger import Release
-from tacit.protocols import Adder, Algorithm
+from tacit.privacy.noise import generator_of
+from tacit.privacy.persons import PersonClaim
+from tacit.protocols import Adder, Algorithm, Limits, Plan
+
+OWN = ("source", "policy", "pending", "hold", "missing_as")  # settings that no plan depends on
+LENGTHS = ("week", "forget")  # settings that may be given in days
+
+
+class Contribution(Protocol):
+    @property
+    def size(self) -> int: ...
+    @property
+    def sensitivity(self) -> float: ...
+    @property
+    def norm(self) -> float: ...
+
 
 OWN = ("source", "policy", "pending", "hold", "missing_as")  # settings that no plan depends on
 
@@ -36,136 +58,241 @@ OWN = ("source", "policy", "pending", "hold", "missing_as")  # settings that no 
 class Joint(ContinualBandit):
     """hold: a choice enters the sums once so many later ones have been made, with the reward that came by then; one
     that comes later never counts. Without, a reward joins the step that is open when it comes. missing_as: the reward
-    of a choice that has none by then; without, it teaches nothing. earnings: what share of the budget goes to an
-    estimate of the average reward, which `earned` then has; where arms are declared, each choice computes its
-    propensity."""
+    of a choice that has none by then; without, it teaches nothing.
+    week: max_rounds_per_person are those of a week of so many choices, or "7 days" of `per_day` choices that are
+    expected, and so is the claim; everybody is served.
+    earnings: what share of the budget goes to an estimate of the average reward, which `earned` then has; where arms
+    are declared, each choice computes its propensity."""
 
-    earnings: Earnings | None = None
     hold: int | None = None
     missing_as: float | None = None
+    week: float | str | None = None
+    per_day: float | None = None
+    earnings: Earnings | None = None
     algorithm: Algorithm[Any] = field(init=False, repr=False)
+    contribution: Contribution = field(init=False, repr=False)
+    _state: JointState = field(init=False, repr=False)
+    _live: Integers = field(init=False, repr=False)  # the blocks that the estimate is of
     _zeroes = True  # it has a claim for the zero-out relation, too; there the purse has more noise than it would take
     _purse: Purse | None = field(default=None, init=False, repr=False)
-    _filled: Released | None = field(default=None, init=False, repr=False)  # the purse's part of what was last released
-    _adder: tuple[Any, Adder] | None = field(default=None, init=False, repr=False)
+    _current: Any = field(default=None, init=False, repr=False)  # the estimate whose arrays are in the state
+    _adder: tuple[Any, Any] = field(default=(None, None), init=False, repr=False)  # an estimate, and its Adder
 
     # settings
 
-    def _check_hold(self) -> None:
-        if self.missing_as is not None and self.hold is None:
-            raise ValueError("Expected hold= with missing_as=, the later choices after which a reward is missing.")
+    def _check(self) -> None:
+        lengths = {name: getattr(self, name) for name in LENGTHS if hasattr(self, name)}
+        if self.per_day is not None and not any(isinstance(length, str) for length in lengths.values()):
+            names = " or ".join(lengths)
+            raise ValueError(f'Expected per_day with {names} in days, as "30 days", got it without.')
+        for name, length in lengths.items():
+            if length is not None:
+                setattr(self, name, forgetting.rounds(length, self.per_day, name))
+        self.per_day = None
+        super()._check()
+        if self.missing_as is not None:
+            if self.hold is None:
+                raise ValueError("Expected hold= with missing_as=, the later choices after which a reward is missing.")
+            problem = reward_problem(self.missing_as, *self.rewards)
+            if problem:
+                raise ValueError(problem)
         if self.hold is not None:
             checks.positive_int(hold=self.hold)
             if self.hold >= self.pending:
                 raise ValueError(f"Expected hold below pending = {self.pending}, got {self.hold}.")
             self.hold = int(self.hold)
-        problem = None if self.missing_as is None else self._problem(self.missing_as)
-        if problem:
-            raise ValueError(problem)
 
-    def _open_purse(self, size: int, sensitivity: float) -> None:
-        """Before the mechanism is made, for sums of so many numbers to learn from, of that sensitivity."""
-        self._learns, self._from = size, sensitivity
+    def limit_mode(self, given: str | None) -> str:
+        if self.week is not None and given == "refuse":
+            raise ValueError("Expected on_limit=serve with week, which refuses nobody, got refuse.")
+        return super().limit_mode("serve" if self.week is not None and given is None else given)
+
+    @property
+    def _week(self) -> float | None:
+        assert not isinstance(self.week, str)
+        return self.week
+
+    def _limits(self) -> Persons:
+        weeks = None if self._week is None else Weeks(self._schedule, self._week)
+        serve = self.on_limit == "serve"
+        return Persons(self.max_rounds_per_person, serve=serve, later=serve and not self._public, weeks=weeks)
+
+    def _columns(self, steps: Schedule) -> dict[str, int]:
+        """How many leaves a week has at least, for the mechanism: see mechanisms.together."""
+        return {} if self._week is None else {"apart": fewest_leaves(steps, self._week, self.horizon or FARTHEST)}
+
+    def _open_purse(self) -> None:
+        """Before the mechanism is made."""
         self._purse = earnings.purse(
             self.earnings,
             rewards=self.rewards,
             blocks=self._blocks,
             actions=() if self.features is None else self.features.actions,
             room=0 if self.features is None else self.features.room,
-            sensitivity=sensitivity,
+            sensitivity=self._bound,
         )
         if self.earnings is not None:
             self.earnings = Earnings(*self.earnings)
 
     @property
+    def _bound(self) -> float:
+        """How far one person moves the sums, for each unit of the column norm. Zero-out: in one world there is nothing,
+        and no row of C x moves by more than `norm` times the sum of its entries in the person's columns, which are not
+        negative: all rows together by the norm of the sum of those columns, however many there are."""
+        zero_out = self.budget.adjacency == relations.ZERO_OUT
+        return self.contribution.norm if zero_out else self.contribution.sensitivity
+
+    @property
     def _size(self) -> int:
-        return self._learns + (0 if self._purse is None else self._purse.size)
+        return self.contribution.size + (0 if self._purse is None else self._purse.size)
 
     @property
     def _sensitivity(self) -> float:
         """Of both parts as one vector."""
-        return self._from if self._purse is None else float(np.hypot(self._from, self._purse.sensitivity))
+        return self._bound if self._purse is None else float(np.hypot(self._bound, self._purse.sensitivity))
 
-    @property
-    def _weighs(self) -> bool:
-        """Whether a choice is kept with its propensity, which then is computed with each."""
-        return self._purse is not None and self._purse.arms > 0
-
-    def _releases(self, steps: int) -> tuple[Release, ...]:
-        return self.algorithm.plan.releases(steps)
-
-    def _caveats(self) -> tuple[str, ...]:
-        return *super()._caveats(), *self.algorithm.plan.caveats
+    def _plan(self, statistic: str, *numbers: float, contexts: int = 0, caveats: tuple[str, ...] = ()) -> Plan:
+        """statistic: what is released, in words, with {} for how many numbers. numbers: beside the mechanism's, what
+        noise is drawn with."""
+        most, mechanism, size, purse = self.max_rounds_per_person, self.mechanism, self.contribution.size, self._purse
+        words = statistic.format(accounting.numbers(size, self._blocks, self._shared))
+        parts = size, self._bound, purse, most or 1, self._relation
+        releases = functools.partial(accounting.entries, words, mechanism, *parts)
+        claim = releases(mechanism.leaves), mechanism, most, self._week, self.horizon or FARTHEST
+        return Plan(
+            name=type(self).__name__,
+            settings={f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.init and f.name not in OWN},
+            budget=self.budget,
+            dim=self.dim,
+            blocks=self._blocks,
+            shared=self._shared,
+            width=self._width,
+            row=self._width + (0 if purse is None else TAIL) + self._public,
+            contexts=contexts,
+            weighs=purse is not None and purse.arms > 0,
+            rewards=self.rewards,
+            radius=self.radius,
+            horizon=self.horizon,
+            schedule=self._schedule,
+            mechanism=mechanism,
+            limits=Limits(most, self.on_limit == "serve", self._week),
+            features=self.features,
+            relation=self._relation,
+            numbers=(mechanism.step, mechanism.sigma, mechanism.column_norm, *numbers),
+            caveats=caveats,
+            releases=releases,
+            person=functools.partial(accounting.person, *claim),
+        )
 
     def _plan_numbers(self) -> list[float]:
         return list(self.algorithm.plan.numbers)
 
+    def _releases(self, steps: int) -> tuple[Release, ...]:
+        return self.algorithm.plan.releases(steps)
+
+    def _person(self) -> PersonClaim | None:
+        return self.algorithm.plan.person()
+
+    def _caveats(self) -> tuple[str, ...]:
+        return *super()._caveats(), *self.algorithm.plan.caveats
+
     # estimates
 
+    def init(self) -> JointState:
+        self._live = self.algorithm.live(self._declared)
+        arrays, public = self.algorithm.blank(self._live).arrays, leaves.public(self.algorithm.plan.contexts)
+        return JointState(self._opened(3), self.mechanism.init(self.source), arrays, public)
+
     @property
-    @abstractmethod
     def _estimate(self) -> Any:
         """What choices are made by now."""
+        if self._current is None or self._current.arrays is not self._state.estimate:
+            state = self._state
+            self._current = self.algorithm.of_arrays(state.estimate, state.prefix.released, self._steps)
+        return self._current
 
-    @abstractmethod
     def _show(self, new: Any) -> None:
-        """From now on they are made by that estimate."""
-
-    def _contexts(self) -> Array:
-        """What public contexts of closed steps sum to."""
-        return np.zeros(0)
+        """From now on choices are made by that estimate."""
+        self._current = new
+        self._state = self._state._replace(estimate=new.arrays)
 
     def _update(self, released: Released) -> None:
-        self._show(self.algorithm.estimate(self._estimate, released, self._contexts(), self._steps, self._live))
+        contexts, steps = self._state.public.closed, self._steps
+        self._show(self.algorithm.estimate(self._estimate, released, contexts, steps, self._live))
 
-    def _reestimate(self) -> None:
+    @locked
+    def _redeclare(self, change: Callable[[Schema], Schema]) -> None:
+        super()._redeclare(change)
+        self._live = self.algorithm.live(self._declared)
         if self._steps:
             self._update(self._state.prefix.released)
         else:
             self._show(self.algorithm.blank(self._live))
 
-    def _pick(self, features: Array) -> Index:
-        return self.algorithm.pick(self._estimate, features, self._generator)
+    # choices
 
-    @property
-    def _generator(self) -> Any:
-        return getattr(self, "policy", None)
+    @functools.cached_property
+    def _door(self) -> Door:
+        return Door.of(self.algorithm, self._declared)
+
+    def _room(self, count: int, *, at_once: int = 1) -> None:
+        super()._room(count)
+        if self.hold is not None and at_once > self.pending - self.hold:
+            most = self.pending - self.hold
+            raise ValueError(f"Expected at most {most} rows at once (pending - hold), got {at_once}.")
+
+    def _pick(self, features: Array) -> Index:
+        policy: Any = getattr(self, "policy", None)
+        return self.algorithm.pick(self._estimate, features, policy)
 
     def _propensity(self, features: Array, index: int) -> Callable[[], float]:
         algorithm, now = self.algorithm, self._estimate
         return Later(lambda: algorithm.chance(now, features, index))
 
-    # choices
-
     @property
-    def _keeps(self) -> int:
+    def _row_size(self) -> int:
         return self.algorithm.plan.row
 
-    @property
-    def _arms_known(self) -> tuple[str, ...]:
-        """The names of declared arms, as they are now."""
-        own = () if self.features is None else self.features.actions
-        return own or (() if self._purse is None else self._purse.names)
-
-    def _kept(
+    def _row(
         self, offered: Array, picked: int, place: int, name: str | None, propensity: Callable[[], float] | None
     ) -> Array:
         chance = propensity or self._propensity(offered, picked)
-        return self.algorithm.row(offered, picked, place, name, self._arms_known, chance)
+        return self.algorithm.row(offered, picked, place, name, self._door.names, chance)
 
-    def _undeclared(self, count: int, names: tuple[str, ...] | None) -> str | None:
-        return self.algorithm.problem(count, names, self._arms_known)
+    def _ticket(self, row: Array, mark: bytes = LEARNS) -> int:
+        if mark == SILENT:
+            row = np.zeros(self._row_size)
+        elif self.hold is None and self._public:
+            row = self.algorithm.count(self._estimate, row, self._state.public.open)
+        ticket = super()._ticket(row, mark)
+        if self.hold is not None:
+            self._tickets.rewards[ticket % self.pending] = np.nan
+        return ticket
 
-    # entries
+    # rewards and entries
 
-    @property
-    def _hold(self) -> int | None:
-        return self.hold
+    def _observed(self, ticket: int, reward: float) -> bool:
+        """With hold, a reward is only written down."""
+        if self.hold is None:
+            return super()._observed(ticket, reward)
+        if isinstance(ticket, int | np.integer) and 1 <= ticket <= self.choices - self.hold:
+            return False
+        slot = self._tickets.slot(ticket, self.choices)
+        if not np.isnan(self._tickets.rewards[slot]):
+            raise UnknownChoice("Expected one reward for each choice, got a second one.")
+        self._tickets.rewards[slot] = reward
+        return True
 
-    @property
-    def _held(self) -> Held:
-        ring = self._tickets
-        return Held(self.hold or 0, ring.ids, ring.features, ring.rewards.reshape(-1))
+    def _learn(self, x: Array, reward: float) -> None:
+        self.mechanism.add(self._state.prefix, x[None], np.array([reward]), self._adds())
+
+    def _adds(self) -> Adder:
+        """What adds contributions at the present estimate."""
+        now = self._estimate
+        if self._adder[0] is not now:  # once a release, not once a reward
+            self._adder = now, self.algorithm.adder(now)
+        adder: Adder = self._adder[1]
+        return adder
 
     @property
     def _entries(self) -> int:
@@ -173,76 +300,76 @@ class Joint(ContinualBandit):
 
     def _step(self) -> None:
         """With hold: choices whose deadline has passed enter, and each step that they fill is closed."""
-        while self.hold is not None and self._enter():
+        self._enter()
+        while self._due:
             super()._step()
-        super()._step()
+            self._enter()
+        if self._outdated:
+            self._advance()
 
-    def _enter(self) -> bool:
-        """They join the open step, up to its end. Whether it is full, and more may be due."""
-        counts = self._state.counts
-        numbers = np.arange(counts[ENTERED] + 1, 1 + min(counts[CHOICES] - (self.hold or 0), counts[BOUNDARY]))
-        if numbers.size:
-            ring, slots = self._tickets, numbers % self.pending
-            entering.enter(
-                [self._entry(int(number)) for number in numbers],
-                algorithm=self.algorithm,
-                estimate=self._estimate,
-                missing_as=self.missing_as,
-                once_more=lambda person: self._persons.enters(person, self._steps),
-                add=lambda rows, rewards, adder: self.mechanism.add(
-                    self._state.prefix, rows, rewards, adder, counts[ENTERED : ENTERED + 1]
-                ),
-                contexts=self._opened_contexts(),
-            )
-            ring.ids[slots], ring.features[slots], ring.rewards[slots] = 0, 0.0, np.nan
-        return bool(numbers.size) and self._due
-
-    def _opened_contexts(self) -> Array:
-        """What public contexts of the open step sum to; changed in place."""
-        return np.zeros(0)
+    def _enter(self) -> None:
+        """They join the open step, up to its end. Who is interrupted finds that all of them have or none; a person's
+        round may have been counted twice then, never too rarely."""
+        if self.hold is None:
+            return
+        state, ring = self._state, self._tickets
+        stop = min(int(state.counts[CHOICES]) - self.hold, int(state.counts[BOUNDARY]))
+        numbers = range(int(state.counts[ENTERED]) + 1, stop + 1)
+        if not numbers:
+            return
+        moves = Entering(state.counts[ENTERED : ENTERED + 1], state.public.open, state.public.open.copy())
+        entering.enter(
+            [self._entry(number) for number in numbers],
+            algorithm=self.algorithm,
+            estimate=self._estimate,
+            missing_as=self.missing_as,
+            once_more=lambda person: self._persons.enters(person, self._steps),
+            add=lambda rows, rewards, adder: self.mechanism.add(state.prefix, rows, rewards, adder, moves),
+            contexts=moves.contexts,
+        )
+        slots = np.array(numbers) % self.pending
+        ring.ids[slots], ring.features[slots], ring.people[slots], ring.rewards[slots] = 0, 0.0, 0, np.nan
 
     def _entry(self, number: int) -> Entry:
         """RAW. The choice of that number, at its deadline; nothing where it was refused."""
         ring, slot = self._tickets, number % self.pending
-        mark, reward = ring.people[slot].tobytes(), float(ring.rewards[slot, 0])
-        person = mark if mark.strip(b"\0") and mark != SILENT else NOBODY
-        teaches = bool(ring.ids[slot] == number) and mark != SILENT
-        return Entry(ring.features[slot].copy(), person, teaches, True, None if np.isnan(reward) else reward)
+        mark, reward = ring.people[slot].tobytes() or NOBODY, float(ring.rewards[slot])
+        if ring.ids[slot] != number or mark == SILENT:
+            return Entry(np.zeros(self._row_size), NOBODY, teaches=False, shown=False, reward=None)
+        return Entry(ring.features[slot].copy(), mark, True, True, None if np.isnan(reward) else reward)
 
-    def _ticket(self, x: Array, mark: bytes = LEARNS) -> int:
-        kept = np.zeros(self._keeps) if mark == SILENT else x if self.hold is not None else self._counted(x)
-        return super()._ticket(kept, mark)
-
-    def _observed(self, slot: int, reward: float) -> bool:
-        """With hold, a reward is only written down."""
-        if self.hold is None:
-            return super()._observed(slot, reward)
-        if self._tickets.ids[slot] <= self.choices - self.hold:
-            return False
-        if not np.isnan(self._tickets.rewards[slot, 0]):
-            raise UnknownChoice("Expected one reward for each choice, got a second one.")
-        self._tickets.rewards[slot] = reward
-        return True
-
-    def _adds(self) -> Adder:
-        """What adds contributions at the present estimate."""
-        key = self._estimate_key
-        if self._adder is None or self._adder[0] is not key:  # once a release, not once a reward
-            self._adder = key, self.algorithm.adder(self._estimate)
-        return self._adder[1]
-
-    @property
-    @abstractmethod
-    def _estimate_key(self) -> Any:
-        """An array that is another one after each release."""
-
-    def _learn(self, x: Array, reward: float) -> None:
-        self.mechanism.add(self._state.prefix, x[None], np.array([reward]), self._adds())
+    def _closing(self) -> Closing:
+        return super()._closing()._replace(open=self._state.public.open, closed=self._state.public.closed)
 
     def _summer(self) -> Summer | None:
-        if self.hold is not None or not isinstance(self.mechanism, Grid):
+        if self.hold is not None or self._public or not isinstance(self.mechanism, Grid):
             return None
-        return Summer.of(self._adds(), self.mechanism, self._learns)
+        return Summer.of(self._adds(), self.mechanism, self.contribution.size)
+
+    # simulation
+
+    def _play(self, block: Block) -> None:
+        loop, waits = self.algorithm.loop, self.hold is not None
+        if loop is None or (waits and self._persons.most is not None):  # loops count nobody
+            super()._play(block)
+            return
+        arrays, ring = self._state.estimate, self._tickets
+        self._state = self._state._replace(estimate=type(arrays)(*(part.copy() for part in arrays)))  # others hold them
+        missing = np.nan if self.missing_as is None else float(self.missing_as)
+        held = Held(self.hold or 0, missing, ring.ids, ring.features, ring.rewards)
+        for part in self._parts(block):
+            loop(getattr(self, "policy", None), generator_of(self.source), part, held, self._state, self._live)
+
+    def _parts(self, block: Block) -> Iterator[Block]:
+        """The rounds of a block for a compiled loop: all at once, or those of one step after the other."""
+        by_step, start, count = self.algorithm.by_step, 0, len(block.noise)
+        while start < count:
+            if by_step or self.hold is not None:
+                self._step()  # all that is due: the loop lets one choice enter with each that is made
+            stop = start + max(1, int(self._state.counts[BOUNDARY]) - self._entries) if by_step else count
+            parts: Any = (part if len(part) != count else part[start:stop] for part in block)
+            yield Block(*parts)
+            start = stop
 
     # what may be shown
 
@@ -253,7 +380,7 @@ class Joint(ContinualBandit):
         """For each arm, given as in `choose`, an interval that holds its mean reward with at least that probability,
         from released sums only. What is proven and what is measured of it: see the algorithm."""
         checks.probability(level=level)
-        features = self._request(arms, None, actions)[0]
+        features = self._door.offer(arms, None, actions).features
         middle, half = self.algorithm.beliefs(self._estimate, features, level)
         low, high = (self.algorithm.mean(end) for end in (middle - half, middle + half))
         return list(zip(low.tolist(), high.tolist(), strict=True))

@@ -1,32 +1,20 @@
 """LinUCB under joint differential privacy: noisy Gram matrices by continual release."""
 
-import dataclasses
-import functools
 import math
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from tacit import checks
-from tacit.algorithms import accounting, ridge
+from tacit.algorithms import ridge
 from tacit.algorithms.forgetting import steps_before
-from tacit.algorithms.linear import Estimate, Linear, Statistics
-from tacit.algorithms.summed import row_size
-from tacit.bandits.joint.joint import OWN, Joint
-from tacit.bandits.joint.lin_ucb_kernel import JointState, joint_rounds
-from tacit.core.actions import Declared
-from tacit.data import Array, Integers
+from tacit.algorithms.linear import Linear, Statistics
+from tacit.bandits.joint.joint import Joint
 from tacit.errors import NoHorizon
-from tacit.kernels.block import Block
-from tacit.kernels.rounds import Range, Schedule
+from tacit.kernels.rounds import Schedule
 from tacit.lock import owner_only
-from tacit.mechanisms import leaves
 from tacit.mechanisms.grid import worst_gain
 from tacit.mechanisms.toeplitz import Toeplitz
 from tacit.model.linear import LinearContribution, balanced_scale
 from tacit.privacy import ledger, relations
-from tacit.privacy.noise import generator_of
-from tacit.protocols import Limits, Plan
 
 FIRST, GROWTH = 15, 1.1  # choices in the shortest step, and the factor of later ones: no record of their choice
 
@@ -44,7 +32,7 @@ class JointLinUCB(Joint):
     y^2, whose sum is never released, and a confidence width that shrinks where the released Gram matrix is large. Steps
     grow by `growth`, with square-root Toeplitz noise over them. The paper's own: tacit.papers.ShariffLinUCB.
 
-    max_rounds_per_person and what goes with it: see ContinualBandit; hold, missing_as, earnings: see Joint.
+    max_rounds_per_person and what goes with it: see ContinualBandit; hold, missing_as, week, earnings: see Joint.
     blocks: as in JointGLM: sums, noise and work are those of each arm's own part, and bounds on the noise are those of
     its dim / blocks dimensions, for all parts at once.
     source: of noise. Secure by default; Simulated(seed) for experiments.
@@ -58,12 +46,10 @@ class JointLinUCB(Joint):
     first: int = FIRST
     growth: float = GROWTH
     algorithm: Linear = field(init=False, repr=False)
-    _counts_answers = True
-    _state: JointState = field(init=False, repr=False)
+    contribution: LinearContribution = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         self._check()
-        self._check_hold()
         if self.horizon is None:
             raise NoHorizon("Expected a horizon, the most choices that will be made, got none.")
         checks.positive_int(first=self.first)
@@ -86,12 +72,15 @@ class JointLinUCB(Joint):
             high=self.rewards[1],
             blocks=self._blocks,
         )
-        self._open_purse(self.contribution.size, self._bound(self.contribution))
+        self._open_purse()
         steps = 1 + steps_before(self.horizon, self._schedule)
         noiseless = Toeplitz(leaves=steps, size=self._size, sigma=0.0, **self._columns(self._schedule))
         self.mechanism = self._with_noise(noiseless, self._sensitivity, self._mu)
+        times, worst = steps * self._blocks, self.mechanism.sigma * worst_gain(self.mechanism)
+        scale = self.contribution.scale
+        bounds = ridge.gaussian_bounds(worst, times, self._own_dim, self.failure, self.radius, scale)
         self.algorithm = Linear(
-            plan=self._plan(self.horizon),
+            plan=self._plan("sums of x x' and y x, {}, by batched", scale, bounds.shift),
             contribution=self.contribution,
             failure=self.failure,
             subgaussian=self.subgaussian,
@@ -100,87 +89,6 @@ class JointLinUCB(Joint):
         )
         self.epsilon = ledger.check(self._planned(), self.budget)
         super().__post_init__()
-
-    def _plan(self, horizon: int) -> Plan:
-        most, mechanism, scale = self.max_rounds_per_person, self.mechanism, self.contribution.scale
-        statistic = f"sums of x x' and y x, {self._numbers(self.contribution.size)}, by batched"
-        parts = self.contribution.size, self._from, self._purse
-        releases = functools.partial(accounting.entries, statistic, mechanism, *parts, most or 1, self._relation)
-        claim = releases(mechanism.leaves), mechanism, most, self._week, horizon
-        assert self.failure is not None
-        times, worst = mechanism.leaves * self._blocks, mechanism.sigma * worst_gain(mechanism)
-        bounds = ridge.gaussian_bounds(worst, times, self._own_dim, self.failure, self.radius, scale)
-        return Plan(
-            name=type(self).__name__,
-            settings={f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.init and f.name not in OWN},
-            budget=self.budget,
-            dim=self.dim,
-            blocks=self._blocks,
-            shared=0,
-            width=self._width,
-            row=row_size(self._width, self._purse),
-            contexts=0,
-            weighs=self._weighs,
-            rewards=self.rewards,
-            radius=self.radius,
-            horizon=horizon,
-            schedule=self._schedule,
-            mechanism=mechanism,
-            limits=Limits(most, self._serves, self._week),
-            features=self.features,
-            relation=self._relation,
-            numbers=(mechanism.step, mechanism.sigma, mechanism.column_norm, scale, bounds.shift),
-            caveats=(),
-            releases=releases,
-            person=functools.partial(accounting.person, *claim),
-        )
-
-    # the algorithm
-
-    def init(self) -> JointState:
-        before = self.algorithm.blank(self._live).ridge
-        return JointState(self._opened(3), self.mechanism.init(self.source), before)
-
-    @property
-    def _estimate(self) -> Estimate:
-        size = self.contribution.size
-        released = leaves.part(self._state.prefix.released, slice(0, size))
-        earnings = None
-        if self._purse is not None and self._steps:
-            earnings = leaves.part(self._state.prefix.released, slice(size, None))
-        return Estimate(self._state.estimate, self._steps, released, earnings)
-
-    def _show(self, new: Estimate) -> None:
-        self._state = self._state._replace(estimate=new.ridge)
-
-    @property
-    def _estimate_key(self) -> Array:
-        return self._state.estimate.theta
-
-    def _estimated(self, declared: tuple[Declared, ...]) -> Integers:
-        """Retired ones, too: the confidence set is of all rounds, theirs as well."""
-        return np.arange(len(declared)) if declared and self._blocks > 1 else super()._estimated(declared)
-
-    def _play(self, block: Block) -> None:
-        if self._blocks > 1 or self._purse is not None or self.missing_as is not None:
-            super()._play(block)
-            return
-        copied = type(self._state.estimate)(*(part.copy() for part in self._state.estimate))
-        self._state = self._state._replace(estimate=copied)  # choices hold what it was
-        algorithm = self.algorithm
-        joint_rounds(
-            generator_of(self.source),
-            block,
-            self._held,
-            self._state,
-            self.mechanism.law,
-            self._schedule,
-            Range(*map(float, self.rewards)),
-            self.contribution.scale,
-            algorithm.regularizer.shift,
-            algorithm.confidence.width,
-            algorithm.confidence.drift,
-        )
 
     # what may be shown
 

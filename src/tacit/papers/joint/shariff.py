@@ -9,16 +9,18 @@ from tacit import checks
 from tacit.algorithms import ridge
 from tacit.algorithms.forgetting import steps_before
 from tacit.algorithms.linear import Statistics, statistics
+from tacit.algorithms.linear_kernel import joint_rounds
 from tacit.bandits.joint.continual import ContinualBandit
 from tacit.bandits.joint.lin_ucb import FIRST, GROWTH
-from tacit.bandits.joint.lin_ucb_kernel import JointState, joint_rounds
 from tacit.core.choices import Index, certain
 from tacit.data import Array, Released
 from tacit.errors import NoHorizon, NotSecure
 from tacit.kernels.block import Block
+from tacit.kernels.continual import JointState
 from tacit.kernels.formulas import add_linear
 from tacit.kernels.rounds import EVERY_CHOICE, NOBODY_WAITS, Range, Schedule
 from tacit.lock import owner_only
+from tacit.mechanisms import leaves
 from tacit.mechanisms.buffered import Buffered
 from tacit.mechanisms.grid import worst_gain
 from tacit.mechanisms.toeplitz import Toeplitz
@@ -151,7 +153,7 @@ class ShariffLinUCB(ContinualBandit):
         if steps == 0:
             return ()
         user = self.contribution
-        statistic = f"sums of x x' and y x, {self._numbers(user.size)}, by {self.release}"
+        statistic = f"sums of x x' and y x, {user.size} numbers, by {self.release}"
         if isinstance(self.mechanism, WishartTree):
             count = 2 * steps.bit_length() - 1  # a late reward moves a user between leaves, from one path to another
             name = "Shariff & Sheffet 2018, Theorem 8"
@@ -165,7 +167,7 @@ class ShariffLinUCB(ContinualBandit):
     def init(self) -> JointState:
         bounds = self.regularizer
         before = ridge.empty(self.dim, max(bounds.shift, bounds.floor))
-        return JointState(self._opened(3), self.mechanism.init(self.source), before)
+        return JointState(self._opened(3), self.mechanism.init(self.source), before, leaves.public(0))
 
     def _update(self, released: Released) -> None:
         ridge.update(released, self.contribution.scale, self.regularizer.shift, self._state.estimate)
@@ -177,7 +179,9 @@ class ShariffLinUCB(ContinualBandit):
 
     def _learn(self, x: Array, reward: float) -> None:
         user = self.contribution
-        self._absorb(functools.partial(add_linear, x, reward, user.scale, user.low, user.high))
+        self.mechanism.absorb(
+            self._state.prefix, functools.partial(add_linear, x, reward, user.scale, user.low, user.high)
+        )
 
     def _play(self, block: Block) -> None:
         rng, rewards = generator_of(self.source), Range(*map(float, self.rewards))

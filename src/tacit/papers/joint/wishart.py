@@ -7,7 +7,7 @@ import numpy as np
 
 from tacit import checks
 from tacit.data import Array, Released
-from tacit.kernels.continual import NOTHING, PADDED, Also, ContinualState, PrefixState
+from tacit.kernels.continual import NOTHING, PADDED, Closing, ContinualState, PrefixState
 from tacit.kernels.noise import NoiseLaw
 from tacit.mechanisms.continual import Continual
 from tacit.papers.joint.wishart_kernel import wishart_rows
@@ -70,8 +70,8 @@ class WishartTree(Continual):
         pads = self._drawn(source).rows(self.levels, self.size, self.law)
         return self._state(PADDED, levels=self.levels, pads=pads)
 
-    def release(self, state: PrefixState, source: Source, also: Also = NOTHING) -> Released:
-        return super().release(state, self._drawn(source), also)
+    def release(self, state: PrefixState, source: Source, closing: Closing = NOTHING) -> Released:
+        return super().release(state, self._drawn(source), closing)
 
     def _drawn(self, source: Source) -> Wisharts:
         return Wisharts(source, self.scale, self.dof)

@@ -3,11 +3,10 @@
 import numpy as np
 from numpy.random import Generator
 
-from tacit.bandits.joint.lin_ucb_kernel import JointState
 from tacit.data import Array
 from tacit.kernels.block import Block
 from tacit.kernels.compile import kernel
-from tacit.kernels.continual import PrefixState, prefix_step
+from tacit.kernels.continual import JointState, PrefixState, prefix_step
 from tacit.kernels.formulas import add_linear
 from tacit.kernels.linalg import svec
 from tacit.kernels.linear import Width, optimistic, radius, ridge
@@ -68,7 +67,7 @@ def wishart_rounds(
 ) -> None:
     """ShariffLinUCB with Wishart noise of that scale and dof, a release a choice. Changes state and the block's out
     arrays."""
-    counts, prefix, estimate = state
+    counts, prefix, estimate, _ = state
     w = radius(width, estimate.logdet[0])
     for t in range(block.noise.size):
         if counts[CHOICES] >= counts[BOUNDARY]:

@@ -6,11 +6,10 @@ import numpy as np
 
 from tacit import checks
 from tacit.algorithms.forgetting import steps_before
-from tacit.algorithms.onepass.loops_kernel import GLMState
 from tacit.bandits.joint.glm import JointGLM
 from tacit.data import Array
 from tacit.errors import NotSecure
-from tacit.kernels.continual import TABLE, draws_needed, noise_step
+from tacit.kernels.continual import TABLE, JointState, draws_needed, noise_step
 from tacit.privacy import gaussian
 from tacit.privacy.certificate import Certificate
 from tacit.privacy.noise import generator_of
@@ -40,7 +39,7 @@ class Oracle(JointGLM):
     def privacy(self) -> Certificate:
         raise NotSecure("Expected a private bandit, got an oracle, which leaves noise out.")
 
-    def init(self) -> GLMState:
+    def init(self) -> JointState:
         state = super().init()
         assert self.horizon is not None
         steps, sigma = steps_before(self.horizon, self._schedule) + 1, self.mechanism.sigma

@@ -1,26 +1,15 @@
-"""JointLinUCB: its state and whole blocks of rounds."""
-
-from typing import NamedTuple
+"""Linear UCB under continual release: whole blocks of rounds. The estimate in the state is that of kernels.linear."""
 
 import numpy as np
 from numpy.random import Generator
 
-from tacit.data import Integers
 from tacit.kernels.block import Block
 from tacit.kernels.compile import kernel
-from tacit.kernels.continual import PrefixState, simulate_step
+from tacit.kernels.continual import JointState, simulate_step
 from tacit.kernels.formulas import add_linear
-from tacit.kernels.linear import Estimate, Width, optimistic, radius, ridge
+from tacit.kernels.linear import Width, optimistic, radius, ridge
 from tacit.kernels.noise import NoiseLaw
 from tacit.kernels.rounds import BOUNDARY, Held, Range, Schedule, enters, entries, next_boundary, outcome
-
-
-class JointState(NamedTuple):
-    """Linear UCB under continual release."""
-
-    counts: Integers  # (3,): choices, the number of entries at which the open step closes, entries
-    prefix: PrefixState
-    estimate: Estimate
 
 
 @kernel
@@ -37,8 +26,8 @@ def joint_rounds(
     width: Width,
     drift: float,
 ) -> None:
-    """JointLinUCB. Changes state and the block's out arrays."""
-    counts, prefix, estimate = state
+    """Changes state and the block's out arrays."""
+    counts, prefix, estimate, _ = state
     collected, row = prefix.open, np.empty(block.arms.shape[2] + 1)
     w = radius(width, estimate.logdet[0])
     for t in range(block.noise.size):

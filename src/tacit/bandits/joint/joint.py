@@ -51,9 +51,6 @@ class Contribution(Protocol):
     def norm(self) -> float: ...
 
 
-OWN = ("source", "policy", "pending", "hold", "missing_as")  # settings that no plan depends on
-
-
 @dataclass(kw_only=True, eq=False)
 class Joint(ContinualBandit):
     """hold: a choice enters the sums once so many later ones have been made, with the reward that came by then; one

@@ -29,7 +29,7 @@ REAL = {"delay": 0.002, "clock": time.time, "hold": 0.05, "missing_as": SILENT}
 
 @contextlib.contextmanager
 def short_skew():
-    """On PostgreSQL choices wait 5 seconds more, for clocks that differ and commits that are slow: here is one clock."""
+    """On PostgreSQL choices wait 5 seconds more, for clocks that differ and slow commits: here is one clock."""
     before, Postgres.skew = Postgres.skew, 0.3
     try:
         yield

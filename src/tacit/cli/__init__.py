@@ -277,8 +277,8 @@ def erase_command(
 def migrate_command(
     what: Annotated[str, typer.Argument(help="What is served: a TOML file; or one database.")],
 ) -> None:
-    """Bring databases of 0.6.0 and 0.7.0 to the version of this tacit, before its workers start. Stop all workers first.
-    Leaves and their noise stay as they are."""
+    """Bring databases of 0.6.0 and 0.7.0 to the version of this tacit. Stop all workers first. Leaves and their noise
+    stay as they are."""
     from tacit.service import command
 
     sys.stdout.write(command.migrate(what) + "\n")

@@ -9,6 +9,7 @@ import pytest
 from tacit import recover
 from tacit.errors import BadState, HorizonReached
 from tacit.holders import log as learning
+from tacit.holders.postgres import Postgres
 from tests.store.places import HOLD, Clock, Place, arms, contribution, dies_at, linear, settle, sums, table, total
 
 ROWS = 90
@@ -18,6 +19,14 @@ def log(count=ROWS, seed=0):
     rng = np.random.default_rng(seed)
     x = rng.uniform(-0.5, 0.5, (count, 3))
     return {f"x{i}": x[:, i] for i in range(3)} | {"reward": rng.random(count)}
+
+
+def learn(stored, table, **given):
+    """A log, and the moment after which no earlier number can be on its way: none where one process serves."""
+    refused = stored.learn_log(table, **given)
+    stored._clock.now += stored._database.skew + 0.001
+    stored.tend()
+    return refused
 
 
 def expected(rows, start=0):
@@ -31,7 +40,7 @@ def test_steps_and_sums_are_those_of_the_rows(place):
     """By position: step s has the rows between its boundaries, and a live choice goes on from there. Nothing waits for
     a deadline, or until a release is visible."""
     with place.open(linear(), delay=60.0) as stored:
-        assert stored.learn_log(log(), log="june") == {}
+        assert learn(stored, log(), log="june") == {}
         assert stored.choices == stored.entered == ROWS and stored.head.unnamed == ROWS
         assert stored.version == 0 and stored.head.step == 9 and stored.events == []
         found, before = sums(stored), 0
@@ -73,13 +82,13 @@ def test_rows_wait_for_the_choices_before_them_and_no_longer(place):
 def test_the_same_name_goes_on_with_what_was_added(place):
     short = {name: column[:33] for name, column in log().items()}
     with place.open(linear()) as stored:
-        stored.learn_log(short, log="june")
-        stored.learn_log(short, log="june")
+        learn(stored, short, log="june")
+        learn(stored, short, log="june")
         assert stored.choices == 33
-        stored.learn_log(log(), log="june")
+        learn(stored, log(), log="june")
         assert stored.choices == ROWS and np.array_equal(total(stored), expected(ROWS))
         with pytest.raises(ValueError, match="at least the 90 rows"):
-            stored.learn_log(short, log="june")
+            learn(stored, short, log="june")
         for wrong in ("", None, 3):
             with pytest.raises(ValueError, match="log to be a name"):
                 stored.learn_log(short, log=wrong)
@@ -90,7 +99,7 @@ def test_a_bad_row_is_refused_alone_and_counts(place):
     given["x1"][4], given["reward"][5], given["reward"][6], given["reward"][7] = 3.0, 7.0, None, np.nan
     given["person"] = ["ada", "ada", "ada", None] + ["bob"] * 4 + list(range(ROWS - 8))  # bob's bad rows count, too
     with place.open(linear(max_rounds_per_person=2)) as stored:
-        refused = stored.learn_log(given, log="june")
+        refused = learn(stored, given, log="june")
         assert sorted(refused) == [2, 4, 5, 6, 7] and "at most 2 rounds" in refused[2] + refused[6]
         assert stored.choices == ROWS and stored.head.unnamed == 1
         left = table(stored, "SELECT number, length(sealed), length(mark) FROM choice ORDER BY number")
@@ -104,7 +113,7 @@ def test_a_bad_row_is_refused_alone_and_counts(place):
 def test_what_has_no_room_is_refused_before_any_row(place):
     with place.open(linear(horizon=ROWS - 1)) as stored:
         with pytest.raises(HorizonReached):
-            stored.learn_log(log(), log="june")
+            learn(stored, log(), log="june")
         assert stored.choices == 0
 
 
@@ -116,14 +125,16 @@ def test_rows_that_wait_look_alike(place):
     for name, on_limit in (("first", "refuse"), ("second", "serve")):
         with place.open(linear(max_rounds_per_person=2), name=name, on_limit=on_limit) as stored:
             stored.choose(np.eye(3))  # for which they wait
-            stored.learn_log(given, log="june")
+            learn(stored, given, log="june")
             for one in ("waiting", "written", "choice"):
                 found = table(stored, f"SELECT length(sealed) FROM {one} WHERE bandit = ?", stored._line.uid)
                 assert len(set(found)) == 1 and len(found) == 9 - (one == "written")
 
 
-def test_killed_again_and_again_it_goes_on_where_it_stopped(place):
+def test_killed_again_and_again_it_goes_on_where_it_stopped(place, monkeypatch):
     """kill -9 before some statement, each time another one: of opening, of a log's begin, of rows, of releases."""
+    monkeypatch.setattr(Postgres, "skew", 0.0)  # there is one worker
+    monkeypatch.setattr(learning, "AT_ONCE", 20)  # rows in a transaction
     linear().warm_up()  # before anybody is forked, or killed while he compiles
     place.open(linear()).close()
 
@@ -133,10 +144,8 @@ def test_killed_again_and_again_it_goes_on_where_it_stopped(place):
 
     stopped = []
     for number in range(7, 1000, 17):
-        with pytest.MonkeyPatch.context() as small:
-            small.setattr(learning, "AT_ONCE", 20)  # rows in a transaction
-            if not dies_at(number, place, work):
-                break
+        if not dies_at(number, place, work):
+            break
         with place.open(linear()) as stored:
             stored.tend()
             stopped.append(stored.choices)
@@ -157,6 +166,7 @@ def test_two_workers_learn_one_log_together(on_postgres):
             thread.start()
         for thread in threads:
             thread.join()
+        settle(one)
         assert one.choices == ROWS and np.array_equal(total(one), expected(ROWS))
 
 
@@ -174,7 +184,21 @@ def test_who_is_behind_skips_what_another_has_learnt(on_postgres, monkeypatch):
 
         monkeypatch.setattr(one, "tend", overtaken)
         one.learn_log(log(), log="june")
+        settle(one)
         assert times[:3] == [4, 8, 57] and one.choices == ROWS and np.array_equal(total(one), expected(ROWS))
+
+
+def test_a_number_that_is_on_its_way_is_not_passed_over(on_postgres):
+    """Another worker has taken it before the log, and its rows come after."""
+    with on_postgres.open(linear()) as stored:
+        table(stored, "UPDATE bandit SET choices = choices + 1")
+        stored.learn_log({name: column[:5] for name, column in log().items()}, log="june")
+        stored._clock.now += stored._database.skew - 0.01
+        stored.tend()
+        assert stored.entered == 0
+        stored._clock.now += 0.02
+        stored.tend()
+        assert stored.entered == 6 and np.array_equal(total(stored), expected(5))
 
 
 def test_a_folder_is_its_rows(place, tmp_path):
@@ -182,7 +206,7 @@ def test_a_folder_is_its_rows(place, tmp_path):
         pl.DataFrame(log())[start : (7, 50, ROWS)[i]].write_parquet(tmp_path / f"{i}.parquet")
     with place.open(linear()) as stored:
         stored.learn_log({name: column[:33] for name, column in log().items()}, log="june")
-        assert stored.learn_log(tmp_path, log="june") == {}
+        assert learn(stored, tmp_path, log="june") == {}
         assert stored.choices == ROWS and np.array_equal(total(stored), expected(ROWS))
 
 

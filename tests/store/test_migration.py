@@ -100,7 +100,7 @@ def test_a_database_of_a_later_version_is_refused(place):
         place.open(linear())
 
 
-@pytest.mark.parametrize("apart", [11, pytest.param(1, marks=pytest.mark.full)])
+@pytest.mark.parametrize("apart", [19, pytest.param(1, marks=pytest.mark.full)])
 def test_a_migration_that_is_killed_has_happened_whole_or_not_at_all(place, release, apart):
     """At statements that are so many apart."""
     restore(place, release)
@@ -155,10 +155,11 @@ def test_a_step_under_way_ends_by_the_old_rule(migrated, name):
     assert found == before
 
 
-def test_silence_counts_for_what_was_waiting(migrated):
+def test_silence_counts_for_what_was_waiting(on_sqlite, release):
     """hold= is what after= was, unless told."""
-    place = migrated[0]
-    with opened(place, "bandit", hold=None, missing_as=0.25) as stored:
+    restore(on_sqlite, release)
+    migrate(on_sqlite)
+    with opened(on_sqlite, "bandit", hold=None, missing_as=0.25) as stored:
         before = total(stored)
         assert stored.hold == 60.0
         settle(stored)
@@ -222,17 +223,19 @@ def test_a_step_that_is_full_is_released(migrated):
         assert stored.version == 1 and sums(stored)[0].tolist() == migrated[1]["again"]["after"]["0"]
 
 
-def test_one_that_has_ended_stays_so(migrated):
-    place, known = migrated[0], migrated[1]["ended"]
-    with opened(place, "ended") as stored:
+def test_one_that_has_ended_stays_so(on_sqlite, release):
+    known = restore(on_sqlite, release)["ended"]
+    migrate(on_sqlite)
+    with opened(on_sqlite, "ended") as stored:
         assert stored.retired and np.array_equal(stored.history[-1].estimate, known["estimate"])
         with pytest.raises(Retired):
             stored.choose(np.eye(3))
 
 
-def test_a_choice_that_is_asked_for_again_has_its_answer(migrated):
-    place, known = migrated[0], migrated[1]["bandit"]
-    with opened(place, "bandit") as stored:
+def test_a_choice_that_is_asked_for_again_has_its_answer(on_sqlite, release):
+    known = restore(on_sqlite, release)["bandit"]
+    migrate(on_sqlite)
+    with opened(on_sqlite, "bandit") as stored:
         for i in "128":
             assert stored.choose(np.eye(3), request=i).id == known["ids"][i]
         assert stored.choices == 8

@@ -1,19 +1,17 @@
 """contexts="public" on a database: each choice's context is in the sums once, whatever happens; its reward is not."""
 
-import time
-
 import numpy as np
 import pytest
 
 from tacit import recover
 from tacit.errors import BadState, PersonLimit, RolledBack
 from tacit.features import Number, Schema
-from tacit.holders import erasure, learning
+from tacit.holders import erasure
 from tacit.holders.retirement import retire
 from tacit.model.vectors import add_pair, packed_size, pair_size
 from tests.store import test_kill
-from tests.store.places import arms, dies_at, glm, table, total
-from tests.store.test_choices import Same
+from tests.store.places import HOLD, Clock, arms, dies_at, glm, settle, sums, table, total
+from tests.store.test_both_holders import Same
 from tests.store.test_together import at_once
 
 ARM = np.array([[0.6, 0.0, 0.3]])
@@ -40,12 +38,15 @@ def one_arm(bandit, rng):
 def context_sums(stored):
     """What contexts sum to, step by step."""
     found = table(stored, "SELECT sums FROM context_sum WHERE bandit = ? ORDER BY step", stored._line.uid)
-    return [np.frombuffer(bytes(sums)) for (sums,) in found]
+    return [np.frombuffer(bytes(sums)).copy() for (sums,) in found]
 
 
 def copied(bandit):
-    posterior, public_sums = bandit._state.estimate, bandit._state.public
-    return [np.copy(part) for part in (*posterior, public_sums.closed)]
+    """What choices are made by, and what contexts of closed steps sum to: of a bandit in memory or on a database."""
+    if hasattr(bandit, "_versions"):
+        fold = bandit._versions.fold
+        return [np.copy(part) for part in (*fold.estimate.posterior, fold.contexts)]
+    return [np.copy(part) for part in (*bandit._state.posterior, bandit._state.public.closed)]
 
 
 def alike(one, other):
@@ -54,30 +55,27 @@ def alike(one, other):
 
 @pytest.mark.parametrize("kind", [public, blocks, hybrid])
 def test_the_same_sums_and_estimates_as_in_memory(on_sqlite, kind):
-    """With the same noise, bit by bit, with rewards that are late or never come, and a restart. A step is closed before
-    the next choice, as in memory: else that is made at the estimate before."""
-    memory, seen, rng, late = kind(source=Same()), [], np.random.default_rng(4), []
-
-    def answers(bandit, i, choice):
-        late.append(choice)
-        if i % 3 == 1:
-            bandit.observe(late.pop(0), float(rng.random() < 0.5))
-
+    """With the same noise, bit by bit, with rewards that never come, and a restart. A choice enters before the next,
+    as in memory."""
+    memory, seen, rng = kind(source=Same()), [], np.random.default_rng(4)
     for i in range(60):
-        answers(memory, i, memory.choose(one_arm(kind, rng)))
+        choice, reward = memory.choose(one_arm(kind, rng)), float(rng.random() < 0.5)
         seen.append(copied(memory))
+        if i % 3:
+            memory.observe(choice, reward)
     rng, noise = np.random.default_rng(4), Same()
-    late.clear()
     stored = on_sqlite.open(kind(source=noise))
     for i in range(60):
         if i == 35:
             stored.close()
             stored = on_sqlite.open(kind(source=noise))
-        if stored.head.choices == stored.head.boundary:
-            learning._next_step(stored)
-        answers(stored, i, stored.choose(one_arm(kind, rng)))
-        assert alike(copied(stored._bandit), seen[i])
-    assert stored.version == memory._steps > 2 and np.array_equal(context_sums(stored)[-1], memory._state.public.open)
+        choice, reward = stored.choose(one_arm(kind, rng)), float(rng.random() < 0.5)
+        assert alike(copied(stored), seen[i])
+        if i % 3:
+            stored.observe(choice, reward)
+        settle(stored)
+    memory.choose(one_arm(kind, rng))  # in memory a step that is full ends with the next choice
+    assert stored.version == memory._steps > 2 and alike(copied(stored), copied(memory))
     stored.close()
 
 
@@ -90,7 +88,9 @@ def test_a_log_is_learnt_as_in_memory(on_sqlite):
     refused = memory.learn_log(columns | {"reward": rewards})
     with on_sqlite.open(public(source=Same())) as stored:
         assert stored.learn_log(columns | {"reward": rewards}, log="a") == refused and len(refused) == 20
-        assert alike(copied(stored._bandit), copied(memory)) and stored.version == memory._steps > 2
+        assert stored.entered == 50 and stored.version == 5 > memory._steps == 4
+        memory.choose(arms(rng, count=1))  # in memory a step that is full ends with the next choice
+        assert alike(copied(stored), copied(memory))
         first = context_sums(stored)[0]
     for reward in (None, 1.0, 7.0):
         with on_sqlite.open(public(), name=f"all-{reward}".replace(".", "-").lower()) as stored:
@@ -103,51 +103,31 @@ def test_how_requests_are_grouped_changes_no_bit(on_sqlite):
     given, found = [arms(np.random.default_rng(i), count=1) for i in range(9)], []
     for size in (1, 4, 9):
         with on_sqlite.open(public(), name=f"by-{size}") as stored:
-            asks = [stored.ask(one) for one in given]
+            asked = [stored.prepare(one) for one in given]
             for start in range(0, 9, size):
-                stored.choose_group(asks[start : start + size])
+                stored.choose_group(asked[start : start + size])
+            settle(stored)
             found.append(context_sums(stored)[0])
     assert found[0].any() and np.array_equal(found[0], found[1]) and np.array_equal(found[0], found[2])
 
 
-@pytest.mark.parametrize("before", [3, 5])
-def test_a_choice_that_is_killed_counts_once_or_not_at_all(on_sqlite, before):
-    """At each statement of it, also where it closes a step; sent again it counts once."""
-
-    def opened():
-        return on_sqlite.open(public(first=5))
-
-    with opened() as stored:
-        for i in range(before):
-            stored.choose(ARM, request=f"{i}")
-        one, outcomes = context_sums(stored)[0] / before, []
-
-    def work(stored):
-        stored.choose(ARM, request="killed")
-        stored.choices  # noqa: B018
-
-    while not outcomes or outcomes[-1][0]:
-        killed = dies_at(len(outcomes), on_sqlite, work, lambda: [opened()])
-        with opened() as stored:
-            assert np.allclose(sum(context_sums(stored)), stored.choices * one)
-            assert len(context_sums(stored)) == stored.head.step + 1
-            outcomes.append((killed, stored.choices - before))
-    assert (True, 0) in outcomes and (True, 1) in outcomes and outcomes[-1] == (False, 1)
-
-
-def test_workers_that_choose_at_once(on_postgres):
-    """None overwrites what another has added."""
-    with on_postgres.open(public(first=100)) as one, on_postgres.open(public(first=100)) as two:
-
-        def work(worker, name):
-            for i in range(20):
-                worker.choose(ARM, request=f"{name} {i // 2}")  # each is sent twice
-
-        at_once(*(lambda w=w, n=n: work(w, n) for n, w in enumerate([one, two, one, two])))
-        memory = public()
-        memory.choose(ARM)
-        (found,) = context_sums(one)
-        assert one.choices == 40 and np.allclose(found, 40 * memory._state.public.open, rtol=1e-12)
+def test_contexts_enter_at_the_deadline_whatever_was_written(place):
+    """A reward, none, one that was cancelled: the same contexts, at the same time."""
+    found = []
+    for name, reward in (("silent", "never"), ("cancelled", None), ("answered", 1.0)):
+        clock = Clock()
+        with place.open(public(), name=name, clock=clock) as stored:
+            choice = stored.choose(ARM)
+            if reward != "never":
+                stored.observe(choice, reward)
+            clock.now += HOLD + stored._database.skew - 0.01
+            stored.tend()
+            assert context_sums(stored) == []
+            clock.now += 0.02
+            stored.tend()
+            found.append(context_sums(stored)[0])
+            assert total(stored).any() == (reward == 1.0)
+    assert found[0].any() and np.array_equal(found[0], found[1]) and np.array_equal(found[0], found[2])
 
 
 def identity():
@@ -155,37 +135,98 @@ def identity():
     return public(link="identity", first=5)
 
 
-def lived(place, kills, seed):
+def test_entries_that_are_killed_count_once_or_not_at_all(on_sqlite):
+    """At each statement of a look at what is due, also where it closes a step and releases it."""
+    clock, packed, before = Clock(), packed_size(3), 3
+
+    def opened():
+        return on_sqlite.open(identity(), clock=clock)
+
+    def curvature(stored):
+        return sum(context_sums(stored))[:packed]
+
+    with opened() as stored:
+        for _ in range(before):
+            stored.choose(ARM)
+        settle(stored)
+        one, outcomes, choices = curvature(stored) / before, [], before
+    while not outcomes or outcomes[-1]:
+        with opened() as stored:
+            stored.choose(ARM)
+            choices += 1
+        clock.now += HOLD + 1.0
+        outcomes.append(dies_at(len(outcomes), on_sqlite, lambda stored: stored.tend(), lambda: [opened()]))
+        with opened() as stored:
+            entered = stored.entered
+            assert entered in (choices - 1, choices) and np.allclose(curvature(stored), entered * one)
+            stored.tend()
+            assert stored.entered == choices == 5 * stored.version + choices % 5
+            assert np.allclose(curvature(stored), choices * one)
+    assert len(outcomes) > 10 and outcomes.count(False) == 1
+
+
+def test_workers_that_choose_and_tend_at_once(on_postgres):
+    """None overwrites what another has added."""
+    clock = Clock()
+    with (
+        on_postgres.open(public(first=100), clock=clock) as one,
+        on_postgres.open(public(first=100), clock=clock) as two,
+    ):
+
+        def work(worker, name):
+            for i in range(10):
+                worker.choose(ARM, request=f"{name} {i // 2}")  # each is sent twice
+
+        for n in range(3):
+            at_once(*(lambda w=w, m=m, n=n: work(w, f"{n} {m}") for m, w in enumerate([one, two, one, two])))
+            clock.now += HOLD + 6.0
+            at_once(one.tend, two.tend, one.tend, two.tend)
+        one.tend()  # of two who look at once, one may leave it to the other
+        memory = public()
+        memory.choose(ARM)
+        (found,) = context_sums(one)
+        assert one.entered == one.choices == 60 and np.allclose(found, 60 * memory._state.public.open, rtol=1e-12)
+
+
+def lived(place, monkeypatch, kills, seed):
+    """What is in the sums of contexts and rewards of each step is what the run nobody killed would have there."""
+    monkeypatch.setattr(test_kill, "deferred", lambda i: False)
     identity().warm_up()
-    users, answers, versions = test_kill.lives(place, identity, kills, seed)
-    with place.open(identity(), clock=time.time) as stored:
-        for i in range(users - test_kill.LATE, users):
-            stored.activate(answers[i][0])
-            stored.observe(answers[i][0], test_kill.user(i)[1])
-        assert stored.choices == users == len(answers) and versions > 2
-        chosen = [test_kill.user(i)[0][int(answers[i][1])] for i in range(users)]
-        rewards = [test_kill.user(i)[1] for i in range(users)]
-        found, expected, packed = sum(context_sums(stored)), np.zeros(pair_size(3)), packed_size(3)
-        found[packed:] += stored._bandit.mechanism.cell * total(stored)
-        for x, y in zip(chosen, rewards, strict=True):
-            add_pair(x, 2.0, 2.0 * y, expected)
-        assert np.allclose(found[:packed], expected[:packed], rtol=1e-9)
-        assert np.allclose(found[packed:], expected[packed:], atol=0.01)  # rounded to cells
+    packed = packed_size(3)
+
+    def vector(i, reward):
+        out = np.zeros(pair_size(3))
+        add_pair(test_kill.user(i)[0][found.answers[i][1]], 2.0, 2.0 * reward, out)
+        return out
+
+    def equal(one, other):  # rewards are rounded to cells
+        return np.allclose(one[:packed], other[:packed], rtol=1e-9) and np.allclose(one, other, atol=0.01)
+
+    with test_kill.short_skew():
+        found = test_kill.lives(place, identity, kills, seed)
+        with place.open(identity(), **test_kill.REAL) as stored:
+            assert stored.entered == stored.choices and found.versions > 2
+            exact, cell = sums(stored), stored.algorithm.plan.mechanism.cell
+            for (step, users), whole in zip(
+                test_kill.by_step(stored, found).items(), context_sums(stored), strict=True
+            ):
+                whole[packed:] += cell * exact[step]
+                assert test_kill.explains(users, found.outcomes, whole, vector, equal), step
 
 
-def test_eight_kills(on_sqlite):
-    lived(on_sqlite, 8, 3)
+def test_eight_kills(on_sqlite, monkeypatch):
+    lived(on_sqlite, monkeypatch, 8, 3)
 
 
 @pytest.mark.full
-def test_sixty_kills(place):
-    lived(place, 60, 4)
+def test_sixty_kills(place, monkeypatch):
+    lived(place, monkeypatch, 60, 4)
 
 
 def play(stored, rng, rounds, **options):
     for _ in range(rounds):
         stored.observe(stored.choose(arms(rng), **options), float(rng.random() < 0.5))
-        stored.tend()
+    settle(stored)
 
 
 def named(form, *names):
@@ -205,17 +246,17 @@ def test_every_worker_has_the_same_estimate_where_an_action_was_added(on_sqlite,
         given = {name: {"long": 0.5} for name in names} if form == "hybrid" else None
         for _ in range(rounds):
             choice = stored.choose({"age": float(rng.integers(100))}, actions=given)
-            stored.tend()
             stored.observe(choice, float(rng.random() < 0.5))
+            settle(stored)
 
     with on_sqlite.open(named(form, "walk", "sleep")) as stored:
         choose(stored, ("walk", "sleep"), 23)
     with on_sqlite.open(named(form, "walk", "sleep", "read")) as stored:
         choose(stored, ("walk", "sleep", "read"), 20)
-        seen, history = copied(stored._bandit), stored.history
+        seen, history = copied(stored), stored.history
         assert stored.version > 5 and stored.theta.any()
     with on_sqlite.open(named(form, "walk", "sleep", "read")) as stored:
-        assert alike(copied(stored._bandit), seen) and len(history) == len(stored.history)
+        assert alike(copied(stored), seen) and len(history) == len(stored.history)
         assert all(np.array_equal(a.estimate, b.estimate) for a, b in zip(history, stored.history, strict=True))
 
 
@@ -223,16 +264,16 @@ def test_a_recovery_starts_from_contexts_and_releases_of_the_same_steps(place):
     rng = np.random.default_rng(6)
     with place.open(public()) as stored:
         play(stored, rng, 35)
-        before, theta = copied(stored._bandit), stored.theta
+        before, theta = copied(stored), stored.theta
         assert stored.version == 3 and context_sums(stored)[-1].any()
     for incarnation in (2, 3):
         assert recover(public(), place.where, keys=place.keys) == incarnation
         with place.open(public()) as stored:
             assert stored.version == 0 and np.allclose(stored.theta, theta) and theta.any()
-            assert alike(copied(stored._bandit)[-1:], before[-1:])
+            assert alike(copied(stored)[-1:], before[-1:])
             play(stored, rng, 12)
-            first, closed = context_sums(stored)[0], before[-1] * stored._bandit.mechanism.fading
-            before, theta = copied(stored._bandit), stored.theta
+            first, closed = context_sums(stored)[0], before[-1] * stored.algorithm.plan.mechanism.fading
+            before, theta = copied(stored), stored.theta
             assert stored.version == 1 and np.allclose(before[-1], closed + first)
 
 
@@ -249,36 +290,53 @@ def test_what_is_left_of_one_that_has_ended(on_sqlite):
 def test_erasing_somebody_says_what_stays(on_sqlite):
     with on_sqlite.open(public(max_rounds_per_person=3)) as stored:
         stored.choose(ARM, person="ada")
-        sums = context_sums(stored)[0]
+        settle(stored)
+        (before,) = context_sums(stored)
+        stored.choose(ARM, person="ada")  # which waits: it adds nothing
         said = stored.erase("ada")
         assert said == stored.erase("nobody") == erasure.ERASED + erasure.PUBLIC
-        assert table(stored, "SELECT count(*) FROM waiting") == [(0,)] and np.array_equal(context_sums(stored)[0], sums)
+        settle(stored)
+        assert stored.entered == 2 and before.any() and np.array_equal(context_sums(stored)[0], before)
     assert erasure.erase_at(on_sqlite.where, "ada", keys=on_sqlite.keys) == said
 
 
 def test_a_person_beyond_the_limit_adds_nothing(on_sqlite):
-    """Refused or served."""
-    with on_sqlite.open(public(max_rounds_per_person=1)) as stored:
+    """Refused or served; and served, whether or not a reward came."""
+    clock = Clock()
+    with on_sqlite.open(public(max_rounds_per_person=1), clock=clock) as stored:
         stored.choose(ARM, person="ada")
-        sums = context_sums(stored)[0]
+        settle(stored)
+        (before,) = context_sums(stored)
         with pytest.raises(PersonLimit):
             stored.choose(ARM, person="ada")
-        assert stored.choices == 2 and np.array_equal(context_sums(stored)[0], sums)
+        settle(stored)
+        assert stored.entered == 2 and np.array_equal(context_sums(stored)[0], before)
         assert "the rewards of at most 1 round" in stored.privacy.unit
-    with on_sqlite.open(public(max_rounds_per_person=1), on_limit="serve") as stored:
+    with on_sqlite.open(public(max_rounds_per_person=1), clock=clock, on_limit="serve") as stored:
         stored.observe(stored.choose(ARM, person="ada"), 1.0)
-        assert stored.choices == 3 and np.array_equal(context_sums(stored)[0], sums) and not total(stored).any()
+        settle(stored)
+        assert stored.entered == 3 and np.array_equal(context_sums(stored)[0], before) and not total(stored).any()
+        stored.choose(ARM, person="bob")  # silent: it is a round all the same
+        settle(stored)
+        assert np.allclose(context_sums(stored)[0], 2 * before)
+        stored.observe(stored.choose(ARM, person="bob"), 1.0)
+        settle(stored)
+        assert np.allclose(context_sums(stored)[0], 2 * before) and not total(stored).any()
 
 
 def test_a_choice_that_is_never_shown_has_its_curvature(on_sqlite):
     """Whether it was shown is as private as its reward."""
     with on_sqlite.open(public()) as stored:
-        choice = stored.choose(ARM, deferred=True)
-        sums = context_sums(stored)[0]
-        stored.observe(choice, 1.0)
-        assert sums.any() and not total(stored).any()
-        stored.activate(choice)
-        assert total(stored).any() and np.array_equal(context_sums(stored)[0], sums)
+        never, _ = (stored.choose(ARM, deferred=True) for _ in range(2))
+        stored.observe(never, 1.0)
+        settle(stored)
+        assert context_sums(stored)[0].any() and not total(stored).any()
+        one = context_sums(stored)[0] / 2
+        shown = stored.choose(ARM, deferred=True)
+        stored.activate(shown)
+        stored.observe(shown, 1.0)
+        settle(stored)
+        assert total(stored).any() and np.allclose(context_sums(stored)[0], 3 * one)
 
 
 def test_it_is_fixed_for_ever(on_sqlite):
@@ -303,11 +361,12 @@ def test_the_certificate_names_what_is_public(on_sqlite):
 
 
 def test_the_certificate_says_that_two_copies_tell_a_choice(on_sqlite):
-    """As they do: up to its sign and length, the arm is what a choice adds."""
+    """As they do: up to its sign and length, the arm is what a choice adds when it enters."""
     with on_sqlite.open(public()) as stored:
         play(stored, np.random.default_rng(11), 5)
         before, given = context_sums(stored)[0], arms(np.random.default_rng(12))
         index = stored.choose(given).index
+        settle(stored)
         added, (i, j) = context_sums(stored)[0] - before, np.triu_indices(3)
         matrix = np.zeros((3, 3))
         matrix[i, j] = matrix[j, i] = added[:6] / np.where(i == j, 1.0, np.sqrt(2))
@@ -324,7 +383,7 @@ def test_sums_that_are_missing_or_changed_are_noticed_and_recovered_from(on_sqli
     """By the witness; if that was lost, too, those that are missing. A recovery uses all steps before."""
     with on_sqlite.open(public()) as stored:
         play(stored, np.random.default_rng(8), 25)
-        theta, closed, version = stored.theta, copied(stored._bandit)[-1], stored.version
+        theta, closed, version = stored.theta, copied(stored)[-1], stored.version
         play(stored, np.random.default_rng(9), 20)
         assert version == 2 and stored.version == 4
         other = (2.0 * context_sums(stored)[2]).tobytes()
@@ -335,6 +394,6 @@ def test_sums_that_are_missing_or_changed_are_noticed_and_recovered_from(on_sqli
         stored.choose(ARM)
     assert recover(public(), on_sqlite.where, keys=on_sqlite.keys) == 2
     with on_sqlite.open(public()) as stored:
-        assert np.allclose(stored.theta, theta) and theta.any() and alike(copied(stored._bandit)[-1:], [closed])
+        assert np.allclose(stored.theta, theta) and theta.any() and alike(copied(stored)[-1:], [closed])
         play(stored, np.random.default_rng(10), 15)
         assert stored.version == 1

@@ -2,8 +2,9 @@
 lost and none is learnt twice.
 
 A row is a choice that was made elsewhere and its reward: both are written at once, under the next number, and it enters
-as soon as those before it have. That a log was begun is also on record in the folder of keys, which no restore of the
-database takes back: what was learnt before a recovery is not learnt again."""
+as soon as those before it have; where several workers serve, once none of those can be on its way. That a log was begun
+is also on record in the folder of keys, which no restore of the database takes back: what was learnt before a recovery
+is not learnt again."""
 
 import functools
 import hashlib
@@ -137,7 +138,7 @@ class Log:
                 return found, {}
             head = choosing.taken(run, len(coming), sum(row.unnamed for row in coming))
             choosing.check_keys(run, head, len(coming))
-            at = choosing.now() - terms.hold - database.skew  # due at once
+            at = choosing.now() - terms.hold  # due as soon as no number before these can be on its way
             answered, waiting, written = [], [], []
             for i, row in sorted(enumerate(coming), key=lambda one: one[1].request.person or b""):  # as in `Choosing`
                 number, problem, teaches = head.choices - len(coming) + 1 + i, row.problem, not row.void

@@ -134,3 +134,11 @@ def test_workers_of_two_tunings_share_what_is_released(on_postgres):
     for tuning, theta in zip((Tuning(ridge=4.0), None), found, strict=True):
         with on_postgres.open(glm(tuning=tuning)) as stored:
             assert stored.version == 3 and np.array_equal(stored.theta, theta) and table(stored, LEAVES) == noisy
+
+
+def test_without_on_limit_a_person_gets_what_the_bandit_says(on_sqlite):
+    for name, given, kept in (("a", "serve", "serve"), ("b", None, "refuse"), ("c", "refuse", "refuse")):
+        with on_sqlite.open(linear(max_rounds_per_person=2, on_limit=given), name=name) as stored:
+            assert stored._agreed.now.on_limit == kept
+    with on_sqlite.open(linear(max_rounds_per_person=2, on_limit="serve"), name="d", on_limit="refuse") as stored:
+        assert stored._agreed.now.on_limit == "refuse"

@@ -39,6 +39,7 @@ QUIET = {
     "learn_log",
     "add_action",
     "retire_action",
+    "limit_mode",
 }  # show nothing
 ASKED = {
     "interval": lambda method, arms: (method(arms), method(arms, level=0.8)),
@@ -155,7 +156,7 @@ def rounds(bandit, people, *, tape, count=60, absent=True):
     inner = getattr(bandit, "_bandit", bandit)  # of Anytime
     dim, low = inner._width, inner.rewards[0]
     known, others = crowd(people, inner, wide=True)
-    rng, held, late, out = np.random.default_rng([8, people]), Held(), [], []
+    rng, held, late, own, out = np.random.default_rng([8, people]), Held(), [], [], []
     worse = people > 0 and absent
     for t in range(count):
         with held.round(t):
@@ -165,7 +166,9 @@ def rounds(bandit, people, *, tape, count=60, absent=True):
                     choice = bandit.choose({str(i): x for i, x in enumerate(user.arms)}, available=user.available)
                     seen = {"round": t, "index": choice.index, "name": choice.name, "id": choice.id}
                     seen |= {"propensity": choice.propensity.hex()} | shown(bandit, user.arms)
-                    seen |= {"observed": repr(bandit.observe(choice, user.reward)), "refused": refusals(bandit, choice)}
+                    own.append(choice)
+                    seen |= {"observed": repr(bandit.observe(choice, user.reward))}
+                    seen |= {"refused": refusals(bandit, choice, own[len(own) // 2])}
                 out.append(seen | {"log": lines})
             elif t % 7 == 3:
                 rows = [next(others).arms for _ in range(3)] + [next(known).arms]
@@ -209,11 +212,12 @@ def logs(bandit, people, *, tape, count=8, size=7):
     return out
 
 
-def refusals(bandit, choice):
-    """What is said to a user who is in all runs and does something wrong, or twice."""
+def refusals(bandit, choice, earlier):
+    """What is said to a user who is in all runs and does something wrong, twice, or late."""
     dim, out = getattr(bandit, "_bandit", bandit)._width, []
     wrong = (
         lambda: bandit.observe(choice, 0.0),
+        lambda: bandit.observe(earlier, 0.0),
         lambda: bandit.observe(choice, "much"),
         lambda: bandit.observe(-1, 0.0),
         lambda: bandit.choose([[math.nan] * dim]),

@@ -9,10 +9,11 @@ import warnings
 import numpy as np
 import pytest
 
-from tacit import Budget, JointGLM, Simulated, Stored
-from tacit.bandits.base import Bandit
+from tacit import Budget, JointGLM, Simulated
+from tacit.core.door import Door
 from tests.canaries import Canaries
-from tests.service.servers import application, call, lines
+from tests.service.servers import application, call, lines, stored
+from tests.store.places import Place, settle
 
 ROUNDS = 24
 
@@ -74,13 +75,14 @@ def in_memory(world, _):
 
 
 def on_a_database(world, folder):
-    with Stored(build(), folder / f"{world}.db", background=False, delay=0.0) as stored:
+    """Rewards in time, and again when they are late; choices enter, and steps are released."""
+    with Place(str(folder / f"{world}.db"), None).open(build()) as stored:
         for i, (arms, person, reward) in enumerate(people(world)[1]):
             choice = stored.choose(arms, person=person, request=f"{i}", deferred=i % 4 == 0)
-            stored.activate(choice)
-            if reward is not None:
-                stored.observe(choice, reward)
-            stored.tend()
+            assert stored.activate(choice) and (reward is None or stored.observe(choice, reward))
+            settle(stored)
+            assert not stored.activate(choice) and (reward is None or not stored.observe(choice, reward))
+        assert stored.entered == ROUNDS and stored.version > 1
         stored.erase(people(world)[1][0][1])
         refused(stored, people(world)[0])
 
@@ -91,11 +93,13 @@ def over_http(world, folder):
     rows = people(world)[1]
     ((_, _, body),) = call(app, ("choose:batch", lines(*({"arms": arms, "person": p} for arms, p, _ in rows))))
     ids = [json.loads(line)["id"] for line in body.splitlines()]
-    for one, (_, _, reward) in zip(ids, rows, strict=True):
-        if reward is not None:
-            call(app, ("reward", {"id": one, "reward": reward}))
-        else:
-            call(app, ("/healthz", None))
+    for late in (False, True):
+        for one, (_, _, reward) in zip(ids, rows, strict=True):
+            asked = ("/healthz", None) if reward is None else ("reward", {"id": one, "reward": reward})
+            ((status, _, body),) = call(app, asked)
+            assert status == 200 and (b"late" in body) == (late and reward is not None)
+        settle(stored(app))
+    assert stored(app).entered == ROUNDS
     canaries = people(world)[0]
     call(app, ("reward", {"id": ids[0], "reward": canaries.numbers}), ("choose", {"arms": canaries.texts["arm"]}))
     app.close()
@@ -148,12 +152,12 @@ OWN.propagate, OWN.disabled = False, True
 )
 def test_that_a_planted_line_is_found(way, planted, tmp_path, monkeypatch):
     """At DEBUG and below, rounded so that no canary has its digits, or without any."""
-    problem = Bandit._problem
+    check = Door.check
 
     def told(self, reward):
         PLANTED[planted](reward)
-        return problem(self, reward)
+        return check(self, reward)
 
-    monkeypatch.setattr(Bandit, "_problem", told)
+    monkeypatch.setattr(Door, "check", told)
     with pytest.raises(AssertionError):
         test_all_loggers_say_the_same_of_other_people(way, tmp_path)

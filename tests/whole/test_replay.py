@@ -3,7 +3,6 @@
 Nothing here is by chance: a leak of the last bit of a number is seen, and there are no false alarms."""
 
 import itertools
-import logging
 from unittest import mock
 
 import numpy as np
@@ -13,8 +12,7 @@ from tacit import Budget, Embedded, JointGLM, JointLinUCB, LocalIRLS, Secure, Sh
 from tacit.algorithms.earnings import Earnings
 from tacit.algorithms.onepass import loops_kernel
 from tacit.audit.mutants import CountedWhenAnswered, ExactSums
-from tacit.errors import UnknownChoice, WrongBatch
-from tacit.kernels.rounds import BOUNDARY, CHOICES
+from tacit.errors import WrongBatch
 from tacit.mechanisms import recursive
 from tacit.papers import (
     Anytime,
@@ -28,6 +26,23 @@ from tacit.papers import (
     regression,
 )
 from tests.whole import replay
+from tests.whole.leaks import (
+    Answered,
+    Counted,
+    Entered,
+    InABadRequest,
+    InAnotherInterval,
+    InARefusal,
+    InItsName,
+    InManyArms,
+    InMasks,
+    InTheLog,
+    Patient,
+    Raw,
+    Timed,
+    Told,
+    Waiting,
+)
 
 BUDGET = Budget(1.0, 0.02)
 
@@ -73,6 +88,12 @@ def registered(table, how, **options):
     }
 
 
+HELD = {  # choices enter at their deadlines
+    "joint-glm-hold": made(JointGLM, first=6, hold=7),
+    "joint-glm-hold-public": made(JointGLM, first=6, hold=7, contexts="public"),
+    "joint-glm-hold-earnings": made(JointGLM, first=6, hold=3, earnings=Earnings(0.2, 4.0)),
+    "joint-lin-ucb-hold-silence": made(JointLinUCB, first=6, hold=4, missing_as=0.0),
+}
 JOINT = registered("JOINT", made, first=6) | {
     "joint-glm-forget": made(JointGLM, first=3, forget=30),
     "joint-glm-probit": made(JointGLM, first=6, link="probit", radius=2.0),
@@ -98,6 +119,7 @@ JOINT = registered("JOINT", made, first=6) | {
     "joint-reweighted-linear": made(JointReweighted, first=11, link="identity"),
     "joint-square-cb": made(JointSquareCB, first=10),
     "anytime": lambda source: Anytime(lambda horizon: made(JointLinUCB, horizon=horizon)(source), first=25),
+    **HELD,
 }
 SIMULATED = {
     "shariff-lin-ucb-wishart": made(ShariffLinUCB, noise="wishart"),
@@ -202,67 +224,9 @@ def test_regression(name, source):
 # what must be found
 
 
-class Raw:
-    """What came so far is in the estimate, a little."""
-
-    def _learn(self, x, reward):
-        self._came = getattr(self, "_came", 0.0) + self._grain(x, reward)
-        super()._learn(x, reward)
-
-    def _grain(self, x, reward):
-        return float(reward + x.sum())
-
-    def _advance(self):
-        super()._advance()
-        estimate(self)[0] += 1e-9 * getattr(self, "_came", 0.0)
-
-
-class Counted(Raw):
-    """How many answered is."""
-
-    def _grain(self, x, reward):
-        return 1.0
-
-
-class Timed:
-    """A step does not close while the last reward is waited for."""
-
-    def _advance(self):
-        counts = self._state.counts
-        if self._tickets.ids[self.choices % self.pending] == self.choices > 0:
-            counts[BOUNDARY] = max(counts[BOUNDARY], counts[CHOICES] + 1)
-        super()._advance()
-
-
-class Answered:
-    """The same for a server: batches are of answers, not of users."""
-
-    def _learn(self, x, reward):
-        self._answers = getattr(self, "_answers", 0) + 1
-        super()._learn(x, reward)
-
-    def _advance(self):
-        self.server._advance(self._state.transit, getattr(self, "_answers", 0))
-
-
-class Waiting:
-    """Who is still waited for makes the next choice another one."""
-
-    def _pick(self, features):
-        return (super()._pick(features) + np.count_nonzero(self._tickets.ids)) % features.shape[1]
-
-
-def estimate(bandit):
-    """The array that choices are made by."""
-    for name, value in replay.chosen_by(bandit).items():
-        theta = getattr(value, "theta_tau", getattr(value, "theta", value))
-        if name in ("posterior", "estimate", "design", "thetas", "played", "theta"):
-            return theta.reshape(-1)
-    return replay.chosen_by(bandit)["bases"][0].estimate.theta
-
-
-JOINTLY = [name for name in JOINT if name != "anytime"]
-LEAKS = [(leak, name) for leak in (Raw, Counted, Timed, Waiting) for name in JOINTLY]
+JOINTLY = [name for name in JOINT if name != "anytime" and name not in HELD]
+LEAKS = [(leak, name) for leak in (Entered, Patient, Told) for name in HELD]
+LEAKS += [(leak, name) for leak in (Raw, Counted, Timed, Waiting) for name in JOINTLY]
 LEAKS += [(leak, name) for leak in (Raw, Counted, Answered, Waiting) for name in SHUFFLE]
 
 
@@ -329,64 +293,6 @@ def test_a_leak_within_a_compiled_loop_is_found(monkeypatch):
 
 
 # what is said beside choices and estimates
-
-
-class Quiet(JointGLM):
-    """Keeps the exact sum of what came, for those below to tell."""
-
-    def _learn(self, x, reward):
-        self._came = getattr(self, "_came", 0.0) + reward
-        super()._learn(x, reward)
-
-    def _exact(self):
-        return getattr(self, "_came", 0.0)
-
-
-class InItsName(Quiet):
-    def __repr__(self):
-        return f"{super().__repr__()} {self._exact()}"
-
-
-class InARefusal(Quiet):
-    def _observed(self, ticket, reward):
-        try:
-            return super()._observed(ticket, reward)
-        except UnknownChoice as error:
-            raise UnknownChoice(f"{error} {self._exact()}") from None
-
-
-class InABadRequest(Quiet):
-    def choose(self, arms, **given):
-        try:
-            return super().choose(arms, **given)
-        except ValueError as error:
-            raise ValueError(f"{error} {self._exact()}") from None
-
-
-class InTheLog(Quiet):
-    def _advance(self):
-        logging.getLogger("tacit").info("so far %s", self._exact())
-        super()._advance()
-
-
-class InAnotherInterval(Quiet):
-    def interval(self, arms, *, level=0.9):
-        found = super().interval(arms, level=level)
-        return found if level == 0.9 else [(low, high + 1e-12 * self._exact()) for low, high in found]
-
-
-class InManyArms(Quiet):
-    def _pick(self, features):
-        picked = super()._pick(features)
-        return (picked + int(self._exact())) % features.shape[1] if features.shape[1] > 7 else picked
-
-
-class InMasks(Quiet):
-    def choose(self, arms, *, available=None, **given):
-        if available is not None and int(self._exact()) % 2:
-            available = np.array(available)
-            available[np.flatnonzero(available)[0]] = available.sum() == 1
-        return super().choose(arms, available=available, **given)
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ def fingerprint(bandit):
 
 
 def unchanged(bandit, before):
-    return all(np.array_equal(a, b) for a, b in zip(before, fingerprint(bandit), strict=True))
+    return all(np.array_equal(a, b, equal_nan=True) for a, b in zip(before, fingerprint(bandit), strict=True))
 
 
 @pytest.mark.parametrize("bandit", both(), ids=["joint", "plain"])
@@ -305,7 +305,9 @@ def test_confidence_sets_hold():
             set_ = bandit.algorithm.confidence.width
             width = set_.noise * math.sqrt(set_.log_failure + max(0, e.logdet[0] - set_.log_floor))
             x = V @ error / np.linalg.norm(V @ error)  # a direction in which the error is large
-            bound = width * math.sqrt(x @ e.inverse @ x) + bandit.algorithm.confidence.drift * np.linalg.norm(e.inverse @ x)
+            bound = width * math.sqrt(x @ e.inverse @ x) + bandit.algorithm.confidence.drift * np.linalg.norm(
+                e.inverse @ x
+            )
             missed |= abs(x @ error) > bound
             missed_naive |= error @ V @ error > width**2
         misses += missed

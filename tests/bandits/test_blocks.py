@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from tacit import Budget, JointGLM, LinUCB, Simulated, Spec, Stored, environments, simulate
+from tacit import Budget, JointGLM, LinUCB, Simulated, Spec, environments, simulate
 from tacit.algorithms import irls
 from tacit.algorithms.chances import of_each
 from tacit.algorithms.prior import nothing
@@ -20,6 +20,7 @@ from tacit.kernels.glm import Posterior, Tuning
 from tacit.model import links
 from tacit.model.glm import GLMContribution, largest_weight
 from tests.reference import linear as reference
+from tests.store.places import Place, settle
 
 NO_NOISE = Budget(math.inf, 0.0)
 BUDGET = Budget(1.0, 1e-6)
@@ -206,7 +207,7 @@ def test_what_is_drawn_has_the_law_that_its_spread_says():
     flat = Posterior(*(part.ravel() for part in posterior))._replace(axes=axes.reshape(BLOCKS * OWN, -1))
     assert posterior.spread[2].max() > 0.05 and posterior.spread[0].max() == 0.0  # 10 and 60 % of the users
     offered = np.column_stack([np.full((BLOCKS, OWN), 0.3), np.arange(BLOCKS)])
-    chances = parts._offers(offered)()
+    chances = parts.algorithm.chances(parts._estimate, offered)
     assert np.allclose(chances, of_each(irls.values(dense(offered, BLOCKS), flat)), atol=0.05)  # 6 standard errors
     drawn = irls.choose_many(np.random.default_rng(0), np.repeat(offered[None], 4096, 0), posterior, random=False)
     assert np.allclose(np.bincount(drawn, minlength=BLOCKS) / 4096, chances, atol=0.05)
@@ -355,17 +356,12 @@ def test_it_is_saved_with_secure_noise_and_counts_persons(tmp_path):
 
 def test_it_lives_in_a_database(tmp_path):
     def opened():
-        return Stored(
-            JointGLM(features=SCHEMA, radius=2.0, budget=BUDGET, first=4),
-            tmp_path / "b.db",
-            background=False,
-            delay=0.0,
-        )
+        return Place(str(tmp_path / "b.db"), None).open(JointGLM(features=SCHEMA, radius=2.0, budget=BUDGET, first=4))
 
     with opened() as stored:
         for i in range(12):
             stored.observe(stored.choose({"age": 7 * i, "sex": "M"}), float(i % 2))
-            stored.tend()
+            settle(stored)
         theta, version = stored.theta, stored.version
         assert version >= 2 and theta.shape == (SCHEMA.dim,) and len(stored.history[-1].estimate) == SCHEMA.dim
     with opened() as stored:

@@ -8,7 +8,7 @@ import pytest
 
 from tacit import Budget, JointGLM, Simulated, Spec, environments, simulate
 from tacit.algorithms import forgetting
-from tacit.bandits.joint.continual import steps_before
+from tacit.algorithms.forgetting import steps_before
 from tacit.kernels.rounds import Schedule, next_boundary
 from tacit.mechanisms import leaves
 from tacit.mechanisms.grid import Grid

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit import Budget, JointGLM, JointLinUCB, LinUCB, Spec, Stored, environments, simulate
+from tacit import Budget, JointGLM, JointLinUCB, LinUCB, Spec, environments, simulate
 from tacit.algorithms.onepass import hybrid
 from tacit.features import Category, Number, Schema, Tags
 from tacit.kernels.glm import Tuning
@@ -18,6 +18,7 @@ from tacit.model.glm import GLMContribution
 from tacit.model.hybrid import Layout
 from tacit.model.vectors import pair
 from tacit.privacy.noise import Simulated
+from tests.store.places import Clock, Place, settle
 
 BUDGET, NO_NOISE = Budget(1.0, 1e-6), Budget(math.inf, 0.0)
 LAYOUT = Layout(3, 4, 2)
@@ -131,7 +132,11 @@ def test_without_noise_it_is_the_dense_bandit(given):
     assert np.allclose(whole.theta, parts.theta, atol=1e-9) and np.abs(parts.theta).max() > 0.3
     asked = rows(rng, layout, 9)
     assert np.allclose(whole.interval(layout.whole(asked)), parts.interval(asked), atol=1e-9)
-    assert np.allclose(whole._offers(layout.whole(asked))(), parts._offers(asked)(), atol=1e-9)
+    assert np.allclose(
+        whole.algorithm.chances(whole._estimate, layout.whole(asked)),
+        parts.algorithm.chances(parts._estimate, asked),
+        atol=1e-9,
+    )
     assert whole._steps == parts._steps > 5 and explored > 2
     assert parts.mechanism.size == layout.size < whole.mechanism.size
 
@@ -182,22 +187,24 @@ def test_a_schema_of_hybrid_arms_makes_them(tmp_path):
 
 
 def test_new_and_retired_actions_in_a_database(tmp_path):
+    clock = Clock()
+
     def opened(*names, gone=()):
         schema = Schema(
             context=SCHEMA.context, action=SCHEMA.action, arms="hybrid", actions=names, max_actions=5, retired=gone
         )
         bandit = JointGLM(features=schema, radius=2.0, budget=BUDGET, first=4)
-        return Stored(bandit, tmp_path / "b.db", background=False, delay=0.0)
+        return Place(str(tmp_path / "b.db"), None).open(bandit, clock=clock)
 
     def played(stored, names):
         for i in range(9):
             offered = {name: OFFERED[name] for name in names}
             stored.observe(stored.choose({"age": 7 * i, "sex": "M"}, actions=offered), float(i % 2))
-            stored.tend()
+            settle(stored)
 
     with opened("walk", "sleep") as stored:
         played(stored, ["walk", "sleep"])
-        own = stored._bandit._own_dim
+        own = stored.algorithm.layout.own
         assert not stored.theta[SCHEMA.shared + 2 * own :].any() and stored.theta[: SCHEMA.shared].any()
     with opened("walk", "sleep", "read", gone=("walk",)) as stored:
         played(stored, ["sleep", "read"])

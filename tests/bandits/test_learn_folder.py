@@ -12,6 +12,7 @@ from tacit import Budget, JointGLM, JointLinUCB, Secure, Simulated
 from tacit.algorithms.earnings import Earnings
 from tacit.bandits import engines, folders
 from tacit.bandits.engines import Local, together
+from tacit.core import logs
 from tacit.errors import HorizonReached, NotInstalled
 from tacit.features import Number, Schema
 from tacit.logs import parquet
@@ -140,7 +141,7 @@ def test_persons_are_counted_with_live_rounds(tmp_path):
 
 
 def test_what_is_no_numbers_is_read_row_by_row(tmp_path, monkeypatch):
-    monkeypatch.setattr(folders, "ROWS_AT_ONCE", 100)
+    monkeypatch.setattr(logs, "ROWS_AT_ONCE", 100)
     schema = Schema(context={"age": Number(0, 100)}, arms="disjoint", actions=("a", "b"))
     frame = pl.DataFrame(
         {"age": list(range(100)) * 9, "action": ["a", "b", "c"] * 300, "reward": [1.0, 0.0, 1.0] * 300}

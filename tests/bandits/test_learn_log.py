@@ -99,7 +99,7 @@ def test_persons_are_in_a_log_where_they_are_limited_and_nowhere_else(tmp_path):
     ):
         pl.DataFrame(wrong).write_parquet(tmp_path / "log.parquet")
         bandit = JointGLM(dim=4, budget=BUDGET, **options)
-        with Stored(JointGLM(dim=4, budget=BUDGET, **options), tmp_path / f"{len(options)}.db") as stored:
+        with Stored(JointGLM(dim=4, budget=BUDGET, **options), tmp_path / f"{len(options)}.db", hold=60) as stored:
             for given in (wrong, tmp_path):
                 with pytest.raises(ValueError, match=message):
                     bandit.learn_log(given)
@@ -153,7 +153,7 @@ def test_a_field_of_the_schema_without_a_column_is_no_missing_value(tmp_path):
         with pytest.raises(ValueError, match="got none named age\\."):
             bandit.learn_log(given)
     assert bandit.choices == 0 and bandit.learn_log(table | {"age": [None, None]}) == {}
-    with Stored(JointGLM(features=schema, budget=BUDGET), tmp_path / "stored.db", background=False) as stored:
+    with Stored(JointGLM(features=schema, budget=BUDGET), tmp_path / "stored.db", hold=60, background=False) as stored:
         for given in (table, tmp_path):
             with pytest.raises(ValueError, match="got none named age\\."):
                 stored.learn_log(given, log="june")

@@ -59,7 +59,11 @@ def test_without_noise_it_is_the_dense_bandit():
         whole.observe(choices[0], reward)
         parts.observe(choices[1], reward)
     asked = np.column_stack([rng.uniform(-0.5, 0.5, (5, OWN)), [0, 1, 2, 0, 1]])
-    for a, b in zip(whole._beliefs(dense(asked, BLOCKS), 0.9), parts._beliefs(asked, 0.9), strict=True):
+    for a, b in zip(
+        whole.algorithm.beliefs(whole._estimate, dense(asked, BLOCKS), 0.9),
+        parts.algorithm.beliefs(parts._estimate, asked, 0.9),
+        strict=True,
+    ):
         assert np.allclose(a, b, atol=1e-9) and np.abs(a).max() > 0.01
     gram = np.zeros((BLOCKS, OWN, BLOCKS, OWN))
     for a in range(BLOCKS):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tacit import Budget, JointGLM, JointLinUCB, Simulated, Stored
-from tacit.errors import PersonLimit
+from tacit.errors import PersonLimit, UnknownChoice
 from tacit.mechanisms.grid import on_grid
 from tacit.mechanisms.toeplitz import Toeplitz
 from tacit.papers import Anytime, JointGLMRare, ShariffLinUCB
@@ -78,7 +78,8 @@ def test_group_privacy_without_a_cap(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_round_k_plus_one_is_refused_and_changes_nothing(kind, tmp_path):
+def test_round_k_plus_one_is_refused_and_is_a_number_that_nobody_answers(kind, tmp_path):
+    """It counts as a choice, or a refusal would move everybody else to other steps."""
     bandit = build(kind, max_rounds_per_person=2)
     for person in ("ada@lovelace", b"ada@lovelace", 7, "7", 8, "Ada@lovelace"):
         bandit.choose(ARMS, person=person)
@@ -90,7 +91,9 @@ def test_round_k_plus_one_is_refused_and_changes_nothing(kind, tmp_path):
             with pytest.raises(PersonLimit, match="at most 2 rounds") as error:
                 each.choose(ARMS, person=person)
             assert "ada@lovelace" not in str(error.value)
-        assert each.choices == before
+            with pytest.raises(UnknownChoice):
+                each.observe(each.choices, 1.0)
+        assert each.choices == before + 2
     loaded.choose(ARMS, person=b"Ada@lovelace")
     loaded.choose(ARMS, person="8")
     assert b"ada@lovelace" not in (tmp_path / "b.json").read_bytes()
@@ -139,7 +142,7 @@ def test_one_round_is_no_plural(tmp_path):
     bandit.choose([[0.0, 1.0]])
     assert "nobody has more than 1 round is assumed" in " ".join(bandit.privacy.caveats)
     other = JointGLM(dim=2, budget=BUDGET, max_rounds_per_person=1)
-    with Stored(other, tmp_path / "bandit.db") as stored:
+    with Stored(other, tmp_path / "bandit.db", hold=60) as stored:
         for either in (bandit, stored):
             either.choose([[0.0, 1.0]], person="ada")
             with pytest.raises(PersonLimit, match="at most 1 round of one person"):

@@ -129,7 +129,7 @@ def test_bad_knowledge(given, message):
 def test_a_store_keeps_to_it(tmp_path):
     """Workers with other knowledge are refused: it is a setting like others."""
     arms = [[0.5, 0.0, 0.0], [-0.5, 0.0, 0.0]]
-    with Stored(JointGLM(dim=3, radius=3.0, budget=BUDGET, prior=(THETA, 50.0)), tmp_path / "a.db") as stored:
+    with Stored(JointGLM(dim=3, radius=3.0, budget=BUDGET, prior=(THETA, 50.0)), tmp_path / "a.db", hold=60) as stored:
         assert stored.choose(arms).index == 0 and stored.offers(arms).probability[0] > 0.99
         assert any("not protected" in caveat for caveat in stored.privacy.caveats)
     with pytest.raises(BadState, match="another prior"):

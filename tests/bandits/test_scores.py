@@ -45,7 +45,10 @@ def test_rows_of_blocks_are_vectors_with_zeros(shared):
     assert apart.mechanism.size == whole.mechanism.size == layout.dim
     assert play(apart, rows, rewards) == play(whole, layout.whole(rows), rewards)
     assert np.allclose(apart.theta, whole.theta, rtol=1e-9) and np.abs(apart.theta).max() > 0
-    assert np.allclose(apart._offers(rows[0])(), whole._offers(layout.whole(rows[0]))())
+    assert np.allclose(
+        apart.algorithm.chances(apart._estimate, rows[0]),
+        whole.algorithm.chances(whole._estimate, layout.whole(rows[0])),
+    )
 
 
 def test_what_is_released_is_told():
@@ -142,13 +145,13 @@ def test_propensities_are_frequencies():
     play(bandit, rng.uniform(-0.5, 0.5, (12, 3, 2)), rng.integers(2, size=12))
     bandit._state.estimate.theta[:] *= 0.1
     arms = np.array([[0.5, 0.1], [-0.3, 0.4], [0.1, -0.6], [-0.5, -0.2], [0.2, 0.5]])
-    told = bandit._offers(arms)()
+    told = bandit.algorithm.chances(bandit._estimate, arms)
     assert told.sum() == pytest.approx(1.0, abs=1e-6) and 0.01 < told.min() < told.max() < 0.9
     count = np.bincount(bandit._pick(np.repeat(arms[None], 20_000, axis=0)), minlength=5) / 20_000
     assert (np.abs(count - told) < 4.5 * np.sqrt(told * (1 - told) / 20_000)).all()
     choice = bandit.choose(arms)
     assert choice.propensity == pytest.approx(told[choice.index], rel=1e-9)
-    two = bandit._offers(arms[:2])()
+    two = bandit.algorithm.chances(bandit._estimate, arms[:2])
     apart = arms[0] - arms[1]
     ahead = apart @ bandit.theta / (bandit._state.estimate.spread[0] * np.linalg.norm(apart))
     assert two[0] == pytest.approx(0.5 * math.erfc(-ahead / math.sqrt(2)), abs=1e-9)
@@ -158,7 +161,7 @@ def test_without_noise_the_best_arm_is_certain():
     bandit = make(dim=2, budget=Budget(math.inf, 0.1), first=5)
     play(bandit, default_rng(6).uniform(-0.5, 0.5, (12, 3, 2)), [1.0] * 12)
     arms = [[0.5, 0.0], [0.0, 0.5], [-0.5, -0.5]]
-    assert set(bandit._offers(np.array(arms))().tolist()) == {0.0, 1.0}
+    assert set(bandit.algorithm.chances(bandit._estimate, np.array(arms)).tolist()) == {0.0, 1.0}
     assert bandit.choose(arms).propensity == 1.0
 
 

@@ -56,9 +56,9 @@ def test_a_loaded_bandit_goes_on_bit_by_bit(bandit, tmp_path):
 
 KINDS = [
     (JointLinUCB, {}),
-    (JointLinUCB, {"release": "tree"}),
-    (JointLinUCB, {"release": "consistent-tree"}),
-    (JointLinUCB, {"release": "buffered"}),
+    (ShariffLinUCB, {"release": "tree"}),
+    (ShariffLinUCB, {"release": "consistent-tree"}),
+    (ShariffLinUCB, {"release": "buffered"}),
     (JointGLM, {}),
     (JointGLMRare, {}),
 ]

@@ -57,15 +57,21 @@ def test_beyond_the_limit_people_are_served_and_teach_nothing(kind):
     assert np.array_equal(*states) and states[0].any()
 
 
-def test_marks_are_saved(tmp_path):
-    bandit = build(on_limit="serve")
+@pytest.mark.parametrize(("contexts", "teaching", "silent"), [("private", (2, 1), 0), ("public", (0, 1), 2)])
+def test_marks_are_saved(contexts, teaching, silent, tmp_path):
+    """Whose choices they are, which count when their rewards come; with public contexts, that one is beyond the
+    limit."""
+    bandit = build(on_limit="serve", contexts=contexts)
     choices = [bandit.choose(ARM, person="ada") for _ in range(3)]
     bandit.save(tmp_path / "b.json")
     loaded = JointGLM.load(tmp_path / "b.json")
-    loaded.observe(choices[2].id, 1.0)
-    assert taught(loaded) == 0
-    loaded.observe(choices[1].id, 1.0)
-    assert taught(loaded) > 0
+    for place in teaching:
+        before = taught(loaded)
+        loaded.observe(choices[place].id, 1.0)
+        assert taught(loaded) > before
+    before = taught(loaded)
+    loaded.observe(choices[silent].id, 1.0)
+    assert taught(loaded) == before
 
 
 def test_a_log_counts_as_rounds_and_is_served_like_them():
@@ -131,12 +137,13 @@ def several(bandit, weeks):
     return release
 
 
+@pytest.mark.parametrize("rule", [{}, {"hold": 12}, {"hold": 3, "missing_as": 0.0}], ids=str)
 @given(SCRIPTS, SCRIPTS)
 @settings(max_examples=25, deadline=None)
-def test_a_person_never_moves_more_than_is_claimed(one, other):
+def test_a_person_never_moves_more_than_is_claimed(rule, one, other):
     """Two quite different people, whose answers come early, late, many at once or never: the claim for as many weeks as
     there are is for everything together."""
-    (a, bandit), (b, _) = moved(FOUR_WEEKS, one), moved(FOUR_WEEKS, other)
+    (a, bandit), (b, _) = moved(FOUR_WEEKS | rule, one), moved(FOUR_WEEKS | rule, other)
     release = several(bandit, 4)
     assert np.linalg.norm(a - b) / release.sigma <= release.mu * (1 + 1e-9)
 
@@ -211,7 +218,7 @@ def test_misuse():
         with pytest.raises(ValueError, match="Expected"):
             build(**options)
     for kind in (JointGLMRare, ShariffLinUCB):
-        with pytest.raises(ValueError, match="counts answers"):
+        with pytest.raises(TypeError, match="week"):
             build(kind, week=20)
     assert build(week=20).on_limit == build(on_limit="serve", week=20).on_limit == "serve"
     with pytest.raises(ValueError, match="with week, which refuses nobody"):

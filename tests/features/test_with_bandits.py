@@ -78,7 +78,7 @@ def test_a_certificate_names_the_schema(kind):
 
 def test_a_store_takes_fields_and_keeps_its_schema(tmp_path):
     where = tmp_path / "bandit.db"
-    with Stored(glm(HEALTH), where, background=False) as stored:
+    with Stored(glm(HEALTH), where, hold=60, background=False) as stored:
         choice = stored.choose(PERSON, actions=FILMS, request="a", propensity=True)
         assert choice.name in FILMS and 0 < choice.propensity < 1
         assert stored.choose({}, actions=FILMS, request="a").id == choice.id

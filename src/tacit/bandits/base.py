@@ -32,6 +32,8 @@ from tacit.model import arms as arm_sets
 from tacit.model.arms import Arms
 from tacit.privacy.certificate import Certificate
 
+LATE = "Expected a reward within `hold` later choices, got one for a choice whose deadline has passed."
+
 
 class State(Protocol):
     """A NamedTuple of arrays, whose `counts` starts with the choices so far. A bandit's own class says which fields are
@@ -211,7 +213,8 @@ class Bandit(ABC):
         refused = {}
         for row, (ticket, reward) in enumerate(zip(ids, rewards, strict=True)):
             try:
-                self.observe(ticket, reward)
+                if not self.observe(ticket, reward):
+                    refused[row] = LATE
             except (ValueError, UnknownChoice) as error:
                 refused[row] = str(error)
         return refused

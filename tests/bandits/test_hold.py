@@ -1,0 +1,357 @@
+"""With hold, a choice enters the sums once so many later ones have been made, in the order of numbers: step by step, in
+compiled loops, from batches and across files, to the same bits."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.random import default_rng
+
+from tacit import Budget, JointGLM, JointLinUCB, Simulated
+from tacit.bandits.joint.certified import Trail
+from tacit.errors import PersonLimit, UnknownChoice
+from tacit.kernels.block import GAUSSIAN_REWARD, Block
+from tacit.kernels.rounds import CHOICES, ENTERED, next_boundary
+from tests.mechanisms.test_grid import Given
+from tests.store.places import Place
+
+ROUNDS, ARMS = 240, 4
+SETTINGS = {"budget": Budget(4.0, 1e-2), "horizon": 1000, "pending": 60, "first": 8}
+KINDS = {
+    "dense": (JointGLM, {"dim": 3}),
+    "blocks": (JointGLM, {"dim": 6, "blocks": 2}),
+    "scores": (JointGLM, {"dim": 3, "curvature": "none"}),
+    "scores of blocks": (JointGLM, {"dim": 6, "blocks": 2, "curvature": "none"}),
+    "public": (JointGLM, {"dim": 3, "contexts": "public"}),
+    "public blocks": (JointGLM, {"dim": 6, "blocks": 2, "contexts": "public"}),
+    "covariance": (JointGLM, {"dim": 3, "covariance": np.diag([3.0, 2.0, 1.0])}),
+    "hybrid": (JointGLM, {"dim": 5, "blocks": 2, "shared": 1}),  # without a compiled loop
+    "linear": (JointLinUCB, {"dim": 3, "rewards": (0.0, 1.0)}),
+}
+
+
+def build(name="dense", *, seed=1, **options):
+    kind, own = KINDS[name]
+    own = SETTINGS | own | {"source": Simulated(seed)} | options
+    return kind(**own, **({"policy": default_rng(2)} if kind is JointGLM else {}))
+
+
+def world(bandit, rounds=ROUNDS, silent=0.3, seed=3):
+    """Rounds with rewards in [0, 1], of which some never come."""
+    rng = default_rng(seed)
+    arms = rng.uniform(-0.5, 0.5, (rounds, ARMS, bandit._width))
+    if bandit._blocks > 1:
+        arms[:, :, -1] = rng.integers(bandit._blocks, size=(rounds, ARMS))
+    noise = np.where(rng.random(rounds) < silent, np.nan, rng.uniform(-1, 1, rounds))
+    means = rng.uniform(0.3, 0.7, (rounds, ARMS))
+    out = np.zeros(rounds, np.int64), np.zeros(rounds), np.zeros(rounds)
+    return Block(arms, means, noise, np.full(rounds, -1), np.array([GAUSSIAN_REWARD]), np.array([0.25]), *out)
+
+
+def part(block, start, stop):
+    return Block(*(each if len(each) == 1 else each[start:stop] for each in block))
+
+
+def steps(bandit, block, start=0, stop=None):
+    """The same through choose and observe. Returns the arms."""
+    out = []
+    for t in range(start, len(block.noise) if stop is None else stop):
+        choice = bandit.choose(block.arms[t])
+        if not math.isnan(block.noise[t]):
+            assert bandit.observe(choice, block.means[t, choice.index] + 0.25 * block.noise[t])
+        out.append(choice.index)
+    return out
+
+
+def same(one, other):
+    """All that the next choice depends on."""
+    for bandit in (one, other):
+        bandit._step()  # a loop has let the last one enter already
+    pairs = zip(leaves(one._state), leaves(other._state), strict=True)
+    return all(np.array_equal(*pair) for pair in pairs) and one._steps > 2
+
+
+def leaves(state):
+    state = state._replace(public=state.public[:2]) if hasattr(state, "public") else state  # without a loop's own room
+    return [state] if isinstance(state, np.ndarray) else [leaf for each in state for leaf in leaves(each)]
+
+
+# one rule, however it is played
+
+
+@pytest.mark.parametrize("missing_as", [None, 0.25])
+@pytest.mark.parametrize("hold", [1, 7, 50])
+@pytest.mark.parametrize("name", KINDS)
+def test_step_by_step_and_in_a_compiled_loop(name, hold, missing_as):
+    loop, single = (build(name, hold=hold, missing_as=missing_as) for _ in range(2))
+    block = world(loop)
+    for start in range(0, ROUNDS, 80):
+        loop.play(part(block, start, start + 80))
+    assert steps(single, block) == block.index.tolist() and same(loop, single)
+    assert loop._state.counts[CHOICES] == ROUNDS and loop._state.counts[ENTERED] == ROUNDS - hold
+
+
+@pytest.mark.parametrize("hold", [3, 50])
+@pytest.mark.parametrize("name", KINDS)
+def test_across_a_file_in_the_middle(name, hold, tmp_path):
+    """Also where a loop takes over from single calls, and the other way round."""
+    loop, mixed = (build(name, hold=hold) for _ in range(2))
+    block = world(loop)
+    arms = steps(mixed, block, 0, 101)
+    waiting = mixed.choices - hold + 1
+    mixed.save(tmp_path / "bandit.json")
+    mixed = type(mixed).load(tmp_path / "bandit.json")
+    assert mixed.hold == hold and not mixed.observe(waiting - 1, 1.0)
+    mixed.play(part(block, 101, 160))
+    mixed.save(tmp_path / "bandit.json")
+    mixed = type(mixed).load(tmp_path / "bandit.json")
+    arms += [*block.index[101:160].tolist(), *steps(mixed, block, 160)]
+    loop.play(block)
+    assert arms == block.index.tolist() and same(loop, mixed)
+
+
+@pytest.mark.parametrize("hold", [1, 20])
+@pytest.mark.parametrize("name", KINDS)
+def test_it_is_as_if_each_choice_came_when_it_enters(name, hold):
+    """A bandit that learns from rewards as they come, and is told of each choice when that is due: the same noise and
+    the same draws, by the same estimates."""
+    held, told = build(name, hold=hold), build(name)
+    block = world(held)
+    waiting, found = [], []
+    for t in range(ROUNDS):
+        if len(waiting) > hold:
+            at, arm = waiting.pop(0)
+            told._step()
+            ticket = told._ticket(told._row(block.arms[at], arm, arm, None, None))
+            if not math.isnan(block.noise[at]):
+                told.observe(ticket, block.means[at, arm] + 0.25 * block.noise[at])
+        told._step()
+        found.append(int(told._pick(block.arms[t][None])[0]))
+        waiting.append((t, found[-1]))
+    assert steps(held, block) == found and held._steps == told._steps > 2
+    assert np.array_equal(held._state.prefix.released, told._state.prefix.released)
+
+
+def test_missing_as_is_a_reward_of_that_value():
+    block = world(build(), silent=0.5)
+    silent, said = build(hold=20, missing_as=0.25), build(hold=20)
+    for t in range(ROUNDS):
+        ours, theirs = silent.choose(block.arms[t]), said.choose(block.arms[t])
+        reward = 0.25 if math.isnan(block.noise[t]) else 1.0
+        said.observe(theirs, reward)
+        if reward == 1.0:
+            silent.observe(ours, 1.0)
+    assert same(silent, said)
+
+
+# whose leaf
+
+
+def boundaries(bandit, upto):
+    out = [0]
+    while out[-1] < upto:
+        out.append(int(next_boundary(out[-1], *bandit._schedule)))
+    return out
+
+
+def cells(bandit, x, reward):
+    """What one reward adds to a linear bandit's sums, whatever was released."""
+    adder, grid = bandit._adds(), bandit.mechanism
+    out = np.zeros(grid.size, np.int64)
+    adder.cells(x[None], np.array([reward]), *adder.given, grid.cell, grid.longest, out)
+    return out
+
+
+@given(
+    hold=st.integers(1, 40),
+    sizes=st.lists(st.integers(1, 20), min_size=8, max_size=12),
+    delays=st.lists(st.integers(0, 45), min_size=30, max_size=30),
+    bad=st.lists(st.booleans(), min_size=30, max_size=30),
+)
+@settings(max_examples=40, deadline=None)
+def test_the_leaf_of_a_choice_is_a_function_of_its_number(hold, sizes, delays, bad):
+    """In batches that cross the ends of steps, of which some rows are refused, and with rewards that come early, late
+    or never: exact sums of each step are those of its numbers that came in time."""
+    bandit = build("linear", source=Given(), hold=hold, pending=61)
+    rng, due, added = default_rng(0), [], {}
+    for size in (*sizes, *[1] * (hold + 1)):
+        arms = rng.uniform(-0.5, 0.5, (size, 2, 3))
+        first, wrong = bandit.choices + 1, np.array([bad[(bandit.choices + i) % 30] for i in range(size)])
+        arms[wrong] = np.nan
+        batch = bandit.choose_many(arms)
+        assert set(batch.refused) == set(np.flatnonzero(wrong))
+        for i in np.flatnonzero(~wrong):
+            due.append((first + i + delays[(first + i) % 30], first + i, arms[i, batch.index[i]]))
+        for _, number, x in [one for one in due if one[0] <= bandit.choices]:
+            counts = bandit.observe(int(number), 1.0)
+            assert counts == (number > bandit.choices - hold)
+            if counts:
+                added[number] = cells(bandit, x, 1.0)
+            due = [one for one in due if one[1] != number]
+    bandit._step()
+    ends = boundaries(bandit, bandit.choices - hold)
+    assert bandit._state.counts[ENTERED] == bandit.choices - hold
+    for step in range(bandit._steps):
+        of_step = [added[n] for n in added if ends[step] < n <= ends[step + 1]]
+        assert np.array_equal(bandit._state.prefix.closed[step], np.sum(of_step, axis=0) if of_step else np.zeros(9))
+    opened = [added[n] for n in added if ends[bandit._steps] < n <= bandit.choices - hold]
+    assert np.array_equal(bandit._state.prefix.open, np.sum(opened, axis=0) if opened else np.zeros(9))
+
+
+@pytest.mark.parametrize("name", ["dense", "public", "linear"])
+def test_a_reward_counts_until_its_deadline_and_never_after_it(name):
+    hold, arms = 5, np.array([[0.5, 0.1, 0.0], [0.1, 0.5, 0.2]])
+    for later, counts in ((hold - 1, True), (hold, False), (hold + 1, False), (60, False), (90, False)):
+        bandit, never = (build(name, hold=hold) for _ in range(2))
+        choice = bandit.choose(arms)
+        never.choose(arms)
+        for each in (bandit, never):
+            for _ in range(later):
+                each.choose(arms)
+        assert bandit.observe(choice, 1.0) is counts
+        if counts:
+            with pytest.raises(UnknownChoice, match="a second one"):
+                bandit.observe(choice, 1.0)
+        else:
+            assert bandit.observe(choice.id, 0.0) is False
+            late = bandit.observe_many([choice.id, bandit.choices], [1.0, 1.0])
+            assert list(late) == [0] and "deadline has passed" in late[0]
+            never.observe(never.choices, 1.0)
+        for each in (bandit, never):
+            for _ in range(100):
+                each.choose(arms)
+        assert same(bandit, never) is not counts
+
+
+def test_ids_that_nobody_has():
+    bandit = build(hold=5)
+    for wrong in (0, -1, 1, 10**6):
+        with pytest.raises(UnknownChoice):
+            bandit.observe(wrong, 1.0)
+    for wrong in (True, "1", 1.0, None):
+        with pytest.raises(ValueError, match="Expected a Choice or its id"):
+            bandit.observe(wrong, 1.0)
+    bandit.choose([[0.5, 0.0, 0.0]])
+    with pytest.raises(ValueError, match="reward"):
+        bandit.observe(1, 2.0)
+    assert bandit.observe(1, 1.0)
+
+
+# who teaches
+
+
+def visits(bandit, script, hold):
+    """Each of the script: (person, reward or None), after which nobody comes until all have entered."""
+    arms = [[0.5, 0.1, 0.0]]
+    for person, reward in script:
+        try:
+            choice = bandit.choose(arms, person=person)
+        except PersonLimit:
+            continue
+        if reward is not None:
+            bandit.observe(choice, reward)
+    for _ in range(hold + 1):
+        bandit.choose([[0.0, 0.0, 0.0]])
+    return bandit._state.prefix.open, bandit._state.public.open
+
+
+LIMITED = {"hold": 4, "max_rounds_per_person": 1, "first": 40, "source": Given()}
+
+
+@pytest.mark.parametrize("name", ["dense", "public"])
+def test_who_is_refused_takes_a_number_that_adds_nothing(name):
+    """With public contexts, not even its own."""
+    bandit, other = build(name, **LIMITED), build(name, **LIMITED)
+    found = visits(bandit, [("ada", 1.0), ("ada", 1.0), ("bob", None), ("ada", 1.0)], 4)
+    expected = visits(other, [("ada", 1.0), ("bob", None)], 4)
+    assert bandit.choices == other.choices + 2 and all(map(np.array_equal, found, expected))
+    assert bandit._state.counts[ENTERED] == bandit.choices - 5  # of the last one the deadline passes with the next
+
+
+@pytest.mark.parametrize("limit", [{"on_limit": "serve"}, {"week": 40}])
+def test_rounds_count_when_they_enter_with_a_reward(limit):
+    """In the order of numbers, whenever rewards come; a choice without one uses up nothing."""
+    once, late = (build(**LIMITED, **limit) for _ in range(2))
+    expected, _ = visits(once, [("ada", 0.25)], 4)
+    arms = [[0.5, 0.1, 0.0]]
+    choices = [late.choose(arms, person="ada") for _ in range(3)]
+    late.observe(choices[2], 1.0)
+    late.observe(choices[1], 0.25)  # enters before it
+    found, _ = visits(late, [], 4)
+    assert np.array_equal(found, expected) and found.any()
+    assert list(late._persons.counts.values()) == [1]
+
+
+def test_with_public_contexts_they_count_whether_or_not_a_reward_came():
+    bandit, other = (build("public", **LIMITED, on_limit="serve") for _ in range(2))
+    found = visits(bandit, [("ada", None), ("ada", 1.0), ("bob", 1.0)], 4)
+    assert all(map(np.array_equal, found, visits(other, [("ada", None), ("bob", 1.0)], 4)))
+
+
+def test_weeks_are_those_of_the_steps_that_choices_enter():
+    """first=8: a week of 16 choices is two steps. Of three choices in a row the third enters the next week, though all
+    are made in the same."""
+    sums = []
+    for silent in (None, 15, 16, 17):
+        bandit = build("linear", hold=10, max_rounds_per_person=1, week=16, source=Given())
+        for number in range(1, 31):
+            ada = number in (15, 16, 17)
+            choice = bandit.choose([[0.5, 0.1 * ada, 0.0]], person="ada" if ada else f"p{number}")
+            if number != silent:
+                bandit.observe(choice, 1.0)
+        bandit._step()
+        assert boundaries(bandit, 40)[2] == 16 and bandit._steps == 2 and bandit._state.counts[ENTERED] == 20
+        sums.append((*bandit._state.prefix.closed[:2], bandit._state.prefix.open))
+    for silent in (1, 2):  # whichever of the two in that week has no reward, the other one counts
+        assert all(map(np.array_equal, sums[0], sums[silent]))
+    assert not np.array_equal(sums[0][2], sums[3][2])
+
+
+def test_a_file_keeps_who_waits(tmp_path):
+    arms, made = [[0.5, 0.1, 0.0]], []
+    for reload in (False, True):
+        bandit = build(**LIMITED | {"source": Simulated(0)}, on_limit="serve")
+        for reward in (None, 1.0, 0.5):
+            choice = bandit.choose(arms, person="ada")
+            if reward is not None:
+                bandit.observe(choice, reward)
+        if reload:
+            bandit.save(tmp_path / "bandit.json")
+            bandit = JointGLM.load(tmp_path / "bandit.json")
+            with pytest.raises(UnknownChoice, match="a second one"):
+                bandit.observe(3, 1.0)
+        made.append(visits(bandit, [], 4)[0])
+    assert np.array_equal(*made) and made[0].any()
+
+
+# settings
+
+
+def test_what_is_refused():
+    for wrong in ({"hold": 0}, {"hold": 1.5}, {"hold": True}, {"hold": 60}, {"missing_as": 0.0}):
+        with pytest.raises(ValueError, match="hold"):
+            build(**wrong)
+    for wrong in (-0.1, math.nan, "none"):
+        with pytest.raises(ValueError, match="reward"):
+            build(hold=5, missing_as=wrong)
+    bandit = build(hold=50)
+    assert bandit.choose_many(np.zeros((10, 2, 3))).id.tolist() == list(range(1, 11))
+    with pytest.raises(ValueError, match="at most 10 rows at once"):
+        bandit.choose_many(np.zeros((11, 2, 3)))
+    assert bandit.choices == 10
+    with pytest.raises(ValueError, match="without earnings and hold"):
+        Trail(build(hold=5))
+
+
+def test_a_database_has_a_hold_of_its_own(tmp_path):
+    with pytest.raises(ValueError, match="Expected hold= of Stored, in seconds"):
+        Place(str(tmp_path / "bandit.db"), None).open(JointGLM(dim=3, budget=Budget(4.0, 1e-2), hold=5))
+
+
+@pytest.mark.parametrize("name", ["dense", "linear"])
+def test_it_is_certified_like_any_other_and_warms_up(name):
+    held, other = build(name, hold=50), build(name)
+    assert held.privacy == other.privacy and held._plan_numbers() == other._plan_numbers()
+    assert held.warm_up() > 0 and held.choices == 0

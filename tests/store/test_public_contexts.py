@@ -45,8 +45,8 @@ def copied(bandit):
     """What choices are made by, and what contexts of closed steps sum to: of a bandit in memory or on a database."""
     if hasattr(bandit, "_versions"):
         fold = bandit._versions.fold
-        return [np.copy(part) for part in (*fold.estimate.posterior, fold.contexts)]
-    return [np.copy(part) for part in (*bandit._state.posterior, bandit._state.public.closed)]
+        return [np.copy(part) for part in (*fold.estimate.arrays, fold.contexts)]
+    return [np.copy(part) for part in (*bandit._state.estimate, bandit._state.public.closed)]
 
 
 def alike(one, other):

@@ -1,4 +1,4 @@
-"""Erasing a person: what is still waiting of them is deleted, wherever it is.
+"""Erasing a person: what is still waiting of them is deleted, wherever it is. Their numbers enter as nothing.
 
 Nothing that a copy of the database shows links rows to people. Each choice has a mark, an HMAC of its place and its
 person under the key of its epoch: who has that key and knows the person can tell whose choice it is. It looks random to
@@ -9,11 +9,14 @@ import hmac
 import time
 from pathlib import Path
 
+from tacit.core.door import nothing
 from tacit.core.persons import Person, digests
 from tacit.holders import incarnation, rows
 from tacit.holders.database import Database
 from tacit.holders.incarnation import Incarnation
+from tacit.holders.requests import ROW, Row
 from tacit.holders.rows import Bandit
+from tacit.holders.seal import OVERHEAD
 
 AT_ONCE = 1024  # choices that one transaction looks at
 ERASED = (
@@ -46,10 +49,20 @@ def erase(line: Incarnation, database: Database, known: tuple[bytes, ...]) -> No
             where = incarnation.choice_place(line.uid, request)
             own = [line.seal.mark("epoch", number // line.bandit.epoch, where, person) for person in known]
             if any(hmac.compare_digest(one or b"-", mark or b"") for one in own):
-                with database.transaction() as run:
-                    rows.erase(run, line.uid, number)
+                _erase(line, database, number)
         start += AT_ONCE
         time.sleep(0)  # requests first
+
+
+def _erase(line: Incarnation, database: Database, number: int) -> None:
+    """What is kept of a choice that waits becomes nothing, of the same size: its number enters when it would have, or
+    this person would move the end of a step."""
+    where = incarnation.waiting_place(line.uid, number)
+    with database.transaction() as run:
+        kept = rows.sealed(run, line.uid, number, database.locking)
+        size = 0 if kept is None else max(0, len(kept) - OVERHEAD - ROW.size) // 8
+        blank = line.seal.seal("epoch", number // line.bandit.epoch, where, Row(nothing(size), teaches=False).packed())
+        rows.erase(run, line.uid, number, blank)
 
 
 def erase_at(where: str | Path, person: Person, *, name: str = "bandit", keys: str | Path | None = None) -> str:

@@ -250,9 +250,16 @@ def old_number(run: Run, uid: str, ticket: bytes) -> int | None:
     return int(found[0][0]) if found else None
 
 
-def erase(run: Run, uid: str, number: int) -> None:
-    """That choice, wherever it is."""
-    for table in ("waiting", "written", "choice"):
+def sealed(run: Run, uid: str, number: int, locking: str) -> bytes | None:
+    """What is kept of a choice that waits."""
+    found = run("SELECT sealed FROM waiting WHERE bandit = ? AND number = ?" + locking, uid, number)
+    return bytes(found[0][0] or b"") if found else None
+
+
+def erase(run: Run, uid: str, number: int, blank: bytes) -> None:
+    """That choice, wherever it is. Its number still waits, with nothing: it enters when it would have."""
+    run("UPDATE waiting SET sealed = ? WHERE bandit = ? AND number = ?", blank, uid, number)
+    for table in ("written", "choice"):
         run(f"DELETE FROM {table} WHERE bandit = ? AND number = ?", uid, number)
 
 

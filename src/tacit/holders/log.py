@@ -2,8 +2,9 @@
 lost and none is learnt twice.
 
 A row is a choice that was made elsewhere and its reward: both are written at once, under the next number, and it enters
-as soon as those before it have. That a log was begun is also on record in the folder of keys, which no restore of the
-database takes back: what was learnt before a recovery is not learnt again."""
+as soon as those before it have and, where there are several workers, none of them can be on its way any more. That a
+log was begun is also on record in the folder of keys, which no restore of the database takes back: what was learnt
+before a recovery is not learnt again."""
 
 import functools
 import hashlib
@@ -122,22 +123,23 @@ def _learn(stored: "Stored", name: str, learnt: int, coming: list[Row]) -> tuple
             return found, {}
         head = choosing.taken(run, len(coming), sum(row.unnamed for row in coming))
         choosing.check_keys(run, head, len(coming))
-        at = choosing.now() - stored.hold - stored._database.skew  # due at once
+        at = choosing.now() - stored.hold  # due as soon as no number before these can be on its way
         waiting, written = [], []
-        for i, row in enumerate(coming):
+        in_turn = sorted(enumerate(coming), key=lambda one: one[1].request.person or b"")  # nobody waits in a circle
+        for i, row in in_turn:
             number, problem, teaches = head.choices - len(coming) + 1 + i, row.problem, not row.void
             people.move(run, head.step, row.request)
             if people.refuses(run, row.request, on_limit):
                 problem, teaches = problem or str(beyond(stored.algorithm.plan.limits.most or 0)), False
             person = people.at_entry(row.request, on_limit) or NOBODY
             kept = Kept(row.numbers, person, teaches=teaches and people.teaches(row.request))
-            ticket = Ticket(line.tickets.made(number, at), number, at)
+            ticket = Ticket(line.tickets.made(number, max(0.0, at)), number, at)
             waiting.append(choosing.waits(number, ticket.text, at, kept))
             one = choosing.written(number, Report(ticket, math.nan if row.reward is None else row.reward))
             written += [] if one is None else [one]
             if problem:
                 refused[learnt + i] = problem
-        rows.wait(run, line.uid, waiting)
-        rows.write(run, line.uid, written)
+        rows.wait(run, line.uid, sorted(waiting))
+        rows.write(run, line.uid, sorted(written))
         bookmarks.put(run, line.uid, name, learnt + len(coming))
     return learnt + len(coming), refused

@@ -266,7 +266,7 @@ def erase(run: Run, uid: str, number: int, blank: bytes) -> None:
 def purge(run: Run, uid: str, before: int, locking: str) -> bool:
     """Removes what is left of choices below that number, some at a time; whether there may be more."""
     more = False
-    for table, key in (("written", "number"), ("choice", "request"), ("old_ticket", "ticket")):
+    for table, key in (("waiting", "number"), ("written", "number"), ("choice", "request"), ("old_ticket", "ticket")):
         gone = run(
             f"DELETE FROM {table} WHERE bandit = ? AND {key} IN (SELECT {key} FROM {table} WHERE bandit = ?"
             f" AND number < ? ORDER BY {key} LIMIT {MOST_AT_ONCE}{locking}) RETURNING number",
@@ -314,27 +314,26 @@ def settled(run: Run, uid: str) -> int:
     return int(number)
 
 
-def not_due(run: Run, uid: str, start: int, before: float) -> int | None:
-    """The first choice after number `start` that was made after that time; None if there is none."""
+def times(run: Run, uid: str, start: int, most: int) -> list[tuple[int, float]]:
+    """(number, when it was made) of the next choices after that number which wait, in the order of their numbers."""
     found = run(
-        "SELECT number FROM waiting WHERE bandit = ? AND number > ? AND made_at > ? ORDER BY number LIMIT 1",
-        uid,
-        start,
-        before,
+        f"SELECT number, made_at FROM waiting WHERE bandit = ? AND number > ? ORDER BY number LIMIT {most}", uid, start
     )
-    return int(found[0][0]) if found else None
+    return [(int(number), float(at)) for number, at in found]
 
 
-def due(run: Run, uid: str, start: int, stop: int, most: int) -> list[Waiting]:
+def due(run: Run, uid: str, start: int, stop: int, locking: str) -> list[Waiting]:
     """Of choices start + 1, ..., stop those that wait, in the order of their numbers."""
     found = run(
         "SELECT number, ticket, made_at, sealed FROM waiting WHERE bandit = ? AND number > ? AND number <= ?"
-        f" ORDER BY number LIMIT {most}",
+        f" ORDER BY number{locking}",
         uid,
         start,
         stop,
     )
-    return [Waiting(int(number), bytes(ticket), float(at), bytes(sealed)) for number, ticket, at, sealed in found]
+    return [
+        Waiting(int(number), bytes(ticket), float(at), bytes(sealed or b"")) for number, ticket, at, sealed in found
+    ]
 
 
 def written(run: Run, uid: str, start: int, stop: int) -> list[Written]:

@@ -96,8 +96,11 @@ class Sums:
         self._total = np.zeros(grid.size, np.int64) if row is None else exact(row, grid.size)
 
     def add(self, rows: Array, rewards: Array, each: Callable[..., None], given: tuple[Any, ...]) -> None:
-        """Rows at one public estimate, by a compiled function; NaN adds nothing."""
-        each(rows, rewards, *given, self._grid.cell, self._grid.longest, self._total)
+        """Rows at one public estimate, by a compiled function. A row whose reward is NaN adds nothing, and is the same
+        work: it is added, with a reward of 0, to sums that are thrown away."""
+        silent = np.where(np.isnan(rewards), 0.0, np.nan)
+        for y, out in ((rewards, self._total), (silent, np.zeros_like(self._total))):
+            each(rows, y, *given, self._grid.cell, self._grid.longest, out)
 
     def measured(self, state: PrefixState, source: Any) -> Released:
         """The step's noisy leaf, with fresh noise. Nothing is closed."""

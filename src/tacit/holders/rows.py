@@ -234,14 +234,19 @@ class Written(NamedTuple):
     sealed: bytes
 
 
-def write(run: Run, uid: str, rows: Sequence[Written]) -> None:
-    """The first of each kind stays. Nothing is read: the same work whatever there was before."""
-    if rows:
-        run(
-            f"INSERT INTO written (bandit, number, kind, ticket, sealed) VALUES {_listed(rows, 5)}"
-            " ON CONFLICT DO NOTHING",
-            *(value for row in rows for value in (uid, *row)),
-        )
+def write(run: Run, uid: str, rows: Sequence[Written]) -> bool:
+    """The first of each kind stays. Whether what stays is of the same choices: the same work whatever there was."""
+    if not rows:
+        return True
+    run(
+        f"INSERT INTO written (bandit, number, kind, ticket, sealed) VALUES {_listed(rows, 5)} ON CONFLICT DO NOTHING",
+        *(value for row in rows for value in (uid, *row)),
+    )
+    marks, numbers = ", ".join("?" * len(rows)), (row.number for row in rows)
+    found = run(f"SELECT number, ticket FROM written WHERE bandit = ? AND number IN ({marks})", uid, *numbers)
+    stays = {(int(number), bytes(ticket)) for number, ticket in found}
+    own = {(row.number, row.ticket) for row in rows}
+    return stays <= own and len(own) == len({number for number, _ in own})
 
 
 def old_number(run: Run, uid: str, ticket: bytes) -> int | None:

@@ -51,14 +51,15 @@ def arms(rng, count=4, dim=3):
     return features / np.linalg.norm(features, axis=1)[:, None]
 
 
-def play(stored, rng, rounds, *, prefix="r"):
-    """Choices with their rewards, each of which enters before the next, and the releases that fall due."""
+def play(stored, rng, rounds, *, prefix="r", together=1):
+    """Choices with their rewards, so many together, which enter before the next, and the releases that fall due."""
     out = []
-    for i in range(rounds):
-        choice = stored.choose(arms(rng), request=f"{prefix}{i}")
-        stored.observe(choice, float(rng.random() < 0.5))
+    for start in range(0, rounds, together):
+        places = range(start, min(rounds, start + together))
+        choices = stored.choose_group([stored.prepare(arms(rng), request=f"{prefix}{i}") for i in places])
+        stored.write_group([stored.report(choice, float(rng.random() < 0.5)) for choice in choices])
         settle(stored)
-        out.append(choice)
+        out += choices
     return out
 
 

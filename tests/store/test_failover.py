@@ -7,22 +7,20 @@ import pytest
 
 from tacit import recover
 from tacit.errors import BadState, RolledBack
-from tests.store.places import arms, glm, play, table
+from tacit.holders import incarnation, rows
+from tests.store.places import arms, glm, play, settle, table
 
 
 def back_in_time(stored):
     """As on a replica that has not got the last release: its step is closed and has no leaf. Connections break."""
-    uid, other = stored._line.uid, stored._other
+    uid, other, seal = stored._line.uid, stored._other, stored._line.seal
     with other.transaction() as run:
-        ((step,),) = run("SELECT max(step) FROM leaf WHERE bandit = ?", uid)
-        ((sums,),) = run("SELECT sums FROM leaf WHERE bandit = ? AND step = ?", uid, step)
+        ((step, sums),) = run("SELECT step, sums FROM leaf WHERE bandit = ? ORDER BY step DESC LIMIT 1", uid)
+        total = seal.open("sums", incarnation.place(uid, step, "leaf"), bytes(sums))
+        sealed = seal.seal("sums", 0, incarnation.place(uid, step, "open"), total)
         run("DELETE FROM leaf WHERE bandit = ? AND step = ?", uid, step)
-        run("INSERT INTO due VALUES (?, ?, ?)", uid, step, 1000.0)
-        for shard in range(other.shards):
-            total = stored._line.seal.open("sums", f"{uid} sums {step} leaf", sums)
-            where, text = f"{uid} sums {step} {shard}", total if shard == 0 else bytes(len(total))
-            sealed = stored._line.seal.seal("sums", 0, where, text)
-            run("INSERT INTO open_sum VALUES (?, ?, ?, 1, ?)", uid, step, shard, sealed)
+        rows.put_step(run, uid, rows.OpenStep(step, 10 * (step + 1), 1000.0, sealed))
+        run("UPDATE bandit SET step = ?, boundary = ?", step, 10 * (step + 1))
     for database in (stored._database, other):
         database._drop()
 
@@ -30,7 +28,7 @@ def back_in_time(stored):
 def test_a_worker_that_has_refused_a_database_goes_on_refusing_it(place):
     rng = np.random.default_rng(0)
     with place.open(glm()) as stored:
-        choice = play(stored, rng, 22)[-1]
+        choice = play(stored, rng, 22, together=11)[-1]
         assert stored.version == 2
         back_in_time(stored)
         for call in [lambda: stored.choose(arms(rng)), lambda: stored.observe(choice, 1.0), lambda: stored.version] * 3:
@@ -42,7 +40,7 @@ def test_no_second_noise_is_drawn_on_a_database_that_went_back(place):
     """The thread that releases looks at the witness too: its leaf would be the prior of a recovery."""
     rng = np.random.default_rng(1)
     with place.open(glm()) as stored:
-        play(stored, rng, 22)
+        play(stored, rng, 22, together=11)
         kept = table(stored, "SELECT step, noisy FROM leaf WHERE step = 0")
         back_in_time(stored)
         for _ in range(3):
@@ -59,19 +57,19 @@ def test_of_two_that_went_on_from_one_history_one_is_shown(on_sqlite, folder):
     What it drew stays sealed, and is in no prior."""
     rng = np.random.default_rng(2)
     with on_sqlite.open(glm()) as stored:
-        play(stored, rng, 12)
+        play(stored, rng, 12, together=12)
     shutil.copy(on_sqlite.where, folder / "other.db")
     other = on_sqlite._replace(where=str(folder / "other.db"))
     with on_sqlite.open(glm()) as first, other.open(glm()) as second:
         for i in range(10):
             second.choose(arms(rng), request=f"second {i}")
-        play(first, rng, 30, prefix="first")
+        play(first, rng, 30, prefix="first", together=10)
         assert first.version == 4
         with pytest.raises(RolledBack):
-            second.tend()
+            settle(second)
         assert table(second, "SELECT step FROM leaf ORDER BY step") == [(0,)]
         assert second._versions.shown == 1
-        play(first, rng, 12, prefix="still")
+        play(first, rng, 12, prefix="still", together=12)
     recover(glm(), other.where, keys=other.keys)
     with other.open(glm()) as stored:
         assert stored._line.bandit.prior_std == glm().mechanism.sigma * glm().mechanism.gain(np.array([1.0]))[0]
@@ -81,28 +79,39 @@ def test_a_database_that_goes_back_behind_a_connection_that_stays_is_refused(pla
     """As behind a pool of connections, or where tables are restored in place."""
     rng = np.random.default_rng(3)
     with place.open(glm()) as stored:
-        choice = play(stored, rng, 32)[-1]
+        choice = play(stored, rng, 32, together=8)[-1]
         assert stored.version == 3
+        uid, seal = stored._line.uid, stored._line.seal
         table(stored, "DELETE FROM leaf WHERE step > 0")
-        table(stored, "DELETE FROM open_sum")
         table(stored, "UPDATE bandit SET step = 1, choices = 10, boundary = 20")
-        for shard in range(stored._database.shards):
-            nothing = stored._line.seal.seal("sums", 0, f"{stored._line.uid} sums 1 {shard}", bytes(8 * 9))
-            table(stored, "INSERT INTO open_sum VALUES (?, 1, ?, 0, ?)", stored._line.uid, shard, nothing)
+        nothing = seal.seal("sums", 0, incarnation.place(uid, 1, "open"), bytes(8 * 9))
+        table(stored, "UPDATE open_step SET step = 1, settled = 10, closed_at = 0, sums = ?", nothing)
         for call in (lambda: stored.choose(arms(rng)), lambda: stored.observe(choice, 1.0), stored.tend):
             with pytest.raises(RolledBack):
                 call()
 
 
-def test_a_database_of_which_rows_are_missing_is_an_error_and_no_endless_wait(place):
-    """As where some tables were restored and others not."""
+@pytest.mark.parametrize(
+    "missing",
+    [
+        "DELETE FROM open_step",
+        "UPDATE open_step SET step = 0",
+        "UPDATE open_step SET step = 7",
+        "DELETE FROM leaf",
+        "UPDATE bandit SET step = 7",
+    ],
+)
+def test_a_database_of_which_rows_are_missing_is_an_error_and_no_endless_wait(place, missing):
+    """As where some tables were restored and others not: for who is at work, and for who begins."""
     rng = np.random.default_rng(4)
     with place.open(glm()) as stored:
-        play(stored, rng, 10)
-        stored.choose(arms(rng))
-        for statement in ("DELETE FROM due", "DELETE FROM open_sum"):
-            table(stored, statement)
+        play(stored, rng, 12, together=12)
+        assert stored.version == 1
+        table(stored, missing)
+        for again in (False, True):  # what a worker has read once it does not read again while its connection stays
+            if again or missing.endswith("leaf"):
+                stored._other._drop()
             with pytest.raises(BadState):
                 stored.tend()
-        with pytest.raises(BadState):
-            stored.observe(stored.choose(arms(rng)), 1.0)
+    with pytest.raises(BadState), place.open(glm()) as stored:
+        stored.tend()

@@ -1,19 +1,19 @@
 """Releases: by the number of choices alone, one noise for each step, served from committed rows, at a public time."""
 
-import threading
 import time
 
 import numpy as np
 import pytest
-from tacit.holders.releases import Releases
 
+from tacit.core import entering
 from tacit.errors import BadState, RolledBack, Unavailable
 from tacit.holders import leaf_rows, rehearsal, rows
 from tacit.holders.leaf_rows import Drawn
+from tacit.holders.steps import LATE, Steps
 from tacit.mechanisms import recursive
 from tacit.mechanisms.grid import Grid
 from tacit.mechanisms.recursive_grid import RecursiveGrid
-from tests.store.places import Clock, arms, glm, linear, play, sums, table
+from tests.store.places import HOLD, Clock, arms, glm, linear, play, settle, sums, table
 from tests.store.test_together import at_once
 
 
@@ -21,69 +21,128 @@ def noisy(stored):
     return table(stored, "SELECT step, noisy FROM leaf ORDER BY step")
 
 
+def full(stored, rng):
+    """The choices of the first step, made now; when the step ends."""
+    stored.choose_group([stored.prepare(arms(rng)) for _ in range(10)])
+    return stored._clock.now + HOLD + stored._database.skew
+
+
 def test_a_step_closes_by_the_number_of_choices_alone(place):
-    """Rewards, how many and when, move nothing: the same steps, due times and visibility."""
+    """Rewards, how many and when, move nothing: the same steps, ends and visibility."""
     seen = []
     for name, answers in (("none", 0), ("some", 3), ("all", 1)):
         rng, clock = np.random.default_rng(0), Clock()
         with place.open(glm(), name=name, delay=5.0, clock=clock) as stored:
+            times = []
             for i in range(45):
                 clock.now += 1.0
                 choice = stored.choose(arms(rng), request=f"{i}")
                 stored.tend()
                 if answers and i % answers == 0:
                     stored.observe(choice, 1.0)
+                times.append((stored.entered, stored.version))
+            uid = stored._line.uid
             sizes = table(
-                stored,
-                "SELECT length(sums), length(noisy), visible_at FROM leaf WHERE bandit = ? ORDER BY step",
-                stored._line.uid,
+                stored, "SELECT length(sums), length(noisy), visible_at FROM leaf WHERE bandit = ? ORDER BY step", uid
             )
             head = table(stored, "SELECT step, choices, boundary FROM bandit WHERE name = ?", name)
-            opened = table(stored, "SELECT shard, length(sums) FROM open_sum WHERE bandit = ?", stored._line.uid)
-            seen.append((sizes, head, sorted(opened), stored.version, stored.choices))
+            opened = table(stored, "SELECT settled, closed_at, length(sums) FROM open_step WHERE bandit = ?", uid)
+            waiting = table(stored, "SELECT number, made_at, length(sealed) FROM waiting WHERE bandit = ?", uid)
+            seen.append((times, sizes, head, opened, sorted(waiting), stored.choices))
     assert seen[0] == seen[1] == seen[2]
-    assert len(seen[0][0]) == 4 and seen[0][3] == 3
+    assert len(seen[0][1]) >= 2 and seen[0][0][-1][1] >= 2
+
+
+@pytest.fixture
+def heard(monkeypatch):
+    """The statements of any database from now on, and the sizes of their arguments; and how often a row is opened."""
+
+    def listen(stored):
+        log, run, open_ = [], type(stored._database)._run, stored._line.seal.open
+
+        def says(self, statement, /, *arguments):
+            log.append((statement, [len(one) for one in arguments if isinstance(one, bytes)]))
+            return run(self, statement, *arguments)
+
+        monkeypatch.setattr(type(stored._database), "_run", says)
+        monkeypatch.setattr(stored._line.seal, "open", lambda *given: log.append("opened") or open_(*given))
+        return log
+
+    return listen
+
+
+def test_entries_are_the_same_work_whether_or_not_rewards_came(place, heard, monkeypatch):
+    """Of persons, too, who are counted then: how long others wait for them does not tell how many came."""
+    seen = []
+    for answers in (0, 30):
+        options = {"name": f"b{answers}", "on_limit": "serve", "population": f"b{answers}"}
+        with place.open(linear(first=50, max_rounds_per_person=2), **options) as stored:
+            rng = np.random.default_rng(0)
+            choices = [stored.choose(arms(rng), person=i % 12) for i in range(30)]
+            stored.write_group([stored.report(choice, 0.5) for choice in choices[:answers]])
+            seen.append(heard(stored))
+            settle(stored)
+            monkeypatch.undo()
+            assert stored.entered == 30
+    assert seen[0] == seen[1] and len(seen[0]) > 70
+
+
+@pytest.mark.parametrize("contexts", ["private", "public"])
+def test_kernels_are_compiled_before_the_first_transaction_that_needs_them(on_sqlite, monkeypatch, contexts):
+    """Compiling takes seconds: on SQLite everybody would wait, and PostgreSQL would end the transaction."""
+    enter, entered = entering.enter, []
+    monkeypatch.setattr(entering, "enter", lambda *given, **more: entered.append(given) or enter(*given, **more))
+    on_sqlite.open(glm(contexts=contexts)).close()
+    assert len(entered) == 1 and entered[0][0][0].teaches
 
 
 def test_a_release_is_visible_after_the_delay_and_not_before(place):
     rng, clock = np.random.default_rng(1), Clock()
     with place.open(glm(), delay=60.0, clock=clock) as stored:
-        for _ in range(11):
-            stored.choose(arms(rng))
+        end = full(stored, rng)
+        clock.now = end + 0.01
         stored.tend()
         assert len(noisy(stored)) == 1 and stored.version == 0 and not stored.theta.any()
-        clock.now += 59.9
+        clock.now = end + 59.9
         assert stored.choose(arms(rng)).version == 0
-        clock.now += 0.1
+        clock.now = end + 60.0
         assert stored.choose(arms(rng)).version == 1
         assert stored.privacy.spent > 0 and stored.events == []
+
+
+def test_no_later_choice_is_needed_to_close_a_step(place):
+    rng = np.random.default_rng(1)
+    with place.open(glm()) as stored:
+        full(stored, rng)
+        settle(stored)
+        assert stored.version == 1 and stored.choices == 10 and stored.head.step == 1
 
 
 def test_a_release_that_comes_late_is_visible_at_the_next_multiple_of_the_delay(place):
     rng, clock = np.random.default_rng(1), Clock()
     with place.open(glm(), delay=60.0, clock=clock) as stored:
-        for _ in range(11):
-            stored.choose(arms(rng))
-        clock.now += 130.0
+        end = full(stored, rng)
+        clock.now = end + 130.0
         stored.tend()
-        assert table(stored, "SELECT visible_at FROM leaf") == [(1180.0,)]
-        assert [what for _, what in stored.events] == ["release late: visible at a later multiple of the delay"]
+        assert table(stored, "SELECT visible_at FROM leaf") == [(end + 180.0,)]
+        assert [what for _, what in stored.events] == [LATE]
 
 
 def test_a_release_that_has_to_wait_for_others_is_late_too(place, monkeypatch):
     """It may not become visible in the moment of its commit, which depends on what others do."""
-    rng, clock, finish = np.random.default_rng(1), Clock(), rows.finish_step
+    rng, clock, head = np.random.default_rng(1), Clock(), rows.head
     with place.open(glm(), delay=60.0, clock=clock) as stored:
-        for _ in range(11):
-            stored.choose(arms(rng))
+        end = full(stored, rng)
+        clock.now = end + 0.01
 
-        def waits(*given):
-            clock.now += 130.0
-            return finish(*given)
+        def waits(run, uid, locking=None):
+            clock.now += 130.0 * (locking is not None)
+            return head(run, uid, locking or "")
 
-        monkeypatch.setattr(rows, "finish_step", waits)
+        monkeypatch.setattr(rows, "head", waits)
         stored.tend()
-        assert table(stored, "SELECT visible_at FROM leaf") == [(1180.0,)] and stored.version == 0
+        monkeypatch.undo()
+        assert table(stored, "SELECT visible_at FROM leaf") == [(end + 180.0,)] and stored.version <= 1
 
 
 def test_a_release_whose_commit_takes_too_long_is_visible_at_the_next_multiple_of_the_delay(place, monkeypatch):
@@ -95,16 +154,16 @@ def test_a_release_whose_commit_takes_too_long_is_visible_at_the_next_multiple_o
         return draw(*args)
 
     with place.open(glm(), delay=60.0, clock=clock) as stored:
-        for _ in range(11):
-            stored.choose(arms(rng))
+        end = full(stored, rng)
+        clock.now = end + 0.01
         monkeypatch.setattr(leaf_rows, "draw", slow)
         stored.tend()
-        assert table(stored, "SELECT visible_at FROM leaf") == [(1060.0,)] and clock.now == 1095.0
-        assert [what for _, what in stored.events] == ["release late: visible at a later multiple of the delay"]
-        assert stored.choose(arms(rng)).version == 0 and stored._versions.next_at == 1120.0
-        clock.now = 1119.9
+        assert table(stored, "SELECT visible_at FROM leaf") == [(end + 60.0,)] and clock.now == end + 95.01
+        assert [what for _, what in stored.events] == [LATE]
+        assert stored.choose(arms(rng)).version == 0 and stored._versions.next_at == end + 120.0
+        clock.now = end + 119.9
         assert stored.choose(arms(rng)).version == 0
-        clock.now = 1120.0
+        clock.now = end + 120.0
         assert stored.choose(arms(rng)).version == 1
     with place.open(glm(), delay=60.0, clock=clock) as stored:
         assert stored.version == 1  # what was shown is shown
@@ -114,54 +173,74 @@ def test_a_worker_that_reads_a_release_after_its_time_waits_for_the_next_multipl
     rng, clock = np.random.default_rng(1), Clock()
     given = {"delay": 60.0, "clock": clock}
     with on_postgres.open(glm(), **given) as one, on_postgres.open(glm(), **given) as two:
-        for _ in range(11):
-            one.choose(arms(rng))
+        end = full(one, rng)
+        clock.now = end + 0.01
         one.tend()
-        clock.now = 1070.0
+        clock.now = end + 70.0
         assert one.version == 1 and two.version == 0
-        clock.now = 1120.0
+        clock.now = end + 120.0
         assert two.version == 1 and np.array_equal(one.theta, two.theta)
+
+
+def test_a_worker_that_reads_while_another_releases_does_not_think_that_the_database_went_back(
+    on_postgres, monkeypatch
+):
+    """Its look is several statements: leaves may be newer than the row that it read first."""
+    rng, clock, found = np.random.default_rng(1), Clock(), leaf_rows.sums
+    with on_postgres.open(glm(), clock=clock) as one, on_postgres.open(glm(), clock=clock) as two:
+        full(one, rng)
+        clock.now += HOLD + one._database.skew + 0.01
+        meanwhile = [two.tend]
+
+        def slowly(*given):
+            if meanwhile:
+                meanwhile.pop()()
+            return found(*given)
+
+        monkeypatch.setattr(leaf_rows, "sums", slowly)
+        one.tend()
+        assert one.version == two.version == 1 and not meanwhile and not one._outage.refused
 
 
 def test_a_delay_that_is_too_short_is_an_event_once(place):
     for _ in range(2):
         with place.open(glm(), delay=1e-6) as stored:
             assert [what for _, what in stored.events] == [rehearsal.SHORT]
-            for left in ("leaf", "due", "choice", "waiting"):
+            for left in ("leaf", "drawn", "choice", "waiting", "written"):
                 assert table(stored, f"SELECT count(*) FROM {left}") == [(0,)]
-            assert {uid for (uid,) in table(stored, "SELECT bandit FROM open_sum")} == {stored._line.uid}
+            assert table(stored, "SELECT bandit FROM open_step") == [(stored._line.uid,)]
     with place.open(glm(), name="patient", delay=1e6) as stored:
         assert stored.events == []
     with pytest.raises(ValueError, match="Expected delay to be 0 or at least 1e-06 seconds"):
         place.open(glm(), name="hasty", delay=1e-320)  # of which no second is a finite multiple
 
 
-def test_what_is_measured_does_not_depend_on_people(place, monkeypatch):
+def test_what_is_measured_does_not_depend_on_people(place, heard, monkeypatch):
     """The same statements with rows of the same sizes, whoever came and whatever they answered."""
     seen = []
     for people in (0, 25):
         with place.open(glm(), name=f"people{people}") as stored:
-            play(stored, np.random.default_rng(0), people)
-            log, run = [], type(stored._database)._run
-
-            def heard(self, statement, /, *arguments, log=log, run=run):
-                log.append((statement, [len(one) for one in arguments if isinstance(one, bytes)]))
-                return run(self, statement, *arguments)
-
-            with monkeypatch.context() as listening:
-                listening.setattr(type(stored._database), "_run", heard)
-                rehearsal.measured(stored._bandit, stored._line)
-            seen.append(log)
+            play(stored, np.random.default_rng(0), people, together=5)
+            seen.append(heard(stored))
+            rehearsal.measured(stored.algorithm, glm().source, stored._line)
+            monkeypatch.undo()
     assert seen[0] == seen[1] and len(seen[0]) > 10
+
+
+def closed(stored, rng):
+    """The first step's choices have entered, and nothing is released yet."""
+    for _ in range(10):
+        stored.observe(stored.choose(arms(rng)), float(rng.random()))
+    stored._clock.now += HOLD + stored._database.skew + 0.01
+    assert not stored._steps._next() and table(stored, "SELECT settled FROM open_step") == [(10,)]
 
 
 def test_what_is_served_was_read_from_the_row(place):
     """Whoever changes the committed row before it is read is found out by the witness: memory is not used."""
     rng = np.random.default_rng(2)
     with place.open(linear()) as stored:
-        play(stored, rng, 10)
-        stored.choose(arms(rng))
-        stored._releases.run()
+        closed(stored, rng)
+        stored._steps.run()
         other = np.arange(9.0)
         table(stored, "UPDATE leaf SET noisy = ?", other.tobytes())
         with pytest.raises(RolledBack):
@@ -171,8 +250,7 @@ def test_what_is_served_was_read_from_the_row(place):
 def test_noise_that_was_not_committed_is_not_shown_and_drawn_again(place, monkeypatch):
     rng = np.random.default_rng(3)
     with place.open(linear()) as stored:
-        play(stored, rng, 10)
-        stored.choose(arms(rng))
+        closed(stored, rng)
         drawn, measure, draw = [], Grid.measure, leaf_rows.draw
         monkeypatch.setattr(Grid, "measure", lambda *args: drawn.append(measure(*args)) or drawn[-1])
 
@@ -193,29 +271,19 @@ def test_noise_that_was_not_committed_is_not_shown_and_drawn_again(place, monkey
         assert stored.version == 1
 
 
-def test_of_eight_releasers_at_one_boundary_one_releases(on_postgres):
-    rng, clock = np.random.default_rng(4), Clock()
-    with on_postgres.open(glm(), clock=clock) as stored:
-        play(stored, rng, 10)
-        stored.choose(arms(rng))
+def test_of_eight_workers_at_one_boundary_one_releases(on_postgres):
+    rng, clock, bandit = np.random.default_rng(4), Clock(), glm()
+    with on_postgres.open(bandit, clock=clock) as stored:
+        closed(stored, rng)
         exact = sums(stored)[0]
         others = [stored._database.another() for _ in range(8)]
-        releasers = [Releases(stored._bandit, stored._line, one, stored._agreed, clock) for one in others]
-        start, done = threading.Barrier(8), []
-
-        def work(releaser):
-            start.wait()
-            done.append(releaser.run())
-
-        threads = [threading.Thread(target=work, args=(one,)) for one in releasers]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        given = (stored._agreed, stored._people, clock)
+        workers = [Steps(bandit.algorithm, bandit.source, stored._line, one, *given) for one in others]
+        at_once(*(worker.run for worker in workers))
         for one in others:
             one.close()
-        assert done == [1] * 8 and len(noisy(stored)) == 1
-        assert np.array_equal(sums(stored)[0], exact)
+        assert len(noisy(stored)) == 1 and np.array_equal(sums(stored)[0], exact)
+        assert stored.head.step == 1
 
 
 def test_one_thread_of_a_worker_releases_at_a_time(place, monkeypatch):
@@ -233,7 +301,8 @@ def test_one_thread_of_a_worker_releases_at_a_time(place, monkeypatch):
 
     monkeypatch.setattr(Grid, "measure", slowly)
     with place.open(glm()) as stored:
-        stored.choose_group([stored.ask(arms(rng)) for _ in range(35)])
+        stored.choose_group([stored.prepare(arms(rng)) for _ in range(35)])
+        stored._clock.now += HOLD + stored._database.skew + 0.01
         at_once(*[stored.tend] * 4)
         assert most == [1] * 3 and [step for step, _ in noisy(stored)] == [0, 1, 2]
 
@@ -251,14 +320,15 @@ def test_a_second_leaf_for_a_step_is_refused_by_the_database(place):
         assert noisy(stored) == before
 
 
-def test_the_thread_releases_while_requests_go_on(place):
+def test_the_thread_releases_while_requests_go_on(place, monkeypatch):
     rng, bandit = np.random.default_rng(6), glm()
     bandit.warm_up()
-    with place.open(bandit, background=True, delay=0.2, clock=__import__("time").time) as stored:
-        done = 0
-        while stored.version < 3 and done < 3000:
+    with place.open(bandit, background=True, delay=0.05, clock=time.time, hold=0.05) as stored:
+        for database in {stored._database, stored._other}:
+            monkeypatch.setattr(database, "skew", 0.0)
+        until = time.monotonic() + 20
+        while stored.version < 3 and time.monotonic() < until:
             stored.choose(arms(rng))
-            done += 1
         assert stored.version >= 3
         steps = [step for step, _ in noisy(stored)]
         assert steps == list(range(len(steps)))
@@ -268,19 +338,19 @@ def test_a_bandit_that_forgets_drops_sums_that_have_left_the_window_and_goes_on_
     """The steps that a worker has forgotten, one that starts later never reads: both then release the same."""
     rng = np.random.default_rng(3)
     with place.open(glm(first=2, forget=16)) as stored:
-        window = stored._bandit.mechanism.window
-        play(stored, rng, 2 * window + 9)
+        window = stored.algorithm.plan.mechanism.window
+        play(stored, rng, 2 * window + 9, together=8)
         steps = len(noisy(stored))
         assert steps > window and sorted(sums(stored))[:1] == [steps - window + 1]
         assert "forgotten in 16 rounds" in str(stored.privacy.releases)
-        theta, before = stored.theta, stored._releases._prefix
+        theta, before = stored.theta, stored._steps._prefix
     with place.open(glm(first=2, forget=16)) as again:
         assert np.array_equal(again.theta, theta)
-        again._releases.run()
+        again._steps.run()
         rows_kept = [s % window for s in range(steps - window + 1, steps)]
-        assert np.array_equal(again._releases._prefix.closed[rows_kept], before.closed[rows_kept])
+        assert np.array_equal(again._steps._prefix.closed[rows_kept], before.closed[rows_kept])
         again.rotate_keys()
-        play(again, rng, 20, prefix="later")
+        play(again, rng, 20, prefix="later", together=8)
         assert again.version > steps and sorted(sums(again))[0] > steps - window + 1
     with pytest.raises(BadState, match="got another forget"):
         place.open(glm(first=2))
@@ -291,15 +361,15 @@ def test_long_vectors_from_ten_sums_of_the_past_go_on_after_a_restart(place, mon
     monkeypatch.setattr(recursive, "LARGEST_TABLE", 1)
     rng = np.random.default_rng(6)
     with place.open(glm(first=2)) as stored:
-        assert isinstance(stored._bandit.mechanism, RecursiveGrid)
-        play(stored, rng, 25)
-        steps, theta, before = len(noisy(stored)), stored.theta, stored._releases._prefix
+        assert isinstance(stored.algorithm.plan.mechanism, RecursiveGrid)
+        play(stored, rng, 25, together=4)
+        steps, theta, before = len(noisy(stored)), stored.theta, stored._steps._prefix
         assert steps > 5 and sorted(sums(stored))[0] == 0
     with place.open(glm(first=2)) as again:
-        again._releases.run()
-        assert np.array_equal(again.theta, theta) and again._releases._known == steps
-        assert np.array_equal(again._releases._prefix.closed, before.closed) and before.closed.any()
+        again._steps.run()
+        assert np.array_equal(again.theta, theta) and again._steps._fold.step == steps
+        assert np.array_equal(again._steps._prefix.closed, before.closed) and before.closed.any()
         again.rotate_keys()
-        play(again, rng, 10, prefix="later")
+        play(again, rng, 10, prefix="later", together=5)
         assert again.version > steps and not np.array_equal(again.theta, theta)
         assert again.privacy.private

@@ -1,12 +1,20 @@
-"""A person's rounds by the week, on a database: the counts are those of a bandit in memory, for all
-workers and after a restart."""
+"""How often a person teaches, on a database: rounds are counted when they enter, by the week where there are weeks, or
+when they are chosen where a person beyond the limit is refused; for all workers, after a restart, and whatever is
+switched between restarts."""
+
+import itertools
+import sys
+import threading
 
 import numpy as np
 import pytest
-from tacit.holders.people import WEEK
 
 from tacit import recover
-from tests.store.places import contribution, glm, linear, table, total
+from tacit.algorithms.weeks import Weeks
+from tacit.errors import PersonLimit
+from tacit.holders.limits import WEEK
+from tacit.kernels.rounds import next_boundary
+from tests.store.places import Clock, arms, contribution, glm, linear, settle, table, total
 
 ARM = [[1.0, 0.0, 0.0]]
 NOBODY = [[0.0, 0.0, 0.0]]
@@ -16,42 +24,44 @@ def weekly(**options):
     return linear(**{"first": 4, "growth": 1.001, "max_rounds_per_person": 2, "week": 8} | options)
 
 
-def visit(stored, person, arms=ARM):
-    stored.observe(stored.choose(arms, person=person), 1.0)
+def visit(stored, person, times=1):
+    for _ in range(times):
+        stored.observe(stored.choose(ARM, person=person), 1.0)
+    settle(stored)
 
 
 def pass_time(stored, choices):
-    for _ in range(choices):
-        stored.choose(NOBODY)
-        stored.tend()
+    """So many people come who teach nothing."""
+    stored.choose_group([stored.prepare(NOBODY) for _ in range(choices)])
+    settle(stored)
 
 
 def test_each_week_has_its_own_limit_across_a_restart(place):
     one = contribution(weekly(), np.array(ARM[0]), 1.0)
     with place.open(weekly()) as stored:
-        for _ in range(3):
-            visit(stored, "ada")
+        visit(stored, "ada", 3)
     with place.open(weekly()) as stored:
         visit(stored, "ada")
         visit(stored, "bob")
         assert np.array_equal(total(stored), 3 * one)  # two of ada, one of bob
-        pass_time(stored, 4)  # the second week begins, and lasts for seven choices more
-        late = stored.choose(ARM, person="ada")
-        for _ in range(3):
-            visit(stored, "ada")
-        stored.observe(late, 1.0)
+        pass_time(stored, 3)  # the second week begins with the ninth choice
+        visit(stored, "ada", 4)
         assert np.array_equal(total(stored), 5 * one)
         assert "one person in one week of 8 choices or more" in stored.privacy.unit and stored.privacy.over
 
 
-def test_weeks_are_counted_by_the_step_that_an_answer_joins(place):
-    """Chosen in the first week and answered in the second, with others: it is one of the second's."""
-    one = contribution(weekly(), np.array(ARM[0]), 1.0)
-    with place.open(weekly()) as stored:
-        waiting = [stored.choose(ARM, person="ada") for _ in range(3)]
-        pass_time(stored, 9)
-        stored.observe_group([stored.report(choice, 1.0) for choice in waiting])
-        assert np.array_equal(total(stored), 2 * one)
+def test_weeks_are_counted_by_the_step_of_a_choices_number(place):
+    """Chosen in one moment, they enter two weeks, whenever their rewards came; without one a round is not used."""
+    one, clock = contribution(weekly(), np.array(ARM[0]), 1.0), Clock()
+    with place.open(weekly(), clock=clock) as stored:
+        choices = [stored.choose(ARM, person="ada") for _ in range(15)]
+        for i in (1, 2, 3, 14, 9, 10):
+            clock.now += 1.0
+            stored.observe(choices[i], 1.0)
+        settle(stored)
+        assert np.array_equal(total(stored), 4 * one) and stored.version == 3
+        counts = [rounds for (rounds,) in table(stored, "SELECT rounds FROM person")]
+        assert counts == [2, 2]
 
 
 def test_counts_of_weeks_that_are_over_are_deleted(place):
@@ -75,21 +85,36 @@ def test_what_the_bandit_says_of_people_beyond_the_limit_is_the_default(on_sqlit
         on_sqlite.open(glm(max_rounds_per_person=1, week=100), on_limit="refuse")
 
 
-def test_deferred_choices_count_when_they_are_activated_and_rows_do_not_tell_who_is_named(place):
+def test_choices_that_are_not_shown_use_no_round_and_rows_do_not_tell_who_is_named(place):
     one = contribution(weekly(max_rounds_per_person=1), np.array(ARM[0]), 1.0)
     with place.open(weekly(max_rounds_per_person=1)) as stored:
-        shown, waiting = (stored.choose(ARM, person="ada", deferred=True) for _ in range(2))
-        for choice in (shown, waiting):
+        unshown, shown, more = (stored.choose(ARM, person="ada", deferred=True) for _ in range(3))
+        for choice in (unshown, shown, more):
             stored.observe(choice, 1.0)
-        assert not total(stored).any()
         stored.choose(ARM)
-        stored.choose(ARM, person="bob")
         assert len(table(stored, "SELECT DISTINCT length(sealed) FROM waiting")) == 1
-        for choice in (shown, waiting):
+        for choice in (shown, more):
             stored.activate(choice)
-        assert np.array_equal(total(stored), one)  # the second is one too many
-        stored.erase("bob")
-        assert len(table(stored, "SELECT ticket FROM waiting")) == 1
+        settle(stored)
+        assert np.array_equal(total(stored), one)  # the last is one too many
+
+
+def test_a_person_who_is_erased_uses_no_more_rounds_and_moves_no_step(place):
+    """Their numbers enter as nothing, when they would have: also the last of a step."""
+    clock = Clock()
+    with place.open(weekly(), clock=clock) as stored:
+        stored.choose(ARM, person="bob")
+        choices = [stored.choose(ARM, person="ada") for _ in range(3)]
+        for choice in choices:
+            stored.observe(choice, 1.0)
+        sizes = table(stored, "SELECT number, made_at, ticket, length(sealed) FROM waiting ORDER BY number")
+        stored.erase("ada")
+        assert table(stored, "SELECT number, made_at, ticket, length(sealed) FROM waiting ORDER BY number") == sizes
+        assert table(stored, "SELECT count(*) FROM written") == [(0,)]
+        stored.observe(choices[0], 1.0)  # of one that is erased: written, and never counted
+        settle(stored)
+        assert stored.entered == 4 and stored.version == 1 and not total(stored).any()
+        assert table(stored, "SELECT sum(rounds) FROM person") == [(0,)]
 
 
 def test_a_recovered_bandit_counts_weeks_anew_and_says_what_that_costs(place):
@@ -99,8 +124,7 @@ def test_a_recovered_bandit_counts_weeks_anew_and_says_what_that_costs(place):
     assert recover(weekly(), place.where, keys=place.keys) == 2
     with place.open(weekly()) as stored:
         before = total(stored)
-        for _ in range(3):
-            visit(stored, "ada")
+        visit(stored, "ada", 3)
         assert np.array_equal(total(stored) - before, 2 * contribution(weekly(), np.array(ARM[0]), 1.0))
         assert stored.privacy.epsilon > 1.3 * one and stored.privacy.over[4] > 1.3 * over[4]
 
@@ -113,3 +137,99 @@ def test_counts_of_two_weeks_do_not_tell_that_they_are_one_persons(place):
         digests = [bytes(digest) for (digest,) in table(stored, "SELECT digest FROM person")]
         weeks = [digest[WEEK.size :] for digest in digests if len(digest) > WEEK.size + 15]
         assert len(weeks) == len(set(weeks)) == 2
+
+
+def test_requests_and_entries_ask_for_weeks_at_once(on_sqlite):
+    """Two threads of a worker, whose steps differ: each gets its own week, or people would be counted in another."""
+    with on_sqlite.open(weekly()) as stored:
+        schedule, wrong, usual = stored.algorithm.plan.schedule, [], sys.getswitchinterval()
+        expected = [Weeks(schedule, 8).of(step) for step in range(60)]
+
+        def asks(steps):
+            wrong.extend(step for step in steps if stored._people._week(step) != expected[step])
+
+        threads = [threading.Thread(target=asks, args=(list(range(n, 60, 7)) * 200,)) for n in range(4)]
+        sys.setswitchinterval(1e-6)
+        try:
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        finally:
+            sys.setswitchinterval(usual)
+        assert not wrong
+
+
+class Reference:
+    """Who teaches, slowly: choices in the order of their numbers, each with its person, whether it was counted when it
+    was chosen, and its reward; and counts by (person, week)."""
+
+    def __init__(self, most, week):
+        self.most, self.week, self.rows, self.counts, self.entered = most, week, [], {}, 0
+        schedule = weekly().algorithm.plan.schedule
+        self.ends = list(itertools.accumulate(range(200), lambda end, _: int(next_boundary(end, *schedule)), initial=0))
+        self.weeks = Weeks(schedule, week or 8)
+
+    def once_more(self, person, week):
+        had = self.counts.get((person, week), 0)
+        self.counts[person, week] = min(self.most, had + 1)
+        return had < self.most
+
+    def chooses(self, person, x, refuses):
+        """Whether it is refused."""
+        refused = refuses and person is not None and not self.once_more(person, None)
+        self.rows.append([None if refuses else person, x, None, not refused])
+        return refused
+
+    def enter(self, upto):
+        """What these add: (features, reward)."""
+        out = []
+        for number in range(self.entered + 1, upto + 1):
+            person, x, reward, teaches = self.rows[number - 1]
+            step = next(i for i, end in enumerate(self.ends[1:]) if number <= end)
+            week = None if self.week is None else self.weeks.of(step)
+            if teaches and reward is not None and (person is None or self.once_more(person, week)):
+                out.append((x, reward))
+        self.entered = upto
+        return out
+
+
+@pytest.mark.parametrize("week", [None, 8])
+def test_nobody_teaches_more_often_than_the_limit_whatever_is_switched(place, week):
+    """A random schedule of choices, rewards, waiting and restarts, between which on_limit is switched: the exact sums
+    are those of a slow reference."""
+    for seed in range(1 if "://" in place.where else 5):
+        check_schedule(place, week, seed)
+
+
+def check_schedule(place, week, seed):
+    def bandit():
+        return linear(first=4, growth=1.001, max_rounds_per_person=2, week=week)
+
+    rng, clock, reference, waiting, expected = np.random.default_rng(seed), Clock(), Reference(2, week), [], 0
+    for life in range(6):
+        mode = "serve" if week or (life + seed) % 2 else "refuse"
+        with place.open(bandit(), name=f"b{seed}", clock=clock, on_limit=mode) as stored:
+            for _ in range(12):
+                act = rng.random()
+                if act < 0.6:
+                    given, person = arms(rng), rng.choice([None, "ada", "bob", "eve"], p=[0.1, 0.3, 0.3, 0.3])
+                    if reference.chooses(person, None, mode == "refuse"):
+                        with pytest.raises(PersonLimit):
+                            stored.choose(given, person=person)
+                        continue
+                    choice = stored.choose(given, person=person)
+                    reference.rows[-1][1] = given[choice.index]
+                    waiting.append((choice, len(reference.rows)))
+                elif act < 0.9 and waiting:
+                    choice, number = waiting.pop(rng.integers(len(waiting)))
+                    if stored.observe(choice, 0.5):
+                        reference.rows[number - 1][2] = 0.5
+                else:
+                    clock.now += rng.uniform(0.0, 20.0)
+                    stored.tend()
+                    for x, reward in reference.enter(stored.entered):
+                        expected = expected + contribution(bandit(), x, reward)
+            assert stored.choices == len(reference.rows)
+            assert np.array_equal(total(stored), expected + np.zeros(9))
+    assert max(reference.counts.values()) == 2 and np.any(expected)

@@ -2,7 +2,10 @@
 
 A choice that was cancelled, not shown, erased, refused, or that is beyond a person's rounds enters as nothing; so does
 a number that no choice has. Where contexts are public, a choice's own enters whatever was written of it: whether a
-reward came is private."""
+reward came is private.
+
+Work. How long it takes should not tell how many rewards came, since others may wait for it: a row that adds nothing is
+as much work as one that adds (mechanisms.leaves.Sums)."""
 
 import math
 from collections.abc import Callable, Sequence

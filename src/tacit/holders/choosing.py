@@ -9,7 +9,7 @@ import contextlib
 import functools
 import math
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import NoReturn
 
 from numpy.random import Generator
@@ -66,33 +66,31 @@ class Choosing:
         return answer.drawn(propensity) if fold.algorithm.plan.weighs and not ahead else answer, propensity
 
     def choose(self, requests: Sequence[Request], drawn: list[Drawn]) -> list[StoredChoice | TacitError]:
-        """Each request's choice, or the answer that it has. `drawn` gets what was committed: if the end of the
-        transaction is not seen, that may be there the next time."""
+        """Each request's choice, or the answer that it has. `drawn` gets the tickets: if the end of the transaction is
+        not seen, they may be there the next time."""
         self._versions.refresh()  # after an error, whether this is still the database that was served from
         firsts: dict[bytes, int] = {}
         for i, request in enumerate(requests):
             firsts.setdefault(request.hashed, i)
-        answers = {hashed: drawn[i][0] for hashed, i in firsts.items()}
         with self._database.transaction() as run:
             found = self._answers(run, requests)
-            new = [requests[i] for hashed, i in firsts.items() if hashed not in found]
-            head, errors = self._numbered(run, new)
-            taken = [request for request in new if request.hashed not in errors]
+            new = {hashed: i for hashed, i in firsts.items() if hashed not in found}
+            head, errors = self._numbered(run, [requests[i] for i in new.values()])
+            taken = [i for hashed, i in new.items() if hashed not in errors]
             if not self._database.several_hosts:
-                made, placed = self._placed(run, head, taken, answers)
+                self.head(run)  # still the incarnation at work
+                found |= self._placed(run, head, requests, drawn, taken)
         if self._database.several_hosts:
             with self._database.transaction() as run:
-                made, placed = self._placed(run, head, taken, answers)
+                self.head(run)  # still the incarnation at work
+                found |= self._placed(run, head, requests, drawn, taken)
         self._versions.expected = max(self._versions.expected, head.step)
-        found |= errors | placed
+        found |= errors
         out: list[StoredChoice | TacitError] = []
-        for i, request in enumerate(requests):
+        for i, (request, (answer, propensity)) in enumerate(zip(requests, drawn, strict=True)):
             result = found[request.hashed]
-            if isinstance(result, Answer):
-                first = request.hashed in made and firsts[request.hashed] == i
-                drawn[i] = result, drawn[i][1] if first else _another_answer
-                result = self._limited(result)
-            out.append(self.choice(result, drawn[i][1]) if isinstance(result, Answer) else result)
+            own = isinstance(result, Answer) and result.ticket == answer.ticket and firsts[request.hashed] == i
+            out.append(self._given(result, propensity if own else _another_answer))
         return out
 
     def _answers(self, run: Run, requests: Sequence[Request]) -> dict[bytes, Result]:
@@ -128,24 +126,28 @@ class Choosing:
                 unnumbered = answer._replace(ticket=self._line.tickets.made(0, 0.0))
                 fresh.setdefault(request.hashed, self.choice(unnumbered, propensity, degraded=True))
                 continue
-            found = self._limited(known[request.hashed])
-            fresh[request.hashed] = self.choice(found, _another_answer) if isinstance(found, Answer) else found
+            fresh[request.hashed] = self._given(known[request.hashed], _another_answer)
         return [fresh[request.hashed] for request in requests]
 
     def choice(self, answer: Answer, propensity: Callable[[], float], *, degraded: bool = False) -> StoredChoice:
         ticket = self._line.tickets.written(answer.ticket)
         return StoredChoice(answer.arm, answer.name, ticket, answer.version, answer.chance or propensity, degraded)
 
-    def _limited(self, answer: Answer) -> Answer | TacitError:
-        """Or the refusal that is stored in its place: it has a number, or the schedule would tell of it."""
-        most = self._versions.fold.algorithm.plan.limits.most
-        return beyond(most or 0) if answer.arm == REFUSED else answer
+    def _given(self, result: Result, propensity: Callable[[], float]) -> StoredChoice | TacitError:
+        """A choice, or the refusal that is stored in its place: it has a number, or the schedule would tell of it."""
+        if isinstance(result, TacitError):
+            return result
+        if result.arm == REFUSED:
+            return beyond(self._versions.fold.algorithm.plan.limits.most or 0)
+        return self.choice(result, propensity)
 
     # numbers
 
     def head(self, run: Run, locking: str = "") -> Head:
         """RolledBack if steps that were released are open again: another database is behind the same connection."""
-        head = rows.head(run, self._line.uid, locking)
+        return self._followed(rows.head(run, self._line.uid, locking))
+
+    def _followed(self, head: Head) -> Head:
         if head.step < self._versions.released:
             raise older()
         self._agreed.follow(head)
@@ -166,18 +168,14 @@ class Choosing:
             found = rows.take(run, self._line.uid, left, sum(unnamed[:left]), most) if left else head
             if found is None:  # another worker has taken them
                 raise Unavailable(AGAIN)
-        if found.step < self._versions.released:
-            raise older()
-        self._agreed.follow(found)
-        return found, errors
+        return self._followed(found), errors
 
     def taken(self, run: Run, count: int, unnamed: int) -> Head:
         """So many numbers, up to `choices`; HorizonReached if there are not so many left."""
         found = rows.take(run, self._line.uid, count, unnamed, self.most)
         if found is None:
             raise self._no_room(self.head(run).choices)
-        self._agreed.follow(found)
-        return found
+        return self._followed(found)
 
     def now(self) -> float:
         """In whole milliseconds, as ids hold it."""
@@ -197,44 +195,42 @@ class Choosing:
 
     # rows
 
-    def _tickets(
-        self, head: Head, requests: Sequence[Request], answers: dict[bytes, Answer], at: float
-    ) -> Iterator[tuple[Request, int, Answer]]:
-        """Requests with their numbers, the last of which is head.choices, and answers with their tickets."""
-        first = head.choices - len(requests) + 1
-        for number, request in enumerate(requests, first):
-            yield request, number, answers[request.hashed]._replace(ticket=self._line.tickets.made(number, at))
-
     def _placed(
-        self, run: Run, head: Head, requests: Sequence[Request], answers: dict[bytes, Answer]
-    ) -> tuple[set[bytes], dict[bytes, Result]]:
-        """One choice for each request, with the numbers up to head.choices. Which were made here, and their answers."""
-        if not requests:
-            return set(), {}
-        self.check_keys(run, head, len(requests))
-        at, out, sealed = self.now(), dict[bytes, Result](), list[Answered]()
-        settled = rows.settled(run, self._line.uid)
-        placed = list(self._tickets(head, requests, answers, at))
-        for request, number, answer in placed:
-            if self._agreed.door.retired(request.offer):
+        self, run: Run, head: Head, requests: Sequence[Request], drawn: list[Drawn], taken: Sequence[int]
+    ) -> dict[bytes, Result]:
+        """Choices for the requests of these places, with the numbers up to head.choices: their answers. Every number
+        has a row that waits, also of a request that is refused, or that another worker has answered meanwhile: else its
+        step would close at another time. Rows are taken in one order: nobody waits in a circle."""
+        if not taken:
+            return {}
+        self.check_keys(run, head, len(taken))
+        at, out, placed = self.now(), dict[bytes, Result](), list[tuple[Request, int, Answer]]()
+        for number, i in enumerate(taken, head.choices - len(taken) + 1):
+            answer, propensity = drawn[i]
+            drawn[i] = answer._replace(ticket=self._line.tickets.made(number, at)), propensity
+            placed.append((requests[i], number, drawn[i][0]))
+            if self._agreed.door.retired(requests[i].offer):
                 why = "Expected actions that are offered, got one that was retired meanwhile: ask again."
-                out[request.hashed] = BadState(why)
-            elif number <= settled:
-                out[request.hashed] = Unavailable(AGAIN)
-            else:
-                sealed.append(self.answered(request, number, answer))
-        new = rows.choose(run, self._line.uid, sealed)
-        waiting = []
-        for request, number, answer in sorted(placed, key=lambda one: one[0].person or b""):  # nobody waits in a circle
-            row = self._nothing  # of a number without a choice
+                out[requests[i].hashed] = BadState(why)
+        sealed = [self.answered(*one) for one in placed if one[0].hashed not in out]
+        new, waiting = rows.choose(run, self._line.uid, sorted(sealed)), []
+        for request, number, answer in sorted(placed, key=lambda one: one[0].person or b""):
+            row = self._nothing
             if request.hashed in new:
                 out[request.hashed], row = given, row = self._kept(run, head, request, answer)
                 if given is not answer:
                     rows.refuse(run, self._line.uid, request.hashed, self.answered(request, number, given).sealed)
-            waiting += [self.waits(number, answer.ticket, at, row)] * (number > settled)
+            waiting.append(self.waits(number, answer.ticket, at, row))
         rows.wait(run, self._line.uid, sorted(waiting))
-        others = [request for request, *_ in placed if request.hashed not in out]
-        return new, out | self._answers(run, others)  # of which another worker was first
+        out |= self._answers(run, [request for request, *_ in placed if request.hashed not in out])  # of other workers
+        if rows.settled(run, self._line.uid) > head.choices - len(taken):
+            self._checked = -1
+            raise Unavailable(AGAIN)  # these numbers have entered as nothing
+        return out
+
+    @property
+    def _nothing(self) -> Row:
+        return Row(door.nothing(self._versions.fold.algorithm.plan.row), teaches=False)
 
     def _kept(self, run: Run, head: Head, request: Request, answer: Answer) -> tuple[Answer, Row]:
         """The answer, or a refusal, and what is kept until it enters."""
@@ -249,22 +245,17 @@ class Choosing:
         numbers = fold.algorithm.row(request.offer.features, arm, arm, answer.name, self._agreed.door.names, chance)
         return answer, Row(numbers, self._people.at_entry(request, terms.on_limit) or NOBODY, request.deferred)
 
-    @property
-    def _nothing(self) -> Row:
-        return Row(door.nothing(self._versions.fold.algorithm.plan.row), teaches=False)
-
     def waits(self, number: int, ticket: bytes, at: float, row: Row) -> Waiting:
         place = incarnation.waiting_place(self._line.uid, number)
         return Waiting(number, ticket, at, self._seal(number, place, row.packed()))
 
     def check_keys(self, run: Run, head: Head, count: int) -> None:
-        """Those of these numbers' epochs and the next are there until the transaction ends: what it records may not
-        happen."""
-        for choices in (head.choices - count, head.choices):
-            epoch = (choices + 1) // self._line.bandit.epoch + 1
-            if epoch > self._checked or self._generation != self._database.generation:
-                incarnation.check_epochs(run, self._line.seal.keys, self._line.bandit, choices)
-                self._checked, self._generation = epoch, self._database.generation
+        """Those of the epochs of so many numbers, up to head.choices, and of the next one are there until the
+        transaction ends: what it records may not happen."""
+        epoch = head.choices // self._line.bandit.epoch + 1
+        if epoch > self._checked or self._generation != self._database.generation:
+            incarnation.check_epochs(run, self._line.seal.keys, self._line.bandit, head.choices - count, count)
+            self._checked, self._generation = epoch, self._database.generation
 
     _generation = -1
 
@@ -283,20 +274,22 @@ class Choosing:
     def write(self, reports: Sequence[Report]) -> list[bool]:
         """One transaction: whether each came before its choice's deadline. RolledBack, from now on, if the database has
         lost one of these choices."""
+        uid = self._line.uid
         self._versions.check()
         with self._database.transaction() as run:
-            head, settled, now = self.head(run), rows.settled(run, self._line.uid), self._clock()
+            head, entered, now = self.head(run), rows.settled(run, uid), self._clock()
             out, written, late = [], list[Written](), []
             for report in reports:
                 number, made_at = self._found(run, report)
-                in_time = made_at is not None and settled < number and now <= made_at + self._agreed.now.hold
+                in_time = number > entered and made_at is not None and now <= made_at + self._agreed.now.hold
                 row = self.written(number, report) if in_time else None
-                out.append(number == 0 or row is not None)
+                out.append(report.ticket.number == 0 or row is not None)
                 written += [] if row is None else [row]
                 late += [] if row is not None else [report.ticket]
-            if not rollback.dispute(run, self._line, head, [one.ticket for one in reports], late, now):
-                rows.write(run, self._line.uid, sorted(written))
+            lost = rollback.lost(run, self._line, head, [one.ticket for one in reports], late)
+            if not lost and rows.write(run, uid, sorted(written)):
                 return out
+            rollback.declare(run, self._line, now)
         with self._database.transaction() as run:
             self.head(run)  # raises, as for everybody else
         raise older()

@@ -281,10 +281,11 @@ def check_keys(database: Database, keys: Keys, found: Bandit) -> None:
         check_epochs(run, keys, found, head.choices)
 
 
-def check_epochs(run: Run, keys: Keys, found: Bandit, choices: int) -> None:
-    """The keys of the next choice's epoch and of the one after it: WrongKeys if the folder has others."""
-    epoch = (choices + 1) // found.epoch
-    fingerprints.check(run, keys, found.uid, [label_of(found.uid, "epoch", number) for number in (epoch, epoch + 1)])
+def check_epochs(run: Run, keys: Keys, found: Bandit, choices: int, coming: int = 1) -> None:
+    """The keys of the epochs of so many choices that come next, and of the epoch after them: WrongKeys if the folder
+    has others."""
+    first, last = (choices + 1) // found.epoch, (choices + coming) // found.epoch + 1
+    fingerprints.check(run, keys, found.uid, [label_of(found.uid, "epoch", n) for n in range(first, last + 1)])
 
 
 def new_row(

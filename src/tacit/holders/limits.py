@@ -5,9 +5,11 @@ person's rounds count when they enter, with a reward, in the transaction that ad
 a limit of its own, in that step's week. The count of a week is kept under the incarnation and the week, which come
 first, so that those of weeks that are over can be deleted."""
 
+import contextlib
 import hashlib
 import struct
 import threading
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 from tacit.algorithms.weeks import Weeks
@@ -27,9 +29,8 @@ class Rounds:
     def __init__(self, algorithm: Algorithm[Any], line: Incarnation) -> None:
         plan, self._line = algorithm.plan, line
         self._most, self._silent = plan.limits.most, bool(line.bandit.silent)
-        self._weeks, self._swept, self._sweeps = None, 0, threading.Lock()
-        if plan.limits.week is not None:  # entries and sweeps are different threads
-            self._weeks, self._sweeping = (Weeks(plan.schedule, plan.limits.week) for _ in range(2))
+        self._weeks = None if plan.limits.week is None else Weeks(plan.schedule, plan.limits.week)
+        self._turn, self._swept = threading.Lock(), 0
 
     def known(self, person: Person | None) -> tuple[bytes | None, tuple[bytes, ...]]:
         """A person's hash, and those that earlier releases had for them; ValueError for what is no id."""
@@ -68,9 +69,22 @@ class Rounds:
             former = tuple(self._week_of(step, one) for one in request.former)
             person_rows.move_rounds(run, name, former, self._week_of(step, request.person))
 
-    def enters(self, run: Run, person: bytes, step: int) -> bool:
-        """Whether a choice of that person which enters that step teaches. It is counted."""
-        return self._once_more(run, person if self._weeks is None else self._week_of(step, person)) is not None
+    @contextlib.contextmanager
+    def entering(self, run: Run, step: int, persons: Collection[bytes]) -> Iterator[Callable[[bytes], bool]]:
+        """Gives what counts one round more of one of these persons, of which choices enter that step, or says that all
+        are used. All of them are read and written, in one order, whoever is counted."""
+        counted = {one: one if self._weeks is None else self._week_of(step, one) for one in persons}
+        name = self._line.bandit.name
+        had = person_rows.rounds(run, name, sorted(counted.values()))
+
+        def once_more(person: bytes) -> bool:
+            assert self._most is not None
+            more = had[counted[person]] < self._most
+            had[counted[person]] += more
+            return more
+
+        yield once_more
+        person_rows.put_rounds(run, name, had)
 
     def sweep(self, database: Database) -> None:
         """Deletes the counts of weeks that are over, but for the last of them."""
@@ -78,8 +92,7 @@ class Rounds:
             return
         with database.transaction() as run:
             step = rows.head(run, self._line.uid).step
-        with self._sweeps:
-            before = self._sweeping.of(step) - 1
+        before = self._week(step) - 1
         if before > self._swept:
             self._swept = before
             with database.transaction() as run:
@@ -91,9 +104,14 @@ class Rounds:
 
     def _week_of(self, step: int, person: bytes) -> bytes:
         """Under what a person's rounds of a week are counted: it tells nobody that two weeks are the same person's."""
-        assert self._weeks is not None
-        key = self._key(self._weeks.of(step))
+        key = self._key(self._week(step))
         return key + hashlib.blake2b(key + person, key=self._line.persons, digest_size=HASH).digest()
+
+    def _week(self, step: int) -> int:
+        """Requests, entries and sweeps are different threads, and `Weeks` remembers the last step."""
+        assert self._weeks is not None
+        with self._turn:
+            return self._weeks.of(step)
 
     def _key(self, week: int) -> bytes:
         return WEEK.pack(self._line.bandit.incarnation, week)

@@ -147,7 +147,7 @@ class Log:
                     problem, teaches = problem or str(beyond(self._algorithm.plan.limits.most or 0)), False
                 person = people.at_entry(row.request, terms.on_limit) or NOBODY
                 kept = Kept(row.numbers, person, teaches=teaches and people.teaches(row.request))
-                ticket = Ticket(line.tickets.made(number, at), number, at)
+                ticket = Ticket(line.tickets.made(number, max(0.0, at)), number, at)
                 answered.append(choosing.answered(row.request, number, Answer(ticket.text, head.step, 0, None)))
                 waiting.append(choosing.waits(number, ticket.text, at, kept))
                 if row.reward is not None or problem:  # else it is silent, like a choice that nobody answered

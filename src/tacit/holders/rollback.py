@@ -3,9 +3,10 @@
 A client sends an id back. It holds the number of its choice (tacit.holders.tickets), and was given out after the choice
 was committed. If the database has not come to that number, or has given it to another choice, it was taken back in time
 since: what it has released since then may be a second noise for the same people, and rewards of what is lost cannot
-count. So nothing more is released, and everybody is told, until the bandit is recovered. That a number is another
-choice's is seen when the choice enters (tacit.holders.steps); what comes later is compared with the answers that are
-still kept."""
+count. So nothing more is released, and everybody is told, until the bandit is recovered.
+
+That a number is another choice's is seen by what was written of both, or when the choice enters (tacit.holders.steps);
+what comes later is compared with the answers that are still kept."""
 
 import contextlib
 from collections.abc import Sequence
@@ -19,18 +20,14 @@ from tacit.holders.requests import Answer, Ticket
 EVENT = "a choice that was answered is not in this database: it was taken back in time, and nothing more is released"
 
 
-def dispute(
-    run: Run, line: Incarnation, head: rows.Head, tickets: Sequence[Ticket], late: Sequence[Ticket], at: float
-) -> bool:
-    """Whether one of these choices is lost. Then nobody goes on from this incarnation. late: those that are compared
-    with answers, too."""
-    if not any((ticket.number or 0) > head.choices for ticket in tickets):
-        numbered = {ticket.number: ticket.text for ticket in late if ticket.number}
-        placed = _placed(run, line, list(numbered)) if numbered else {}
-        if all(placed.get(number, text) == text for number, text in numbered.items()):
-            return False
-    declare(run, line, at)
-    return True
+def lost(run: Run, line: Incarnation, head: rows.Head, tickets: Sequence[Ticket], late: Sequence[Ticket]) -> bool:
+    """Whether the database has not come to one of these choices, or has given the number of one of the late ones to
+    another."""
+    if any((ticket.number or 0) > head.choices for ticket in tickets):
+        return True
+    numbered = [(ticket.number, ticket.text) for ticket in late if ticket.number]
+    placed = _placed(run, line, [number for number, _ in numbered]) if numbered else {}
+    return any(placed.get(number, text) != text for number, text in numbered)
 
 
 def declare(run: Run, line: Incarnation, at: float) -> None:
@@ -44,7 +41,7 @@ def _placed(run: Run, line: Incarnation, numbers: list[int]) -> dict[int, bytes]
     """The tickets of these choices, by their numbers, as far as they can be read: not of those that are expired, erased
     or damaged, which prove nothing."""
     out = {}
-    for number, request, sealed in rows.answers(run, line.uid, sorted(numbers)):
+    for number, request, sealed in rows.answers(run, line.uid, sorted(set(numbers))):
         with contextlib.suppress(BadState):
             opened = line.seal.open("epoch", incarnation.choice_place(line.uid, request), sealed)
             if opened is not None:

@@ -11,7 +11,6 @@ from tacit.holders.database import Run
 
 REPLACED, ENDED, DISPUTED = 1, 2, 3  # why an incarnation is retired: recovered from, for good, or until it is recovered
 MOST_AT_ONCE = 1000  # rows that one transaction purges
-END = 1 << 62  # after all numbers
 
 
 class Bandit(NamedTuple):
@@ -241,14 +240,19 @@ class Written(NamedTuple):
     sealed: bytes
 
 
-def write(run: Run, uid: str, rows: Sequence[Written]) -> None:
-    """The first of each kind stays. Nothing is read: the same work whatever there was before."""
-    if rows:
-        run(
-            f"INSERT INTO written (bandit, number, kind, ticket, sealed) VALUES {_listed(rows, 5)}"
-            " ON CONFLICT DO NOTHING",
-            *(value for row in rows for value in (uid, *row)),
-        )
+def write(run: Run, uid: str, rows: Sequence[Written]) -> bool:
+    """The first of each kind stays. Whether what stays is of the same choices: the same work whatever there was."""
+    if not rows:
+        return True
+    run(
+        f"INSERT INTO written (bandit, number, kind, ticket, sealed) VALUES {_listed(rows, 5)} ON CONFLICT DO NOTHING",
+        *(value for row in rows for value in (uid, *row)),
+    )
+    marks, numbers = ", ".join("?" * len(rows)), (row.number for row in rows)
+    found = run(f"SELECT number, ticket FROM written WHERE bandit = ? AND number IN ({marks})", uid, *numbers)
+    stays = {(int(number), bytes(ticket)) for number, ticket in found}
+    own = {(row.number, row.ticket) for row in rows}
+    return stays <= own and len(own) == len({number for number, _ in own})
 
 
 def old_number(run: Run, uid: str, ticket: bytes) -> int | None:
@@ -273,7 +277,7 @@ def erase(run: Run, uid: str, number: int, sealed: bytes | None) -> None:
 def purge(run: Run, uid: str, before: int, locking: str) -> bool:
     """Removes what is left of choices below that number, some at a time; whether there may be more."""
     more = False
-    for table, key in (("written", "number"), ("choice", "request"), ("old_ticket", "ticket")):
+    for table, key in (("waiting", "number"), ("written", "number"), ("choice", "request"), ("old_ticket", "ticket")):
         gone = run(
             f"DELETE FROM {table} WHERE bandit = ? AND {key} IN (SELECT {key} FROM {table} WHERE bandit = ?"
             f" AND number < ? ORDER BY {key} LIMIT {MOST_AT_ONCE}{locking}) RETURNING number",
@@ -321,15 +325,12 @@ def settled(run: Run, uid: str) -> int:
     return int(number)
 
 
-def not_due(run: Run, uid: str, start: int, before: float) -> tuple[int, float]:
-    """The first choice after number `start` that was made after that time, and when; (END, 0) if there is none."""
+def times(run: Run, uid: str, start: int, most: int) -> list[tuple[int, float]]:
+    """(number, when it was made) of the next choices after that number which wait, in the order of their numbers."""
     found = run(
-        "SELECT number, made_at FROM waiting WHERE bandit = ? AND number > ? AND made_at > ? ORDER BY number LIMIT 1",
-        uid,
-        start,
-        before,
+        f"SELECT number, made_at FROM waiting WHERE bandit = ? AND number > ? ORDER BY number LIMIT {most}", uid, start
     )
-    return (int(found[0][0]), float(found[0][1])) if found else (END, 0.0)
+    return [(int(number), float(at)) for number, at in found]
 
 
 def set_back(run: Run, uid: str, now: float) -> None:
@@ -337,16 +338,18 @@ def set_back(run: Run, uid: str, now: float) -> None:
     run("UPDATE waiting SET made_at = ? WHERE bandit = ? AND made_at > ?", now, uid, now)
 
 
-def due(run: Run, uid: str, start: int, stop: int, most: int) -> list[Waiting]:
+def due(run: Run, uid: str, start: int, stop: int, locking: str) -> list[Waiting]:
     """Of choices start + 1, ..., stop those that wait, in the order of their numbers."""
     found = run(
         "SELECT number, ticket, made_at, sealed FROM waiting WHERE bandit = ? AND number > ? AND number <= ?"
-        f" ORDER BY number LIMIT {most}",
+        f" ORDER BY number{locking}",
         uid,
         start,
         stop,
     )
-    return [Waiting(int(number), bytes(ticket), float(at), bytes(sealed)) for number, ticket, at, sealed in found]
+    return [
+        Waiting(int(number), bytes(ticket), float(at), bytes(sealed or b"")) for number, ticket, at, sealed in found
+    ]
 
 
 def written(run: Run, uid: str, start: int, stop: int) -> list[Written]:

@@ -21,7 +21,7 @@ import numpy as np
 
 from tacit.core import entering
 from tacit.core.entering import Entry
-from tacit.data import Raw
+from tacit.data import Array, Raw
 from tacit.errors import BadState
 from tacit.holders import contexts, incarnation, leaf_rows, rollback, rows, versions
 from tacit.holders.database import Database, Run
@@ -39,7 +39,7 @@ from tacit.mechanisms.grid import Grid
 from tacit.protocols import Algorithm
 
 LATE = "release late: visible at a later multiple of the delay"
-AT_ONCE = 1024  # choices that enter in one transaction, at most
+AT_ONCE = 256  # choices that enter in one transaction, at most: on SQLite requests wait for it
 
 
 class _OvertakenError(Exception):
@@ -81,6 +81,7 @@ class Steps:
         self._line, self._database, self._agreed, self._people, self._clock = line, database, agreed, people, clock
         self._turn = threading.Lock()
         self._start()
+        self._compile()
 
     def _start(self) -> None:
         """The database first: one that went back in time, as a replica that lags, would get a second noise."""
@@ -89,6 +90,12 @@ class Steps:
         self._prefix = self._grid.init(self._source)
         self._fold = versions.begun(self._algorithm, self._line, self._agreed)
         self._generation = generation
+
+    def _compile(self) -> None:
+        """Kernels, by an entry that is thrown away: within a transaction that would take too long."""
+        plan = self._algorithm.plan
+        nothing = Entry(np.zeros(plan.row), entering.NOBODY, teaches=True, shown=True, reward=plan.rewards[0])
+        self._join([nothing], leaves.Sums(self._grid), np.zeros(plan.contexts), bool)
 
     def run(self) -> None:
         """All that is due enters, and every step that is full is released. One thread at a time: of two, one would
@@ -103,10 +110,11 @@ class Steps:
         if self._generation != self._database.generation:
             self._start()
         with self._database.transaction() as run:
-            head = rows.head(run, uid)
+            before = rows.head(run, uid)
             done = leaf_rows.sums(run, uid, int(self._prefix.noise.step[0]))
             new = versions.found(self._line, run, self._fold.step)
             sealed_still = bool(leaf_rows.drawn(run, uid))
+            head = rows.head(run, uid)  # another may release meanwhile
         self._agreed.follow(head)
         versions.add(self._drawn.digests, new[self._drawn.steps - self._fold.step :])
         for step, sealed in done:
@@ -116,14 +124,12 @@ class Steps:
         if sealed_still:
             self._unseal()
             return False
-        if self._fold.step > head.step:
+        if not before.step <= self._fold.step <= head.step:
             raise older()
         with self._database.transaction() as run:
             opened = rows.open_step(run, uid, self._database.skipping)
-            if opened is None:
-                return True
-            if opened.step != self._fold.step:
-                return False  # another has released meanwhile
+            if opened is None or opened.step != self._fold.step:
+                return self._busy(run, opened)
             part = None if opened.closed_at else self._due(run, head, opened)
             if part is not None and part.lost:
                 rollback.declare(run, self._line, self._clock())
@@ -132,61 +138,76 @@ class Steps:
         if part is not None and part.lost:
             raise older()
         if part is None and opened.closed_at:
-            self._release(head, opened)
+            self._release(opened)
         return part is None and not opened.closed_at
+
+    def _busy(self, run: Run, opened: OpenStep | None) -> bool:
+        """Whether another worker is at work on the step; or it has released it. BadState if neither can be."""
+        head = rows.head(run, self._line.uid)
+        self._agreed.follow(head)
+        found = opened or rows.open_step(run, self._line.uid)
+        if found is None or (opened is not None and opened.step != head.step):
+            raise BadState("Expected the sums of the open step, got a database without them: recover.")
+        return opened is None
 
     # entries
 
     def _due(self, run: Run, head: Head, opened: OpenStep) -> _Part | None:
         """Choices of that step whose deadline has passed, the next ones in the order of numbers; None if there are
-        none."""
-        uid, hold, now = self._line.uid, self._agreed.now.hold + self._database.skew, self._clock()
-        young, made_at = rows.not_due(run, uid, opened.settled, now - hold)
-        if made_at > now + versions.BACK and not self._database.several_hosts:  # where there is one clock
-            rows.set_back(run, uid, now)
-        stop = min(head.boundary, young - 1)
-        found = rows.due(run, uid, opened.settled, stop, AT_ONCE)
-        end, times = found[-1].number if found else opened.settled, [one.made_at for one in found]
-        # a number without a row may be on its way: it is passed over once a later choice is due
-        if len(found) < AT_ONCE and end < stop == head.boundary:
-            for later in rows.due(run, uid, stop, young - 1, 1):
-                end, times = stop, [*times, later.made_at]
+        none. A number without a row may be on its way: it is passed over once a later choice is due."""
+        uid, hold = self._line.uid, self._agreed.now.hold + self._database.skew
+        end, latest, now = opened.settled, 0.0, self._clock()
+        for number, made_at in rows.times(run, uid, opened.settled, AT_ONCE):
+            if made_at > now + versions.BACK and not self._database.several_hosts:  # where there is one clock
+                rows.set_back(run, uid, now)
+            if made_at + hold >= now or end == head.boundary:
+                break
+            end, latest = min(number, head.boundary), max(latest, made_at)
         if end == opened.settled:
             return None
+        waiting = rows.due(run, uid, opened.settled, end, self._database.locking)
         written = {(one.number, one.kind): one for one in rows.written(run, uid, opened.settled, end)}
-        return _Part(found, written, end, max(times) + hold if end == head.boundary else 0.0)
+        return _Part(waiting, written, end, latest + hold if end == head.boundary else 0.0)
 
     def _enter(self, run: Run, opened: OpenStep, part: _Part) -> None:
-        """They join the sums of the step, and are gone."""
+        """They join the sums of the step, and are gone. The same statements whether or not rewards came."""
         uid, step = self._line.uid, opened.step
         sums = leaves.Sums(self._grid, versions.opened(self._line, step, "open", opened.sums))
         public = contexts.opened(run, uid, step, self._algorithm.plan.contexts)
-        entering.enter(
-            [self._entry(one, part.written) for one in part.waiting],
-            algorithm=self._fold.algorithm,
-            estimate=self._fold.estimate,
-            missing_as=self._agreed.now.missing_as,
-            once_more=lambda person: self._people.enters(run, person, step),
-            add=sums.add,
-            contexts=public,
-        )
+        entries = [self._entry(one, part.written) for one in part.waiting]
+        with self._people.entering(run, step, {one.person for one in entries} - {entering.NOBODY}) as once_more:
+            self._join(entries, sums, public, once_more)
         contexts.put(run, uid, step, public)
         rows.entered(run, uid, part.end)
         sealed = self._line.seal.seal("sums", number_of(opened.sums), place(uid, step, "open"), sums.written())
         rows.put_step(run, uid, OpenStep(step, part.end, part.closed_at, sealed))
+
+    def _join(self, entries: list[Entry], sums: leaves.Sums, public: Array, once_more: Callable[[bytes], bool]) -> None:
+        entering.enter(
+            entries,
+            algorithm=self._fold.algorithm,
+            estimate=self._fold.estimate,
+            missing_as=self._agreed.now.missing_as,
+            once_more=once_more,
+            add=sums.add,
+            contexts=public,
+        )
 
     def _entry(self, waiting: Waiting, written: dict[tuple[int, int], Written]) -> Entry:
         """RAW. A row that is damaged, or whose key is gone, enters as nothing: it fails alone."""
         size = self._algorithm.plan.row
         nothing = Entry(np.zeros(size), entering.NOBODY, teaches=False, shown=False, reward=None)
         with contextlib.suppress(BadState):
-            text = self._opened(incarnation.waiting_place(self._line.uid, waiting.number), waiting.sealed)
+            place = incarnation.waiting_place(self._line.uid, waiting.number)
+            text = self._opened(place, waiting.sealed)
             if text is None:
                 return nothing
             row = Row.unpacked(text, size)
             shown = not row.deferred or (waiting.number, SHOWN) in written
             reward, given = None, written.get((waiting.number, REWARD))
-            if given is not None:
+            if given is None:
+                self._opened(place, waiting.sealed)  # the same work
+            else:
                 place = incarnation.written_place(self._line.uid, waiting.number, REWARD)
                 value = self._opened(place, given.sealed)
                 reward = math.nan if value is None else float(NUMBER.unpack(value)[0])
@@ -198,7 +219,7 @@ class Steps:
 
     # releases
 
-    def _release(self, head: Head, opened: OpenStep) -> None:
+    def _release(self, opened: OpenStep) -> None:
         uid, step, key = self._line.uid, opened.step, number_of(opened.sums)
         total = leaves.Sums(self._grid, versions.opened(self._line, step, "open", opened.sums))
         noisy = total.measured(self._prefix, self._source)
@@ -206,8 +227,8 @@ class Steps:
         leaf = self._line.seal.seal("sums", key, place(uid, step, "noisy"), leaves.written(noisy))
         made, late, visible, delay = False, False, 0.0, self._agreed.now.delay
         with contextlib.suppress(_OvertakenError), self._database.transaction() as run:
-            now_head = rows.head(run, uid, self._database.locking)
             found = rows.open_step(run, uid, self._database.locking)
+            head = rows.head(run, uid, self._database.locking)  # last: others wait for it, for their numbers
             if self._generation != self._database.generation:  # another connection since: what was read is void
                 raise _OvertakenError
             if found is None or found[:3] != opened[:3] or number_of(found.sums) != key:
@@ -218,8 +239,8 @@ class Steps:
             if not made:
                 raise _OvertakenError
             following = int(next_boundary(head.boundary, *self._algorithm.plan.schedule))
-            rows.advance(run, uid, now_head._replace(step=step + 1, boundary=following))
-            new = incarnation.empty(self._line.seal, uid, now_head.sums_key, step + 1, opened.settled, self._algorithm)
+            rows.advance(run, uid, head._replace(step=step + 1, boundary=following))
+            new = incarnation.empty(self._line.seal, uid, head.sums_key, step + 1, opened.settled, self._algorithm)
             rows.put_step(run, uid, new)
             left = leaves.left(self._grid, step)
             if left is not None:

@@ -71,10 +71,10 @@ def rotate(line: Incarnation, database: Database) -> None:
     a rotation whose end was not seen."""
     uid = line.uid
     with database.transaction() as run:
+        opened = rows.open_step(run, uid, database.locking)
         head = rows.head(run, uid, database.locking)
         new = head.sums_key + 1
         fingerprints.check(run, line.seal.keys, uid, [line.seal.label("sums", new)])
-        opened = rows.open_step(run, uid, database.locking)
         if opened is not None:
             sums = _resealed(line, new, place(uid, opened.step, "open"), opened.sums)
             rows.put_step(run, uid, opened._replace(sums=sums))

@@ -101,8 +101,11 @@ class Sums:
         self._total = np.zeros(grid.size, np.int64) if row is None else exact(row, grid.size)
 
     def add(self, rows: Array, rewards: Array, adder: Batch) -> None:
-        """Rows at one public estimate; NaN adds nothing."""
-        adder.cells(rows, rewards, *adder.given, self._grid.cell, self._grid.longest, self._total)
+        """Rows at one public estimate. One whose reward is NaN adds nothing, and is the same work: it is added, with a
+        reward of 0, to sums that are thrown away."""
+        silent = np.where(np.isnan(rewards), 0.0, np.nan)
+        for y, out in ((rewards, self._total), (silent, np.zeros_like(self._total))):
+            adder.cells(rows, y, *adder.given, self._grid.cell, self._grid.longest, out)
 
     def measured(self, state: PrefixState, source: Any) -> Released:
         """The step's noisy leaf, with fresh noise. Nothing is closed."""

@@ -9,12 +9,9 @@ import pytest
 
 from tacit import Budget, Stored, recover
 from tacit.errors import BadState, RolledBack
-from tacit.holders import line
 from tacit.holders.retirement import retire
 from tacit.privacy import gaussian
-from tests.store import version1
 from tests.store.places import BUDGET, glm, linear, play, table
-from tests.store.test_migration import bandit as of_version_1
 
 
 def epsilon(*mus):
@@ -77,7 +74,7 @@ def test_a_deleted_file_that_is_made_anew_adds(folder):
     where = folder / "bandit.db"
 
     def made():
-        with Stored(glm(), where, background=False) as stored:
+        with Stored(glm(), where, background=False, hold=5.0) as stored:
             return stored.population
 
     assert made().epsilon == epsilon(MU)
@@ -87,7 +84,7 @@ def test_a_deleted_file_that_is_made_anew_adds(folder):
     where.unlink()
     shutil.rmtree(folder / "bandit.db.keys")
     assert made().epsilon == epsilon(MU, MU, MU)  # nothing but the register was left
-    with Stored(linear(), folder / "another.db", background=False) as stored:  # another name, beside it
+    with Stored(linear(), folder / "another.db", background=False, hold=5.0) as stored:  # another name, beside it
         assert stored.population.epsilon == epsilon(MU, MU, MU, MU)
 
 
@@ -147,12 +144,14 @@ def test_a_retired_bandit_stays_in_its_population(place):
         assert stored.population.bandits == ("one", "two") and stored.population.epsilon == epsilon(MU, MU)
 
 
-def test_bandits_of_an_older_version_are_named_until_they_are_opened(place):
-    version1.restore(place)
-    line.migrate(place.where, {"bandit": place.keys})
+def test_bandits_that_are_not_on_record_are_named_until_they_are_opened(place):
+    """As those of early versions, which kept none."""
+    with place.open(linear()) as stored:
+        table(stored, "DELETE FROM member")
+    (place.keys / "tacit-populations.jsonl").unlink()
     with place.open(linear(), name="new") as stored:
         assert stored.population.unrecorded == ("bandit",)
-    place.open(of_version_1()).close()
+    place.open(linear()).close()
     with place.open(linear(), name="new") as stored:
         assert stored.population.unrecorded == () and stored.population.bandits == ("bandit", "new")
 

@@ -45,7 +45,7 @@ def test_what_is_left(place):
         assert any(caveat.startswith("Retired") for caveat in stored.privacy.caveats)
         assert table(stored, "SELECT noisy FROM leaf") == leaves and stored.choices == 26
         assert [what for _, what in stored.events] == ["retired"]
-        for raw in ("choice", "waiting", "open_sum", "due", "person"):
+        for raw in ("choice", "waiting", "written", "open_step", "person"):
             assert table(stored, f"SELECT count(*) FROM {raw}") == [(0,)]
         assert table(stored, "SELECT DISTINCT length(sums) FROM leaf") == [(0,)]
     assert Keys(place.keys).labels("") == []
@@ -100,4 +100,4 @@ def test_a_deferred_choice_of_a_retired_bandit_is_refused_and_its_row_is_gone(pl
     with place.open(glm()) as stored:
         with pytest.raises(Retired):
             stored.activate(waiting.id)
-        assert table(stored, "SELECT count(*) FROM deferred") == [(0,)]
+        assert table(stored, "SELECT count(*) FROM written") == [(0,)]

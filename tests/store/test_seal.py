@@ -11,7 +11,7 @@ import pytest
 from tacit.errors import BadState, Unavailable
 from tacit.holders import sqlite
 from tacit.holders.seal import Keys, Seal
-from tests.store.places import Place, arms, contribution, glm, linear, play, sums, table, total
+from tests.store.places import HOLD, Place, arms, contribution, glm, linear, play, settle, sums, table, total
 from tests.store.test_together import Cut
 
 CANARY = np.array([0.1234567890123, -0.2345678901234, 0.3456789012345])
@@ -109,11 +109,19 @@ def test_no_canary_in_postgres(on_postgres, postgres):
 def test_a_row_cannot_be_put_in_the_place_of_another(place):
     with place.open(linear()) as stored:
         one, two = (stored.choose(np.eye(3), request=name) for name in "ab")
-        rows = table(stored, "SELECT ticket, sealed FROM waiting ORDER BY number")
-        table(stored, "UPDATE waiting SET sealed = ? WHERE ticket = ?", rows[0][1], rows[1][0])
-        with pytest.raises(BadState, match="sealed"):
-            stored.observe(two, 1.0)
+        ((first, *_), *_) = table(stored, "SELECT sealed FROM waiting ORDER BY number")
+        table(stored, "UPDATE waiting SET sealed = ? WHERE number = 2", first)
         stored.observe(one, 1.0)
+        stored.observe(two, 0.5)
+        ((reward,),) = table(stored, "SELECT sealed FROM written WHERE number = 2")
+        settle(stored)  # the second enters as nothing
+        assert np.array_equal(total(stored), contribution(linear(), np.eye(3)[one.index], 1.0))
+        three = stored.choose(np.eye(3))
+        stored.observe(three, 1.0)
+        table(stored, "UPDATE written SET sealed = ? WHERE number = 3", reward)
+        before = total(stored)
+        settle(stored)
+        assert stored.entered == 3 and np.array_equal(total(stored), before)
 
 
 def test_rows_have_one_size(place):
@@ -131,16 +139,17 @@ def test_keys_of_expired_choices_are_destroyed(place):
         most = 0
         for _ in range(100):
             stored.choose(arms(rng))
-            stored.tend()
+            settle(stored)
             most = max(most, len(stored._line.seal.keys.labels(f"{stored._line.uid}.epoch")))
         assert most <= 8 + 3
         epochs = {int(label.rpartition(".")[2]) for label in stored._line.seal.keys.labels(f"{stored._line.uid}.epoch")}
         assert min(epochs) * 2 >= 100 - 16 - 2
-        assert table(stored, "SELECT min(number) FROM waiting")[0][0] >= min(epochs) * 2
+        assert table(stored, "SELECT min(number) FROM choice")[0][0] >= min(epochs) * 2
+        assert table(stored, "SELECT count(*) FROM waiting") == [(0,)]
 
 
-def test_how_long_choices_wait_may_be_changed(place):
-    """Keys stay as long as a choice that may still be answered, whatever `pending` was when it was made."""
+def test_how_long_answers_are_kept_may_be_changed(place):
+    """Keys stay as long as a choice that has not entered, whatever `pending` was when it was made."""
     rng, bandit = np.random.default_rng(1), linear()
     with place.open(linear(pending=400)) as stored:
         for _ in range(120):
@@ -153,6 +162,7 @@ def test_how_long_choices_wait_may_be_changed(place):
             stored.choose(arms(rng))
             stored.tend()
         stored.observe(choice, 0.5)
+        settle(stored)
         assert np.array_equal(total(stored), contribution(bandit, given[choice.index], 0.5))
 
 
@@ -251,6 +261,7 @@ def test_keys_that_another_worker_destroyed_are_not_in_memory(on_postgres):
     with on_postgres.open(linear(pending=16)) as one, on_postgres.open(linear(pending=16)) as two:
         for _ in range(60):
             two.choose(np.eye(3))
+            one._clock.now = two._clock.now = two._clock.now + HOLD + one._database.skew + 1.0
             one.tend()
         one.rotate_keys()
         two.choose(np.eye(3))

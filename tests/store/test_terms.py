@@ -8,7 +8,7 @@ import pytest
 from tacit import Budget, recover
 from tacit.errors import BadState, PersonLimit
 from tacit.kernels.glm import Tuning
-from tests.store.places import Clock, arms, contribution, glm, linear, play, table, total
+from tests.store.places import Clock, arms, contribution, glm, linear, play, settle, table, total
 
 
 def told(stored):
@@ -16,20 +16,22 @@ def told(stored):
 
 
 def test_two_workers_let_a_choice_wait_as_long(on_postgres):
-    """The second was started with another `pending`: from then on it is the first one's, too."""
-    rng, bandit = np.random.default_rng(0), linear()
-    with on_postgres.open(linear(pending=100)) as one:
-        features = arms(rng)
-        early = one.choose(features)
-        with on_postgres.open(linear(pending=4)) as two:
-            late = [(given, two.choose(given)) for given in (arms(rng) for _ in range(5))]
-            one.observe(early, 1.0)  # five choices later: expired, by the settings that both have now
-            assert not total(one).any()
-            given, choice = late[1]
-            one.observe(choice, 1.0)  # three later
-            assert np.array_equal(total(one), contribution(bandit, given[choice.index], 1.0))
-            assert told(one) == told(two) == ["settings changed for all workers: pending"]
-        with on_postgres.open(linear(pending=4)):  # nothing is new
+    """The second was started with another hold: from then on it is the first one's, too."""
+    rng, bandit, clock = np.random.default_rng(0), linear(), Clock()
+    with on_postgres.open(linear(), clock=clock, hold=100.0) as one:
+        early = one.choose(arms(rng))
+        with on_postgres.open(linear(), clock=clock, hold=4.0) as two:
+            given = arms(rng)
+            clock.now += 3.0
+            choice = two.choose(given)
+            clock.now += 2.0
+            assert not one.observe(early, 1.0)  # five seconds later: late, by the settings that both have now
+            assert one.observe(choice, 1.0)
+            clock.now += 3.0 + one._database.skew
+            one.tend()
+            assert one.entered == 2 and np.array_equal(total(one), contribution(bandit, given[choice.index], 1.0))
+            assert told(one) == told(two) == ["settings changed for all workers: hold"]
+        with on_postgres.open(linear(), clock=clock, hold=4.0):  # nothing is new
             pass
         assert len(told(one)) == 1
 
@@ -39,13 +41,13 @@ def test_the_expired_rows_of_all_workers_are_removed_alike(on_postgres):
     with on_postgres.open(glm(pending=800)) as one, on_postgres.open(glm(pending=800)) as two:
         for _ in range(30):
             two.choose(arms(rng))
-        one.tend()
-        assert table(one, "SELECT count(*) FROM waiting") == [(30,)]
+        settle(one)
+        assert table(one, "SELECT count(*) FROM choice") == [(30,)]
     with on_postgres.open(glm(pending=80), name="other") as one, on_postgres.open(glm(pending=8), name="other") as two:
         for _ in range(50):
             two.choose(arms(rng))
-        one.tend()  # started with 80
-        ((left,),) = table(one, "SELECT count(*) FROM waiting WHERE bandit = ?", one._line.uid)
+        settle(one)  # started with 80
+        ((left,),) = table(one, "SELECT count(*) FROM choice WHERE bandit = ?", one._line.uid)
         assert 8 <= left < 30
 
 
@@ -55,20 +57,19 @@ def test_two_workers_agree_on_persons_silence_and_delay(on_postgres):
     def bandit():
         return glm(max_rounds_per_person=1, pending=1000)
 
-    given = {"missing_as": 0.0, "after": 50.0, "rate": 1.0, "on_limit": "serve", "delay": 60.0, "clock": clock}
+    given = {"missing_as": 0.0, "hold": 50.0, "on_limit": "serve", "delay": 60.0, "clock": clock}
     with on_postgres.open(bandit(), clock=clock) as one, on_postgres.open(bandit(), **given) as two:
         for _ in range(11):
             two.choose(arms(rng))
         one.choose(arms(rng), person="ada")
         assert one.choose(arms(rng), person="ada")  # started with "refuse"
+        clock.now += 55.1
         one.tend()
-        assert table(one, "SELECT visible_at FROM leaf") == [(1060.0,)] and one.version == two.version == 0
-        clock.now += 55.0
-        one.tend()
-        assert table(one, "SELECT count(*) FROM waiting") == [(0,)]  # silence, answered by the first
+        assert table(one, "SELECT count(*) FROM waiting") == [(0,)] and total(one).any()  # silence, by the first
+        assert table(one, "SELECT visible_at FROM leaf") == [(1115.0,)] and one.version == two.version == 0
         with on_postgres.open(bandit(), clock=clock), pytest.raises(PersonLimit):
             two.choose(arms(rng), person="ada")
-    assert told_names(one) == [{"delay", "on_limit", "missing_as", "after"}] * 2
+    assert told_names(one) == [{"delay", "on_limit", "missing_as", "hold"}] * 2
 
 
 def told_names(stored):

@@ -15,6 +15,7 @@ from tests.service.servers import application
 DEPLOY = Path(__file__).parents[2] / "deploy"
 COMPOSE, NGINX = (DEPLOY / "compose.yaml").read_text(), (DEPLOY / "nginx.conf").read_text()
 UNIT = (DEPLOY / "tacit@.service").read_text()
+TWO_DAYS = 2 * 24 * 3600.0
 
 
 def served():
@@ -24,7 +25,7 @@ def served():
 
 def test_the_configuration_is_taken_with_keys_and_refused_without():
     found = served().bandits["messages"]
-    assert found.durable.startswith("postgresql://") and found.after < found.pending / found.rate
+    assert found.durable.startswith("postgresql://") and (found.hold, found.missing_as) == (TWO_DAYS, 0.0)
     assert configs.build(found, "messages").privacy.private
     with pytest.raises(ValueError, match="Expected \\[\\[keys\\]\\]"):
         configs.convert(tomllib.loads((DEPLOY / "serve.toml").read_text()))
@@ -34,7 +35,7 @@ def test_the_configuration_on_sqlite_keeps_keys_apart_from_the_database():
     found = configs.convert(tomllib.loads((DEPLOY / "serve-sqlite.toml").read_text())).bandits["messages"]
     (folders,) = re.findall(r"^StateDirectory=(.*)$", UNIT, re.MULTILINE)
     assert [str(Path(found.durable).parent), found.keys] == [f"/var/lib/{name}" for name in folders.split()]
-    assert configs.build(found, "messages").privacy.private and found.after < found.pending / found.rate
+    assert configs.build(found, "messages").privacy.private and (found.hold, found.missing_as) == (TWO_DAYS, 0.0)
 
 
 def test_compose_mounts_what_there_is():

@@ -14,7 +14,7 @@ import numpy as np
 
 from tacit.service import config as configs
 from tests import browser
-from tests.service.servers import Running
+from tests.service.servers import Running, afterwards
 from tests.store.places import Place, contribution, total
 
 APP = Path(__file__).parents[2] / "examples" / "app"
@@ -105,19 +105,17 @@ def test_clicks_come_late_and_silence_counts(tmp_path):
 
 
 def check(folder, seen):
-    """What was learnt: one click, and two silences when their hour is over."""
+    """What counts when the hour is over: one click, and two silences."""
     setting = configs.convert(tomllib.loads(TOML)).bandits["shop"]
-    silence = {name: getattr(setting, name) for name in configs.SILENCE}
     titles = ["Delivered free this week", "An evening of poems", "Join the reading circle", "A book chosen for you"]
     bandit = configs.build(setting, "shop")
     desk, phone = (bandit._door.offer({"device": device}).features for device in ("desk", "phone"))
     clicked = contribution(bandit, desk[titles.index(seen[0])], 1.0)
     silent = contribution(bandit, phone[titles.index(seen[1])], 0.0)
-    with Place(str(folder / "shop.db"), None).open(bandit, name="shop", clock=time.time, **silence) as stored:
-        assert stored.choices == 3 and np.array_equal(total(stored), clicked)
-    with Place(str(folder / "shop.db"), None).open(
-        configs.build(setting, "shop"), name="shop", clock=lambda: time.time() + 3700, **silence
-    ) as stored:
+    place, options = Place(str(folder / "shop.db"), None), {"name": "shop", "missing_as": setting.missing_as}
+    with place.open(bandit, clock=time.time, hold=None, on_limit=setting.on_limit, **options) as stored:
         stored.tend()
+        assert stored.choices == 3 and stored.entered == 0 and stored.hold == 3600.0
+    with afterwards(place, configs.build(setting, "shop"), on_limit=setting.on_limit, **options) as stored:
         others = [contribution(bandit, row, 0.0) for row in desk]
         assert any(np.array_equal(total(stored), clicked + silent + other) for other in others)

@@ -69,7 +69,9 @@ class Choosing:
         """Each request's choice, or the answer that it has. `drawn` gets the tickets: if the end of the transaction is
         not seen, they may be there the next time."""
         self._versions.refresh()  # after an error, whether this is still the database that was served from
-        firsts = {request.hashed: i for i, request in reversed([*enumerate(requests)])}
+        firsts: dict[bytes, int] = {}
+        for i, request in enumerate(requests):
+            firsts.setdefault(request.hashed, i)
         with self._database.transaction() as run:
             found = self._answers(run, requests)
             new = {hashed: i for hashed, i in firsts.items() if hashed not in found}

@@ -148,14 +148,18 @@ def test_a_leaf_in_a_backup_is_one_that_the_witness_knows(place, folder):
 def test_killed_while_choices_enter_and_a_leaf_is_drawn_recorded_and_unsealed(place, apart):
     """At each statement: what can be read without keys is known to the witness, one noise is drawn, the next worker
     unseals and shows it, and every choice has entered once."""
-    linear().warm_up()
-    one = contribution(linear(), np.array([1.0, 0.0, 0.0]), 1.0)
+
+    def even():
+        return linear(growth=1.001)
+
+    even().warm_up()
+    one = contribution(even(), np.array([1.0, 0.0, 0.0]), 1.0)
     for number in range(0, 100, apart):
-        with place.open(linear()) as stored:
+        with place.open(even()) as stored:
             steps = 1 + stored.head.step
             asked = [stored.prepare([[1.0, 0.0, 0.0]]) for _ in range(stored.head.boundary - stored.choices)]
             stored.write_group([stored.report(choice, 1.0) for choice in stored.choose_group(asked)])
-        begun = functools.partial(place.open, linear(), clock=later(HOLD + stored._database.skew + 0.01))
+        begun = functools.partial(place.open, even(), clock=later(HOLD + stored._database.skew + 0.01))
         killed = dies_at(number, place, lambda stored: stored.tend(), begun=lambda begun=begun: (begun(),))
         found = rows_of(place, LEAVES)  # what a copy without keys shows
         assert len(found) <= json.loads((place.keys / "bandit.witness").read_text())["steps"]

@@ -16,16 +16,16 @@ from tacit.errors import BadState, RolledBack, UnknownChoice
 from tacit.holders.seal import Keys
 from tacit.privacy import gaussian
 from tests.store.clusters import tool
-from tests.store.places import BUDGET, arms, glm, linear, play, table, total
+from tests.store.places import BUDGET, HOLD, arms, glm, linear, play, table, total
 
 
 def test_an_older_file_is_refused(on_sqlite, folder):
     rng, database = np.random.default_rng(0), Path(on_sqlite.where)
     with on_sqlite.open(glm()) as stored:
-        play(stored, rng, 12)
+        play(stored, rng, 12, together=12)
     shutil.copy(database, folder / "old.db")
     with on_sqlite.open(glm()) as stored:
-        play(stored, rng, 12, prefix="s")
+        play(stored, rng, 12, prefix="s", together=12)
         assert stored.version == 2
     shutil.copy(folder / "old.db", database)
     with pytest.raises(RolledBack):
@@ -41,15 +41,15 @@ def test_an_older_file_is_refused(on_sqlite, folder):
 def test_another_history_of_the_same_length_is_refused(on_sqlite, folder):
     rng, database = np.random.default_rng(0), Path(on_sqlite.where)
     with on_sqlite.open(glm()) as stored:
-        play(stored, rng, 8)
+        play(stored, rng, 8, together=12)
     shutil.copy(database, folder / "old.db")
     shutil.copytree(on_sqlite.keys, folder / "other keys")
     with on_sqlite.open(glm()) as stored:
-        play(stored, rng, 4, prefix="s")
+        play(stored, rng, 4, prefix="s", together=12)
         assert stored.version == 1
     shutil.copy(folder / "old.db", database)
     with on_sqlite.open(glm(), keys=folder / "other keys") as stored:  # one who has no witness of it goes on
-        play(stored, rng, 4, prefix="t")
+        play(stored, rng, 4, prefix="t", together=12)
         assert stored.version == 1
     with pytest.raises(RolledBack):
         on_sqlite.open(glm())
@@ -61,7 +61,7 @@ def test_another_history_of_the_same_length_is_refused(on_sqlite, folder):
 def test_a_database_that_is_replaced_while_it_is_in_use_is_refused(on_postgres):
     rng = np.random.default_rng(1)
     with on_postgres.open(glm()) as stored:
-        play(stored, rng, 12)
+        play(stored, rng, 12, together=12)
         table(stored, "DELETE FROM leaf")
         stored._database._drop()  # as after a failover: another connection, and everything is read anew
         with pytest.raises(RolledBack):
@@ -71,13 +71,13 @@ def test_a_database_that_is_replaced_while_it_is_in_use_is_refused(on_postgres):
 def test_a_restored_dump_is_refused_and_recovered(on_postgres, folder):
     rng = np.random.default_rng(2)
     with on_postgres.open(glm()) as stored:
-        play(stored, rng, 12)
+        play(stored, rng, 12, together=12)
     dump = folder / "dump"
     address = on_postgres.where
     schema = address.rpartition("%3D")[2]
     subprocess.run([tool("pg_dump"), "-Fc", "-n", schema, "-f", dump, address], check=True)
     with on_postgres.open(glm()) as stored:
-        old = play(stored, rng, 12, prefix="s")[-1]
+        old = play(stored, rng, 12, prefix="s", together=12)[-1]
     with psycopg.connect(address, autocommit=True) as connection:
         connection.execute(f"DROP SCHEMA {schema} CASCADE")
     subprocess.run([tool("pg_restore"), "-d", address, dump], check=True)
@@ -87,14 +87,14 @@ def test_a_restored_dump_is_refused_and_recovered(on_postgres, folder):
     with on_postgres.open(glm()) as stored:
         with pytest.raises(UnknownChoice):
             stored.observe(old.id, 1.0)
-        play(stored, rng, 12)
+        play(stored, rng, 12, together=12)
         assert stored.version == 1
 
 
 def test_a_copy_in_another_server_is_refused(on_postgres):
     """The witness knows which system it was."""
     with on_postgres.open(glm()) as stored:
-        play(stored, np.random.default_rng(3), 12)
+        play(stored, np.random.default_rng(3), 12, together=12)
     path = on_postgres.keys / "bandit.witness"
     shown = json.loads(path.read_text())
     assert shown["steps"] == 1 and int(shown["system"]) > 0 and shown["timeline"] >= 1
@@ -109,9 +109,10 @@ def test_a_copy_in_another_server_is_refused(on_postgres):
 def test_the_witness_is_on_disk_before_a_version_is_served(place, monkeypatch):
     rng = np.random.default_rng(4)
     with place.open(glm()) as stored:
-        play(stored, rng, 10)
-        stored.choose(arms(rng))
-        stored._releases.run()
+        stored.choose_group([stored.prepare(arms(rng)) for _ in range(10)])
+        stored._clock.now += HOLD + stored._database.skew + 0.01
+        stored._steps.run()
+        assert stored.choose(arms(rng)).version == 0  # which hears of the release
         monkeypatch.setattr(stored._line.witness.__class__, "record", lambda *args: (_ for _ in ()).throw(OSError))
         with pytest.raises(OSError):
             stored.choose(arms(rng))
@@ -124,24 +125,25 @@ def test_the_witness_is_on_disk_before_a_version_is_served(place, monkeypatch):
 def test_a_recovery_keeps_what_was_released_and_nothing_that_is_raw(place, kind):
     rng = np.random.default_rng(5)
     with place.open(kind()) as stored:
+        play(stored, rng, 35, together=12)
         waiting = stored.choose(arms(rng), request="w")
-        play(stored, rng, 35)
+        stored.observe(waiting, 1.0)
         estimate, prefix = snapshot(stored)
         leaves = table(stored, "SELECT noisy FROM leaf ORDER BY step")
     assert recover(kind(), place.where, keys=place.keys) == 2
     with place.open(kind()) as stored:
         assert stored.version == 0 and stored.choices == 0 and not total(stored).any()
-        assert np.array_equal(stored._versions._prior, prefix)
+        assert np.array_equal(snapshot(stored)[1], prefix)
         if kind is glm:  # the same sums and noise; a UCB's regulariser is made for more noise
             assert np.allclose(snapshot(stored)[0], estimate, rtol=0, atol=1e-12)
         assert table(stored, "SELECT noisy FROM leaf ORDER BY step") == leaves
-        for raw in ("choice", "waiting"):
+        for raw in ("choice", "waiting", "written"):
             assert table(stored, f"SELECT count(*) FROM {raw}") == [(0,)]
         assert table(stored, "SELECT DISTINCT length(sums) FROM leaf") == [(0,)]
         with pytest.raises(UnknownChoice):
             stored.observe(waiting.id, 1.0)
         assert stored.choose(arms(rng), request="w").id != waiting.id
-        play(stored, rng, 12)
+        play(stored, rng, 12, together=12)
         assert stored.version == 1
         assert [what for _, what in stored.events] == ["recovered: incarnation 2"]
     assert {label.partition(".")[0] for label in Keys(place.keys).labels("")} == {stored._line.uid, "bandit"}
@@ -154,14 +156,15 @@ def test_the_noise_of_a_prior_is_taken_into_account(place):
     std = grid.sigma * float(grid.gain(np.array([float(n)]))[0])
     for _ in range(2):
         with place.open(glm()) as stored:
-            play(stored, np.random.default_rng(6), 10 * n + 1)
+            play(stored, np.random.default_rng(6), 10 * n + 1, together=12)
             assert stored.version == n
         recover(glm(), place.where, keys=place.keys)
     with place.open(glm()) as stored:
         expected = math.hypot(std, grid.fading**n * std)
         assert stored._line.bandit.prior_std == pytest.approx(expected)
-        assert stored._bandit.algorithm.gains[0] * grid.sigma == pytest.approx(expected)
-        assert stored._bandit.algorithm.gains[2] > bandit.algorithm.gains[2]
+        used = stored._versions.fold.algorithm
+        assert used.gains[0] * grid.sigma == pytest.approx(expected)
+        assert used.gains[2] > bandit.algorithm.gains[2]
 
 
 def test_the_certificate_says_what_a_recovery_costs(place):
@@ -201,7 +204,7 @@ def test_a_person_may_have_all_rounds_in_each_incarnation(place):
 def test_recovery_without_the_old_keys(place):
     """The folder of keys is in no backup: it may be gone."""
     with place.open(glm()) as stored:
-        play(stored, np.random.default_rng(7), 12)
+        play(stored, np.random.default_rng(7), 12, together=12)
     shutil.rmtree(place.keys)
     with pytest.raises(BadState):
         place.open(glm())
@@ -234,7 +237,5 @@ def test_one_process_has_an_sqlite_file(on_sqlite):
 
 
 def snapshot(stored):
-    state = stored._bandit._state
-    _ = stored.version
-    estimate = state.posterior.theta if hasattr(state, "posterior") else state.estimate.theta
-    return np.copy(estimate), np.copy(state.prefix.released)
+    """The estimate, and the sums that it is made from."""
+    return stored.theta, np.copy(stored._versions.fold._released)

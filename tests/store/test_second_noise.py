@@ -1,6 +1,7 @@
 """A second noise for one step: by a witness that is lost, by a leaf that is drawn and not shown yet, and by a database
 and its keys that are taken back together."""
 
+import functools
 import json
 import math
 import os
@@ -16,7 +17,7 @@ from tacit import Budget, JointGLM, recover
 from tacit.errors import BadState, RolledBack, UnknownChoice
 from tacit.privacy import gaussian
 from tests.store.clusters import tool
-from tests.store.places import BUDGET, Clock, arms, dies_at, glm, linear, play, table
+from tests.store.places import BUDGET, HOLD, Clock, arms, contribution, dies_at, glm, linear, play, settle, sums, table
 from tests.store.version1 import rows_of
 
 LEAVES = "SELECT step, noisy FROM leaf ORDER BY step"
@@ -57,10 +58,10 @@ def test_an_older_database_whose_witness_is_lost_is_refused(place, folder):
     """Else the second step would be released again, with other noise, and no event."""
     rng = np.random.default_rng(0)
     with place.open(glm()) as stored:
-        play(stored, rng, 12)
+        play(stored, rng, 12, together=12)
     copy = Copy(place, folder)
     with place.open(glm()) as stored:
-        play(stored, rng, 12, prefix="s")
+        play(stored, rng, 12, prefix="s", together=12)
         assert stored.version == 2
     copy.back()
     alone = keys_alone(place, folder / "alone")
@@ -68,7 +69,7 @@ def test_an_older_database_whose_witness_is_lost_is_refused(place, folder):
         alone.open(glm())
     assert recover(glm(), alone.where, keys=alone.keys) == 2
     with alone.open(glm()) as stored:
-        play(stored, rng, 12)
+        play(stored, rng, 12, together=12)
         assert stored.version == 1
 
 
@@ -83,10 +84,9 @@ def test_a_witness_is_there_before_the_first_release(place):
     witness.write_bytes(kept)
     with place.open(glm()) as stored:
         witness.unlink()  # while it is at work
-        while stored.head.step < 1:
-            stored.choose(np.eye(3))
+        stored.choose_group([stored.prepare(np.eye(3)) for _ in range(9)])
         with pytest.raises(RolledBack, match="witness"):
-            stored.tend()
+            settle(stored)
         assert table(stored, LEAVES) == []
 
 
@@ -117,7 +117,7 @@ def test_killed_while_it_is_made_a_bandit_is_made_the_next_time(place):
             os._exit(0)
     assert os.waitpid(child, 0)[1] == signal.SIGKILL and (place.keys / "late.witness").exists()
     with place.open(linear(), name="late") as stored:
-        play(stored, np.random.default_rng(2), 11)
+        play(stored, np.random.default_rng(2), 11, together=11)
         assert stored.version == 1
 
 
@@ -129,8 +129,8 @@ def test_a_leaf_in_a_backup_is_one_that_the_witness_knows(place, folder):
     commit on, and the witness heard of it when it was shown."""
     rng, clock, noises = np.random.default_rng(3), Clock(), []
     with place.open(glm(), delay=60.0, clock=clock) as stored:
-        for i in range(11):
-            stored.observe(stored.choose(arms(rng), request=f"{i}"), 1.0)
+        stored.choose_group([stored.prepare(arms(rng)) for _ in range(10)])
+        clock.now += HOLD + stored._database.skew + 0.01
     before = Copy(place, folder)
     for _ in range(2):
         try:
@@ -144,29 +144,34 @@ def test_a_leaf_in_a_backup_is_one_that_the_witness_knows(place, folder):
     assert len(noises) == 1
 
 
-@pytest.mark.parametrize("apart", [pytest.param(1, marks=pytest.mark.full), 4])
-def test_killed_while_a_leaf_is_drawn_recorded_and_unsealed(place, apart):
-    """At each statement of a release: what can be read without keys is known to the witness, one noise is drawn, and
-    the next worker unseals and shows it."""
-    rng = np.random.default_rng(4)
-    linear().warm_up()
-    for number in range(0, 60, apart):
-        with place.open(linear()) as stored:
+@pytest.mark.parametrize("apart", [pytest.param(1, marks=pytest.mark.full), 6])
+def test_killed_while_choices_enter_and_a_leaf_is_drawn_recorded_and_unsealed(place, apart):
+    """At each statement: what can be read without keys is known to the witness, one noise is drawn, the next worker
+    unseals and shows it, and every choice has entered once."""
+
+    def even():
+        return linear(growth=1.001)
+
+    even().warm_up()
+    one = contribution(even(), np.array([1.0, 0.0, 0.0]), 1.0)
+    for number in range(0, 100, apart):
+        with place.open(even()) as stored:
             steps = 1 + stored.head.step
-            while stored.head.step < steps:
-                choice = stored.choose(arms(rng))
-        killed = dies_at(number, place, lambda stored: stored.tend(), begun=lambda: (place.open(linear()),))
+            asked = [stored.prepare([[1.0, 0.0, 0.0]]) for _ in range(stored.head.boundary - stored.choices)]
+            stored.write_group([stored.report(choice, 1.0) for choice in stored.choose_group(asked)])
+        begun = functools.partial(place.open, even(), clock=later(HOLD + stored._database.skew + 0.01))
+        killed = dies_at(number, place, lambda stored: stored.tend(), begun=lambda begun=begun: (begun(),))
         found = rows_of(place, LEAVES)  # what a copy without keys shows
         assert len(found) <= json.loads((place.keys / "bandit.witness").read_text())["steps"]
-        with place.open(linear()) as stored:
-            stored.observe(choice, 1.0)
+        with begun() as stored:
             stored.tend()
-            assert stored.version == steps
+            assert stored.version == steps and stored.entered == stored.choices
             leaves = table(stored, LEAVES)
             assert [step for step, _ in leaves] == list(range(steps)) and leaves[: len(found)] == found
+            assert np.array_equal(sums(stored)[steps - 1], len(asked) * one)
         if not killed:
             break
-    assert not killed and number > 8
+    assert not killed and number > 20
 
 
 # a database and its keys that are taken back together
@@ -174,19 +179,25 @@ def test_killed_while_a_leaf_is_drawn_recorded_and_unsealed(place, apart):
 
 def taken_back(place, folder, rng, lost=12, more=0):
     """One that went on for so many choices after it was copied with its keys, and of which the copy was put back and
-    went on, too; and the last choice that is lost."""
+    went on, too; and the choices that are lost, of the numbers from 13 on."""
     with place.open(glm()) as stored:
-        play(stored, rng, 12)
+        play(stored, rng, 12, together=12)
     copy = Copy(place, folder)
     shutil.copytree(place.keys, folder / "kept keys")
     with place.open(glm()) as stored:
-        gone = play(stored, rng, lost, prefix="lost ")
+        gone = play(stored, rng, lost, prefix="lost ", together=12)
     copy.back()
     shutil.rmtree(place.keys)
     shutil.copytree(folder / "kept keys", place.keys)
-    with place.open(glm()) as stored:  # nothing tells yet
-        play(stored, rng, more, prefix="more ")
+    with place.open(glm(), clock=later()) as stored:  # nothing tells yet
+        play(stored, rng, more, prefix="more ", together=12)
     return gone
+
+
+def later(seconds=5.0):
+    clock = Clock()
+    clock.now += seconds
+    return clock
 
 
 @pytest.mark.parametrize("more", [9, 25])
@@ -217,7 +228,7 @@ def test_an_id_of_a_choice_that_is_lost_stops_everything(place, folder, more):
         for _ in range(2):  # of an incarnation that was replaced: unknown, and no evidence
             with pytest.raises(UnknownChoice):
                 stored.observe(gone[-1].id, 1.0)
-        play(stored, rng, 12)
+        play(stored, rng, 12, together=12)
         assert stored.version == 1
         certificate, mu = stored.privacy, gaussian.mu(BUDGET)
         assert certificate.epsilon == pytest.approx(gaussian.epsilon(math.sqrt(2) * mu, 1e-5), rel=1e-3)
@@ -225,11 +236,46 @@ def test_an_id_of_a_choice_that_is_lost_stops_everything(place, folder, more):
         assert [what for _, what in stored.events if "counted twice" in what]
 
 
-def test_activating_a_choice_that_is_lost_is_noticed_too(on_sqlite, folder):
+@pytest.mark.parametrize(
+    ("what", "own"),
+    [("observe", "nothing"), ("observe", "a reward before"), ("observe", "a reward after"), ("activate", "nothing")],
+)
+def test_a_number_that_was_given_to_another_choice_is_noticed_before_that_step_is_released(place, folder, own, what):
+    """What comes for the lost one comes in time, and is written down: it is noticed when the other enters, or by what
+    was written of that one. Nothing of the step is released."""
     rng = np.random.default_rng(6)
-    gone = taken_back(on_sqlite, folder, rng)
-    with on_sqlite.open(glm()) as stored, pytest.raises(RolledBack):
-        stored.activate(gone[-1].id)
+    gone = taken_back(place, folder, rng)[0]
+
+    def tell(stored, choice):
+        return stored.observe(choice, 1.0) if what == "observe" else stored.activate(choice)
+
+    with place.open(glm(), clock=later()) as stored:
+        choices = stored.choose_group([stored.prepare(arms(rng)) for _ in range(8)])
+        assert stored._line.tickets.read(gone.id).number == stored._line.tickets.read(choices[0].id).number == 13
+        if own == "a reward before":
+            stored.observe(choices[0], 1.0)
+            with pytest.raises(RolledBack):
+                tell(stored, gone)
+        else:
+            assert tell(stored, gone)
+            with pytest.raises(RolledBack):
+                stored.observe(choices[0], 1.0) if own == "a reward after" else settle(stored)
+        for call in (lambda: settle(stored), lambda: stored.choose(arms(rng)), lambda: stored.version):
+            with pytest.raises(RolledBack):
+                call()
+        assert [what for _, what in stored.events if "taken back in time" in what]
+        assert [step for step, _ in table(stored, LEAVES)] == [0] and table(stored, "SELECT * FROM drawn") == []
+    with pytest.raises(RolledBack):
+        place.open(glm())
+
+
+def test_a_group_with_two_choices_of_one_number_is_noticed(on_sqlite, folder):
+    rng = np.random.default_rng(6)
+    gone = taken_back(on_sqlite, folder, rng)[0]
+    with on_sqlite.open(glm(), clock=later()) as stored:
+        own = stored.choose(arms(rng))
+        with pytest.raises(RolledBack):
+            stored.write_group([stored.report(own, 1.0), stored.report(gone, 1.0)])
 
 
 def test_second_releases_add_up_where_persons_have_a_limit(on_sqlite, folder):
@@ -238,11 +284,11 @@ def test_second_releases_add_up_where_persons_have_a_limit(on_sqlite, folder):
 
     rng = np.random.default_rng(7)
     with on_sqlite.open(limited()) as stored:
-        play(stored, rng, 12)
+        play(stored, rng, 12, together=12)
     shutil.copy(on_sqlite.where, folder / "copy.db")
     shutil.copytree(on_sqlite.keys, folder / "kept keys")
     with on_sqlite.open(limited()) as stored:
-        lost = play(stored, rng, 5, prefix="lost")[-1]
+        lost = play(stored, rng, 5, prefix="lost", together=5)[-1]
     shutil.copy(folder / "copy.db", on_sqlite.where)
     with on_sqlite.open(limited(), keys=folder / "kept keys") as stored, pytest.raises(RolledBack):
         stored.observe(lost.id, 1.0)

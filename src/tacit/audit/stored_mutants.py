@@ -95,7 +95,7 @@ def counted_twice() -> Iterator[None]:
 
 
 class Triggered(Choosing):
-    """A step closes when as many rewards have come as it should have choices."""
+    """A step gets longer when as many rewards have come as it should have choices."""
 
     _came = 0
 
@@ -106,7 +106,7 @@ class Triggered(Choosing):
             self._came = 0
             with self._database.transaction() as run:
                 head = rows.head(run, self._line.uid, self._database.locking)
-                rows.advance(run, self._line.uid, head._replace(boundary=head.choices))
+                rows.advance(run, self._line.uid, head._replace(boundary=head.boundary + 1))
         return out
 
 

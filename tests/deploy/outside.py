@@ -104,7 +104,7 @@ def test_workers_behind_nginx_are_replaced_one_by_one(on_postgres, tmp_path, ngi
     for visitor in visitors:
         visitor.join(60)
     with Client(address, "messages") as client:
-        assert len(ids) == len(set(ids)) == client.status()["choices"] > 100
+        assert 100 < len(ids) == len(set(ids)) <= client.status()["choices"]  # a number may be lost with its worker
     with socket.create_connection(("127.0.0.1", int(address.rpartition(":")[2]))) as slow:
         slow.settimeout(30)
         assert slow.recv(1) == b""  # who says nothing is let go

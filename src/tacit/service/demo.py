@@ -14,8 +14,8 @@ from tacit.service.client import Client
 from tacit.service.config import Config
 
 NAME, FILE = "messages", "tacit-demo.db"
-ARMS, RATE, LATE = 7, 40.0, 100  # people a second; a click comes after so many others
-HOLD = 10.0  # seconds: more than nearly all clicks take
+ARMS, RATE = 7, 40.0  # people a second
+CLICK, HOLD = 3.0, 10.0  # seconds until a click comes, and until a choice counts
 TASTE = {"discount": 1.6, "news": 0.5, "picture": 1.1, "long text": -1.9, "seen before": -0.8}  # by feature: not known
 DIM = len(TASTE)
 PROFILES = {  # whose offers the dashboard shows: features of each message to them
@@ -61,7 +61,7 @@ def visit(address: str) -> None:
     """People whose clicks follow a logistic model that the bandit does not know."""
     rng = default_rng()
     theta = np.array(list(TASTE.values()))
-    waiting: collections.deque[tuple[str, float]] = collections.deque()
+    waiting: collections.deque[tuple[float, str, float]] = collections.deque()
     with Client(address, NAME) as client:
         while True:
             arms = rng.normal(size=(ARMS, DIM))
@@ -69,9 +69,9 @@ def visit(address: str) -> None:
             try:
                 choice = client.choose(arms)
                 clicked = float(rng.random() < 1 / (1 + np.exp(-arms[choice.index] @ theta)))
-                waiting.append((choice.id, clicked))
-                if len(waiting) > LATE:
-                    client.reward(*waiting.popleft())
+                waiting.append((time.monotonic() + CLICK, choice.id, clicked))
+                while waiting[0][0] < time.monotonic():
+                    client.reward(*waiting.popleft()[1:])
             except TacitError:
                 time.sleep(1.0)
             time.sleep(rng.exponential(1 / RATE))

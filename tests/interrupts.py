@@ -14,12 +14,12 @@ class Interrupted(BaseException):
     pass
 
 
-def interruptions(act: Callable[[], object]) -> Iterator[int]:
-    """Calls `act` until it comes to its end, each time interrupted one instruction of the package later."""
+def interruptions(act: Callable[[], object], every: int = 1) -> Iterator[int]:
+    """Calls `act` until it comes to its end, each time interrupted so many instructions of the package later."""
     at = 0
     while _interrupted(act, at):
         yield at
-        at += 1
+        at += every
 
 
 def _interrupted(act, at):

@@ -83,19 +83,20 @@ def test_round_k_plus_one_is_refused_and_is_a_number_that_nobody_answers(kind, t
     bandit = build(kind, max_rounds_per_person=2)
     for person in ("ada@lovelace", b"ada@lovelace", 7, "7", 8, "Ada@lovelace"):
         bandit.choose(ARMS, person=person)
-    bandit.save(tmp_path / "b.json")
-    loaded = kind.load(tmp_path / "b.json")
-    for each in (bandit, loaded):
-        before = each.choices
+    for saved in (False, True):
+        if saved:
+            bandit.save(tmp_path / "b.json")
+            bandit = kind.load(tmp_path / "b.json")
+        before = bandit.choices
         for person in ("ada@lovelace", 7):
             with pytest.raises(PersonLimit, match="at most 2 rounds") as error:
-                each.choose(ARMS, person=person)
+                bandit.choose(ARMS, person=person)
             assert "ada@lovelace" not in str(error.value)
             with pytest.raises(UnknownChoice):
-                each.observe(each.choices, 1.0)
-        assert each.choices == before + 2
-    loaded.choose(ARMS, person=b"Ada@lovelace")
-    loaded.choose(ARMS, person="8")
+                bandit.observe(bandit.choices, 1.0)
+        assert bandit.choices == before + 2
+    bandit.choose(ARMS, person=b"Ada@lovelace")
+    bandit.choose(ARMS, person="8")
     assert b"ada@lovelace" not in (tmp_path / "b.json").read_bytes()
     assert "ada@lovelace" not in repr(bandit) and "ada@lovelace" not in repr(bandit._persons)
 

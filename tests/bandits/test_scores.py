@@ -131,10 +131,10 @@ def test_the_estimate_is_an_average_of_multiples_of_what_was_released():
         assert bandit._steps == len(estimates) and np.allclose(bandit._state.estimate.centre, estimates[-1])
     assert np.allclose(bandit.theta, np.mean(estimates, axis=0))
     before = bandit.theta
-    bandit._reestimate()  # the same release counts once
+    bandit._update(bandit._state.prefix.released)  # the same release counts once
     assert np.array_equal(bandit.theta, before)
     bandit._state.estimate.axes[:] = 1e6
-    bandit._reestimate()
+    bandit._update(bandit._state.prefix.released)
     assert np.linalg.norm(bandit.theta) == pytest.approx(REACH * bandit.radius)
 
 

@@ -249,10 +249,11 @@ def test_sums_of_rows_are_the_contributions_of_each(blocks):
     found = np.zeros_like(expected)
     at, places = summing.Linearised(theta, inverse, links.LOGISTIC, 0.3, 0.7, 0.0, 1.0), np.arange(5 * blocks)
     nothing = summing.Tally(0, 0, 0, 0.0, 0.0, 1.0)
-    summing.sum_glm(given, rewards, at, places.reshape(blocks, 5), nothing, cell, longest, found[0].reshape(-1))
-    summing.sum_linear(given, rewards, 0.7, 0.0, 1.0, cell, longest, found[1])
+    places, plain = places.reshape(blocks, 5), summing.Plain(0.7, 0.0, 1.0)
+    summing.sum_glm(given, rewards, at, places, nothing, cell, longest, found[0].reshape(-1))
+    summing.sum_linear(given, rewards, plain, places, nothing, cell, longest, found[1].reshape(-1))
     assert np.array_equal(found, expected) and expected.any(axis=2).all()
-    summing.sum_linear(given, rewards, 0.7, 0.0, 1.0, cell, 1e-9, found[1])
+    summing.sum_linear(given, rewards, plain, places, nothing, cell, 1e-9, found[1].reshape(-1))
     assert np.array_equal(found, expected)
 
 

@@ -42,7 +42,7 @@ def put(state, kept):
 
 
 def same(state, expected):
-    return all(np.array_equal(*pair) for pair in zip(arrays(state), expected, strict=True))
+    return all(np.array_equal(*pair, equal_nan=True) for pair in zip(arrays(state), expected, strict=True))
 
 
 def check(state, act, again):
@@ -97,14 +97,63 @@ def test_a_releaser_of_a_store_takes_each_step_once():
         check(state, close, close)
 
 
-@pytest.mark.parametrize("settings", [{}, {"contexts": "public"}])
+HELD = {"hold": 4, "pending": 12}
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"contexts": "public"},
+        {"curvature": "none"},
+        HELD,
+        HELD | {"contexts": "public"},
+        HELD | {"missing_as": 0.0},
+    ],
+    ids=str,
+)
 def test_a_bandit_counts_everybody_once(settings):
-    """Sums, boundary and estimate: the next choice goes on where the interrupted one was."""
-    bandit = JointGLM(dim=2, budget=Budget(4.0, 1e-2), first=2, source=Known(), pending=10, **settings)
-    rng, releases = np.random.default_rng(0), 0
-    while releases < 3:
-        bandit.observe(bandit.choose(rng.uniform(-0.7, 0.7, (3, 2))), float(rng.integers(2)))
-        if bandit._due:
-            releases += 1
-            check(bandit._state, bandit._step, bandit._step)
-    assert bandit._steps == releases
+    """Sums, boundary, estimate and who waits: the next choice goes on where the interrupted one was."""
+    options = {"dim": 2, "budget": Budget(4.0, 1e-2), "first": 2, "source": Known(), "pending": 10} | settings
+    bandit = JointGLM(**options)
+    rng = np.random.default_rng(0)
+    for size in (2, 3, 2, 4, 1, 4):  # with hold: of several that enter at once some fill a step
+        batch = bandit.choose_many(rng.uniform(-0.7, 0.7, (size, 3, 2)))
+        assert not bandit.observe_many(batch.id[::2], rng.integers(2.0, size=len(batch.id[::2])))
+        if bandit.choices > 10 and (bandit.hold or bandit._due):
+            check_bandit(bandit, every=1 if not settings else 7)
+    assert bandit._steps > 2
+
+
+def test_nobodys_round_is_counted_too_rarely():
+    """A person's rounds, where they count when they enter: at most one interruption's more than were used."""
+    options = {"max_rounds_per_person": 3, "on_limit": "serve", "first": 40} | HELD
+    bandit = JointGLM(dim=2, budget=Budget(4.0, 1e-2), source=Known(), **options)
+    for _ in range(6):
+        bandit.observe(bandit.choose([[0.5, 0.5]], person="ada"), 1.0)
+    assert bandit._state.counts[2] == 1 and list(bandit._persons.counts.values()) == [1]
+    for count in check_bandit(bandit, every=1):
+        assert 2 <= count <= 3
+
+
+def check_bandit(bandit, *, every):
+    """`check` for its next step. Returns, for each interruption, how often somebody was counted in the end."""
+    state, current, counts = bandit._state, bandit._current, bandit._persons.counts.copy()
+    before, out = copies((state, bandit._tickets)), []
+
+    def back():
+        bandit._state, bandit._current, bandit._outdated = state, current, False
+        bandit._persons.counts = counts.copy()
+        put((state, bandit._tickets), before)
+
+    bandit._step()
+    expected = copies((bandit._state, bandit._tickets))
+    back()
+    for _ in interruptions(bandit._step, every):
+        bandit._step()
+        assert same((bandit._state, bandit._tickets), expected), len(out)
+        out.append(max(bandit._persons.counts.values(), default=0))
+        back()
+    bandit._step()
+    assert len(out) > 20 and same((bandit._state, bandit._tickets), expected)
+    return out

@@ -9,9 +9,9 @@ import numpy as np
 
 from tacit.data import Array
 from tacit.errors import UnknownChoice
+from tacit.kernels.rounds import Marks
 
 Index = np.ndarray[tuple[int], np.dtype[np.int64]]
-Marks = np.ndarray[tuple[int, int], np.dtype[np.uint8]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from tacit.data import Array, Integers, Raw, Released
 from tacit.kernels.compile import inlined, kernel
 from tacit.kernels.linalg import copy
 from tacit.kernels.noise import NoiseLaw, draw
+from tacit.kernels.rounds import Held, forget
 
 TREE, PADDED, CONSISTENT, TABLE, BUFFERED, HISTORY, BACKWARDS = 0, 1, 2, 3, 4, 5, 6
 
@@ -85,6 +86,7 @@ class Entering(NamedTuple):
     entered: Integers  # (1,): how many have
     open: Array  # public sums of the open step, changed in place
     contexts: Array  # the same with those that enter now
+    held: Held  # those that wait
 
 
 NOTHING = Closing(np.zeros(0, np.int64), 0, np.zeros(0), np.zeros(0))
@@ -207,7 +209,9 @@ def enter(sums: Raw, opened: Raw, entering: Entering, count: int) -> None:
     """opened <- sums, which has so many entries more, and what goes with it: all of it changes, or nothing does."""
     copy(sums, opened)
     copy(entering.contexts, entering.open)
-    entering.entered[0] += count
+    for _ in range(count):
+        entering.entered[0] += 1
+        forget(entering.held, entering.entered[0])
 
 
 @inlined

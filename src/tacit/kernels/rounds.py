@@ -10,6 +10,7 @@ from tacit.kernels.compile import inlined, kernel
 from tacit.kernels.linalg import copy
 
 CHOICES, BOUNDARY, ENTERED = 0, 1, 2
+Marks = np.ndarray[tuple[int, int], np.dtype[np.uint8]]
 
 
 class Schedule(NamedTuple):
@@ -46,10 +47,20 @@ class Held(NamedTuple):
     missing: float  # the reward of a choice that has none when it enters; NaN: it teaches nothing
     ids: Integers  # (length,): numbers, 0 where nothing waits
     rows: Array  # (length, at least the width of an arm)
+    marks: Marks  # (length, bytes): whose they are, which loops do not count
     rewards: Array  # (length,): NaN where none came
 
 
-NOBODY_WAITS = Held(0, np.nan, np.zeros(0, np.int64), np.zeros((0, 0)), np.zeros(0))
+NOBODY_WAITS = Held(0, np.nan, np.zeros(0, np.int64), np.zeros((0, 0)), np.zeros((0, 0), np.uint8), np.zeros(0))
+
+
+@inlined
+def forget(held: Held, number: int) -> None:
+    """What has entered is not kept."""
+    slot = number % held.rewards.size
+    held.rows[slot] = 0.0
+    held.marks[slot] = 0
+    held.ids[slot], held.rewards[slot] = 0, np.nan
 
 
 @inlined
@@ -75,8 +86,7 @@ def enters(counts: Integers, held: Held, x: Array, y: float, row: Array) -> bool
     first = counts[ENTERED] % held.rewards.size
     copy(held.rows[first, : x.size], row[:-1])
     row[-1] = held.missing if np.isnan(held.rewards[first]) else held.rewards[first]
-    held.rows[first] = 0.0
-    held.ids[first], held.rewards[first] = 0, np.nan
+    forget(held, counts[ENTERED])
     return True
 
 

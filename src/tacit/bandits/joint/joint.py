@@ -54,8 +54,9 @@ class Contribution(Protocol):
 @dataclass(kw_only=True, eq=False)
 class Joint(ContinualBandit):
     """hold: a choice enters the sums once so many later ones have been made, with the reward that came by then; one
-    that comes later never counts. Without, a reward joins the step that is open when it comes. missing_as: the reward
-    of a choice that has none by then; without, it teaches nothing.
+    that comes later never counts; in a batch (`choose_many`) each row is a choice that is later than those before it.
+    Without hold, a reward joins the step that is open when it comes. missing_as: the reward of a choice that has none
+    by then; without, it teaches nothing.
     week: max_rounds_per_person are those of a week of so many choices, or "7 days" of `per_day` choices that are
     expected, and so is the claim; everybody is served.
     earnings: what share of the budget goes to an estimate of the average reward, which `earned` then has; where arms
@@ -297,24 +298,25 @@ class Joint(ContinualBandit):
 
     def _step(self) -> None:
         """With hold: choices whose deadline has passed enter, and each step that they fill is closed."""
+        if self._outdated:  # since a choice that was interrupted: what enters now does so at the new estimate
+            self._advance()
         self._enter()
         while self._due:
             super()._step()
             self._enter()
-        if self._outdated:
-            self._advance()
 
     def _enter(self) -> None:
         """They join the open step, up to its end. Who is interrupted finds that all of them have or none; a person's
         round may have been counted twice then, never too rarely."""
         if self.hold is None:
             return
-        state, ring = self._state, self._tickets
+        state = self._state
         stop = min(int(state.counts[CHOICES]) - self.hold, int(state.counts[BOUNDARY]))
         numbers = range(int(state.counts[ENTERED]) + 1, stop + 1)
         if not numbers:
             return
-        moves = Entering(state.counts[ENTERED : ENTERED + 1], state.public.open, state.public.open.copy())
+        opened, entered = state.public.open, state.counts[ENTERED : ENTERED + 1]
+        moves = Entering(entered, opened, opened.copy(), self._held())
         entering.enter(
             [self._entry(number) for number in numbers],
             algorithm=self.algorithm,
@@ -324,8 +326,10 @@ class Joint(ContinualBandit):
             add=lambda rows, rewards, adder: self.mechanism.add(state.prefix, rows, rewards, adder, moves),
             contexts=moves.contexts,
         )
-        slots = np.array(numbers) % self.pending
-        ring.ids[slots], ring.features[slots], ring.people[slots], ring.rewards[slots] = 0, 0.0, 0, np.nan
+
+    def _held(self) -> Held:
+        missing = np.nan if self.missing_as is None else float(self.missing_as)
+        return Held(self.hold or 0, missing, *self._tickets)
 
     def _entry(self, number: int) -> Entry:
         """RAW. The choice of that number, at its deadline; nothing where it was refused."""
@@ -350,12 +354,10 @@ class Joint(ContinualBandit):
         if loop is None or (waits and self._persons.most is not None):  # loops count nobody
             super()._play(block)
             return
-        arrays, ring = self._state.estimate, self._tickets
+        arrays = self._state.estimate
         self._state = self._state._replace(estimate=type(arrays)(*(part.copy() for part in arrays)))  # others hold them
-        missing = np.nan if self.missing_as is None else float(self.missing_as)
-        held = Held(self.hold or 0, missing, ring.ids, ring.features, ring.rewards)
         for part in self._parts(block):
-            loop(getattr(self, "policy", None), generator_of(self.source), part, held, self._state, self._live)
+            loop(getattr(self, "policy", None), generator_of(self.source), part, self._held(), self._state, self._live)
 
     def _parts(self, block: Block) -> Iterator[Block]:
         """The rounds of a block for a compiled loop: all at once, or those of one step after the other."""

@@ -8,7 +8,7 @@ from tacit.holders.incarnation import database_at
 from tacit.privacy.noise import Secure
 from tests.store.places import Clock, arms, glm, linear, settle, sums
 
-ROUNDS = 200
+ROUNDS = 120
 
 
 class Same(Secure):
@@ -73,7 +73,7 @@ def test_the_same_choices_by_the_same_releases(place, kind):
     source, draws, rng = Same(), policy(kind, 4), np.random.default_rng(4)
     stored = place.open(kind(source=source, **draws))
     for i in range(ROUNDS):
-        if i in (35, 150):  # a restart draws nothing
+        if i in (35, 90):  # a restart draws nothing
             stored.close()
             stored = place.open(kind(source=source, **draws))
         choice = stored.choose(arms(rng), available=[True, True, i % 3 > 0, True])

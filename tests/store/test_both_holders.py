@@ -4,10 +4,11 @@ make the same choices, by the same releases, to the last bit."""
 import numpy as np
 import pytest
 
+from tacit.holders.incarnation import database_at
 from tacit.privacy.noise import Secure
-from tests.store.places import arms, glm, linear, settle, sums
+from tests.store.places import Clock, arms, glm, linear, settle, sums
 
-ROUNDS = 200
+ROUNDS = 120
 
 
 class Same(Secure):
@@ -25,10 +26,26 @@ def policy(kind, seed):
     return {"policy": np.random.default_rng(seed)} if kind is glm else {}
 
 
-def numbers(state):
-    """All that choices are made by: of a state in memory, or of an estimate on a database."""
-    found = next(getattr(state, name) for name in ("posterior", "ridge", "estimate") if hasattr(state, name))
-    return [np.copy(part) for part in found]
+def copied(arrays):
+    return [np.copy(part) for part in arrays]
+
+
+def served(stored):
+    """All that choices are made by."""
+    return copied(stored._versions.fold.estimate.arrays)
+
+
+def alike(one, other):
+    return all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
+
+
+def same_releases(memory, stored):
+    """Released sums, and the exact ones of every step."""
+    found, prefix, steps = sums(stored), memory._state.prefix, stored.version
+    assert memory._steps == steps > 8 and len(found) == steps + 1
+    assert np.array_equal(prefix.released, stored._versions.fold._released)
+    assert all(np.array_equal(found[step], prefix.closed[step]) for step in range(steps))
+    assert np.array_equal(found[steps], prefix.open)
 
 
 def reward(rng, i):
@@ -43,7 +60,7 @@ def in_memory(kind, seed):
     memory, rng, seen = kind(source=Same(), **policy(kind, seed)), np.random.default_rng(seed), []
     for i in range(ROUNDS):
         choice = memory.choose(arms(rng), available=[True, True, i % 3 > 0, True])
-        seen.append((choice.index, memory._steps, numbers(memory._state)))
+        seen.append((choice.index, memory._steps, copied(memory._state.estimate)))
         came = reward(rng, i)
         if isinstance(came, float):
             memory.observe(choice, came)
@@ -54,30 +71,63 @@ def in_memory(kind, seed):
 def test_the_same_choices_by_the_same_releases(place, kind):
     memory, seen = in_memory(kind, 4)
     source, draws, rng = Same(), policy(kind, 4), np.random.default_rng(4)
-    stored, released = place.open(kind(source=source, **draws)), 0
+    stored = place.open(kind(source=source, **draws))
     for i in range(ROUNDS):
-        if i in (35, 150):  # a restart draws nothing
+        if i in (35, 90):  # a restart draws nothing
             stored.close()
             stored = place.open(kind(source=source, **draws))
         choice = stored.choose(arms(rng), available=[True, True, i % 3 > 0, True])
         index, step, estimate = seen[i]
         assert (choice.index, choice.version, stored.version) == (index, step, step), i
-        now = numbers(stored._versions.fold.estimate)
-        assert all(np.array_equal(a, b) for a, b in zip(now, estimate, strict=True)), i
+        assert alike(served(stored), estimate), i
         came = reward(rng, i)
         if came != "never":
             stored.observe(choice, came)
         settle(stored)
-        released = max(released, stored.version)
-    # In memory a step that is full ends with the next choice.
-    memory.choose(arms(rng))
-    assert memory._steps == stored.version == released > 8
-    assert np.array_equal(memory._state.prefix.released, stored._versions.fold._released)
-    found, prefix = sums(stored), memory._state.prefix
-    assert len(found) == released + 1 and all(np.array_equal(found[s], prefix.closed[s]) for s in range(released))
-    assert np.array_equal(found[released], prefix.open)
+    memory.choose(arms(rng))  # in memory a step that is full ends with the next choice
+    same_releases(memory, stored)
     assert {index for index, _, _ in seen} == {0, 1, 2, 3}
     stored.close()
+
+
+HOLDS = 7  # later choices
+APART = 10.0  # seconds between two choices
+
+
+def came(i):
+    """How many choices later the reward of the i-th is reported: some are late, some never come."""
+    return None if i % 11 == 5 else HOLDS + 2 if i % 7 == 3 else (5 * i) % HOLDS
+
+
+def rewards(bandit, choices, i):
+    """Those that come after the i-th choice: whether they were in time."""
+    due = [j for j in range(max(0, i - 2 * HOLDS), i + 1) if came(j) is not None and j + came(j) == i]
+    return [(j, bandit.observe(choices[j], (j % 3) / 2)) for j in due]
+
+
+@pytest.mark.parametrize("kind", [glm, linear])
+def test_the_same_with_a_hold(place, kind):
+    """In memory a choice enters after so many later ones, on a database after the time that these take."""
+    given, rng, seen, choices = {"missing_as": 0.25, "pending": 100}, np.random.default_rng(6), [], []
+    memory = kind(source=Same(), hold=HOLDS, **given, **policy(kind, 6))
+    for i in range(ROUNDS):
+        choices.append(memory.choose(arms(rng)))
+        seen.append((choices[i].index, memory._steps, copied(memory._state.estimate), rewards(memory, choices, i)))
+    rng, clock, choices = np.random.default_rng(6), Clock(), []
+    hold = APART * (HOLDS + 0.5) - database_at(place.where).skew
+    options = {"hold": hold, "missing_as": 0.25, "clock": clock}
+    with place.open(kind(source=Same(), pending=100, **policy(kind, 6)), **options) as stored:
+        for i in range(ROUNDS):
+            clock.now += 0.1 * APART
+            choices.append(stored.choose(arms(rng)))
+            index, step, estimate, told = seen[i]
+            assert (choices[i].index, choices[i].version) == (index, step) and alike(served(stored), estimate), i
+            assert rewards(stored, choices, i) == told, i
+            clock.now += 0.9 * APART
+            stored.tend()
+        assert stored.entered == ROUNDS - HOLDS
+        memory.choose(arms(rng))  # what is due enters with the next choice
+        same_releases(memory, stored)
 
 
 def test_how_many_enter_at_once_changes_no_bit(place):

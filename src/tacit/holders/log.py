@@ -31,6 +31,7 @@ from tacit.holders.outage import Outage
 from tacit.holders.requests import PERSON, Answer, Report, Request, Ticket
 from tacit.holders.requests import Row as Kept
 from tacit.holders.terms import Agreed
+from tacit.holders.tickets import MILLI
 from tacit.holders.witness import older
 from tacit.lock import Lock
 from tacit.protocols import Algorithm
@@ -138,7 +139,7 @@ class Log:
                 return found, {}
             head = choosing.taken(run, len(coming), sum(row.unnamed for row in coming))
             choosing.check_keys(run, head, len(coming))
-            at = choosing.now() - terms.hold  # due as soon as no number before these can be on its way
+            at = choosing.now() - terms.hold - 1 / MILLI  # due as soon as no number before these can be on its way
             answered, waiting, written = [], [], []
             for i, row in sorted(enumerate(coming), key=lambda one: one[1].request.person or b""):  # as in `Choosing`
                 number, problem, teaches = head.choices - len(coming) + 1 + i, row.problem, not row.void

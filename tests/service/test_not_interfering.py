@@ -79,7 +79,7 @@ def new(folder, address):
 
 def seen(place, other, monkeypatch, caplog, *, replaced=REPLACED, more=0, world=None):
     """PEOPLE people, one of them the other; all that the rest of them and readers see, in order, and sizes of rows.
-    Everybody reports in time, and once more when it is late."""
+    Everybody reports in time, and some of them once more when it is late."""
     world = world or VECTORS
     clock, out, before, (person, rewards) = Clock(), [], {}, world.others[other]
     caplog.set_level(logging.INFO)
@@ -105,7 +105,7 @@ def seen(place, other, monkeypatch, caplog, *, replaced=REPLACED, more=0, world=
                     reply = call(app, report(choice["id"], reward))
                     out += [] if i in replaced else reply
                     assert (b"late" in reply[0][2]) == (i in before) or i in replaced
-            before = choices
+            before = dict([*choices.items()][:1])
             out += call(app, *((route, None) for route in READ))
             assert {status for status, _, _ in out[-len(READ) :]} == {200}
         assert stored.version >= 1 and stored.head.step >= 2

@@ -17,8 +17,8 @@ def test_regret_is_below_theorems_5_and_6():
     bandit = ShariffLinUCB(dim=5, horizon=horizon, budget=budget, calibration="paper", failure=0.01)
     run = run_once(spec, environments.gap(dim=5, arms=25, gap=0.1), horizon, 0, 0, lambda _: None)
     options = {"dim": 5, "horizon": horizon, "failure": 0.01}
-    assert run.regret < bounds.linear_ucb(bandit.algorithm.regularizer, **options)
-    assert run.regret < bounds.linear_ucb(bandit.algorithm.regularizer, **options, gap=0.1)
+    assert run.regret < bounds.linear_ucb(bandit.regularizer, **options)
+    assert run.regret < bounds.linear_ucb(bandit.regularizer, **options, gap=0.1)
 
 
 def test_theorem_5_by_hand():

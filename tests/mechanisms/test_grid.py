@@ -205,7 +205,7 @@ def test_overflow_is_an_error_before_it_happens():
     most = 190 * 193 // 2  # numbers for d = 190
     assert on_grid(Tree(leaves=2, size=most, sigma=0.0), sensitivity=1.0, mu=1.0).capacity > 10**12
     before = bandit._state.prefix.open.copy()
-    bandit._state.counts[:] = bandit.mechanism.capacity, 10**15
+    bandit._state.counts[:2] = bandit.mechanism.capacity, 10**15
     with pytest.raises(HorizonReached, match="overflow"):
         bandit.choose(np.eye(2))
     assert np.array_equal(bandit._state.prefix.open, before)

@@ -16,6 +16,7 @@ from tacit import Budget, Earnings, JointGLM, JointLinUCB, Secure, Simulated
 from tacit.errors import PersonLimit, UnknownChoice
 from tacit.features import Category, Number, Schema
 from tacit.kernels.glm import Tuning
+from tests.store.places import Clock, Place
 
 ARMS, OWN, SHARED = 2, 7, 6
 DIM = ARMS * OWN  # vectors; two blocks of 7; or 6 numbers that all arms share, and two blocks of 4
@@ -63,6 +64,8 @@ Values = dict[str, dict[str, Any]]  # name -> settings
 BOTH: dict[str, Values] = {
     "rewards": {"wide": {"rewards": (-0.5, 2.0)}},
     "pending": {"5": {"pending": 5}},
+    "hold": {"5": {"hold": 5}},
+    "missing_as": {"0.5": {"hold": 5, "missing_as": 0.5}},
     "budget": {"zero-out": {"budget": Budget(EPSILON, DELTA, "zero-out")}},
     "max_rounds_per_person": {"2": LIMIT},
     "on_limit": {"serve": LIMIT | {"on_limit": "serve"}},
@@ -100,7 +103,6 @@ OPTIONS: dict[type, dict[str, Values]] = {
     },
 }
 GIVEN = {"dim", "policy"}  # settings of the game itself
-PUBLISHED = {"noise", "calibration", "release", "shift"}  # of Shariff & Sheffet's algorithm as it was published
 
 
 def build(kind: type, settings: dict[str, Any]) -> Any:
@@ -133,9 +135,10 @@ def requests(schema: str | None, width: int, blocks: int) -> list[tuple[Any, dic
     return [(arms, {}) for arms in out]
 
 
-def play(holder: Any, bandit: Any, rounds: range, waiting: list[tuple[int, Any]]) -> list[Any]:
+def play(world: "World", holder: Any, rounds: range, waiting: list[tuple[int, Any]]) -> list[Any]:
     """Of three people one answers at once, one late and one never; every tenth round is of one person. Returns what
-    they were told. holder: of the bandit."""
+    they were told."""
+    bandit = world.bandit(holder)
     schema = None if bandit.features is None else bandit.features.arms
     asked, told = requests(schema, bandit._width, bandit._blocks), []
     for t in rounds:
@@ -149,27 +152,15 @@ def play(holder: Any, bandit: Any, rounds: range, waiting: list[tuple[int, Any]]
             continue
         told.append((choice.index, choice.name, choice.propensity if t % 100 == 99 else None))
         if t % 3 == 0:
-            holder.observe(choice, float(t * t % 7 < 3))
+            told.append(holder.observe(choice, float(t * t % 7 < 3)))
         elif t % 3 == 1:
             waiting.append((t, choice))
         if waiting and waiting[0][0] <= t - LATE:
             try:
-                holder.observe(waiting.pop(0)[1], 1.0)
+                told.append(holder.observe(waiting.pop(0)[1], 1.0))
             except UnknownChoice:
                 told.append("expired")
     return told
-
-
-def shown(bandit: Any) -> dict[str, Any]:
-    """What an option may change."""
-    state = bandit._state
-    estimate = [*state.estimate, *(bandit.algorithm.confidence.width if isinstance(bandit, JointLinUCB) else ())]
-    return {
-        "certificate": bandit.privacy,
-        "released": state.prefix.released.tobytes(),
-        "estimate": b"".join(np.asarray(part, np.float64).tobytes() for part in estimate),
-        "earned": bandit.earned,
-    }
 
 
 # where a bandit lives
@@ -177,15 +168,30 @@ def shown(bandit: Any) -> dict[str, Any]:
 
 class World(NamedTuple):
     """open: a new bandit in a folder; what is returned has `choose` and `observe`. again: its process has ended, and
-    another one goes on. bandit: the one that is inside. Those of `tests/store` may be added to `worlds`."""
+    another one goes on. bandit: one with the same settings. shown: what an option may change. elsewhere: settings that
+    are no bandit's there. idle: options that change nothing there."""
 
     label: str
-    open: Any  # (make, folder) -> holder
-    again: Any  # (holder, make, folder) -> holder
+    rounds: int
+    open: Any  # (kind, settings, folder) -> holder
+    again: Any  # (holder, kind, settings, folder) -> holder
     bandit: Any  # holder -> bandit
+    shown: Any  # holder -> dict
+    elsewhere: tuple[str, ...] = ()
+    idle: tuple[str, ...] = ()
 
 
-def _loaded(bandit: Any, make: Any, folder: Path) -> Any:
+def _shown(bandit: Any, released: Any, arrays: Any, holder: Any) -> dict[str, Any]:
+    widths = bandit.algorithm.confidence.width if isinstance(bandit, JointLinUCB) else ()
+    return {
+        "certificate": holder.privacy,
+        "released": None if released is None else released.tobytes(),
+        "estimate": b"".join(np.asarray(part, np.float64).tobytes() for part in (*arrays, *widths)),
+        "earned": holder.earned,
+    }
+
+
+def _loaded(bandit: Any, kind: type, settings: dict[str, Any], folder: Path) -> Any:
     bandit.save(folder / "bandit.json")
     out = type(bandit).load(folder / "bandit.json")
     if isinstance(bandit.source, Seeded):
@@ -193,9 +199,49 @@ def _loaded(bandit: Any, make: Any, folder: Path) -> Any:
     return out
 
 
-MEMORY = World("in memory", lambda make, folder: make(), _loaded, lambda bandit: bandit)
+MEMORY = World(
+    "in memory",
+    ROUNDS,
+    lambda kind, settings, folder: build(kind, settings),
+    _loaded,
+    lambda bandit: bandit,
+    lambda bandit: _shown(bandit, bandit._state.prefix.released, bandit._state.estimate, bandit),
+)
 
 
-def worlds() -> list[World]:
-    """Where each pair of options is played."""
-    return [MEMORY]
+class OnDatabase:
+    """In an SQLite file, with a clock of its own: a second for each choice. hold and missing_as are those of Stored."""
+
+    def __init__(self, kind: type, settings: dict[str, Any], folder: Path, clock: Clock) -> None:
+        rule = {"hold": 9} | {name: settings[name] for name in ("hold", "missing_as") if name in settings}
+        self.bandit = build(kind, {name: value for name, value in settings.items() if name not in rule})
+        self.clock = clock
+        self.stored = Place(str(folder / "bandit.db"), None).open(self.bandit, clock=clock, **rule)
+
+    def choose(self, arms: Any, **given: Any) -> Any:
+        self.clock.now += 1.0
+        self.stored.tend()
+        return self.stored.choose(arms, **given)
+
+    def observe(self, choice: Any, reward: float) -> bool:
+        return self.stored.observe(choice, reward)
+
+    def again(self, kind: type, settings: dict[str, Any], folder: Path) -> "OnDatabase":
+        self.stored.close()
+        return OnDatabase(kind, settings, folder, self.clock)
+
+    def shown(self) -> dict[str, Any]:
+        fold = self.stored._versions.fold
+        return _shown(self.bandit, fold._released, fold.estimate.arrays, self.stored)
+
+
+DATABASE = World(
+    "on a database",
+    60,
+    lambda kind, settings, folder: OnDatabase(kind, settings, folder, Clock()),
+    OnDatabase.again,
+    lambda holder: holder.bandit,
+    OnDatabase.shown,
+    elsewhere=("hold", "missing_as"),
+    idle=("pending",),  # for how long answers are kept
+)

@@ -4,11 +4,11 @@ As tests/whole/test_replay.py, for every public name of `Stored`: a new one has 
 
 import numpy as np
 import pytest
-from tacit.holders.rounds import Rounds
 
 from tacit import Earnings, Stored
 from tacit.errors import TacitError
 from tacit.holders import contexts, rows
+from tacit.holders.choosing import Choosing
 from tacit.holders.versions import Versions
 from tacit.mechanisms import leaves
 from tests.store.places import Clock, arms, glm, linear, table
@@ -22,13 +22,14 @@ ASKED = {
     "population": lambda stored, given: (stored.population.epsilon, stored.population.delta),
 }
 QUIET = {  # they show nothing, or to the trusted only
-    *("choose", "choose_group", "observe", "observe_group", "ask", "report", "tend", "close", "secret"),
-    *("backup", "rotate_keys", "activate", "activate_group", "ticket", "check_keys", "with_propensity", "learn_log"),
+    *("choose", "choose_group", "observe", "write_group", "prepare", "report", "shown", "tend", "close", "secret"),
+    *("backup", "rotate_keys", "activate", "check_keys", "with_propensity", "learn_log"),
 }
 SIZES = {
     "leaves": "SELECT step, length(sums), noisy, visible_at FROM leaf WHERE bandit = ? ORDER BY step",
     "choices": "SELECT number, length(sealed), length(mark) FROM choice WHERE bandit = ? ORDER BY number",
-    "open sums": "SELECT step, shard, closed, length(sums) FROM open_sum WHERE bandit = ? ORDER BY step, shard",
+    "waiting": "SELECT number, made_at, length(ticket), length(sealed) FROM waiting WHERE bandit = ? ORDER BY number",
+    "open step": "SELECT step, settled, closed_at, length(sums) FROM open_step WHERE bandit = ?",
     "public sums": "SELECT step, sums FROM context_sum WHERE bandit = ? ORDER BY step",
 }
 ROUNDS, EVERY = 60, 5  # one user in so many is in all runs
@@ -40,7 +41,7 @@ def shown(stored, given):
     for name in dir(Stored):
         if name.startswith("_") or name in QUIET:
             continue
-        if name in ("interval", "theta", "statistics") and not hasattr(stored._bandit, name):
+        if name == "statistics" and not hasattr(stored.algorithm, name):
             continue
         assert name in ASKED or not callable(getattr(Stored, name)), f"{name} is shown, and not compared"
         out[name] = frozen(ASKED[name](stored, given) if name in ASKED else getattr(stored, name))
@@ -82,13 +83,14 @@ def run(place, kind, people, name):
                         choice = stored.choose(given, request=f"{i}")
                         stored.tend()
                         seen = {"index": choice.index, "by": choice.version, "propensity": choice.propensity.hex()}
-                        stored.observe(choice, 0.5)
+                        seen["in time"] = stored.observe(choice, 0.5)
                         seen |= shown(stored, given) | {"refused": refusals(stored, choice)}
                     out.append(seen | {"log": lines, "next": stored._versions.next_at})
                     continue
                 given, deferred = arms(offered, count=int(offered.integers(1, 9))), bool(others.integers(4) < people)
                 choice = stored.choose(given, request=f"{i}", deferred=deferred)
-                stored.tend()
+                if i % EVERY == 2:
+                    stored.tend()
                 if others.random() < 0.5:
                     stored.activate(choice)
                 fate = (1, int(others.integers(4)), 0)[people - 1]
@@ -133,38 +135,53 @@ def test_quite_other_rewards_change_nothing_where_contexts_are_public(on_sqlite)
 # planted: each shows a little of what is raw, and is found
 
 
-def waiting(run, uid):
-    return run("SELECT count(*) FROM waiting WHERE bandit = ?", uid)[0][0]
+def answers(run, uid):
+    """Rewards of choices that wait: how many came is raw."""
+    return run("SELECT count(*) FROM written WHERE bandit = ?", uid)[0][0]
 
 
 def in_the_time(patch):
-    """A release is visible earlier, the more people have not answered."""
-    close = rows.close_step
-    patch.setattr(rows, "close_step", lambda run, uid, step, at: close(run, uid, step, at - 1e-6 * waiting(run, uid)))
+    """A step ends earlier, the more people have answered."""
+    put = rows.put_step
+
+    def earlier(run, uid, new):
+        put(run, uid, new._replace(closed_at=new.closed_at and new.closed_at - 1e-6 * answers(run, uid)))
+
+    patch.setattr(rows, "put_step", earlier)
 
 
 def in_the_schedule(patch):
-    """A step is longer while somebody is waited for."""
-    step = Rounds._close_step
+    """A step is longer by one choice if the number of answers is odd."""
+    advance = rows.advance
 
-    def longer(self, run, head):
-        new = step(self, run, head)
-        return new._replace(boundary=new.boundary + (waiting(run, self._line.uid) > 5))
+    def longer(run, uid, new):
+        advance(run, uid, new._replace(boundary=new.boundary + answers(run, uid) % 2))
 
-    patch.setattr(Rounds, "_close_step", longer)
+    patch.setattr(rows, "advance", longer)
+
+
+def in_the_entries(patch):
+    """A choice enters as soon as it is answered."""
+    times = rows.times
+
+    def sooner(run, uid, start, most):
+        came = {number for (number,) in run("SELECT number FROM written WHERE bandit = ?", uid)}
+        return [(number, 0.0 if number in came else at) for number, at in times(run, uid, start, most)]
+
+    patch.setattr(rows, "times", sooner)
 
 
 def in_a_choice(patch):
-    """Who is waited for makes the next choice another one."""
-    draw = Rounds.draw
+    """Who has answered makes the next choice another one."""
+    draw = Choosing.draw
 
-    def moved(self, ask):
-        answer, propensity = draw(self, ask)
+    def moved(self, request, **options):
+        answer, propensity = draw(self, request, **options)
         with self._database.transaction() as run:
-            count = waiting(run, self._line.uid)
-        return answer._replace(arm=(answer.arm + count) % len(ask.features)), propensity
+            count = answers(run, self._line.uid)
+        return answer._replace(arm=(answer.arm + count) % len(request.offer.features)), propensity
 
-    patch.setattr(Rounds, "draw", moved)
+    patch.setattr(Choosing, "draw", moved)
 
 
 def in_the_estimate(patch):
@@ -172,21 +189,19 @@ def in_the_estimate(patch):
 
     def leaky(self, leaf):
         with self._line.database.transaction() as run:
-            noisy = leaves.read(leaf.noisy, self._bandit.mechanism.size) + 1e-9 * waiting(run, self._line.uid)
+            count = answers(run, self._line.uid)
+        noisy = leaves.read(leaf.noisy, self.fold.algorithm.plan.mechanism.size) + 1e-9 * count
         show(self, leaf._replace(noisy=leaves.written(noisy)))
 
     patch.setattr(Versions, "_show", leaky)
 
 
 def in_the_contexts(patch):
-    """Sums without noise tell how many are waited for."""
-    end = contexts.end
-
-    def leaky(run, uid, bandit, step):
-        bandit._also().open[:] *= 1 + 1e-9 * waiting(run, uid)
-        end(run, uid, bandit, step)
-
-    patch.setattr(contexts, "end", leaky)
+    """Sums without noise tell how many have answered."""
+    put = contexts.put
+    patch.setattr(
+        contexts, "put", lambda run, uid, step, sums: put(run, uid, step, sums * (1 + 1e-9 * answers(run, uid)))
+    )
 
 
 def in_a_leaf(patch):
@@ -197,20 +212,31 @@ def in_a_leaf(patch):
 
 
 def in_the_count(patch):
-    """Choices that wait are not counted yet."""
+    """Choices that are not answered are not counted yet."""
     choices = Stored.choices.fget
     patch.setattr(
         Stored,
         "choices",
-        property(lambda self: choices(self) - table(self, "SELECT count(*) FROM waiting")[0][0]),
+        property(lambda self: choices(self) - table(self, "SELECT count(*) FROM written")[0][0]),
     )
 
 
-@pytest.mark.parametrize(
-    "leak",
-    [in_the_time, in_the_schedule, in_a_choice, in_the_estimate, in_the_contexts, in_a_leaf, in_the_count],
-    ids=lambda leak: leak.__name__,
-)
+def in_the_reply(patch):
+    """Whether a reward is the first one of its choice."""
+    write = Choosing.write
+
+    def tells(self, reports):
+        with self._database.transaction() as run:
+            before = answers(run, self._line.uid)
+        return [one and before % 2 == 0 for one in write(self, reports)]
+
+    patch.setattr(Choosing, "write", tells)
+
+
+LEAKS = (in_the_time, in_the_schedule, in_the_entries, in_a_choice, in_the_estimate, in_the_contexts, in_a_leaf)
+
+
+@pytest.mark.parametrize("leak", [*LEAKS, in_the_count, in_the_reply], ids=lambda leak: leak.__name__)
 def test_leaks_are_found(leak, on_sqlite, monkeypatch):
     leak(monkeypatch)
     with pytest.raises(AssertionError, match="with other people"):

@@ -13,7 +13,7 @@ import pytest
 from tacit import Simulated
 from tacit.errors import BadState, PersonLimit
 from tests.service.servers import application, call
-from tests.store.places import glm, linear, table, total
+from tests.store.places import contribution, glm, linear, settle, table, total
 
 ARM = [[1.0, 0.0, 0.0]]
 SAME = (17, "17", b"17", np.int64(17), np.uint8(17), np.str_("17"))
@@ -93,11 +93,10 @@ def test_erasing_finds_all_forms(place):
         choices = [stored.choose(ARM, person=person, request=f"{i}") for i, person in enumerate(SAME)]
         other = stored.choose(ARM, person=170)
         stored.erase("17")
-        for choice in choices:
-            stored.observe(choice, 1.0)
-        assert not total(stored).any()
-        stored.observe(other, 1.0)
-        assert total(stored).any()
+        for choice in (*choices, other):
+            assert stored.observe(choice, 1.0)
+        settle(stored)
+        assert stored.entered == 7 and np.array_equal(total(stored), contribution(glm(), ARM[0], 1.0))
 
 
 @pytest.mark.parametrize("kind", [b"i", b"s", b"b"])
@@ -131,44 +130,15 @@ def test_rounds_under_several_forms_are_added_up(place):
             stored.choose(ARM, person=17)
 
 
-def test_a_file_of_an_earlier_release_goes_on_or_is_refused(tmp_path):
-    """A bandit in memory: its file holds counts as 0.6.0 wrote them. Where answers are counted (week=), choices that
-    wait carry hashes of the old kind, and the file is refused with what to do."""
-
-    def aged(bandit):
-        bandit.save(tmp_path / "bandit.json")
-        document = json.loads((tmp_path / "bandit.json").read_text())
-        body = json.loads(document["body"])
-        persons = body["persons"]
-        digest = hashlib.blake2b(b"i17", key=bytes.fromhex(persons["key"]), digest_size=16).hexdigest()
-        body["persons"] = {"key": persons["key"], "counts": {digest: 1}, "unnamed": 0}
-        text = json.dumps(body, sort_keys=True)
-        document |= {"body": text, "sha256": hashlib.sha256(text.encode()).hexdigest()}
-        (tmp_path / "old.json").write_text(json.dumps(document))
-        return type(bandit).load(tmp_path / "old.json")
-
+def test_a_file_of_an_earlier_release_is_refused(tmp_path):
+    """A bandit in memory: its file holds counts by hashes of the old kinds, under which nobody would be found again.
+    (tests/store/test_migration.py: what a database of 0.6.0 has waiting of people who are named teaches nothing.)"""
     bandit = linear(max_rounds_per_person=1, source=Simulated(0))
-    found = aged(bandit)
+    bandit.choose(ARM, person="17")
+    bandit.save(tmp_path / "bandit.json")
     with pytest.raises(PersonLimit):
-        found.choose(ARM, person="17")
-    found.choose(ARM, person="18")
-    with pytest.raises(BadState, match="0.6.0"):
-        aged(linear(max_rounds_per_person=1, week=8, source=Simulated(0)))
-
-
-def test_choices_that_waited_since_an_earlier_release_do_not_teach_a_second_time(place):
-    """With week= a choice that waits carries its person: of the old kind, nobody knows whose week it counts in."""
-    weekly = {"first": 4, "growth": 1.001, "max_rounds_per_person": 1, "week": 8}
-    with place.open(linear(**weekly)) as stored:
-        old = stored.choose(ARM, person=17)
-        uid, seal = stored._line.uid, stored._line.seal
-        ((ticket, sealed),) = table(stored, "SELECT ticket, sealed FROM waiting")
-        where = f"{uid} waiting {bytes(ticket).hex()}"
-        row = seal.open("epoch", where, bytes(sealed))[: 8 * 3] + old_form(b"i", b"17", place.keys)  # as 0.6.0 kept it
-        with stored._database.transaction() as run:
-            run("UPDATE waiting SET sealed = ?", seal.seal("epoch", 0, where, row))
-    with place.open(linear(**weekly)) as stored:
-        stored.observe(stored.choose(ARM, person="17"), 1.0)
-        once = total(stored)
-        stored.observe(old, 1.0)
-        assert once.any() and np.array_equal(total(stored), once)
+        type(bandit).load(tmp_path / "bandit.json").choose(ARM, person=17)
+    document = json.loads((tmp_path / "bandit.json").read_text())
+    (tmp_path / "old.json").write_text(json.dumps(document | {"version": document["version"] - 1}))
+    with pytest.raises(BadState, match="another release"):
+        type(bandit).load(tmp_path / "old.json")

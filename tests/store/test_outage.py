@@ -11,7 +11,7 @@ import pytest
 
 from tacit.errors import RolledBack, Unavailable
 from tacit.holders.postgres import Postgres
-from tests.store.places import arms, contribution, glm, linear, play, table, total
+from tests.store.places import arms, contribution, glm, linear, play, settle, table, total
 from tests.whole.tape import Tape
 
 NOBODY = 65534
@@ -39,16 +39,16 @@ def cut(stored, monkeypatch):
 def test_choices_go_on_by_what_was_shown_and_teach_nothing(on_postgres, monkeypatch):
     rng = np.random.default_rng(0)
     with on_postgres.open(linear(), degraded="serve") as stored:
-        first = play(stored, rng, 12)[-1]
-        shown, before = stored._versions.shown, total(stored)
-        estimate = stored._bandit._state.estimate.theta.copy()
+        first = play(stored, rng, 12, together=12)[-1]
+        shown, before, estimate = stored._versions.shown, total(stored), stored.theta
         waiting = stored.choose(np.eye(3))
         cut(stored, monkeypatch)
         given = arms(rng)
         choice = stored.choose(given, request="away")
         assert choice.degraded and choice.version == shown == 1 and stored.degraded
-        assert np.array_equal(stored._bandit._state.estimate.theta, estimate)
-        same = stored.choose_group([stored.ask(given, request="twice") for _ in range(3)])
+        fold = stored._versions.fold
+        assert np.array_equal(fold.algorithm.theta(fold.estimate), estimate)
+        same = stored.choose_group([stored.prepare(given, request="twice") for _ in range(3)])
         assert len({each.id for each in same}) == 1
         for call in (lambda: stored.observe(waiting, 1.0), lambda: stored.observe(choice, 1.0), stored.tend):
             with pytest.raises(Unavailable):
@@ -58,10 +58,12 @@ def test_choices_go_on_by_what_was_shown_and_teach_nothing(on_postgres, monkeypa
         stored.tend()
         assert not stored.degraded and [what[:21] for _, what in stored.events] == ["choices were answered"]
         assert stored.choices == 13 and np.array_equal(total(stored), before)
-        stored.observe(choice, 1.0)  # acknowledged like any other that is not learnt from
-        assert np.array_equal(total(stored), before)
-        stored.observe(waiting, 1.0)
-        assert np.array_equal(total(stored), before + contribution(linear(), np.eye(3)[waiting.index], 1.0))
+        assert stored.observe(choice, 1.0)  # acknowledged like any other, and nothing is learnt from it
+        assert stored.observe(waiting, 1.0)
+        settle(stored)
+        assert stored.entered == 13 and np.array_equal(
+            total(stored), before + contribution(linear(), np.eye(3)[waiting.index], 1.0)
+        )
         assert not stored.choose(given, request="away").degraded and stored.choices == 14
         assert stored.choose(given, request="r11").id == first.id
 
@@ -69,7 +71,7 @@ def test_choices_go_on_by_what_was_shown_and_teach_nothing(on_postgres, monkeypa
 def test_a_database_that_was_taken_back_is_not_served_in_an_outage(on_postgres, monkeypatch):
     rng = np.random.default_rng(1)
     with on_postgres.open(linear(), degraded="serve") as stored:
-        play(stored, rng, 11)
+        play(stored, rng, 11, together=11)
         address = stored._database._address
         cut(stored, monkeypatch)
         assert stored.choose(arms(rng)).degraded
@@ -92,10 +94,11 @@ def test_a_full_disk(on_sqlite, full, mode, room):
     answered so again."""
     rng = np.random.default_rng(2)
     with on_sqlite.open(glm(), degraded=mode) as stored:
-        first = play(stored, rng, 12)[3]
+        first = play(stored, rng, 12, together=12)[3]
         waiting, before, choices = stored.choose(arms(rng)), total(stored), stored.choices
         full(os.stat(on_sqlite.where).st_size if room else 0)
-        asks = [stored.ask(arms(rng), request=f"new{i}") for i in range(200)] + [stored.ask(arms(rng), request="r3")]
+        names = [*(f"new{i}" for i in range(200)), "r3"]
+        asks = [stored.prepare(arms(rng), request=name) for name in names]
         if mode == "refuse":
             with pytest.raises(Unavailable):
                 stored.choose_group(asks)
@@ -110,9 +113,12 @@ def test_a_full_disk(on_sqlite, full, mode, room):
         stored.tend()
         assert not stored.degraded and stored.choices == choices and np.array_equal(total(stored), before)
         for each in found[:-1] if mode == "serve" else ():
-            stored.observe(each, 1.0)  # acknowledged, and no evidence that the database has lost what was never in it
-        assert np.array_equal(total(stored), before)
-        stored.observe(waiting, 1.0)
+            assert stored.observe(each, 1.0)  # and no evidence that the database has lost what was never in it
+        settle(stored)
+        assert stored.entered == choices and np.array_equal(total(stored), before)
+        last = stored.choose(arms(rng))
+        assert not stored.observe(waiting, 1.0) and stored.observe(last, 1.0)
+        settle(stored)
         assert not np.array_equal(total(stored), before)
         assert not stored.choose(arms(rng)).degraded
 
@@ -137,7 +143,7 @@ def test_keys_that_cannot_be_written(on_sqlite, full):
     """A new epoch of choices needs a key: without one nothing is acknowledged, and no half key stays."""
     rng = np.random.default_rng(3)
     with on_sqlite.open(linear(pending=16), degraded="serve") as stored:
-        play(stored, rng, 3)
+        play(stored, rng, 3, together=3)
         files = sorted(os.listdir(on_sqlite.keys))
         full(0)
         found = [stored.choose(arms(rng)) for _ in range(8)]
@@ -174,7 +180,7 @@ def test_a_read_only_disk(on_sqlite, folder):
     def work():
         rng, modes = np.random.default_rng(4), {on_sqlite.where: 0o400, folder: 0o500, on_sqlite.keys: 0o500}
         with on_sqlite.open(linear(), degraded="serve") as stored:
-            first, waiting = play(stored, rng, 12)[3], stored.choose(np.eye(3))
+            first, waiting = play(stored, rng, 12, together=12)[3], stored.choose(np.eye(3))
             before = total(stored)
             stored._database._drop()  # who had it open could go on
             for path, mode in modes.items():
@@ -190,6 +196,7 @@ def test_a_read_only_disk(on_sqlite, folder):
             assert not stored.degraded and stored.choices == 13 and np.array_equal(total(stored), before)
             assert stored.choose(arms(rng), request="r3").id == first.id
             stored.observe(waiting, 1.0)
+            settle(stored)
             assert np.array_equal(total(stored), before + contribution(linear(), np.eye(3)[waiting.index], 1.0))
 
     as_an_ordinary_user(folder, work)
@@ -203,25 +210,25 @@ def test_answers_in_an_outage_are_by_what_was_released(on_postgres, monkeypatch)
         with playing(), on_postgres.open(linear(), name=f"of{people}", degraded="serve") as stored:
             for i in range(40):
                 choice = stored.choose(arms(rng))
-                stored.tend()
                 if i % (1 + people) == 0:
                     stored.observe(choice, float(rng.random()))
+                if i % 10 == 9:
+                    settle(stored)
             cut(stored, monkeypatch)
             same = np.random.default_rng(0)
             found = [stored.choose(arms(same), propensity=i % 2 == 0) for i in range(20)]
             seen.append([(one.index, one.version, one.propensity, one.degraded) for one in found])
             monkeypatch.undo()
-    assert seen[0] == seen[1] and len({index for index, *_ in seen[0]}) > 1 and seen[0][0][1] == 3
+    assert seen[0] == seen[1] and len({index for index, *_ in seen[0]}) > 1 and seen[0][0][1] == 4
 
 
 def test_the_thread_looks_now_and_then_and_not_all_the_time(on_sqlite, full):
     """A release waits to be shown, and the witness cannot be written: the thread neither ends nor hurries."""
     looks = []
-    with on_sqlite.open(glm(), degraded="serve", background=True, delay=0.3, clock=time.time) as stored:
+    with on_sqlite.open(glm(), degraded="serve", background=True, delay=0.3, clock=time.time, hold=0.1) as stored:
         tend = stored.tend
         stored.tend = lambda: looks.append(time.monotonic()) or tend()
-        while stored.head.step < 1:
-            stored.choose(np.eye(3))
+        stored.choose_group([stored.prepare(np.eye(3)) for _ in range(10)])
         until = time.monotonic() + 20
         while not table(stored, "SELECT step FROM leaf") and time.monotonic() < until:
             time.sleep(0.002)

@@ -28,8 +28,8 @@ QUIET = {  # they show nothing, or to the trusted only
 SIZES = {
     "leaves": "SELECT step, length(sums), noisy, visible_at FROM leaf WHERE bandit = ? ORDER BY step",
     "choices": "SELECT number, length(sealed), length(mark) FROM choice WHERE bandit = ? ORDER BY number",
-    "waiting": "SELECT number, made_at, length(sealed) FROM waiting WHERE bandit = ? ORDER BY number",
-    "open sums": "SELECT step, settled, closed_at, length(sums) FROM open_step WHERE bandit = ?",
+    "waiting": "SELECT number, made_at, length(ticket), length(sealed) FROM waiting WHERE bandit = ? ORDER BY number",
+    "open step": "SELECT step, settled, closed_at, length(sums) FROM open_step WHERE bandit = ?",
     "public sums": "SELECT step, sums FROM context_sum WHERE bandit = ? ORDER BY step",
 }
 ROUNDS, EVERY = 60, 5  # one user in so many is in all runs
@@ -83,13 +83,14 @@ def run(place, kind, people, name):
                         choice = stored.choose(given, request=f"{i}")
                         stored.tend()
                         seen = {"index": choice.index, "by": choice.version, "propensity": choice.propensity.hex()}
-                        stored.observe(choice, 0.5)
+                        seen["in time"] = stored.observe(choice, 0.5)
                         seen |= shown(stored, given) | {"refused": refusals(stored, choice)}
                     out.append(seen | {"log": lines, "next": stored._versions.next_at})
                     continue
                 given, deferred = arms(offered, count=int(offered.integers(1, 9))), bool(others.integers(4) < people)
                 choice = stored.choose(given, request=f"{i}", deferred=deferred)
-                stored.tend()
+                if i % EVERY == 2:
+                    stored.tend()
                 if others.random() < 0.5:
                     stored.activate(choice)
                 fate = (1, int(others.integers(4)), 0)[people - 1]
@@ -134,39 +135,50 @@ def test_quite_other_rewards_change_nothing_where_contexts_are_public(on_sqlite)
 # planted: each shows a little of what is raw, and is found
 
 
-def came(run, uid):
-    """How many rewards of choices that have not entered."""
-    return run("SELECT count(*) FROM written WHERE bandit = ? AND kind = 0", uid)[0][0]
+def answers(run, uid):
+    """Rewards of choices that wait: how many came is raw."""
+    return run("SELECT count(*) FROM written WHERE bandit = ?", uid)[0][0]
 
 
 def in_the_time(patch):
-    """A release is visible earlier, the more people have answered."""
+    """A step ends earlier, the more people have answered."""
     put = rows.put_step
 
-    def moved(run, uid, new):
-        put(run, uid, new._replace(closed_at=new.closed_at and new.closed_at - 1e-6 * came(run, uid)))
+    def earlier(run, uid, new):
+        put(run, uid, new._replace(closed_at=new.closed_at and new.closed_at - 1e-6 * answers(run, uid)))
 
-    patch.setattr(rows, "put_step", moved)
+    patch.setattr(rows, "put_step", earlier)
 
 
 def in_the_schedule(patch):
-    """A step is longer where people have answered."""
+    """A step is longer by one choice if the number of answers is odd."""
     advance = rows.advance
 
     def longer(run, uid, new):
-        advance(run, uid, new._replace(boundary=new.boundary + (came(run, uid) > 5)))
+        advance(run, uid, new._replace(boundary=new.boundary + answers(run, uid) % 2))
 
     patch.setattr(rows, "advance", longer)
+
+
+def in_the_entries(patch):
+    """A choice enters as soon as it is answered."""
+    times = rows.times
+
+    def sooner(run, uid, start, most):
+        came = {number for (number,) in run("SELECT number FROM written WHERE bandit = ?", uid)}
+        return [(number, 0.0 if number in came else at) for number, at in times(run, uid, start, most)]
+
+    patch.setattr(rows, "times", sooner)
 
 
 def in_a_choice(patch):
     """Who has answered makes the next choice another one."""
     draw = Choosing.draw
 
-    def moved(self, request, *, ahead=False):
-        answer, propensity = draw(self, request, ahead=ahead)
+    def moved(self, request, **options):
+        answer, propensity = draw(self, request, **options)
         with self._database.transaction() as run:
-            count = came(run, self._line.uid)
+            count = answers(run, self._line.uid)
         return answer._replace(arm=(answer.arm + count) % len(request.offer.features)), propensity
 
     patch.setattr(Choosing, "draw", moved)
@@ -177,7 +189,8 @@ def in_the_estimate(patch):
 
     def leaky(self, leaf):
         with self._line.database.transaction() as run:
-            noisy = leaves.read(leaf.noisy, self.fold.algorithm.plan.mechanism.size) + 1e-9 * came(run, self._line.uid)
+            count = answers(run, self._line.uid)
+        noisy = leaves.read(leaf.noisy, self.fold.algorithm.plan.mechanism.size) + 1e-9 * count
         show(self, leaf._replace(noisy=leaves.written(noisy)))
 
     patch.setattr(Versions, "_show", leaky)
@@ -186,32 +199,44 @@ def in_the_estimate(patch):
 def in_the_contexts(patch):
     """Sums without noise tell how many have answered."""
     put = contexts.put
-    patch.setattr(contexts, "put", lambda run, uid, step, sums: put(run, uid, step, sums * (1 + 1e-9 * came(run, uid))))
+    patch.setattr(
+        contexts, "put", lambda run, uid, step, sums: put(run, uid, step, sums * (1 + 1e-9 * answers(run, uid)))
+    )
 
 
 def in_a_leaf(patch):
     """The exact sums."""
-    measured = leaves.Sums.measured
-
-    def exact(self, state, source):
-        measured(self, state, source)
-        return np.frombuffer(self.written(), np.int64).astype(float)
-
-    patch.setattr(leaves.Sums, "measured", exact)
+    exact, kept = leaves.exact, []
+    patch.setattr(leaves, "exact", lambda row, size: kept.append(exact(row, size)) or kept[-1].copy())
+    patch.setattr(leaves, "written", lambda noisy: kept[-1].astype(float).tobytes())
 
 
 def in_the_count(patch):
-    """Choices that nobody has answered are not counted yet."""
+    """Choices that are not answered are not counted yet."""
     choices = Stored.choices.fget
-    counted = "SELECT count(*) FROM written"
-    patch.setattr(Stored, "choices", property(lambda self: choices(self) - table(self, counted)[0][0]))
+    patch.setattr(
+        Stored,
+        "choices",
+        property(lambda self: choices(self) - table(self, "SELECT count(*) FROM written")[0][0]),
+    )
 
 
-@pytest.mark.parametrize(
-    "leak",
-    [in_the_time, in_the_schedule, in_a_choice, in_the_estimate, in_the_contexts, in_a_leaf, in_the_count],
-    ids=lambda leak: leak.__name__,
-)
+def in_the_reply(patch):
+    """Whether a reward is the first one of its choice."""
+    write = Choosing.write
+
+    def tells(self, reports):
+        with self._database.transaction() as run:
+            before = answers(run, self._line.uid)
+        return [one and before % 2 == 0 for one in write(self, reports)]
+
+    patch.setattr(Choosing, "write", tells)
+
+
+LEAKS = (in_the_time, in_the_schedule, in_the_entries, in_a_choice, in_the_estimate, in_the_contexts, in_a_leaf)
+
+
+@pytest.mark.parametrize("leak", [*LEAKS, in_the_count, in_the_reply], ids=lambda leak: leak.__name__)
 def test_leaks_are_found(leak, on_sqlite, monkeypatch):
     leak(monkeypatch)
     with pytest.raises(AssertionError, match="with other people"):

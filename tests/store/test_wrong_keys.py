@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from tacit import recover
-from tacit.errors import BadState
-from tests.service.servers import application, call, lines
-from tests.store.places import arms, contribution, linear, play, table, total
+from tacit.errors import BadState, WrongKeys
+from tests.service.servers import application, call, lines, stored
+from tests.store.places import Clock, arms, contribution, linear, play, settle, table, total
 
 EYE = np.eye(3).tolist()
 PENDING = 64  # eight choices share a key
@@ -18,7 +18,7 @@ PENDING = 64  # eight choices share a key
 
 def test_two_workers_with_copies_of_a_folder_lose_no_reward(on_postgres, tmp_path):
     """In 0.6.0 each made keys of its own under the same labels: of 200 rewards 111 had an error, and both were ready.
-    Now one of them refuses from the first epoch on that is not in its folder."""
+    Now whoever is not the first refuses from the first epoch on that is not in its folder."""
     options = {"durable": on_postgres.where, "pending": PENDING}
     one = application(tmp_path, keys=str(on_postgres.keys), **options)
     shutil.copytree(on_postgres.keys, tmp_path / "copy", copy_function=shutil.copy2)
@@ -28,28 +28,29 @@ def test_two_workers_with_copies_of_a_folder_lose_no_reward(on_postgres, tmp_pat
         for app in (one, two):
             ((_, _, body),) = call(app, ("choose:batch", lines(*[{"arms": EYE}] * 4)))
             ids += [found["id"] for found in map(json.loads, body.splitlines()) if "id" in found]
-    assert call(one, ("/readyz", None))[0][0] == 200
-    ((status, _, body),) = call(two, ("/readyz", None))
-    assert status == 503 and b"folder of keys" in body
-    refused = call(two, ("choose", {"arms": EYE}), ("reward", {"id": ids[-1], "reward": 1.0}))
+    said = {call(app, ("/readyz", None))[0][0]: app for app in (one, two)}
+    assert said.keys() == {200, 503} and b"folder of keys" in call(said[503], ("/readyz", None))[0][2]
+    refused = call(said[503], ("choose", {"arms": EYE}), ("reward", {"id": ids[-1], "reward": 1.0}))
     assert [status for status, _, _ in refused] == [503, 503]  # nobody is told that it counts
-    rewards = call(one, *(("reward", {"id": one_id, "reward": 1.0}) for one_id in ids))
-    counted = sum(status == 200 for status, _, _ in rewards)
-    stored = one.served["messages"].stored
+    rewards = lines(*({"id": one_id, "reward": 1.0} for one_id in ids))
+    ((status, _, body),) = call(said[200], ("reward:batch", rewards))
+    assert status == 200 and len(ids) >= 48 and not any(json.loads(line).get("late") for line in body.splitlines())
+    settle(stored(said[200]))
+    while stored(said[200]).behind:  # the other one tries, too, and refuses
+        stored(said[200]).tend()
     unit = contribution(linear(horizon=5000), np.eye(3)[0], 1.0)
-    assert counted == len(ids) >= 48
-    assert total(stored).sum() == counted * unit.sum()
+    assert total(stored(said[200])).sum() == len(ids) * unit.sum()
     one.close()
     two.close()
 
 
 def test_a_folder_that_was_taken_back_alone_is_refused(place, tmp_path):
     """It would make a new key under the label of an epoch whose rows are sealed with another."""
-    rng = np.random.default_rng(1)
-    with place.open(linear(pending=PENDING)) as stored:
-        play(stored, rng, 4)
+    rng, clock = np.random.default_rng(1), Clock()
+    with place.open(linear(pending=PENDING), clock=clock) as stored:
+        play(stored, rng, 4, together=4)
         shutil.copytree(place.keys, tmp_path / "older", copy_function=shutil.copy2)
-        play(stored, rng, 30, prefix="later")
+        play(stored, rng, 30, prefix="later", together=10)
         waiting = stored.choose(arms(rng))
     shutil.move(place.keys, tmp_path / "newer")
     shutil.copytree(tmp_path / "older", place.keys, copy_function=shutil.copy2)
@@ -57,77 +58,97 @@ def test_a_folder_that_was_taken_back_alone_is_refused(place, tmp_path):
         place.open(linear(pending=PENDING))
     shutil.rmtree(place.keys)
     shutil.move(tmp_path / "newer", place.keys)  # the right one put back: nothing was harmed
-    with place.open(linear(pending=PENDING)) as stored:
+    with place.open(linear(pending=PENDING), clock=clock) as stored:
         before = total(stored)
-        stored.observe(waiting, 1.0)
+        assert stored.observe(waiting, 1.0)
+        settle(stored)
         assert not np.array_equal(total(stored), before)
 
 
-def test_an_unreadable_row_fails_alone(place):
-    """In 0.6.0 it failed everybody's reward in its commit group. It stays as it is, and its sender is told."""
+@pytest.mark.parametrize("other", [None, bytes(range(32))])
+def test_without_the_key_of_an_epoch_nothing_is_written_and_nothing_enters(place, other):
+    """It is gone, or another one: else everybody's rewards of that epoch would enter as nothing."""
+    rng = np.random.default_rng(5)
+    with place.open(linear(pending=PENDING)) as stored:
+        choices = [stored.choose(arms(rng)) for _ in range(5)]
+        stored.observe(choices[0], 1.0)
+        keys, stored._database.generation = stored._line.seal.keys, stored._database.generation + 1
+        path = keys.folder / f"{keys.labels(stored._line.uid + '.epoch')[0]}.key"
+        kept = path.read_bytes()
+        path.unlink() if other is None else path.write_bytes(other)
+        keys._known.clear()
+        for call in (lambda: stored.observe(choices[1], 1.0), lambda: settle(stored)):
+            with pytest.raises(WrongKeys):
+                call()
+        assert stored.entered == 0 and len(table(stored, "SELECT number FROM waiting")) == 5
+        path.write_bytes(kept)
+        keys._known.clear()
+        stored.tend()
+        assert stored.entered == 5 and total(stored).any()
+
+
+@pytest.mark.parametrize("damaged", ["waiting", "written"])
+def test_an_unreadable_row_fails_alone(place, damaged):
+    """In 0.6.0 it failed everybody's reward in its commit group. It enters as nothing, whatever is wrong with it."""
     rng = np.random.default_rng(2)
     with place.open(linear()) as stored:
         offered = [arms(rng) for _ in range(8)]
         choices = [stored.choose(one) for one in offered]
-        bad = stored.ticket(choices[3])
-        with stored._database.transaction() as run:
-            run("UPDATE waiting SET sealed = ? WHERE ticket = ?", b"\0" * 60, bad)
-        results = stored.observe_group([stored.report(choice, 1.0) for choice in choices])
-        assert [isinstance(result, BadState) for result in results] == [i == 3 for i in range(8)]
-        good = [contribution(linear(), offered[i][choices[i].index], 1.0) for i in range(8) if i != 3]
-        assert np.array_equal(total(stored), np.sum(good, axis=0))
-        with pytest.raises(BadState, match="sealed row"):
-            stored.observe(choices[3], 1.0)
-        assert len(table(stored, "SELECT ticket FROM waiting")) == 1
+        assert all(stored.write_group([stored.report(choice, 1.0) for choice in choices]))
+        ((whole,),) = table(stored, f"SELECT sealed FROM {damaged} WHERE number = 1")
+        for number, sealed in ((2, b"\0" * 60), (4, b""), (5, None), (7, bytes(whole))):
+            table(stored, f"UPDATE {damaged} SET sealed = ? WHERE number = ?", sealed, number)
+        settle(stored)
+        good = [contribution(linear(), offered[i][choices[i].index], 1.0) for i in (0, 2, 5, 7)]
+        assert stored.entered == 8 and np.array_equal(total(stored), np.sum(good, axis=0))
 
 
 def test_an_unreadable_answer_fails_alone(place):
     """Its request is sent again, in one commit group with those of others."""
     rng = np.random.default_rng(3)
     with place.open(linear()) as stored:
-        asks = [stored.ask(arms(rng), request=f"r{i}") for i in range(4)]
-        first = stored.choose_group(asks)
-        with stored._database.transaction() as run:
-            run("UPDATE choice SET sealed = ? WHERE request = ?", b"\0" * 60, asks[1].request)
-        again = stored.choose_group([*asks, stored.ask(arms(rng))])
+        asked = [stored.prepare(arms(rng), request=f"r{i}") for i in range(4)]
+        first = stored.choose_group(asked)
+        table(stored, "UPDATE choice SET sealed = ? WHERE request = ?", b"\0" * 60, asked[1].hashed)
+        again = stored.choose_group([*asked, stored.prepare(arms(rng))])
         assert [isinstance(result, BadState) for result in again] == [i == 1 for i in range(5)]
         assert [again[i].id for i in (0, 2, 3)] == [first[i].id for i in (0, 2, 3)] and stored.choices == 5
+        assert stored.observe(first[1], 1.0)  # its reward counts nonetheless
+        settle(stored)
+        assert stored.entered == 5 and total(stored).any()
 
 
 def test_an_unreadable_row_fails_alone_over_http_and_when_it_is_activated(tmp_path):
+    """Everybody is answered alike: what is in a row is not looked at before it enters."""
     app = application(tmp_path)
-    stored = app.served["messages"].stored
     ((_, _, body),) = call(app, ("choose:batch", lines(*[{"arms": EYE, "deferred": True}] * 20)))
     ids = [json.loads(line)["id"] for line in body.splitlines()]
-    with stored._database.transaction() as run:
-        run("UPDATE deferred SET sealed = ? WHERE ticket = ?", b"\0" * 60, stored.ticket(ids[5]))
+    table(stored(app), "UPDATE waiting SET sealed = ? WHERE number = 6", b"\0" * 60)
     for route, more in (("activate", {}), ("reward", {"reward": 1.0})):
-        rows = [{"id": one} | more for one in ids if route == "activate" or one != ids[5]]
-        replies = call(app, *((route, row) for row in rows))
-        wrong = [i for i, (status, _, _) in enumerate(replies) if status != 200]
-        assert wrong == ([5] if route == "activate" else [])
-        if route == "activate":
-            assert replies[5][0] == 409
-    assert total(stored).any() and len(table(stored, "SELECT ticket FROM deferred")) == 1
+        replies = call(app, *((route, {"id": one} | more) for one in ids))
+        assert {status for status, _, _ in replies} == {200}
+    settle(stored(app))
+    unit = contribution(linear(horizon=5000), np.eye(3)[0], 1.0)
+    assert stored(app).entered == 20 and total(stored(app)).sum() == 19 * unit.sum()
     app.close()
 
 
 def test_a_database_of_0_6_0_takes_the_folder_that_it_is_first_opened_with(place):
     with place.open(linear(pending=PENDING)) as stored:
-        play(stored, np.random.default_rng(3), 12)
+        play(stored, np.random.default_rng(3), 12, together=6)
         with stored._database.transaction() as run:
             run("DELETE FROM key_fingerprint")
     with place.open(linear(pending=PENDING)) as stored:
-        play(stored, np.random.default_rng(3), 12, prefix="later")
+        play(stored, np.random.default_rng(3), 12, prefix="later", together=6)
         assert len(table(stored, "SELECT label FROM key_fingerprint")) >= 5
 
 
 def test_rotating_and_recovering_leave_fingerprints_of_the_keys_that_are_there(place):
     with place.open(linear(pending=PENDING)) as stored:
-        play(stored, np.random.default_rng(4), 100)
+        play(stored, np.random.default_rng(4), 100, together=10)
         stored.rotate_keys()
     with place.open(linear(pending=PENDING)) as stored:
-        play(stored, np.random.default_rng(4), 100, prefix="later")
+        play(stored, np.random.default_rng(4), 100, prefix="later", together=10)
         stored.tend()
         labels = {label for (label,) in table(stored, "SELECT label FROM key_fingerprint")}
         assert labels == {path.stem for path in place.keys.glob("*.key")}  # none of a key that is gone
@@ -136,6 +157,6 @@ def test_rotating_and_recovering_leave_fingerprints_of_the_keys_that_are_there(p
         place.open(linear(pending=PENDING))
     recover(linear(pending=PENDING), place.where, keys=place.keys)
     with place.open(linear(pending=PENDING)) as stored:
-        play(stored, np.random.default_rng(4), 10, prefix="anew")
+        play(stored, np.random.default_rng(4), 10, prefix="anew", together=10)
         labels = {label for (label,) in table(stored, "SELECT label FROM key_fingerprint")}
         assert labels == {path.stem for path in place.keys.glob("*.key")}

@@ -9,7 +9,7 @@ import contextlib
 import functools
 import math
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NoReturn
 
 from numpy.random import Generator
@@ -22,7 +22,7 @@ from tacit.holders import incarnation, rollback, rows
 from tacit.holders.database import Run
 from tacit.holders.incarnation import Incarnation
 from tacit.holders.limits import Rounds
-from tacit.holders.requests import NUMBER, PERSON, REFUSED, Answer, Report, Request, Row, StoredChoice
+from tacit.holders.requests import NUMBER, PERSON, REFUSED, Answer, Report, Request, Row, StoredChoice, Ticket
 from tacit.holders.rows import Answered, Head, Waiting, Written
 from tacit.holders.terms import Agreed
 from tacit.holders.tickets import MILLI
@@ -32,6 +32,7 @@ from tacit.model.chances import Later
 
 Drawn = tuple[Answer, Callable[[], float]]  # an answer, and what computes its propensity
 Result = Answer | TacitError
+MANY = 1000  # epochs that are remembered
 AGAIN = "Expected a choice that is committed at once, got one that took too long: ask again."
 
 
@@ -49,7 +50,7 @@ class Choosing:
     ) -> None:
         self._policy, self._line, self._versions, self._database = policy, line, versions, line.database
         self._agreed, self._people, self._clock = agreed, people, clock
-        self._checked = -1  # the last epoch whose key is known to be the database's
+        self._checked, self._generation = set[int](), -1  # epochs whose keys are known to be the database's
 
     # answers
 
@@ -203,7 +204,7 @@ class Choosing:
         step would close at another time. Rows are taken in one order: nobody waits in a circle."""
         if not taken:
             return {}
-        self.check_keys(run, head, len(taken))
+        self.check_keys(run, incarnation.coming(self._line.bandit, head.choices - len(taken), len(taken)))
         at, out, placed = self.now(), dict[bytes, Result](), list[tuple[Request, int, Answer]]()
         for number, i in enumerate(taken, head.choices - len(taken) + 1):
             answer, propensity = drawn[i]
@@ -224,7 +225,7 @@ class Choosing:
         rows.wait(run, self._line.uid, sorted(waiting))
         out |= self._answers(run, [request for request, *_ in placed if request.hashed not in out])  # of other workers
         if rows.settled(run, self._line.uid) > head.choices - len(taken):
-            self._checked = -1
+            self._checked.clear()
             raise Unavailable(AGAIN)  # these numbers have entered as nothing
         return out
 
@@ -249,15 +250,13 @@ class Choosing:
         place = incarnation.waiting_place(self._line.uid, number)
         return Waiting(number, ticket, at, self._seal(number, place, row.packed()))
 
-    def check_keys(self, run: Run, head: Head, count: int) -> None:
-        """Those of the epochs of so many numbers, up to head.choices, and of the next one are there until the
-        transaction ends: what it records may not happen."""
-        epoch = head.choices // self._line.bandit.epoch + 1
-        if epoch > self._checked or self._generation != self._database.generation:
-            incarnation.check_epochs(run, self._line.seal.keys, self._line.bandit, head.choices - count, count)
-            self._checked, self._generation = epoch, self._database.generation
-
-    _generation = -1
+    def check_keys(self, run: Run, epochs: Iterable[int], *, make: bool = True) -> None:
+        """Those of these epochs are the database's, until the transaction ends: what it records may not happen."""
+        if self._generation != self._database.generation or len(self._checked) > MANY:
+            self._checked, self._generation = set(), self._database.generation
+        new = set(epochs) - self._checked
+        incarnation.check_epochs(run, self._line.seal.keys, self._line.bandit, new, make=make)
+        self._checked |= new
 
     def answered(self, request: Request, number: int, answer: Answer) -> Answered:
         """Sealed, and marked with its person, or with nobody."""
@@ -278,17 +277,20 @@ class Choosing:
         self._versions.check()
         with self._database.transaction() as run:
             head, entered, now = self.head(run), rows.settled(run, uid), self._clock()
-            out, written, late = [], list[Written](), []
+            out, counts, late = list[bool](), list[tuple[int, Report]](), list[Ticket]()
             for report in reports:
                 number, made_at = self._found(run, report)
-                in_time = number > entered and made_at is not None and now <= made_at + self._agreed.now.hold
-                row = self.written(number, report) if in_time else None
-                out.append(report.ticket.number == 0 or row is not None)
-                written += [] if row is None else [row]
-                late += [] if row is not None else [report.ticket]
-            lost = rollback.lost(run, self._line, head, [one.ticket for one in reports], late)
-            if not lost and rows.write(run, uid, sorted(written)):
-                return out
+                in_time = made_at is not None and now <= made_at + self._agreed.now.hold
+                if in_time and entered < number <= head.choices:
+                    counts.append((number, report))
+                    out.append(True)
+                else:
+                    late.append(report.ticket)
+                    out.append(number == 0)
+            if not rollback.lost(run, self._line, head, [report.ticket for report in reports], late):
+                self.check_keys(run, {number // self._line.bandit.epoch for number, _ in counts}, make=False)
+                if rows.write(run, uid, sorted(self.written(*one) for one in counts)):
+                    return out
             rollback.declare(run, self._line, now)
         with self._database.transaction() as run:
             self.head(run)  # raises, as for everybody else
@@ -304,11 +306,7 @@ class Choosing:
             made_at = rows.made_at(run, self._line.uid, number)
         return number, made_at
 
-    def written(self, number: int, report: Report) -> Written | None:
-        """None where nothing is kept of such numbers any more, or ever was."""
-        key = self._line.seal.label("epoch", number // self._line.bandit.epoch)
-        if number == 0 or self._line.seal.keys.find(key) is None:
-            return None
+    def written(self, number: int, report: Report) -> Written:
         place = incarnation.written_place(self._line.uid, number, report.kind)
         return Written(number, report.kind, report.ticket.text, self._seal(number, place, NUMBER.pack(report.value)))
 

@@ -4,7 +4,7 @@ import dataclasses
 import json
 import re
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -278,14 +278,19 @@ def check_keys(database: Database, keys: Keys, found: Bandit) -> None:
         fixed = [f"{found.uid}.requests", f"{found.uid}.tickets", f"{found.uid}.sums.{head.sums_key}"]
         fingerprints.check(run, keys, found.name, [f"{found.name}.persons"], make=False)
         fingerprints.check(run, keys, found.uid, fixed, make=False)
-        check_epochs(run, keys, found, head.choices)
+        check_epochs(run, keys, found, coming(found, head.choices))
 
 
-def check_epochs(run: Run, keys: Keys, found: Bandit, choices: int, coming: int = 1) -> None:
-    """The keys of the epochs of so many choices that come next, and of the epoch after them: WrongKeys if the folder
-    has others."""
-    first, last = (choices + 1) // found.epoch, (choices + coming) // found.epoch + 1
-    fingerprints.check(run, keys, found.uid, [label_of(found.uid, "epoch", n) for n in range(first, last + 1)])
+def coming(found: Bandit, choices: int, count: int = 1) -> range:
+    """The epochs of so many choices after those, and the one after them."""
+    return range((choices + 1) // found.epoch, (choices + count) // found.epoch + 2)
+
+
+def check_epochs(run: Run, keys: Keys, found: Bandit, epochs: Iterable[int], *, make: bool = True) -> None:
+    """The keys of these epochs: WrongKeys if the folder has others, or none where none is to be made."""
+    labels = [label_of(found.uid, "epoch", number) for number in sorted(epochs)]
+    if labels:
+        fingerprints.check(run, keys, found.uid, labels, make=make)
 
 
 def new_row(

@@ -23,7 +23,7 @@ from tacit.core.entering import NOBODY
 from tacit.core.persons import beyond
 from tacit.data import Array
 from tacit.errors import BadState, HorizonReached
-from tacit.holders import bookmarks, rows
+from tacit.holders import bookmarks, incarnation, rows
 from tacit.holders.choosing import Choosing
 from tacit.holders.incarnation import Incarnation
 from tacit.holders.limits import Rounds
@@ -138,7 +138,7 @@ class Log:
             if found > learnt:
                 return found, {}
             head = choosing.taken(run, len(coming), sum(row.unnamed for row in coming))
-            choosing.check_keys(run, head, len(coming))
+            choosing.check_keys(run, incarnation.coming(line.bandit, head.choices - len(coming), len(coming)))
             at = choosing.now() - terms.hold - 1 / MILLI  # due as soon as no number before these can be on its way
             answered, waiting, written = [], [], []
             for i, row in sorted(enumerate(coming), key=lambda one: one[1].request.person or b""):  # as in `Choosing`
@@ -152,8 +152,8 @@ class Log:
                 answered.append(choosing.answered(row.request, number, Answer(ticket.text, head.step, 0, None)))
                 waiting.append(choosing.waits(number, ticket.text, at, kept))
                 if row.reward is not None or problem:  # else it is silent, like a choice that nobody answered
-                    one = choosing.written(number, Report(ticket, math.nan if row.reward is None else row.reward))
-                    written += [] if one is None else [one]
+                    given = Report(ticket, math.nan if row.reward is None else row.reward)
+                    written.append(choosing.written(number, given))
                 if problem:
                     refused[learnt + i] = problem
             rows.choose(run, line.uid, answered)

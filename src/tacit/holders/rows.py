@@ -360,7 +360,7 @@ def written(run: Run, uid: str, start: int, stop: int) -> list[Written]:
         start,
         stop,
     )
-    return [Written(int(number), int(kind), bytes(ticket), bytes(sealed)) for number, kind, ticket, sealed in found]
+    return [Written(int(number), int(kind), bytes(text), bytes(sealed or b"")) for number, kind, text, sealed in found]
 
 
 def entered(run: Run, uid: str, stop: int) -> None:

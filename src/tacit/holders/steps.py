@@ -171,7 +171,9 @@ class Steps:
 
     def _enter(self, run: Run, opened: OpenStep, part: _Part) -> None:
         """They join the sums of the step, and are gone. The same statements whether or not rewards came."""
-        uid, step = self._line.uid, opened.step
+        uid, step, line = self._line.uid, opened.step, self._line
+        epochs = {one.number // line.bandit.epoch for one in part.waiting}
+        incarnation.check_epochs(run, line.seal.keys, line.bandit, epochs, make=False)  # else all would be unreadable
         sums = leaves.Sums(self._grid, versions.opened(self._line, step, "open", opened.sums))
         public = contexts.opened(run, uid, step, self._algorithm.plan.contexts)
         entries = [self._entry(one, part.written) for one in part.waiting]
@@ -194,7 +196,7 @@ class Steps:
         )
 
     def _entry(self, waiting: Waiting, written: dict[tuple[int, int], Written]) -> Entry:
-        """RAW. A row that is damaged, or whose key is gone, enters as nothing: it fails alone."""
+        """RAW. A row that is damaged enters as nothing: it fails alone."""
         size = self._algorithm.plan.row
         nothing = Entry(np.zeros(size), entering.NOBODY, teaches=False, shown=False, reward=None)
         with contextlib.suppress(BadState):

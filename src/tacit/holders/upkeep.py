@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tacit.errors import BadState
 from tacit.holders import fingerprints, leaf_rows, rows
 from tacit.holders.database import Database
-from tacit.holders.incarnation import Incarnation, check_epochs, place
+from tacit.holders.incarnation import Incarnation, check_epochs, coming, place
 from tacit.holders.terms import Agreed
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def purge(line: Incarnation, database: Database, agreed: Agreed) -> None:
     epoch = line.bandit.epoch
     with database.transaction() as run:
         head = rows.head(run, line.uid)
-        check_epochs(run, line.seal.keys, line.bandit, head.choices)
+        check_epochs(run, line.seal.keys, line.bandit, coming(line.bandit, head.choices))
         settled = rows.settled(run, line.uid)
     line.seal.keys.forget_destroyed()
     over = min(head.choices - agreed.follow(head).pending, settled + 1)

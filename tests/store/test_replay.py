@@ -48,10 +48,11 @@ def shown(stored, given):
     return out
 
 
-def refusals(stored, choice):
-    """What is said to a user who does something wrong, or twice."""
+def refusals(stored, choice, earlier):
+    """What is said to a user who does something wrong, twice, or late."""
     wrong = (
         lambda: stored.observe(choice, 0.5),
+        lambda: (stored.observe(earlier, 0.5), stored.activate(earlier)),
         lambda: stored.observe(choice.id, 7.0),
         lambda: stored.observe("00" * 24, 0.5),
         lambda: stored.choose([[np.nan] * 3]),
@@ -70,7 +71,7 @@ def run(place, kind, people, name):
     """The users who are in all runs see everything; the others differ by `people`, in number of arms and names, and in
     whether, when and how often they answer, and whether their choices are shown: nobody answers in the last run. Where
     contexts are public, all arms are the same."""
-    same, others, clock, out = np.random.default_rng(0), np.random.default_rng(people), Clock(), []
+    same, others, clock, own, out = np.random.default_rng(0), np.random.default_rng(people), Clock(), [], []
     options, held, late = {} if kind is linear else {"policy": np.random.default_rng(7)}, replay.Held(), []
     offered = same if kind is public else others
     with place.open(kind(first=6, **options), name=name, population=name, delay=3.0, clock=clock) as stored:
@@ -83,8 +84,9 @@ def run(place, kind, people, name):
                         choice = stored.choose(given, request=f"{i}")
                         stored.tend()
                         seen = {"index": choice.index, "by": choice.version, "propensity": choice.propensity.hex()}
+                        own.append(choice)
                         seen["in time"] = stored.observe(choice, 0.5)
-                        seen |= shown(stored, given) | {"refused": refusals(stored, choice)}
+                        seen |= shown(stored, given) | {"refused": refusals(stored, choice, own[len(own) // 2])}
                     out.append(seen | {"log": lines, "next": stored._versions.next_at})
                     continue
                 given, deferred = arms(offered, count=int(offered.integers(1, 9))), bool(others.integers(4) < people)

@@ -361,11 +361,15 @@ class Joint(ContinualBandit):
 
     def _parts(self, block: Block) -> Iterator[Block]:
         """The rounds of a block for a compiled loop: all at once, or those of one step after the other."""
-        by_step, start, count = self.algorithm.by_step, 0, len(block.noise)
+        if self.hold is not None and len(block.noise):
+            self._step()  # all that is due: the loop lets one choice enter with each that is made
+        if not self.algorithm.by_step:
+            yield block
+            return
+        start, count = 0, len(block.noise)
         while start < count:
-            if by_step or self.hold is not None:
-                self._step()  # all that is due: the loop lets one choice enter with each that is made
-            stop = start + max(1, int(self._state.counts[BOUNDARY]) - self._entries) if by_step else count
+            self._step()
+            stop = start + max(1, int(self._state.counts[BOUNDARY]) - self._entries)
             parts: Any = (part if len(part) != count else part[start:stop] for part in block)
             yield Block(*parts)
             start = stop

@@ -81,7 +81,7 @@ def probabilities(bandit: Any, rounds: Rounds) -> Array:
         raise ValueError(f"Expected a log with arms of {bandit.dim} dimensions, got {rounds.arms.shape[2]}.")
     if any(arm_sets.problems(rounds.arms)):
         raise ValueError("Expected finite arms of norm at most 1, got a row with others.")
-    return np.stack([bandit._offers(arms)() for arms in rounds.arms])
+    return np.stack([bandit.algorithm.chances(bandit._estimate, arms) for arms in rounds.arms])
 
 
 def _mean(name: str, values: Array, rounds: float) -> Estimate:

@@ -30,8 +30,9 @@ FIRST = {
     "JointSquareCB": {"first": 2},
 }
 WEEK = {"max_rounds_per_person": 1, "week": 2.0}
+LATER = {"hold": 1}
 JOINT = {  # class -> its settings that change a promise, one after the other
-    "JointLinUCB": [{}, {"budget": ALONE}, {"max_rounds_per_person": 2}, {"earnings": Earnings(0.3)}, WEEK],
+    "JointLinUCB": [{}, {"budget": ALONE}, {"max_rounds_per_person": 2}, {"earnings": Earnings(0.3)}, WEEK, {"hold": 1}],
     "JointGLM": [
         {},
         {"curvature": "none"},
@@ -44,6 +45,9 @@ JOINT = {  # class -> its settings that change a promise, one after the other
         {"max_rounds_per_person": 2, "contexts": "public"},
         WEEK,
         WEEK | {"budget": ALONE},
+        *(LATER | options for options in ({}, {"missing_as": 0.0}, {"contexts": "public"}, {"budget": ALONE})),
+        LATER | {"max_rounds_per_person": 2, "on_limit": "serve"},
+        LATER | WEEK,
     ],
     "JointGLMRare": [{}, {"max_rounds_per_person": 2}],
     "JointReweighted": [{}],

@@ -17,10 +17,6 @@ if TYPE_CHECKING:
     from tacit.bandits.shuffle.newton import ShuffleNewton as ShuffleNewton
     from tacit.core.choices import Choice as Choice
     from tacit.core.choices import Choices as Choices
-    from tacit.holders.recovery import recover as recover
-    from tacit.holders.requests import StoredChoice as StoredChoice
-    from tacit.holders.retirement import retire as retire
-    from tacit.holders.stored import Stored as Stored
 
 
 def __getattr__(name: str) -> Any:

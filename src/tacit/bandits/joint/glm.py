@@ -114,7 +114,7 @@ class JointGLM(Joint):
         self._open_purse()
         means: dict[str, Any] = {"link": self._link, "rewards": (low, high), "radius": self.radius, "unit": self._unit}
         live = len(actions.live(self._declared, self._blocks))
-        known = prior.knowledge(self.prior, self.warm, live=live, **parts, **means)
+        knowledge = prior.knowledge(self.prior, self.warm, live=live, **parts, **means)
         shape = covariance.shape(self.covariance, self._own_dim, refused=self._public or self._shared > 0)
         first = self.first
         forgetting.check(self._forget, self._shortest if first is None else lambda _: first)
@@ -134,7 +134,7 @@ class JointGLM(Joint):
             link=self._link,
             unit=self._unit,
             tuning=self.tuning,
-            prior=known,
+            prior=knowledge,
             shape=shape,
             gains=self.mechanism.gain(np.arange(self.mechanism.window + 1.0)),
             purse=self._purse,

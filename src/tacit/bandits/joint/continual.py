@@ -103,10 +103,11 @@ class ContinualBandit(Bandit):
             raise ValueError("Expected max_rounds_per_person with on_limit and week, got none.")
 
     def limit_mode(self, given: str | None) -> str:
-        """What a person beyond the limit gets; ValueError if that cannot be what was asked for."""
+        """What a person beyond the limit gets, where that is asked for, or by default as the bandit has it; ValueError
+        if that cannot be."""
         if given is not None:
             checks.one_of(MODES, on_limit=given)
-        return given or "refuse"
+        return given or self.on_limit or "refuse"
 
     def _limits(self) -> Persons:
         return Persons(self.max_rounds_per_person, serve=self.on_limit == "serve")

@@ -122,9 +122,11 @@ class JointGLM(Joint):
         self.mechanism = self._mechanism(self.first, self._forget)
         caveats = *prior.sentences(self.prior, self.warm), *[covariance.CAVEAT] * shaped
         contexts = Layout(self._shared, self._blocks, self._own_dim).size if self._public else 0
+        what = public.STATISTIC if self._public else self._form.STATISTIC
+        forgotten = "" if self._forget is None else f", forgotten in {self._forget:g} rounds"
         self.algorithm = OnePass(
             plan=self._plan(
-                self._statistic(why),
+                f"discounted sums of {what}, {{}}, each user once{why}{forgotten}",
                 self.contribution.scale,
                 self.mechanism.fading,
                 contexts=contexts,
@@ -189,9 +191,3 @@ class JointGLM(Joint):
         columns = self._columns(steps)
         noiseless = discounted(leaves=leaves, size=self._size, discount=fading, **columns)
         return self._with_noise(noiseless, self._sensitivity, self._mu)
-
-    def _statistic(self, why: str) -> str:
-        """What is released, in words. why: curvature is released, or not."""
-        what = public.STATISTIC if self._public else self._form.STATISTIC
-        forgotten = "" if self._forget is None else f", forgotten in {self._forget:g} rounds"
-        return f"discounted sums of {what}, {{}}, each user once{why}{forgotten}"

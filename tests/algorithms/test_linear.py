@@ -129,15 +129,15 @@ def test_a_compiled_loop_leaves_earlier_estimates_as_they_were():
     was, block = [part.copy() for part in arrays(before)], world.block(50)
     world.start(default_rng(0), 50).fill(block)
     bandit.play(block)
-    assert all(map(np.array_equal, arrays(before), was)) and not np.array_equal(bandit._estimate.ridge.theta, was[0])
+    assert all(map(np.array_equal, arrays(before), was)) and not np.array_equal(bandit._estimate.arrays.theta, was[0])
 
 
 def test_blocks_that_are_not_live_stay_as_they_were():
     of = made(**BLOCKS).algorithm
     before, released = fold(of), default_rng(6).normal(size=of.plan.mechanism.size)
-    after = of.estimate(before, released, np.zeros(0), 4, np.array([0, 2])).ridge
-    assert np.array_equal(after.theta[1], before.ridge.theta[1]) and (after.theta[0] != before.ridge.theta[0]).any()
-    assert np.array_equal(after.inverse[1], before.ridge.inverse[1])
+    after = of.estimate(before, released, np.zeros(0), 4, np.array([0, 2])).arrays
+    assert np.array_equal(after.theta[1], before.arrays.theta[1]) and (after.theta[0] != before.arrays.theta[0]).any()
+    assert np.array_equal(after.inverse[1], before.arrays.inverse[1])
 
 
 def test_a_prior_adds_its_noise():

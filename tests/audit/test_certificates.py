@@ -25,6 +25,7 @@ RUNS = [
 JOINTLY = {"dim": 2, "budget": COARSE, "horizon": CHOICES}
 FIRST = {"JointReweighted": 4}  # choices of the first step, where not 2
 WEEK = {"max_rounds_per_person": 1, "week": 2.0}
+LATER = {"hold": 1}
 
 
 def registered(table):
@@ -34,7 +35,7 @@ def registered(table):
 
 
 JOINT = registered("JOINT") | {
-    "JointLinUCB": [{}, {"budget": ALONE}, {"max_rounds_per_person": 2}, {"earnings": Earnings(0.3)}, WEEK],
+    "JointLinUCB": [{}, {"budget": ALONE}, {"max_rounds_per_person": 2}, {"earnings": Earnings(0.3)}, WEEK, LATER],
     "JointGLM": [
         {},
         {"curvature": "none"},
@@ -47,6 +48,9 @@ JOINT = registered("JOINT") | {
         {"max_rounds_per_person": 2, "contexts": "public"},
         WEEK,
         WEEK | {"budget": ALONE},
+        *(LATER | options for options in ({}, {"missing_as": 0.0}, {"contexts": "public"}, {"budget": ALONE})),
+        LATER | {"max_rounds_per_person": 2, "on_limit": "serve"},
+        LATER | WEEK,
     ],
     "JointGLMRare": [{"ridge": 0.01}, {"ridge": 0.01, "max_rounds_per_person": 2}],  # so that it releases an estimate
     "ShariffLinUCB": [{}, {"max_rounds_per_person": 2}],

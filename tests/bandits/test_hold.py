@@ -93,20 +93,22 @@ def test_step_by_step_and_in_a_compiled_loop(name, hold, missing_as):
     assert loop._state.counts[CHOICES] == ROUNDS and loop._state.counts[ENTERED] == ROUNDS - hold
 
 
+@pytest.mark.parametrize("saved", [True, False])
 @pytest.mark.parametrize("hold", [3, 50])
 @pytest.mark.parametrize("name", KINDS)
-def test_across_a_file_in_the_middle(name, hold, tmp_path):
-    """Also where a loop takes over from single calls, and the other way round."""
+def test_across_a_file_and_from_single_calls_to_a_loop_and_back(name, hold, saved, tmp_path):
     loop, mixed = (build(name, hold=hold) for _ in range(2))
     block = world(loop)
     arms = steps(mixed, block, 0, 101)
-    waiting = mixed.choices - hold + 1
-    mixed.save(tmp_path / "bandit.json")
-    mixed = type(mixed).load(tmp_path / "bandit.json")
-    assert mixed.hold == hold and not mixed.observe(waiting - 1, 1.0)
+    late = mixed.choices - hold
+    if saved:
+        mixed.save(tmp_path / "bandit.json")
+        mixed = type(mixed).load(tmp_path / "bandit.json")
+    assert mixed.hold == hold and not mixed.observe(late, 1.0)
     mixed.play(part(block, 101, 160))
-    mixed.save(tmp_path / "bandit.json")
-    mixed = type(mixed).load(tmp_path / "bandit.json")
+    if saved:
+        mixed.save(tmp_path / "bandit.json")
+        mixed = type(mixed).load(tmp_path / "bandit.json")
     arms += [*block.index[101:160].tolist(), *steps(mixed, block, 160)]
     loop.play(block)
     assert arms == block.index.tolist() and same(loop, mixed)
@@ -230,13 +232,15 @@ def test_ids_that_nobody_has():
     for wrong in (0, -1, 1, 10**6):
         with pytest.raises(UnknownChoice):
             bandit.observe(wrong, 1.0)
-    for wrong in (True, "1", 1.0, None):
-        with pytest.raises(ValueError, match="Expected a Choice or its id"):
-            bandit.observe(wrong, 1.0)
-    bandit.choose([[0.5, 0.0, 0.0]])
+    for made in range(8):  # also once its deadline has passed
+        for wrong in (True, "1", 1.0, None):
+            with pytest.raises(ValueError, match="Expected a Choice or its id"):
+                bandit.observe(wrong, 1.0)
+        assert bandit.choices == made
+        bandit.choose([[0.5, 0.0, 0.0]])
     with pytest.raises(ValueError, match="reward"):
-        bandit.observe(1, 2.0)
-    assert bandit.observe(1, 1.0)
+        bandit.observe(8, 2.0)
+    assert bandit.observe(8, 1.0) and not bandit.observe(1, 1.0)
 
 
 # who teaches

@@ -224,7 +224,9 @@ def test_misuse():
     with pytest.raises(ValueError, match="with week, which refuses nobody"):
         build(on_limit="refuse", week=20)
     refusing = build()
-    assert refusing.on_limit == "refuse"
+    assert refusing.on_limit == refusing.limit_mode(None) == "refuse" and refusing.limit_mode("serve") == "serve"
+    serving = build(on_limit="serve")
+    assert serving.limit_mode(None) == "serve" and serving.limit_mode("refuse") == "refuse"
     for _ in range(2):
         refusing.choose(ARM, person="ada")
     with pytest.raises(PersonLimit):

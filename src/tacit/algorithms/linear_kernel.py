@@ -9,7 +9,18 @@ from tacit.kernels.continual import JointState, simulate_step
 from tacit.kernels.formulas import add_linear
 from tacit.kernels.linear import Width, optimistic, radius, ridge
 from tacit.kernels.noise import NoiseLaw
-from tacit.kernels.rounds import BOUNDARY, Held, Range, Schedule, enters, entries, next_boundary, outcome
+from tacit.kernels.rounds import (
+    BOUNDARY,
+    NOBODY,
+    Held,
+    Range,
+    Schedule,
+    enters,
+    entries,
+    forget,
+    next_boundary,
+    outcome,
+)
 
 
 @kernel
@@ -28,7 +39,7 @@ def joint_rounds(
 ) -> None:
     """Changes state and the block's out arrays."""
     counts, prefix, estimate, _ = state
-    collected, row = prefix.open, np.empty(block.arms.shape[2] + 1)
+    collected = prefix.open
     w = radius(width, estimate.logdet[0])
     for t in range(block.noise.size):
         if entries(counts, held) >= counts[BOUNDARY]:
@@ -37,6 +48,10 @@ def joint_rounds(
             counts[BOUNDARY] = next_boundary(entries(counts, held), schedule.first, schedule.growth)
             w = radius(width, estimate.logdet[0])
         index = optimistic(block.arms[t], estimate, w, drift)
-        used = outcome(block, t, index) and enters(counts, held, block.arms[t, index], block.reward[t], row)
-        if used and not np.isnan(row[-1]):
-            add_linear(row[:-1], row[-1], scale, rewards.low, rewards.high, collected)
+        if not outcome(block, t, index):
+            continue
+        x, y, slot = enters(counts, held, block.arms[t, index], block.reward[t])
+        if slot != NOBODY and not np.isnan(y):
+            add_linear(x, y, scale, rewards.low, rewards.high, collected)
+        if slot >= 0:
+            forget(held, slot)

@@ -61,7 +61,7 @@ def learn_table(bandit: "ContinualBandit", table: Any, actions: Any) -> dict[int
         problem = logs.ROW if x is None else None if silent else reward_problem(reward, *bandit.rewards)
         mark = LEARNS
         try:
-            mark = _counted(bandit, person)  # whatever is in the row
+            mark = _mark(bandit, person)  # whatever is in the row
         except (ValueError, PersonLimit) as error:
             x, problem = None, problem or str(error)
         if problem is not None:
@@ -115,7 +115,7 @@ def _people(bandit: "ContinualBandit", folder: Folder, first: int, count: int) -
     for piece in folder.pieces(first, count, engines.AT_ONCE):
         for person in parquet.frame(piece, ["person"])["person"].to_list():
             try:
-                teach[row] = _counted(bandit, person) == LEARNS
+                teach[row] = _mark(bandit, person) == LEARNS
             except (ValueError, PersonLimit) as error:
                 refused[row] = str(error)
             row += 1
@@ -141,6 +141,6 @@ def _home(bandit: "ContinualBandit", name: str) -> type:
     return next(kind for kind in type(bandit).__mro__ if name in kind.__dict__)
 
 
-def _counted(bandit: "ContinualBandit", person: Any) -> bytes:
+def _mark(bandit: "ContinualBandit", person: Any) -> bytes:
     """One round of that person, or of nobody: its mark. PersonLimit or ValueError if it is refused."""
     return bandit._persons.count(bandit._persons.admit(person))

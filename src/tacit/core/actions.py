@@ -37,17 +37,17 @@ def changed(before: Sequence[Declared], schema: Schema | None, at: int) -> tuple
     """What a schema makes of those that were declared before, at that number of choices; BadState if it takes one back
     or gives its place to another."""
     names = () if schema is None else schema.actions
-    known = tuple(one.name for one in before)
-    if names[: len(known)] != known:
+    first = tuple(one.name for one in before)
+    if names[: len(first)] != first:
         raise BadState(
-            f"Expected the actions that were declared before, in their order and before new ones ({', '.join(known)}), "
+            f"Expected the actions that were declared before, in their order and before new ones ({', '.join(first)}), "
             "got others: an action that is not to be offered any more is named in `retired` and stays in the list."
         )
     retired = () if schema is None else schema.retired
     back = [one.name for one in before if one.until is not None and one.name not in retired]
     if back:
         raise BadState(f"Expected retired actions to stay retired, got {', '.join(back)} without being in `retired`.")
-    new = (*before, *(Declared(name, at) for name in names[len(known) :]))
+    new = (*before, *(Declared(name, at) for name in names[len(first) :]))
     return tuple(one._replace(until=at) if one.until is None and one.name in retired else one for one in new)
 
 
@@ -57,9 +57,9 @@ def events(before: Sequence[Declared], after: Sequence[Declared]) -> list[str]:
     out = []
     for one in after:
         if one.name not in old:
-            out.append(f"action {one.name} added after {_counted(one.since)}")
+            out.append(f"action {one.name} added after {_choices(one.since)}")
         if one.until is not None and (one.name not in old or old[one.name].until is None):
-            out.append(f"action {one.name} retired after {_counted(one.until)}")
+            out.append(f"action {one.name} retired after {_choices(one.until)}")
     return out
 
 
@@ -72,8 +72,8 @@ def schema_of(schema: Schema, declared: Sequence[Declared]) -> Schema:
 
 def at(declared: Sequence[Declared], choices: int) -> tuple[Declared, ...]:
     """As it was when so many choices had been made."""
-    known = (one for one in declared if one.since <= choices)
-    return tuple(one._replace(until=None) if (one.until or 0) > choices else one for one in known)
+    there = (one for one in declared if one.since <= choices)
+    return tuple(one._replace(until=None) if (one.until or 0) > choices else one for one in there)
 
 
 def live(declared: Sequence[Declared], blocks: int) -> Integers:
@@ -85,8 +85,8 @@ def words(declared: Sequence[Declared]) -> str:
     """For the certificate: what has changed since the start, if anything has."""
     out = []
     for one in declared:
-        said = [f"added after {_counted(one.since)}"] * (one.since > 0)
-        said += [] if one.until is None else [f"retired after {_counted(one.until)}"]
+        said = [f"added after {_choices(one.since)}"] * (one.since > 0)
+        said += [] if one.until is None else [f"retired after {_choices(one.until)}"]
         out += [f"{one.name}: {', '.join(said)}"] * bool(said)
     return "; ".join(out)
 
@@ -99,5 +99,5 @@ def read(given: Iterable[Any]) -> tuple[Declared, ...]:
     return tuple(Declared(*one) for one in given)
 
 
-def _counted(choices: int) -> str:
+def _choices(choices: int) -> str:
     return "1 choice" if choices == 1 else f"{choices} choices"

@@ -56,17 +56,21 @@ class Tickets(NamedTuple):
     people: Marks  # who chose, or whether it teaches: core.persons; of no width where people are not counted
     rewards: Array  # NaN until one came, where choices wait for a deadline
 
-    def slot(self, ticket: object, choices: int) -> int:
-        """Where a choice waits, after so many; ValueError or UnknownChoice for what does not wait."""
-        pending = len(self.ids)
+    def number(self, ticket: object, choices: int) -> int:
+        """Of a choice that was made, of so many; ValueError or UnknownChoice."""
         if isinstance(ticket, bool) or not isinstance(ticket, int | np.integer):
             raise ValueError(f"Expected a Choice or its id, got {type(ticket).__name__}.")
         if not 1 <= ticket <= choices:
             raise UnknownChoice("Expected the id of a choice that was made, got an unknown one.")
-        if ticket <= choices - pending:
+        return int(ticket)
+
+    def slot(self, ticket: object, choices: int) -> int:
+        """Where a choice waits, after so many; ValueError or UnknownChoice for what does not wait."""
+        pending, number = len(self.ids), self.number(ticket, choices)
+        if number <= choices - pending:
             raise UnknownChoice(f"Expected a reward within {pending} later choices, got one for an expired choice.")
-        slot = int(ticket % pending)
-        if self.ids[slot] != ticket:
+        slot = number % pending
+        if self.ids[slot] != number:
             raise UnknownChoice("Expected one reward for each choice, got a second one or one for a refused row.")
         return slot
 

@@ -117,8 +117,8 @@ def _by_schema(door: Door, table: Any, named: list[Any], actions: Any) -> Iterat
     fields = list(door.schema.context)
     rows = zip(*(list(table[name]) for name in fields), strict=True) if fields else iter([()] * len(named))
     for row, action in zip(rows, named, strict=True):
-        known = isinstance(actions, Mapping) and isinstance(action, str) and action in actions
-        offered: Any = {action: actions[action]} if known else [action]
+        described = isinstance(actions, Mapping) and isinstance(action, str) and action in actions
+        offered: Any = {action: actions[action]} if described else [action]
         yield door.played(dict(zip(fields, row, strict=True)), offered)
 
 
@@ -134,13 +134,13 @@ def _of_arms(door: Door, actions: Any) -> Callable[[Any, Any], Array | None]:
 
 def _positions(actions: Sequence[Any] | None) -> Callable[[Any], int | None]:
     """What puts an action where it belongs: by its name in `actions`, or as a whole number; None for others."""
-    known = None if actions is None else {name: i for i, name in enumerate(actions)}
+    places = None if actions is None else {name: i for i, name in enumerate(actions)}
 
     def position(action: Any) -> int | None:
         if isinstance(action, bool) or not isinstance(action, str | int | np.integer):
             return None
-        if known is not None:
-            return known.get(action)
+        if places is not None:
+            return places.get(action)
         return int(action) if not isinstance(action, str) and action >= 0 else None
 
     return position

@@ -50,8 +50,8 @@ def digests(person: Person, key: bytes) -> tuple[bytes, ...]:
         spelled.append(unicodedata.normalize("NFD", form.decode()).encode())
     if isinstance(person, str | bytes):
         spelled.append(person if isinstance(person, bytes) else person.encode("utf-8", "surrogatepass"))
-    known = [kind + one for one in spelled for kind in (b"s", b"b")] + [b"i" + form]
-    return tuple(hashlib.blake2b(one, key=key, digest_size=HASH).digest() for one in dict.fromkeys(known))
+    forms = [kind + one for one in spelled for kind in (b"s", b"b")] + [b"i" + form]
+    return tuple(hashlib.blake2b(one, key=key, digest_size=HASH).digest() for one in dict.fromkeys(forms))
 
 
 class Persons:

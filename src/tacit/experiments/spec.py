@@ -58,7 +58,7 @@ class Spec:
             "subgaussian": environment.subgaussian,
             "link": environment.link,
             "horizon": horizon,
-            "pending": 1,  # simulated rewards come at once
+            "pending": 1 + (self.options.get("hold") or 0),  # simulated rewards come at once
             "policy": default_rng(policy),
             "source": Simulated(privacy),
         }

@@ -211,7 +211,7 @@ def enter(sums: Raw, opened: Raw, entering: Entering, count: int) -> None:
     copy(entering.contexts, entering.open)
     for _ in range(count):
         entering.entered[0] += 1
-        forget(entering.held, entering.entered[0])
+        forget(entering.held, entering.entered[0] % entering.held.rewards.size)
 
 
 @inlined

@@ -54,10 +54,12 @@ class Held(NamedTuple):
 NOBODY_WAITS = Held(0, np.nan, np.zeros(0, np.int64), np.zeros((0, 0)), np.zeros((0, 0), np.uint8), np.zeros(0))
 
 
+AT_ONCE, NOBODY = -1, -2  # which choice enters: the one that is made, or none yet; else a place in the ring
+
+
 @inlined
-def forget(held: Held, number: int) -> None:
+def forget(held: Held, slot: int) -> None:
     """What has entered is not kept."""
-    slot = number % held.rewards.size
     held.rows[slot] = 0.0
     held.marks[slot] = 0
     held.ids[slot], held.rewards[slot] = 0, np.nan
@@ -70,24 +72,21 @@ def entries(counts: Integers, held: Held) -> int:
 
 
 @inlined
-def enters(counts: Integers, held: Held, x: Array, y: float, row: Array) -> bool:
-    """One choice more, of these features and that reward. Whether one enters: then it is in row, its reward last."""
+def enters(counts: Integers, held: Held, x: Array, y: float) -> tuple[Array, float, int]:
+    """One choice more, of these features and that reward. The features and the reward of the one that enters with it,
+    and which one that is; a place in the ring is to be forgotten afterwards."""
     counts[CHOICES] += 1
-    if held.hold == 0:
-        copy(x, row[:-1])
-        row[-1] = y
-        return True
-    last = counts[CHOICES] % held.rewards.size
-    copy(x, held.rows[last, : x.size])
-    held.ids[last], held.rewards[last] = counts[CHOICES], y
-    if counts[CHOICES] <= held.hold:
-        return False
-    counts[ENTERED] += 1
-    first = counts[ENTERED] % held.rewards.size
-    copy(held.rows[first, : x.size], row[:-1])
-    row[-1] = held.missing if np.isnan(held.rewards[first]) else held.rewards[first]
-    forget(held, counts[ENTERED])
-    return True
+    slot = AT_ONCE
+    if held.hold > 0:
+        last, slot = counts[CHOICES] % held.rewards.size, NOBODY
+        copy(x, held.rows[last, : x.size])
+        held.ids[last], held.rewards[last] = counts[CHOICES], y
+        if counts[CHOICES] > held.hold:
+            counts[ENTERED] += 1
+            slot = counts[ENTERED] % held.rewards.size
+            x = held.rows[slot, : x.size]
+            y = held.missing if np.isnan(held.rewards[slot]) else held.rewards[slot]
+    return x, y, slot
 
 
 @inlined

@@ -11,7 +11,18 @@ from tacit.kernels.continual import JointState, join, simulate_step
 from tacit.kernels.formulas import add_context, add_glm, add_reward
 from tacit.kernels.glm import Known, Tuning, combine, fit, thompson
 from tacit.kernels.noise import NoiseLaw
-from tacit.kernels.rounds import BOUNDARY, Held, Range, Schedule, enters, entries, next_boundary, outcome
+from tacit.kernels.rounds import (
+    BOUNDARY,
+    NOBODY,
+    Held,
+    Range,
+    Schedule,
+    enters,
+    entries,
+    forget,
+    next_boundary,
+    outcome,
+)
 from tacit.model.links import Code
 from tacit.model.vectors import packed_size, pair_size
 
@@ -65,7 +76,7 @@ def glm_rounds(
     contribution where contexts are public. The users of the first step get random arms, unless something is known.
     Changes state and the block's out arrays."""
     counts, prefix, posterior, public = state
-    target, row = np.empty(posterior.theta.size), np.empty(block.arms.shape[2] + 1)
+    low, high, target = rewards.low, rewards.high, np.empty(posterior.theta.size)
     for t in range(block.noise.size):
         if entries(counts, held) >= counts[BOUNDARY]:
             simulate_step(rng, prefix, law)
@@ -78,8 +89,10 @@ def glm_rounds(
             index = int(policy.random() * block.arms.shape[1])
         else:
             index = thompson(policy, block.arms[t], posterior, target)
-        if outcome(block, t, index) and enters(counts, held, block.arms[t, index], block.reward[t], row):
-            x, y, low, high = row[:-1], row[-1], rewards.low, rewards.high
+        if not outcome(block, t, index):
+            continue
+        x, y, slot = enters(counts, held, block.arms[t, index], block.reward[t])
+        if slot != NOBODY:
             theta, inverse = posterior.theta, posterior.inverse
             if public.open.size > 0:
                 centre = add_context(x, theta, inverse, link, blend, low, high, longest, public.open)
@@ -87,6 +100,8 @@ def glm_rounds(
                     add_reward(x, y, centre, low, high, longest, prefix.open)
             elif not np.isnan(y):
                 add_glm(x, y, theta, inverse, link, blend, scale, low, high, prefix.open)
+        if slot >= 0:
+            forget(held, slot)
 
 
 @kernel
@@ -113,7 +128,7 @@ def glm_block_rounds(
     """`glm_rounds` where arms are rows (z, a) and sums and estimates are of blocks."""
     counts, prefix, posterior, public = state
     p = posterior.theta.shape[1]
-    target, row = np.empty(posterior.theta.shape), np.empty(block.arms.shape[2] + 1)
+    low, high, target = rewards.low, rewards.high, np.empty(posterior.theta.shape)
     for t in range(block.noise.size):
         if entries(counts, held) >= counts[BOUNDARY]:
             simulate_step(rng, prefix, law)
@@ -126,9 +141,12 @@ def glm_block_rounds(
             index = int(policy.random() * block.arms.shape[1])
         else:
             index = thompson_blocks(policy, block.arms[t], posterior, target)
-        if outcome(block, t, index) and enters(counts, held, block.arms[t, index], block.reward[t], row):
-            x, y, a = row[:p], row[-1], int(row[p])
-            theta, inverse, low, high = posterior.theta[a], posterior.inverse[a], rewards.low, rewards.high
+        if not outcome(block, t, index):
+            continue
+        row, y, slot = enters(counts, held, block.arms[t, index], block.reward[t])
+        if slot != NOBODY:
+            x, a = row[:p], int(row[p])
+            theta, inverse = posterior.theta[a], posterior.inverse[a]
             part = slice(a * pair_size(p), (a + 1) * pair_size(p))
             if public.open.size > 0:
                 centre = add_context(x, theta, inverse, link, blend, low, high, longest, public.open[part])
@@ -136,3 +154,5 @@ def glm_block_rounds(
                     add_reward(x, y, centre, low, high, longest, Raw(prefix.open[a * p : (a + 1) * p]))
             elif not np.isnan(y):
                 add_glm(x, y, theta, inverse, link, blend, scale, low, high, Raw(prefix.open[part]))
+        if slot >= 0:
+            forget(held, slot)

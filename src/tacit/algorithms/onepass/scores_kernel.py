@@ -10,7 +10,18 @@ from tacit.kernels.continual import JointState, simulate_step
 from tacit.kernels.formulas import add_score
 from tacit.kernels.glm import Known
 from tacit.kernels.noise import NoiseLaw
-from tacit.kernels.rounds import BOUNDARY, Held, Range, Schedule, enters, entries, next_boundary, outcome
+from tacit.kernels.rounds import (
+    BOUNDARY,
+    NOBODY,
+    Held,
+    Range,
+    Schedule,
+    enters,
+    entries,
+    forget,
+    next_boundary,
+    outcome,
+)
 from tacit.kernels.scores import best_by, follow, place_of
 from tacit.model.links import Code
 
@@ -38,7 +49,7 @@ def score_rounds(
     """etas[k], spreads[k]: those after k releases, the last ones also those of all later ones. The users of the first
     step get random arms, unless something is known. Changes state and the block's out arrays."""
     counts, prefix, posterior, _ = state
-    target, row = np.empty(posterior.theta.size), np.empty(block.arms.shape[2] + 1)
+    target = np.empty(posterior.theta.size)
     for t in range(block.noise.size):
         if entries(counts, held) >= counts[BOUNDARY]:
             simulate_step(rng, prefix, law)
@@ -50,7 +61,11 @@ def score_rounds(
             index = int(policy.random() * block.arms.shape[1])
         else:
             index = best_by(policy, block.arms[t], posterior, width, shared, target)
-        if outcome(block, t, index) and enters(counts, held, block.arms[t, index], block.reward[t], row):
-            x, y, start = row[:width], row[-1], place_of(row[:-1], width, shared)
-            if not np.isnan(y):
-                add_score(x, y, posterior.centre, shared, start, link, rewards.low, rewards.high, prefix.open)
+        if not outcome(block, t, index):
+            continue
+        row, y, slot = enters(counts, held, block.arms[t, index], block.reward[t])
+        if slot != NOBODY and not np.isnan(y):
+            x, start = row[:width], place_of(row, width, shared)
+            add_score(x, y, posterior.centre, shared, start, link, rewards.low, rewards.high, prefix.open)
+        if slot >= 0:
+            forget(held, slot)

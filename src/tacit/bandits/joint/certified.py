@@ -139,8 +139,8 @@ class Trail:
         most = span if b.algorithm.link.bounded else 2 * b.radius
         if not self.steps:
             return most
-        known = self.certified()
-        far = min(b.radius + float(np.linalg.norm(theta)), known.radius + float(np.linalg.norm(known.centre - theta)))
+        found = self.certified()
+        far = min(b.radius + float(np.linalg.norm(theta)), found.radius + float(np.linalg.norm(found.centre - theta)))
         return min(most, 2 * span * b.algorithm.link.steepest * (far + spread))
 
     @owner_only
@@ -150,10 +150,10 @@ class Trail:
             return Certified(np.zeros(self.bandit.dim), self.bandit.radius, np.eye(self.bandit.dim), math.inf)
         counts = np.cumsum([0, *(step.choices for step in self.steps)])
         firsts = {int(np.searchsorted(counts, share * counts[-1])) for share in SHARES} - {len(self.steps)}
-        found = [self._from(first, theta) for first in sorted(firsts) for theta in (None, self._open[0])]
+        found = [self._around(first, theta) for first in sorted(firsts) for theta in (None, self._open[0])]
         return min(found, key=lambda one: one.radius)
 
-    def _from(self, first: int, centre: Array | None) -> Certified:
+    def _around(self, first: int, centre: Array | None) -> Certified:
         """From steps first + 1, ..., t, around that centre, or the one that solves their equations."""
         b, t, window = self.bandit, len(self.steps), self.steps[first:]
         d, fading, sums, std = b.dim, b.mechanism.fading, window[-1].released, window[-1].std

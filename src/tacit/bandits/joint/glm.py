@@ -114,7 +114,7 @@ class JointGLM(Joint):
         self._open_purse()
         means: dict[str, Any] = {"link": self._link, "rewards": (low, high), "radius": self.radius, "unit": self._unit}
         live = len(actions.live(self._declared, self._blocks))
-        known = prior.knowledge(self.prior, self.warm, live=live, **parts, **means)
+        knowledge = prior.knowledge(self.prior, self.warm, live=live, **parts, **means)
         shape = covariance.shape(self.covariance, self._own_dim, refused=self._public or self._shared > 0)
         first = self.first
         forgetting.check(self._forget, self._shortest if first is None else lambda _: first)
@@ -122,9 +122,11 @@ class JointGLM(Joint):
         self.mechanism = self._mechanism(self.first, self._forget)
         caveats = *prior.sentences(self.prior, self.warm), *[covariance.CAVEAT] * shaped
         contexts = Layout(self._shared, self._blocks, self._own_dim).size if self._public else 0
+        what = public.STATISTIC if self._public else self._form.STATISTIC
+        forgotten = "" if self._forget is None else f", forgotten in {self._forget:g} rounds"
         self.algorithm = OnePass(
             plan=self._plan(
-                self._statistic(why),
+                f"discounted sums of {what}, {{}}, each user once{why}{forgotten}",
                 self.contribution.scale,
                 self.mechanism.fading,
                 contexts=contexts,
@@ -134,7 +136,7 @@ class JointGLM(Joint):
             link=self._link,
             unit=self._unit,
             tuning=self.tuning,
-            prior=known,
+            prior=knowledge,
             shape=shape,
             gains=self.mechanism.gain(np.arange(self.mechanism.window + 1.0)),
             purse=self._purse,
@@ -189,9 +191,3 @@ class JointGLM(Joint):
         columns = self._columns(steps)
         noiseless = discounted(leaves=leaves, size=self._size, discount=fading, **columns)
         return self._with_noise(noiseless, self._sensitivity, self._mu)
-
-    def _statistic(self, why: str) -> str:
-        """What is released, in words. why: curvature is released, or not."""
-        what = public.STATISTIC if self._public else self._form.STATISTIC
-        forgotten = "" if self._forget is None else f", forgotten in {self._forget:g} rounds"
-        return f"discounted sums of {what}, {{}}, each user once{why}{forgotten}"

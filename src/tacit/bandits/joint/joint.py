@@ -262,10 +262,7 @@ class Joint(ContinualBandit):
             row = np.zeros(self._row_size)
         elif self.hold is None and self._public:
             row = self.algorithm.count(self._estimate, row, self._state.public.open)
-        ticket = super()._ticket(row, mark)
-        if self.hold is not None:
-            self._tickets.rewards[ticket % self.pending] = np.nan
-        return ticket
+        return super()._ticket(row, mark)
 
     # rewards and entries
 
@@ -273,7 +270,7 @@ class Joint(ContinualBandit):
         """With hold, a reward is only written down."""
         if self.hold is None:
             return super()._observed(ticket, reward)
-        if isinstance(ticket, int | np.integer) and 1 <= ticket <= self.choices - self.hold:
+        if self._tickets.number(ticket, self.choices) <= self.choices - self.hold:
             return False
         slot = self._tickets.slot(ticket, self.choices)
         if not np.isnan(self._tickets.rewards[slot]):
@@ -354,18 +351,20 @@ class Joint(ContinualBandit):
         if loop is None or (waits and self._persons.most is not None):  # loops count nobody
             super()._play(block)
             return
+        if waits and len(block.noise):
+            self._step()  # all that is due: the loop lets one choice enter with each that is made
         arrays = self._state.estimate
         self._state = self._state._replace(estimate=type(arrays)(*(part.copy() for part in arrays)))  # others hold them
-        for part in self._parts(block):
+        for part in self._parts(block) if self.algorithm.by_step else [block]:
             loop(getattr(self, "policy", None), generator_of(self.source), part, self._held(), self._state, self._live)
+        self._current = None
 
     def _parts(self, block: Block) -> Iterator[Block]:
-        """The rounds of a block for a compiled loop: all at once, or those of one step after the other."""
-        by_step, start, count = self.algorithm.by_step, 0, len(block.noise)
+        """The rounds of a block, those of one step after the other: the estimate that follows is made here."""
+        start, count = 0, len(block.noise)
         while start < count:
-            if by_step or self.hold is not None:
-                self._step()  # all that is due: the loop lets one choice enter with each that is made
-            stop = start + max(1, int(self._state.counts[BOUNDARY]) - self._entries) if by_step else count
+            self._step()
+            stop = start + max(1, int(self._state.counts[BOUNDARY]) - self._entries)
             parts: Any = (part if len(part) != count else part[start:stop] for part in block)
             yield Block(*parts)
             start = stop

@@ -103,11 +103,11 @@ class LocalIRLS(LocalServer):
             raise ValueError("Expected blend in [0, 1] and discount in (0, 1], got one outside.")
         low, high = self.rewards
         parts = blocks_of(self.blocks, self)
-        known = self.covariance is not None
+        given = self.covariance is not None
         self._scores, self._why = scores.check(
-            self.curvature, dim=self.dim, blocks=parts, covariance=known, public_arms=self.public_arms
+            self.curvature, dim=self.dim, blocks=parts, covariance=given, public_arms=self.public_arms
         )
-        shape = covariance.of(self.covariance, self.dim // parts) if known else None
+        shape = covariance.of(self.covariance, self.dim // parts) if given else None
         self._score_settings = scores.settings(self, self.discount, shape)
         self._unit = 1.0 if self._link.bounded else (high - low) / 2
         middle = 0.0 if self._link.bounded or self._scores else (high + low) / 2

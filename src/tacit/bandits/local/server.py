@@ -125,11 +125,11 @@ class LocalServer(Server):
     def _tag(self) -> bytes:
         """Of the present billboard: it changes with the version where reports are for one step alone."""
         step = self.version if self._staged else 0
-        kept: tuple[int, bytes] | None = getattr(self, "_tagged", None)
-        if kept is None or kept[0] != step:
+        tagged: tuple[int, bytes] | None = getattr(self, "_tagged", None)
+        if tagged is None or tagged[0] != step:
             document = {"version": step, "report": {"name": STAGED[0] if self._staged else ""}}
-            kept = self._tagged = step, tag(self._fixed() | document)
-        return kept[1]
+            tagged = self._tagged = step, tag(self._fixed() | document)
+        return tagged[1]
 
     def _decode(self, report: bytes) -> Released:
         made, body = self._randomizer, self._body(report)

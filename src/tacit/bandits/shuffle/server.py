@@ -52,11 +52,11 @@ class BehindShuffler(Server):
         """The billboard as a document."""
 
     def billboard(self) -> bytes:
-        kept: tuple[int, bytes] | None = getattr(self, "_published", None)
-        if kept is None or kept[0] != self.version:
-            kept = self._published = self.version, json.dumps(self._board(), sort_keys=True).encode()
-            boards.batch(kept[1])  # raises here rather than at every device
-        return kept[1]
+        board: tuple[int, bytes] | None = getattr(self, "_published", None)
+        if board is None or board[0] != self.version:
+            board = self._published = self.version, json.dumps(self._board(), sort_keys=True).encode()
+            boards.batch(board[1])  # raises here rather than at every device
+        return board[1]
 
     def republish(self, billboard: bytes) -> None:
         """Reports have the digest of these very bytes."""

@@ -45,6 +45,7 @@ JOINT = registered("JOINT") | {
         {"max_rounds_per_person": 2},
         {"max_rounds_per_person": 2, "on_limit": "serve"},
         {"max_rounds_per_person": 2, "contexts": "public"},
+        {"hold": 2, "missing_as": 0.0},
         WEEK,
         WEEK | {"budget": ALONE},
     ],

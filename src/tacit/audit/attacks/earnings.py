@@ -34,7 +34,7 @@ def of_sums(name: str, kind: Any, *, everything: bool = False, bug: str = "") ->
     """The first user gets arm 0, with the chance that it has, and nobody else reports a reward."""
     make = glm(kind, dim=2, earnings=Earnings(SHARE, CLIP, ARMS))
     bandit = make(Simulated(0))
-    canary, seen = worst_canary(bandit.mechanism, leaf=0), slice(0 if everything else bandit._learns, None)
+    canary, seen = worst_canary(bandit.mechanism, leaf=0), slice(0 if everything else bandit.contribution.size, None)
     vectors = []
     for world in range(2):
         bandit._state = bandit.init()

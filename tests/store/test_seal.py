@@ -142,8 +142,8 @@ def test_keys_of_expired_choices_are_destroyed(place):
     rng = np.random.default_rng(1)
     with place.open(linear(pending=16)) as stored:
         most = 0
-        for _ in range(100):
-            stored.choose(arms(rng))
+        for _ in range(50):
+            stored.choose_group([stored.prepare(arms(rng)) for _ in range(2)])
             settle(stored)
             most = max(most, len(stored._line.seal.keys.labels(f"{stored._line.uid}.epoch")))
         assert most <= 8 + 3
@@ -157,14 +157,13 @@ def test_how_long_answers_are_kept_may_be_changed(place):
     """Keys stay as long as a choice that has not entered, whatever `pending` was when it was made."""
     rng, bandit = np.random.default_rng(1), linear()
     with place.open(linear(pending=400)) as stored:
-        for _ in range(120):
-            stored.choose(arms(rng))
-            stored.tend()
+        stored.choose_group([stored.prepare(arms(rng)) for _ in range(120)])
+        stored.tend()
     with place.open(linear(pending=16)) as stored:
         given = arms(rng)
         choice = stored.choose(given)
-        for _ in range(15):
-            stored.choose(arms(rng))
+        for _ in range(5):
+            stored.choose_group([stored.prepare(arms(rng)) for _ in range(3)])
             stored.tend()
         stored.observe(choice, 0.5)
         settle(stored)
@@ -264,8 +263,8 @@ def test_a_rotation_that_is_cut_leaves_no_old_key(place, happens):
 
 def test_keys_that_another_worker_destroyed_are_not_in_memory(on_postgres):
     with on_postgres.open(linear(pending=16)) as one, on_postgres.open(linear(pending=16)) as two:
-        for _ in range(60):
-            two.choose(np.eye(3))
+        for _ in range(20):
+            two.choose_group([two.prepare(np.eye(3)) for _ in range(3)])
             one._clock.now = two._clock.now = two._clock.now + HOLD + one._database.skew + 1.0
             one.tend()
         one.rotate_keys()

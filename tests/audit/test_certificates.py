@@ -46,6 +46,7 @@ JOINT = registered("JOINT") | {
         {"max_rounds_per_person": 2},
         {"max_rounds_per_person": 2, "on_limit": "serve"},
         {"max_rounds_per_person": 2, "contexts": "public"},
+        {"hold": 2, "missing_as": 0.0},
         WEEK,
         WEEK | {"budget": ALONE},
         *(LATER | options for options in ({}, {"missing_as": 0.0}, {"contexts": "public"}, {"budget": ALONE})),

@@ -12,7 +12,7 @@ from tests.store.places import Clock, arms, contribution, linear, play, settle, 
 def noise_is_there(place):
     """Each number of a leaf has its noise: it is not the exact one (0 has a chance below 10^-6)."""
     with place.open(linear()) as stored:
-        play(stored, np.random.default_rng(0), 11)
+        play(stored, np.random.default_rng(0), 11, together=11)
         exact, cell = sums(stored)[0], stored.algorithm.plan.mechanism.cell
         ((noisy,),) = table(stored, "SELECT noisy FROM leaf")
     difference = leaves.read(bytes(noisy), len(exact)) - exact * cell
@@ -24,7 +24,7 @@ def restarts_show_the_same(place):
     for _ in range(3):
         with place.open(linear()) as stored:
             if not seen:
-                play(stored, np.random.default_rng(0), 25)
+                play(stored, np.random.default_rng(0), 25, together=13)
             shown = stored.statistics
             seen.append((stored.version, shown.gram.tobytes(), shown.moment.tobytes(), stored.privacy.json()))
     return seen[0][0] == 2 and seen[0] == seen[1] == seen[2]

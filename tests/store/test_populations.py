@@ -90,7 +90,7 @@ def test_a_deleted_file_that_is_made_anew_adds(folder):
 
 def test_a_file_that_is_made_anew_after_a_release_needs_a_recovery_and_adds(on_sqlite):
     with on_sqlite.open(glm()) as stored:
-        play(stored, np.random.default_rng(0), 12)
+        play(stored, np.random.default_rng(0), 12, together=12)
     os.unlink(on_sqlite.where)
     with pytest.raises(RolledBack):
         on_sqlite.open(glm())

@@ -21,7 +21,7 @@ LEAVES = "SELECT bandit, step, noisy FROM leaf ORDER BY bandit, step"
 def lived(place):
     with place.open(linear()) as stored:
         if stored.version == 0:
-            play(stored, np.random.default_rng(0), 25)
+            play(stored, np.random.default_rng(0), 25, together=25)
         return stored._line.bandit.incarnation, table(stored, LEAVES)
 
 
@@ -44,7 +44,7 @@ def check(place, before, leaves, killed):
         with_keys = {label.partition(".")[0] for label in Keys(place.keys).labels("")}
         assert with_keys & uids == {stored._line.uid}
         if now > before:
-            play(stored, np.random.default_rng(now), 11, prefix=f"{now} ")
+            play(stored, np.random.default_rng(now), 11, prefix=f"{now} ", together=11)
             assert stored.version == 1
         return now, table(stored, LEAVES)
 
@@ -101,7 +101,7 @@ def test_keys_of_an_incarnation_that_a_restore_has_lost(on_sqlite, folder, witne
     shutil.copy(on_sqlite.where, folder / "copy.db")
     recover(linear(), on_sqlite.where, keys=on_sqlite.keys)
     with on_sqlite.open(linear()) as stored:
-        play(stored, np.random.default_rng(1), 5)
+        play(stored, np.random.default_rng(1), 5, together=5)
         lost = stored._line.uid
     shutil.copy(folder / "copy.db", on_sqlite.where)
     assert Keys(on_sqlite.keys).labels(lost)

@@ -18,7 +18,7 @@ def lived(place, rounds=25):
     """A bandit with releases, a choice that waits and a person."""
     rng = np.random.default_rng(0)
     with place.open(limited()) as stored:
-        play(stored, rng, rounds)
+        play(stored, rng, rounds, together=13)
         waiting = stored.choose(arms(rng), person="ada", request="w")
         return waiting, stored.theta, stored.version, stored.privacy, table(stored, "SELECT noisy FROM leaf")
 
@@ -70,7 +70,7 @@ def test_workers_that_are_open_refuse_from_then_on(on_postgres):
         retire(on_postgres.where, keys=on_postgres.keys)
         refuses(one, waiting)
         assert one.retired and one.choices == 1 and one.privacy.private
-        play(other, rng, 12)  # its neighbour in the same database and the same folder of keys goes on
+        play(other, rng, 12, together=12)  # its neighbour in the same database and the same folder of keys goes on
         assert other.version == 1
 
 

@@ -42,7 +42,7 @@ def visit(stored):
     choice = stored.choose(only, person=PERSON, request=REQUEST)
     waiting = stored.choose(only, person=PERSON, request=REQUEST + "2")  # nobody will answer
     stored.observe(choice, REWARD)
-    play(stored, rng, 25)
+    play(stored, rng, 25, together=13)
     assert stored.version == 2
     return waiting
 
@@ -64,7 +64,7 @@ def test_nobody_waits_for_a_copy(on_sqlite, folder, monkeypatch):
     rng, turns = np.random.default_rng(0), []
     monkeypatch.setattr(sqlite, "PAGES", 1)
     with on_sqlite.open(linear()) as stored:
-        play(stored, rng, 12)
+        play(stored, rng, 12, together=12)
         turn = stored._database._turn
 
         @contextlib.contextmanager
@@ -125,20 +125,25 @@ def test_a_row_cannot_be_put_in_the_place_of_another(place):
 
 
 def test_rows_have_one_size(place):
+    """Whoever chose among whatever, and a reward, that it was cancelled, or that it was shown."""
     with place.open(glm()) as stored:
-        stored.choose({"a": [1.0, 0, 0]}, request="x")
-        stored.choose({"b" * 255: [0.1, 0.1, 0.1], "c": [0, 0, 0.0]}, request="y" * 1000)
-        stored.choose(np.zeros((9, 3)))
-        for statement in ("SELECT DISTINCT length(sealed) FROM choice", "SELECT DISTINCT length(sealed) FROM waiting"):
-            assert len(table(stored, statement)) == 1
+        one = stored.choose({"a": [1.0, 0, 0]}, request="x")
+        two = stored.choose({"b" * 255: [0.1, 0.1, 0.1], "c": [0, 0, 0.0]}, request="y" * 1000)
+        three = stored.choose(np.zeros((9, 3)), deferred=True)
+        stored.observe(one, 1.0)
+        stored.observe(two, None)
+        stored.activate(three)
+        for what in ("choice", "waiting", "written"):
+            assert len(table(stored, f"SELECT DISTINCT length(sealed) FROM {what}")) == 1
+            assert table(stored, f"SELECT count(*) FROM {what}") == [(3,)]
 
 
 def test_keys_of_expired_choices_are_destroyed(place):
     rng = np.random.default_rng(1)
     with place.open(linear(pending=16)) as stored:
         most = 0
-        for _ in range(100):
-            stored.choose(arms(rng))
+        for _ in range(50):
+            stored.choose_group([stored.prepare(arms(rng)) for _ in range(2)])
             settle(stored)
             most = max(most, len(stored._line.seal.keys.labels(f"{stored._line.uid}.epoch")))
         assert most <= 8 + 3
@@ -152,14 +157,13 @@ def test_how_long_answers_are_kept_may_be_changed(place):
     """Keys stay as long as a choice that has not entered, whatever `pending` was when it was made."""
     rng, bandit = np.random.default_rng(1), linear()
     with place.open(linear(pending=400)) as stored:
-        for _ in range(120):
-            stored.choose(arms(rng))
-            stored.tend()
+        stored.choose_group([stored.prepare(arms(rng)) for _ in range(120)])
+        stored.tend()
     with place.open(linear(pending=16)) as stored:
         given = arms(rng)
         choice = stored.choose(given)
-        for _ in range(15):
-            stored.choose(arms(rng))
+        for _ in range(5):
+            stored.choose_group([stored.prepare(arms(rng)) for _ in range(3)])
             stored.tend()
         stored.observe(choice, 0.5)
         settle(stored)
@@ -185,7 +189,7 @@ def test_the_file_is_private_and_stays_where_it_is(folder, monkeypatch):
     given, rng = Place("bandit.db", None), np.random.default_rng(0)
     with given.open(glm()) as stored:
         monkeypatch.chdir(folder / "there")
-        play(stored, rng, 12)
+        play(stored, rng, 12, together=12)
         assert stored.version == 1
         found = [path for path in (folder / "here").iterdir() if path.is_file()]
         assert {"bandit.db", "bandit.db-wal"} <= {path.name for path in found}
@@ -198,7 +202,7 @@ def test_the_file_is_private_and_stays_where_it_is(folder, monkeypatch):
 
 def test_without_its_keys_a_database_is_refused(place):
     with place.open(glm()) as stored:
-        play(stored, np.random.default_rng(2), 12)
+        play(stored, np.random.default_rng(2), 12, together=12)
     for path in place.keys.iterdir():
         if path.suffix == ".key":
             path.unlink()
@@ -214,7 +218,7 @@ def test_several_hosts_need_a_folder_of_keys(on_postgres):
 def test_keys_can_be_rotated(place):
     rng = np.random.default_rng(3)
     with place.open(linear()) as stored:
-        play(stored, rng, 25)
+        play(stored, rng, 25, together=13)
         before = sums(stored)
         (old,) = stored._line.seal.keys.labels(f"{stored._line.uid}.sums")
         stored.rotate_keys()
@@ -222,10 +226,10 @@ def test_keys_can_be_rotated(place):
         assert old != new
         after = sums(stored)
         assert before.keys() == after.keys() and all(np.array_equal(before[s], after[s]) for s in before)
-        play(stored, rng, 10, prefix="later")
+        play(stored, rng, 10, prefix="later", together=10)
         assert stored.version == 3
     with place.open(linear()) as stored:
-        play(stored, rng, 10, prefix="after a restart")
+        play(stored, rng, 10, prefix="after a restart", together=10)
         assert stored.version == 4
 
 
@@ -244,7 +248,7 @@ def test_a_key_that_two_make_at_once_is_one(folder):
 def test_a_rotation_that_is_cut_leaves_no_old_key(place, happens):
     """The end of its commit is not seen, or the process ends before the old key is destroyed: the next one does it."""
     with place.open(linear()) as stored:
-        play(stored, np.random.default_rng(4), 12)
+        play(stored, np.random.default_rng(4), 12, together=12)
         before = total(stored)
         Cut(stored._database, happens)
         stored.rotate_keys()
@@ -259,8 +263,8 @@ def test_a_rotation_that_is_cut_leaves_no_old_key(place, happens):
 
 def test_keys_that_another_worker_destroyed_are_not_in_memory(on_postgres):
     with on_postgres.open(linear(pending=16)) as one, on_postgres.open(linear(pending=16)) as two:
-        for _ in range(60):
-            two.choose(np.eye(3))
+        for _ in range(20):
+            two.choose_group([two.prepare(np.eye(3)) for _ in range(3)])
             one._clock.now = two._clock.now = two._clock.now + HOLD + one._database.skew + 1.0
             one.tend()
         one.rotate_keys()

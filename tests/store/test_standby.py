@@ -40,16 +40,16 @@ def refused_and_recovered(place, old):
         with pytest.raises(UnknownChoice):
             stored.observe(old.id, 1.0)
         assert any("Recovered once" in caveat for caveat in stored.privacy.caveats)
-        play(stored, np.random.default_rng(9), 12)
+        play(stored, np.random.default_rng(9), 12, together=12)
         assert stored.version == 1
 
 
 def test_a_base_backup_that_is_restored_is_refused_and_recovered(primary, folder):
     rng, place = np.random.default_rng(0), Place(primary.address, folder / "keys")
     with place.open(glm()) as stored:
-        play(stored, rng, 12)
+        play(stored, rng, 12, together=12)
         backup = beside(primary, "backup").copy(primary)
-        old = play(stored, rng, 12, prefix="s")[-1]
+        old = play(stored, rng, 12, prefix="s", together=12)[-1]
         assert stored.version == 2
     primary.stop()
     backup.start()
@@ -65,11 +65,11 @@ def test_workers_go_on_after_a_failover_unless_the_replica_lags(primary, folder,
     hosts = f"postgresql://postgres@/postgres?host={primary.sockets},{replica.sockets}&target_session_attrs=read-write"
     place = Place(hosts, folder / "keys")
     with place.open(glm()) as stored:
-        play(stored, rng, 12)
+        play(stored, rng, 12, together=12)
         replica.wait_for(primary)
         if lags:
             replica.stop("fast")
-        old = play(stored, rng, 12, prefix="s")[-1]
+        old = play(stored, rng, 12, prefix="s", together=12)[-1]
         assert stored.version == 2
         if not lags:
             replica.wait_for(primary)
@@ -84,7 +84,7 @@ def test_workers_go_on_after_a_failover_unless_the_replica_lags(primary, folder,
             assert table(stored, "SELECT step FROM leaf") == [(0,)]
         else:
             assert stored.choose(arms(rng), request="s11").id == old.id and stored.version == 2
-            play(stored, rng, 12, prefix="t")
+            play(stored, rng, 12, prefix="t", together=12)
             assert stored.version == 3 and stored._line.witness.read().timeline == 2
     if lags:
         refused_and_recovered(place, old)
@@ -97,7 +97,7 @@ def test_a_replica_that_lacks_the_last_choices_alone_goes_on_until_one_of_them_c
     hosts = f"postgresql://postgres@/postgres?host={primary.sockets},{replica.sockets}&target_session_attrs=read-write"
     place = Place(hosts, folder / "keys")
     with place.open(glm()) as stored:
-        play(stored, rng, 17)
+        play(stored, rng, 17, together=17)
         replica.wait_for(primary)
         replica.stop("fast")
         lost = [stored.choose(arms(rng)) for _ in range(6)]
@@ -105,7 +105,8 @@ def test_a_replica_that_lacks_the_last_choices_alone_goes_on_until_one_of_them_c
         replica.start()
         replica.promote()
         assert stored.choices == 17 and stored.version == 1
-        play(stored, rng, 3, prefix="more")
+        stored._clock.now += 1.0
+        play(stored, rng, 2, prefix="more", together=2)
         for choice in lost:
             with pytest.raises(RolledBack):
                 stored.observe(choice, 1.0)

@@ -36,6 +36,21 @@ def test_two_workers_let_a_choice_wait_as_long(on_postgres):
         assert len(told(one)) == 1
 
 
+def test_what_has_entered_is_late_though_hold_is_longer_now(place):
+    """And what has not entered has more time, in the order of numbers still."""
+    rng, clock = np.random.default_rng(0), Clock()
+    with place.open(linear(), clock=clock, hold=5.0) as stored:
+        early = stored.choose(arms(rng))
+        settle(stored)
+        late = stored.choose(arms(rng))
+    with place.open(linear(), clock=clock, hold=500.0) as stored:
+        assert stored.entered == 1 and not stored.observe(early, 1.0)
+        assert table(stored, "SELECT count(*) FROM written") == [(0,)]
+        clock.now += 100.0
+        stored.tend()
+        assert stored.entered == 1 and stored.observe(late, 1.0)
+
+
 def test_the_expired_rows_of_all_workers_are_removed_alike(on_postgres):
     rng = np.random.default_rng(1)
     with on_postgres.open(glm(pending=800)) as one, on_postgres.open(glm(pending=800)) as two:
@@ -93,7 +108,7 @@ def test_a_plan_with_another_tuning_opens_and_recovers(on_sqlite):
     """As version 0.5.0 wrote it: what was released stays, and the estimate from it is that of the present tuning."""
     rng = np.random.default_rng(5)
     with on_sqlite.open(glm(tuning=Tuning(ridge=4.0, explore=0.35))) as stored:
-        play(stored, rng, 35)
+        play(stored, rng, 35, together=12)
         before, noisy, claimed = stored.theta, table(stored, LEAVES), stored.privacy
         plan = json.loads(stored._line.bandit.plan) | {"tuning": {"tuple": [2.0, 4.0, 0.35, 1.5, 1.0, 0.0]}}
         table(stored, "UPDATE bandit SET plan = ?", json.dumps(plan, sort_keys=True))
@@ -111,7 +126,7 @@ def test_a_plan_with_another_tuning_opens_and_recovers(on_sqlite):
 def test_a_plan_with_settings_that_had_no_effect_opens(on_sqlite):
     """As version 0.7.0 took them: beside `forget` neither was heard."""
     with on_sqlite.open(glm(forget=600)) as stored:
-        play(stored, np.random.default_rng(5), 35)
+        play(stored, np.random.default_rng(5), 35, together=12)
         noisy = table(stored, LEAVES)
         plan = json.loads(stored._line.bandit.plan) | {"discount": 0.9, "growth": 1.05}
         table(stored, "UPDATE bandit SET plan = ?", json.dumps(plan, sort_keys=True))

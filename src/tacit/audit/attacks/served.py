@@ -110,16 +110,17 @@ def actions(name: str) -> Attack:
 
 
 def timing(name: str, *, bug: Plant | None = None) -> Attack:
-    """One of the first step's users answers or does not; all others do. Nobody contributes anything."""
+    """One of the first step's users answers or does not; all others of that step do. Nobody contributes anything."""
 
     async def run(play: Play, world: int) -> float:
         with service.opened(play.setting, play.place) as ask:
-            choices = await ask("choose:batch", [play.nobody] * int(play.bandit.first))
-            answers = [{"id": choice["id"], "reward": 1.0} for choice in choices[1 - world :]]
+            first = int(play.bandit.first)
+            choices = await ask("choose:batch", [play.nobody] * (first + 1))
+            answers = [{"id": choice["id"], "reward": 1.0} for choice in choices[1 - world : first]]
             await ask("reward:batch", answers)
             return float((await ask("status"))["next_release_after"])
 
-    how = "an arm of 0 and answers or not, where the others answer; score: when the open step is to close"
+    how = "an arm of 0 and answers or not, where the others of its step do; score: when the open step is to close"
     return attack("joint-glm", 1, name, run, how, view="status over HTTP", bug=bug)
 
 

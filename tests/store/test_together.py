@@ -283,13 +283,13 @@ def test_a_worker_that_wakes_up_between_a_number_and_its_rows_takes_another(on_p
     with on_postgres.open(linear(), clock=clock) as stored, on_postgres.open(linear(), clock=clock) as other:
         check, slept = stored._choosing.check_keys, []
 
-        def sleeps(*given):
+        def sleeps(*given, **options):
             if not slept:
                 slept.append(other.choices)
                 other.choose(np.eye(3))
                 settle(other)
                 assert other.entered == 2
-            check(*given)
+            check(*given, **options)
 
         monkeypatch.setattr(stored._choosing, "check_keys", sleeps)
         given = np.eye(3)

@@ -183,7 +183,7 @@ def check(bandit: Any, name: str, population: str = "everyone") -> Algorithm[Any
     if not isinstance(mechanism, Grid) or isinstance(mechanism.real, Tree):
         raise ValueError("Expected secure noise with a finite budget, got another: a database is for people's data.")
     if bandit.hold is not None or bandit.missing_as is not None:
-        raise ValueError("Expected hold= and missing_as= of Stored, got them of a bandit, which are for memory.")
+        raise ValueError("Expected hold= of Stored, in seconds, got one of a bandit, which is for memory.")
     if bandit.choices:
         raise ValueError("Expected a new bandit, got one that has been used.")
     if bandit.hold is not None:

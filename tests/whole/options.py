@@ -243,5 +243,5 @@ DATABASE = World(
     lambda holder: holder.bandit,
     OnDatabase.shown,
     elsewhere=("hold", "missing_as"),
-    idle=("pending",),  # for how long answers are kept
+    idle=("pending", "week", "per_day"),  # answers are kept for longer than the game, and weeks are longer
 )

@@ -186,8 +186,6 @@ def check(bandit: Any, name: str, population: str = "everyone") -> Algorithm[Any
         raise ValueError("Expected hold= of Stored, in seconds, got one of a bandit, which is for memory.")
     if bandit.choices:
         raise ValueError("Expected a new bandit, got one that has been used.")
-    if bandit.hold is not None:
-        raise ValueError("Expected hold= of Stored, in seconds, got that of the bandit, which is for one in memory.")
     if not isinstance(name, str) or not re.fullmatch("[a-z0-9][a-z0-9_-]{0,62}", name):
         raise ValueError("Expected a name of at most 63 small letters, digits, - and _.")
     return found

@@ -1,6 +1,7 @@
 """With hold, a choice enters the sums once so many later ones have been made, in the order of numbers: step by step, in
 compiled loops, from batches and across files, to the same bits."""
 
+import json
 import math
 
 import numpy as np
@@ -9,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.random import default_rng
 
-from tacit import Budget, JointGLM, JointLinUCB, Simulated
+from tacit import Budget, JointGLM, JointLinUCB, Simulated, cli
 from tacit.bandits.joint.certified import Trail
 from tacit.errors import PersonLimit, UnknownChoice
 from tacit.kernels.block import GAUSSIAN_REWARD, Block
@@ -99,17 +100,18 @@ def test_step_by_step_and_in_a_compiled_loop(name, hold, missing_as):
 def test_across_a_file_and_from_single_calls_to_a_loop_and_back(name, hold, saved, tmp_path):
     loop, mixed = (build(name, hold=hold) for _ in range(2))
     block = world(loop)
-    arms = steps(mixed, block, 0, 101)
+    before = hold + 5  # nothing has been released, and the loop will
+    arms = steps(mixed, block, 0, before)
     late = mixed.choices - hold
     if saved:
         mixed.save(tmp_path / "bandit.json")
         mixed = type(mixed).load(tmp_path / "bandit.json")
     assert mixed.hold == hold and not mixed.observe(late, 1.0)
-    mixed.play(part(block, 101, 160))
+    mixed.play(part(block, before, 160))
     if saved:
         mixed.save(tmp_path / "bandit.json")
         mixed = type(mixed).load(tmp_path / "bandit.json")
-    arms += [*block.index[101:160].tolist(), *steps(mixed, block, 160)]
+    arms += [*block.index[before:160].tolist(), *steps(mixed, block, 160)]
     loop.play(block)
     assert arms == block.index.tolist() and same(loop, mixed)
 
@@ -359,3 +361,16 @@ def test_it_is_certified_like_any_other_and_warms_up(name):
     held, other = build(name, hold=50), build(name)
     assert held.privacy == other.privacy and held._plan_numbers() == other._plan_numbers()
     assert held.warm_up() > 0 and held.choices == 0
+
+
+def test_on_the_command_line(monkeypatch, capsys):
+    """Rounds are simulated with it: settings are given after the bandit's name."""
+    world = "--env ball --dim 3 --arms 5 --horizon 2000 --epsilon 8 --runs 2 --seed 1 --json"
+    held = ["joint-glm:hold=50", "joint-glm:hold=50,missing_as=0", "joint-lin-ucb:hold=1999"]
+    monkeypatch.setattr("sys.argv", ["tacit", "simulate", "joint-glm", *held, *world.split()])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert not ended.value.code
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    plain, late, same_as_late, never = (row["regret_mean"] for row in rows)
+    assert plain != late == same_as_late and never > 2 * late  # in simulations every reward comes

@@ -52,6 +52,7 @@ def test_a_worker_that_is_frozen_within_a_transaction_holds_nobody_up_for_long(o
     assert postgres.Postgres.skew / 2 > postgres.LONGEST  # else a number that is on its way could be passed over
     monkeypatch.setattr(postgres, "LONGEST", 0.5)
     clock = Clock()
+    linear().warm_up()
     with on_postgres.open(linear(), clock=clock) as stored:
         for _ in range(11):
             stored.observe(stored.choose(np.eye(3)), 1.0)
@@ -59,12 +60,10 @@ def test_a_worker_that_is_frozen_within_a_transaction_holds_nobody_up_for_long(o
         child = frozen(on_postgres, clock, where)
         began = time.monotonic()
         choice = stored.choose(np.eye(3), request="same")
-        until = began + 10.0
+        assert time.monotonic() - began < 0.5 + 2.0
         while stored.entered < 11 or stored.version < 1:
             stored.tend()
-            assert time.monotonic() < until
-        took = time.monotonic() - began
-        assert took < 0.5 + 2.0, f"{took} s"
+            assert time.monotonic() - began < 0.5 + 10.0  # a machine that is busy
         os.kill(child, signal.SIGCONT)
         assert os.waitpid(child, 0)[1] == 0
         assert stored.choose(np.eye(3), request="same").id == choice.id

@@ -11,6 +11,7 @@ from numpy.random import Generator
 from tacit import checks
 from tacit.data import Array
 from tacit.environments.worlds_kernel import direction
+from tacit.features.schema import Schema
 from tacit.kernels.block import BERNOULLI, GAUSSIAN_REWARD, LOGGED, SIGN, Block
 from tacit.model import links
 from tacit.model.arms import width
@@ -93,6 +94,12 @@ class Environment(ABC):
     @property
     def parts(self) -> int | None:
         """Into how many parts of equal length arms are divided, each with zeros in all but one; None: they are not."""
+        return None
+
+    @property
+    def features(self) -> Schema | None:
+        """How people's fields become arms, where people have fields: rows (z, a), where arms are apart, are those of
+        `placed`, and vectors those of `rows`."""
         return None
 
     def suited(self, *, blocks: bool) -> Self:

@@ -20,8 +20,8 @@ FROM_THE_RUN = {"horizon", "source", "policy", "pending"}
 
 
 class Spec:
-    """`Spec(JointGLM, budget=Budget(1, 1e-6), first=50)`: dim, radius, rewards, subgaussian, link and horizon
-    come from the environment and the run unless given here. A server runs with its devices in one process.
+    """`Spec(JointGLM, budget=Budget(1, 1e-6), first=50)`: dim, features, radius, rewards, subgaussian, link and
+    horizon come from the environment and the run unless given here. A server runs with its devices in one process.
     """
 
     def __init__(self, kind: type[Bandit] | type[Server], *, label: str | None = None, **options: Any) -> None:
@@ -53,6 +53,7 @@ class Spec:
             "dim": environment.dim,
             "blocks": environment.parts if serves else environment.blocks,
             "shared": environment.shared or None if environment.blocks else None,
+            "features": environment.features if environment.blocks else None,  # else arms are vectors
             "radius": environment.radius,
             "rewards": environment.rewards,
             "subgaussian": environment.subgaussian,

@@ -65,6 +65,7 @@ ENVIRONMENTS = {  # what the command line calls it -> (module, name in it)
         "classification": ("breast_cancer", "digits"),
         "disjoint": ("disjoint",),
         "hybrid": ("hybrid",),
+        "messages": ("messages",),
         "real.adult": ("adult",),
         "real.census": ("census",),
         "real.fashion": ("fashion",),

@@ -6,6 +6,7 @@ from tacit.environments.classification import breast_cancer as breast_cancer
 from tacit.environments.classification import digits as digits
 from tacit.environments.disjoint import disjoint as disjoint
 from tacit.environments.hybrid import hybrid as hybrid
+from tacit.environments.messages import messages as messages
 from tacit.environments.real.adult import adult as adult
 from tacit.environments.real.census import census as census
 from tacit.environments.real.fashion import fashion as fashion

@@ -13,7 +13,8 @@ NAMES = {
     "tacit": registry.HOMES | {"environments": "tacit"},
     "tacit.bandits": bandits.HOMES,
     "tacit.environments": {name: home for home, name in registry.ENVIRONMENTS.values()}
-    | dict.fromkeys(("Environment", "World"), "tacit.environments.base"),
+    | dict.fromkeys(("Environment", "World"), "tacit.environments.base")
+    | {"Delay": "tacit.environments.delay"},
     "tacit.papers": papers.HOMES,
 }
 FILES: dict[str, Callable[[], str]] = {

@@ -50,7 +50,7 @@ def joint_rounds(
         index = optimistic(block.arms[t], estimate, w, drift)
         if not outcome(block, t, index):
             continue
-        x, y, slot = enters(counts, held, block.arms[t, index], block.reward[t])
+        x, y, slot = enters(counts, held, block, t, index)
         if slot != NOBODY and not np.isnan(y):
             add_linear(x, y, scale, rewards.low, rewards.high, collected)
         if slot >= 0:

@@ -4,7 +4,9 @@ Only choices advance the public schedule; `observe` adds to the step that is ope
 that nobody answers expires after `pending` later choices, so memory stays flat.
 """
 
+import contextlib
 import functools
+import heapq
 import itertools
 import math
 from abc import ABC, abstractmethod
@@ -75,6 +77,7 @@ class Bandit(ABC):
         self._process = forks.process()
         self._lock = Lock()
         self._witness = Witness()
+        self._arriving: list[tuple[int, int, float]] = []  # RAW: simulated rewards on their way
 
     # what an algorithm defines
 
@@ -101,14 +104,19 @@ class Bandit(ABC):
 
     def _play(self, block: Block) -> None:
         """The simulated rounds of `block`. A bandit may do the same in one compiled loop, which is only faster. A round
-        whose reward is not known (replayed logs) is not used."""
+        whose reward is not known (replayed logs) is not used; a reward that comes too late is lost."""
         for t in range(len(block.noise)):
             self._step()
             index = int(self._pick(block.arms[t : t + 1])[0])
             if outcome(block, t, index):
                 ticket = self._ticket(self._row(block.arms[t], index, index, None, None))
                 if not math.isnan(block.reward[t]):
-                    self._observed(ticket, float(block.reward[t]))
+                    comes = ticket + int(block.delay[t]) if block.delay.size else ticket
+                    heapq.heappush(self._arriving, (comes, ticket, float(block.reward[t])))
+            while self._arriving and self._arriving[0][0] <= self.choices:
+                comes, ticket, reward = heapq.heappop(self._arriving)
+                with contextlib.suppress(*[UnknownChoice] * (comes > ticket)):
+                    self._observed(ticket, reward)
 
     @property
     @abstractmethod
@@ -221,11 +229,15 @@ class Bandit(ABC):
 
     @locked
     def play(self, block: Block) -> None:
-        """Choose and observe for a whole block of simulated rounds: the same kernels, in one loop."""
+        """Choose and observe for a whole block of simulated rounds: the same kernels, in one loop. Rewards that are
+        late come step by step, unless choices wait for them (`hold`)."""
         if block.arms.shape[2] != self._width:
             raise ValueError(f"Expected a block with arms of {self._width} dimensions, got {block.arms.shape[2]}.")
         self._room(len(block.noise))
-        self._play(block)
+        if getattr(self, "hold", None) is not None or not (block.delay.any() or self._arriving):
+            self._play(block)
+        else:
+            Bandit._play(self, block)
 
     @property
     def policy_given(self) -> bool:

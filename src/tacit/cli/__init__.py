@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tacit import __version__, extras, registry
+from tacit.cli.benching import bench_command
 from tacit.cli.options import Adjacency, Arms, Delta, Dim, Engine, Epsilon, Json, Link, Radius, WithinBudget, Yes
 from tacit.cli.output import confirm, fail, progress, tell, write_json
 from tacit.cli.parse import check_name, parse_bandit, parse_bounds, parse_environment, parse_epsilon
@@ -61,6 +62,13 @@ def simulate_command(
     arms: Arms = None,
     radius: Radius = None,
     horizon: Annotated[int, typer.Option(help="Rounds.")] = 10_000,
+    delay: Annotated[
+        str | None,
+        typer.Option(
+            help="Later choices after which a reward comes: fixed:50, exponential:100, lognormal:100/1.5, never:0.1 "
+            "(a share that never comes), or two of them: exponential:100,never:0.1. Default: as ENV says, mostly 0."
+        ),
+    ] = None,
     epsilon: Epsilon = ["1"],  # noqa: B006
     delta: Delta = 1e-6,
     adjacency: Adjacency = "replace",
@@ -98,8 +106,9 @@ def simulate_command(
     lines = parse_bounds(bound, worlds, epsilons, delta, horizon) if bound else None
     from tacit.experiments.runner import simulate
 
+    how: dict[str, Any] = {"horizon": horizon, "runs": runs, "seed": seed, "out": out, "engine": engine, "delay": delay}
     with progress("simulating") as report:
-        result = simulate(specs, worlds, horizon=horizon, runs=runs, seed=seed, out=out, progress=report, engine=engine)
+        result = simulate(specs, worlds, progress=report, **how)
     show(result, as_json=as_json, plot=plot, out=out, bounds=lines)
 
 
@@ -154,26 +163,6 @@ def warm_up_command(
             build(spec, dim=5, radius=1.0).warm_up()
     finally:
         logger.removeHandler(handler)
-
-
-@app.command("bench")
-def bench_command(
-    what: Annotated[str, typer.Argument(help=", ".join(registry.BENCHES))] = "speed",
-    as_json: Json = False,
-) -> None:
-    """Side by side with peers and limits: microseconds a round (speed), noise of each mechanism (noise),
-    noise, bits and time of the shuffled sum (shuffle), noise and time of devices' reports (local), durable choices a
-    second over HTTP (serve), reports a second at a shuffler (roles), releases of disjoint and hybrid arms (blocks),
-    cost in the number of dimensions (dimension)."""
-    check_name("a bench", what, registry.BENCHES)
-    from tacit import bench
-
-    with progress(f"bench {what}") as report:
-        rows, text = bench.run(what, report)
-    if as_json:
-        write_json({"rows": rows})
-    else:
-        sys.stdout.write(text + "\n")
 
 
 @app.command("audit")
@@ -322,6 +311,7 @@ def evaluate_command(
         sys.stdout.write(evaluating.text(rows) + "\n")
 
 
+app.command("bench")(bench_command)
 app.command("plan")(plan_command)
 app.command("reproduce")(reproduce_command)
 

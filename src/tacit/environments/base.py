@@ -10,6 +10,7 @@ from numpy.random import Generator
 
 from tacit import checks
 from tacit.data import Array
+from tacit.environments.delay import Delay
 from tacit.environments.worlds_kernel import direction
 from tacit.features.schema import Schema
 from tacit.kernels.block import BERNOULLI, GAUSSIAN_REWARD, LOGGED, SIGN, Block
@@ -114,6 +115,11 @@ class Environment(ABC):
     @property
     def rounds(self) -> int | None:
         """How many rounds there are, if limited."""
+        return None
+
+    @property
+    def delay(self) -> Delay | None:
+        """When rewards come, unless a simulation says otherwise; None: at once."""
         return None
 
     @property

@@ -16,6 +16,7 @@ from numpy.random import SeedSequence, default_rng
 
 from tacit import checks, cluster
 from tacit.environments.base import Environment
+from tacit.environments.delay import GRAMMAR, Delay
 from tacit.errors import Interrupted
 from tacit.experiments import kept, sweeps
 from tacit.experiments.result import Result, Run
@@ -39,8 +40,12 @@ def simulate(
     progress: Progress | None = None,
     workers: int | None = None,
     engine: str | None = None,
+    delay: Delay | str | None = None,
 ) -> Result:
     """Play every bandit in every environment, `runs` times. Run i has the same world for every bandit.
+
+    delay: when rewards come, e.g. "exponential:100" (`environments.Delay`); by default as the environment says, which
+    for most is at once. The same rewards come at the same times for every bandit that makes the same choices.
 
     engine: "local", or "ray": the same bits from many machines (docs/cluster.md). workers: threads, or Ray's processes.
 
@@ -57,10 +62,12 @@ def simulate(
         raise ValueError(f"Expected seed to be a whole number of at least 0, got {seed!r}.")
     if not bandits or not environments:
         raise ValueError("Expected at least one bandit and one environment, got none.")
-    for world in environments:
+    delays = [_delay(world, delay) for world in environments]
+    for world, late in zip(environments, delays, strict=True):
         for spec in bandits:
-            _try_out(spec, world, _rounds(world, horizon))
-    tasks = [(spec, world, run) for world in environments for run in range(runs) for spec in bandits]
+            _try_out(spec, world, _rounds(world, horizon), late)
+    pairs = list(zip(environments, delays, strict=True))
+    tasks = [(spec, world, run, late) for world, late in pairs for run in range(runs) for spec in bandits]
     places: list[Path | None] = [None] * len(tasks)
     if out is not None:
         found = [_place(Path(out) / "runs", *task, horizon, seed) for task in tasks]
@@ -94,18 +101,28 @@ def simulate(
     return Result([done[i] for i in range(len(tasks))])
 
 
-def _play(
-    tasks: Sequence[tuple[Spec, Environment, int]], horizon: int, seed: int, number: int, report: Progress
+Task = tuple[Spec, Environment, int, Delay | None]  # the number of the run, and when rewards come
+
+
+def _play(tasks: Sequence[Task], horizon: int, seed: int, number: int, report: Progress) -> Run:
+    spec, world, run, delay = tasks[number]
+    return run_once(spec, world, horizon, seed, run, report, delay)
+
+
+def run_once(
+    spec: Spec,
+    world: Environment,
+    horizon: int,
+    seed: int,
+    run: int,
+    report: Progress,
+    delay: Delay | None = None,
 ) -> Run:
-    spec, world, run = tasks[number]
-    return run_once(spec, world, horizon, seed, run, report)
-
-
-def run_once(spec: Spec, world: Environment, horizon: int, seed: int, run: int, report: Progress) -> Run:
-    """One bandit in one world. Streams are named by what they are for: world, policy, privacy."""
+    """One bandit in one world. Streams are named by what they are for: world, policy, privacy, delays."""
     rounds = _rounds(world, horizon)
-    world_seed, bandit_seed = SeedSequence([seed, run]).spawn(2)
-    bandit = spec.build(world, rounds, bandit_seed)
+    world_seed, bandit_seed, delay_seed = SeedSequence([seed, run]).spawn(3)
+    bandit = spec.build(world, rounds, bandit_seed, delay)
+    delays = default_rng(delay_seed)
     played_in = spec.suited(world)
     fill = played_in.start(default_rng(world_seed), rounds).fill
     size = max(1, min(1024, rounds, BLOCK // (world.arms * played_in.width)))
@@ -120,8 +137,10 @@ def run_once(spec: Spec, world: Environment, horizon: int, seed: int, run: int, 
         if rounds - played < size:
             block = played_in.block(rounds - played)
         fill(block)
-        bandit.play(block)
         count = len(block.noise)
+        if delay is not None:
+            block = block._replace(delay=delay.draw(delays, count))
+        bandit.play(block)
         upto = int(np.searchsorted(checkpoints, played + count, side="right"))
         if upto > mark:
             sums = regret + np.cumsum(block.regret)
@@ -143,7 +162,9 @@ def run_once(spec: Spec, world: Environment, horizon: int, seed: int, run: int, 
         label=spec.label,
         env=world.name.replace("_", "-"),
         options=spec.plain_options(),
-        setting=dataclasses.asdict(world) | {"link": named(world.link).name},
+        setting=dataclasses.asdict(world)
+        | {"link": named(world.link).name}
+        | ({} if delay is None else {"delay": str(delay)}),
         epsilon=budget.epsilon if budget is not None else None,
         delta=budget.delta if budget is not None else None,
         horizon=rounds,
@@ -167,9 +188,17 @@ def _uniform(block: Block) -> tuple[float, float, int]:
     return float((block.means.max(axis=1) - mean).sum()), float(mean[tells].sum()), int(tells.sum())
 
 
-def _try_out(spec: Spec, world: Environment, rounds: int) -> None:
+def _delay(world: Environment, given: Delay | str | None) -> Delay | None:
+    if isinstance(given, str):
+        return Delay.read(given)
+    if not isinstance(given, Delay | None):
+        raise ValueError(f"Expected delay to be a Delay or words as {GRAMMAR}, got {type(given).__name__}.")
+    return world.delay if given is None else given
+
+
+def _try_out(spec: Spec, world: Environment, rounds: int, delay: Delay | None) -> None:
     """Two rounds at most: a wrong setting fails before any work, and the kernels are compiled before any is timed."""
-    bandit = spec.build(world, rounds, SeedSequence(0))
+    bandit = spec.build(world, rounds, SeedSequence(0), delay)
     low, high = world.rewards
     accepted_low, accepted_high = bandit.rewards
     if low < accepted_low or high > accepted_high:
@@ -180,14 +209,16 @@ def _try_out(spec: Spec, world: Environment, rounds: int) -> None:
     world = spec.suited(world)
     block = world.block(min(2, rounds))
     world.start(default_rng(0), rounds).fill(block)
-    bandit.play(block)
+    bandit.play(block if delay is None else block._replace(delay=delay.draw(default_rng(0), len(block.noise))))
 
 
 def _rounds(world: Environment, horizon: int) -> int:
     return min(horizon, world.rounds or horizon)
 
 
-def _place(folder: Path, spec: Spec, world: Environment, run: int, horizon: int, seed: int) -> Path:
+def _place(
+    folder: Path, spec: Spec, world: Environment, run: int, delay: Delay | None, horizon: int, seed: int
+) -> Path:
     """Where that run is kept."""
     identity: dict[str, Any] = {
         "bandit": f"{spec.kind.__module__}.{spec.kind.__qualname__}",
@@ -195,6 +226,7 @@ def _place(folder: Path, spec: Spec, world: Environment, run: int, horizon: int,
         "budget": repr(spec.budget),
         "env": repr(world),
         "data": world.data,
+        "delay": repr(delay),
         "horizon": horizon,
         "seed": seed,
         "run": run,

@@ -10,6 +10,7 @@ from tacit.bandits.base import Bandit
 from tacit.bandits.embedded import Embedded
 from tacit.bandits.server import Server
 from tacit.environments.base import Environment
+from tacit.environments.delay import Delay
 from tacit.model.links import Link
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Simulated
@@ -17,6 +18,8 @@ from tacit.privacy.relations import REPLACE
 from tacit.registry import kebab
 
 FROM_THE_RUN = {"horizon", "source", "policy", "pending"}
+WAITED_FOR = 1 - 1e-6  # share of late rewards that a bandit without deadlines waits for
+MOST_WAITING = 100_000  # choices
 
 
 class Spec:
@@ -39,8 +42,9 @@ class Spec:
         self._label = label
         self._names = names | FROM_THE_RUN & {f.name for f in dataclasses.fields(kind)}
 
-    def build(self, environment: Environment, horizon: int, seed: SeedSequence) -> Bandit:
-        """A fresh bandit for one run, its policy's draws and its noise from `seed`."""
+    def build(self, environment: Environment, horizon: int, seed: SeedSequence, delay: Delay | None = None) -> Bandit:
+        """A fresh bandit for one run, its policy's draws and its noise from `seed`. delay: of rewards, which choices
+        wait for."""
         environment = self.suited(environment)
         serves = issubclass(self.kind, Server)  # devices choose among vectors, and the server knows of their zeros
         if environment.blocks and not self._takes_rows(environment):
@@ -59,12 +63,17 @@ class Spec:
             "subgaussian": environment.subgaussian,
             "link": environment.link,
             "horizon": horizon,
-            "pending": 1 + (self.options.get("hold") or 0),  # simulated rewards come at once
+            "pending": self._pending(horizon, delay),
             "policy": default_rng(policy),
             "source": Simulated(privacy),
         }
         built = self.kind(**{k: v for k, v in known.items() if k in self._names} | self.options)
         return Embedded(built, pending=known["pending"]) if isinstance(built, Server) else built
+
+    def _pending(self, horizon: int, delay: Delay | None) -> int:
+        """Choices that wait: until a deadline, or for almost all rewards that ever come."""
+        longest = 1 if delay is None else min(delay.soon(WAITED_FOR), horizon, MOST_WAITING)
+        return max(longest, 1 + (self.options.get("hold") or 0))
 
     def suited(self, environment: Environment) -> Environment:
         """That environment, with arms as this bandit takes them where either would do."""

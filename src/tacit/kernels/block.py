@@ -3,10 +3,13 @@ not n m), and a reward from its mean and one number drawn in advance."""
 
 from typing import NamedTuple
 
+import numpy as np
+
 from tacit.data import Array, Integers
 from tacit.kernels.compile import kernel
 
 BERNOULLI, SIGN, GAUSSIAN_REWARD, LOGGED = 0, 1, 2, 3
+AT_ONCE = np.zeros(0, np.int64)
 
 
 class Block(NamedTuple):
@@ -21,6 +24,7 @@ class Block(NamedTuple):
     index: Integers  # type: ignore[assignment]  # (size,) out: the arm played, or -1 if the round was not used
     reward: Array  # (size,) out
     regret: Array  # (size,) out
+    delay: Integers = AT_ONCE  # (size,): later choices that were made when the reward comes; empty: all come at once
 
 
 @kernel

@@ -72,15 +72,17 @@ def entries(counts: Integers, held: Held) -> int:
 
 
 @inlined
-def enters(counts: Integers, held: Held, x: Array, y: float) -> tuple[Array, float, int]:
-    """One choice more, of these features and that reward. The features and the reward of the one that enters with it,
-    and which one that is; a place in the ring is to be forgotten afterwards."""
+def enters(counts: Integers, held: Held, block: Block, t: int, index: int) -> tuple[Array, float, int]:
+    """One choice more: arm `index` in round t, and its reward, if that comes before `hold` later choices have been
+    made. The features and the reward of the choice that enters with it, and which one that is; a place in the ring is
+    to be forgotten afterwards."""
     counts[CHOICES] += 1
-    slot = AT_ONCE
+    x, y, slot = block.arms[t, index], block.reward[t], AT_ONCE
     if held.hold > 0:
         last, slot = counts[CHOICES] % held.rewards.size, NOBODY
         copy(x, held.rows[last, : x.size])
-        held.ids[last], held.rewards[last] = counts[CHOICES], y
+        late = block.delay.size > 0 and block.delay[t] >= held.hold
+        held.ids[last], held.rewards[last] = counts[CHOICES], np.nan if late else y
         if counts[CHOICES] > held.hold:
             counts[ENTERED] += 1
             slot = counts[ENTERED] % held.rewards.size

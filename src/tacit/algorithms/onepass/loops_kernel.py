@@ -91,7 +91,7 @@ def glm_rounds(
             index = thompson(policy, block.arms[t], posterior, target)
         if not outcome(block, t, index):
             continue
-        x, y, slot = enters(counts, held, block.arms[t, index], block.reward[t])
+        x, y, slot = enters(counts, held, block, t, index)
         if slot != NOBODY:
             theta, inverse = posterior.theta, posterior.inverse
             if public.open.size > 0:
@@ -143,7 +143,7 @@ def glm_block_rounds(
             index = thompson_blocks(policy, block.arms[t], posterior, target)
         if not outcome(block, t, index):
             continue
-        row, y, slot = enters(counts, held, block.arms[t, index], block.reward[t])
+        row, y, slot = enters(counts, held, block, t, index)
         if slot != NOBODY:
             x, a = row[:p], int(row[p])
             theta, inverse = posterior.theta[a], posterior.inverse[a]

@@ -63,7 +63,7 @@ def score_rounds(
             index = best_by(policy, block.arms[t], posterior, width, shared, target)
         if not outcome(block, t, index):
             continue
-        row, y, slot = enters(counts, held, block.arms[t, index], block.reward[t])
+        row, y, slot = enters(counts, held, block, t, index)
         if slot != NOBODY and not np.isnan(y):
             x, start = row[:width], place_of(row, width, shared)
             add_score(x, y, posterior.centre, shared, start, link, rewards.low, rewards.high, prefix.open)

@@ -1,0 +1,145 @@
+"""Simulated rewards that come late or never: compiled loops with a deadline do what single calls do, and bandits
+without one get rewards in the order of arrival."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+from numpy.random import SeedSequence, default_rng
+
+from tacit import Budget, JointGLM, LinUCB, LocalIRLS, ShuffleNewton, Spec, Uniform, cli, environments, simulate
+from tacit.environments import Delay
+from tacit.environments.delay import NEVER
+from tests.bandits.test_hold import KINDS, ROUNDS, build, part, same, world
+
+LATE = Delay.read("exponential:20,never:0.1")
+BALL = environments.ball(dim=3, arms=5, link="logistic")
+
+
+def steps(bandit, block, delay):
+    """Through choose and observe. Returns the arms, and how many rewards counted."""
+    waiting, arms, counted = [], [], 0
+    for t in range(len(block.noise)):
+        choice = bandit.choose(block.arms[t])
+        arms.append(choice.index)
+        waiting.append((choice.id + delay[t], choice.id, block.means[t, choice.index] + 0.25 * block.noise[t]))
+        now = sorted(each for each in waiting if each[0] <= bandit.choices)
+        waiting = [each for each in waiting if each[0] > bandit.choices]
+        counted += sum(bandit.observe(number, reward) for _, number, reward in now)
+    return arms, counted
+
+
+@pytest.mark.parametrize("missing_as", [None, 0.25])
+@pytest.mark.parametrize("name", KINDS)
+def test_a_loop_with_a_deadline_takes_what_came_by_then(name, missing_as):
+    loop, single = (build(name, hold=25, missing_as=missing_as) for _ in range(2))
+    delay = LATE.draw(default_rng(4), ROUNDS)
+    block = world(loop, silent=0.0)._replace(delay=delay)
+    for start in range(0, ROUNDS, 80):
+        loop.play(part(block, start, start + 80))
+    arms, counted = steps(single, block, delay)
+    assert arms == block.index.tolist() and same(loop, single)
+    assert counted == np.sum((delay < 25) & (np.arange(ROUNDS) + delay < ROUNDS)) < 0.75 * ROUNDS
+
+
+@pytest.mark.parametrize("name", ["dense", "blocks", "linear"])
+def test_without_a_deadline_rewards_come_in_the_order_of_arrival(name):
+    played, single = (build(name, pending=ROUNDS) for _ in range(2))
+    delay = LATE.draw(default_rng(4), ROUNDS)
+    block = world(played, silent=0.0)._replace(delay=delay)
+    for start in range(0, ROUNDS, 80):
+        played.play(part(block, start, start + 80))
+    arms, counted = steps(single, block, delay)
+    assert arms == block.index.tolist() and same(played, single)
+    assert counted == np.sum(np.arange(ROUNDS) + delay < ROUNDS) < ROUNDS
+
+
+def test_what_is_on_its_way_comes_in_later_blocks_also_if_those_have_no_delay():
+    bandit = LinUCB(dim=3, horizon=100)
+    block = BALL.block(4)
+    BALL.start(default_rng(0), 8).fill(block)
+    bandit.play(block._replace(delay=np.array([6, 5, NEVER, 0])))
+    assert np.count_nonzero(bandit._tickets.ids) == 3
+    bandit.play(block)
+    assert np.count_nonzero(bandit._tickets.ids) == 1  # the one that never comes
+    bandit.play(block)
+    assert bandit.choices == 12 and np.count_nonzero(bandit._tickets.ids) == 1
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [Spec(LinUCB), *(Spec(kind, budget=Budget(4.0, 1e-2)) for kind in (JointGLM, ShuffleNewton, LocalIRLS))],
+    ids=lambda spec: spec.name,
+)
+def test_a_delay_of_nothing_changes_nothing_and_without_rewards_nothing_is_learnt(spec):
+    at_once = simulate([spec], BALL, horizon=1500, runs=2, seed=1)
+    for delay in ("fixed:0", "never:0"):
+        found = simulate([spec], BALL, horizon=1500, runs=2, seed=1, delay=delay)
+        assert [run.regret for run in found.runs] == [run.regret for run in at_once.runs]
+    late = simulate([spec], BALL, horizon=1500, runs=2, seed=1, delay="fixed:200")
+    never = simulate([spec], BALL, horizon=1500, runs=2, seed=1, delay="never:1")
+    assert late.rows[0]["uniform"] == at_once.rows[0]["uniform"]  # the same people
+    assert never.rows[0]["regret_mean"] > 0.8 * never.rows[0]["uniform"]["regret_mean"]
+    assert len({rows["regret_mean"] for result in (at_once, late, never) for rows in result.rows}) == 3
+
+
+def test_a_deadline_is_worth_it_where_silence_is_an_answer():
+    """joint-glm with hold and missing_as has far less regret than uniform play, in compiled loops."""
+    world = environments.messages(fields=1)
+    delay = Delay(law="exponential", scale=100)
+    spec = Spec(JointGLM, budget=Budget(8.0, 1e-6), hold=delay.soon(0.9), missing_as=0.0)
+    (row,) = simulate([spec], world, horizon=10_000, runs=3, seed=0, delay=delay).rows
+    assert row["setting"]["delay"] == "exponential:100" and row["options"]["hold"] == 231
+    assert row["regret_mean"] < 0.6 * row["uniform"]["regret_mean"] and row["us_per_round"] < 60
+
+
+def test_runs_with_other_delays_are_kept_apart(tmp_path):
+    for delay in (None, "fixed:3", "fixed:3,never:0.1"):
+        simulate([Spec(Uniform)], BALL, horizon=50, runs=1, seed=0, out=tmp_path, delay=delay)
+    assert len(list((tmp_path / "runs").iterdir())) == 3
+
+
+def test_on_the_command_line(capsys, monkeypatch):
+    line = "tacit simulate lin-ucb --env ball --horizon 200 --runs 1 --delay exponential:30,never:0.1"
+    monkeypatch.setattr(sys, "argv", [*line.split(), "--json"])
+    with pytest.raises(SystemExit) as code:
+        cli.main()
+    (row,) = json.loads(capsys.readouterr().out)["rows"]
+    assert code.value.code == 0 and row["setting"]["delay"] == "exponential:30,never:0.1"
+
+
+# the law
+
+
+@pytest.mark.parametrize("text", ["fixed:50", "exponential:100", "lognormal:200/1.5", "exponential:100,never:0.2"])
+def test_delays_are_as_they_say(text):
+    """Medians and shares of 20 000 draws, within five standard errors."""
+    delay = Delay.read(text)
+    assert str(delay) == text
+    rng, whole = default_rng(0), delay.draw(default_rng(0), 20_000)
+    assert (np.concatenate([delay.draw(rng, 5000) for _ in range(4)]) == whole).all()
+    come = whole[whole < NEVER]
+    assert abs(len(come) / 20_000 - (1 - delay.never)) < 5 * 0.0029
+    median = {"fixed": 50, "exponential": 100 * np.log(2), "lognormal": 200}[delay.law]
+    share = 1.0 if delay.law == "fixed" else 0.5
+    assert abs((come <= median).mean() - share) < 5 * 0.004
+    for part_ in (0.5, 0.9):
+        soon = delay.soon(part_)
+        assert (come < soon).mean() > part_ - 5 * 0.004 and (come < soon - 1).mean() < part_ + 5 * 0.004
+
+
+@pytest.mark.parametrize(
+    "wrong", ["soon", "fixed", "fixed:", "fixed:-1", "never:2", "lognormal:3", "fixed:1,fixed:2", "exponential:1/2", ""]
+)
+def test_other_words(wrong):
+    with pytest.raises(ValueError, match="^Expected"):
+        simulate([Spec(Uniform)], BALL, horizon=10, runs=1, seed=0, delay=wrong)
+
+
+def test_room_for_those_that_wait():
+    built = Spec(LinUCB).build(BALL, 10_000, SeedSequence(0), Delay(law="fixed", scale=300))
+    assert built.pending == 301 and Spec(LinUCB).build(BALL, 10_000, SeedSequence(0)).pending == 1
+    assert Spec(LinUCB).build(BALL, 500, SeedSequence(0), Delay(law="lognormal", scale=900, spread=2)).pending == 500
+    with pytest.raises(ValueError, match="Expected delay to be a Delay"):
+        simulate([Spec(Uniform)], BALL, horizon=10, runs=1, seed=0, delay=3)

@@ -66,6 +66,7 @@ ENVIRONMENTS = {  # what the command line calls it -> (module, name in it)
         "disjoint": ("disjoint",),
         "hybrid": ("hybrid",),
         "messages": ("messages",),
+        "random": ("random",),
         "real.adult": ("adult",),
         "real.census": ("census",),
         "real.fashion": ("fashion",),

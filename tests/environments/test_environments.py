@@ -8,7 +8,7 @@ from scipy.special import expit
 
 from tacit import LinUCB, Spec, environments, registry, simulate
 
-OTHERS = {"breast-cancer", "digits", "disjoint", "drift", "hybrid", "messages", "replay", *registry.FETCHED}
+OTHERS = {"breast-cancer", "digits", "disjoint", "drift", "hybrid", "messages", "random", "replay", *registry.FETCHED}
 SYNTHETIC = sorted(registry.ENVIRONMENTS.keys() - OTHERS)  # arms are vectors, and theta* stays: a new one, too
 
 

@@ -8,6 +8,7 @@ from tacit.environments.delay import Delay as Delay
 from tacit.environments.disjoint import disjoint as disjoint
 from tacit.environments.hybrid import hybrid as hybrid
 from tacit.environments.messages import messages as messages
+from tacit.environments.random import random as random
 from tacit.environments.real.adult import adult as adult
 from tacit.environments.real.census import census as census
 from tacit.environments.real.fashion import fashion as fashion

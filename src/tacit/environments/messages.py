@@ -7,14 +7,14 @@ import numpy as np
 from numpy.random import Generator, default_rng
 
 from tacit import checks
-from tacit.data import Array
 from tacit.environments.base import World
+from tacit.environments.curve_kernel import Curve, to_means
 from tacit.environments.disjoint import Disjoint
-from tacit.environments.people import Field, tables
-from tacit.environments.people_kernel import People, draw_people, fill_people
+from tacit.environments.people import NO_CROSS, Field, effects, tables
+from tacit.environments.people_kernel import People, Tastes, draw_people, fill_people
 from tacit.features.columns import Category, Number
 from tacit.features.schema import Schema
-from tacit.kernels.block import BERNOULLI
+from tacit.kernels.block import BERNOULLI, Block
 from tacit.model import links
 from tacit.model.links import Link
 
@@ -83,11 +83,15 @@ class messages(Disjoint):
 
     def start(self, rng: Generator, horizon: int) -> World:
         alone = USUAL + ALONE * rng.standard_normal(self.arms)
-        effects = np.stack([_effects(name, self.arms, rng) for name in FIELDS], axis=1)
+        tastes = Tastes(alone, effects(FIELDS, SPREAD, self.arms, 0.0, rng), NO_CROSS)
         people = tables(FIELDS, self.features, BOUND * self.dependent, rng)
-        scale = 1.0 if self.base_rate is None else self.base_rate / _rate(people, alone, effects)
-        given = people, alone, effects, scale, bool(self.apart), links.LOGISTIC
-        return World(lambda block: fill_people(rng, block, *given), None)
+        curve = Curve(scale=1.0 if self.base_rate is None else self.base_rate / _rate(people, tastes))
+
+        def fill(block: Block) -> None:
+            fill_people(rng, block, people, tastes, tastes, 0.0, np.zeros(1, np.int64), bool(self.apart))
+            to_means(curve, links.LOGISTIC, block.means)
+
+        return World(fill, None)
 
 
 @functools.cache
@@ -96,23 +100,9 @@ def _schema(fields: int) -> Schema:
     return Schema(context=shown, arms="disjoint", actions=NAMES)
 
 
-def _effects(name: str, arms: int, rng: Generator) -> Array:
-    """(arms, values): what each message adds at each value of that field; nothing on average over people."""
-    column, values, chances = FIELDS[name]
-    out = np.zeros((arms, max(len(field.values) for field in FIELDS.values())))
-    if name in SPREAD:
-        basis = np.zeros((len(values), column.size))
-        for row, value in zip(basis, values, strict=True):
-            for place, number in column.entries(value):
-                row[place] = number
-        found = SPREAD[name] * rng.standard_normal((arms, column.size)) @ basis.T
-        out[:, : len(values)] = found - (found @ np.array(chances) / np.sum(chances))[:, None]
-    return out
-
-
-def _rate(people: People, alone: Array, effects: Array) -> float:
+def _rate(people: People, tastes: Tastes) -> float:
     """The share of people who answer a random message, by a sample of people that is always the same."""
     drawn = np.empty((SAMPLE, len(FIELDS)), np.int64)
     draw_people(default_rng(0), people, drawn)
-    odds = alone + sum(effects[:, f, drawn[:, f]].T for f in range(len(FIELDS)))
+    odds = tastes.alone + sum(tastes.effects[:, f, drawn[:, f]].T for f in range(len(FIELDS)))
     return float(np.mean(1 / (1 + np.exp(-odds))))

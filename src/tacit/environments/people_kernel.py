@@ -1,4 +1,4 @@
-"""People with fields: each is a value of every field, and is worth something with each action."""
+"""People with fields: each has a value of every field, and a taste for each action."""
 
 from typing import NamedTuple
 
@@ -9,8 +9,6 @@ from tacit.data import Array, Integers
 from tacit.environments.worlds_kernel import place
 from tacit.kernels.block import Block
 from tacit.kernels.compile import inlined, kernel
-from tacit.kernels.formulas import link_mean
-from tacit.model.links import Code
 
 
 class People(NamedTuple):
@@ -59,21 +57,47 @@ def draw_people(rng: Generator, people: People, out: Integers) -> None:
         draw_person(rng, people, out[n])
 
 
+class Tastes(NamedTuple):
+    """What each of K actions is to people: the sum of all that applies to a person."""
+
+    alone: Array  # (K,): to everybody
+    effects: Array  # (K, F, V): by the value of a field
+    cross: Array  # (K, V, V): by the values of the first two fields together; empty: nothing
+
+
+@inlined
+def score(tastes: Tastes, a: int, person: Integers) -> float:
+    out = float(tastes.alone[a])
+    for f in range(person.size):
+        out += tastes.effects[a, f, person[f]]
+    if tastes.cross.size > 0:
+        out += tastes.cross[a, person[0], person[1]]
+    return out
+
+
 @kernel
 def fill_people(
-    rng: Generator, block: Block, people: People, alone: Array, effects: Array, scale: float, apart: bool, link: Code
+    rng: Generator,
+    block: Block,
+    people: People,
+    before: Tastes,
+    after: Tastes,
+    turn: float,
+    clock: Integers,
+    apart: bool,
 ) -> None:
-    """Action a is worth scale mu(alone[a] + sum over fields f of effects[a, f, value of f])."""
-    person, z = np.empty(people.start.size, np.int64), np.empty(block.arms.shape[2] - 1)
-    if not apart:
-        z = np.empty(block.arms.shape[2] // block.arms.shape[1])
+    """Arms, noise and, in place of means, scores: those of `before`, which turn towards `after` by the angle `turn` a
+    round. clock is changed."""
+    person = np.empty(people.start.size, np.int64)
+    z = np.empty(block.arms.shape[2] - 1 if apart else block.arms.shape[2] // block.arms.shape[1])
     for t in range(block.noise.size):
         draw_person(rng, people, person)
         encode_person(people, person, z)
         place(z, apart, block.arms[t])
-        for a in range(alone.size):
-            value = alone[a]
-            for f in range(person.size):
-                value += effects[a, f, person[f]]
-            block.means[t, a] = scale * link_mean(link, value)
+        for a in range(block.arms.shape[1]):
+            value = score(before, a, person)
+            if turn > 0.0:
+                value = np.cos(turn * clock[0]) * value + np.sin(turn * clock[0]) * score(after, a, person)
+            block.means[t, a] = value
         block.noise[t] = rng.random()
+        clock[0] += 1

@@ -97,9 +97,12 @@ class Algorithm(Protocol[E]):
         """Before anything was released."""
         ...
 
-    def estimate(self, before: E, released: Released, contexts: Array, step: int, live: Integers) -> E:
+    def estimate(
+        self, before: E, released: Released, contexts: Array, step: int, live: Integers, chosen: int | None = None
+    ) -> E:
         """From the sums as they were released at that step, and from what public contexts of all closed steps sum to.
-        before: the estimate of the step before; or of this one, for other live blocks."""
+        before: the estimate of the step before; or of this one, for other live blocks. chosen: after so many releases
+        the people of this step made their choices, the last of them; None: after all before it."""
         ...
 
     def of_arrays(self, arrays: Any, released: Released, step: int) -> E:

@@ -32,13 +32,14 @@ def entries(
     return own, mechanism.entry("earnings", *last, size=purse.size, relation=relation)
 
 
-def numbers(size: int, blocks: int, shared: int) -> str:
-    """How many numbers are released, in words."""
+def numbers(size: int, blocks: int, shared: int, common: int = 0) -> str:
+    """How many numbers are released, in words. common: those beside blocks in which all users are."""
     if blocks == 1:
         return f"{size} numbers"
     if shared:
         return f"{size} numbers ({blocks} blocks beside {shared} shared features, each user in one block)"
-    return f"{size} numbers ({blocks} blocks of {size // blocks}, each user in one of them)"
+    beside = f", and {common} of all users" if common else ""
+    return f"{size} numbers ({blocks} blocks of {(size - common) // blocks}, each user in one of them{beside})"
 
 
 def person(

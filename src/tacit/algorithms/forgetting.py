@@ -50,6 +50,8 @@ def discount(steps: Schedule, forget: float | None, otherwise: float) -> float:
 
 def steps_before(horizon: int, schedule: Schedule) -> int:
     """How many steps the schedule closes before the horizon."""
+    if horizon <= 1:
+        return 0
     if schedule.growth == 1.0:
         return (horizon - 1) // int(schedule.first)
     count, before, boundary = 0, 0, next_boundary(0, *schedule)

@@ -100,7 +100,15 @@ class Linear(Summed):
             made = ridge.empty(self.plan.dim, start)
         return Estimate(made, 0, leaves.nothing(self.contribution.size), None)
 
-    def estimate(self, before: Estimate, released: Released, contexts: Array, step: int, live: Integers) -> Estimate:
+    def estimate(
+        self,
+        before: Estimate,
+        released: Released,
+        contexts: Array,
+        step: int,
+        live: Integers,
+        chosen: int | None = None,
+    ) -> Estimate:
         out = self.of_arrays(Ridge(*(part.copy() for part in before.arrays)), released, step)
         scale, bounds = self.contribution.scale, self.regularizer
         if self.plan.blocks > 1:

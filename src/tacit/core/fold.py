@@ -31,6 +31,7 @@ class Fold:
         self.algorithm = algorithm if prior is None else algorithm.after(prior.std)
         self.step = 0  # releases so far
         self.entries = 0  # choices of the steps that were released
+        self._times: list[float] = []  # of releases
         self.contexts = np.zeros(plan.contexts) if prior is None else prior.contexts.copy()
         self._fading, self._schedule, self._prior = plan.mechanism.fading, plan.schedule, prior
         self._prefixes = leaves.Prefixes(plan.mechanism)
@@ -41,8 +42,16 @@ class Fold:
             self._released = leaves.part(prior.released, slice(None))
             self.estimate = self._estimated(self._released)
 
-    def follow(self, noisy: Released, contexts: Array | None, declared: tuple[Declared, ...]) -> None:
-        """One release more. The estimate is that of the actions which were offered when its step ended."""
+    def follow(
+        self,
+        noisy: Released,
+        contexts: Array | None,
+        declared: tuple[Declared, ...],
+        at: float = 0.0,
+        age: float = 0.0,
+    ) -> None:
+        """One release more. The estimate is that of the actions which were offered when its step ended. at: when it is
+        visible. age: how old the last choice of its step is then."""
         released = self._prefixes.following(noisy)
         self.step += 1
         if self._prior is not None:
@@ -51,7 +60,9 @@ class Fold:
             join(contexts.copy(), self.contexts, self._fading)
         self.entries = int(next_boundary(self.entries, *self._schedule))
         self._live, self._released = self.algorithm.live(actions.at(declared, self.entries)), released
-        self.estimate = self._estimated(released)
+        chosen = sum(time <= at - age for time in self._times)
+        self._times.append(at)
+        self.estimate = self._estimated(released, chosen)
 
     def offer(self, declared: tuple[Declared, ...]) -> None:
         """The same release for the actions that are offered now."""
@@ -64,8 +75,8 @@ class Fold:
         else:
             self.estimate = self._estimated(self._released)
 
-    def _estimated(self, released: Released) -> Any:
-        return self.algorithm.estimate(self.estimate, released, self.contexts, self.step, self._live)
+    def _estimated(self, released: Released, chosen: int = 0) -> Any:
+        return self.algorithm.estimate(self.estimate, released, self.contexts, self.step, self._live, chosen)
 
     @property
     def live(self) -> Integers:

@@ -60,6 +60,11 @@ class Number:
         left = min(int(place), self.bins - 2)
         return [(left, 1 - (place - left)), (left + 1, place - left)]
 
+    @property
+    def signed(self) -> tuple[bool, ...]:
+        """Which of the numbers may be negative."""
+        return (True, False) if self.bins == 1 else (False,) * self.size
+
     def labels(self) -> list[str]:
         step = (self.high - self.low) / max(1, self.bins - 1)
         knots = [f"{self.low + i * step:g}" for i in range(self.bins)] if self.bins > 1 else ["line"]
@@ -87,6 +92,11 @@ class Category:
         if not isinstance(value, str):
             raise ValueError(f"a text, got {type(value).__name__}.")
         return [(self.values.index(value) if value in self.values else len(self.values), 1.0)]
+
+    @property
+    def signed(self) -> tuple[bool, ...]:
+        """Which of the numbers may be negative: none."""
+        return (False,) * self.size
 
     def labels(self) -> list[str]:
         return [*self.values, "other"]
@@ -119,6 +129,11 @@ class Tags:
         if len(places) < len(given):
             places.append(len(self.values))
         return [(i, 1 / math.sqrt(len(places))) for i in places]
+
+    @property
+    def signed(self) -> tuple[bool, ...]:
+        """Which of the numbers may be negative: none."""
+        return (False,) * self.size
 
     def labels(self) -> list[str]:
         return [*self.values, "other"]
@@ -153,6 +168,11 @@ class Hashed:
         text = f"{self.salt}\0{value}".encode("utf-8", "surrogatepass")
         number = int.from_bytes(hashlib.sha256(text).digest()[:8], "big")
         return [((number >> 1) % self.slots, 1.0 if number & 1 else -1.0)]
+
+    @property
+    def signed(self) -> tuple[bool, ...]:
+        """Which of the numbers may be negative."""
+        return *(True,) * self.slots, False
 
     def labels(self) -> list[str]:
         return [*(f"#{i}" for i in range(self.slots)), "none"]

@@ -3,13 +3,25 @@
 import itertools
 import math
 from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from tacit.data import Array
+from tacit.data import Array, Booleans
 from tacit.features.columns import Column, Entries
 
 CONSTANT: Entries = [(0, 1.0)]
+
+
+class Part(NamedTuple):
+    """names: none for the constant, one of a field, two of a cross. From `start` on, `size` numbers, each times
+    `weight`. signed: which of them may be negative."""
+
+    names: tuple[str, ...]
+    start: int
+    size: int
+    weight: float
+    signed: Booleans
 
 
 class Parts:
@@ -52,6 +64,18 @@ class Parts:
             else:
                 for i, a in entries[part[0]] if part else CONSTANT:
                     out[start + i] = weight * a
+
+    @property
+    def each(self) -> tuple[Part, ...]:
+        """What lies where."""
+        out = []
+        for names, start, weight in self._parts:
+            signs = [self._fields[name].signed for name in names]
+            signed = np.zeros(1, np.bool_)
+            for sides in signs:
+                signed = np.logical_or.outer(signed, np.array(sides)).ravel()
+            out.append(Part(names, start, signed.size, weight, signed))
+        return tuple(out)
 
     def labels(self) -> list[str]:
         out = []

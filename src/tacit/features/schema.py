@@ -13,7 +13,7 @@ import numpy as np
 from tacit import checks
 from tacit.data import Array
 from tacit.features.columns import Category, Column, Entries, Hashed, Number, Tags, is_none, read, written
-from tacit.features.parts import Parts
+from tacit.features.parts import Part, Parts
 
 ARMS = ("shared", "disjoint", "hybrid")
 EMPTY: Mapping[str, Any] = {}
@@ -127,6 +127,11 @@ class Schema:
     def shared(self) -> int:
         """How many numbers, the first ones, are beside those parts."""
         return self._shared.size if self._shared else 0
+
+    @property
+    def own(self) -> tuple[Part, ...]:
+        """What the part of a vector that an action has for itself consists of; nothing where arms are shared."""
+        return self._own.each if self._own else ()
 
     @property
     def labels(self) -> list[str]:

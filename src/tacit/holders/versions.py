@@ -130,7 +130,10 @@ def begun(algorithm: Algorithm[Any], line: Incarnation, agreed: Agreed) -> Fold:
 def follow(fold: Fold, leaf: Leaf, agreed: Agreed) -> None:
     plan = fold.algorithm.plan
     public = contexts.read(leaf.contexts, plan.contexts) if plan.contexts else np.zeros(0)
-    fold.follow(leaves.read(leaf.noisy, plan.mechanism.size), public, agreed.now.actions)
+    now = agreed.now
+    fold.follow(
+        leaves.read(leaf.noisy, plan.mechanism.size), public, now.actions, leaf.visible_at, now.hold + now.delay
+    )
 
 
 def found(line: Incarnation, run: Run, start: int) -> list[Leaf]:

@@ -7,7 +7,7 @@ from numba.extending import overload, register_jitable
 
 from tacit.data import Array
 from tacit.kernels.compile import kernel
-from tacit.model import earnings, glm, linear, links, public, scores, vectors
+from tacit.model import earnings, fields, glm, linear, links, public, scores, vectors
 from tacit.model.links import Code
 
 for _function in (
@@ -67,6 +67,7 @@ add_glm = kernel(glm.add_glm)
 add_context = kernel(public.add_context)
 add_reward = kernel(public.add_reward)
 add_score = kernel(scores.add_score)
+add_fields = kernel(fields.add_fields)
 add_earnings = kernel(earnings.add_earnings)
 
 

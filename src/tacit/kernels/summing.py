@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tacit.data import Array, Integers, Raw
+from tacit.data import Array, Booleans, Integers, Raw
 from tacit.kernels.compile import inlined, kernel
-from tacit.kernels.formulas import add_earnings, add_glm, add_linear, add_reward, add_score
+from tacit.kernels.formulas import add_earnings, add_fields, add_glm, add_linear, add_reward, add_score
 from tacit.model.links import Code
 
 
@@ -56,6 +56,17 @@ class Centred(NamedTuple):
     low: float
     high: float
     longest: float
+
+
+class Pooled(NamedTuple):
+    """Those of model.fields."""
+
+    signed: Booleans  # (p,)
+    centre: float
+    pooled: float
+    scale: float
+    low: float
+    high: float
 
 
 class Plain(NamedTuple):
@@ -151,6 +162,27 @@ def sum_scores(
 
 
 @kernel
+def sum_fields(
+    rows: Array,
+    rewards: Array,
+    at: Pooled,
+    places: Integers,
+    tally: Tally,
+    cell: float,
+    longest: float,
+    out: Raw,
+) -> None:
+    """The same for sums by fields, of which some are in places that all blocks have in common."""
+    blocks, q = places.shape[0], at.signed.size
+    own, more = Raw(np.zeros(places.shape[1])), Raw(np.zeros(tally.size))
+    for i in range(rewards.size):
+        if not np.isnan(rewards[i]):
+            a = block_of_row(rows[i], q, blocks)
+            add_fields(rows[i, :q], rewards[i], at.signed, at.centre, at.pooled, at.scale, at.low, at.high, own)
+            join_row(rows[i], rewards[i], own, places[a], tally, more, cell, longest, out)
+
+
+@kernel
 def sum_rewards(
     rows: Array,
     rewards: Array,
@@ -181,6 +213,12 @@ def each_glm(rows: Array, rewards: Array, at: Linearised, places: Integers, tall
 def each_scores(rows: Array, rewards: Array, at: Scored, places: Integers, tally: Tally, out: Raw) -> None:
     """`sum_scores` in floats."""
     sum_scores(rows, rewards, at, places, tally, 0.0, 0.0, out)
+
+
+@kernel
+def each_fields(rows: Array, rewards: Array, at: Pooled, places: Integers, tally: Tally, out: Raw) -> None:
+    """`sum_fields` in floats."""
+    sum_fields(rows, rewards, at, places, tally, 0.0, 0.0, out)
 
 
 @kernel

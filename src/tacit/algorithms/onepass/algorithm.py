@@ -11,13 +11,15 @@ from numpy.random import Generator
 from tacit.algorithms import chances, irls
 from tacit.algorithms.chances import Values
 from tacit.algorithms.covariance import Shape
-from tacit.algorithms.onepass import curvature, hybrid, public, scores
+from tacit.algorithms.onepass import curvature, fields, hybrid, public, scores
+from tacit.algorithms.onepass.fields import FieldPosterior
 from tacit.algorithms.summed import Summed
 from tacit.data import Array, Integers, Released
 from tacit.kernels.glm import Known, Posterior, Tuning
 from tacit.mechanisms.leaves import gains_after
 from tacit.model import arms as arm_sets
 from tacit.model.chances import Chance
+from tacit.model.fields import FieldContribution
 from tacit.model.glm import GLMContribution
 from tacit.model.hybrid import Layout
 from tacit.model.links import Link
@@ -25,7 +27,7 @@ from tacit.model.public import RewardContribution
 from tacit.model.scores import ScoreContribution
 from tacit.protocols import Adder, Loop
 
-Contribution = GLMContribution | RewardContribution | ScoreContribution
+Contribution = GLMContribution | RewardContribution | ScoreContribution | FieldContribution
 
 
 class Estimate(NamedTuple):
@@ -33,7 +35,7 @@ class Estimate(NamedTuple):
 
     random: nothing was released, and nothing is known from elsewhere. earnings: their part of what was released."""
 
-    arrays: Posterior
+    arrays: Posterior | FieldPosterior
     step: int
     random: bool
     earnings: Released | None
@@ -82,6 +84,8 @@ class OnePass(Summed):
 
     @property
     def form(self) -> Form:
+        if isinstance(self.contribution, FieldContribution):
+            return fields
         if isinstance(self.contribution, ScoreContribution):
             return scores
         return hybrid if self.plan.shared else curvature
@@ -108,11 +112,21 @@ class OnePass(Summed):
     def blank(self, live: Integers) -> Estimate:
         return Estimate(self.form.blank(self, live), 0, not self.prior.theta.size, None)
 
-    def estimate(self, before: Estimate, released: Released, contexts: Array, step: int, live: Integers) -> Estimate:
+    def estimate(
+        self,
+        before: Estimate,
+        released: Released,
+        contexts: Array,
+        step: int,
+        live: Integers,
+        chosen: int | None = None,
+    ) -> Estimate:
         learnt, earnings = self.parts(released)
         if isinstance(self.contribution, RewardContribution):
             learnt = public.beside_contexts(self.layout, contexts, released)
-        posterior = Posterior(*(part.copy() for part in before.arrays))
+        posterior = type(before.arrays)(*(part.copy() for part in before.arrays))
+        if isinstance(posterior, FieldPosterior):
+            fields.fold(self, learnt, step, live, step - 1 if chosen is None else chosen, posterior)
         self.form.fit(self, learnt, step, live, posterior)
         return Estimate(posterior, step, False, earnings)
 
@@ -140,7 +154,10 @@ class OnePass(Summed):
         return self.form.beliefs(self, estimate.arrays, arms, level)
 
     def mean(self, z: Array) -> Array:
-        low, high = self.plan.rewards if self.link.bounded else (0.0, 1.0)
+        low, high = self.plan.rewards
+        if self.form is fields:
+            return np.asarray(low + (high - low) * fields.mean(z))
+        low, high = (low, high) if self.link.bounded else (0.0, 1.0)
         return np.asarray(low + (high - low) * self.link.mean(z))
 
     def theta(self, estimate: Estimate) -> Array:
@@ -161,9 +178,9 @@ class OnePass(Summed):
     def loop(self) -> Loop | None:
         if self.purse is not None or self.plan.shared:
             return None
-        form = scores if isinstance(self.contribution, ScoreContribution) else curvature
+        form = self.form if self.form in (scores, fields) else curvature
         return functools.partial(form.play, self)
 
     @property
     def by_step(self) -> bool:
-        return self.shape is not None
+        return self.shape is not None or self.form is fields

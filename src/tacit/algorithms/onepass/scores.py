@@ -39,7 +39,7 @@ GROWTH, DISCOUNT = 1.02, 0.997  # of steps
 PER_SIGMA = 1.0  # of the noise's std: so many more people in the smallest step
 AVERAGE = 0.1  # of the way to the latest estimate that the average of estimates, by which one plays, goes
 FRESH = 0.25  # of the std of theta's noise: that of a draw that is added for each choice
-CURVATURES = ("auto", "released", "none")
+CURVATURES = ("auto", "released", "none", "fields")
 # "auto" releases no curvature from MANY dimensions on; where the horizon is known, from LEAST on and below ENOUGH
 # blocks p^1.5 / mu rounds, p the features of an arm: noise of std 1 / mu in p^2 numbers, seen by one in `blocks`.
 # Blocks that share nothing have their shape in common, so that far fewer rounds do; MANY is of one block's dimensions.
@@ -93,7 +93,7 @@ def blank(of: "OnePass", live: Integers) -> Posterior:
 
 
 @functools.lru_cache(maxsize=64)
-def _lengths(schedule: Schedule, leaves: int) -> Array:
+def lengths(schedule: Schedule, leaves: int) -> Array:
     """How many choices the step has that opens after k releases; the last number is that of all later ones, too."""
     out: list[float] = []
     at = 0
@@ -116,7 +116,7 @@ def steps(stds: Array, lengths: Array, dim: int, radius: float, link: Link, span
 def paces(of: "OnePass", here: Integers) -> tuple[Array, Array]:
     """`steps` for an estimate of these coordinates."""
     mechanism = of.plan.mechanism
-    stds, lengths = mechanism.sigma * of.gains, _lengths(of.plan.schedule, mechanism.leaves)
+    stds, lengths = mechanism.sigma * of.gains, lengths(of.plan.schedule, mechanism.leaves)
     if of.shape is not None:
         stds, lengths = of.shape.noise * stds, of.shape.slope * lengths
     low, high = of.plan.rewards

@@ -10,7 +10,7 @@ from numpy.random import Generator, default_rng
 from tacit import checks
 from tacit.algorithms import covariance, forgetting, irls, prior
 from tacit.algorithms.forgetting import FARTHEST, steps_before
-from tacit.algorithms.onepass import curvature, hybrid, public, scores
+from tacit.algorithms.onepass import curvature, fields, hybrid, public, scores
 from tacit.algorithms.onepass.algorithm import Contribution, Form, OnePass
 from tacit.bandits.joint.joint import Joint
 from tacit.core import actions
@@ -25,6 +25,8 @@ from tacit.model.scores import ScoreContribution
 from tacit.privacy import ledger, relations
 
 FEWEST = 8  # users in the smallest step, beside those for each unit of the noise's std
+GROWTHS = curvature.GROWTH, scores.GROWTH, fields.GROWTH
+DISCOUNTS = curvature.DISCOUNT, scores.DISCOUNT, fields.DISCOUNT
 CHANGING = Tuning(ridge=1.5)  # with `forget`: a smaller ridge learns what is new sooner
 
 
@@ -42,7 +44,11 @@ class JointGLM(Joint):
     Departure: none.
 
     curvature: "released", or "none": scores alone, d numbers a release (onepass.scores). "auto", the default, takes the
-    second for many dimensions and, where the horizon is known, few rounds. The certificate says which, and why.
+    second for many dimensions and, where the horizon is known, few rounds; with features of disjoint arms, of up to 100
+    numbers an action, it takes "fields" (onepass.fields). The certificate says which, and why. By fields the chance of a
+    reward is linear in the features: link and radius then have no effect.
+    base_rate: with fields, the share of the range of rewards that is usual, where it is small (0.01: one click in a
+    hundred); public, declared before anybody comes. Wrong by a factor of 3 it costs little (docs/measurements/fields.md).
     first: the smallest step, and how many users get random arms; by default 8 + 2.5 sigma, so that a step says more
     than its noise.
     blocks: into how many parts of equal length arms are divided, if each arm has zeros in all but one; with features of
@@ -77,6 +83,7 @@ class JointGLM(Joint):
     contexts: str = public.PRIVATE
     first: int | None = None
     curvature: str = "auto"
+    base_rate: float | None = None
     growth: float | None = None
     discount: float | None = None
     forget: float | str | None = None
@@ -100,7 +107,15 @@ class JointGLM(Joint):
         self._public = public.check(self.contexts, earnings=self.earnings is not None, week=self.week is not None)
         shaped = self.covariance is not None
         rounds: dict[str, Any] = {"horizon": self.horizon, "mu": self._mu}
-        self._scores, why = scores.check(self.curvature, public=self._public, covariance=shaped, **rounds, **parts)
+        beside = {"prior": self.prior is not None, "warm": self.warm is not None, "covariance": shaped}
+        beside |= {'contexts="public"': self._public}
+        own, rate = self._own_dim, self.base_rate
+        by_fields, why = fields.check(self.curvature, self.features, own=own, base_rate=rate, others=beside)
+        if by_fields:
+            self._form: Form = fields
+        else:
+            alone, why = scores.check(self.curvature, public=self._public, covariance=shaped, **rounds, **parts)
+            self._form = scores if alone else curvature
         self.growth = self._form.GROWTH if self.growth is None else self.growth
         self.discount = self._form.DISCOUNT if self.discount is None else self.discount
         if not 1 < self.growth < math.inf:
@@ -147,12 +162,11 @@ class JointGLM(Joint):
         self.policy = self.policy or default_rng()
         super().__post_init__()
 
-    @property
-    def _form(self) -> Form:
-        return scores if self._scores else curvature
-
     def _contribution(self, **parts: Any) -> Contribution:
-        if self._scores:
+        if self._form is fields:
+            assert self.features is not None
+            return fields.contribution(self.features, self.base_rate, **{k: v for k, v in parts.items() if k != "link"})
+        if self._form is scores:
             return ScoreContribution(**parts)
         zero_out = self.budget.adjacency == relations.ZERO_OUT
         parts |= {"zero_out": zero_out, "blend": curvature.blend(self._link, self._mu, self._forget)}
@@ -170,12 +184,12 @@ class JointGLM(Joint):
         it."""
         growth, discount = self.growth, self.discount
         assert growth is not None and discount is not None
-        if self.forget is not None and discount not in (curvature.DISCOUNT, scores.DISCOUNT):
+        if self.forget is not None and discount not in DISCOUNTS:
             raise ValueError(f"Expected no discount with forget, which says how fast the past fades, got {discount:g}.")
         least = forgetting.LEAST_GROWTH
-        if self.forget is not None and growth < least and growth not in (curvature.GROWTH, scores.GROWTH):
+        if self.forget is not None and growth < least and growth not in GROWTHS:
             raise ValueError(f"Expected growth of at least {least:g} with forget, got {growth:g}.")
-        if self._scores and self.tuning not in (Tuning(), CHANGING, BLOCKS, hybrid.HYBRID):
+        if self._form in (scores, fields) and self.tuning not in (Tuning(), CHANGING, BLOCKS, hybrid.HYBRID):
             raise ValueError('Expected curvature="released" with tuning, which is of estimates by curvature, got none.')
 
     def _shortest(self, forget: float | None) -> int:

@@ -12,7 +12,7 @@ import numpy as np
 from tacit import checks
 from tacit.algorithms import accounting, earnings, forgetting
 from tacit.algorithms.earnings import TAIL, Earned, Earnings, Purse
-from tacit.algorithms.forgetting import FARTHEST
+from tacit.algorithms.forgetting import FARTHEST, steps_before
 from tacit.algorithms.weeks import Weeks, fewest_leaves
 from tacit.bandits.joint.continual import ContinualBandit
 from tacit.bandits.joint.summing import Summer
@@ -153,7 +153,9 @@ class Joint(ContinualBandit):
         """statistic: what is released, in words, with {} for how many numbers. numbers: beside the mechanism's, what
         noise is drawn with."""
         most, mechanism, size, purse = self.max_rounds_per_person, self.mechanism, self.contribution.size, self._purse
-        words = statistic.format(accounting.numbers(size, self._blocks, self._shared))
+        words = statistic.format(
+            accounting.numbers(size, self._blocks, self._shared, getattr(self.contribution, "common", 0))
+        )
         parts = size, self._bound, purse, most or 1, self._relation
         releases = functools.partial(accounting.entries, words, mechanism, *parts)
         claim = releases(mechanism.leaves), mechanism, most, self._week, self.horizon or FARTHEST
@@ -216,7 +218,8 @@ class Joint(ContinualBandit):
 
     def _update(self, released: Released) -> None:
         contexts, steps = self._state.public.closed, self._steps
-        self._show(self.algorithm.estimate(self._estimate, released, contexts, steps, self._live))
+        chosen = None if self.hold is None else min(steps - 1, steps_before(self._entries - self.hold, self._schedule))
+        self._show(self.algorithm.estimate(self._estimate, released, contexts, steps, self._live, chosen))
 
     @locked
     def _redeclare(self, change: Callable[[Schema], Schema]) -> None:

@@ -8,9 +8,11 @@ Plain functions, which kernels compile (kernels.formulas); loops over features a
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 from tacit import checks
 from tacit.data import Array, Booleans, Raw
+from tacit.model.links import Link
 from tacit.model.vectors import PairContribution, add_outer, packed_size, pair_size, shortened
 
 EVEN = 0.5  # the centre, where no base rate is given
@@ -61,8 +63,10 @@ class FieldContribution(PairContribution):
       that come in another step cost nothing more (mechanisms.continual).
     D is attained by x = x' of length 1 with rewards 1 and 0, or by two actions whose users have nothing in common."""
 
+    link: Link  # of the environment: what is learnt is linear whatever it is
     centre: float = EVEN
     signed: bool = False
+    blend: ClassVar[float] = 0.0
 
     def __post_init__(self) -> None:
         super().__post_init__()

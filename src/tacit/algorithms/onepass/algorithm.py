@@ -35,36 +35,37 @@ class Estimate(NamedTuple):
 
     random: nothing was released, and nothing is known from elsewhere. earnings: their part of what was released."""
 
-    arrays: Posterior | FieldPosterior
+    arrays: Any  # a Posterior, or a FieldPosterior
     step: int
     random: bool
     earnings: Released | None
 
 
 class Form(Protocol):
-    """What is released, and how arms are held against the estimate that follows from it: curvature, hybrid, scores."""
+    """What is released, and how arms are held against the estimate that follows from it: curvature, hybrid, scores,
+    fields. posterior: the arrays of an estimate of that form."""
 
     STATISTIC: str  # what is summed, in words
     GROWTH: float  # of steps
     DISCOUNT: float  # of earlier steps, at each step
     PER_SIGMA: float  # of the noise's std: so many more people in the smallest step
 
-    def blank(self, of: "OnePass", live: Integers) -> Posterior:
+    def blank(self, of: "OnePass", live: Integers) -> Any:
         """The estimate before anything was released."""
 
-    def fit(self, of: "OnePass", released: Released, step: int, live: Integers, posterior: Posterior) -> None:
+    def fit(self, of: "OnePass", released: Released, step: int, live: Integers, posterior: Any) -> None:
         """posterior <- the estimate from what was released."""
 
-    def pick(self, of: "OnePass", posterior: Posterior, arms: Array, rng: Generator) -> Integers:
+    def pick(self, of: "OnePass", posterior: Any, arms: Array, rng: Generator) -> Integers:
         """For each user of (n, K, width) the arm to play, by a fresh draw."""
 
-    def values(self, of: "OnePass", posterior: Posterior, arms: Array) -> Values:
+    def values(self, of: "OnePass", posterior: Any, arms: Array) -> Values:
         """Of the (K, width) arms of a user under such a draw: for probabilities."""
 
-    def beliefs(self, of: "OnePass", posterior: Posterior, arms: Array, level: float) -> tuple[Array, Array]:
+    def beliefs(self, of: "OnePass", posterior: Any, arms: Array, level: float) -> tuple[Array, Array]:
         """For each row x: the estimate of <x, theta*>, and half the width of its interval."""
 
-    def adder(self, of: "OnePass", posterior: Posterior) -> Adder:
+    def adder(self, of: "OnePass", posterior: Any) -> Adder:
         """What sums contributions at that estimate."""
 
 
@@ -155,7 +156,7 @@ class OnePass(Summed):
 
     def mean(self, z: Array) -> Array:
         low, high = self.plan.rewards
-        if self.form is fields:
+        if isinstance(self.contribution, FieldContribution):
             return np.asarray(low + (high - low) * fields.mean(z))
         low, high = (low, high) if self.link.bounded else (0.0, 1.0)
         return np.asarray(low + (high - low) * self.link.mean(z))
@@ -178,9 +179,11 @@ class OnePass(Summed):
     def loop(self) -> Loop | None:
         if self.purse is not None or self.plan.shared:
             return None
-        form = self.form if self.form in (scores, fields) else curvature
+        if isinstance(self.contribution, FieldContribution):
+            return functools.partial(fields.play, self)
+        form = scores if isinstance(self.contribution, ScoreContribution) else curvature
         return functools.partial(form.play, self)
 
     @property
     def by_step(self) -> bool:
-        return self.shape is not None or self.form is fields
+        return self.shape is not None or isinstance(self.contribution, FieldContribution)

@@ -16,7 +16,7 @@ have a Gaussian posterior; the prior's variance is one number for each field, th
 All of it is post-processing of what was released, of the schedule and of the schema."""
 
 import functools
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.random import Generator, default_rng
@@ -114,6 +114,11 @@ def marks(schema: Schema) -> Booleans:
     return _marks(tuple(tuple(part.signed.tolist()) for part in schema.own))
 
 
+def _contribution(of: "OnePass") -> FieldContribution:
+    assert isinstance(of.contribution, FieldContribution)
+    return of.contribution
+
+
 def _schema(of: "OnePass") -> Schema:
     assert of.plan.features is not None
     return of.plan.features
@@ -134,8 +139,7 @@ def blank(of: "OnePass", live: Integers) -> FieldPosterior:
 
 
 def fit(of: "OnePass", released: Released, step: int, live: Integers, posterior: FieldPosterior) -> None:
-    c, p, std = of.contribution, of.layout.own, of.std(step)
-    assert isinstance(c, FieldContribution)
+    c, p, std = _contribution(of), of.layout.own, of.std(step)
     blocks, size, packed = of.plan.blocks, pair_size(p), packed_size(p)
     pairs, pooled = released[: blocks * size].reshape(blocks, size)[live], released[blocks * size :] / c.pooled
     parts = _schema(of).own
@@ -158,8 +162,7 @@ def fold(of: "OnePass", released: Released, step: int, live: Integers, chosen: i
     if posterior.folded[0] == step:
         return
     posterior.folded[0] = step
-    c, schema = of.contribution, _schema(of)
-    assert isinstance(c, FieldContribution)
+    c, schema = _contribution(of), _schema(of)
     pooled = released[-c.common :] / c.pooled
     if step == 0:  # released by an earlier incarnation, whose people are not known otherwise
         count = max(float(pooled[0]) / schema.own[0].weight, 1.0)
@@ -264,18 +267,18 @@ def _posterior(told: Array, seen: Array, variances: Array) -> tuple[Array, Array
 # choices: as those of blocks
 
 
-def pick(of: "OnePass", posterior: FieldPosterior, arms: Array, rng: Generator) -> Integers:
+def pick(of: "OnePass", posterior: Any, arms: Array, rng: Generator) -> Integers:
     return irls.choose_many(rng, arms, posterior, random=False)
 
 
-def values(of: "OnePass", posterior: FieldPosterior, arms: Array) -> Values:
+def values(of: "OnePass", posterior: Any, arms: Array) -> Values:
     return irls.values(arms, posterior)
 
 
-def beliefs(of: "OnePass", posterior: FieldPosterior, arms: Array, level: float) -> tuple[Array, Array]:
+def beliefs(of: "OnePass", posterior: Any, arms: Array, level: float) -> tuple[Array, Array]:
     """Of the mean reward's share of its range."""
     middle, half = irls.beliefs(arms, posterior, WIDENING * float(special.ndtri((1 + level) / 2)))
-    return middle + of.contribution.centre, half
+    return middle + _contribution(of).centre, half
 
 
 def mean(z: Array) -> Array:
@@ -291,8 +294,7 @@ def adder(of: "OnePass", posterior: FieldPosterior) -> Adder:
 
 
 def _numbers(of: "OnePass") -> Pooled:
-    c = of.contribution
-    assert isinstance(c, FieldContribution)
+    c = _contribution(of)
     return Pooled(marks(_schema(of)), c.centre, c.pooled, c.scale, float(c.low), float(c.high))
 
 

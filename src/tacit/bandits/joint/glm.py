@@ -45,10 +45,11 @@ class JointGLM(Joint):
 
     curvature: "released", or "none": scores alone, d numbers a release (onepass.scores). "auto", the default, takes the
     second for many dimensions and, where the horizon is known, few rounds; with features of disjoint arms, of up to 100
-    numbers an action, it takes "fields" (onepass.fields). The certificate says which, and why. By fields the chance of a
-    reward is linear in the features: link and radius then have no effect.
+    numbers an action, it takes "fields" (onepass.fields). The certificate says which, and why. By fields the chance of
+    a reward is linear in the features: link and radius then have no effect.
     base_rate: with fields, the share of the range of rewards that is usual, where it is small (0.01: one click in a
-    hundred); public, declared before anybody comes. Wrong by a factor of 3 it costs little (docs/measurements/fields.md).
+    hundred). Public, declared before anybody comes; wrong by a factor of 3 it costs little
+    (docs/measurements/fields.md).
     first: the smallest step, and how many users get random arms; by default 8 + 2.5 sigma, so that a step says more
     than its noise.
     blocks: into how many parts of equal length arms are divided, if each arm has zeros in all but one; with features of
@@ -111,11 +112,11 @@ class JointGLM(Joint):
         beside |= {'contexts="public"': self._public}
         own, rate = self._own_dim, self.base_rate
         by_fields, why = fields.check(self.curvature, self.features, own=own, base_rate=rate, others=beside)
-        if by_fields:
-            self._form: Form = fields
-        else:
+        alone = False
+        if not by_fields:
             alone, why = scores.check(self.curvature, public=self._public, covariance=shaped, **rounds, **parts)
-            self._form = scores if alone else curvature
+        self._form: Form = fields if by_fields else scores if alone else curvature
+        self._sums_alone = by_fields or alone
         self.growth = self._form.GROWTH if self.growth is None else self.growth
         self.discount = self._form.DISCOUNT if self.discount is None else self.discount
         if not 1 < self.growth < math.inf:
@@ -163,10 +164,10 @@ class JointGLM(Joint):
         super().__post_init__()
 
     def _contribution(self, **parts: Any) -> Contribution:
-        if self._form is fields:
+        if self._form.STATISTIC == fields.STATISTIC:
             assert self.features is not None
-            return fields.contribution(self.features, self.base_rate, **{k: v for k, v in parts.items() if k != "link"})
-        if self._form is scores:
+            return fields.contribution(self.features, self.base_rate, **parts)
+        if self._form.STATISTIC == scores.STATISTIC:
             return ScoreContribution(**parts)
         zero_out = self.budget.adjacency == relations.ZERO_OUT
         parts |= {"zero_out": zero_out, "blend": curvature.blend(self._link, self._mu, self._forget)}
@@ -189,7 +190,7 @@ class JointGLM(Joint):
         least = forgetting.LEAST_GROWTH
         if self.forget is not None and growth < least and growth not in GROWTHS:
             raise ValueError(f"Expected growth of at least {least:g} with forget, got {growth:g}.")
-        if self._form in (scores, fields) and self.tuning not in (Tuning(), CHANGING, BLOCKS, hybrid.HYBRID):
+        if self._sums_alone and self.tuning not in (Tuning(), CHANGING, BLOCKS, hybrid.HYBRID):
             raise ValueError('Expected curvature="released" with tuning, which is of estimates by curvature, got none.')
 
     def _shortest(self, forget: float | None) -> int:

@@ -78,10 +78,10 @@ def _between(rng: Generator, low: float, high: float) -> float:
 def _sizes(rng: Generator, schema: bool) -> tuple[int, int, dict[str, Field]]:
     """Arms, features and fields: 2 to 50 and 1 to 30, together few enough to simulate."""
     while True:
-        arms, features = round(_between(rng, 2, 50)), round(_between(rng, 1, 30))
+        arms = round(_between(rng, 2, 50))
         if not schema:
-            return arms, features, {}
-        fields = _fields(rng, features)
+            return arms, round(_between(rng, 1, 30)), {}
+        fields = _fields(rng, int(rng.integers(2, 31)))
         features = 1 + sum(field.column.size for field in fields.values())
         if features <= 30 and arms * features <= MOST:
             return arms, features, fields

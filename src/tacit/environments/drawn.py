@@ -29,7 +29,7 @@ class Setting(NamedTuple):
     strength: float  # standard deviation of scores: in units of the link, or of the rate where it is the identity
     link: str  # of the world, and what a bandit is told
     radius: float  # what a bandit is told
-    alone: float  # variance of what an action is to everybody, beside that of fields; or the share of vectors that stays
+    alone: float  # variance of what an action is to everybody, beside that of fields; the share of vectors that stays
     irrelevant: float  # share of the fields or numbers that do not matter
     dependent: float  # how much fields or numbers depend on each other, 0 to 1
     alike: float  # share of its variance that an arm has in common with the others

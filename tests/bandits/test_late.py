@@ -141,5 +141,7 @@ def test_room_for_those_that_wait():
     built = Spec(LinUCB).build(BALL, 10_000, SeedSequence(0), Delay(law="fixed", scale=300))
     assert built.pending == 301 and Spec(LinUCB).build(BALL, 10_000, SeedSequence(0)).pending == 1
     assert Spec(LinUCB).build(BALL, 500, SeedSequence(0), Delay(law="lognormal", scale=900, spread=2)).pending == 500
+    held = Spec(JointGLM, budget=Budget(4.0, 1e-2), hold=20)
+    assert held.build(BALL, 10_000, SeedSequence(0), Delay(law="fixed", scale=300)).pending == 21
     with pytest.raises(ValueError, match="Expected delay to be a Delay"):
         simulate([Spec(Uniform)], BALL, horizon=10, runs=1, seed=0, delay=3)

@@ -50,10 +50,11 @@ def test_settings_are_in_their_ranges_and_of_every_kind():
 def test_a_number_means_the_same_for_good():
     """Else worlds for reporting would be new ones, or ones that were tuned on."""
     world = random(number=17)
-    assert (world.arms, world.dim, world.horizon, world.link, world.radius) == (6, 24, 4561, "probit", 1.7)
-    assert str(world.delay) == "lognormal:344/1,never:0.1" and world.setting.wrong == "bend"
-    assert world.setting.rate == pytest.approx(0.0168, abs=1e-4)
-    assert list(world.features.context) == ["field 0"]
+    assert (world.arms, world.dim, world.horizon, world.link, world.radius) == (10, 100, 8660, "logistic", 1.7)
+    assert world.setting.rate == pytest.approx(0.0657, abs=1e-4)
+    assert list(world.features.context) == ["field 0", "field 1", "field 2"]
+    late = random(number=24)
+    assert (str(late.delay), late.setting.wrong, late.setting.drift) == ("lognormal:13/1", "interaction", 0.5)
     other = random(number=12, link="identity", radius=2.0)
     assert (other.features, other.blocks, other.dim, other.link, other.radius) == (None, None, 19, "identity", 2.0)
 

@@ -1,14 +1,20 @@
 """Measurements beside peers and limits: `tacit bench noise`, `tacit bench speed`, `tacit bench shuffle`,
 `tacit bench local`, `tacit bench serve`, `tacit bench roles`, `tacit bench blocks`,
-`tacit bench dimension`."""
+`tacit bench dimension`, `tacit bench worlds`."""
 
 import importlib
 from collections.abc import Callable
 from typing import Any
 
 
-def run(name: str, progress: Callable[[float], None]) -> tuple[list[dict[str, Any]], str]:
-    """Rows, and the same as text."""
+def run(name: str, progress: Callable[[float], None], **options: Any) -> tuple[list[dict[str, Any]], str]:
+    """Rows, and the same as text. options: of that bench."""
     bench = importlib.import_module(f"tacit.bench.{name}")
-    rows = bench.measure(progress)
+    rows = bench.measure(progress, **options)
     return rows, bench.render(rows)
+
+
+def beside(name: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """What else there is to say of these rows, where a bench sums them up."""
+    summary = getattr(importlib.import_module(f"tacit.bench.{name}"), "summary", None)
+    return {} if summary is None else {"summary": summary(rows)}

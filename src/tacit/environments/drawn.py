@@ -29,7 +29,7 @@ class Setting(NamedTuple):
     strength: float  # standard deviation of scores: in units of the link, or of the rate where it is the identity
     link: str  # of the world, and what a bandit is told
     radius: float  # what a bandit is told
-    alone: float  # share of the scores' variance that an action has whoever comes (fields), or that stays (vectors)
+    alone: float  # variance of what an action is to everybody, beside that of fields; the share of vectors that stays
     irrelevant: float  # share of the fields or numbers that do not matter
     dependent: float  # how much fields or numbers depend on each other, 0 to 1
     alike: float  # share of its variance that an arm has in common with the others
@@ -78,10 +78,10 @@ def _between(rng: Generator, low: float, high: float) -> float:
 def _sizes(rng: Generator, schema: bool) -> tuple[int, int, dict[str, Field]]:
     """Arms, features and fields: 2 to 50 and 1 to 30, together few enough to simulate."""
     while True:
-        arms, features = round(_between(rng, 2, 50)), round(_between(rng, 1, 30))
+        arms = round(_between(rng, 2, 50))
         if not schema:
-            return arms, features, {}
-        fields = _fields(rng, features)
+            return arms, round(_between(rng, 1, 30)), {}
+        fields = _fields(rng, int(rng.integers(2, 31)))
         features = 1 + sum(field.column.size for field in fields.values())
         if features <= 30 and arms * features <= MOST:
             return arms, features, fields

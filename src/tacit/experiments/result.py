@@ -36,6 +36,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     reward_mean: float | None  # None if no round counted
     uniform_regret: float | None  # to expect of uniform play in the same world
     uniform_reward: float | None
+    single_regret: float | None  # of always playing one place among the arms, the best in hindsight
     us_per_round: float
     at: list[int]
     curve: list[float]
@@ -78,7 +79,7 @@ class Result:
         data: dict[str, Any] = {name: [getattr(run, name) for run in self.runs] for name in columns}
         data["options"] = [json.dumps(run.options, sort_keys=True) for run in self.runs]
         data["setting"] = [json.dumps(run.setting, sort_keys=True) for run in self.runs]
-        numbers = ("epsilon", "delta", "regret", "reward_mean", "uniform_regret", "uniform_reward")
+        numbers = ("epsilon", "delta", "regret", "reward_mean", "uniform_regret", "uniform_reward", "single_regret")
         schema = dict.fromkeys(numbers, pl.Float64)
         frame: polars.DataFrame = pl.DataFrame(data, schema_overrides=schema)
         return frame

@@ -130,7 +130,7 @@ def run_once(
     checkpoints = np.unique(np.linspace(0, rounds, min(rounds, CURVE) + 1).astype(np.int64)[1:])
     curve = np.empty(len(checkpoints))
     regret = reward = 0.0
-    uniform = np.zeros(3)
+    uniform, places, best = np.zeros(3), np.zeros(world.arms), 0.0
     played = used = mark = 0
     started = time.thread_time()
     while played < rounds:
@@ -152,6 +152,8 @@ def run_once(
         played += count
         aside = time.thread_time()
         uniform += _uniform(block)
+        places += block.means.sum(axis=0)
+        best += float(block.means.max(axis=1).sum())
         started += time.thread_time() - aside  # no part of what a round takes
         report(played / rounds)
     seconds = time.thread_time() - started
@@ -175,6 +177,7 @@ def run_once(
         reward_mean=reward / used if used else None,
         uniform_regret=None if logged else float(uniform[0]),
         uniform_reward=float(uniform[1] / uniform[2]) if uniform[2] else None,
+        single_regret=None if logged else best - float(places.max()),
         us_per_round=1e6 * seconds / rounds,
         at=checkpoints.tolist(),
         curve=[] if logged else curve.tolist(),

@@ -71,9 +71,11 @@ class Spec:
         return Embedded(built, pending=known["pending"]) if isinstance(built, Server) else built
 
     def _pending(self, horizon: int, delay: Delay | None) -> int:
-        """Choices that wait: until a deadline, or for almost all rewards that ever come."""
-        longest = 1 if delay is None else min(delay.soon(WAITED_FOR), horizon, MOST_WAITING)
-        return max(longest, 1 + (self.options.get("hold") or 0))
+        """Choices that wait: until their deadline, or for almost all rewards that ever come."""
+        hold = self.options.get("hold")
+        if hold or delay is None:
+            return 1 + (hold or 0)
+        return min(delay.soon(WAITED_FOR), horizon, MOST_WAITING)
 
     def suited(self, environment: Environment) -> Environment:
         """That environment, with arms as this bandit takes them where either would do."""

@@ -1,0 +1,175 @@
+"""Bandits in random worlds as users have them: how often is a private bandit worse than doing something simple?"""
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+
+from tacit import checks
+from tacit.bandits import MLEUCB, JointGLM, Uniform
+from tacit.bench.commit import ExploreThenCommit
+from tacit.environments.random import random
+from tacit.experiments.result import Run
+from tacit.experiments.runner import simulate
+from tacit.experiments.spec import Spec
+from tacit.experiments.table import number as shown
+from tacit.experiments.table import to_text
+from tacit.privacy.budget import Budget
+
+NUMBERS = {"tuning": random.TUNING, "validation": random.VALIDATION, "reporting": random.REPORTING}
+RUNS, SEED = 5, 0
+QUICK, QUICK_RUNS, QUICK_ROUNDS = 10, 2, 2000  # worlds, runs and rounds at most
+SOON = 0.9  # share of rewards that have come by the deadline of a bandit that has one
+CLEARLY = 2.0  # standard errors
+WORST = 10
+RIVALS = {"uniform": "uniform play", "single": "best single action", "commit": "explore, then commit"}
+
+
+def measure(
+    progress: Callable[[float], None],
+    *,
+    bandits: Sequence[Spec] | None = None,
+    numbers: str = "validation",
+    budget: Budget | None = None,
+    runs: int | None = None,
+    quick: bool = False,
+    out: Path | None = None,
+) -> list[dict[str, Any]]:
+    """A row for each bandit in each world, and for three to compare with. bandits: joint-glm and its identity link, by
+    default; where rewards come late and a bandit can have a deadline, it has one by which SOON of them have come, and
+    silence counts 0."""
+    checks.one_of(list(NUMBERS), numbers=numbers)
+    budget = Budget(1.0, 1e-6) if budget is None else budget
+    usual = [Spec(JointGLM, budget=budget), Spec(JointGLM, budget=budget, link="identity")]
+    beside = [Spec(MLEUCB), Spec(ExploreThenCommit, budget=budget, label=RIVALS["commit"]), Spec(Uniform)]
+    played = [*(usual if bandits is None else bandits), *beside]
+    worlds = [random(number=each) for each in NUMBERS[numbers]][: QUICK if quick else None]
+    rows: list[dict[str, Any]] = []
+    for i, world in enumerate(worlds):
+        result = simulate(
+            [_waiting(spec, world) for spec in played],
+            world,
+            horizon=min(world.horizon, QUICK_ROUNDS) if quick else world.horizon,
+            runs=runs or (QUICK_RUNS if quick else RUNS),
+            seed=SEED,
+            out=out,
+            progress=functools.partial(_told, progress, i, len(worlds)),
+        )
+        groups = [result.runs[i :: len(played)] for i in range(len(played))]
+        for spec, group in zip(played, groups, strict=True):
+            rows.append(_row(spec, world, group, reference=groups[-3], commit=groups[-2]))
+    return rows
+
+
+def _told(progress: Callable[[float], None], before: int, worlds: int, share: float) -> None:
+    progress((before + share) / worlds)
+
+
+def _waiting(spec: Spec, world: random) -> Spec:
+    """That bandit with a deadline, where it can have one and rewards are late."""
+    if world.delay is None or not hasattr(spec.kind, "hold") or "hold" in spec.options:
+        return spec
+    return Spec(spec.kind, label=spec.label, hold=world.delay.soon(SOON), missing_as=0.0, **spec.options)
+
+
+def _row(
+    spec: Spec, world: random, group: Sequence[Run], *, reference: Sequence[Run], commit: Sequence[Run]
+) -> dict[str, Any]:
+    """Mean regrets, and by how many standard errors of the difference, run by run, the bandit lost to each rival."""
+    regret = np.array([run.regret for run in group], float)
+    rivals = {
+        "uniform": np.array([run.uniform_regret for run in group], float),
+        "single": np.array([run.single_regret for run in group], float),
+        "commit": np.array([run.regret for run in commit], float),
+        "reference": np.array([run.regret for run in reference], float),
+    }
+    drawn = world.setting._asdict()
+    columns = {name: type(field.column).__name__ for name, field in drawn.pop("fields").items()}
+    return {
+        "label": spec.label,
+        "number": world.number,
+        "regret": float(regret.mean()),
+        **{name: float(values.mean()) for name, values in rivals.items()},
+        "ratio": float(regret.mean() / max(rivals["reference"].mean(), 1e-9)),
+        "lost_by": {name: _errors(regret - rivals[name]) for name in RIVALS},
+        "rounds": group[0].horizon,
+        "runs": len(group),
+        "us_per_round": float(np.median([run.us_per_round for run in group])),
+        "setting": drawn | {"delay": drawn["delay"] and str(drawn["delay"]), "fields": columns, "dim": world.dim},
+    }
+
+
+def _errors(difference: Any) -> float:
+    """A mean in standard errors; 0 where one run tells of none."""
+    if len(difference) < 2:
+        return 0.0
+    return float(difference.mean() / max(difference.std(ddof=1) / math.sqrt(len(difference)), 1e-12))
+
+
+def summary(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """A row for each bandit over all worlds."""
+    out = []
+    for label in dict.fromkeys(row["label"] for row in rows):
+        own = [row for row in rows if row["label"] == label]
+        ratios = np.array([row["ratio"] for row in own])
+        out.append(
+            {
+                "label": label,
+                "worlds": len(own),
+                "ratio_mean": float(ratios.mean()),
+                "ratio_geometric": float(np.exp(np.log(np.maximum(ratios, 1e-9)).mean())),
+                "of_uniform": float(np.mean([row["regret"] / max(row["uniform"], 1e-9) for row in own])),
+                **{f"lost_to_{name}": _share(own, name) for name in RIVALS},
+            }
+        )
+    return out
+
+
+def _share(rows: Sequence[dict[str, Any]], rival: str) -> float:
+    return float(np.mean([row["lost_by"][rival] > CLEARLY for row in rows]))
+
+
+def render(rows: Sequence[dict[str, Any]]) -> str:
+    numbers = sorted({row["number"] for row in rows})
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    table.add_column("bandit")
+    for name in ("regret /\nmle-ucb,\nmean", "geometric\nmean", "regret /\nuniform,\nmean"):
+        table.add_column(name, justify="right")
+    for name in RIVALS.values():
+        table.add_column("worlds lost to\n" + name.replace(", ", ",\n"), justify="right")
+    for each in summary(rows):
+        table.add_row(
+            each["label"],
+            *(f"{each[name]:.2f}" for name in ("ratio_mean", "ratio_geometric", "of_uniform")),
+            *(f"{100 * each[f'lost_to_{name}']:.0f} %" for name in RIVALS),
+        )
+    head = f"{len(numbers)} random worlds, numbers {numbers[0]} to {numbers[-1]}, {rows[0]['runs']} runs each."
+    lost = f"Lost: regret is larger by more than {CLEARLY:g} standard errors of the difference.\n"
+    return f"{head} {lost}\n{to_text(table)}\n\n{_worst(rows)}"
+
+
+def _worst(rows: Sequence[dict[str, Any]]) -> str:
+    """Of the first bandit."""
+    own = sorted((row for row in rows if row["label"] == rows[0]["label"]), key=lambda row: -row["ratio"])[:WORST]
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    for name in ("number", "regret", "mle-ucb", "uniform", "single", "commit"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("setting", overflow="fold")
+    for row in own:
+        regrets = (shown(row[name]) for name in ("regret", "reference", "uniform", "single", "commit"))
+        table.add_row(str(row["number"]), *regrets, _words(row))
+    return f"The {len(own)} worst worlds of {rows[0]['label']}, by regret / mle-ucb:\n{to_text(table)}"
+
+
+def _words(row: dict[str, Any]) -> str:
+    s = row["setting"]
+    kind = f"fields {len(s['fields'])}" if s["schema"] else "vectors"
+    parts = [kind, f"d = {s['dim']}, K = {s['arms']}, T = {row['rounds']}, rate {s['rate']:.3f}, {s['link']}"]
+    parts += [f"radius {s['radius']:g}", f"strength {s['strength']:.1f}"]
+    parts += [f"{name} {s[name]:g}" for name in ("alone", "irrelevant", "dependent", "alike", "drift") if s[name]]
+    return ", ".join([*parts, *[s["wrong"]] * bool(s["wrong"]), *[f"delay {s['delay']}"] * bool(s["delay"])])

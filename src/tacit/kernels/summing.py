@@ -62,6 +62,8 @@ class Pooled(NamedTuple):
     """Those of model.fields."""
 
     signed: Booleans  # (p,)
+    constant: float
+    swing: float
     centre: float
     pooled: float
     scale: float
@@ -178,7 +180,8 @@ def sum_fields(
     for i in range(rewards.size):
         if not np.isnan(rewards[i]):
             a = block_of_row(rows[i], q, blocks)
-            add_fields(rows[i, :q], rewards[i], at.signed, at.centre, at.pooled, at.scale, at.low, at.high, own)
+            x, y = rows[i, :q], rewards[i]
+            add_fields(x, y, at.signed, at.constant, at.swing, at.centre, at.pooled, at.scale, at.low, at.high, own)
             join_row(rows[i], rewards[i], own, places[a], tally, more, cell, longest, out)
 
 

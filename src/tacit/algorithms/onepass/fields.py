@@ -16,6 +16,7 @@ have a Gaussian posterior; the prior's variance is one number for each field, th
 All of it is post-processing of what was released, of the schedule and of the schema."""
 
 import functools
+import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -95,13 +96,9 @@ def check(
 
 
 def contribution(schema: Schema, base_rate: float | None, **parts: object) -> FieldContribution:
-    signed = bool(marks(schema).any())
-    if signed and base_rate is not None:
-        raise ValueError(
-            "Expected fields whose numbers are not negative with base_rate (Category, Tags, Number with bins=2 or "
-            "more), got a Number with bins=1 or a Hashed."
-        )
-    return FieldContribution.of(centre=EVEN if base_rate is None else base_rate, signed=signed, **parts)
+    swing = math.sqrt(sum(part.weight**2 for part in schema.own if part.signed.any()))
+    centre = EVEN if base_rate is None else base_rate
+    return FieldContribution.of(centre=centre, constant=schema.own[0].weight, swing=swing, **parts)
 
 
 @functools.lru_cache(maxsize=16)
@@ -295,7 +292,7 @@ def adder(of: "OnePass", posterior: FieldPosterior) -> Adder:
 
 def _numbers(of: "OnePass") -> Pooled:
     c = _contribution(of)
-    return Pooled(marks(_schema(of)), c.centre, c.pooled, c.scale, float(c.low), float(c.high))
+    return Pooled(marks(_schema(of)), c.constant, c.swing, c.centre, c.pooled, c.scale, float(c.low), float(c.high))
 
 
 @functools.lru_cache(maxsize=16)

@@ -29,7 +29,8 @@ def field_rounds(
             continue
         row, y, slot = enters(counts, held, block, t, index)
         if slot != NOBODY and not np.isnan(y):
-            add_fields(row[:p], y, at.signed, at.centre, at.pooled, at.scale, at.low, at.high, own)
+            x, numbers = row[:p], (at.centre, at.pooled, at.scale, at.low, at.high)
+            add_fields(x, y, at.signed, at.constant, at.swing, *numbers, own)
             here = places[int(row[p])]
             for j in range(own.size):
                 prefix.open[here[j]] += own[j]

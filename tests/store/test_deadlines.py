@@ -152,9 +152,14 @@ def test_a_hold_has_to_be_said_once(on_sqlite):
     recover(linear(), on_sqlite.where, keys=on_sqlite.keys)
     with on_sqlite.open(linear(), hold=None) as stored:
         assert stored.hold == 8.0 and [what for _, what in stored.events] == ["recovered: incarnation 2"]
-    for wrong in (0.0, -1.0, float("nan")):
-        with pytest.raises(ValueError):
+    for wrong in (0.0, -1.0, float("nan"), "0 days", "soon"):
+        with pytest.raises(ValueError, match="hold"):
             on_sqlite.open(linear(), hold=wrong)
+
+
+def test_times_may_be_said_in_words(on_sqlite):
+    with on_sqlite.open(linear(), hold="2 hours", delay="1 minute") as stored:
+        assert stored.hold == 7200.0 and stored._agreed.now.delay == 60.0
 
 
 def test_a_damaged_row_enters_as_nothing_alone(place):

@@ -27,10 +27,9 @@ def days(given: str) -> float | None:
 
 def words(seconds: float) -> str:
     """In the largest unit that needs at most one digit after the point: 1 hour, 1.5 hours, 100 seconds."""
-    for name, unit in reversed(UNITS.items()):
-        number = seconds / unit
-        if unit == 1.0 or (number >= 1 and number == round(number, 1)):
-            break
+    short = (name for name, unit in reversed(UNITS.items()) if seconds / unit == round(seconds / unit, 1) >= 1)
+    name = next(short, "second")
+    number = seconds / UNITS[name]
     return f"{number:g} {name}" if number == 1 else f"{number:g} {name}s"
 
 

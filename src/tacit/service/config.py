@@ -161,8 +161,8 @@ class KeySetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
 class ServerSetting(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """body: bytes of a request at most. bodies: of all choices at the same time, of all rewards, and so on. waiting:
     rows that wait for a commit at most. patience: the time for the head of a request to come, and for its body.
-    connections: at the same time. drain: the time that requests at work have after SIGTERM. user: where it is started as
-    root, whom it runs as from then on."""
+    connections: at the same time. drain: the time that requests at work have after SIGTERM. user: where it is started
+    as root, whom it runs as from then on."""
 
     host: str = "127.0.0.1"
     port: int = 8321

@@ -58,8 +58,8 @@ def test_status_history_and_dashboard_have_the_same(tmp_path):
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"missing_as": 0.0}, ("by the reward that came within 10 seconds", "and 0 where none did")),
-        ({}, ("with a reward within 10 seconds", "those without are left out")),
+        ({"missing_as": 0.0}, (": the reward that came within 10 seconds, or 0 without one;", "and 0 where none did")),
+        ({}, (" that had a reward within 10 seconds;", "those without are left out")),
     ],
 )
 def test_the_page_says_what_the_average_is_of(tmp_path, given, words):
@@ -79,8 +79,8 @@ def test_the_page_says_what_the_average_is_of(tmp_path, given, words):
         average = stored(app).earned.average
     finally:
         app.close()
-    assert f"On average {average.value:.2f} for a choice, {words[0]}" in page.decode() and words[1] in page.decode()
-    assert abs(average.value - (0.125 if given else 1.0)) < 0.1  # the noise has a standard deviation of .01
+    assert f"On average {average.value:.2f} for a choice{words[0]}" in page.decode() and words[1] in page.decode()
+    assert abs(average.value - (0.125 if given else 1.0)) < 0.2  # the noise has a standard deviation of at most .03
 
 
 def test_without_the_setting_there_is_nothing_of_it(tmp_path):

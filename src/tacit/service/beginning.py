@@ -28,4 +28,5 @@ def _offered(setting: BanditSetting, status: dict[str, Any]) -> str:
         return "arms by what was released before it"
     if setting.kind != "joint-glm":
         return "arms by their features alone"
-    return "random arms" if setting.prior is setting.warm is None else "arms by what was known at the start"
+    known = setting.prior is not None or setting.warm is not None
+    return "arms by what was known at the start" if known else "random arms"

@@ -53,8 +53,10 @@ def _verdict(found: Earned | None, rewards: tuple[float, float], wait: str, sile
     if _unknown(average, rewards):
         return "Not known yet: noise still hides how many rewards came."
     likely = between(average.low, average.high)
-    whose = "with a reward" if silence is None else "by the reward that came"
-    return f"On average {signed(average.value)} for a choice, {whose} within {wait}; likely {likely}."
+    whose = f" that had a reward within {wait}"
+    if silence is not None:
+        whose = f": the reward that came within {wait}, or {silence:g} without one"
+    return f"On average {signed(average.value)} for a choice{whose}; likely {likely}."
 
 
 def curve(found: Sequence[Earned | None], rewards: tuple[float, float]) -> dict[str, list[float | None]] | None:

@@ -25,6 +25,7 @@ DELAYS = {"10 min": 10 * MINUTE, "1 h": HOUR, "6 h": 6 * HOUR}  # means of expon
 EPSILONS = (1.0, 8.0)
 CUTS = (0.5, 0.7, 0.8, 0.9, 0.95, 0.99)  # shares of clicks
 SEGMENTS, MESSAGES = tuple("abcd"), tuple(f"message {i}" for i in range(6))
+TRAFFIC = (200, 1000)  # people a day
 DEPLOYED = Path(__file__).parents[1] / "deploy" / "serve.toml"
 
 Round = tuple[Any, Array]  # what is asked with, and the click rate of each arm
@@ -146,7 +147,7 @@ def as_deployed() -> Iterator[str]:
     days = (1, 2, 3, 4, 5, 7, 10, 14, 21, 28)
     yield "| people a day | first release after | " + " | ".join(f"day {day}" for day in days) + " |"
     yield "|---" * (2 + len(days)) + "|"
-    for per_day in (200, 1000, 5000):
+    for per_day in TRAFFIC:
         world = environments.ball(dim=setting.dim, arms=6, radius=setting.radius or 1.0, link="logistic")
 
         def run(seed: int, per_day: int = per_day, world: Any = world) -> Array:

@@ -97,7 +97,7 @@ def average(seed: int, epsilon: float, hold: float, in_time: float, first: Array
 
 def where_to_cut() -> Iterator[str]:
     """The same by the share of clicks that is in time: `hold` is the age by which so many have come."""
-    yield "| clicks come after, ε | " + " | ".join(f"{percent(share)} % in time" for share in CUTS) + " |"
+    yield "| clicks take, ε | " + " | ".join(f"{percent(share)} % in time" for share in CUTS) + " |"
     yield "|---" * (1 + len(CUTS)) + "|"
     for name, mean in {"1 h": HOUR, "6 h": 6 * HOUR, "1 day": DAY}.items():
         for epsilon in EPSILONS:

@@ -20,14 +20,14 @@ from tacit.protocols import Algorithm
 
 SHORTEST = 1e-6  # seconds: a release is visible at a multiple of the delay, whose number has to be finite
 NO_HOLD = (
-    "Expected hold=, the seconds after which a choice counts with the reward that came by then, got none: longer than "
-    "nearly all rewards take (60 for a click on a page, 86400 for a purchase), and no longer, since nothing is learnt "
-    "sooner."
+    "Expected hold=, the time after which a choice counts with the reward that came by then, got none. Take the age by "
+    'which nine in ten rewards have come ("10 minutes" for a click on a page, "1 day" for one in an e-mail), rather '
+    'longer than shorter: what comes later is lost, and nothing is learnt sooner. If you do not know, take "1 day".'
 )
 
 
 class Terms(NamedTuple):
-    """All public. hold: 0 until it is known."""
+    """All public. hold, delay: seconds; hold is 0 until it is known."""
 
     pending: int
     delay: float

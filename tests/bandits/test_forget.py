@@ -90,7 +90,7 @@ def test_days_are_rounds_that_are_expected(tmp_path):
             JointGLM(dim=2, budget=BUDGET, **wrong)
     with pytest.raises(ValueError, match='as "30 days" with per_day, got a text of another form'):
         JointGLM(dim=2, budget=BUDGET, forget="1 month", per_day=200)
-    with pytest.raises(ValueError, match='as "30 days" with per_day, got days without it'):
+    with pytest.raises(ValueError, match='as "30 days" with per_day, got a time without it'):
         JointGLM(dim=2, budget=BUDGET, forget="30 days")
 
 

@@ -29,6 +29,12 @@ class Entry(NamedTuple):
     reward: float | None  # that was written in time; NaN: it was cancelled
 
 
+def deadline(wait: str, missing_as: float | None) -> str:
+    """For the certificate: when a choice enters, and with what."""
+    silence = "as nothing" if missing_as is None else f"as {missing_as:g}"
+    return f"each choice enters once, {wait}, with the reward that came by then or, without one, {silence}"
+
+
 def value(entry: Entry, missing_as: float | None) -> float:
     """The reward that it enters with; NaN for none."""
     if not entry.shown:

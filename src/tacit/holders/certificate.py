@@ -49,7 +49,11 @@ def all_rounds(algorithm: Algorithm[Any]) -> int | None:
 
 
 def claimed(
-    algorithm: Algorithm[Any], given: Given, counts: Counts = Counts(), declared: tuple[Declared, ...] = ()
+    algorithm: Algorithm[Any],
+    given: Given,
+    counts: Counts = Counts(),
+    declared: tuple[Declared, ...] = (),
+    deadline: str = "",
 ) -> Certificate:
     """The claim of one incarnation, with nothing released yet."""
     plan = algorithm.plan
@@ -68,6 +72,7 @@ def claimed(
         policy_given=given.policy_given,
         features=plan.features,
         actions=actions.words(declared),
+        deadline=deadline,
         caveats=(*([LOGGED.format(counts.logged)] if counts.logged else []), *plan.caveats),
     )
 

@@ -4,7 +4,8 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tacit import checks, forks
+from tacit import checks, durations, forks
+from tacit.core import entering
 from tacit.core.actions import Declared
 from tacit.core.fold import Fold
 from tacit.data import Array
@@ -155,8 +156,9 @@ class Reading:
     @locked
     def privacy(self) -> Certificate:
         self._at_present()
-        claim = certificate.claimed(self.algorithm, self._given, self.counts, self._agreed.now.actions)
-        released = self._versions.released
+        terms, released = self._agreed.now, self._versions.released
+        deadline = entering.deadline(f"{durations.words(terms.hold)} after it was made", terms.missing_as)
+        claim = certificate.claimed(self.algorithm, self._given, self.counts, terms.actions, deadline)
         row = self._line.bandit
         return certificate.of(self.algorithm, claim, row, released, ended=self.retired, population=self.population)
 
@@ -183,6 +185,27 @@ class Reading:
     def hold(self) -> float:
         """Seconds after which a choice enters."""
         return self._agreed.now.hold
+
+    @property
+    def missing_as(self) -> float | None:
+        """The reward that a choice without one enters with; None: it enters as nothing."""
+        return self._agreed.now.missing_as
+
+    @property
+    @locked
+    def due_at(self) -> float | None:
+        """About when the next release will be used: at the deadline of the last choice of its step, and `delay` later;
+        None as long as that choice has not been made. Public: it follows from when choices were made."""
+        self._at_present()
+        if self._versions.next_at is not None:
+            return self._versions.next_at
+        with self._database.transaction() as run:
+            head, opened = rows.head(run, self._line.uid), rows.open_step(run, self._line.uid)
+            last = rows.first_waiting(run, self._line.uid, head.boundary - 1)
+        terms = self._agreed.now
+        if opened is not None and opened.closed_at:
+            return opened.closed_at + terms.delay
+        return None if last is None else last + terms.hold + self._database.skew + terms.delay
 
     @property
     def retired(self) -> bool:

@@ -36,36 +36,36 @@ T = TypeVar("T")
 
 
 class Stored(Reading):
-    """`Stored(JointGLM(...), "bandit.db", hold=60.0)` or `Stored(JointGLM(...), "postgresql://...", keys="folder",
-    hold=60.0)`: the same bandit, whose state is rows. Opened again, here or by another worker of PostgreSQL, it goes on
-    where it stood.
+    """`Stored(JointGLM(...), "bandit.db", hold="1 hour")` or `Stored(JointGLM(...), "postgresql://...", keys="folder",
+    hold="1 hour")`: the same bandit, whose state is rows. Opened again, here or by another worker of PostgreSQL, it
+    goes on where it stood.
 
     Guarantee: that of the bandit. What it shows is a function of committed noisy leaves, the asking user's own request
     and fresh randomness; each step has one noise; each choice enters once, in the order of numbers.
 
-    hold: the seconds after which a choice enters the sums, with the reward that was written by then. It has to be said
-    when the bandit is made; without, it stays as it was. missing_as: the reward of a choice that has none by then, for
-    where only clicks are reported and silence means 0; without it, such a choice teaches nothing. name: of the bandit
-    within its database. keys: the folder of keys and the witness (tacit.holders.seal, .witness), by default FILE.keys.
-    delay: seconds from the end of a step until its release is used. on_limit: what a person beyond
-    max_rounds_per_person gets, by default as the bandit has it. degraded: what a choice gets while the database is away
-    or cannot be written: "refuse" raises Unavailable, "serve" answers by the last estimate that was shown, without
-    learning (tacit.holders.outage). population: whose data these are; what all bandits of a population cost together is
-    on record (tacit.holders.register). background: whether a thread does what is due; without it, call `tend`. The
-    bandit's `pending` is for how many later choices the answer to a request is kept. clock: by default one that goes on
-    evenly while the process lives (tacit.clock): if the system's clock is set, an event tells, and nothing else
-    changes."""
+    hold: the time after which a choice enters the sums, with the reward that was written by then: in seconds, or as "2
+    hours". It has to be said when the bandit is made; without, it stays as it was. missing_as: the reward of a choice
+    that has none by then, for where only clicks are reported and silence means 0; without it, such a choice teaches
+    nothing. name: of the bandit within its database. keys: the folder of keys and the witness (tacit.holders.seal,
+    .witness), by default FILE.keys. delay: the time from the end of a step until its release is used. on_limit: what a
+    person beyond max_rounds_per_person gets, by default as the bandit has it. degraded: what a choice gets while the
+    database is away or cannot be written: "refuse" raises Unavailable, "serve" answers by the last estimate that was
+    shown, without learning (tacit.holders.outage). population: whose data these are; what all bandits of a population
+    cost together is on record (tacit.holders.register). background: whether a thread does what is due; without it, call
+    `tend`. The bandit's `pending` is for how many later choices the answer to a request is kept. clock: by default one
+    that goes on evenly while the process lives (tacit.clock): if the system's clock is set, an event tells, and nothing
+    else changes."""
 
     def __init__(
         self,
         bandit: Any,
         where: str | Path,
         *,
-        hold: float | None = None,
+        hold: float | str | None = None,
         missing_as: float | None = None,
         name: str = "bandit",
         keys: str | Path | None = None,
-        delay: float = 1.0,
+        delay: float | str = 1.0,
         on_limit: str | None = None,
         degraded: str = "refuse",
         population: str = "everyone",

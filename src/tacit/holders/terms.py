@@ -6,7 +6,7 @@ added and retired (tacit.core.actions), at the number of choices that the row ha
 import json
 from typing import Any, NamedTuple
 
-from tacit import checks
+from tacit import checks, durations
 from tacit.core import actions
 from tacit.core.actions import Declared
 from tacit.core.door import Door
@@ -20,14 +20,14 @@ from tacit.protocols import Algorithm
 
 SHORTEST = 1e-6  # seconds: a release is visible at a multiple of the delay, whose number has to be finite
 NO_HOLD = (
-    "Expected hold=, the seconds after which a choice counts with the reward that came by then, got none: longer than "
-    "nearly all rewards take (60 for a click on a page, 86400 for a purchase), and no longer, since nothing is learnt "
-    "sooner."
+    "Expected hold=, the time after which a choice counts with the reward that came by then, got none. Take the age by "
+    'which nine in ten rewards have come ("10 minutes" for a click on a page, "1 day" for one in an e-mail), rather '
+    'longer than shorter: what comes later is lost, and nothing is learnt sooner. If you do not know, take "1 day".'
 )
 
 
 class Terms(NamedTuple):
-    """All public. hold: 0 until it is known."""
+    """All public. hold, delay: seconds; hold is 0 until it is known."""
 
     pending: int
     delay: float
@@ -41,23 +41,25 @@ def given(
     algorithm: Algorithm[Any],
     *,
     pending: int,
-    delay: float,
+    delay: float | str,
     on_limit: str,
     missing_as: float | None,
-    hold: float | None,
+    hold: float | str | None,
 ) -> Terms:
     """As one worker is opened with; ValueError."""
+    delay = durations.seconds(delay, "delay")
     checks.non_negative(delay=delay)
     if 0 < delay < SHORTEST:
         raise ValueError(f"Expected delay to be 0 or at least {SHORTEST:g} seconds, got {delay:g}.")
     if hold is not None:
+        hold = durations.seconds(hold, "hold")
         checks.positive(hold=hold)
     if missing_as is not None:
         missing_as = Door.of(algorithm).check(missing_as)
     return Terms(pending, float(delay), on_limit, missing_as, float(hold or 0.0))
 
 
-def check_hold(database: Database, name: str, hold: float | None) -> None:
+def check_hold(database: Database, name: str, hold: float | str | None) -> None:
     """ValueError, before anything is made, for a bandit that is new and whose hold nobody says."""
     if hold is None:
         with database.transaction() as run:

@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import logging
+import math
 import os
 import socket
 import ssl
@@ -84,7 +85,7 @@ def run(app: Served, setting: ServerSetting, started: Callable[[str], None]) -> 
         lifespan="on",
         limit_concurrency=setting.connections,
         timeout_keep_alive=KEEP,
-        timeout_graceful_shutdown=setting.drain,
+        timeout_graceful_shutdown=math.ceil(setting.drain),
         ssl_certfile=setting.tls_certificate,
         ssl_keyfile=setting.tls_key,
     )

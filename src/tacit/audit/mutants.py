@@ -12,7 +12,7 @@ import numpy as np
 from tacit.algorithms.earnings import Purse
 from tacit.bandits import Bandit, JointGLM, JointLinUCB
 from tacit.core.persons import LEARNS
-from tacit.data import Array, Raw, Released
+from tacit.data import Array, Exact, Released
 from tacit.kernels.continual import NOTHING, Closing, PrefixState, trailing_zeros
 from tacit.kernels.linalg import svec
 from tacit.kernels.noise import NoiseLaw
@@ -177,8 +177,8 @@ class UnclippedWeights(JointGLM):
         cut, adder = x.copy(), self._adds()
         cut[-1] = 1.0
 
-        def add(out: Raw) -> None:
-            once = Raw(np.zeros(self.mechanism.size))
+        def add(out: Exact) -> None:
+            once = Exact(np.zeros(self.mechanism.size))
             adder.each(cut[None], np.array([reward]), *adder.given, once)
             once[self.contribution.size + 2 :] *= x[-1]
             out += once
@@ -192,7 +192,7 @@ class UnboundedScores(JointGLM):
     def _learn(self, x: Array, reward: float) -> None:
         residual = reward - float(x @ self._state.estimate.centre)
 
-        def add(out: Raw) -> None:
+        def add(out: Exact) -> None:
             out += residual * x / max(float(np.linalg.norm(x)), 1e-9)
 
         self.mechanism.absorb(self._state.prefix, add)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tacit.data import Integers, Raw, Released
+from tacit.data import Integers, Exact, Released
 from tacit.holders import rows, stored
 from tacit.holders.choosing import Choosing
 from tacit.holders.database import Run
@@ -52,7 +52,7 @@ def raw_release() -> AbstractContextManager[None]:
     """A leaf is the exact sums."""
     measure: Any = Grid.measure
 
-    def exact(grid: Grid, state: Any, sums: Raw, _source: Any) -> Released:
+    def exact(grid: Grid, state: Any, sums: Exact, _source: Any) -> Released:
         out: Released = measure(grid, state, sums, Silent())
         return out
 

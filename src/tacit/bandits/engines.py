@@ -7,7 +7,7 @@ import numpy as np
 
 from tacit import cluster
 from tacit.bandits.joint.summing import Summer
-from tacit.data import Integers, Raw
+from tacit.data import Integers, Exact
 from tacit.logs import parquet
 from tacit.logs.parquet import Encoder, Folder, Piece
 
@@ -19,7 +19,7 @@ WORTH = 1 << 17  # rows below which a step is summed here: to hand it out would 
 class Part(NamedTuple):
     """Of a step. RAW."""
 
-    total: Raw
+    total: Exact
     wrong: Integers  # by row: what is wrong with it, or 0
 
 
@@ -36,7 +36,7 @@ def part(encoder: Encoder, table: Any, summer: Summer, teach: Mask | None) -> Pa
 
 
 def together(parts: list[Part]) -> Part:
-    return Part(Raw(np.sum([one.total for one in parts], axis=0)), np.concatenate([one.wrong for one in parts]))
+    return Part(Exact(np.sum([one.total for one in parts], axis=0)), np.concatenate([one.wrong for one in parts]))
 
 
 class Local:

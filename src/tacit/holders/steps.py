@@ -21,7 +21,7 @@ import numpy as np
 
 from tacit.core import entering
 from tacit.core.entering import Entry
-from tacit.data import Array, Raw
+from tacit.data import Array, Exact
 from tacit.errors import BadState
 from tacit.holders import contexts, incarnation, leaf_rows, rollback, rows, versions
 from tacit.holders.database import Database, Run
@@ -273,5 +273,5 @@ class Steps:
             return closed
         return closed + delay * max(1, math.ceil((now - closed) / delay + 0.5))
 
-    def _exact(self, step: int, what: str, sealed: bytes) -> Raw:
+    def _exact(self, step: int, what: str, sealed: bytes) -> Exact:
         return leaves.exact(versions.opened(self._line, step, what, sealed), self._grid.size)

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from tacit.data import Array, Integers, Raw, Released
+from tacit.data import Array, Integers, Exact, Released
 from tacit.kernels.compile import inlined, kernel
 from tacit.kernels.linalg import copy
 from tacit.kernels.noise import NoiseLaw, draw
@@ -45,8 +45,8 @@ class PrefixState(NamedTuple):
     """Prefix sums under continual release. Arrays, changed in place: floats here; on a grid (mechanisms.grid), `open`
     and `closed` are whole numbers, and `closed` has a row for each leaf or level."""
 
-    open: Raw  # (size,): sum of the contributions of the open step
-    closed: Raw  # (size,): (discounted) sum of those of the closed steps
+    open: Exact  # (size,): sum of the contributions of the open step
+    closed: Exact  # (size,): (discounted) sum of those of the closed steps
     discount: Array  # (1,)
     noise: ContinualState
     released: Released  # (size,): closed + noise
@@ -194,7 +194,7 @@ def close_step(state: PrefixState, z: Array, closing: Closing) -> None:
 
 
 @kernel
-def close_on_grid(state: PrefixState, closed: Raw, z: Array, closing: Closing) -> None:
+def close_on_grid(state: PrefixState, closed: Exact, z: Array, closing: Closing) -> None:
     """The same where the noisy leaf or nodes z have been computed: `closed` are the first rows of what is kept."""
     for i in range(closed.shape[0]):
         copy(closed[i], state.closed[i])
@@ -205,7 +205,7 @@ def close_on_grid(state: PrefixState, closed: Raw, z: Array, closing: Closing) -
 
 
 @kernel
-def enter(sums: Raw, opened: Raw, entering: Entering, count: int) -> None:
+def enter(sums: Exact, opened: Exact, entering: Entering, count: int) -> None:
     """opened <- sums, which has so many entries more, and what goes with it: all of it changes, or nothing does."""
     copy(sums, opened)
     copy(entering.contexts, entering.open)

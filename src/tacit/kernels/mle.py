@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from tacit.data import Array, Integers, Raw
+from tacit.data import Array, Integers, Exact
 from tacit.kernels.block import Block
 from tacit.kernels.compile import inlined, kernel
 from tacit.kernels.formulas import link_mean, link_slope
@@ -31,8 +31,8 @@ class MLEState(NamedTuple):
     """What bandits with a maximum likelihood estimate keep: no privacy here, the estimate is as raw as the data."""
 
     counts: Integers  # (3,): choices, observations at which the next fit is due, observations
-    rows: Raw  # (horizon, d): the arms whose rewards were seen
-    values: Raw  # (horizon,): those rewards, in units of the link
+    rows: Exact  # (horizon, d): the arms whose rewards were seen
+    values: Exact  # (horizon,): those rewards, in units of the link
     estimate: Estimate
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.data import Array, Integers, Raw, Released
+from tacit.data import Array, Integers, Exact, Released
 from tacit.errors import BadState
 from tacit.kernels.continual import PrefixState, Public, noise_step
 from tacit.mechanisms.continual import Batch
@@ -72,12 +72,12 @@ def gains_after(gains: Array, prior: float, fading: float) -> Array:
     return out
 
 
-def exact(row: bytes, size: int) -> Raw:
+def exact(row: bytes, size: int) -> Exact:
     """Exact sums from the row that they were sealed in."""
     if len(row) != 8 * size:
         raise BadState("Expected sums of this bandit's size, got others.")
     whole: Integers = np.frombuffer(row, np.int64).copy()
-    return Raw(whole)
+    return Exact(whole)
 
 
 class Prefixes:
@@ -109,7 +109,7 @@ class Sums:
 
     def measured(self, state: PrefixState, source: Any) -> Released:
         """The step's noisy leaf, with fresh noise. Nothing is closed."""
-        return self._grid.measure(state, Raw(self._total), source)
+        return self._grid.measure(state, Exact(self._total), source)
 
     def written(self) -> bytes:
         """To be sealed."""

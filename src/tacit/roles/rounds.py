@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.data import Array, Coded, Raw, Sent
+from tacit.data import Array, Coded, Exact, Sent
 from tacit.errors import BadBillboard
 from tacit.features.schema import Schema
 from tacit.mechanisms.shuffle.encoding import coded
@@ -130,14 +130,14 @@ class Client(Device):
         """A fresh report of the arm played and its reward, to one question of the batch."""
         vector = self.contribution(x, self.rewards[0] if reward is None else reward, board)
         if reward is None:  # after the same work
-            vector = Raw(np.zeros(vector.size))
+            vector = Exact(np.zeros(vector.size))
         return wire.encode_report(of, id or entropy.octets(ID_BYTES), self.counts(vector, of, board))
 
-    def counts(self, vector: Raw, of: Parameters, board: dict[str, Any]) -> Coded:
+    def counts(self, vector: Exact, of: Parameters, board: dict[str, Any]) -> Coded:
         """The whole numbers of one report, coins included."""
         return coded(vector, self._noise, grid=board["plan"]["grid"], reach=of.reach, trials=of.trials)
 
-    def contribution(self, x: Array, reward: float, board: dict[str, Any]) -> Raw:
+    def contribution(self, x: Array, reward: float, board: dict[str, Any]) -> Exact:
         """The vector that is hidden by coins; its norm never exceeds the plan's, whatever the billboard says."""
         x = x * (1 / max(1.0, math.sqrt(float(np.dot(x, x)))))
         if board["round"]:
@@ -145,4 +145,4 @@ class Client(Device):
             vector = np.asarray((expected - in_units(reward, self.code, *self.rewards)) * x)
         else:
             vector = pair(x, min(self._slope_below(x), board["largest"]), 0.0)[: packed_size(self.dim)]
-        return Raw(limits.clipped(vector, board["plan"]["norm"]))
+        return Exact(limits.clipped(vector, board["plan"]["norm"]))

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.random import Generator
 
-from tacit.data import Array, Integers, Raw, Released
+from tacit.data import Array, Integers, Exact, Released
 from tacit.kernels.block import Block
 from tacit.kernels.blocks import combine_blocks, fit_blocks, thompson_blocks
 from tacit.kernels.compile import kernel
@@ -151,8 +151,8 @@ def glm_block_rounds(
             if public.open.size > 0:
                 centre = add_context(x, theta, inverse, link, blend, low, high, longest, public.open[part])
                 if not np.isnan(y):
-                    add_reward(x, y, centre, low, high, longest, Raw(prefix.open[a * p : (a + 1) * p]))
+                    add_reward(x, y, centre, low, high, longest, Exact(prefix.open[a * p : (a + 1) * p]))
             elif not np.isnan(y):
-                add_glm(x, y, theta, inverse, link, blend, scale, low, high, Raw(prefix.open[part]))
+                add_glm(x, y, theta, inverse, link, blend, scale, low, high, Exact(prefix.open[part]))
         if slot >= 0:
             forget(held, slot)

@@ -10,7 +10,7 @@ from numpy.random import Generator
 
 from tacit.audit.attack import Attack
 from tacit.bandits.local.irls import LocalIRLS
-from tacit.data import Array, Raw
+from tacit.data import Array, Exact
 from tacit.mechanisms import local
 from tacit.mechanisms.randomizers import EDGE, FINE, SHARE, UNIT, Cap, tables
 from tacit.privacy import gaussian
@@ -40,7 +40,7 @@ def cap_attack(epsilon: float) -> Attack:
     forward = np.eye(20)[0]
 
     def scores(world: int, runs: int, rng: Generator) -> Array:
-        vector = Raw(forward if world else -forward)
+        vector = Exact(forward if world else -forward)
         return np.array([made.decode(made.encode(vector))[0] for _ in range(runs)])
 
     def curve(at: float) -> float:
@@ -75,7 +75,7 @@ def lattice_attack() -> Attack:
     forward = np.array([1.0, 0.0, 0.0])
 
     def scores(world: int, runs: int, rng: Generator) -> Array:
-        sent = [made.decode(made.encode(Raw(forward if world else -forward)))[0] for _ in range(runs)]
+        sent = [made.decode(made.encode(Exact(forward if world else -forward)))[0] for _ in range(runs)]
         return np.array(sent)
 
     return Attack(

@@ -12,7 +12,7 @@ from scipy.special import gammaln
 
 from tacit.audit.attack import Attack
 from tacit.bandits.shuffle.newton import ShuffleNewton
-from tacit.data import Array, Coded, Raw
+from tacit.data import Array, Coded, Exact
 from tacit.mechanisms.shuffle.calibration import Plan, calibrate
 from tacit.mechanisms.shuffle.encoding import coded
 from tacit.privacy.budget import Budget
@@ -48,7 +48,7 @@ def attacks() -> list[Attack]:
 class Coinless(Client):
     """A bug: rounds and forgets its coins."""
 
-    def counts(self, vector: Raw) -> Coded:
+    def counts(self, vector: Exact) -> Coded:
         return coded(vector, self._noise, grid=self._plan["grid"], reach=self.parameters.reach, trials=0)
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from tacit.data import Array, Integers, Raw, Released
+from tacit.data import Array, Integers, Exact, Released
 from tacit.kernels.block import Block
 from tacit.kernels.compile import inlined, kernel
 from tacit.kernels.glm import Posterior, from_axes
@@ -235,7 +235,7 @@ def local_rounds(
     counts = state.counts
     posterior = state.posterior
     size = state.sums.shape[1]
-    vector, report = Raw(np.empty(size)), empty_report(size)
+    vector, report = Exact(np.empty(size)), empty_report(size)
     x, target = np.empty(posterior.theta.size), np.empty(posterior.theta.size)
     low, high = settings.low, settings.high
     for t in range(block.noise.size):

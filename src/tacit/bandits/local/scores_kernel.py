@@ -7,7 +7,7 @@ import numpy as np
 from numpy.random import Generator
 
 from tacit.bandits.local.irls_kernel import BOUNDARY, LocalState, Schedule, close_step, local_absorb
-from tacit.data import Array, Raw
+from tacit.data import Array, Exact
 from tacit.kernels.block import Block
 from tacit.kernels.compile import kernel
 from tacit.kernels.formulas import add_score
@@ -66,7 +66,7 @@ def score_rounds(
     """LocalIRLS without curvature. Users play the best arm by theta, and those who explore the best by a normal vector.
     Changes state and the block's out arrays."""
     counts, theta = state.counts, state.posterior.theta
-    vector, report = Raw(np.empty(theta.size)), empty_report(theta.size)
+    vector, report = Exact(np.empty(theta.size)), empty_report(theta.size)
     target = np.empty(theta.size)
     for t in range(block.noise.size):
         if counts[CHOICES] >= counts[BOUNDARY]:

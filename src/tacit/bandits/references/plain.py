@@ -8,7 +8,7 @@ import numpy as np
 from tacit import checks
 from tacit.bandits.base import Bandit
 from tacit.core.choices import Index, certain
-from tacit.data import Array, Raw
+from tacit.data import Array, Exact
 from tacit.errors import NoHorizon
 from tacit.kernels.linear import Estimate
 from tacit.kernels.mle import MLEState
@@ -99,10 +99,10 @@ def history(bandit: Bandit, ridge: float) -> MLEState:
     return MLEState(np.array([0, 1, 0]), *room(bandit), identity_over(bandit.dim, ridge))
 
 
-def room(bandit: Bandit) -> tuple[Raw, Raw]:
+def room(bandit: Bandit) -> tuple[Exact, Exact]:
     """Zeros for the arms and the rewards of a horizon."""
     assert bandit.horizon is not None
-    return Raw(np.zeros((bandit.horizon, bandit.dim))), Raw(np.zeros(bandit.horizon))
+    return Exact(np.zeros((bandit.horizon, bandit.dim))), Exact(np.zeros(bandit.horizon))
 
 
 def choose_rows(kernel: Any, arms: Array, *arguments: Any) -> Index:

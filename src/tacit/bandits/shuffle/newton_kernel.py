@@ -9,7 +9,7 @@ from numpy.random import Generator
 
 from tacit.bandits.shuffle.batches_kernel import BATCH, ShuffleState, open_batch, optimistic_arm, surviving
 from tacit.bandits.shuffle.sum_kernel import add_up
-from tacit.data import Array, Coded, Raw, Released
+from tacit.data import Array, Coded, Exact, Released
 from tacit.kernels.block import Block
 from tacit.kernels.compile import inlined, kernel
 from tacit.kernels.design import chances
@@ -184,7 +184,7 @@ def newton_rounds(
     centre, inverse = posterior.centre, posterior.inverse
     central = Posterior(centre, centre, posterior.axes, posterior.precision, posterior.spread, inverse)
     target = np.empty(posterior.theta.size)
-    vector = Raw(np.empty(transit.sums.size))
+    vector = Exact(np.empty(transit.sums.size))
     alive, weights = np.empty(block.arms.shape[1], np.bool_), np.empty(block.arms.shape[1])
     width, scale, low, high = settings.width, settings.scale, settings.low, settings.high
     plan = plan_of(plans, state.counts[BATCH])

@@ -7,7 +7,7 @@ from numpy.random import Generator
 
 from tacit.bandits.shuffle.batches_kernel import BATCH, ShuffleState, open_batch
 from tacit.bandits.shuffle.sum_kernel import fade
-from tacit.data import Coded, Raw
+from tacit.data import Coded, Exact
 from tacit.kernels.block import Block
 from tacit.kernels.compile import kernel
 from tacit.kernels.formulas import add_score
@@ -56,7 +56,7 @@ def shuffled_score_rounds(
     """The first batch gets random arms, later ones the best by the average; each user draws one number. Changes state,
     transit and the block's out arrays."""
     posterior = state.posterior
-    vector = Raw(np.empty(transit.sums.size))
+    vector = Exact(np.empty(transit.sums.size))
     plan = plan_of(plans, state.counts[BATCH])
     for t in range(block.noise.size):
         if transit.reports[0] >= plan.users:

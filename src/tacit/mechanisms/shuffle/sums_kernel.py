@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from tacit.data import Coded, Integers, Raw, Released
+from tacit.data import Coded, Integers, Exact, Released
 from tacit.kernels.compile import inlined, kernel
 from tacit.kernels.linalg import copy, smat, svec
 from tacit.mechanisms.shuffle.calibration import Plan, Plans
@@ -45,7 +45,7 @@ def ones(uniform: float) -> int:
 
 
 @inlined
-def randomize(rng: Generator, vector: Raw, plan: Plan, sums: Coded) -> None:
+def randomize(rng: Generator, vector: Exact, plan: Plan, sums: Coded) -> None:
     """sums += the integers of one user's report: floor(grid v + U) + reach + Bin(trials, 1/2), coordinate by
     coordinate; first all U, then all coins, 53 from each uniform number."""
     whole, rest = plan.trials // 53, plan.trials % 53
@@ -100,7 +100,7 @@ def coins(rng: Generator, trials: float, chance: float) -> float:
 
 
 @kernel
-def with_coins(rng: Generator, total: Raw, scale: float, trials: float, chance: float) -> Released:
+def with_coins(rng: Generator, total: Exact, scale: float, trials: float, chance: float) -> Released:
     """(total + centred coins of all users) / scale: the law of a shuffled sum, from the sum of vectors that were
     rounded to whole numbers of 1 / scale."""
     out = np.empty(total.size)

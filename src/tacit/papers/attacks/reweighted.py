@@ -12,7 +12,7 @@ import numpy as np
 from numpy.random import Generator, default_rng
 
 from tacit.audit.attack import Attack
-from tacit.data import Array, Raw, Released
+from tacit.data import Array, Exact, Released
 from tacit.kernels.matrices import root
 from tacit.mechanisms.queries import Queries
 from tacit.mechanisms.randomizers import Coin
@@ -50,7 +50,7 @@ def attacks() -> Sequence[Attack]:
 class Watched(Queries):
     """Keeps what it releases, as an adversary would."""
 
-    def release(self, number: int, total: Raw, count: int, source: Source) -> Released:
+    def release(self, number: int, total: Exact, count: int, source: Source) -> Released:
         released = super().release(number, total, count, source)
         seen: list[Array] = self.__dict__.setdefault("seen", [])
         seen.append(released)
@@ -107,7 +107,7 @@ def fit_attack(*, secure: bool = False) -> Attack:
     targets = np.where(np.arange(CROWD) % 2 == 0, 1.0, -1.0)
     canaries = [(np.array([[1.0, 0.0]]), np.array([1.0])), (np.array([[TINY, 0.0]]), np.array([-1.0]))]
 
-    worlds = [Sample(Raw(np.concatenate([rows, x])), Raw(np.concatenate([targets, y])), CROWD + 1) for x, y in canaries]
+    worlds = [Sample(Exact(np.concatenate([rows, x])), Exact(np.concatenate([targets, y])), CROWD + 1) for x, y in canaries]
 
     def score(world: int, source: Source) -> float:
         regressor = WatchedLinear(budget=BUDGET, source=source)

@@ -13,7 +13,7 @@ from numpy.random import Generator
 from scipy.special import gammaln
 
 from tacit.audit.attack import Attack
-from tacit.data import Array, Coded, Raw
+from tacit.data import Array, Coded, Exact
 from tacit.mechanisms.shuffle.encoding import coded
 from tacit.papers.shuffle.glm import ShuffleGLM
 from tacit.privacy.budget import Budget
@@ -51,7 +51,7 @@ def attacks() -> list[Attack]:
 class Coinless(Client):
     """A bug: rounds and forgets its coins."""
 
-    def counts(self, vector: Raw, of: Parameters, board: dict[str, Any]) -> Coded:
+    def counts(self, vector: Exact, of: Parameters, board: dict[str, Any]) -> Coded:
         return coded(vector, self._noise, grid=board["plan"]["grid"], reach=of.reach, trials=0)
 
 

@@ -11,7 +11,7 @@ from tacit import checks
 from tacit.bandits.joint.continual import ContinualBandit
 from tacit.core.choices import Index, certain
 from tacit.core.persons import LEARNS, SILENT
-from tacit.data import Array, Raw, Released
+from tacit.data import Array, Exact, Released
 from tacit.errors import NoHorizon, NotSecure
 from tacit.kernels.block import Block
 from tacit.kernels.noise import gaussian_law
@@ -284,7 +284,7 @@ class JointGLMRare(ContinualBandit):
             for sigma in (self._sigma_o, self._sigma_tau):
                 self.source.expect(self.iterations * d, sigma / rule.cell)
         x, r, explored = np.zeros((self.horizon, d)), np.zeros(self.horizon), np.zeros(self.horizon, np.int64)
-        data = Data(Raw(x), Raw(r), Raw(explored))
+        data = Data(Exact(x), Exact(r), Exact(explored))
         return RareState(self._opened(COUNTS), self.mechanism.init(self.source), design, data)
 
     def _update(self, released: Released) -> None:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from tacit.data import Array, Integers, Raw, Released
+from tacit.data import Array, Integers, Exact, Released
 from tacit.kernels.block import Block
 from tacit.kernels.compile import kernel
 from tacit.kernels.formulas import add_linear, link_mean
@@ -88,7 +88,7 @@ def local_linear_rounds(
 ) -> None:
     """LocalLinUCB. Changes state and the block's out arrays."""
     counts = state.counts
-    vector, report = Raw(np.empty(state.sums.size)), empty_report(state.sums.size)
+    vector, report = Exact(np.empty(state.sums.size)), empty_report(state.sums.size)
     for t in range(block.noise.size):
         if counts[CHOICES] >= counts[BOUNDARY]:
             linear_publish(state, law.scale, settings)
@@ -118,7 +118,7 @@ def local_gradient_rounds(
 ) -> None:
     """LocalGLM: greedy play, one gradient step a report. Changes state and the block's out arrays."""
     d = state.theta.size
-    vector, report = Raw(np.empty(d)), empty_report(d)
+    vector, report = Exact(np.empty(d)), empty_report(d)
     for t in range(block.noise.size):
         best, index = -np.inf, 0
         for a in range(block.arms.shape[1]):

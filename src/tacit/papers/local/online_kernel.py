@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from tacit.data import Array, Integers, Raw, Released
+from tacit.data import Array, Integers, Exact, Released
 from tacit.kernels.block import Block
 from tacit.kernels.compile import inlined, kernel
 from tacit.kernels.linear import Estimate, optimistic, rank_one
@@ -157,7 +157,7 @@ def upper_bound(base: Base, rates: Rates, index: int, count: int) -> float:
 
 @inlined
 def base_round(
-    rng: Generator, block: Block, t: int, base: Base, law: Law, scale: float, vector: Raw, report: Released
+    rng: Generator, block: Block, t: int, base: Base, law: Law, scale: float, vector: Exact, report: Released
 ) -> bool:
     """One round by one base: True if its reward is known."""
     d = base.moment.size
@@ -203,7 +203,7 @@ def online_rounds(rng: Generator, block: Block, state: OnlineState, law: Law, sc
     """LocalOnlineUCB, LocalAnytimeUCB (one base) and LocalCombiner. Changes state and the block's out arrays."""
     counts, bases, rates = state
     d = bases[0].moment.size
-    vector, report = Raw(np.empty(d + 1)), empty_report(d + 1)
+    vector, report = Exact(np.empty(d + 1)), empty_report(d + 1)
     index = 0
     for t in range(block.noise.size):
         if len(bases) > 1:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tacit.data import Array, Integers, Raw
+from tacit.data import Array, Integers, Exact
 from tacit.kernels.block import Block
 from tacit.kernels.compile import kernel
 from tacit.kernels.formulas import link_mean
@@ -21,8 +21,8 @@ class MeanState(NamedTuple):
     """MLEState, and a matrix more."""
 
     counts: Integers
-    rows: Raw
-    values: Raw
+    rows: Exact
+    values: Exact
     estimate: Estimate
     design: Array  # (d, d): V^-1
 

@@ -11,7 +11,7 @@ from tacit import checks
 from tacit.bandits.references import plain
 from tacit.bandits.server import numbers
 from tacit.bandits.shuffle.server import BehindShuffler
-from tacit.data import Array, Raw, Released
+from tacit.data import Array, Exact, Released
 from tacit.errors import BatchTooSmall, HorizonReached, NotSecure
 from tacit.kernels.block import Block
 from tacit.mechanisms.queries import nothing_released
@@ -242,7 +242,7 @@ class ShuffleGLM(BehindShuffler):
 
     def _transit(self) -> Cohort:
         assert self.horizon is not None
-        return Cohort(np.zeros(1, np.int64), Raw(np.zeros((self.horizon, self.dim))), Raw(np.zeros(self.horizon)))
+        return Cohort(np.zeros(1, np.int64), Exact(np.zeros((self.horizon, self.dim))), Exact(np.zeros(self.horizon)))
 
     def _hear(self, device: Device, x: Array, reward: float | None, transit: Cohort) -> None:
         """The device remembers until its batch is full, and answers in all rounds then."""

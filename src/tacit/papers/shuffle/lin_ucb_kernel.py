@@ -7,7 +7,7 @@ import numpy as np
 from numpy.random import Generator
 
 from tacit.bandits.shuffle.batches_kernel import BATCH, ShuffleState, floored_inverse, open_batch, optimistic_arm
-from tacit.data import Coded, Raw
+from tacit.data import Coded, Exact
 from tacit.kernels.block import Block
 from tacit.kernels.compile import kernel
 from tacit.kernels.formulas import add_linear
@@ -53,7 +53,7 @@ def shuffle_linear_rounds(
     rng: Generator, block: Block, state: ShuffleState, transit: OpenBatch, plans: Plans, settings: Settings
 ) -> None:
     """Changes state, transit and the block's out arrays."""
-    vector = Raw(np.empty(transit.sums.size))
+    vector = Exact(np.empty(transit.sums.size))
     plan = plan_of(plans, state.counts[BATCH])
     for t in range(block.noise.size):
         if transit.reports[0] >= plan.users:

@@ -22,6 +22,7 @@ from tacit import (
     simulate,
 )
 from tacit.errors import WrongBatch
+from tacit.mechanisms.opening import opened
 from tacit.mechanisms.shuffle import calibration
 from tacit.papers import Anytime, ShuffleLinUCB
 from tacit.papers.regression import ReweightedLinear
@@ -118,7 +119,7 @@ def test_arms_scaled_to_one_in_single_precision_are_taken_and_cut():
     assert (np.linalg.norm(arms.astype(float), axis=-1) > 1 + 1e-9).any()
     bandit = JointGLM(dim=3, budget=BUDGET)
     assert not bandit.choose_many(arms).refused
-    assert np.linalg.norm(bandit._tickets.features, axis=1).max() <= 1 + 1e-9
+    assert np.linalg.norm(opened(bandit._tickets).features, axis=1).max() <= 1 + 1e-9
     Client(LocalIRLS(dim=3, budget=BUDGET).billboard()).choose(arms[0])
     ReweightedLinear(budget=BUDGET).fit(arms[0], np.zeros(10))
     for long in (arms[0] * 1.00001, arms[0] * np.nan):

@@ -2,6 +2,7 @@
 anything."""
 
 import contextlib
+import functools
 import itertools
 import threading
 
@@ -10,8 +11,9 @@ import pytest
 
 from tacit.errors import BadState, PersonLimit, Retired
 from tacit.holders import erasure, incarnation
-from tacit.holders.requests import Row
 from tacit.holders.retirement import retire
+from tacit.mechanisms.opening import opened
+from tacit.mechanisms.waiting import Row
 from tests.store import earlier
 from tests.store.places import HOLD, Clock, arms, contribution, dies_at, linear, settle, table, total
 
@@ -45,8 +47,9 @@ def left(stored):
 def holds(stored, number, sealed):
     line = stored._line
     with contextlib.suppress(BadState):
-        opened = line.seal.open("epoch", incarnation.waiting_place(line.uid, number), sealed)
-        return opened is not None and Row.unpacked(opened, stored.algorithm.plan.row).numbers.any()
+        unseal = functools.partial(line.seal.open, "epoch", incarnation.waiting_place(line.uid, number))
+        row = Row.unsealed(sealed, unseal, stored.algorithm.plan.row)
+        return row is not None and opened(row.numbers).any()
     return False
 
 

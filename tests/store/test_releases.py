@@ -5,13 +5,13 @@ import time
 import numpy as np
 import pytest
 
-from tacit.core import entering
 from tacit.errors import BadState, RolledBack, Unavailable
 from tacit.holders import leaf_rows, rehearsal, rows
 from tacit.holders.leaf_rows import Drawn
 from tacit.holders.steps import LATE, Steps
-from tacit.mechanisms import recursive
+from tacit.mechanisms import entering, recursive
 from tacit.mechanisms.grid import Grid
+from tacit.mechanisms.opening import opened
 from tacit.mechanisms.recursive_grid import RecursiveGrid
 from tests.store.places import HOLD, Clock, arms, glm, linear, play, settle, sums, table
 from tests.store.test_together import at_once
@@ -343,12 +343,12 @@ def test_a_bandit_that_forgets_drops_sums_that_have_left_the_window_and_goes_on_
         steps = len(noisy(stored))
         assert steps > window and sorted(sums(stored))[:1] == [steps - window + 1]
         assert "forgotten in 16 rounds" in str(stored.privacy.releases)
-        theta, before = stored.theta, stored._steps._prefix
+        theta, before = stored.theta, opened(stored._steps._closed)
     with place.open(glm(first=2, forget=16)) as again:
         assert np.array_equal(again.theta, theta)
         again._steps.run()
         rows_kept = [s % window for s in range(steps - window + 1, steps)]
-        assert np.array_equal(again._steps._prefix.closed[rows_kept], before.closed[rows_kept])
+        assert np.array_equal(opened(again._steps._closed).closed[rows_kept], before.closed[rows_kept])
         again.rotate_keys()
         play(again, rng, 20, prefix="later", together=8)
         assert again.version > steps and sorted(sums(again))[0] > steps - window + 1
@@ -363,12 +363,12 @@ def test_long_vectors_from_ten_sums_of_the_past_go_on_after_a_restart(place, mon
     with place.open(glm(first=2)) as stored:
         assert isinstance(stored.algorithm.plan.mechanism, RecursiveGrid)
         play(stored, rng, 25, together=4)
-        steps, theta, before = len(noisy(stored)), stored.theta, stored._steps._prefix
+        steps, theta, before = len(noisy(stored)), stored.theta, opened(stored._steps._closed)
         assert steps > 5 and sorted(sums(stored))[0] == 0
     with place.open(glm(first=2)) as again:
         again._steps.run()
         assert np.array_equal(again.theta, theta) and again._steps._fold.step == steps
-        assert np.array_equal(again._steps._prefix.closed, before.closed) and before.closed.any()
+        assert np.array_equal(opened(again._steps._closed).closed, before.closed) and before.closed.any()
         again.rotate_keys()
         play(again, rng, 10, prefix="later", together=5)
         assert again.version > steps and not np.array_equal(again.theta, theta)

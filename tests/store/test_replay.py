@@ -11,6 +11,7 @@ from tacit.holders import contexts, rows
 from tacit.holders.choosing import Choosing
 from tacit.holders.versions import Versions
 from tacit.mechanisms import leaves
+from tacit.mechanisms.opening import opened
 from tests.store.places import Clock, arms, glm, linear, table
 from tests.whole import replay
 from tests.whole.tape import Tape, frozen
@@ -208,9 +209,11 @@ def in_the_contexts(patch):
 
 def in_a_leaf(patch):
     """The exact sums."""
-    exact, kept = leaves.exact, []
-    patch.setattr(leaves, "exact", lambda row, size: kept.append(exact(row, size)) or kept[-1].copy())
-    patch.setattr(leaves, "written", lambda noisy: kept[-1].astype(float).tobytes())
+    measured, kept = leaves.ClosedSteps.measured, []
+    patch.setattr(
+        leaves.ClosedSteps, "measured", lambda self, sums, source: kept.append(sums) or measured(self, sums, source)
+    )
+    patch.setattr(leaves, "written", lambda noisy: opened(kept[-1]).astype(float).tobytes())
 
 
 def in_the_count(patch):

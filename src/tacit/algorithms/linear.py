@@ -15,7 +15,7 @@ from tacit.algorithms.ridge import Confidence, Regularizer
 from tacit.algorithms.summed import Summed
 from tacit.data import Array, Integers, Released
 from tacit.kernels.block import Block
-from tacit.kernels.continual import JointState
+from tacit.kernels.continual import JointState, PrefixState
 from tacit.kernels.linear import Estimate as Ridge
 from tacit.kernels.matrices import unpacked
 from tacit.kernels.rounds import Held, Range
@@ -157,7 +157,9 @@ class Linear(Summed):
     def loop(self) -> Loop | None:
         return None if self.plan.blocks > 1 or self.purse is not None else self._play
 
-    def _play(self, policy: Any, rng: Generator, block: Block, held: Held, state: JointState, live: Integers) -> None:
+    def _play(
+        self, policy: Any, rng: Generator, block: Block, held: Held, state: JointState[PrefixState], live: Integers
+    ) -> None:
         plan, width, drift = self.plan, self.confidence.width, self.confidence.drift
         rest = Range(*map(float, plan.rewards)), self.contribution.scale, self.regularizer.shift, width, drift
         joint_rounds(rng, block, held, state, plan.mechanism.law, plan.schedule, *rest)

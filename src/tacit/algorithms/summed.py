@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from tacit.algorithms.earnings import TAIL, Earned, Purse
-from tacit.data import Array, Released
+from tacit.data import Array, Raw, Released
 from tacit.kernels.summing import Tally
 from tacit.mechanisms import leaves
 from tacit.protocols import Plan
@@ -41,16 +41,17 @@ class Summed(ABC):
         name: str | None,
         declared: tuple[str, ...],
         chance: Callable[[], float],
-    ) -> Array:
+    ) -> Raw[Array]:
         x: Array = arms[picked]
         if self.purse is None:
             return self.logged(x)
         propensity = chance() if self.plan.weighs else 1.0
-        return np.concatenate([x, self.purse.tail(x, place, name, declared or self.purse.names, propensity)])
+        tail = self.purse.tail(x, place, name, declared or self.purse.names, propensity)
+        return Raw(np.concatenate([x, tail]))
 
-    def logged(self, x: Array) -> Array:
+    def logged(self, x: Array) -> Raw[Array]:
         more = self.plan.row - self.plan.width
-        return np.concatenate([x, np.zeros(more)]) if more else x.copy()
+        return Raw(np.concatenate([x, np.zeros(more)]) if more else x.copy())
 
     @property
     def tally(self) -> Tally:

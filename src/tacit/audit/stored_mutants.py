@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tacit.data import Integers, Exact, Released
+from tacit.data import Exact, Integers, Released
 from tacit.holders import rows, stored
 from tacit.holders.choosing import Choosing
 from tacit.holders.database import Run

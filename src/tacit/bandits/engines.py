@@ -7,7 +7,7 @@ import numpy as np
 
 from tacit import cluster
 from tacit.bandits.joint.summing import Summer
-from tacit.data import Integers, Exact
+from tacit.data import Exact, Integers, Raw
 from tacit.logs import parquet
 from tacit.logs.parquet import Encoder, Folder, Piece
 
@@ -17,14 +17,21 @@ WORTH = 1 << 17  # rows below which a step is summed here: to hand it out would 
 
 
 class Part(NamedTuple):
-    """Of a step. RAW."""
+    """Of a step, as the worker that summed it has it. RAW."""
 
     total: Exact
     wrong: Integers  # by row: what is wrong with it, or 0
 
 
+class Whole(NamedTuple):
+    """All of a step."""
+
+    total: Raw[Exact]
+    wrong: Integers
+
+
 class Engine(Protocol):
-    def __call__(self, start: int, count: int, summer: Summer, teach: Mask | None) -> Part:
+    def __call__(self, start: int, count: int, summer: Summer, teach: Mask | None) -> Whole:
         """Rows start, ..., start + count - 1. teach: which of them may teach; None: all."""
         ...
 
@@ -35,8 +42,8 @@ def part(encoder: Encoder, table: Any, summer: Summer, teach: Mask | None) -> Pa
     return Part(summer(rows, rewards if teach is None else np.where(teach, rewards, np.nan)), wrong)
 
 
-def together(parts: list[Part]) -> Part:
-    return Part(Exact(np.sum([one.total for one in parts], axis=0)), np.concatenate([one.wrong for one in parts]))
+def together(parts: list[Part]) -> Whole:
+    return Whole(Raw(np.sum([one.total for one in parts], axis=0)), np.concatenate([one.wrong for one in parts]))
 
 
 class Local:
@@ -46,7 +53,7 @@ class Local:
         self._folder, self._encoder = folder, encoder
         self._first, self._after = 0, 0  # of the rows that are in memory
 
-    def __call__(self, start: int, count: int, summer: Summer, teach: Mask | None) -> Part:
+    def __call__(self, start: int, count: int, summer: Summer, teach: Mask | None) -> Whole:
         parts, end = [], start + count
         while start < end:
             if not self._first <= start < self._after:
@@ -69,7 +76,7 @@ class Ray:
         cluster.connect()
         self._folder, self._encoder, self._local = folder, encoder, Local(folder, encoder)
 
-    def __call__(self, start: int, count: int, summer: Summer, teach: Mask | None) -> Part:
+    def __call__(self, start: int, count: int, summer: Summer, teach: Mask | None) -> Whole:
         if count < WORTH:
             return self._local(start, count, summer, teach)
         work: list[tuple[Piece, Mask | None]] = []

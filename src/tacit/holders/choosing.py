@@ -15,19 +15,21 @@ from typing import NoReturn
 from numpy.random import Generator
 
 from tacit.core import door
-from tacit.core.entering import NOBODY
 from tacit.core.persons import beyond
 from tacit.errors import BadState, HorizonReached, TacitError, Unavailable
 from tacit.holders import incarnation, rollback, rows
 from tacit.holders.database import Run
 from tacit.holders.incarnation import Incarnation
 from tacit.holders.limits import Rounds
-from tacit.holders.requests import NUMBER, PERSON, REFUSED, Answer, Report, Request, Row, StoredChoice, Ticket
+from tacit.holders.requests import REFUSED, Answer, Report, Request, StoredChoice, Ticket
 from tacit.holders.rows import Answered, Head, Waiting, Written
 from tacit.holders.terms import Agreed
 from tacit.holders.tickets import MILLI
 from tacit.holders.versions import Versions
 from tacit.holders.witness import older
+from tacit.mechanisms import waiting
+from tacit.mechanisms.entering import HASH, NOBODY
+from tacit.mechanisms.waiting import Row
 from tacit.model.chances import Later
 
 Drawn = tuple[Answer, Callable[[], float]]  # an answer, and what computes its propensity
@@ -214,15 +216,15 @@ class Choosing:
                 why = "Expected actions that are offered, got one that was retired meanwhile: ask again."
                 out[requests[i].hashed] = BadState(why)
         sealed = [self.answered(*one) for one in placed if one[0].hashed not in out]
-        new, waiting = rows.choose(run, self._line.uid, sorted(sealed)), []
+        new, kept = rows.choose(run, self._line.uid, sorted(sealed)), []
         for request, number, answer in sorted(placed, key=lambda one: one[0].person or b""):
             row = self._nothing
             if request.hashed in new:
                 out[request.hashed], row = given, row = self._kept(run, head, request, answer)
                 if given is not answer:
                     rows.refuse(run, self._line.uid, request.hashed, self.answered(request, number, given).sealed)
-            waiting.append(self.waits(number, answer.ticket, at, row))
-        rows.wait(run, self._line.uid, sorted(waiting))
+            kept.append(self.waits(number, answer.ticket, at, row))
+        rows.wait(run, self._line.uid, sorted(kept))
         out |= self._answers(run, [request for request, *_ in placed if request.hashed not in out])  # of other workers
         if rows.settled(run, self._line.uid) > head.choices - len(taken):
             self._checked.clear()
@@ -247,8 +249,8 @@ class Choosing:
         return answer, Row(numbers, self._people.at_entry(request, terms.on_limit) or NOBODY, request.deferred)
 
     def waits(self, number: int, ticket: bytes, at: float, row: Row) -> Waiting:
-        place = incarnation.waiting_place(self._line.uid, number)
-        return Waiting(number, ticket, at, self._seal(number, place, row.packed()))
+        seal = self._seal(number, incarnation.waiting_place(self._line.uid, number))
+        return Waiting(number, ticket, at, row.sealed(seal))
 
     def check_keys(self, run: Run, epochs: Iterable[int], *, make: bool = True) -> None:
         """Those of these epochs are the database's, until the transaction ends: what it records may not happen."""
@@ -261,12 +263,13 @@ class Choosing:
     def answered(self, request: Request, number: int, answer: Answer) -> Answered:
         """Sealed, and marked with its person, or with nobody."""
         epoch, where = number // self._line.bandit.epoch, incarnation.choice_place(self._line.uid, request.hashed)
-        mark = self._line.seal.mark("epoch", epoch, where, request.person or secrets.token_bytes(PERSON))
+        mark = self._line.seal.mark("epoch", epoch, where, request.person or secrets.token_bytes(HASH))
         assert mark is not None  # its key was made just now
-        return Answered(request.hashed, number, self._seal(number, where, answer.packed()), mark)
+        return Answered(request.hashed, number, self._seal(number, where)(answer.packed()), mark)
 
-    def _seal(self, number: int, place: str, text: bytes) -> bytes:
-        return self._line.seal.seal("epoch", number // self._line.bandit.epoch, place, text)
+    def _seal(self, number: int, place: str) -> Callable[[bytes], bytes]:
+        """What seals for that place."""
+        return functools.partial(self._line.seal.seal, "epoch", number // self._line.bandit.epoch, place)
 
     # what is written of a choice
 
@@ -307,8 +310,8 @@ class Choosing:
         return number, made_at
 
     def written(self, number: int, report: Report) -> Written:
-        place = incarnation.written_place(self._line.uid, number, report.kind)
-        return Written(number, report.kind, report.ticket.text, self._seal(number, place, NUMBER.pack(report.value)))
+        seal = self._seal(number, incarnation.written_place(self._line.uid, number, report.kind))
+        return Written(number, report.kind, report.ticket.text, waiting.sealed_reward(report.reward, seal))
 
 
 def _another_answer() -> NoReturn:

@@ -16,8 +16,8 @@ from tacit.errors import BadState
 from tacit.holders import incarnation, rows
 from tacit.holders.database import Database
 from tacit.holders.incarnation import Incarnation
-from tacit.holders.requests import blank
 from tacit.holders.rows import Bandit
+from tacit.mechanisms.waiting import blank
 
 AT_ONCE = 1024  # choices that one transaction looks at
 ERASED = (

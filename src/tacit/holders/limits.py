@@ -13,11 +13,12 @@ from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 from tacit.algorithms.weeks import Weeks
-from tacit.core.persons import HASH, Person, canonical, digests
+from tacit.core.persons import Person, canonical, digests
 from tacit.holders import person_rows, rows
 from tacit.holders.database import Database, Run
 from tacit.holders.incarnation import Incarnation
 from tacit.holders.requests import Request
+from tacit.mechanisms.entering import HASH
 from tacit.protocols import Algorithm
 
 WEEK = struct.Struct(">IQ")  # the incarnation and the week

@@ -19,33 +19,33 @@ import numpy as np
 from tacit.core import logs
 from tacit.core.choices import reward_problem
 from tacit.core.door import Offer, nothing
-from tacit.core.entering import NOBODY
 from tacit.core.persons import beyond
-from tacit.data import Array
+from tacit.data import Array, Raw
 from tacit.errors import BadState, HorizonReached
 from tacit.holders import bookmarks, incarnation, rows
 from tacit.holders.choosing import Choosing
 from tacit.holders.incarnation import Incarnation
 from tacit.holders.limits import Rounds
 from tacit.holders.outage import Outage
-from tacit.holders.requests import PERSON, Answer, Report, Request, Ticket
-from tacit.holders.requests import Row as Kept
+from tacit.holders.requests import Answer, Report, Request, Ticket
 from tacit.holders.terms import Agreed
 from tacit.holders.tickets import MILLI
 from tacit.holders.witness import older
 from tacit.lock import Lock
+from tacit.mechanisms.entering import HASH, NOBODY
+from tacit.mechanisms.waiting import Row
 from tacit.protocols import Algorithm
 
 AT_ONCE = 256  # rows in a transaction, at most: others wait for it
 
 
-class Row(NamedTuple):
-    """RAW. What is kept of a row, and its reward: None if it never came, or if something is wrong with the row. A bad
+class Logged(NamedTuple):
+    """What is kept of a row, and its reward: None if it never came, or if something is wrong with the row. A bad
     row is the same work and leaves the same rows."""
 
     request: Request
-    numbers: Array
-    reward: float | None
+    numbers: Raw[Array]
+    reward: Raw[float] | None
     problem: str | None
     void: bool  # it has no features
     unnamed: bool
@@ -108,7 +108,7 @@ class Log:
         line.seal.keys.make(label)
         return found or 0
 
-    def _rows(self, found: Iterator[logs.Row]) -> Iterator[Row]:
+    def _rows(self, found: Iterator[logs.Row]) -> Iterator[Logged]:
         door, algorithm = self._agreed.door, self._algorithm
         offer = Offer(np.zeros((1, algorithm.plan.width)), None, None)
         for x, reward, person in found:
@@ -120,11 +120,11 @@ class Log:
             except ValueError as error:
                 x, problem = None, problem or str(error)
             numbers = nothing(algorithm.plan.row) if x is None else algorithm.logged(x)
-            request = Request(secrets.token_bytes(PERSON), offer, *who)
-            given = None if silent or problem else float(reward)
-            yield Row(request, numbers, given, problem, x is None, person is None)
+            request = Request(secrets.token_bytes(HASH), offer, *who)
+            given = None if silent or problem else Raw(float(reward))
+            yield Logged(request, numbers, given, problem, x is None, person is None)
 
-    def _learn(self, name: str, learnt: int, coming: list[Row]) -> tuple[int, dict[int, str]]:
+    def _learn(self, name: str, learnt: int, coming: list[Logged]) -> tuple[int, dict[int, str]]:
         """One transaction: numbers for these rows, and with each what is kept of it and its reward. How many rows are
         learnt now, and which of these were refused; if they are more than was known, another has learnt them, or we
         have without seeing the end of it: then nothing happens."""
@@ -147,12 +147,12 @@ class Log:
                 if people.refuses(run, row.request, terms.on_limit):
                     problem, teaches = problem or str(beyond(self._algorithm.plan.limits.most or 0)), False
                 person = people.at_entry(row.request, terms.on_limit) or NOBODY
-                kept = Kept(row.numbers, person, teaches=teaches and people.teaches(row.request))
+                kept = Row(row.numbers, person, teaches=teaches and people.teaches(row.request))
                 ticket = Ticket(line.tickets.made(number, max(0.0, at)), number, at)
                 answered.append(choosing.answered(row.request, number, Answer(ticket.text, head.step, 0, None)))
                 waiting.append(choosing.waits(number, ticket.text, at, kept))
                 if row.reward is not None or problem:  # else it is silent, like a choice that nobody answered
-                    given = Report(ticket, math.nan if row.reward is None else row.reward)
+                    given = Report(ticket, Raw(math.nan) if row.reward is None else row.reward)
                     written.append(choosing.written(number, given))
                 if problem:
                     refused[learnt + i] = problem

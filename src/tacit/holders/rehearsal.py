@@ -4,6 +4,7 @@
 A release of nothing at the last step of the plan, which takes longest: zeros, sealed, opened and measured, with noise
 that is drawn and thrown away. Its rows belong to no bandit; there is no leaf among them."""
 
+import functools
 import secrets
 import statistics
 import time
@@ -45,8 +46,8 @@ def measured(algorithm: Algorithm[Any], source: Any, line: Incarnation) -> float
 def _release(algorithm: Algorithm[Any], source: Any, line: Incarnation) -> Callable[[], None]:
     grid, database, uid = algorithm.plan.mechanism, line.database, f"rehearsal {secrets.token_hex(8)}"
     assert isinstance(grid, Grid)
-    state = grid.init(source)
-    state.noise.step[0] = step = grid.leaves - 1
+    closed, step = leaves.ClosedSteps(grid, source), grid.leaves - 1
+    closed.pretend(step)
     place = incarnation.place(uid, step, "open")
 
     def once() -> None:
@@ -56,9 +57,9 @@ def _release(algorithm: Algorithm[Any], source: Any, line: Incarnation) -> Calla
         with database.transaction() as run:
             found = rows.open_step(run, uid)
         assert found is not None
-        total = leaves.Sums(grid, line.seal.open("sums", place, found.sums))
-        total.measured(state, source)
-        line.seal.seal("sums", key, place, total.written())
+        total = leaves.StepSums.unsealed(grid, found.sums, functools.partial(line.seal.open, "sums", place))
+        closed.measured(total, source)
+        total.sealed(functools.partial(line.seal.seal, "sums", key, place))
         with database.transaction() as run:
             rows.end_step(run, uid)
 

@@ -1,6 +1,6 @@
 """Entries and releases, in the background: never within a request, and by one worker at a time.
 
-A choice enters once its deadline has passed, in the order of numbers (tacit.core.entering): its rows are opened, joined
+A choice enters once its deadline has passed, in the order of numbers (mechanisms.entering): its rows are opened, joined
 to the sealed sums of the open step and deleted, and the number that entered last moves on, in one transaction. Within a
 step the estimate does not change, so that whoever adds, and when, gives the same sums: each step is linearised at the
 release before it.
@@ -12,6 +12,7 @@ leaves a sealed leaf, which the next one who comes reads, records and unseals; n
 from here: who serves reads the committed row."""
 
 import contextlib
+import functools
 import math
 import threading
 from collections.abc import Callable
@@ -19,23 +20,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tacit.core import entering
-from tacit.core.entering import Entry
-from tacit.data import Array, Exact
+from tacit.data import Array, Raw
 from tacit.errors import BadState
 from tacit.holders import contexts, incarnation, leaf_rows, rollback, rows, versions
 from tacit.holders.database import Database, Run
 from tacit.holders.incarnation import Incarnation, place
 from tacit.holders.leaf_rows import Drawn
 from tacit.holders.limits import Rounds
-from tacit.holders.requests import NUMBER, Row
 from tacit.holders.rows import REWARD, SHOWN, Head, OpenStep, Waiting, Written
 from tacit.holders.seal import number_of
 from tacit.holders.terms import Agreed
 from tacit.holders.witness import older
 from tacit.kernels.rounds import next_boundary
-from tacit.mechanisms import leaves
+from tacit.mechanisms import entering, leaves, waiting
+from tacit.mechanisms.entering import NO_REWARD, Entry
 from tacit.mechanisms.grid import Grid
+from tacit.mechanisms.leaves import ClosedSteps, StepSums
+from tacit.mechanisms.waiting import Row
 from tacit.protocols import Algorithm
 
 LATE = "release late: visible at a later multiple of the delay"
@@ -87,15 +88,15 @@ class Steps:
         """The database first: one that went back in time, as a replica that lags, would get a second noise."""
         generation = self._database.generation
         self._drawn = versions.verify(self._line, self._database)
-        self._prefix = self._grid.init(self._source)
+        self._closed = ClosedSteps(self._grid, self._source)
         self._fold = versions.begun(self._algorithm, self._line, self._agreed)
         self._generation = generation
 
     def _compile(self) -> None:
         """Kernels, by an entry that is thrown away: within a transaction that would take too long."""
         plan = self._algorithm.plan
-        nothing = Entry(np.zeros(plan.row), entering.NOBODY, teaches=True, shown=True, reward=plan.rewards[0])
-        self._join([nothing], leaves.Sums(self._grid), np.zeros(plan.contexts), bool)
+        made_up = Entry(Raw(np.zeros(plan.row)), entering.NOBODY, True, True, Raw(plan.rewards[0]))
+        self._join([made_up], StepSums(self._grid), np.zeros(plan.contexts), bool)
 
     def run(self) -> None:
         """All that is due enters, and every step that is full is released. One thread at a time: of two, one would
@@ -111,14 +112,14 @@ class Steps:
             self._start()
         with self._database.transaction() as run:
             before = rows.head(run, uid)
-            done = leaf_rows.sums(run, uid, int(self._prefix.noise.step[0]))
+            done = leaf_rows.sums(run, uid, self._closed.step)
             new = versions.found(self._line, run, self._fold.step)
             sealed_still = bool(leaf_rows.drawn(run, uid))
             head = rows.head(run, uid)  # another may release meanwhile
         self._agreed.follow(head)
         versions.add(self._drawn.digests, new[self._drawn.steps - self._fold.step :])
         for step, sealed in done:
-            self._grid.close(self._prefix, step, self._exact(step, "leaf", sealed))
+            self._closed.close(step, self._sums(step, "leaf", sealed))
         for leaf in new:
             versions.follow(self._fold, leaf, self._agreed)
         if sealed_still:
@@ -174,59 +175,58 @@ class Steps:
         uid, step, line = self._line.uid, opened.step, self._line
         epochs = {one.number // line.bandit.epoch for one in part.waiting}
         incarnation.check_epochs(run, line.seal.keys, line.bandit, epochs, make=False)  # else all would be unreadable
-        sums = leaves.Sums(self._grid, versions.opened(self._line, step, "open", opened.sums))
+        sums = self._sums(step, "open", opened.sums)
         public = contexts.opened(run, uid, step, self._algorithm.plan.contexts)
         entries = [self._entry(one, part.written) for one in part.waiting]
         with self._people.entering(run, step, {one.person for one in entries} - {entering.NOBODY}) as once_more:
             self._join(entries, sums, public, once_more)
         contexts.put(run, uid, step, public)
         rows.entered(run, uid, part.end)
-        sealed = self._line.seal.seal("sums", number_of(opened.sums), place(uid, step, "open"), sums.written())
+        sealed = sums.sealed(self._seal(number_of(opened.sums), step, "open"))
         rows.put_step(run, uid, OpenStep(step, part.end, part.closed_at, sealed))
 
-    def _join(self, entries: list[Entry], sums: leaves.Sums, public: Array, once_more: Callable[[bytes], bool]) -> None:
-        entering.enter(
+    def _join(self, entries: list[Entry], sums: StepSums, public: Array, once_more: Callable[[bytes], bool]) -> None:
+        """At the estimate of the release before."""
+        algorithm, estimate = self._fold.algorithm, self._fold.estimate
+        found = entering.enter(
             entries,
-            algorithm=self._fold.algorithm,
-            estimate=self._fold.estimate,
+            size=algorithm.plan.row,
             missing_as=self._agreed.now.missing_as,
             once_more=once_more,
-            add=sums.add,
-            contexts=public,
+            count=(lambda row: algorithm.count(estimate, row, public)) if public.size else None,
         )
+        sums.add(found, algorithm.adder(estimate))
 
-    def _entry(self, waiting: Waiting, written: dict[tuple[int, int], Written]) -> Entry:
-        """RAW. A row that is damaged enters as nothing: it fails alone."""
-        size = self._algorithm.plan.row
-        nothing = Entry(np.zeros(size), entering.NOBODY, teaches=False, shown=False, reward=None)
+    def _entry(self, choice: Waiting, written: dict[tuple[int, int], Written]) -> Entry:
+        """A row that is damaged enters as nothing: it fails alone."""
+        uid, size = self._line.uid, self._algorithm.plan.row
         with contextlib.suppress(BadState):
-            place = incarnation.waiting_place(self._line.uid, waiting.number)
-            text = self._opened(place, waiting.sealed)
-            if text is None:
-                return nothing
-            row = Row.unpacked(text, size)
-            shown = not row.deferred or (waiting.number, SHOWN) in written
-            reward, given = None, written.get((waiting.number, REWARD))
+            unseal = self._opener(incarnation.waiting_place(uid, choice.number))
+            row = Row.unsealed(choice.sealed, unseal, size)
+            if row is None:
+                return entering.nothing(size)
+            shown = not row.deferred or (choice.number, SHOWN) in written
+            reward, given = NO_REWARD, written.get((choice.number, REWARD))
             if given is None:
-                self._opened(place, waiting.sealed)  # the same work
+                unseal(choice.sealed)  # the same work
             else:
-                place = incarnation.written_place(self._line.uid, waiting.number, REWARD)
-                value = self._opened(place, given.sealed)
-                reward = math.nan if value is None else float(NUMBER.unpack(value)[0])
+                unseal = self._opener(incarnation.written_place(uid, choice.number, REWARD))
+                reward = waiting.unsealed_reward(given.sealed, unseal)
             return Entry(row.numbers, row.person, row.teaches, shown, reward)
-        return nothing
+        return entering.nothing(size)
 
-    def _opened(self, place: str, sealed: bytes) -> bytes | None:
-        return self._line.seal.open("epoch", place, sealed)
+    def _opener(self, place: str) -> Callable[[bytes], bytes | None]:
+        """What opens a row of that place."""
+        return functools.partial(self._line.seal.open, "epoch", place)
 
     # releases
 
     def _release(self, opened: OpenStep) -> None:
         uid, step, key = self._line.uid, opened.step, number_of(opened.sums)
-        total = leaves.Sums(self._grid, versions.opened(self._line, step, "open", opened.sums))
-        noisy = total.measured(self._prefix, self._source)
-        sums = self._line.seal.seal("sums", key, place(uid, step, "leaf"), total.written())
-        leaf = self._line.seal.seal("sums", key, place(uid, step, "noisy"), leaves.written(noisy))
+        total = self._sums(step, "open", opened.sums)
+        noisy = self._closed.measured(total, self._source)
+        sums = total.sealed(self._seal(key, step, "leaf"))
+        leaf = self._seal(key, step, "noisy")(leaves.written(noisy))
         made, late, visible, delay = False, False, 0.0, self._agreed.now.delay
         with contextlib.suppress(_OvertakenError), self._database.transaction() as run:
             found = rows.open_step(run, uid, self._database.locking)
@@ -273,5 +273,9 @@ class Steps:
             return closed
         return closed + delay * max(1, math.ceil((now - closed) / delay + 0.5))
 
-    def _exact(self, step: int, what: str, sealed: bytes) -> Exact:
-        return leaves.exact(versions.opened(self._line, step, what, sealed), self._grid.size)
+    def _sums(self, step: int, what: str, sealed: bytes) -> StepSums:
+        unseal = functools.partial(self._line.seal.open, "sums", place(self._line.uid, step, what))
+        return StepSums.unsealed(self._grid, sealed, unseal)
+
+    def _seal(self, key: int, step: int, what: str) -> Callable[[bytes], bytes]:
+        return functools.partial(self._line.seal.seal, "sums", key, place(self._line.uid, step, what))

@@ -15,6 +15,7 @@ from numpy.random import default_rng
 from tacit import checks, forks
 from tacit.clock import Steady
 from tacit.core.persons import Person, digests
+from tacit.data import Raw
 from tacit.errors import TacitError, Unavailable
 from tacit.holders import certificate, erasure, incarnation, rehearsal, requests, terms, upkeep
 from tacit.holders.choosing import Choosing, Drawn
@@ -177,11 +178,11 @@ class Stored(Reading):
 
     def report(self, choice: StoredChoice | str, reward: float | None) -> Report:
         """A reward, checked."""
-        return Report(self._ticket(choice), math.nan if reward is None else self._agreed.door.check(reward))
+        return Report(self._ticket(choice), Raw(math.nan) if reward is None else self._agreed.door.check(reward))
 
     def shown(self, choice: StoredChoice | str) -> Report:
         """That a choice was shown."""
-        return Report(self._ticket(choice), 0.0, SHOWN)
+        return Report(self._ticket(choice), Raw(0.0), SHOWN)
 
     def _ticket(self, choice: StoredChoice | str) -> Ticket:
         """UnknownChoice if it was never made here."""

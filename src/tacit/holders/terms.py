@@ -53,7 +53,8 @@ def given(
     if hold is not None:
         checks.positive(hold=hold)
     if missing_as is not None:
-        missing_as = Door.of(algorithm).check(missing_as)
+        Door.of(algorithm).check(missing_as)
+        missing_as = float(missing_as)
     return Terms(pending, float(delay), on_limit, missing_as, float(hold or 0.0))
 
 

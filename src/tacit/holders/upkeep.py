@@ -10,6 +10,7 @@ from tacit.holders import fingerprints, leaf_rows, rows
 from tacit.holders.database import Database
 from tacit.holders.incarnation import Incarnation, check_epochs, coming, place
 from tacit.holders.terms import Agreed
+from tacit.mechanisms import leaves
 
 if TYPE_CHECKING:
     from tacit.holders.stored import Stored
@@ -94,5 +95,5 @@ def rotate(line: Incarnation, database: Database) -> None:
 def _resealed(line: Incarnation, key: int, where: str, sealed: bytes) -> bytes:
     opened = line.seal.open("sums", where, sealed)
     if opened is None:
-        raise BadState("Expected the key that sums are sealed with, got a folder without it: recover.")
+        raise BadState(leaves.NO_KEY)
     return line.seal.seal("sums", key, where, opened)

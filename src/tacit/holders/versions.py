@@ -145,7 +145,7 @@ def opened(line: Incarnation, step: int, what: str, sealed: bytes) -> bytes:
     """What is sealed with the key of sums."""
     out = line.seal.open("sums", place(line.uid, step, what), sealed)
     if out is None:
-        raise BadState("Expected the key that sums are sealed with, got a folder without it: recover.")
+        raise BadState(leaves.NO_KEY)
     return out
 
 

@@ -15,17 +15,18 @@ A step closes within one kernel, `close_step` or on a grid `close_on_grid`: Pyth
 who is interrupted finds a step either open or closed, and nothing is summed twice.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.random import Generator
 
-from tacit.data import Array, Integers, Exact, Released
+from tacit.data import Array, Exact, Integers, Released
 from tacit.kernels.compile import inlined, kernel
 from tacit.kernels.linalg import copy
 from tacit.kernels.noise import NoiseLaw, draw
 from tacit.kernels.rounds import Held, forget
 
+P = TypeVar("P")
 TREE, PADDED, CONSISTENT, TABLE, BUFFERED, HISTORY, BACKWARDS = 0, 1, 2, 3, 4, 5, 6
 
 
@@ -61,11 +62,12 @@ class Public(NamedTuple):
     whole: Released  # room for the latter beside what was released: what compiled loops make an estimate from
 
 
-class JointState(NamedTuple):
-    """Of a bandit whose algorithm makes its estimate from released sums: arrays, changed in place by compiled loops."""
+class JointState(NamedTuple, Generic[P]):
+    """Of a bandit whose algorithm makes its estimate from released sums: arrays, changed in place by compiled loops.
+    Loops are given a PrefixState; a bandit has it closed (mechanisms.prefix)."""
 
     counts: Integers  # (3,): choices, the number of entries at which the open step closes, entries (with `hold`)
-    prefix: PrefixState
+    prefix: P
     estimate: Any  # a NamedTuple of arrays
     public: Public
 

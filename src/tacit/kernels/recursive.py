@@ -1,6 +1,6 @@
 """Ten sums of the past on integers: see mechanisms.recursive_grid for the formulas, and for why nothing overflows."""
 
-from tacit.data import Array, Integers, Exact
+from tacit.data import Array, Exact, Integers
 from tacit.kernels.compile import kernel
 
 DECAY_BITS = 30  # decays are multiples of 2^-30

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tacit.data import Array, Integers, Exact
+from tacit.data import Array, Exact, Integers
 from tacit.kernels.compile import inlined, kernel
 from tacit.kernels.formulas import add_earnings, add_glm, add_linear, add_reward, add_score
 from tacit.model.links import Code
@@ -75,7 +75,15 @@ def add_rounded(v: Array, cell: float, out: Integers) -> None:
 
 @kernel
 def join_row(
-    row: Array, y: float, own: Exact, places: Integers, tally: Tally, more: Exact, cell: float, longest: float, out: Exact
+    row: Array,
+    y: float,
+    own: Exact,
+    places: Integers,
+    tally: Tally,
+    more: Exact,
+    cell: float,
+    longest: float,
+    out: Exact,
 ) -> None:
     """out[places] += own, and the numbers for what is earned, which are made here, in theirs; `own` and `more` are 0
     afterwards."""

@@ -35,7 +35,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.data import Array, Integers, Exact, Released
+from tacit.data import Array, Exact, Integers, Released
 from tacit.errors import HorizonReached, NotSecure
 from tacit.kernels.continual import HISTORY, NOTHING, Closing, ContinualState, PrefixState, close_on_grid
 from tacit.kernels.summing import add_rounded

@@ -32,7 +32,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tacit.data import Array, Integers, Exact, Released
+from tacit.data import Array, Exact, Integers, Released
 from tacit.errors import BadState
 from tacit.kernels.continual import BACKWARDS, ContinualState, PrefixState
 from tacit.kernels.recursive import DECAY_BITS, advance, close_known, combine

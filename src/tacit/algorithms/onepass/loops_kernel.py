@@ -3,11 +3,11 @@
 import numpy as np
 from numpy.random import Generator
 
-from tacit.data import Array, Integers, Exact, Released
+from tacit.data import Array, Exact, Integers, Released
 from tacit.kernels.block import Block
 from tacit.kernels.blocks import combine_blocks, fit_blocks, thompson_blocks
 from tacit.kernels.compile import kernel
-from tacit.kernels.continual import JointState, join, simulate_step
+from tacit.kernels.continual import JointState, PrefixState, join, simulate_step
 from tacit.kernels.formulas import add_context, add_glm, add_reward
 from tacit.kernels.glm import Known, Tuning, combine, fit, thompson
 from tacit.kernels.noise import NoiseLaw
@@ -42,7 +42,7 @@ def beside(closed: Array, released: Released, p: int, whole: Released) -> None:
 
 
 @kernel
-def with_contexts(state: JointState, p: int) -> Released:
+def with_contexts(state: JointState[PrefixState], p: int) -> Released:
     """What an estimate is made from once a step was released: that, and beside it what public contexts sum to."""
     _, prefix, _, public = state
     if public.open.size == 0:
@@ -58,7 +58,7 @@ def glm_rounds(
     rng: Generator,
     block: Block,
     held: Held,
-    state: JointState,
+    state: JointState[PrefixState],
     law: NoiseLaw,
     gains: Array,
     schedule: Schedule,
@@ -110,7 +110,7 @@ def glm_block_rounds(
     rng: Generator,
     block: Block,
     held: Held,
-    state: JointState,
+    state: JointState[PrefixState],
     law: NoiseLaw,
     gains: Array,
     schedule: Schedule,

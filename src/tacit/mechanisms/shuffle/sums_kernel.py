@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from tacit.data import Coded, Integers, Exact, Released
+from tacit.data import Coded, Exact, Integers, Released
 from tacit.kernels.compile import inlined, kernel
 from tacit.kernels.linalg import copy, smat, svec
 from tacit.mechanisms.shuffle.calibration import Plan, Plans

@@ -107,7 +107,9 @@ def fit_attack(*, secure: bool = False) -> Attack:
     targets = np.where(np.arange(CROWD) % 2 == 0, 1.0, -1.0)
     canaries = [(np.array([[1.0, 0.0]]), np.array([1.0])), (np.array([[TINY, 0.0]]), np.array([-1.0]))]
 
-    worlds = [Sample(Exact(np.concatenate([rows, x])), Exact(np.concatenate([targets, y])), CROWD + 1) for x, y in canaries]
+    worlds = [
+        Sample(Exact(np.concatenate([rows, x])), Exact(np.concatenate([targets, y])), CROWD + 1) for x, y in canaries
+    ]
 
     def score(world: int, source: Source) -> float:
         regressor = WatchedLinear(budget=BUDGET, source=source)

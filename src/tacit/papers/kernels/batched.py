@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.random import Generator
 
-from tacit.data import Array, Booleans, Integers, Exact
+from tacit.data import Array, Booleans, Exact, Integers
 from tacit.kernels.block import Block
 from tacit.kernels.compile import kernel
 from tacit.kernels.design import d_optimal

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tacit.data import Array, Integers, Exact
+from tacit.data import Array, Exact, Integers
 from tacit.kernels.block import Block
 from tacit.kernels.compile import kernel
 from tacit.kernels.formulas import link_slope

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.random import Generator
 
 from tacit.bandits.shuffle.batches_kernel import floored_inverse
-from tacit.data import Array, Integers, Exact, Released
+from tacit.data import Array, Exact, Integers, Released
 from tacit.kernels.block import Block
 from tacit.kernels.compile import kernel
 from tacit.kernels.formulas import link_mean

@@ -1,6 +1,5 @@
 """Batches: a bad row is refused alone, and nothing in a row moves the schedule or another row."""
 
-import copy
 import math
 
 import numpy as np
@@ -112,9 +111,8 @@ def test_a_batch_is_one_step_and_equals_single_choices_at_one_state():
     one, many = joint(**EVERY_CHOICE), joint(**EVERY_CHOICE)
     arms = np.random.default_rng(0).uniform(-0.5, 0.5, (6, 4, 3))
     choices = many.choose_many(arms)
-    state = copy.deepcopy(one._state)
     for i in range(6):
-        one._state = copy.deepcopy(state)
+        one._state = one.init()
         assert one.choose(arms[i]).index == choices.index[i]
     many.choose(ARMS)
     assert opened(many._state.prefix).noise.step[0] == 1  # one step closed, six users in it

@@ -8,7 +8,7 @@ from numpy.random import default_rng
 
 from tacit import Budget, Shuffler
 from tacit.errors import BadBillboard, BatchTooSmall, LateReport, WrongBatch
-from tacit.roles.rounds import Client
+from tacit.roles.rounds import RoundsClient
 from tests.roles.test_rounds import BUDGET, answered, changed, enrolled, server
 
 
@@ -92,8 +92,8 @@ def test_a_choice_has_to_be_reported_first_and_by_the_same_device(second):
     with pytest.raises(ValueError, match="what choose returned"):
         client.answer("choice", made.billboard())
     with pytest.raises(BadBillboard, match="opens a batch"):
-        Client(made.billboard())
-    stranger = Client(server(radius=2.0).billboard())
+        RoundsClient(made.billboard())
+    stranger = RoundsClient(server(radius=2.0).billboard())
     with pytest.raises(ValueError, match="has reported"):
         stranger.answer(choice, made.billboard())
 
@@ -105,7 +105,7 @@ def test_a_device_works_out_what_all_rounds_cost():
     board = json.loads(server().billboard())
 
     def made(budget=None, top=None, **plan):
-        return Client(json.dumps(board | (top or {}) | {"plan": board["plan"] | plan}).encode(), budget=budget)
+        return RoundsClient(json.dumps(board | (top or {}) | {"plan": board["plan"] | plan}).encode(), budget=budget)
 
     made(BUDGET)
     made(Budget(1.5, 0.02))
@@ -156,7 +156,7 @@ def test_dropout_and_malicious_users_are_planned_for():
     with pytest.raises(BatchTooSmall):
         shuffler.close()
     for _ in range(5):
-        late = Client(made.billboard())
+        late = RoundsClient(made.billboard())
         shuffler.add(late.randomize(late.choose([[0.3, 0.2]]), None))
     made.observe(shuffler.close())
     assert made.users == 52 and made.privacy.private

@@ -13,7 +13,7 @@ from tacit.errors import BadState, PersonLimit, Retired
 from tacit.holders import erasure, incarnation
 from tacit.holders.retirement import retire
 from tacit.mechanisms.opening import opened
-from tacit.mechanisms.waiting import Row
+from tacit.mechanisms.waiting import WaitingRow
 from tests.store import earlier
 from tests.store.places import HOLD, Clock, arms, contribution, dies_at, linear, settle, table, total
 
@@ -48,7 +48,7 @@ def holds(stored, number, sealed):
     line = stored._line
     with contextlib.suppress(BadState):
         unseal = functools.partial(line.seal.open, "epoch", incarnation.waiting_place(line.uid, number))
-        row = Row.unsealed(sealed, unseal, stored.algorithm.plan.row)
+        row = WaitingRow.unsealed(sealed, unseal, stored.algorithm.plan.row)
         return row is not None and opened(row.numbers).any()
     return False
 

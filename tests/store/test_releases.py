@@ -7,7 +7,7 @@ import pytest
 
 from tacit.errors import BadState, RolledBack, Unavailable
 from tacit.holders import leaf_rows, rehearsal, rows
-from tacit.holders.leaf_rows import Drawn
+from tacit.holders.leaf_rows import SealedLeaf
 from tacit.holders.steps import LATE, Steps
 from tacit.mechanisms import entering, recursive
 from tacit.mechanisms.grid import Grid
@@ -315,8 +315,8 @@ def test_a_second_leaf_for_a_step_is_refused_by_the_database(place):
         with pytest.raises(Unavailable), stored._database.transaction() as run:
             leaf_rows.keep(run, stored._line.uid, 0, b"", b"", 0.0)
         with stored._database.transaction() as run:
-            assert leaf_rows.draw(run, stored._line.uid, Drawn(9, b"", b"", 0.0))
-            assert not leaf_rows.draw(run, stored._line.uid, Drawn(9, b"", b"", 0.0))
+            assert leaf_rows.draw(run, stored._line.uid, SealedLeaf(9, b"", b"", 0.0))
+            assert not leaf_rows.draw(run, stored._line.uid, SealedLeaf(9, b"", b"", 0.0))
         assert noisy(stored) == before
 
 

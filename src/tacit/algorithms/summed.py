@@ -14,7 +14,7 @@ from tacit.mechanisms import leaves
 from tacit.protocols import Plan
 
 
-class Earning(Protocol):
+class EarningEstimate(Protocol):
     """An estimate."""
 
     @property
@@ -66,7 +66,7 @@ class Summed(ABC):
     def std(self, step: int) -> float:
         """Of the noise in each number of that release."""
 
-    def earned(self, estimate: Earning) -> Earned | None:
+    def earned(self, estimate: EarningEstimate) -> Earned | None:
         if self.purse is None or estimate.earnings is None:
             return None
         return self.purse.earned(estimate.earnings, self.std(estimate.step))

@@ -41,7 +41,7 @@ class Quiet:
         return out
 
 
-class Seeded(Simulated):
+class WrittenSeed(Simulated):
     """Noise from a seed that is written in the program: anyone can draw it again, and subtract it."""
 
     def __init__(self, _ignored: int = 0) -> None:

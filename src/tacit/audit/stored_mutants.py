@@ -59,7 +59,7 @@ def raw_release() -> AbstractContextManager[None]:
     return put(Grid, "measure", exact)
 
 
-class Redrawn(Versions):
+class RedrawnOnRestart(Versions):
     """Leaves are kept exact, and get their noise when they are read: one noise for each process."""
 
     def _show(self, leaf: Leaf) -> None:
@@ -71,7 +71,7 @@ class Redrawn(Versions):
 
 @contextlib.contextmanager
 def redrawn_on_restart() -> Iterator[None]:
-    with raw_release(), put(stored, "Versions", Redrawn):
+    with raw_release(), put(stored, "Versions", RedrawnOnRestart):
         yield
 
 

@@ -19,7 +19,7 @@ from numpy.random import default_rng
 
 from tacit import checks, forks
 from tacit.bandits import snapshot
-from tacit.bandits.witness import Witness
+from tacit.bandits.witness import FileWitness
 from tacit.core.choices import Choice, Choices, Index
 from tacit.core.door import Door
 from tacit.core.persons import Person, Persons
@@ -57,7 +57,7 @@ class Bandit(ABC):
     _state: State = field(init=False, repr=False)  # raw data: no public accessor
     _tickets: Ring = field(init=False, repr=False)
     _persons: Persons = field(init=False, repr=False)  # RAW
-    _witness: Witness = field(init=False, repr=False)
+    _witness: FileWitness = field(init=False, repr=False)
     _policy_given = False  # whether the caller brought the generator of the policy's draws
     _blocks = 1  # of coordinates, of which each arm has one to itself: then arms are rows (z, a), as in model.arms
     _shared = 0  # coordinates before them that all arms have: rows (s, z, a)
@@ -74,7 +74,7 @@ class Bandit(ABC):
         self._state = self.init()
         self._process = forks.process()
         self._lock = Lock()
-        self._witness = Witness()
+        self._witness = FileWitness()
 
     # what an algorithm defines
 

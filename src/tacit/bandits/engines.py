@@ -16,7 +16,7 @@ AT_ONCE = 1 << 20  # rows that are in memory at a time, of each worker
 WORTH = 1 << 17  # rows below which a step is summed here: to hand it out would take longer
 
 
-class Part(NamedTuple):
+class PartSum(NamedTuple):
     """Of a step, as the worker that summed it has it. RAW."""
 
     total: Exact
@@ -36,13 +36,13 @@ class Engine(Protocol):
         ...
 
 
-def part(encoder: Encoder, table: Any, summer: Summer, teach: Mask | None) -> Part:
+def part(encoder: Encoder, table: Any, summer: Summer, teach: Mask | None) -> PartSum:
     """Of these rows."""
     rows, rewards, wrong = encoder(table)
-    return Part(summer(rows, rewards if teach is None else np.where(teach, rewards, np.nan)), wrong)
+    return PartSum(summer(rows, rewards if teach is None else np.where(teach, rewards, np.nan)), wrong)
 
 
-def together(parts: list[Part]) -> Whole:
+def together(parts: list[PartSum]) -> Whole:
     return Whole(Raw(np.sum([one.total for one in parts], axis=0)), np.concatenate([one.wrong for one in parts]))
 
 
@@ -64,7 +64,7 @@ class Local:
             rows, rewards, wrong = self._rows[0][here], self._rows[1][here], self._rows[2][here]
             if teach is not None:
                 rewards = np.where(teach[count - (end - start) :][: len(rewards)], rewards, np.nan)
-            parts.append(Part(summer(rows, rewards), wrong))
+            parts.append(PartSum(summer(rows, rewards), wrong))
             start += len(rewards)
         return together(parts)
 
@@ -87,7 +87,7 @@ class Ray:
         return together(cluster.Workers(partial(_summed, self._encoder, summer)).map(work))
 
 
-def _summed(encoder: Encoder, summer: Summer, work: tuple[Piece, Mask | None]) -> Part:
+def _summed(encoder: Encoder, summer: Summer, work: tuple[Piece, Mask | None]) -> PartSum:
     """On a worker."""
     piece, teach = work
     return part(encoder, parquet.frame(piece, encoder.columns), summer, teach)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.random import Generator, default_rng
 
-from tacit.bandits.witness import Witness
+from tacit.bandits.witness import FileWitness
 from tacit.core import actions
 from tacit.errors import BadState
 from tacit.features.schema import Schema
@@ -76,7 +76,7 @@ def load(cls: type[B], path: Path) -> B:
     if body["bandit"] != cls.__name__:
         raise BadState(f"Expected a saved {cls.__name__} in {path.name}, got a {body['bandit']}.")
     settings: dict[str, Any] = body["settings"]
-    witness = Witness()
+    witness = FileWitness()
     if "secure" in (settings.get("source") or {}):
         witness.resume(path, body["id"], body["generation"], digest)
     bandit = cls(**{name: _decode(value) for name, value in settings.items()})

@@ -18,7 +18,7 @@ from tacit import checks, cluster
 from tacit.environments.base import Environment
 from tacit.errors import Interrupted
 from tacit.experiments import kept, sweeps
-from tacit.experiments.result import Result, Run
+from tacit.experiments.result import Result, SimulatedRun
 from tacit.experiments.spec import Spec
 from tacit.experiments.sweeps import Progress as Progress
 from tacit.kernels.block import Block
@@ -66,14 +66,14 @@ def simulate(
         found = [_place(Path(out) / "runs", *task, horizon, seed) for task in tasks]
         kept.tell(found)
         places = [*found]
-    done: dict[int, Run] = {}
+    done: dict[int, SimulatedRun] = {}
     for number, place in enumerate(places):
         if place is not None and place.exists():
-            done[number] = msgspec.structs.replace(Run.read(place), label=tasks[number][0].label)
+            done[number] = msgspec.structs.replace(SimulatedRun.read(place), label=tasks[number][0].label)
     todo = [number for number in range(len(tasks)) if number not in done]
     before = len(done)
 
-    def finished(number: int, run: Run) -> None:
+    def finished(number: int, run: SimulatedRun) -> None:
         place = places[number]
         if place is not None:
             run.write(place)
@@ -96,12 +96,12 @@ def simulate(
 
 def _play(
     tasks: Sequence[tuple[Spec, Environment, int]], horizon: int, seed: int, number: int, report: Progress
-) -> Run:
+) -> SimulatedRun:
     spec, world, run = tasks[number]
     return run_once(spec, world, horizon, seed, run, report)
 
 
-def run_once(spec: Spec, world: Environment, horizon: int, seed: int, run: int, report: Progress) -> Run:
+def run_once(spec: Spec, world: Environment, horizon: int, seed: int, run: int, report: Progress) -> SimulatedRun:
     """One bandit in one world. Streams are named by what they are for: world, policy, privacy."""
     rounds = _rounds(world, horizon)
     world_seed, bandit_seed = SeedSequence([seed, run]).spawn(2)
@@ -138,7 +138,7 @@ def run_once(spec: Spec, world: Environment, horizon: int, seed: int, run: int, 
     seconds = time.thread_time() - started
     logged = world.rounds is not None
     budget = spec.budget
-    return Run(
+    return SimulatedRun(
         bandit=spec.name,
         label=spec.label,
         env=world.name.replace("_", "-"),

@@ -17,7 +17,7 @@ from typing import Protocol
 from tacit import checks, cluster
 from tacit.errors import Interrupted
 from tacit.experiments import kept
-from tacit.experiments.result import Run
+from tacit.experiments.result import SimulatedRun
 
 AT_LEAST = (
     1.0  # seconds of work that Ray is handed at a time, where there is so much: to hand it out takes milliseconds
@@ -25,12 +25,12 @@ AT_LEAST = (
 LOOK = 0.2  # seconds from one look at what is done to the next
 
 Progress = Callable[[float], None]  # called with the share of the work that is done
-Finished = Callable[[int, Run], None]  # called with the number of a run, here, as soon as it is done
+Finished = Callable[[int, SimulatedRun], None]  # called with the number of a run, here, as soon as it is done
 _engine: ContextVar[str] = ContextVar("engine", default="local")
 
 
 class Play(Protocol):
-    def __call__(self, number: int, report: Progress) -> Run:
+    def __call__(self, number: int, report: Progress) -> SimulatedRun:
         """The run of that number. report: called with the share of it that is done; may raise, to stop it."""
         ...
 
@@ -73,7 +73,7 @@ def on_threads(
     shares = dict.fromkeys(numbers, 0.0)
     stop = threading.Event()
 
-    def work(number: int) -> Run:
+    def work(number: int) -> SimulatedRun:
         def told(share: float) -> None:
             shares[number] = share
             if stop.is_set():
@@ -84,7 +84,7 @@ def on_threads(
         return run
 
     with ThreadPoolExecutor(workers or os.cpu_count() or 1) as pool:
-        waiting: set[Future[Run]] = {pool.submit(work, number) for number in numbers}
+        waiting: set[Future[SimulatedRun]] = {pool.submit(work, number) for number in numbers}
         try:
             while waiting:
                 done, waiting = wait(waiting, timeout=LOOK, return_when=FIRST_COMPLETED)
@@ -125,7 +125,7 @@ def on_ray(
         raise
 
 
-def some(play: Play, code: str, numbers: Sequence[int]) -> list[Run]:
+def some(play: Play, code: str, numbers: Sequence[int]) -> list[SimulatedRun]:
     """On a worker: the first of those runs, as many as take AT_LEAST."""
     if kept.code() != code:
         raise ValueError(

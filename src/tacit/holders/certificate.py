@@ -8,7 +8,7 @@ from tacit.bandits.joint.continual import LOGGED
 from tacit.core import actions
 from tacit.core.actions import Declared
 from tacit.holders.population import Population
-from tacit.holders.rows import Bandit
+from tacit.holders.rows import BanditRow
 from tacit.privacy.certificate import ROUNDING, Certificate, certify
 from tacit.privacy.ledger import epsilon_of, grid_delta
 from tacit.privacy.persons import many
@@ -75,7 +75,7 @@ def claimed(
 def of(
     algorithm: Algorithm[Any],
     found: Certificate,
-    row: Bandit,
+    row: BanditRow,
     released: int,
     *,
     ended: bool = False,

@@ -20,7 +20,7 @@ from tacit.errors import BadState, HorizonReached, TacitError, Unavailable
 from tacit.holders import incarnation, rollback, rows
 from tacit.holders.database import Run
 from tacit.holders.incarnation import Incarnation
-from tacit.holders.limits import Rounds
+from tacit.holders.limits import RoundLimits
 from tacit.holders.requests import REFUSED, Answer, Report, Request, StoredChoice, Ticket
 from tacit.holders.rows import Answered, Head, Waiting, Written
 from tacit.holders.terms import Agreed
@@ -29,7 +29,7 @@ from tacit.holders.versions import Versions
 from tacit.holders.witness import older
 from tacit.mechanisms import waiting
 from tacit.mechanisms.entering import HASH, NOBODY
-from tacit.mechanisms.waiting import Row
+from tacit.mechanisms.waiting import WaitingRow
 from tacit.model.chances import Later
 
 Drawn = tuple[Answer, Callable[[], float]]  # an answer, and what computes its propensity
@@ -47,7 +47,7 @@ class Choosing:
         line: Incarnation,
         versions: Versions,
         agreed: Agreed,
-        people: Rounds,
+        people: RoundLimits,
         clock: Callable[[], float],
     ) -> None:
         self._policy, self._line, self._versions, self._database = policy, line, versions, line.database
@@ -232,10 +232,10 @@ class Choosing:
         return out
 
     @property
-    def _nothing(self) -> Row:
-        return Row(door.nothing(self._versions.fold.algorithm.plan.row), teaches=False)
+    def _nothing(self) -> WaitingRow:
+        return WaitingRow(door.nothing(self._versions.fold.algorithm.plan.row), teaches=False)
 
-    def _kept(self, run: Run, head: Head, request: Request, answer: Answer) -> tuple[Answer, Row]:
+    def _kept(self, run: Run, head: Head, request: Request, answer: Answer) -> tuple[Answer, WaitingRow]:
         """The answer, or a refusal, and what is kept until it enters."""
         fold, terms = self._versions.fold, self._agreed.now
         self._people.move(run, head.step, request)
@@ -246,9 +246,9 @@ class Choosing:
         chance = answer.chance or _another_answer
         arm = answer.arm
         numbers = fold.algorithm.row(request.offer.features, arm, arm, answer.name, self._agreed.door.names, chance)
-        return answer, Row(numbers, self._people.at_entry(request, terms.on_limit) or NOBODY, request.deferred)
+        return answer, WaitingRow(numbers, self._people.at_entry(request, terms.on_limit) or NOBODY, request.deferred)
 
-    def waits(self, number: int, ticket: bytes, at: float, row: Row) -> Waiting:
+    def waits(self, number: int, ticket: bytes, at: float, row: WaitingRow) -> Waiting:
         seal = self._seal(number, incarnation.waiting_place(self._line.uid, number))
         return Waiting(number, ticket, at, row.sealed(seal))
 

@@ -17,11 +17,11 @@ from tacit.data import Raw
 from tacit.errors import BadState
 from tacit.holders import incarnation, rows
 from tacit.holders.database import Run
-from tacit.holders.rows import REWARD, Bandit, OpenStep, Waiting, Written
+from tacit.holders.rows import REWARD, BanditRow, OpenStep, Waiting, Written
 from tacit.holders.seal import Keys, Seal, number_of
 from tacit.mechanisms import waiting
 from tacit.mechanisms.entering import HASH, NOBODY
-from tacit.mechanisms.waiting import NUMBER, Row
+from tacit.mechanisms.waiting import NUMBER, WaitingRow
 
 FORM = 1  # byte before a person's hash, of 0.7.0
 UNRELEASED = (
@@ -30,7 +30,7 @@ UNRELEASED = (
 )
 
 
-def convert(run: Run, found: Bandit, keys: Keys) -> None:
+def convert(run: Run, found: BanditRow, keys: Keys) -> None:
     """One bandit at work."""
     seal, uid = Seal(keys, found.uid), found.uid
     head = rows.standing(run, uid)
@@ -67,7 +67,9 @@ def _row(run: Run, seal: Seal, uid: str, old: Waiting, deferred: bool, week: boo
         teaches = len(text) % 8 == FORM or person == NOBODY
         text = text[: len(text) // 8 * 8]
     place = incarnation.waiting_place(uid, old.number)
-    sealed = Row(Raw(np.frombuffer(text)), person, deferred, teaches).sealed(partial(seal.seal, "epoch", key, place))
+    sealed = WaitingRow(Raw(np.frombuffer(text)), person, deferred, teaches).sealed(
+        partial(seal.seal, "epoch", key, place)
+    )
     rows.wait(run, uid, [old._replace(sealed=sealed)])
     run("INSERT INTO old_ticket (bandit, ticket, number) VALUES (?, ?, ?)", uid, old.ticket, old.number)
     if not math.isnan(reward):

@@ -16,7 +16,7 @@ from tacit.errors import BadState
 from tacit.holders import incarnation, rows
 from tacit.holders.database import Database
 from tacit.holders.incarnation import Incarnation
-from tacit.holders.rows import Bandit
+from tacit.holders.rows import BanditRow
 from tacit.mechanisms.waiting import blank
 
 AT_ONCE = 1024  # choices that one transaction looks at
@@ -33,7 +33,7 @@ PUBLIC = (
 )
 
 
-def erased(bandit: Bandit) -> str:
+def erased(bandit: BanditRow) -> str:
     """What is said to who asked, whether or not anything was found."""
     return ERASED + PUBLIC * incarnation.is_public(bandit)
 

@@ -24,7 +24,7 @@ from tacit.protocols import Algorithm
 WEEK = struct.Struct(">IQ")  # the incarnation and the week
 
 
-class Rounds:
+class RoundLimits:
     """Of one worker. RAW where it reads."""
 
     def __init__(self, algorithm: Algorithm[Any], line: Incarnation) -> None:

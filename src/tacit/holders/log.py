@@ -25,7 +25,7 @@ from tacit.errors import BadState, HorizonReached
 from tacit.holders import bookmarks, incarnation, rows
 from tacit.holders.choosing import Choosing
 from tacit.holders.incarnation import Incarnation
-from tacit.holders.limits import Rounds
+from tacit.holders.limits import RoundLimits
 from tacit.holders.outage import Outage
 from tacit.holders.requests import Answer, Report, Request, Ticket
 from tacit.holders.terms import Agreed
@@ -33,7 +33,7 @@ from tacit.holders.tickets import MILLI
 from tacit.holders.witness import older
 from tacit.lock import Lock
 from tacit.mechanisms.entering import HASH, NOBODY
-from tacit.mechanisms.waiting import Row
+from tacit.mechanisms.waiting import WaitingRow
 from tacit.protocols import Algorithm
 
 AT_ONCE = 256  # rows in a transaction, at most: others wait for it
@@ -59,7 +59,7 @@ class Log:
         algorithm: Algorithm[Any],
         line: Incarnation,
         agreed: Agreed,
-        people: Rounds,
+        people: RoundLimits,
         choosing: Choosing,
         outage: Outage,
         lock: Lock,
@@ -147,7 +147,7 @@ class Log:
                 if people.refuses(run, row.request, terms.on_limit):
                     problem, teaches = problem or str(beyond(self._algorithm.plan.limits.most or 0)), False
                 person = people.at_entry(row.request, terms.on_limit) or NOBODY
-                kept = Row(row.numbers, person, teaches=teaches and people.teaches(row.request))
+                kept = WaitingRow(row.numbers, person, teaches=teaches and people.teaches(row.request))
                 ticket = Ticket(line.tickets.made(number, max(0.0, at)), number, at)
                 answered.append(choosing.answered(row.request, number, Answer(ticket.text, head.step, 0, None)))
                 waiting.append(choosing.waits(number, ticket.text, at, kept))

@@ -7,7 +7,7 @@ from typing import Any
 
 from tacit import extras
 from tacit.errors import Unavailable
-from tacit.holders.database import Identity, InTurn, Rows, Run
+from tacit.holders.database import DatabaseIdentity, InTurn, Rows, Run
 
 LONGEST = 2.0  # seconds that a worker which stopped within a transaction keeps its locks: less than `skew`
 # A server that does not answer at all, as behind a broken network, is away after so long.
@@ -85,13 +85,13 @@ class Postgres:
             with contextlib.suppress(self._psycopg.Error):
                 connection.close()
 
-    def identity(self) -> Identity:
+    def identity(self) -> DatabaseIdentity:
         with self.transaction() as run:
             ((system, timeline),) = run(
                 "SELECT system_identifier::text, substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)"
                 " FROM pg_control_system()"
             )
-        return Identity(system, int(timeline, 16))
+        return DatabaseIdentity(system, int(timeline, 16))
 
     def another(self) -> "Postgres":
         return Postgres(self._address)

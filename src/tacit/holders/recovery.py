@@ -19,7 +19,7 @@ from tacit.holders import certificate, contexts, fingerprints, incarnation, leaf
 from tacit.holders.database import Database, Run
 from tacit.holders.leaf_rows import Leaf
 from tacit.holders.register import Register
-from tacit.holders.rows import Bandit, Head
+from tacit.holders.rows import BanditRow, Head
 from tacit.holders.seal import Keys
 from tacit.holders.witness import Shown, Witness, alike, differ, digests
 from tacit.mechanisms import leaves
@@ -88,13 +88,13 @@ def cost(bandit: Any, where: str | Path, *, name: str = "bandit", keys: str | Pa
 class _Old(NamedTuple):
     """What is recovered from."""
 
-    row: Bandit
+    row: BanditRow
     head: Head
     leaves: list[Leaf]  # of which a new incarnation is made
     number: int  # the latest incarnation that is known of, also of those that a restore has lost
     twice: int  # incarnations that are counted twice from now on
 
-    def after(self, algorithm: Algorithm[Any], within_budget: bool) -> Bandit:
+    def after(self, algorithm: Algorithm[Any], within_budget: bool) -> BanditRow:
         """The next incarnation, as far as its cost goes."""
         silent = int(within_budget and algorithm.plan.limits.most is not None)
         silences = self.row.silences + silent
@@ -162,7 +162,7 @@ def _undisputed(found: list[Leaf], known: list[str], last: Shown) -> list[Leaf]:
     return found if same == min(last.steps, len(found)) else found[: max(0, same)]
 
 
-def _prior(algorithm: Algorithm[Any], old: Bandit, found: list[Leaf]) -> tuple[Released, float]:
+def _prior(algorithm: Algorithm[Any], old: BanditRow, found: list[Leaf]) -> tuple[Released, float]:
     """The last prefix that was released, with the prior that it was used with, and the std of its noise."""
     grid = algorithm.plan.mechanism
     assert isinstance(grid, Grid)
@@ -177,7 +177,7 @@ def _prior(algorithm: Algorithm[Any], old: Bandit, found: list[Leaf]) -> tuple[R
     return leaves.after(earlier, grid.fading, len(found), released), math.hypot(std, faded * old.prior_std)
 
 
-def _contexts(algorithm: Algorithm[Any], old: Bandit, found: list[Leaf]) -> bytes:
+def _contexts(algorithm: Algorithm[Any], old: BanditRow, found: list[Leaf]) -> bytes:
     """What the contexts of those steps sum to, where they are public, and of the prior's; else nothing."""
     closed = contexts.of_prior(old.prior, algorithm.plan.contexts)
     for leaf in found:

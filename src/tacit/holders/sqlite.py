@@ -7,7 +7,7 @@ from typing import Any
 
 from tacit import extras
 from tacit.errors import BadState, Unavailable
-from tacit.holders.database import Identity, InTurn, Rows, Run
+from tacit.holders.database import DatabaseIdentity, InTurn, Rows, Run
 
 PAGES = 256  # of a copy at a time: a megabyte
 
@@ -93,8 +93,8 @@ class SQLite:
         finally:
             copy.close(True)
 
-    def identity(self) -> Identity:
-        return Identity("sqlite", 0)
+    def identity(self) -> DatabaseIdentity:
+        return DatabaseIdentity("sqlite", 0)
 
     def another(self) -> "SQLite":
         return self

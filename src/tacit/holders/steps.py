@@ -25,8 +25,8 @@ from tacit.errors import BadState
 from tacit.holders import contexts, incarnation, leaf_rows, rollback, rows, versions
 from tacit.holders.database import Database, Run
 from tacit.holders.incarnation import Incarnation, place
-from tacit.holders.leaf_rows import Drawn
-from tacit.holders.limits import Rounds
+from tacit.holders.leaf_rows import SealedLeaf
+from tacit.holders.limits import RoundLimits
 from tacit.holders.rows import REWARD, SHOWN, Head, OpenStep, Waiting, Written
 from tacit.holders.seal import number_of
 from tacit.holders.terms import Agreed
@@ -36,7 +36,7 @@ from tacit.mechanisms import entering, leaves, waiting
 from tacit.mechanisms.entering import NO_REWARD, Entry
 from tacit.mechanisms.grid import Grid
 from tacit.mechanisms.leaves import ClosedSteps, StepSums
-from tacit.mechanisms.waiting import Row
+from tacit.mechanisms.waiting import WaitingRow
 from tacit.protocols import Algorithm
 
 LATE = "release late: visible at a later multiple of the delay"
@@ -74,7 +74,7 @@ class Steps:
         line: Incarnation,
         database: Database,
         agreed: Agreed,
-        people: Rounds,
+        people: RoundLimits,
         clock: Callable[[], float],
     ) -> None:
         assert isinstance(algorithm.plan.mechanism, Grid)
@@ -202,7 +202,7 @@ class Steps:
         uid, size = self._line.uid, self._algorithm.plan.row
         with contextlib.suppress(BadState):
             unseal = self._opener(incarnation.waiting_place(uid, choice.number))
-            row = Row.unsealed(choice.sealed, unseal, size)
+            row = WaitingRow.unsealed(choice.sealed, unseal, size)
             if row is None:
                 return entering.nothing(size)
             shown = not row.deferred or (choice.number, SHOWN) in written
@@ -237,7 +237,10 @@ class Steps:
                 raise _OvertakenError
             now = self._clock()  # after all waiting for others: what is left is the commit itself
             visible = self.visible_at(opened.closed_at, now)
-            made, late = leaf_rows.draw(run, uid, Drawn(step, sums, leaf, visible)), visible > opened.closed_at + delay
+            made, late = (
+                leaf_rows.draw(run, uid, SealedLeaf(step, sums, leaf, visible)),
+                visible > opened.closed_at + delay,
+            )
             if not made:
                 raise _OvertakenError
             following = int(next_boundary(head.boundary, *self._algorithm.plan.schedule))

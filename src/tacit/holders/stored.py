@@ -19,7 +19,7 @@ from tacit.data import Raw
 from tacit.errors import TacitError, Unavailable
 from tacit.holders import certificate, erasure, incarnation, rehearsal, requests, terms, upkeep
 from tacit.holders.choosing import Choosing, Drawn
-from tacit.holders.limits import Rounds
+from tacit.holders.limits import RoundLimits
 from tacit.holders.log import Log
 from tacit.holders.outage import MODES, Outage
 from tacit.holders.population import Membership, check_relation
@@ -90,7 +90,7 @@ class Stored(Reading):
             self.incarnation = line.bandit.incarnation  # 1, and one more for each recovery
             self._agreed.begin(line)
             self._agreed.decide(line, clock())
-            self._people = Rounds(algorithm, line)
+            self._people = RoundLimits(algorithm, line)
             self._versions = Versions(algorithm, line, self._agreed, clock)
             self._outage = Outage(degraded, line, clock)
             self._other = self._database.another()

@@ -15,7 +15,7 @@ from tacit.features.schema import Schema
 from tacit.holders import rows
 from tacit.holders.database import Database
 from tacit.holders.incarnation import Incarnation, made_with
-from tacit.holders.rows import Bandit, Head
+from tacit.holders.rows import BanditRow, Head
 from tacit.protocols import Algorithm
 
 SHORTEST = 1e-6  # seconds: a release is visible at a multiple of the delay, whose number has to be finite
@@ -66,7 +66,7 @@ def check_hold(database: Database, name: str, hold: float | None) -> None:
                 raise ValueError(NO_HOLD)
 
 
-def recorded(head: Head, row: Bandit) -> tuple[Declared, ...]:
+def recorded(head: Head, row: BanditRow) -> tuple[Declared, ...]:
     """The actions of an incarnation, as far as it is known."""
     kept = json.loads(head.settings or "{}").get("actions")
     return made_with(row) if kept is None else actions.read(kept)

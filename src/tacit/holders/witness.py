@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tacit.errors import BadState, RolledBack
-from tacit.holders.database import Identity
+from tacit.holders.database import DatabaseIdentity
 from tacit.holders.leaf_rows import Leaf
 from tacit.holders.seal import sync, using
 
@@ -133,7 +133,7 @@ class Witness:
         os.replace(new, path)
 
 
-def check(last: Shown | None, *, incarnation: int, digests: list[str], identity: Identity) -> Shown:
+def check(last: Shown | None, *, incarnation: int, digests: list[str], identity: DatabaseIdentity) -> Shown:
     """RolledBack unless a database with these leaves (`digests[n]` is that of the first n) holds all that was drawn.
     The witness must have been read before the database was: another worker may go on meanwhile."""
     if last is None or last.incarnation < incarnation:

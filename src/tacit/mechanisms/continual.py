@@ -40,7 +40,7 @@ from tacit.privacy.ledger import GaussianRelease
 from tacit.privacy.noise import Source
 
 
-class Batch(Protocol):
+class RowAdder(Protocol):
     """What adds the contributions of rows (protocols.Adder)."""
 
     @property
@@ -164,7 +164,7 @@ class Continual(ABC):
         add(state.open)
 
     def add(
-        self, state: PrefixState, rows: Array, rewards: Array, adder: Batch, entering: Entering | None = None
+        self, state: PrefixState, rows: Array, rewards: Array, adder: RowAdder, entering: Entering | None = None
     ) -> None:
         """The contributions of rows join the open step; one whose reward is NaN adds nothing. entering: what moves with
         the sums, where choices enter in the order of their numbers: who is interrupted has added nothing."""
@@ -175,7 +175,7 @@ class Continual(ABC):
             self._sum(rows, rewards, adder, sums)
             enter(sums, state.open, entering, len(rewards))
 
-    def _sum(self, rows: Array, rewards: Array, adder: Batch, out: Exact) -> None:
+    def _sum(self, rows: Array, rewards: Array, adder: RowAdder, out: Exact) -> None:
         adder.each(rows, rewards, *adder.given, out)
 
     def init(self, source: Source) -> PrefixState:

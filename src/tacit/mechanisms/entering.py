@@ -31,7 +31,7 @@ class Entry(NamedTuple):
     reward: Raw[float | None]
 
 
-class Rows(NamedTuple):
+class EnteringRows(NamedTuple):
     """What is added to sums together: what is kept of choices, and their rewards, NaN for nothing."""
 
     rows: Array
@@ -46,8 +46,8 @@ def nothing(size: int) -> Entry:
     return Entry(Raw(np.zeros(size)), NOBODY, teaches=False, shown=False, reward=NO_REWARD)
 
 
-def one(row: Raw[Array], reward: Raw[float]) -> Raw[Rows]:
-    return Raw(Rows(opened(row)[None], np.array([opened(reward)])))
+def one(row: Raw[Array], reward: Raw[float]) -> Raw[EnteringRows]:
+    return Raw(EnteringRows(opened(row)[None], np.array([opened(reward)])))
 
 
 def counted(row: Raw[Array], count: Callable[[Array], Array]) -> Raw[Array]:
@@ -72,7 +72,7 @@ def enter(
     missing_as: float | None,
     once_more: Callable[[bytes], bool],
     count: Callable[[Array], Array] | None,
-) -> Raw[Rows]:
+) -> Raw[EnteringRows]:
     """What these entries add to the sums of the open step. size: of what is kept of a choice. once_more: counts one
     round more of a person, or says that all are used. count: where contexts are public, what adds that of a choice to
     their sums, and gives what is kept of it; None where they are private."""
@@ -85,4 +85,4 @@ def enter(
         if counts:
             rows[i] = opened(entry.row) if count is None else count(opened(entry.row))
             rewards[i] = reward
-    return Raw(Rows(rows, rewards))
+    return Raw(EnteringRows(rows, rewards))

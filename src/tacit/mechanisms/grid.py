@@ -40,7 +40,7 @@ from tacit.errors import HorizonReached, NotSecure
 from tacit.kernels.continual import HISTORY, NOTHING, Closing, ContinualState, PrefixState, close_on_grid
 from tacit.kernels.summing import add_rounded
 from tacit.mechanisms import together
-from tacit.mechanisms.continual import Batch, Continual, row_norms
+from tacit.mechanisms.continual import Continual, RowAdder, row_norms
 from tacit.mechanisms.tree import Tree
 from tacit.privacy import discrete
 from tacit.privacy.noise import Source
@@ -152,7 +152,7 @@ class Grid(Continual):
         add(v)
         self._add(v, state.open)
 
-    def _sum(self, rows: Array, rewards: Array, adder: Batch, out: Exact) -> None:
+    def _sum(self, rows: Array, rewards: Array, adder: RowAdder, out: Exact) -> None:
         adder.cells(rows, rewards, *adder.given, self.cell, self.longest, out)
 
     def release(self, state: PrefixState, source: Any, closing: Closing = NOTHING) -> Released:

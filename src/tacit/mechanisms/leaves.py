@@ -14,8 +14,8 @@ import numpy as np
 from tacit.data import Array, Exact, Integers, Raw, Released
 from tacit.errors import BadState
 from tacit.kernels.continual import PrefixState, Public, noise_step
-from tacit.mechanisms.continual import Batch
-from tacit.mechanisms.entering import Rows
+from tacit.mechanisms.continual import RowAdder
+from tacit.mechanisms.entering import EnteringRows
 from tacit.mechanisms.grid import Grid
 from tacit.mechanisms.opening import opened, sealed, unsealed
 from tacit.privacy.noise import Simulated
@@ -107,7 +107,7 @@ class StepSums(Raw[Exact]):
     def sealed(self, seal: Callable[[bytes], bytes]) -> bytes:
         return sealed(Raw(opened(self).tobytes()), seal)
 
-    def add(self, rows: Raw[Rows], adder: Batch) -> None:
+    def add(self, rows: Raw[EnteringRows], adder: RowAdder) -> None:
         """Rows at one public estimate. One whose reward is NaN adds nothing, and is the same work: it is added, with a
         reward of 0, to sums that are thrown away."""
         total, (features, rewards) = opened(self), opened(rows)

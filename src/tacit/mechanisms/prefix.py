@@ -6,8 +6,8 @@ from typing import Any
 from tacit.data import Array, Exact, Integers, Raw, Released
 from tacit.kernels.continual import NOTHING, Closing, ContinualState, Entering, PrefixState
 from tacit.kernels.rounds import Held
-from tacit.mechanisms.continual import Batch, Continual
-from tacit.mechanisms.entering import Rows
+from tacit.mechanisms.continual import Continual, RowAdder
+from tacit.mechanisms.entering import EnteringRows
 from tacit.mechanisms.opening import opened
 
 
@@ -35,12 +35,12 @@ class PrefixSums(Raw[PrefixState]):
         given = [opened(one) for one in data]
         self._mechanism.absorb(opened(self), lambda out: add(*given, out))
 
-    def add(self, rows: Raw[Rows], adder: Batch) -> None:
+    def add(self, rows: Raw[EnteringRows], adder: RowAdder) -> None:
         """The contributions of rows join the open step; one whose reward is NaN adds nothing."""
         self._mechanism.add(opened(self), *opened(rows), adder)
 
     def enter(
-        self, rows: Raw[Rows], adder: Batch, held: Raw[Held], entered: Integers, public: tuple[Array, Array]
+        self, rows: Raw[EnteringRows], adder: RowAdder, held: Raw[Held], entered: Integers, public: tuple[Array, Array]
     ) -> None:
         """The same where choices enter in the order of their numbers: these wait no more, and move on `entered`. With
         them the sums of public contexts change from the first to the second. All of it, or, if interrupted, nothing."""

@@ -14,7 +14,7 @@ from tacit.mechanisms.entering import HASH, NO_REWARD, NOBODY, SILENT, Entry
 from tacit.mechanisms.opening import opened
 
 
-class Tickets(NamedTuple):
+class RingArrays(NamedTuple):
     """A ring of them: slot = number modulo its length."""
 
     ids: Integers
@@ -23,7 +23,7 @@ class Tickets(NamedTuple):
     rewards: Array  # NaN until one came, where choices wait for a deadline
 
 
-class Ring(Raw[Tickets]):
+class Ring(Raw[RingArrays]):
     """pending: choices that may wait. size: numbers that are kept of one. named: whether people are counted."""
 
     __slots__ = ("_pending",)
@@ -31,7 +31,7 @@ class Ring(Raw[Tickets]):
     def __init__(self, pending: int, size: int, *, named: bool) -> None:
         marks = np.zeros((pending, HASH if named else 0), np.uint8)
         rows, rewards = np.zeros((pending, size)), np.full(pending, np.nan)
-        super().__init__(Tickets(np.zeros(pending, np.int64), rows, marks, rewards))
+        super().__init__(RingArrays(np.zeros(pending, np.int64), rows, marks, rewards))
         self._pending = pending
 
     def wait(self, number: int, row: Raw[Array], mark: bytes) -> None:

@@ -21,7 +21,7 @@ Seal = Callable[[bytes], bytes]
 Unseal = Callable[[bytes], bytes | None]
 
 
-class Row(NamedTuple):
+class WaitingRow(NamedTuple):
     """What is kept of a choice."""
 
     numbers: Raw[Array]
@@ -34,7 +34,7 @@ class Row(NamedTuple):
         return sealed(Raw(ROW.pack(flags, self.person) + opened(self.numbers).tobytes()), seal)
 
     @classmethod
-    def unsealed(cls, text: bytes, unseal: Unseal, size: int) -> "Row | None":
+    def unsealed(cls, text: bytes, unseal: Unseal, size: int) -> "WaitingRow | None":
         """With so many numbers; None if its key is destroyed."""
         found = unsealed(text, unseal)
         if found is None:

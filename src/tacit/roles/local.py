@@ -41,7 +41,7 @@ DRAWN = ("gap", "spanner")  # policies that draw from weights
 # after SENT come ID_BYTES random bytes and the billboard's tag
 
 
-class Client(Device):
+class LocalClient(Device):
     """`Client(billboard)`: the device of one user.
 
     Guarantee: what `randomize` returns is private for replacing this user's arms and reward, at the epsilon and delta

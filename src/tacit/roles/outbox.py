@@ -35,7 +35,7 @@ from tacit.privacy import entropy
 from tacit.privacy.budget import Budget
 from tacit.privacy.randomness import System
 from tacit.roles.device import NUMBERS, Device, DeviceChoice, within
-from tacit.roles.ledger import DISPLAY, REPORT, Entry, Spent, charged, composed, refunded
+from tacit.roles.ledger import DISPLAY, REPORT, Charge, Spent, charged, composed, refunded
 
 WEEK = 7 * 86400.0  # seconds, as all times here
 ANY = (-np.inf, np.inf)
@@ -43,7 +43,7 @@ LATER = (408, 425, 429)  # answers after which the same report may be sent again
 
 
 @dataclass(frozen=True)
-class Ticket:
+class ReportTicket:
     """What was chosen, and by which id its reward is told; reported: whether there is a report of it."""
 
     id: str
@@ -78,29 +78,29 @@ class Item:
         return self.x is not None or (self.report is not None and self.taken is None)
 
     @property
-    def entry(self) -> Entry:
-        return Entry(self.server, REPORT, self.batch, self.epsilon, self.delta)
+    def entry(self) -> Charge:
+        return Charge(self.server, REPORT, self.batch, self.epsilon, self.delta)
 
 
 @dataclass
-class Kept:
+class OutboxState:
     """All that outlives the program. boards: by their digests, each once, as long as a choice needs it. answered: for
     each server, the batches that a choice was reported to, for good."""
 
     items: list[Item]
     boards: dict[str, str]
-    ledger: list[Entry]
+    ledger: list[Charge]
     answered: dict[str, list[int]]
 
     @classmethod
-    def read(cls, text: str) -> "Kept":
+    def read(cls, text: str) -> "OutboxState":
         given = json.loads(text or '{"items": [], "boards": {}, "ledger": [], "answered": {}}')
         if not isinstance(given, dict):
             raise BadState(
                 "Expected an outbox of this release, got one of 0.6.0 or before: let that release send what waits in "
                 "it, then delete the file."
             )
-        items, ledger = [Item(**each) for each in given["items"]], [Entry(**each) for each in given["ledger"]]
+        items, ledger = [Item(**each) for each in given["items"]], [Charge(**each) for each in given["ledger"]]
         return cls(items, given["boards"], ledger, given["answered"])
 
     def text(self) -> str:
@@ -196,7 +196,7 @@ class Outbox:
 
     def choose(
         self, billboard: bytes, arms: Arms | Any, *, actions: Any = None, available: npt.ArrayLike | None = None
-    ) -> Ticket:
+    ) -> ReportTicket:
         """As Client.choose. TooManyReports and LifetimeSpent: the device's own limits; then nothing was chosen, and
         nothing is sent."""
         client = self._open(billboard)
@@ -216,14 +216,14 @@ class Outbox:
                 raise TooManyReports(f"Expected at most {self._weekly} reports in a week, got one more.")
             costs = [new.entry] * reported
             if choice.displayed is not None:
-                costs.append(Entry(self._name, DISPLAY, None, choice.displayed, 0.0))
+                costs.append(Charge(self._name, DISPLAY, None, choice.displayed, 0.0))
             kept.ledger = charged(kept.ledger, costs, self._lifetime)
             if reported:
                 kept.boards[board] = text
                 kept.items.append(new)
                 if client.batch is not None:
                     answered.append(client.batch)
-        return Ticket(new.id, choice.index, choice.name, reported)
+        return ReportTicket(new.id, choice.index, choice.name, reported)
 
     def reward(self, id: str, reward: float) -> None:
         """A reward for a choice; the last one counts. After the deadline it is dropped, and nobody is told."""
@@ -257,7 +257,7 @@ class Outbox:
     def _due(self, item: Item) -> bool:
         return item.due <= self._clock()
 
-    def _make(self, item: Item, kept: Kept) -> None:
+    def _make(self, item: Item, kept: OutboxState) -> None:
         """The finished report, to be kept before anything is sent."""
         assert item.board is not None and item.report_id is not None
         try:
@@ -286,14 +286,14 @@ class Outbox:
             for item in self._own(kept):
                 kept.drop(item)
 
-    def _own(self, kept: Kept) -> list[Item]:
+    def _own(self, kept: OutboxState) -> list[Item]:
         return [item for item in kept.items if item.server == self._name]
 
     @contextlib.contextmanager
-    def _changing(self) -> Iterator[Kept]:
+    def _changing(self) -> Iterator[OutboxState]:
         """What is kept, changed as one."""
         with self._store.locked():
-            kept = Kept.read(self._store.read())
+            kept = OutboxState.read(self._store.read())
             for item in list(kept.items):
                 if (item.due if item.open else item.at) <= self._clock() - WEEK:
                     kept.drop(item)

@@ -34,7 +34,7 @@ from tacit.roles.wire import Parameters
 REWARD = -1  # in what a choice keeps, beside (digest of the question, report) of each round
 
 
-class Client(Device):
+class RoundsClient(Device):
     """`Client(billboard)`: the device of one user, for the batch that the billboard of its round 0 opens.
 
     Guarantee: as long as each round has the honest users that the billboard plans for, all that the shuffler hands on

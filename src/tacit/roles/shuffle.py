@@ -20,7 +20,7 @@ from tacit.roles import designs, limits, wire
 from tacit.roles.device import DRAWS, ID_BYTES, Device, agreed, agreed_schema, check_limit
 
 
-class Client(Device):
+class ShuffleClient(Device):
     """`Client(billboard)`: the device of one user, for the batch that the billboard announces.
 
     Guarantee: as long as the batch has the honest users that the billboard plans for, what the shuffler hands on is

@@ -56,7 +56,7 @@ class Asker(NamedTuple):
             raise Reply(429, "Expected fewer rows a second with this key: come again.", wait)
 
 
-class Keys:
+class AccessKeys:
     """All keys; without any, whoever reaches this machine's own address may do everything."""
 
     def __init__(self, settings: Sequence[KeySetting], clock: Callable[[], float]) -> None:

@@ -28,7 +28,7 @@ from tacit.protocols import Adder, Loop
 Contribution = GLMContribution | RewardContribution | ScoreContribution
 
 
-class Estimate(NamedTuple):
+class OnePassEstimate(NamedTuple):
     """What choices are made by after `step` releases. PUBLIC, and never written to.
 
     random: nothing was released, and nothing is known from elsewhere. earnings: their part of what was released."""
@@ -105,54 +105,56 @@ class OnePass(Summed):
     def live(self, declared: Any) -> Integers:
         return arm_sets.live([one.until is None for one in declared], self.plan.blocks)
 
-    def blank(self, live: Integers) -> Estimate:
-        return Estimate(self.form.blank(self, live), 0, not self.prior.theta.size, None)
+    def blank(self, live: Integers) -> OnePassEstimate:
+        return OnePassEstimate(self.form.blank(self, live), 0, not self.prior.theta.size, None)
 
-    def estimate(self, before: Estimate, released: Released, contexts: Array, step: int, live: Integers) -> Estimate:
+    def estimate(
+        self, before: OnePassEstimate, released: Released, contexts: Array, step: int, live: Integers
+    ) -> OnePassEstimate:
         learnt, earnings = self.parts(released)
         if isinstance(self.contribution, RewardContribution):
             learnt = public.beside_contexts(self.layout, contexts, released)
         posterior = Posterior(*(part.copy() for part in before.arrays))
         self.form.fit(self, learnt, step, live, posterior)
-        return Estimate(posterior, step, False, earnings)
+        return OnePassEstimate(posterior, step, False, earnings)
 
-    def of_arrays(self, arrays: Posterior, released: Released, step: int) -> Estimate:
+    def of_arrays(self, arrays: Posterior, released: Released, step: int) -> OnePassEstimate:
         if step == 0:
-            return Estimate(arrays, 0, not self.prior.theta.size, None)
-        return Estimate(arrays, step, False, self.parts(released)[1])
+            return OnePassEstimate(arrays, 0, not self.prior.theta.size, None)
+        return OnePassEstimate(arrays, step, False, self.parts(released)[1])
 
-    def pick(self, estimate: Estimate, arms: Array, rng: Generator) -> Integers:
+    def pick(self, estimate: OnePassEstimate, arms: Array, rng: Generator) -> Integers:
         if estimate.random:
             return irls.choose_many(rng, arms, estimate.arrays, random=True)
         return self.form.pick(self, estimate.arrays, arms, rng)
 
-    def chance(self, estimate: Estimate, arms: Array, index: int) -> Chance:
+    def chance(self, estimate: OnePassEstimate, arms: Array, index: int) -> Chance:
         if estimate.random:
             return Chance(1 / len(arms), 0.0)
         return chances.of_chosen(self.form.values(self, estimate.arrays, arms), index)
 
-    def chances(self, estimate: Estimate, arms: Array) -> Array:
+    def chances(self, estimate: OnePassEstimate, arms: Array) -> Array:
         if estimate.random:
             return np.full(len(arms), 1 / len(arms))
         return chances.of_each(self.form.values(self, estimate.arrays, arms))
 
-    def beliefs(self, estimate: Estimate, arms: Array, level: float) -> tuple[Array, Array]:
+    def beliefs(self, estimate: OnePassEstimate, arms: Array, level: float) -> tuple[Array, Array]:
         return self.form.beliefs(self, estimate.arrays, arms, level)
 
     def mean(self, z: Array) -> Array:
         low, high = self.plan.rewards if self.link.bounded else (0.0, 1.0)
         return np.asarray(low + (high - low) * self.link.mean(z))
 
-    def theta(self, estimate: Estimate) -> Array:
+    def theta(self, estimate: OnePassEstimate) -> Array:
         out: Array = estimate.arrays.theta.flatten()
         return out
 
     # contributions
 
-    def count(self, estimate: Estimate, row: Array, out: Array) -> Array:
+    def count(self, estimate: OnePassEstimate, row: Array, out: Array) -> Array:
         return public.count(self, estimate.arrays, row, out)
 
-    def adder(self, estimate: Estimate) -> Adder:
+    def adder(self, estimate: OnePassEstimate) -> Adder:
         if isinstance(self.contribution, RewardContribution):
             return public.adder(self)
         return self.form.adder(self, estimate.arrays)

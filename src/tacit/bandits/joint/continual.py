@@ -39,7 +39,7 @@ LOGGED = (
 )
 
 
-class ContinualState(Protocol):
+class StepState(Protocol):
     @property
     def counts(self) -> Integers: ...  # choices, the number of entries at which the open step closes, and more
     @property
@@ -68,7 +68,7 @@ class ContinualBandit(Bandit):
     source: Any = field(default_factory=Secure)
     mechanism: Continual = field(init=False, repr=False)
     _schedule: Schedule = field(init=False, repr=False)
-    _state: ContinualState = field(init=False, repr=False)
+    _state: StepState = field(init=False, repr=False)
     _declared: tuple[Declared, ...] = field(init=False, repr=False)  # its actions, where they have names
     _outdated: bool = field(default=False, init=False, repr=False)  # the estimate, while a step closes
     _logged: int = field(default=0, init=False, repr=False)  # choices that were rows of a log

@@ -10,7 +10,7 @@ from tacit.bandits.base import Bandit
 from tacit.core.choices import Index, certain
 from tacit.data import Array, Exact
 from tacit.errors import NoHorizon
-from tacit.kernels.linear import Estimate
+from tacit.kernels.linear import RidgeEstimate
 from tacit.kernels.mle import MLEState
 from tacit.kernels.rounds import Range
 from tacit.model import links
@@ -89,9 +89,9 @@ def unit(link: Link, rewards: tuple[float, float], reward: float) -> float:
     return unit_reward(reward, *rewards, link.code)
 
 
-def identity_over(dim: int, ridge: float) -> Estimate:
+def identity_over(dim: int, ridge: float) -> RidgeEstimate:
     """theta = 0, V = ridge I."""
-    return Estimate(np.zeros(dim), np.eye(dim) / ridge, np.array([dim * np.log(ridge)]))
+    return RidgeEstimate(np.zeros(dim), np.eye(dim) / ridge, np.array([dim * np.log(ridge)]))
 
 
 def history(bandit: Bandit, ridge: float) -> MLEState:

@@ -25,7 +25,7 @@ from tacit.privacy.noise import Secure, Simulated, Source
 from tacit.roles.billboard import TAG
 from tacit.roles.device import ID_BYTES
 from tacit.roles.limits import extent
-from tacit.roles.local import Client
+from tacit.roles.local import LocalClient
 
 BUDGET = Budget(epsilon=1.0, delta=0.02)
 CROWD = 200  # known rows beside the canary
@@ -134,7 +134,7 @@ def fit_attack(*, secure: bool = False) -> Attack:
     )
 
 
-class Stale(Client):
+class Stale(LocalClient):
     """A bug: statements are divided by how far apart users are at a round U."""
 
     def __init__(self, billboard: bytes, **options: Any) -> None:
@@ -156,7 +156,7 @@ def report_attack(*, stale: bool = False, tiny: bool = False) -> Attack:
     matrix = np.diag([1.0, 1000.0]) if stale else np.eye(dim)
     board = json.loads(server.billboard()) | {"inverse": matrix.tolist()}
     board["report"] |= {"stage": "closing", "half": root(matrix).tolist()}
-    kind = Stale if stale else Client
+    kind = Stale if stale else LocalClient
     client = kind(json.dumps(board).encode(), epsilon=BUDGET.epsilon, delta=BUDGET.delta)
     if stale:  # nearly equal covariates that U turns against each other
         users = [(np.array([0.999, 0.04]), 1.0), (np.array([0.999, -0.04]), 1.0)]

@@ -10,7 +10,7 @@ from tacit.data import Array, Exact, Integers, Released
 from tacit.kernels.block import Block
 from tacit.kernels.compile import kernel
 from tacit.kernels.formulas import add_linear, link_mean
-from tacit.kernels.linear import Estimate, optimistic, ridge
+from tacit.kernels.linear import RidgeEstimate, optimistic, ridge
 from tacit.kernels.rounds import CHOICES, next_boundary, outcome
 from tacit.mechanisms.randomize_kernel import empty_report, randomize
 from tacit.mechanisms.randomizers import Law
@@ -26,7 +26,7 @@ class LocalLinearState(NamedTuple):
 
     counts: Integers  # (3,): users, the count at which the estimate is published next, how often it was
     sums: Released  # (size,)
-    estimate: Estimate
+    estimate: RidgeEstimate
     width: Array  # (1,)
 
 

@@ -10,7 +10,7 @@ from numpy.random import Generator
 from tacit.data import Array, Exact, Integers, Released
 from tacit.kernels.block import Block
 from tacit.kernels.compile import inlined, kernel
-from tacit.kernels.linear import Estimate, optimistic, rank_one
+from tacit.kernels.linear import RidgeEstimate, optimistic, rank_one
 from tacit.kernels.rounds import CHOICES, outcome
 from tacit.mechanisms.randomize_kernel import empty_report, randomize
 from tacit.mechanisms.randomizers import Law
@@ -36,7 +36,7 @@ class Base(NamedTuple):
     counts: Integers  # (3,): reports, reports since its last start, at which of them it starts again (0: never)
     learner: Learner
     moment: Array  # (d,): sum of <theta_t, x> x
-    estimate: Estimate  # of V = I + sum of x x', and V^-1 moment
+    estimate: RidgeEstimate  # of V = I + sum of x x', and V^-1 moment
     shake: Array  # (1,): std of what devices add to x that is not for privacy
     tally: Array  # (3,): mean reward, sum of (mean before - reward), 1 if still in play
     settings: BaseSettings

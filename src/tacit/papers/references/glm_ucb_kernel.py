@@ -10,7 +10,7 @@ from tacit.kernels.block import Block
 from tacit.kernels.compile import kernel
 from tacit.kernels.formulas import link_mean
 from tacit.kernels.linalg import grow, square_norm
-from tacit.kernels.linear import Estimate
+from tacit.kernels.linear import RidgeEstimate
 from tacit.kernels.mle import MLEState, record
 from tacit.kernels.rounds import CHOICES, Range, outcome
 from tacit.model.glm import unit_reward
@@ -23,7 +23,7 @@ class MeanState(NamedTuple):
     counts: Integers
     rows: Exact
     values: Exact
-    estimate: Estimate
+    estimate: RidgeEstimate
     design: Array  # (d, d): V^-1
 
 

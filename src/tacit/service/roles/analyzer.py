@@ -12,7 +12,7 @@ from tacit.bandits.server import Server
 from tacit.bandits.shuffle.server import BehindShuffler
 from tacit.errors import BadState
 from tacit.service.errors import Reply
-from tacit.service.roles.kept import Kept
+from tacit.service.roles.kept import DurableServer
 from tacit.service.roles.role import OVER, Board, Events, number_in
 
 TABLE = "CREATE TABLE IF NOT EXISTS batch (number BIGINT PRIMARY KEY, digest BLOB, reports BIGINT)"
@@ -25,7 +25,7 @@ class AnalyzerRole:
 
     def __init__(self, server: Server, durable: str) -> None:
         self.routes = {"batches": True}
-        self._kept, self.events = Kept(server, durable, TABLE, describe), Events()
+        self._kept, self.events = DurableServer(server, durable, TABLE, describe), Events()
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="tacit analyzer")
 
     def open(self) -> None:

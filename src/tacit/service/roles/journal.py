@@ -15,7 +15,7 @@ from tacit.holders.seal import Keys, Seal
 from tacit.holders.sqlite import SQLite
 from tacit.mechanisms.shuffle import encoding
 from tacit.roles.shuffler import Intake
-from tacit.service.roles.witness import Witness
+from tacit.service.roles.witness import WitnessRole
 
 OPEN, CLOSED, HANDED, REFUSED = range(4)  # states of a batch
 KIND, SEALING, MESSAGE = "batch", "sealing", -1  # kinds of keys; the place of a message that is sealed
@@ -44,7 +44,10 @@ class Journal:
 
     def __init__(self, durable: str, keys: str | None, witness: str | None = None, *, part: bool = False) -> None:
         self.database, self._part = SQLite(Path(durable)), part
-        self._folder, self._witness = Path(keys or f"{durable}.keys"), Witness(Path(witness or f"{durable}.witness"))
+        self._folder, self._witness = (
+            Path(keys or f"{durable}.keys"),
+            WitnessRole(Path(witness or f"{durable}.witness")),
+        )
 
     def open(self) -> None:
         self._seal = Seal(Keys(self._folder), "shuffler")

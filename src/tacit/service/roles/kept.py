@@ -16,7 +16,7 @@ from tacit.service.roles.role import Board
 TABLE = "CREATE TABLE IF NOT EXISTS server (one BIGINT PRIMARY KEY, state BLOB, billboard BLOB)"
 
 
-class Kept:
+class DurableServer:
     """`server` is changed within `changing` alone, by one thread at a time. table: what else its role keeps. describe:
     what is shown of a server and its billboard; `shown` is that of the last one that is on disk, and `board` its
     billboard."""

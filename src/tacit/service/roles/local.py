@@ -11,7 +11,7 @@ from tacit.errors import BadReport, DuplicateReport, TacitError, WrongBatch
 from tacit.holders.database import Run
 from tacit.roles.device import ID_BYTES
 from tacit.service.groups import Group
-from tacit.service.roles.kept import Kept
+from tacit.service.roles.kept import DurableServer
 from tacit.service.roles.role import Board, Events, acknowledged
 
 TABLE = "CREATE TABLE IF NOT EXISTS report (id BLOB PRIMARY KEY)"
@@ -25,7 +25,7 @@ class LocalRole:
 
     def __init__(self, server: Server, durable: str, waiting: int) -> None:
         self.routes = {"reports": False}
-        self._kept, self.events = Kept(server, durable, TABLE, describe), Events()
+        self._kept, self.events = DurableServer(server, durable, TABLE, describe), Events()
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="tacit local")
         self._group: Group[bytes, Answer] = Group(self._commit, self._writer, waiting)
         self._claim = server.privacy

@@ -11,7 +11,7 @@ from tacit.errors import BadState, RolledBack
 from tacit.holders.seal import using
 
 
-class Witness:
+class WitnessRole:
     """A file of its own. `closed`: the last batch that was closed; -1 before the first."""
 
     def __init__(self, path: Path) -> None:

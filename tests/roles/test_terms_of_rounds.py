@@ -81,7 +81,7 @@ def test_no_more_rounds_than_it_agreed_to(second):
     for number in (4, 5, 100):
         with pytest.raises(BadBillboard, match="a round of its batch"):
             client.answer(choice, changed(board, round=number, batch=number))
-    assert sum(isinstance(number, int) and number >= 0 for number in choice._kept) == 4
+    assert sum(isinstance(number, int) and number >= 0 for number in choice.responses) == 4
 
 
 def test_a_choice_has_to_be_reported_first_and_by_the_same_device(second):

@@ -23,7 +23,7 @@ ASKED = {
     "population": lambda stored, given: (stored.population.epsilon, stored.population.delta),
 }
 QUIET = {  # they show nothing, or to the trusted only
-    *("choose", "choose_group", "observe", "write_group", "prepare", "report", "shown", "tend", "close", "secret"),
+    *("choose", "choose_group", "observe", "write_group", "prepare", "report", "activation", "tend", "close", "secret"),
     *("backup", "rotate_keys", "activate", "check_keys", "with_propensity", "learn_log"),
 }
 SIZES = {
@@ -102,7 +102,7 @@ def run(place, kind, people, name):
                 late += [choice] if fate == 0 and people < 3 else []
                 if late and others.random() < 0.3:
                     stored.observe(late.pop(), None if others.random() < 0.5 else 1.0)
-        return [*out, {name: table(stored, statement, stored._line.uid) for name, statement in SIZES.items()}]
+        return [*out, {name: table(stored, statement, stored._vault.uid) for name, statement in SIZES.items()}]
 
 
 def check(place, kind):
@@ -181,7 +181,7 @@ def in_a_choice(patch):
     def moved(self, request, **options):
         answer, propensity = draw(self, request, **options)
         with self._database.transaction() as run:
-            count = answers(run, self._line.uid)
+            count = answers(run, self._vault.uid)
         return answer._replace(arm=(answer.arm + count) % len(request.offer.features)), propensity
 
     patch.setattr(Choosing, "draw", moved)
@@ -191,8 +191,8 @@ def in_the_estimate(patch):
     show = Versions._show
 
     def leaky(self, leaf):
-        with self._line.database.transaction() as run:
-            count = answers(run, self._line.uid)
+        with self._vault.database.transaction() as run:
+            count = answers(run, self._vault.uid)
         noisy = leaves.read(leaf.noisy, self.fold.algorithm.plan.mechanism.size) + 1e-9 * count
         show(self, leaf._replace(noisy=leaves.written(noisy)))
 
@@ -232,7 +232,7 @@ def in_the_reply(patch):
 
     def tells(self, reports):
         with self._database.transaction() as run:
-            before = answers(run, self._line.uid)
+            before = answers(run, self._vault.uid)
         return [one and before % 2 == 0 for one in write(self, reports)]
 
     patch.setattr(Choosing, "write", tells)

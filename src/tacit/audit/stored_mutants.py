@@ -105,8 +105,8 @@ class Triggered(Choosing):
         if self._came >= self._versions.fold.algorithm.plan.schedule.first:
             self._came = 0
             with self._database.transaction() as run:
-                head = rows.head(run, self._line.uid, self._database.locking)
-                rows.advance(run, self._line.uid, head._replace(boundary=head.boundary + 1))
+                head = rows.head(run, self._vault.uid, self._database.locking)
+                rows.advance(run, self._vault.uid, head._replace(boundary=head.boundary + 1))
         return out
 
 

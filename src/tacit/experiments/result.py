@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 
 from tacit import extras
-from tacit.experiments import kept
+from tacit.experiments import disk_cache
 
 if TYPE_CHECKING:
     import polars
@@ -43,7 +43,7 @@ class SimulatedRun(msgspec.Struct, frozen=True, kw_only=True):
     def write(self, path: Path) -> None:
         # JSON has no infinity: epsilon without noise is written as -1
         plain = msgspec.structs.replace(self, epsilon=-1.0 if self.epsilon == math.inf else self.epsilon)
-        kept.write(path, msgspec.json.encode(plain))
+        disk_cache.write(path, msgspec.json.encode(plain))
 
     @classmethod
     def read(cls, path: Path) -> "SimulatedRun":

@@ -17,7 +17,7 @@ from numpy.random import SeedSequence, default_rng
 from tacit import checks, cluster
 from tacit.environments.base import Environment
 from tacit.errors import Interrupted
-from tacit.experiments import kept, sweeps
+from tacit.experiments import disk_cache, sweeps
 from tacit.experiments.result import Result, SimulatedRun
 from tacit.experiments.spec import Spec
 from tacit.experiments.sweeps import Progress as Progress
@@ -64,7 +64,7 @@ def simulate(
     places: list[Path | None] = [None] * len(tasks)
     if out is not None:
         found = [_place(Path(out) / "runs", *task, horizon, seed) for task in tasks]
-        kept.tell(found)
+        disk_cache.tell(found)
         places = [*found]
     done: dict[int, SimulatedRun] = {}
     for number, place in enumerate(places):
@@ -199,4 +199,4 @@ def _place(folder: Path, spec: Spec, world: Environment, run: int, horizon: int,
         "seed": seed,
         "run": run,
     }
-    return kept.place(folder, identity, spec.kind, type(world))
+    return disk_cache.place(folder, identity, spec.kind, type(world))

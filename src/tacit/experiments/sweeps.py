@@ -16,7 +16,7 @@ from typing import Protocol
 
 from tacit import checks, cluster
 from tacit.errors import Interrupted
-from tacit.experiments import kept
+from tacit.experiments import disk_cache
 from tacit.experiments.result import SimulatedRun
 
 AT_LEAST = (
@@ -74,12 +74,12 @@ def on_threads(
     stop = threading.Event()
 
     def work(number: int) -> SimulatedRun:
-        def told(share: float) -> None:
+        def progress(share: float) -> None:
             shares[number] = share
             if stop.is_set():
                 raise Interrupted("stopped")
 
-        run = play(number, told)
+        run = play(number, progress)
         finished(number, run)
         return run
 
@@ -108,7 +108,7 @@ def on_ray(
 ) -> None:
     """Each worker is handed an equal share of what is left, does as much of it as takes AT_LEAST, and gives the rest
     back: nobody has to guess how long a run takes."""
-    crew = cluster.Workers(partial(some, play, kept.code()), folder, workers)
+    crew = cluster.Workers(partial(some, play, disk_cache.code()), folder, workers)
     left, done = deque(numbers), 0
     try:
         while left or crew.busy:
@@ -127,7 +127,7 @@ def on_ray(
 
 def some(play: Play, code: str, numbers: Sequence[int]) -> list[SimulatedRun]:
     """On a worker: the first of those runs, as many as take AT_LEAST."""
-    if kept.code() != code:
+    if disk_cache.code() != code:
         raise ValueError(
             f"Expected the code of the calling process on every machine, got other code on {os.uname()[1]}."
         )

@@ -27,7 +27,7 @@ SUMS = (
 )
 
 
-class Given(NamedTuple):
+class Sources(NamedTuple):
     """What a bandit was given beside its settings."""
 
     source: Any
@@ -49,7 +49,7 @@ def all_rounds(algorithm: Algorithm[Any]) -> int | None:
 
 
 def claimed(
-    algorithm: Algorithm[Any], given: Given, counts: Counts = Counts(), declared: tuple[Declared, ...] = ()
+    algorithm: Algorithm[Any], given: Sources, counts: Counts = Counts(), declared: tuple[Declared, ...] = ()
 ) -> Certificate:
     """The claim of one incarnation, with nothing released yet."""
     plan = algorithm.plan

@@ -56,8 +56,8 @@ USUAL = {"noise": "gaussian", "calibration": "exact", "release": "batched", "shi
 
 
 @dataclasses.dataclass(frozen=True)
-class Incarnation:
-    """One incarnation."""
+class Vault:
+    """Where one incarnation of a bandit is: its database, its row there, its keys and its witness."""
 
     database: Database
     bandit: BanditRow
@@ -191,7 +191,7 @@ def check(bandit: Any, name: str, population: str = "everyone") -> Algorithm[Any
     return found
 
 
-def opened(database: Database, keys: Keys, name: str, algorithm: Algorithm[Any], pending: int) -> Incarnation:
+def opened(database: Database, keys: Keys, name: str, algorithm: Algorithm[Any], pending: int) -> Vault:
     """The last incarnation of that name; the first, if there is none. BadState if it has other settings or its keys are
     gone."""
     identity = database.identity()
@@ -207,7 +207,7 @@ def opened(database: Database, keys: Keys, name: str, algorithm: Algorithm[Any],
     check_plan(algorithm, found)
     with database.transaction() as run:
         ended = rows.head(run, found.uid).ended
-    return as_incarnation(database, keys, found, ended=ended)
+    return vault_of(database, keys, found, ended=ended)
 
 
 def check_plan(algorithm: Algorithm[Any], found: BanditRow) -> None:
@@ -254,7 +254,7 @@ def _order(setting: str) -> tuple[int, str]:
     return OWN.index(setting) if setting in OWN else len(OWN), setting
 
 
-def as_incarnation(database: Database, keys: Keys, found: BanditRow, *, ended: bool) -> Incarnation:
+def vault_of(database: Database, keys: Keys, found: BanditRow, *, ended: bool) -> Vault:
     """ended: it was retired, and its keys are destroyed. WrongKeys if the folder is not the database's."""
     needed = (f"{found.name}.persons", f"{found.uid}.requests", f"{found.uid}.tickets")
     persons, requests, tickets = (b"", b"", b"") if ended else map(keys.find, needed)
@@ -266,7 +266,7 @@ def as_incarnation(database: Database, keys: Keys, found: BanditRow, *, ended: b
     if not ended:
         check_keys(database, keys, found)
     seal, witness = Seal(keys, found.uid), Witness(keys.folder, found.name)
-    return Incarnation(database, found, seal, witness, persons, requests, Tickets(tickets))
+    return Vault(database, found, seal, witness, persons, requests, Tickets(tickets))
 
 
 def check_keys(database: Database, keys: Keys, found: BanditRow) -> None:

@@ -20,7 +20,7 @@ class Leaf(NamedTuple):
     sealed: bool = False  # whether `noisy` is
 
     @property
-    def shown(self) -> bytes:
+    def content(self) -> bytes:
         """All of it that estimates are computed from."""
         return self.noisy + (self.contexts or b"")
 

@@ -28,7 +28,7 @@ class Postgres:
         self._psycopg = extras.load("psycopg", "a bandit on PostgreSQL", extra="store")
         self._address = address
         self.generation = 0
-        self._turn = InTurn()
+        self._lock = InTurn()
         self._connection: Any = None
 
     @property
@@ -52,7 +52,7 @@ class Postgres:
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[Run]:
-        with self._turn():
+        with self._lock():
             try:
                 if self._connection is None:
                     self._connection = self._connect()
@@ -97,7 +97,7 @@ class Postgres:
         return Postgres(self._address)
 
     def close(self) -> None:
-        with self._turn():
+        with self._lock():
             if self._connection is not None:
                 self._connection.close()
                 self._connection = None

@@ -15,7 +15,7 @@ from tacit.holders.certificate import Counts
 from tacit.holders.choosing import Choosing
 from tacit.holders.database import Database
 from tacit.holders.history import LEVEL, Offers, Past
-from tacit.holders.incarnation import Incarnation
+from tacit.holders.incarnation import Vault
 from tacit.holders.outage import Outage
 from tacit.holders.population import Membership, Population
 from tacit.holders.terms import Agreed
@@ -31,9 +31,9 @@ class Reading:
 
     membership: Membership
     algorithm: Algorithm[Any]
-    _given: Any  # source, and whether the policy's draws are the caller's
+    _sources: Any  # source, and whether the policy's draws are the caller's
     _database: Database
-    _line: Incarnation
+    _vault: Vault
     _agreed: Agreed
     _versions: Versions
     _choosing: Choosing
@@ -67,7 +67,7 @@ class Reading:
         """Where this incarnation stands: the open step, the choices so far, and how many close the step. All public."""
         self._own()
         with self._database.transaction() as run:
-            return rows.head(run, self._line.uid)
+            return rows.head(run, self._vault.uid)
 
     @property
     @locked
@@ -75,7 +75,7 @@ class Reading:
         """The number of the choice that entered last. Public."""
         self._own()
         with self._database.transaction() as run:
-            return rows.settled(run, self._line.uid)
+            return rows.settled(run, self._vault.uid)
 
     @property
     def behind(self) -> bool:
@@ -83,8 +83,8 @@ class Reading:
         released, or a release to be used. Public. True for a moment now and then; for long, if releases fail."""
         version = self.version
         with self._database.transaction() as run:
-            head, opened = rows.head(run, self._line.uid), rows.open_step(run, self._line.uid)
-            first = rows.first_waiting(run, self._line.uid, 0 if opened is None else opened.settled)
+            head, opened = rows.head(run, self._vault.uid), rows.open_step(run, self._vault.uid)
+            first = rows.first_waiting(run, self._vault.uid, 0 if opened is None else opened.settled)
         due = first is not None and first + self._agreed.now.hold + self._database.skew < self._clock()
         return version < head.step or due or (opened is not None and opened.closed_at > 0)
 
@@ -155,9 +155,9 @@ class Reading:
     @locked
     def privacy(self) -> Certificate:
         self._at_present()
-        claim = certificate.claimed(self.algorithm, self._given, self.counts, self._agreed.now.actions)
+        claim = certificate.claimed(self.algorithm, self._sources, self.counts, self._agreed.now.actions)
         released = self._versions.released
-        row = self._line.bandit
+        row = self._vault.bandit
         return certificate.of(self.algorithm, claim, row, released, ended=self.retired, population=self.population)
 
     @property
@@ -165,8 +165,8 @@ class Reading:
         """Public counts of this incarnation."""
         self._own()
         with self._database.transaction() as run:
-            head = rows.head(run, self._line.uid)
-            return Counts(head.choices, head.unnamed, bookmarks.all_learnt(run, self._line.uid))
+            head = rows.head(run, self._vault.uid)
+            return Counts(head.choices, head.unnamed, bookmarks.all_learnt(run, self._vault.uid))
 
     @property
     def features(self) -> Schema | None:
@@ -199,13 +199,13 @@ class Reading:
         """What happened, and when: never a value."""
         self._own()
         with self._database.transaction() as run:
-            return rows.events(run, self._line.uid)
+            return rows.events(run, self._vault.uid)
 
     def check_keys(self) -> None:
         """WrongKeys unless the folder of keys is the one that the database is sealed with."""
         self._own()
         if not self.retired:
-            incarnation.check_keys(self._database, self._line.seal.keys, self._line.bandit)
+            incarnation.check_keys(self._database, self._vault.seal.keys, self._vault.bandit)
 
     # helpers
 

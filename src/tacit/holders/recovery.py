@@ -72,13 +72,13 @@ def cost(bandit: Any, where: str | Path, *, name: str = "bandit", keys: str | Pa
     database = incarnation.connect(where)
     try:
         folder, register = incarnation.keys_of(where, database, keys), incarnation.register_of(where, database, keys)
-        last, known = Witness(folder.folder, name).read(), _known(register, name)
+        last, recorded = Witness(folder.folder, name).read(), _latest_recorded(register, name)
         with database.transaction() as run:
-            old = _found(run, name, last, known)
+            old = _found(run, name, last, recorded)
         incarnation.check_plan(algorithm, old.row)
     finally:
         database.close()
-    claim = certificate.claimed(algorithm, certificate.Given(bandit.source, False))
+    claim = certificate.claimed(algorithm, certificate.Sources(bandit.source, False))
     rows_ = old.row, old.after(algorithm, False), old.after(algorithm, True)
     claims = [certificate.of(algorithm, claim, row, 0) for row in rows_]
     now, usual, within = (claim.epsilon or 0.0 for claim in claims)
@@ -91,7 +91,7 @@ class _Old(NamedTuple):
     row: BanditRow
     head: Head
     leaves: list[Leaf]  # of which a new incarnation is made
-    number: int  # the latest incarnation that is known of, also of those that a restore has lost
+    number: int  # the latest incarnation that is recorded of, also of those that a restore has lost
     twice: int  # incarnations that are counted twice from now on
 
     def after(self, algorithm: Algorithm[Any], within_budget: bool) -> BanditRow:
@@ -101,23 +101,23 @@ class _Old(NamedTuple):
         return self.row._replace(incarnation=self.number + 1, twice=self.twice, silent=silent, silences=silences)
 
 
-def _known(register: Register, name: str) -> int:
+def _latest_recorded(register: Register, name: str) -> int:
     """The latest incarnation of that name that is on record: the witness may be lost."""
     return max((member.incarnation for member in register.members() if member.name == name), default=0)
 
 
-def _found(run: Run, name: str, last: Shown | None, known: int, locking: str = "") -> _Old:
+def _found(run: Run, name: str, last: Shown | None, recorded: int, locking: str = "") -> _Old:
     row = incarnation.last(run, name)
     head, drawn = rows.standing(run, row.uid, locking), leaf_rows.found(run, row.uid, 0)
     unsealed = [leaf for leaf in drawn if not leaf.sealed]
     kept, second = unsealed, head.disputed and bool(drawn)
     if last is None:
-        return _Old(row, head, kept, max(row.incarnation, known), row.twice + second)
+        return _Old(row, head, kept, max(row.incarnation, recorded), row.twice + second)
     second = second or (last.disputed and last.steps > 0)
     if last.incarnation == row.incarnation:
         digested = digests(row.uid, unsealed)
         kept, second = _undisputed(unsealed, digested, last), second or (bool(unsealed) and differ(last, digested))
-    return _Old(row, head, kept, max(row.incarnation, known, last.incarnation), max(row.twice, last.twice) + second)
+    return _Old(row, head, kept, max(row.incarnation, recorded, last.incarnation), max(row.twice, last.twice) + second)
 
 
 def _recover(
@@ -129,9 +129,9 @@ def _recover(
     name: str,
     within_budget: bool,
 ) -> int:
-    last, known, identity = Witness(keys.folder, name).read(), _known(register, name), database.identity()
+    last, recorded, identity = Witness(keys.folder, name).read(), _latest_recorded(register, name), database.identity()
     with database.transaction() as run:
-        found = _found(run, name, last, known, database.locking)
+        found = _found(run, name, last, recorded, database.locking)
         old, head = found.row, found.head
         if head.ended:
             raise Retired("Expected a bandit that is at work, got one that was retired.")
@@ -155,10 +155,10 @@ def _recover(
     return number
 
 
-def _undisputed(found: list[Leaf], known: list[str], last: Shown) -> list[Leaf]:
+def _undisputed(found: list[Leaf], recorded: list[str], last: Shown) -> list[Leaf]:
     """Leaves without those that have another noise than was shown for their step, as after two servers went on from one
     history: to use both would be a second release. The same for other sums of public contexts."""
-    same = alike(last, known)
+    same = alike(last, recorded)
     return found if same == min(last.steps, len(found)) else found[: max(0, same)]
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tacit.holders import incarnation, rows
-from tacit.holders.incarnation import Incarnation
+from tacit.holders.incarnation import Vault
 from tacit.holders.terms import Agreed
 from tacit.mechanisms import leaves
 from tacit.mechanisms.grid import Grid
@@ -23,17 +23,17 @@ TIMES = 3
 SHORT = f"delay short: less than {MARGIN} times as long as a release takes"
 
 
-def check(algorithm: Algorithm[Any], source: Any, line: Incarnation, agreed: Agreed, at: float) -> None:
+def check(algorithm: Algorithm[Any], source: Any, vault: Vault, agreed: Agreed, at: float) -> None:
     """An event, once for a bandit, if its delay is too short. 0 is for tests."""
-    if not agreed.ended and agreed.now.delay > 0 and MARGIN * measured(algorithm, source, line) > agreed.now.delay:
-        with line.database.transaction() as run:
-            if all(what != SHORT for _, what in rows.events(run, line.uid)):
-                rows.event(run, line.uid, at, SHORT)
+    if not agreed.ended and agreed.now.delay > 0 and MARGIN * measured(algorithm, source, vault) > agreed.now.delay:
+        with vault.database.transaction() as run:
+            if all(what != SHORT for _, what in rows.events(run, vault.uid)):
+                rows.event(run, vault.uid, at, SHORT)
 
 
-def measured(algorithm: Algorithm[Any], source: Any, line: Incarnation) -> float:
+def measured(algorithm: Algorithm[Any], source: Any, vault: Vault) -> float:
     """Seconds: the median of a few."""
-    once = _release(algorithm, source, line)
+    once = _release(algorithm, source, vault)
     once()  # compiled, and in memory
     took = []
     for _ in range(TIMES):
@@ -43,8 +43,8 @@ def measured(algorithm: Algorithm[Any], source: Any, line: Incarnation) -> float
     return statistics.median(took)
 
 
-def _release(algorithm: Algorithm[Any], source: Any, line: Incarnation) -> Callable[[], None]:
-    grid, database, uid = algorithm.plan.mechanism, line.database, f"rehearsal {secrets.token_hex(8)}"
+def _release(algorithm: Algorithm[Any], source: Any, vault: Vault) -> Callable[[], None]:
+    grid, database, uid = algorithm.plan.mechanism, vault.database, f"rehearsal {secrets.token_hex(8)}"
     assert isinstance(grid, Grid)
     closed, step = leaves.ClosedSteps(grid, source), grid.leaves - 1
     closed.pretend(step)
@@ -52,14 +52,14 @@ def _release(algorithm: Algorithm[Any], source: Any, line: Incarnation) -> Calla
 
     def once() -> None:
         with database.transaction() as run:
-            key = rows.head(run, line.uid).sums_key
-            rows.make_step(run, uid, incarnation.empty(line.seal, uid, key, step, 0, algorithm))
+            key = rows.head(run, vault.uid).sums_key
+            rows.make_step(run, uid, incarnation.empty(vault.seal, uid, key, step, 0, algorithm))
         with database.transaction() as run:
             found = rows.open_step(run, uid)
         assert found is not None
-        total = leaves.StepSums.unsealed(grid, found.sums, functools.partial(line.seal.open, "sums", place))
+        total = leaves.StepSums.unsealed(grid, found.sums, functools.partial(vault.seal.open, "sums", place))
         closed.measured(total, source)
-        total.sealed(functools.partial(line.seal.seal, "sums", key, place))
+        total.sealed(functools.partial(vault.seal.seal, "sums", key, place))
         with database.transaction() as run:
             rows.end_step(run, uid)
 

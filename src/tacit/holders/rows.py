@@ -261,7 +261,7 @@ def old_number(run: Run, uid: str, ticket: bytes) -> int | None:
     return int(found[0][0]) if found else None
 
 
-def kept(run: Run, uid: str, number: int) -> bytes | None:
+def waiting_row(run: Run, uid: str, number: int) -> bytes | None:
     """What is kept of a choice that has not entered, sealed. RAW."""
     found = run("SELECT sealed FROM waiting WHERE bandit = ? AND number = ?", uid, number)
     return bytes(found[0][0]) if found else None

@@ -24,7 +24,7 @@ from tacit.data import Array, Raw
 from tacit.errors import BadState
 from tacit.holders import contexts, incarnation, leaf_rows, rollback, rows, versions
 from tacit.holders.database import Database, Run
-from tacit.holders.incarnation import Incarnation, place
+from tacit.holders.incarnation import Vault, place
 from tacit.holders.leaf_rows import SealedLeaf
 from tacit.holders.limits import RoundLimits
 from tacit.holders.rows import REWARD, SHOWN, Head, OpenStep, Waiting, Written
@@ -71,7 +71,7 @@ class Steps:
         self,
         algorithm: Algorithm[Any],
         source: Any,
-        line: Incarnation,
+        vault: Vault,
         database: Database,
         agreed: Agreed,
         people: RoundLimits,
@@ -79,17 +79,17 @@ class Steps:
     ) -> None:
         assert isinstance(algorithm.plan.mechanism, Grid)
         self._algorithm, self._grid, self._source = algorithm, algorithm.plan.mechanism, source
-        self._line, self._database, self._agreed, self._people, self._clock = line, database, agreed, people, clock
-        self._turn = threading.Lock()
+        self._vault, self._database, self._agreed, self._people, self._clock = vault, database, agreed, people, clock
+        self._lock = threading.Lock()
         self._start()
         self._compile()
 
     def _start(self) -> None:
         """The database first: one that went back in time, as a replica that lags, would get a second noise."""
         generation = self._database.generation
-        self._drawn = versions.verify(self._line, self._database)
+        self._drawn = versions.verify(self._vault, self._database)
         self._closed = ClosedSteps(self._grid, self._source)
-        self._fold = versions.begun(self._algorithm, self._line, self._agreed)
+        self._fold = versions.begun(self._algorithm, self._vault, self._agreed)
         self._generation = generation
 
     def _compile(self) -> None:
@@ -101,19 +101,19 @@ class Steps:
     def run(self) -> None:
         """All that is due enters, and every step that is full is released. One thread at a time: of two, one would
         measure the step of the other."""
-        with self._turn:
+        with self._lock:
             while not self._next():
                 pass
 
     def _next(self) -> bool:
         """One thing that is due; True if nothing is, or another worker is at it."""
-        uid = self._line.uid
+        uid = self._vault.uid
         if self._generation != self._database.generation:
             self._start()
         with self._database.transaction() as run:
             before = rows.head(run, uid)
             done = leaf_rows.sums(run, uid, self._closed.step)
-            new = versions.found(self._line, run, self._fold.step)
+            new = versions.found(self._vault, run, self._fold.step)
             sealed_still = bool(leaf_rows.drawn(run, uid))
             head = rows.head(run, uid)  # another may release meanwhile
         self._agreed.follow(head)
@@ -133,7 +133,7 @@ class Steps:
                 return self._busy(run, opened)
             part = None if opened.closed_at else self._due(run, head, opened)
             if part is not None and part.lost:
-                rollback.declare(run, self._line, self._clock())
+                rollback.declare(run, self._vault, self._clock())
             elif part is not None:
                 self._enter(run, opened, part)
         if part is not None and part.lost:
@@ -144,9 +144,9 @@ class Steps:
 
     def _busy(self, run: Run, opened: OpenStep | None) -> bool:
         """Whether another worker is at work on the step; or it has released it. BadState if neither can be."""
-        head = rows.head(run, self._line.uid)
+        head = rows.head(run, self._vault.uid)
         self._agreed.follow(head)
-        found = opened or rows.open_step(run, self._line.uid)
+        found = opened or rows.open_step(run, self._vault.uid)
         if found is None or (opened is not None and opened.step != head.step):
             raise BadState("Expected the sums of the open step, got a database without them: recover.")
         return opened is None
@@ -156,7 +156,7 @@ class Steps:
     def _due(self, run: Run, head: Head, opened: OpenStep) -> _Part | None:
         """Choices of that step whose deadline has passed, the next ones in the order of numbers; None if there are
         none. A number without a row may be on its way: it is passed over once a later choice is due."""
-        uid, hold = self._line.uid, self._agreed.now.hold + self._database.skew
+        uid, hold = self._vault.uid, self._agreed.now.hold + self._database.skew
         end, latest, now = opened.settled, 0.0, self._clock()
         for number, made_at in rows.times(run, uid, opened.settled, AT_ONCE):
             if made_at > now + versions.BACK and not self._database.several_hosts:  # where there is one clock
@@ -172,9 +172,9 @@ class Steps:
 
     def _enter(self, run: Run, opened: OpenStep, part: _Part) -> None:
         """They join the sums of the step, and are gone. The same statements whether or not rewards came."""
-        uid, step, line = self._line.uid, opened.step, self._line
-        epochs = {one.number // line.bandit.epoch for one in part.waiting}
-        incarnation.check_epochs(run, line.seal.keys, line.bandit, epochs, make=False)  # else all would be unreadable
+        uid, step, vault = self._vault.uid, opened.step, self._vault
+        epochs = {one.number // vault.bandit.epoch for one in part.waiting}
+        incarnation.check_epochs(run, vault.seal.keys, vault.bandit, epochs, make=False)  # else all would be unreadable
         sums = self._sums(step, "open", opened.sums)
         public = contexts.opened(run, uid, step, self._algorithm.plan.contexts)
         entries = [self._entry(one, part.written) for one in part.waiting]
@@ -199,7 +199,7 @@ class Steps:
 
     def _entry(self, choice: Waiting, written: dict[tuple[int, int], Written]) -> Entry:
         """A row that is damaged enters as nothing: it fails alone."""
-        uid, size = self._line.uid, self._algorithm.plan.row
+        uid, size = self._vault.uid, self._algorithm.plan.row
         with contextlib.suppress(BadState):
             unseal = self._opener(incarnation.waiting_place(uid, choice.number))
             row = WaitingRow.unsealed(choice.sealed, unseal, size)
@@ -217,12 +217,12 @@ class Steps:
 
     def _opener(self, place: str) -> Callable[[bytes], bytes | None]:
         """What opens a row of that place."""
-        return functools.partial(self._line.seal.open, "epoch", place)
+        return functools.partial(self._vault.seal.open, "epoch", place)
 
     # releases
 
     def _release(self, opened: OpenStep) -> None:
-        uid, step, key = self._line.uid, opened.step, number_of(opened.sums)
+        uid, step, key = self._vault.uid, opened.step, number_of(opened.sums)
         total = self._sums(step, "open", opened.sums)
         noisy = self._closed.measured(total, self._source)
         sums = total.sealed(self._seal(key, step, "leaf"))
@@ -245,7 +245,7 @@ class Steps:
                 raise _OvertakenError
             following = int(next_boundary(head.boundary, *self._algorithm.plan.schedule))
             rows.advance(run, uid, head._replace(step=step + 1, boundary=following))
-            new = incarnation.empty(self._line.seal, uid, head.sums_key, step + 1, opened.settled, self._algorithm)
+            new = incarnation.empty(self._vault.seal, uid, head.sums_key, step + 1, opened.settled, self._algorithm)
             rows.put_step(run, uid, new)
             left = leaves.left(self._grid, step)
             if left is not None:
@@ -259,14 +259,14 @@ class Steps:
     def _unseal(self) -> None:
         """Leaves that were drawn, by whomever, once the witness has them on disk. RolledBack, and they stay sealed, if
         the database is known by then to have been taken back in time."""
-        uid = self._line.uid
-        self._line.witness.record(self._drawn)
+        uid = self._vault.uid
+        self._vault.witness.record(self._drawn)
         with contextlib.suppress(_OvertakenError), self._database.transaction() as run:
             rows.head(run, uid, self._database.locking)
             if self._generation != self._database.generation:
                 raise _OvertakenError
             for step, sums, noisy, visible_at in leaf_rows.take(run, uid, self._drawn.steps):
-                leaf_rows.keep(run, uid, step, sums, versions.opened(self._line, step, "noisy", noisy), visible_at)
+                leaf_rows.keep(run, uid, step, sums, versions.opened(self._vault, step, "noisy", noisy), visible_at)
 
     def visible_at(self, closed: float, now: float) -> float:
         """closed + delay; where the commit could come after that, the next multiple of the delay. A clock that was set
@@ -277,8 +277,8 @@ class Steps:
         return closed + delay * max(1, math.ceil((now - closed) / delay + 0.5))
 
     def _sums(self, step: int, what: str, sealed: bytes) -> StepSums:
-        unseal = functools.partial(self._line.seal.open, "sums", place(self._line.uid, step, what))
+        unseal = functools.partial(self._vault.seal.open, "sums", place(self._vault.uid, step, what))
         return StepSums.unsealed(self._grid, sealed, unseal)
 
     def _seal(self, key: int, step: int, what: str) -> Callable[[bytes], bytes]:
-        return functools.partial(self._line.seal.seal, "sums", key, place(self._line.uid, step, what))
+        return functools.partial(self._vault.seal.seal, "sums", key, place(self._vault.uid, step, what))

@@ -172,7 +172,7 @@ def start_digest(uid: str) -> str:
 
 def next_digest(digest: str, leaf: Leaf) -> str:
     """Of one leaf more, with what its step's public contexts sum to."""
-    return hashlib.sha256(digest.encode() + leaf.shown).hexdigest()
+    return hashlib.sha256(digest.encode() + leaf.content).hexdigest()
 
 
 def digests(uid: str, leaves: list[Leaf]) -> list[str]:

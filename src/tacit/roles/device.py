@@ -44,7 +44,7 @@ class DeviceChoice:
     reported: bool = True
     displayed: float | None = None  # epsilon of what is displayed, where a floor was asked for
     _report: list[Sent] = field(default_factory=list, repr=False)
-    _kept: dict[int, Any] = field(default_factory=dict, repr=False)  # of roles.rounds, whose devices answer again
+    responses: dict[int, Any] = field(default_factory=dict, repr=False)  # of roles.rounds, whose devices answer again
 
     @property
     def propensity(self) -> float:

@@ -106,23 +106,23 @@ class RoundsClient(Device):
         one that was answered in that round."""
         if not isinstance(choice, DeviceChoice):
             raise ValueError(f"Expected what choose returned, got {type(choice).__name__}.")
-        if choice._kept.get(0, (b"",))[0] != self.parameters.digest:
+        if choice.responses.get(0, (b"",))[0] != self.parameters.digest:
             raise ValueError("Expected a choice that this device has reported, got another.")
         parameters, board = boards.rounds(billboard)
         number = board["round"]
         if board["terms"] != self._board["terms"] or parameters.batch != self.parameters.batch + number:
             raise BadBillboard("Expected a round of the batch that this device is in, on its terms, got another.")
-        if number not in choice._kept:
+        if number not in choice.responses:
             with np.errstate(all="ignore"):
-                made = self.respond(choice._x, choice._kept[REWARD], parameters, board)
-            choice._kept[number] = parameters.digest, made  # the report is kept before it is sent
-        kept: tuple[bytes, Sent] = choice._kept[number]
+                made = self.respond(choice._x, choice.responses[REWARD], parameters, board)
+            choice.responses[number] = parameters.digest, made  # the report is kept before it is sent
+        kept: tuple[bytes, Sent] = choice.responses[number]
         if kept[0] != parameters.digest:
             raise BadBillboard(f"Expected the question that was answered in round {number}, got another.")
         return kept[1]
 
     def _keep(self, choice: DeviceChoice, reward: float | None) -> None:
-        choice._kept.update({REWARD: reward, 0: (self.parameters.digest, choice._report[0])})
+        choice.responses.update({REWARD: reward, 0: (self.parameters.digest, choice._report[0])})
 
     def respond(
         self, x: Array, reward: float | None, of: Parameters, board: dict[str, Any], id: bytes | None = None

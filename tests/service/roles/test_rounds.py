@@ -50,7 +50,7 @@ def test_rounds_are_taken_one_by_one_and_a_restart_goes_on(tmp_path):
         assert (status["batch"], status["users"], status["wanted"]) == (number + 1, 60 * (1 + number // 3), 60)
         assert status["over"] == (number == 5)
         role.close()
-    assert status["spent"] <= 1 + 1e-6 and len(json.loads(role._kept.board.content)["thetas"]) == 2
+    assert status["spent"] <= 1 + 1e-6 and len(json.loads(role._durable.board.content)["thetas"]) == 2
 
 
 def test_after_the_last_batch_nobody_reports_for_nothing(start):

@@ -33,7 +33,7 @@ def test_devices_teach_two_epochs(kind):
         client = LocalClient(made.billboard(), epsilon=12.0, delta=1e-3, rewards=(-1.0, 1.0))
         choice = client.choose(rng.uniform(-0.7, 0.7, (4, 2)))
         assert 0 < choice.propensity <= 1
-        made.observe(client.randomize(choice, 1.0 if rng.random() < 0.5 * (1 + choice._x @ theta) else -1.0))
+        made.observe(client.randomize(choice, 1.0 if rng.random() < 0.5 * (1 + choice.features @ theta) else -1.0))
         steps.add(made.version)
     made.billboard()
     assert made.closed == 2 and made.users == 600 and len(steps) > 4

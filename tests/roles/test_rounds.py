@@ -33,7 +33,7 @@ def server(**options):
 def person(client, rng):
     """A device that has chosen and got a reward."""
     choice = client.choose(rng.uniform(-0.7, 0.7, (5, 2)))
-    return choice, float(rng.random() < 1 / (1 + math.exp(-float(choice._x @ THETA))))
+    return choice, float(rng.random() < 1 / (1 + math.exp(-float(choice.features @ THETA))))
 
 
 def enrolled(made, count, rng, **options):
@@ -149,7 +149,7 @@ def test_simulated_sums_are_those_of_devices_on_one_tape(monkeypatch):
     for _ in range(3):
         device, noise = RoundsClient(made.billboard(), noise=Recorded(0)), None
         users = [person(device, rng) for _ in range(60)]
-        rows, values = np.array([choice._x for choice, _ in users]), np.array([reward for _, reward in users])
+        rows, values = np.array([choice.features for choice, _ in users]), np.array([reward for _, reward in users])
         for number in range(4):
             board, noise = made.billboard(), Recorded([4, made.version])
             device._noise, shuffler = noise, Shuffler(board)

@@ -35,7 +35,7 @@ def test_a_round_is_answered_once_and_a_retry_is_the_same_bytes(second):
     ):
         with pytest.raises(BadBillboard, match="answered in round 1"):
             client.answer(choice, changed(board, theta=question))
-    assert client.randomize(choice, 0.0) == choice._report[0]  # nor can the first be asked again
+    assert client.randomize(choice, 0.0) == choice.reports[0]  # nor can the first be asked again
 
 
 @pytest.mark.parametrize(
@@ -181,7 +181,7 @@ def test_the_charge_grows_with_each_round_and_falls_with_more_reports():
 
 def test_messages_of_other_rounds_are_refused(second):
     made, members = second
-    late, [(client, choice), _] = members[0][1]._report[0], members
+    late, [(client, choice), _] = members[0][1].reports[0], members
     shuffler = Shuffler(made.billboard())
     with pytest.raises(LateReport):
         shuffler.add(late)

@@ -204,11 +204,11 @@ class Outbox:
         at, text = self._clock(), billboard.decode("ascii")
         due = at + self._wait + self._jitter * float(System().uniforms(1)[0])
         board = hashlib.sha256(billboard).hexdigest()
-        ids = entropy.octets(8).hex(), choice._id.hex()
+        ids = entropy.octets(8).hex(), choice.report_id.hex()
         if client.cost is None:
             raise ValueError("Expected a client with noise for people's data, got one for simulation.")
         cost = client.cost.epsilon, client.cost.delta, client.batch
-        new = Item(ids[0], self._name, at, due, *cost, ids[1], board, choice._x.tolist())
+        new = Item(ids[0], self._name, at, due, *cost, ids[1], board, choice.features.tolist())
         with self._changing() as kept:
             answered = kept.answered.setdefault(self._name, [])
             reported = client.batch is None or client.batch not in answered

@@ -114,7 +114,7 @@ class RoundsClient(Device):
             raise BadBillboard("Expected a round of the batch that this device is in, on its terms, got another.")
         if number not in choice.responses:
             with np.errstate(all="ignore"):
-                made = self.respond(choice._x, choice.responses[REWARD], parameters, board)
+                made = self.respond(choice.features, choice.responses[REWARD], parameters, board)
             choice.responses[number] = parameters.digest, made  # the report is kept before it is sent
         kept: tuple[bytes, Sent] = choice.responses[number]
         if kept[0] != parameters.digest:
@@ -122,7 +122,7 @@ class RoundsClient(Device):
         return kept[1]
 
     def _keep(self, choice: DeviceChoice, reward: float | None) -> None:
-        choice.responses.update({REWARD: reward, 0: (self.parameters.digest, choice._report[0])})
+        choice.responses.update({REWARD: reward, 0: (self.parameters.digest, choice.reports[0])})
 
     def respond(
         self, x: Array, reward: float | None, of: Parameters, board: dict[str, Any], id: bytes | None = None

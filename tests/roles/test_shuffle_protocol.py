@@ -11,7 +11,7 @@ from tacit.errors import BadReport, BatchTooSmall, DuplicateReport, LateReport, 
 from tacit.privacy.randomness import Seeded, System
 from tacit.roles import wire
 from tacit.roles.shuffle import ShuffleClient
-from tacit.roles.shuffler import Shuffler, shuffled_bits
+from tacit.roles.shuffler import Shuffler
 
 SERVER = ShuffleNewton(dim=2, budget=Budget(1.0, 1e-2), first=60)
 BOARD = SERVER.billboard()
@@ -110,6 +110,14 @@ def test_too_few_reports_are_not_handed_on_and_not_lost():
     with pytest.raises(LateReport):
         shuffler.add_many(reports(1)[0])
     assert shuffler.close() == message
+
+
+def shuffled_bits(counts, slots, rng):
+    """What a batch would look like bit by bit, for one coordinate: each report's count of ones among `slots` bits, all
+    in random order. Its number of ones is all that the order leaves: to send counts loses and shows nothing."""
+    bits = (np.arange(slots) < counts[:, None]).astype(np.uint8).ravel()
+    rng.shuffle(bits)
+    return bits
 
 
 def test_shuffled_bits_carry_exactly_their_count():

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from tacit.algorithms.earnings import TAIL, Earned, Purse
+from tacit.algorithms.earnings import Earned, Purse
 from tacit.data import Array, Raw, Released
 from tacit.kernels.summing import Tally
 from tacit.mechanisms import leaves
@@ -77,8 +77,3 @@ class Summed(ABC):
             return released, None
         start = self.plan.mechanism.size - self.purse.size
         return leaves.part(released, slice(0, start)), leaves.part(released, slice(start, None))
-
-
-def row_size(width: int, purse: Purse | None, *, public: bool = False) -> int:
-    """Numbers that are kept of a choice among arms of that width. public: its context is, and the centre is kept."""
-    return width + (0 if purse is None else TAIL) + public

@@ -216,15 +216,6 @@ def _within(budget: Budget, document: dict[str, Any], minimum: int, malicious: f
     return spent
 
 
-def shuffled_bits(counts: Integers, slots: int, rng: np.random.Generator) -> npt.NDArray[np.uint8]:
-    """What the same batch looks like bit by bit, for one coordinate: each report's count of ones among `slots` bits,
-    all in random order. Its number of ones is all that the order leaves: the transport of counts loses and shows
-    nothing."""
-    bits = (np.arange(slots) < counts[:, None]).astype(np.uint8).ravel()
-    rng.shuffle(bits)
-    return bits
-
-
 def _columns(counts: npt.NDArray[np.unsignedinteger[Any]]) -> Integers:
     """The sum of each column. 64 rows are put side by side: numpy adds long rows fast, short ones slowly."""
     size, whole = counts.shape[1], len(counts) // 64 * 64

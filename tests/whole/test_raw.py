@@ -125,7 +125,9 @@ def test_what_a_bandit_holds_says_nothing_of_anybody(options):
 
 def test_leaks_planted_on_a_database_end_in_an_error(tmp_path, monkeypatch, caplog):
     with Place(str(tmp_path / "x.db"), None).open(JointGLM(dim=3, budget=Budget(1.0, 1e-5), first=8)) as stored:
-        report = stored.report(stored.choose([CANARIES.numbers]), CANARIES.reward)
+        asked = stored.with_propensity(stored.prepare([CANARIES.numbers], request=CANARIES.texts["request"]))
+        (choice,) = stored.choose_group([asked])
+        report = stored.report(choice, CANARIES.reward)
         row = stored.algorithm.logged(np.array(CANARIES.numbers))
         entered, steps = [], type(stored._steps)
         monkeypatch.setattr(steps, "_join", lambda self, entries, sums, *_: entered.extend([*entries, sums]))
@@ -138,5 +140,5 @@ def test_leaks_planted_on_a_database_end_in_an_error(tmp_path, monkeypatch, capl
                 with pytest.raises(TypeError):
                     how(leak)
         with caplog.at_level(logging.DEBUG):
-            logging.getLogger("tacit").debug("%s %r %s", report, entry, sums)
+            logging.getLogger("tacit").debug("%s %r %s %s %s", report, entry, sums, asked, tuple(asked))
     assert "<raw>" in caplog.text and CANARIES.found_in([("log", caplog.text.encode())]) == []

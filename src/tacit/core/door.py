@@ -28,6 +28,9 @@ class Offer(NamedTuple):
     names: tuple[str, ...] | None
     available: Integers | None
 
+    def __repr__(self) -> str:
+        return "<raw>"
+
     @property
     def arms(self) -> Array:
         """Those that may be chosen."""

@@ -41,6 +41,9 @@ class Answer(NamedTuple):
     propensity: float | None = None  # where it was asked for
     error: float = math.nan  # of the propensity; NaN: not known
 
+    def __repr__(self) -> str:
+        return "<raw>"
+
     @property
     def chance(self) -> Later | None:
         return None if self.propensity is None else Later(functools.partial(Chance, self.propensity, self.error))
@@ -73,6 +76,9 @@ class Request(NamedTuple):
     former: tuple[bytes, ...] = ()  # what earlier releases knew the same person by
     deferred: bool = False
     ahead: Answer | None = None  # where it was drawn before
+
+    def __repr__(self) -> str:
+        return "<raw>"
 
 
 class Report(NamedTuple):

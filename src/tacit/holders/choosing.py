@@ -216,15 +216,15 @@ class Choosing:
                 why = "Expected actions that are offered, got one that was retired meanwhile: ask again."
                 out[requests[i].hashed] = BadState(why)
         sealed = [self.answered(*one) for one in placed if one[0].hashed not in out]
-        new, kept = rows.choose(run, self._vault.uid, sorted(sealed)), []
+        new, waiting_rows = rows.choose(run, self._vault.uid, sorted(sealed)), []
         for request, number, answer in sorted(placed, key=lambda one: one[0].person or b""):
             row = self._nothing
             if request.hashed in new:
                 out[request.hashed], row = given, row = self._row_of(run, head, request, answer)
                 if given is not answer:
                     rows.refuse(run, self._vault.uid, request.hashed, self.answered(request, number, given).sealed)
-            kept.append(self.waits(number, answer.ticket, at, row))
-        rows.wait(run, self._vault.uid, sorted(kept))
+            waiting_rows.append(self.waits(number, answer.ticket, at, row))
+        rows.wait(run, self._vault.uid, sorted(waiting_rows))
         out |= self._answers(run, [request for request, *_ in placed if request.hashed not in out])  # of other workers
         if rows.settled(run, self._vault.uid) > head.choices - len(taken):
             self._checked.clear()

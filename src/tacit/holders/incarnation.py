@@ -212,9 +212,9 @@ def opened(database: Database, keys: Keys, name: str, algorithm: Algorithm[Any],
 
 def check_plan(algorithm: Algorithm[Any], found: BanditRow) -> None:
     """BadState unless that incarnation was made with the algorithm's settings."""
-    given, kept = map(_fixed, (plan(algorithm), found.plan))
-    others = [name for name in kept.keys() | given.keys() if name != "plan" and given.get(name) != kept.get(name)]
-    if others or given["plan"] != kept["plan"]:
+    given, fixed = map(_fixed, (plan(algorithm), found.plan))
+    others = [name for name in fixed.keys() | given.keys() if name != "plan" and given.get(name) != fixed.get(name)]
+    if others or given["plan"] != fixed["plan"]:
         names = ", ".join(sorted(others, key=_order)) or "plan"
         why = "what was learnt belongs to the numbers that its schema makes" if "features" in others else MADE
         raise BadState(

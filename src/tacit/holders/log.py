@@ -147,10 +147,10 @@ class Log:
                 if people.refuses(run, row.request, terms.on_limit):
                     problem, teaches = problem or str(beyond(self._algorithm.plan.limits.most or 0)), False
                 person = people.at_entry(row.request, terms.on_limit) or NOBODY
-                kept = WaitingRow(row.numbers, person, teaches=teaches and people.teaches(row.request))
+                waiting_row = WaitingRow(row.numbers, person, teaches=teaches and people.teaches(row.request))
                 ticket = Ticket(vault.tickets.made(number, max(0.0, at)), number, at)
                 answered.append(choosing.answered(row.request, number, Answer(ticket.text, head.step, 0, None)))
-                waiting.append(choosing.waits(number, ticket.text, at, kept))
+                waiting.append(choosing.waits(number, ticket.text, at, waiting_row))
                 if row.reward is not None or problem:  # else it is silent, like a choice that nobody answered
                     given = Report(ticket, Raw(math.nan) if row.reward is None else row.reward)
                     written.append(choosing.written(number, given))

@@ -110,14 +110,15 @@ def _found(run: Run, name: str, last: Shown | None, recorded: int, locking: str 
     row = incarnation.last(run, name)
     head, drawn = rows.standing(run, row.uid, locking), leaf_rows.found(run, row.uid, 0)
     unsealed = [leaf for leaf in drawn if not leaf.sealed]
-    kept, second = unsealed, head.disputed and bool(drawn)
+    usable, second = unsealed, head.disputed and bool(drawn)
     if last is None:
-        return _Old(row, head, kept, max(row.incarnation, recorded), row.twice + second)
+        return _Old(row, head, usable, max(row.incarnation, recorded), row.twice + second)
     second = second or (last.disputed and last.steps > 0)
     if last.incarnation == row.incarnation:
         digested = digests(row.uid, unsealed)
-        kept, second = _undisputed(unsealed, digested, last), second or (bool(unsealed) and differ(last, digested))
-    return _Old(row, head, kept, max(row.incarnation, recorded, last.incarnation), max(row.twice, last.twice) + second)
+        usable, second = _undisputed(unsealed, digested, last), second or (bool(unsealed) and differ(last, digested))
+    number, twice = max(row.incarnation, recorded, last.incarnation), max(row.twice, last.twice) + second
+    return _Old(row, head, usable, number, twice)
 
 
 def _recover(
@@ -140,8 +141,8 @@ def _recover(
         complete = contexts.complete(found.leaves, algorithm.plan.contexts)
         prior, std = _prior(algorithm, old, complete)
         after = found.after(algorithm, within_budget)
-        kept, number = leaves.written(prior) + _contexts(algorithm, old, complete), after.incarnation
-        new = incarnation.new_row(algorithm, name, pending, number, kept, std)._replace(
+        prior_row, number = leaves.written(prior) + _contexts(algorithm, old, complete), after.incarnation
+        new = incarnation.new_row(algorithm, name, pending, number, prior_row, std)._replace(
             twice=after.twice, silent=after.silent
         )
         rows.retire(run, old.uid, rows.REPLACED)

@@ -57,9 +57,9 @@ class Register:
         """On disk in both places when this returns."""
         wanted = {member.key: member for member in [*self.members(), *members]}
         with self._database.transaction() as run:
-            known = {_read(record.encode()).key for record in _recorded(run)}
+            recorded = {_read(record.encode()).key for record in _recorded(run)}
             for key, member in wanted.items():
-                if key not in known:
+                if key not in recorded:
                     run(
                         "INSERT INTO member (population, line, incarnation, record) VALUES (?, ?, ?, ?)"
                         " ON CONFLICT DO NOTHING",
@@ -73,8 +73,8 @@ class Register:
         descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
         with os.fdopen(descriptor, "r+b") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
-            known = {member.key for member in self._in_file()}
-            new = [msgspec.json.encode(member) + b"\n" for key, member in wanted.items() if key not in known]
+            recorded = {member.key for member in self._in_file()}
+            new = [msgspec.json.encode(member) + b"\n" for key, member in wanted.items() if key not in recorded]
             if not new:
                 return
             file.seek(file.read().rfind(b"\n") + 1)  # over a line that was not finished

@@ -68,8 +68,8 @@ def check_hold(database: Database, name: str, hold: float | None) -> None:
 
 def recorded(head: Head, row: BanditRow) -> tuple[Declared, ...]:
     """The actions of an incarnation, as far as it is known."""
-    kept = json.loads(head.settings or "{}").get("actions")
-    return made_with(row) if kept is None else actions.read(kept)
+    recorded_actions = json.loads(head.settings or "{}").get("actions")
+    return made_with(row) if recorded_actions is None else actions.read(recorded_actions)
 
 
 def inherited(head: Head) -> str:

@@ -118,10 +118,10 @@ class Witness:
 
     def _write(self, shown: Shown) -> None:
         self._replace(self._past, shown.digests)
-        told = {"incarnation": shown.incarnation, "steps": shown.steps, "digest": shown.digests[-1]}
-        told |= {"system": shown.system, "timeline": shown.timeline, "used": shown.used, "twice": shown.twice}
-        told |= {"disputed": shown.disputed}
-        self._replace(self._path, told)
+        document = {"incarnation": shown.incarnation, "steps": shown.steps, "digest": shown.digests[-1]}
+        document |= {"system": shown.system, "timeline": shown.timeline, "used": shown.used, "twice": shown.twice}
+        document |= {"disputed": shown.disputed}
+        self._replace(self._path, document)
         sync(self._path.parent)
 
     def _replace(self, path: Path, what: object) -> None:

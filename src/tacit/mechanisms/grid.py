@@ -198,10 +198,10 @@ class Grid(Continual):
         """Y = sum_s m_{t-s} X_s + Z over the leaves of the window, this one kept in the place of the oldest."""
         t, window = int(state.noise.step[0]), self.window
         state.closed[t % window] = state.open
-        kept = state.closed[: t + 1]
-        m = self._whole[(t - np.arange(len(kept))) % window]
-        low = m @ (kept & ((1 << SPLIT) - 1)) + noise
-        high = m @ (kept >> SPLIT) + (low >> SPLIT)
+        within = state.closed[: t + 1]
+        m = self._whole[(t - np.arange(len(within))) % window]
+        low = m @ (within & ((1 << SPLIT) - 1)) + noise
+        high = m @ (within >> SPLIT) + (low >> SPLIT)
         values: Array = high * float(1 << SPLIT) + (low & ((1 << SPLIT) - 1))
         return values
 

@@ -109,12 +109,12 @@ class RecursiveGrid(Grid):
         closed = Exact(state.closed.copy())
         return closed, self._measured(closed, state.open, noise)[None]
 
-    def _measured(self, kept: Exact, sums: Exact, noise: Integers) -> Array:
-        """Y in steps; `kept` becomes the S of the next step."""
+    def _measured(self, past: Exact, sums: Exact, noise: Integers) -> Array:
+        """Y in steps; `past` becomes the S of the next step."""
         weights, first, decay = self.coefficients
         out = np.empty(self.size)
-        advance(kept, decay, sums, self.fraction)
-        combine(kept, weights, first, sums, self.fraction, noise[0], out)
+        advance(past, decay, sums, self.fraction)
+        combine(past, weights, first, sums, self.fraction, noise[0], out)
         return out
 
     @functools.cached_property

@@ -209,18 +209,18 @@ class Outbox:
             raise ValueError("Expected a client with noise for people's data, got one for simulation.")
         cost = client.cost.epsilon, client.cost.delta, client.batch
         new = Item(ids[0], self._name, at, due, *cost, ids[1], board, choice.features.tolist())
-        with self._changing() as kept:
-            answered = kept.answered.setdefault(self._name, [])
+        with self._changing() as state:
+            answered = state.answered.setdefault(self._name, [])
             reported = client.batch is None or client.batch not in answered
-            if reported and sum(item.at > at - WEEK for item in self._own(kept)) >= self._weekly:
+            if reported and sum(item.at > at - WEEK for item in self._own(state)) >= self._weekly:
                 raise TooManyReports(f"Expected at most {self._weekly} reports in a week, got one more.")
             costs = [new.entry] * reported
             if choice.displayed is not None:
                 costs.append(Charge(self._name, DISPLAY, None, choice.displayed, 0.0))
-            kept.ledger = charged(kept.ledger, costs, self._lifetime)
+            state.ledger = charged(state.ledger, costs, self._lifetime)
             if reported:
-                kept.boards[board] = text
-                kept.items.append(new)
+                state.boards[board] = text
+                state.items.append(new)
                 if client.batch is not None:
                     answered.append(client.batch)
         return ReportTicket(new.id, choice.index, choice.name, reported)
@@ -229,8 +229,8 @@ class Outbox:
         """A reward for a choice; the last one counts. After the deadline it is dropped, and nobody is told."""
         if not isinstance(reward, NUMBERS):
             raise ValueError(f"Expected a reward that is a number, got {type(reward).__name__}.")
-        with self._changing() as kept:
-            for item in self._own(kept):
+        with self._changing() as state:
+            for item in self._own(state):
                 if item.id == id and self._accepts(item):
                     item.reward = within(reward, ANY)
 
@@ -240,31 +240,31 @@ class Outbox:
     def flush(self) -> None:
         """Make the reports whose time has come, and send those that nobody has acknowledged: to be called when the
         program starts and by a timer, never because of a reward."""
-        with self._changing() as kept:
-            for item in self._own(kept):
+        with self._changing() as state:
+            for item in self._own(state):
                 if item.x is not None and self._due(item):
-                    self._make(item, kept)
-            ready = [(item.id, item.report) for item in self._own(kept) if item.report and item.taken is None]
+                    self._make(item, state)
+            ready = [(item.id, item.report) for item in self._own(state) if item.report and item.taken is None]
         for id, report in ready:
             taken = None
             with contextlib.suppress(OSError, http.client.HTTPException):
                 taken = self._send(bytes.fromhex(report))
-            with self._changing() as kept:
-                for item in self._own(kept):
+            with self._changing() as state:
+                for item in self._own(state):
                     if item.id == id and item.taken is None:
                         item.sent, item.taken = item.sent or self._clock(), taken
 
     def _due(self, item: Item) -> bool:
         return item.due <= self._clock()
 
-    def _make(self, item: Item, kept: OutboxState) -> None:
+    def _make(self, item: Item, state: OutboxState) -> None:
         """The finished report, to be kept before anything is sent."""
         assert item.board is not None and item.report_id is not None
         try:
-            client = self._open(kept.boards[item.board].encode())
+            client = self._open(state.boards[item.board].encode())
         except BadReport:  # the application has other limits now: nobody's datum decides that
             item.taken = False
-            kept.ledger = refunded(kept.ledger, item.entry)
+            state.ledger = refunded(state.ledger, item.entry)
         else:
             choice = DeviceChoice(0, None, np.array(item.x), lambda: 1.0, bytes.fromhex(item.report_id))
             item.report = client.randomize(choice, item.reward).hex()
@@ -272,33 +272,33 @@ class Outbox:
 
     def shown(self) -> list[Item]:
         """For the person: the reported choices of the last week, and the very bytes that were sent."""
-        with self._changing() as kept:
-            return self._own(kept)
+        with self._changing() as state:
+            return self._own(state)
 
     def spent(self) -> Spent:
         """For the person: what this device has told in its life, to all servers."""
-        with self._changing() as kept:
-            return composed(kept.ledger)
+        with self._changing() as state:
+            return composed(state.ledger)
 
     def forget(self) -> None:
         """Delete all choices and reports. What was not sent never will be; what was told stays in the ledger."""
-        with self._changing() as kept:
-            for item in self._own(kept):
-                kept.drop(item)
+        with self._changing() as state:
+            for item in self._own(state):
+                state.drop(item)
 
-    def _own(self, kept: OutboxState) -> list[Item]:
-        return [item for item in kept.items if item.server == self._name]
+    def _own(self, state: OutboxState) -> list[Item]:
+        return [item for item in state.items if item.server == self._name]
 
     @contextlib.contextmanager
     def _changing(self) -> Iterator[OutboxState]:
         """What is kept, changed as one."""
         with self._store.locked():
-            kept = OutboxState.read(self._store.read())
-            for item in list(kept.items):
+            state = OutboxState.read(self._store.read())
+            for item in list(state.items):
                 if (item.due if item.open else item.at) <= self._clock() - WEEK:
-                    kept.drop(item)
-            yield kept
-            self._store.write(kept.text())
+                    state.drop(item)
+            yield state
+            self._store.write(state.text())
 
 
 def post(url: str, *, seconds: float = 30.0) -> Callable[[bytes], bool]:

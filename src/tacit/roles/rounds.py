@@ -116,10 +116,10 @@ class RoundsClient(Device):
             with np.errstate(all="ignore"):
                 made = self.respond(choice.features, choice.responses[REWARD], parameters, board)
             choice.responses[number] = parameters.digest, made  # the report is kept before it is sent
-        kept: tuple[bytes, Sent] = choice.responses[number]
-        if kept[0] != parameters.digest:
+        response: tuple[bytes, Sent] = choice.responses[number]
+        if response[0] != parameters.digest:
             raise BadBillboard(f"Expected the question that was answered in round {number}, got another.")
-        return kept[1]
+        return response[1]
 
     def _keep(self, choice: DeviceChoice, reward: float | None) -> None:
         choice.responses.update({REWARD: reward, 0: (self.parameters.digest, choice.reports[0])})

@@ -82,8 +82,8 @@ class AccessKeys:
             return self._anyone
         scheme, _, key = authorization.partition(b" ")
         given, found = hashlib.sha256(key.strip()).digest(), None
-        for kept, asker in self._askers:
-            if hmac.compare_digest(kept, given):
+        for stored_hash, asker in self._askers:
+            if hmac.compare_digest(stored_hash, given):
                 found = asker
         return found if scheme.lower() == b"bearer" else None
 
@@ -93,7 +93,7 @@ class AccessKeys:
 
     def named(self, name: str) -> tuple[bytes, Asker] | None:
         """The hash of the key of that name, and whose it is."""
-        return next(((kept, asker) for kept, asker in self._askers if asker.name == name), None)
+        return next(((stored_hash, asker) for stored_hash, asker in self._askers if asker.name == name), None)
 
 
 def make() -> tuple[str, str]:

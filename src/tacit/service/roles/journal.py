@@ -114,9 +114,9 @@ class Journal:
 
     def finish(self, number: int, reports: int, message: bytes) -> None:
         """The batch is closed: from now on there is its message alone."""
-        kept = self._sealed(number, MESSAGE, message) if self._part else message
+        stored = self._sealed(number, MESSAGE, message) if self._part else message
         with self.database.transaction() as run:
-            given = CLOSED, reports, kept, number
+            given = CLOSED, reports, stored, number
             run("UPDATE batch SET state = ?, reports = ?, message = ? WHERE number = ?", *given)
             run("DELETE FROM journal WHERE number = ?", number)
         self._settle(number, CLOSED)
@@ -135,9 +135,9 @@ class Journal:
             found = run("SELECT number, message FROM batch WHERE state = ? ORDER BY number LIMIT 1", CLOSED)
         if not found:
             return None
-        number, kept = found[0]
+        number, stored = found[0]
         self._settle(number, CLOSED)
-        return number, self._opened(number, MESSAGE, kept) if self._part else kept
+        return number, self._opened(number, MESSAGE, stored) if self._part else stored
 
     def again(self, number: int) -> bool:
         """An analyzer that was restored from a backup asks for that batch, whose message waits from now on: it has seen

@@ -174,7 +174,7 @@ def test_a_bucket_lets_in_its_rate_and_no_more():
 
 def test_a_key_is_known_by_its_hash_alone():
     key, digest = keys.make()
-    found = keys.Keys([configs.KeySetting(name="a", role="auditor", hash=digest)], lambda: 0.0)
+    found = keys.AccessKeys([configs.KeySetting(name="a", role="auditor", hash=digest)], lambda: 0.0)
     asker = found.find(b"Bearer " + key.encode())
     assert asker is not None and asker.name == "a" and "choose" not in asker.may
     for other in (b"", b"Bearer", b"Basic " + key.encode(), b"Bearer " + digest.encode(), b"Bearer \xff"):

@@ -331,7 +331,7 @@ def rewards_in_an_event(patch):
 
     def told(self, reports):
         with self._database.transaction() as run:
-            rows.event(run, self._line.uid, self._clock(), "a reward")
+            rows.event(run, self._vault.uid, self._clock(), "a reward")
         return write(self, reports)
 
     patch.setattr(Choosing, "write", told)

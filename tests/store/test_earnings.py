@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from tacit import Budget, Earnings, recover
-from tacit.holders.requests import ANSWER, NUMBER, Answer
+from tacit.holders.requests import ANSWER, Answer
+from tacit.mechanisms.waiting import NUMBER
 from tests.store.places import Clock, Place, arms, glm, play, settle
 
 GIVEN = Earnings(0.3, 5.0, 4)

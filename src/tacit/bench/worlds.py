@@ -14,7 +14,7 @@ from tacit import checks
 from tacit.bandits import MLEUCB, JointGLM, Uniform
 from tacit.bench.commit import ExploreThenCommit
 from tacit.environments.random import random
-from tacit.experiments.result import Run
+from tacit.experiments.result import SimulatedRun
 from tacit.experiments.runner import simulate
 from tacit.experiments.spec import Spec
 from tacit.experiments.table import number as shown
@@ -79,7 +79,12 @@ def _waiting(spec: Spec, world: random) -> Spec:
 
 
 def _row(
-    spec: Spec, world: random, group: Sequence[Run], *, reference: Sequence[Run], commit: Sequence[Run]
+    spec: Spec,
+    world: random,
+    group: Sequence[SimulatedRun],
+    *,
+    reference: Sequence[SimulatedRun],
+    commit: Sequence[SimulatedRun],
 ) -> dict[str, Any]:
     """Mean regrets, and by how many standard errors of the difference, run by run, the bandit lost to each rival."""
     regret = np.array([run.regret for run in group], float)

@@ -14,8 +14,8 @@ from tacit.errors import Retired
 from tacit.features.schema import Schema
 from tacit.holders import rows
 from tacit.holders.database import Database
-from tacit.holders.incarnation import Incarnation, made_with
-from tacit.holders.rows import Bandit, Head
+from tacit.holders.incarnation import Vault, made_with
+from tacit.holders.rows import BanditRow, Head
 from tacit.protocols import Algorithm
 
 SHORTEST = 1e-6  # seconds: a release is visible at a multiple of the delay, whose number has to be finite
@@ -37,7 +37,7 @@ class Terms(NamedTuple):
     actions: tuple[Declared, ...] = ()
 
 
-def given(
+def checked(
     algorithm: Algorithm[Any],
     *,
     pending: int,
@@ -55,7 +55,8 @@ def given(
         hold = durations.seconds(hold, "hold")
         checks.positive(hold=hold)
     if missing_as is not None:
-        missing_as = Door.of(algorithm).check(missing_as)
+        Door.of(algorithm).check(missing_as)
+        missing_as = float(missing_as)
     return Terms(pending, float(delay), on_limit, missing_as, float(hold or 0.0))
 
 
@@ -67,10 +68,10 @@ def check_hold(database: Database, name: str, hold: float | str | None) -> None:
                 raise ValueError(NO_HOLD)
 
 
-def recorded(head: Head, row: Bandit) -> tuple[Declared, ...]:
+def recorded(head: Head, row: BanditRow) -> tuple[Declared, ...]:
     """The actions of an incarnation, as far as it is known."""
-    kept = json.loads(head.settings or "{}").get("actions")
-    return made_with(row) if kept is None else actions.read(kept)
+    recorded_actions = json.loads(head.settings or "{}").get("actions")
+    return made_with(row) if recorded_actions is None else actions.read(recorded_actions)
 
 
 def inherited(head: Head) -> str:
@@ -91,18 +92,18 @@ class Agreed:
     def schema(self) -> Schema | None:
         return self.door.schema
 
-    def begin(self, line: Incarnation) -> None:
+    def begin(self, vault: Vault) -> None:
         """The actions, as they will be when `decide` is called; BadState if those that were declared before are not
         among them."""
-        with line.database.transaction() as run:
-            self._declare(rows.head(run, line.uid), line)
+        with vault.database.transaction() as run:
+            self._declare(rows.head(run, vault.uid), vault)
 
-    def decide(self, line: Incarnation, at: float) -> None:
+    def decide(self, vault: Vault, at: float) -> None:
         """The given terms, for everybody. A bandit that has ended keeps what it has."""
-        with line.database.transaction() as run:
-            head = rows.head(run, line.uid, line.database.locking)
+        with vault.database.transaction() as run:
+            head = rows.head(run, vault.uid, vault.database.locking)
             self.ended = head.ended
-            before = self._declare(head, line)
+            before = self._declare(head, vault)
             old = json.loads(head.settings or "{}")
             if not self.now.hold:
                 self.now = self.now._replace(hold=old.get("hold") or old.get("after") or 0.0)
@@ -110,18 +111,18 @@ class Agreed:
                 raise ValueError(NO_HOLD)
             text = json.dumps(self.now._asdict(), sort_keys=True)
             if head.settings != text and not head.ended:
-                rows.settle(run, line.uid, text)
+                rows.settle(run, vault.uid, text)
                 new = json.loads(text)
                 names = ", ".join(name for name in new if name != "actions" and old.get(name) != new[name])
                 if names and old:  # it is not new
-                    rows.event(run, line.uid, at, f"settings changed for all workers: {names}")
+                    rows.event(run, vault.uid, at, f"settings changed for all workers: {names}")
                 for what in actions.events(before, self.now.actions):
-                    rows.event(run, line.uid, at, what)
+                    rows.event(run, vault.uid, at, what)
         self._text = text
 
-    def _declare(self, head: Head, line: Incarnation) -> tuple[Declared, ...]:
+    def _declare(self, head: Head, vault: Vault) -> tuple[Declared, ...]:
         """Takes over the given actions, and returns those before."""
-        before = recorded(head, line.bandit)
+        before = recorded(head, vault.bandit)
         new = before if head.ended else actions.changed(before, self._schema, head.choices)
         self._follow(self.now._replace(actions=new))
         return before

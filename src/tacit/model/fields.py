@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tacit import checks
-from tacit.data import Array, Booleans, Raw
+from tacit.data import Array, Booleans, Exact
 from tacit.model.links import Link
 from tacit.model.vectors import PairContribution, add_outer, packed_size, pair_size
 
@@ -51,7 +51,7 @@ def add_fields(
     scale: float,
     low: float,
     high: float,
-    out: Raw,
+    out: Exact,
 ) -> None:
     """out += (a svec(x x'), (r - c) x, alpha u), with x as `within` has it and y cut to [low, high]."""
     bounded = within(x, signed, constant, swing)

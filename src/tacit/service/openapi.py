@@ -103,7 +103,7 @@ def document(start: str, served: Iterable[Route], shown: Iterable[str]) -> dict[
     bandits. shown: what GET shows of them."""
     listed: dict[str, Any] = {what: getattr(bodies, f"{what.split(':')[0].capitalize()}Body") for what in hot.ROUTES}
     listed |= {what: SHOWN[what][1] for what in shown}
-    kinds = [*listed.values(), bodies.Chosen, bodies.Erased, bodies.Acknowledged, bodies.Refused]
+    kinds = [*listed.values(), bodies.Chosen, bodies.Erased, bodies.Acknowledged, bodies.Refusal]
     found, components = msgspec.json.schema_components(kinds, ref_template="#/components/schemas/{name}")
     for schema in components.values():
         schema["description"] = inspect.cleandoc(schema.get("description", ""))

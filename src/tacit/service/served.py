@@ -66,8 +66,8 @@ class Served:
     def report(self, body: bodies.RewardBody) -> Report:
         return self.stored.report(body.id, body.reward)
 
-    def shown(self, body: bodies.ActivateBody) -> Report:
-        return self.stored.shown(body.id)
+    def activation(self, body: bodies.ActivateBody) -> Report:
+        return self.stored.activation(body.id)
 
     async def erase(self, body: bodies.EraseBody) -> bodies.Erased:
         """Answered at multiples of SLOT after the request: the rows that were deleted take less. One after the other:

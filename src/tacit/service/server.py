@@ -20,7 +20,7 @@ KEEP = 30  # seconds that an idle connection stays
 LAST = 5.0  # seconds that letting go of databases may take
 
 
-class Served(Protocol):
+class ServedApplication(Protocol):
     """An application of ASGI with files of its own."""
 
     def open(self) -> None:
@@ -43,7 +43,7 @@ def needed() -> None:
         extras.load(module, "tacit serve", extra="service")
 
 
-def run(app: Served, setting: ServerSetting, started: Callable[[str], None]) -> None:
+def run(app: ServedApplication, setting: ServerSetting, started: Callable[[str], None]) -> None:
     """Until SIGTERM or SIGINT: then nobody new is let in, those at work are answered, and databases are let go. One
     that does not answer is not waited for: what was acknowledged is on its disk."""
     import uvicorn
@@ -62,7 +62,7 @@ def run(app: Served, setting: ServerSetting, started: Callable[[str], None]) -> 
     end = threading.Timer(setting.drain + LAST, os._exit, (1,))
     end.daemon = True
 
-    class Server(uvicorn.Server):
+    class HTTPServer(uvicorn.Server):
         async def startup(self, sockets: list[object] | None = None) -> None:  # type: ignore[override]
             await super().startup(sockets)  # type: ignore[arg-type]
             if self.started:
@@ -91,7 +91,7 @@ def run(app: Served, setting: ServerSetting, started: Callable[[str], None]) -> 
     )
     try:
         with contextlib.suppress(KeyboardInterrupt):  # uvicorn raises the signal again when all is done
-            Server(settings).run([place])
+            HTTPServer(settings).run([place])
     finally:
         place.close()
         app.close()

@@ -31,7 +31,7 @@ from tacit.features.parts import Part
 from tacit.features.people import made_up
 from tacit.features.schema import Schema
 from tacit.kernels.block import Block
-from tacit.kernels.continual import JointState
+from tacit.kernels.continual import JointState, PrefixState
 from tacit.kernels.rounds import Held
 from tacit.kernels.summing import Counted, each_fields, sum_fields
 from tacit.model.fields import EVEN, FieldContribution
@@ -345,7 +345,13 @@ def places(layout: Layout) -> Integers:
 
 
 def play(
-    of: "OnePass", policy: Generator, rng: Generator, block: Block, held: Held, state: JointState, live: Integers
+    of: "OnePass",
+    policy: Generator,
+    rng: Generator,
+    block: Block,
+    held: Held,
+    state: JointState[PrefixState],
+    live: Integers,
 ) -> None:
     random = state.prefix.noise.step[0] == 0
     field_rounds(policy, block, held, state, _numbers(of), places(of.layout), bool(random))

@@ -3,11 +3,11 @@
 import numpy as np
 from numpy.random import Generator
 
-from tacit.data import Integers, Raw
+from tacit.data import Exact, Integers
 from tacit.kernels.block import Block
 from tacit.kernels.blocks import thompson_blocks
 from tacit.kernels.compile import kernel
-from tacit.kernels.continual import JointState
+from tacit.kernels.continual import JointState, PrefixState
 from tacit.kernels.formulas import add_fields
 from tacit.kernels.rounds import NOBODY, Held, enters, forget, outcome
 from tacit.kernels.summing import Counted
@@ -15,11 +15,17 @@ from tacit.kernels.summing import Counted
 
 @kernel
 def field_rounds(
-    policy: Generator, block: Block, held: Held, state: JointState, at: Counted, places: Integers, random: bool
+    policy: Generator,
+    block: Block,
+    held: Held,
+    state: JointState[PrefixState],
+    at: Counted,
+    places: Integers,
+    random: bool,
 ) -> None:
     """Rounds that end no step; random: with random arms. Changes state and the block's out arrays."""
     counts, prefix, posterior, _ = state
-    p, target, own = at.signed.size, np.empty(posterior.theta.shape), Raw(np.zeros(places.shape[1]))
+    p, target, own = at.signed.size, np.empty(posterior.theta.shape), Exact(np.zeros(places.shape[1]))
     for t in range(block.noise.size):
         if random:
             index = int(policy.random() * block.arms.shape[1])

@@ -10,8 +10,9 @@ from tacit.audit.attack import Attack
 from tacit.audit.canary import worst_canary
 from tacit.audit.stage import Make, User, act, fresh, nobody, probe, users
 from tacit.bandits import JointGLM, JointLinUCB
-from tacit.data import Array
+from tacit.data import Array, Raw
 from tacit.kernels.noise import gaussian_law
+from tacit.mechanisms.opening import opened
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import Simulated, Source
 
@@ -102,8 +103,8 @@ def white_box(
     vectors = []
     for x, reward in pair:
         bandit._state = bandit.init()
-        bandit._learn(np.array(x), reward)
-        vectors.append(rounds * bandit._state.prefix.open)
+        bandit._join(Raw(np.array(x)), Raw(reward))
+        vectors.append(rounds * opened(bandit._state.prefix).open)
     middle = (vectors[0] + vectors[1]) / 2
     direction = (vectors[1] - vectors[0]) / (1.0 if noise is None else np.square(noise))
     leaves = bandit.mechanism.leaves

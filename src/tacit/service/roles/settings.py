@@ -25,7 +25,7 @@ MALICIOUS = (
 GIVEN = ("dim", "link", "radius", "rewards", "horizon")
 
 
-class Bandit(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+class BanditSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """The server of an analyzer, or of the local model; what is not given is the library's default. durable: an SQLite
     file of its own. features: a schema, as Schema.to_dict writes it; only its digest leaves. options: what else the
     class takes."""
@@ -100,7 +100,7 @@ class LocalServerSetting(ServerSetting, kw_only=True, frozen=True):
 
 
 class AnalyzerConfig(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    analyzer: Bandit
+    analyzer: BanditSettings
     server: AnalyzerServer = AnalyzerServer()
     keys: tuple[KeySetting, ...] = ()
 
@@ -131,7 +131,7 @@ class ShufflerConfig(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw
 
 
 class LocalConfig(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    local: Bandit
+    local: BanditSettings
     server: LocalServerSetting = LocalServerSetting()
 
     def __post_init__(self) -> None:
@@ -139,9 +139,9 @@ class LocalConfig(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_on
 
 
 CONFIGS: dict[str, tuple[type[msgspec.Struct], type[msgspec.Struct]]] = {  # role -> its configuration, its own part
-    "analyzer": (AnalyzerConfig, Bandit),
+    "analyzer": (AnalyzerConfig, BanditSettings),
     "shuffler": (ShufflerConfig, Between),
-    "local": (LocalConfig, Bandit),
+    "local": (LocalConfig, BanditSettings),
 }
 
 
@@ -174,7 +174,7 @@ def convert(role: str, document: dict[str, Any], folder: Path) -> Any:
     return msgspec.structs.replace(config, **placed)
 
 
-def build(role: str, setting: Bandit) -> Server:
+def build(role: str, setting: BanditSettings) -> Server:
     """The server, new; ValueError for settings that it does not take, or that claim nothing."""
     kinds = registry.bandits("SHUFFLE" if role == "analyzer" else "LOCAL")
     checks.name("a kind that can be served", setting.kind, kinds)

@@ -44,9 +44,10 @@ class FieldContribution(PairContribution):
     """v of the module's text; `scale` is a. signed: some features may be negative, which asks for c = 1/2.
 
     Guarantee: replacing a user moves the sum by at most D, where C = max(c, 1 - c) and
-        D^2 = max(1 + 2 max(0, alpha^2 + 2 a^2 - c (1 - c)) + e,  2 (C^2 + alpha^2 + a^2)),
-    e = a^2 / 2 if a^2 > 2 min(c, 1 - c), else 0. At c = 1/2 with alpha^2 + 2 a^2 <= 1/4 that is D = 1, as much as the
-    moments alone have: the products and the pooled sums cost nothing.
+        D^2 = max(1 + q max(0, alpha^2 + 2 a^2 - c (1 - c)) + e,  2 (C^2 + alpha^2 + a^2)),
+    q = 4 if some features may be negative, else 2; e = a^2 / 2 if a^2 > 2 min(c, 1 - c), else 0. At c = 1/2 with
+    alpha^2 + 2 a^2 <= 1/4 that is D = 1, as much as the moments alone have: the products and the pooled sums cost
+    nothing.
 
     Proof. Two users x, x' of lengths s, t <= 1; A = |x + x'|^2, B = |x - x'|^2, delta = s^2 - t^2. Since
     |x x' - x' x''|_F^2 = s^4 + t^4 - 2 <x, x'>^2 = A B / 2 + delta^2 / 2, and A + B = 2 (s^2 + t^2) <= 4 - 2 |delta|
@@ -54,7 +55,7 @@ class FieldContribution(PairContribution):
     that rewards are at their ends.
     - One action, r = 1 and r' = 0. |(1 - c) x + c x'|^2 = (1 - c) s^2 + c t^2 - c (1 - c) B, and |u - u'|^2 <= B:
       |v - v'|^2 <= 1 - min(c, 1 - c) |delta| + B (alpha^2 + 2 a^2 - c (1 - c)) + a^2 delta^2 / 2. |delta| <= 1, and
-      B <= 2 where nothing is negative; where something is, c = 1/2 and the factor of B is not positive.
+      B <= q.
     - One action, equal rewards. Where nothing is negative B <= s^2 + t^2 <= 2, and |v - v'|^2 <= C^2 B + alpha^2 B +
       a^2 (s^4 + t^4) <= 2 (C^2 + alpha^2 + a^2). Where something is, c = 1/2; u and u' have no negative numbers, so
       |u - u'|^2 <= |u + u'|^2 <= A, and with A and B exchanged this is the case before.
@@ -95,7 +96,8 @@ class FieldContribution(PairContribution):
     @property
     def sensitivity(self) -> float:
         c, a2, alpha2 = self.centre, self.scale**2, self.pooled**2
-        beyond = 2 * max(0.0, alpha2 + 2 * a2 - c * (1 - c)) + (a2 / 2 if a2 > 2 * min(c, 1 - c) else 0.0)
+        most = 4 if self.signed else 2  # of |x - x'|^2
+        beyond = most * max(0.0, alpha2 + 2 * a2 - c * (1 - c)) + (a2 / 2 if a2 > 2 * min(c, 1 - c) else 0.0)
         return math.sqrt(max(1 + beyond, 2 * self.norm**2))
 
     @property

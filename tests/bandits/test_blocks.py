@@ -273,9 +273,10 @@ def test_features_that_vary_little_are_not_explored_for_ever():
 
 
 def test_a_schema_of_disjoint_arms_makes_blocks():
-    bandit = JointGLM(features=SCHEMA, radius=3.0, budget=BUDGET)
+    bandit = JointGLM(features=SCHEMA, radius=3.0, budget=BUDGET, curvature="released")
     own = SCHEMA.dim // 3
-    assert bandit.blocks == 3 and bandit.mechanism.size == 3 * own * (own + 3) // 2 < SCHEMA.dim * (SCHEMA.dim + 3) // 2
+    size = own * (own + 3) // 2
+    assert bandit.blocks == 3 and bandit.mechanism.size == 3 * size < SCHEMA.dim * (SCHEMA.dim + 3) // 2
     choice = bandit.choose({"age": 31, "sex": "F"}, actions=["sleep", "read"])
     assert choice.name in ("sleep", "read") and choice.propensity == 0.5
     bandit.observe(choice, 1.0)
@@ -283,7 +284,7 @@ def test_a_schema_of_disjoint_arms_makes_blocks():
     moved = np.flatnonzero(opened(bandit._state.prefix).open)
     assert len(moved) and part.start <= moved.min() <= moved.max() < part.stop
     text = " ".join(str(bandit.privacy).split())
-    assert f"(3 blocks of {own * (own + 3) // 2}, each user in one of them)" in text and bandit.privacy.private
+    assert f"(3 blocks of {size}, each user in one of them)" in text and bandit.privacy.private
     assert bandit.theta.shape == (SCHEMA.dim,) == (len(SCHEMA.labels),)
     for wrong in (["run"], [], "walk"):
         with pytest.raises(ValueError, match="Expected"):

@@ -69,7 +69,8 @@ def test_auto_goes_by_public_numbers_alone():
     taken = {
         (dim, blocks, horizon): JointGLM(
             dim=dim, blocks=blocks, horizon=horizon, budget=Budget(1.0, 1e-6), source=Simulated(0)
-        )._scores
+        )._form
+        is scores
         for dim, blocks, horizon in [
             (99, None, None),
             (100, None, None),
@@ -84,8 +85,8 @@ def test_auto_goes_by_public_numbers_alone():
         ]
     }
     assert list(taken.values()) == [False, True, False, True, False, True, False, False, True, True]
-    assert not JointGLM(dim=60, horizon=10_000, budget=Budget(40.0, 1e-2), source=Simulated(0))._scores
-    assert not JointGLM(dim=120, budget=BUDGET, contexts="public")._scores
+    assert JointGLM(dim=60, horizon=10_000, budget=Budget(40.0, 1e-2), source=Simulated(0))._form is not scores
+    assert JointGLM(dim=120, budget=BUDGET, contexts="public")._form is not scores
     with pytest.raises(ValueError, match="released"):
         make(dim=120, curvature="none", contexts="public")
     with pytest.raises(ValueError, match="curvature"):
@@ -115,9 +116,9 @@ def test_the_step_is_a_function_of_public_numbers_and_shorter_where_it_should():
     assert len(etas) == 4 and (np.diff(etas) < 0).all() and spreads[0] == 0 < spreads[1]
     assert etas[3] == pytest.approx(1 / (3 * math.sqrt(5) / (PACE * 2) + 0.5 * 40 / TURN))
     assert (scores.steps(stds, lengths, 50, 2.0, links.logistic, 1.0)[0][1:] < etas[1:]).all()
-    grows = scores._lengths(Schedule(10.0, 1.1), 60)
+    grows = scores.lengths(Schedule(10.0, 1.1), 60)
     assert grows[0] == 10 and len(grows) == 60 and (np.diff(grows) >= 0).all() and grows[-1] > 50
-    assert scores._lengths(Schedule(10.0, 1.1, 30.0), 10**9)[-1] == 30
+    assert scores.lengths(Schedule(10.0, 1.1, 30.0), 10**9)[-1] == 30
 
 
 def test_the_estimate_is_an_average_of_multiples_of_what_was_released():
@@ -215,7 +216,7 @@ def test_saved_and_loaded_it_goes_on(tmp_path):
     play(bandit, rows[:20], rewards[:20])
     bandit.save(tmp_path / "b.json")
     again = JointGLM.load(tmp_path / "b.json")
-    assert again._scores and np.array_equal(again.theta, bandit.theta)
+    assert again._form is scores and np.array_equal(again.theta, bandit.theta)
     assert play(again, rows[20:], rewards[20:]) == play(bandit, rows[20:], rewards[20:])
     assert np.array_equal(again.theta, bandit.theta)
 

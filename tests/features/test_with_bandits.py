@@ -24,7 +24,7 @@ def glm(schema=APART, **options):
 
 def test_a_batch_of_fields_is_chosen_for_as_one_of_vectors():
     same = [{"source": Simulated(1), "policy": np.random.default_rng(1)} for _ in range(2)]
-    fields, vectors = glm(**same[0]), JointGLM(dim=APART.dim, blocks=2, budget=BUDGET, **same[1])
+    fields, vectors = glm(curvature="released", **same[0]), JointGLM(dim=APART.dim, blocks=2, budget=BUDGET, **same[1])
     people = [{"age": 3 * i, "sex": "FM"[i % 2]} for i in range(30)]
     for _ in range(5):
         one = fields.choose_many(people, actions=["sleep", "walk"])

@@ -37,10 +37,10 @@ class Fold:
         self._prefixes = leaves.Prefixes(plan.mechanism)
         self._released: Released | None = None
         self._live = algorithm.live(actions.at(declared, 0))
-        self.estimate = algorithm.blank(self._live)
+        self.estimate = self._last = algorithm.blank(self._live)  # _last: whatever was offered since
         if prior is not None:
             self._released = leaves.part(prior.released, slice(None))
-            self.estimate = self._estimated(self._released)
+            self.estimate = self._last = self._estimated(self._released)
 
     def follow(
         self,
@@ -62,10 +62,11 @@ class Fold:
         self._live, self._released = self.algorithm.live(actions.at(declared, self.entries)), released
         chosen = sum(time <= at - age for time in self._times)
         self._times.append(at)
-        self.estimate = self._estimated(released, chosen)
+        self.estimate = self._last = self._estimated(released, chosen)
 
     def offer(self, declared: tuple[Declared, ...]) -> None:
-        """The same release for the actions that are offered now."""
+        """The same release for the actions that are offered now. What follows the next release does not depend on it:
+        a worker that begins later has never seen it."""
         live = self.algorithm.live(declared)
         if np.array_equal(live, self._live):
             return
@@ -76,7 +77,7 @@ class Fold:
             self.estimate = self._estimated(self._released)
 
     def _estimated(self, released: Released, chosen: int = 0) -> Any:
-        return self.algorithm.estimate(self.estimate, released, self.contexts, self.step, self._live, chosen)
+        return self.algorithm.estimate(self._last, released, self.contexts, self.step, self._live, chosen)
 
     @property
     def live(self) -> Integers:

@@ -69,9 +69,9 @@ class FieldPosterior(NamedTuple):
     spread: Array
     inverse: Array
     target: Array  # (blocks, p, p): of each action's curvature
-    variances: Array  # (parts,): of the prior; 0 before anything was learnt
+    variances: Array  # (2, parts): of the prior, before this release and after it; 0 before anything was learnt
     past: Array  # (SLOTS, blocks, p): theta after the latest releases, by their number modulo SLOTS
-    folded: Array  # (1,): the release that the target is of
+    folded: Array  # (2,): the release that the target is of; 1 if an earlier incarnation released something
 
 
 def check(
@@ -126,9 +126,9 @@ def blank(of: "OnePass", live: Integers) -> FieldPosterior:
     return FieldPosterior(
         *irls.prior_of_blocks(own, of.plan.radius, blocks, live),
         np.zeros((blocks, own, own)),
-        np.zeros(len(_schema(of).own)),
+        np.zeros((2, len(_schema(of).own))),
         np.zeros((SLOTS, blocks, own)),
-        np.full(1, -1.0),
+        np.array([-1.0, 0.0]),
     )
 
 
@@ -142,26 +142,31 @@ def fit(of: "OnePass", released: Released, step: int, live: Integers, posterior:
     seen = Seen(_unpacked(sums[:, :packed] / c.scale, p), std / c.scale, sums[:, last:] / c.count, std / c.count)
     curvature, doubt = drawn(posterior.target[live], seen, marks(_schema(of)), parts)
     moment = sums[:, packed:last]
-    theta, covariance = weights(curvature, doubt, moment, std, c.centre, parts, posterior.variances)
+    posterior.variances[1] = posterior.variances[0]  # so that the same release gives the same, however often
+    theta, covariance = weights(curvature, doubt, moment, std, c.centre, parts, posterior.variances[1])
     values, axes = np.linalg.eigh(covariance)
     values = np.maximum(values, 1e-12)
     seldom = np.maximum(0.0, 1 - curvature[:, 0, 0] / (SELDOM * max(curvature[:, 0, 0].mean(), 1e-9)))
     posterior.theta[live] = posterior.centre[live] = theta
     posterior.inverse[live], posterior.axes[live], posterior.precision[live] = covariance, axes, 1 / values
-    posterior.past[step % SLOTS] = posterior.theta
     posterior.spread[:] = 0.0
+    past = posterior.past[step % SLOTS]
+    past[:] = np.append(theta[:, 0].mean(), np.zeros(p - 1))  # what an action that is new is taken for
+    past[live] = theta
     posterior.spread[live] = (EXPLORE + (BOLD - EXPLORE) * seldom)[:, None] * np.sqrt(values)
 
 
 def fold(of: "OnePass", released: Released, step: int, live: Integers, chosen: int, posterior: FieldPosterior) -> None:
     """The people of the step that was released join the targets: made-up ones, for whom the estimate after `chosen`
-    releases chooses. Once for each release. Changes posterior.target and posterior.folded."""
+    releases chooses. Once for each release. Changes posterior.target, posterior.variances and posterior.folded."""
     if posterior.folded[0] == step:
         return
     posterior.folded[0] = step
+    posterior.variances[0] = posterior.variances[1]
     c, schema = _contribution(of), _schema(of)
     together = released.reshape(of.plan.blocks, -1)[:, pair_size(of.layout.own) :].sum(axis=0) / c.count
     if step == 0:  # released by an earlier incarnation, whose people are not known otherwise
+        posterior.folded[1] = 1.0
         count = max(float(together[0]) / schema.own[0].weight, 1.0)
     else:
         length = lengths(of.plan.schedule, of.plan.mechanism.leaves)
@@ -169,7 +174,7 @@ def fold(of: "OnePass", released: Released, step: int, live: Integers, chosen: i
     rng = default_rng(step)  # of nobody's: the same for everybody who computes it
     people = made_up(schema, together, PEOPLE, rng)
     posterior.target[:] *= of.plan.mechanism.fading
-    if chosen <= 0:
+    if step == 0 or (chosen <= 0 and not posterior.folded[1]):  # by random arms
         posterior.target[live] += count / PEOPLE / len(live) * (people.T @ people)
         return
     theta = posterior.past[max(chosen, step - SLOTS) % SLOTS, live]
@@ -282,6 +287,7 @@ def weights(
     values, axes = np.linalg.eigh(curvature)
     values = np.maximum(values, 0.0)
     noise = (std**2 + doubt * usual**2)[:, None] + variance * values
+    noise = np.maximum(noise, 1e-300)  # 0 where nobody was seen, without noise
     told = (axes * (values**2 / noise)[:, None, :]) @ axes.swapaxes(1, 2)
     seen = np.einsum("aij,aj,akj,ak->ai", axes, values / noise, axes, rest)
     if not variances.any():

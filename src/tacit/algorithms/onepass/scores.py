@@ -116,11 +116,11 @@ def steps(stds: Array, lengths: Array, dim: int, radius: float, link: Link, span
 def paces(of: "OnePass", here: Integers) -> tuple[Array, Array]:
     """`steps` for an estimate of these coordinates."""
     mechanism = of.plan.mechanism
-    stds, lengths = mechanism.sigma * of.gains, lengths(of.plan.schedule, mechanism.leaves)
+    stds, people = mechanism.sigma * of.gains, lengths(of.plan.schedule, mechanism.leaves)
     if of.shape is not None:
-        stds, lengths = of.shape.noise * stds, of.shape.slope * lengths
+        stds, people = of.shape.noise * stds, of.shape.slope * people
     low, high = of.plan.rewards
-    return steps(stds, lengths, len(here), of.plan.radius, of.link, high - low)
+    return steps(stds, people, len(here), of.plan.radius, of.link, high - low)
 
 
 def fit(of: "OnePass", released: Released, step: int, live: Integers, posterior: Posterior) -> None:

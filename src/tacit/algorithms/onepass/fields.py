@@ -46,10 +46,10 @@ STATISTIC = "features, their products and centred rewards, by fields"
 # Chosen by regret on tuning seeds of a world of messages (docs/measurements/fields.md); none of them touches privacy.
 GROWTH, DISCOUNT = 1.1, 0.98  # of steps
 PER_SIGMA = 10.0  # of the noise's std: so many more people in the smallest step
-EXPLORE, BOLD = 0.1, 0.25  # of the posterior's std: a draw for each choice; where an action was hardly ever chosen
+EXPLORE, BOLD = 0.15, 0.3  # of the posterior's std: a draw for each choice; where an action was hardly ever chosen
 SELDOM = 0.5  # of the usual number of choices: fewer are too few
 MARGIN = 2.8  # by so many standard deviations or so a distance has to exceed what noise would give
-OFF = 0.1  # of how often a value comes: what its target is off by, about
+OFF = 0.2  # of how often a value comes: what its target is off by, about
 PEOPLE = 1000  # that are made up at each step
 OWN, ALONE = 0.4, 0.2  # std of what a field, and of what an action itself, does to the log odds, before it is learnt
 TRUST = 1.0  # of that: as if so many more numbers had been seen

@@ -11,6 +11,7 @@ from numpy.random import SeedSequence, default_rng
 from tacit import Budget, JointGLM, LinUCB, LocalIRLS, ShuffleNewton, Spec, Uniform, cli, environments, simulate
 from tacit.environments import Delay
 from tacit.environments.delay import NEVER
+from tacit.mechanisms.opening import opened
 from tests.bandits.test_hold import KINDS, ROUNDS, build, part, same, world
 
 LATE = Delay.read("exponential:20,never:0.1")
@@ -60,11 +61,11 @@ def test_what_is_on_its_way_comes_in_later_blocks_also_if_those_have_no_delay():
     block = BALL.block(4)
     BALL.start(default_rng(0), 8).fill(block)
     bandit.play(block._replace(delay=np.array([6, 5, NEVER, 0])))
-    assert np.count_nonzero(bandit._tickets.ids) == 3
+    assert np.count_nonzero(opened(bandit._tickets).ids) == 3
     bandit.play(block)
-    assert np.count_nonzero(bandit._tickets.ids) == 1  # the one that never comes
+    assert np.count_nonzero(opened(bandit._tickets).ids) == 1  # the one that never comes
     bandit.play(block)
-    assert bandit.choices == 12 and np.count_nonzero(bandit._tickets.ids) == 1
+    assert bandit.choices == 12 and np.count_nonzero(opened(bandit._tickets).ids) == 1
 
 
 @pytest.mark.parametrize(

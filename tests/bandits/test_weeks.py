@@ -206,7 +206,7 @@ def test_a_week_in_days_is_rounds_that_are_expected(kind, tmp_path):
     assert days.week == 140 and days._plan_numbers() == counted._plan_numbers() and days.privacy == counted.privacy
     days.save(tmp_path / "bandit.json")
     assert kind.load(tmp_path / "bandit.json").week == 140
-    for wrong in ({"week": "7 days"}, {"week": "1 week", "per_day": 20}, {"week": 140, "per_day": 20}):
+    for wrong in ({"week": "7 days"}, {"week": "a week", "per_day": 20}, {"week": 140, "per_day": 20}):
         with pytest.raises(ValueError, match="per_day"):
             build(kind, **wrong)
 

@@ -128,7 +128,7 @@ def test_errors_name_the_file_and_the_bandit(tmp_path):
 
 
 def test_a_hold_is_needed_for_a_bandit_that_is_new(tmp_path):
-    with pytest.raises(ValueError, match=r"^\[bandits.messages\]: Expected hold=, the seconds after which"):
+    with pytest.raises(ValueError, match=r"^\[bandits.messages\]: Expected hold=, the time after which"):
         application(tmp_path, hold=None)
     for wrong in (0.0, -1.0):
         with pytest.raises(ValueError, match=r"^\[bandits.messages\]: Expected hold"):

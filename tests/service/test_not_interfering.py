@@ -20,6 +20,7 @@ from tacit.holders.choosing import Choosing
 from tacit.holders.requests import ANSWER, Answer
 from tacit.holders.rows import REWARD
 from tacit.holders.steps import Steps
+from tacit.mechanisms.opening import opened
 from tacit.service import metrics, served
 from tacit.service.app import SHOWN
 from tacit.service.dashboard import Dashboard
@@ -261,7 +262,7 @@ def counting(patch):
     write = Stored.write_group
 
     def counted(self, reports):
-        self.came += sum(report.kind == REWARD and not math.isnan(report.value) for report in reports)
+        self.came += sum(report.kind == REWARD and not math.isnan(opened(report.reward)) for report in reports)
         return write(self, reports)
 
     patch.setattr(Stored, "came", 0, raising=False)

@@ -82,23 +82,6 @@ def fit(
     left = shrink(found, std / scale)
     noise = std * math.sqrt(unit * unit + (left * radius / scale) ** 2)
     settle(np.maximum(found, 0.0), raw, axes, released[packed:] * unit, noise, radius, tuning, posterior)
-    pursue(radius, posterior)
-
-
-@kernel
-def pursue(radius: float, posterior: Posterior) -> None:
-    """Explore more where there is more to find, and where it has been left alone for long:
-        spread_k <- spread_k room (1 + DOUBT max(0, ln(mean precision / precision_k))),
-        room = max(LEAST_ROOM, 1 - |theta|^2 / radius^2).
-    All other directions together can have no more than radius^2 - |theta|^2 of |theta*|^2: who has found something of
-    length near the radius has little to gain from them, and who plays an arm that is only good has much. The logarithm
-    grows with the rounds where one arm is played over and over, as in a fixed arm set, and hardly at all where
-    features are diverse: what looks bad, and was seen little, is tried again, however unlucky its first rewards were.
-    """
-    room = max(LEAST_ROOM, 1.0 - np.sum(posterior.theta**2) / (radius * radius))
-    usual = np.mean(posterior.precision)
-    for k in range(posterior.spread.size):
-        posterior.spread[k] *= room * (1.0 + DOUBT * max(0.0, math.log(usual / posterior.precision[k])))
 
 
 @kernel
@@ -118,6 +101,23 @@ def settle(
     along = np.dot(axes.T, moment)
     total = along_axes(values, raw, usual, along, noise, radius / math.sqrt(d), tuning, posterior)
     from_axes(axes, min(1.0, radius / math.sqrt(total)) if total > 0.0 else 1.0, posterior)
+    pursue(radius, posterior)
+
+
+@kernel
+def pursue(radius: float, posterior: Posterior) -> None:
+    """Explore more where there is more to find, and where it has been left alone for long:
+        spread_k <- spread_k room (1 + DOUBT max(0, ln(mean precision / precision_k))),
+        room = max(LEAST_ROOM, 1 - |theta|^2 / radius^2).
+    All other directions together can have no more than radius^2 - |theta|^2 of |theta*|^2: who has found something of
+    length near the radius has little to gain from them, and who plays an arm that is only good has much. The logarithm
+    grows with the rounds where one arm is played over and over, as in a fixed arm set, and hardly at all where
+    features are diverse: what looks bad, and was seen little, is tried again, however unlucky its first rewards were.
+    """
+    room = max(LEAST_ROOM, 1.0 - np.sum(posterior.theta**2) / (radius * radius))
+    usual = np.mean(posterior.precision)
+    for k in range(posterior.spread.size):
+        posterior.spread[k] *= room * (1.0 + DOUBT * max(0.0, math.log(usual / posterior.precision[k])))
 
 
 @kernel

@@ -374,3 +374,14 @@ def test_batches_stop_growing_and_optimists_get_rarer():
     times = np.flatnonzero(optimists)
     assert 18 < len(times) < 24 and np.ptp(np.array(optimists)[times]) < 0.2 * max(optimists)
     assert all(b / a < 1.7 for a, b in pairwise(times[8:]))
+
+
+@pytest.mark.parametrize("settings", [{"estimate": "sum"}, {"curvature": "none"}])
+def test_batches_that_no_longer_grow_do_not_fade(settings):
+    """Else what a server knew would be forgotten in a few batches, for ever."""
+    server, rng = ShuffleNewton(dim=2, budget=BUDGET, first=60, largest=60, **settings), default_rng(3)
+    for batch in range(3):
+        server.observe(three_roles(server, 60, rng))
+        plan = server.analyzer.plan(batch)
+        alone = 60 * (plan.trials + 1) / 4 / plan.scale**2
+        assert server._state.variance[0] == pytest.approx((batch + 1) * alone)

@@ -118,7 +118,7 @@ class ShuffleNewton(Shuffled):
         )
         bounds = float(low), float(high), scale, float(self._unit), float(self.radius), float(self.width)
         fading = self.growth**-FADING if summed else 0.0
-        self._settings = Settings(*bounds, parts, fading, APART if apart else DENSE)
+        self._settings = Settings(*bounds, parts, fading, APART if apart else DENSE, float(self.analyzer.largest))
         self._of_scores = scores.settings(self, self.growth, apart=parts > 1)
         self._state = self.init()
 

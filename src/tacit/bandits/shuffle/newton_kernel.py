@@ -8,7 +8,7 @@ import numpy.typing as npt
 from numpy.random import Generator
 
 from tacit.bandits.shuffle.batches_kernel import BATCH, USERS, ShuffleState, open_batch, optimistic_arm, surviving
-from tacit.bandits.shuffle.sum_kernel import add_up
+from tacit.bandits.shuffle.sum_kernel import add_up, fading_of
 from tacit.data import Array, Coded, Raw, Released
 from tacit.kernels.block import Block
 from tacit.kernels.compile import inlined, kernel
@@ -45,6 +45,7 @@ class Settings(NamedTuple):
     blocks: int  # parts of equal length of which an arm has one, and zeros in the others
     fading: float  # of the sum of earlier batches (`add_up`); 0: each batch is taken by itself (`absorb`)
     tuning: Tuning  # of the estimate from that sum
+    largest: float  # users of a batch at most
 
 
 @kernel
@@ -133,9 +134,10 @@ def absorb(
 def newton_close(reports: int, sums: Coded, plan: Plan, settings: Settings, state: ShuffleState) -> None:
     """Take a shuffled batch. Changes state."""
     fresh, variance = open_batch(reports, sums, plan, state)
-    _, _, scale, unit, radius, _, blocks, fading, tuning = settings
+    _, _, scale, unit, radius, _, blocks, fading, tuning, largest = settings
     if fading > 0.0:
-        add_up(fresh, variance, scale, unit, radius, blocks, fading, tuning, state)
+        factor = fading_of(plan.users, fading, largest)
+        add_up(fresh, variance, scale, unit, radius, blocks, factor, tuning, state)
     else:
         state.variance[0] = variance
         alone = blocks > 1 and blocks == state.posterior.theta.size

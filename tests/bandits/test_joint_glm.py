@@ -15,7 +15,7 @@ from scipy.stats import norm
 from tacit import Budget, JointGLM, Simulated, Spec, environments
 from tacit.algorithms import irls
 from tacit.algorithms.prior import nothing
-from tacit.kernels.glm import DOUBT, Posterior, Tuning, shrink
+from tacit.kernels.glm import DOUBT, LEAST_ROOM, Posterior, Tuning, shrink
 from tacit.kernels.linalg import smat
 from tacit.model import links
 from tacit.model.glm import GLMContribution, balanced_curvature, largest_weight, line, linearize
@@ -171,8 +171,8 @@ def test_estimate_against_its_formula():
     assert np.allclose(posterior.centre, axes @ centre)
     assert np.allclose(posterior.inverse, axes @ np.diag(1 / precision) @ axes.T)
     room = 1 - np.sum(posterior.theta**2) / radius**2
-    doubt = 1 + DOUBT * np.maximum(0, np.log(precision.mean() / precision))
-    assert np.allclose(posterior.spread, 0.5 * lacking * room * doubt / np.sqrt(precision))
+    doubt = DOUBT * np.maximum(0, np.log(precision.mean() / precision))
+    assert np.allclose(posterior.spread, 0.5 * lacking * (room + doubt) / np.sqrt(precision))
     assert lacking.max() > 0 and lacking.min() == 0
     irls.update(
         0 * released, scale=1.0, unit=1.0, std=0.0, radius=radius, tuning=tuning, known=nothing(), posterior=posterior
@@ -191,10 +191,11 @@ def explored(strength, seen, radius=3.0, std=1.0):
 
 def test_who_has_found_nearly_all_there_can_be_explores_less():
     """|theta*| is at most the radius, so little of it is left for other directions; but a radius may be too small."""
-    some, much, all_of_it, beyond = (explored(strength, 1e4) for strength in (1.0, 2.5, 3.0, 30.0))
-    assert some == pytest.approx(explored(0.0, 1e4) * 8 / 9, rel=0.01)
-    assert much == pytest.approx(some * (9 - 2.5**2) / 8, rel=0.01)
-    assert all_of_it == pytest.approx(beyond, rel=0.1) and beyond == pytest.approx(explored(0.0, 1e4) / 10, rel=0.01)
+    nothing_yet, some, much, beyond = (explored(strength, 1e4) for strength in (0.0, 1.0, 2.5, 30.0))
+    per_room = (nothing_yet - beyond) / (1 - LEAST_ROOM)
+    assert nothing_yet - some == pytest.approx(per_room / 9, rel=0.05)
+    assert nothing_yet - much == pytest.approx(per_room * 2.5**2 / 9, rel=0.05)
+    assert beyond > LEAST_ROOM * nothing_yet
 
 
 def test_what_was_seen_little_is_tried_more_the_longer_it_is_left_alone():

@@ -1,6 +1,7 @@
 """JointGLM: bounded contributions, the estimate against slow formulas, choices, intervals, learning."""
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from scipy.stats import norm
 from tacit import Budget, JointGLM, Simulated, Spec, environments
 from tacit.algorithms import irls
 from tacit.algorithms.prior import nothing
-from tacit.kernels.glm import Posterior, Tuning, shrink
+from tacit.kernels.glm import DOUBT, LEAST_ROOM, Posterior, Tuning, shrink
 from tacit.kernels.linalg import smat
 from tacit.model import links
 from tacit.model.glm import GLMContribution, balanced_curvature, largest_weight, line, linearize
@@ -169,12 +170,39 @@ def test_estimate_against_its_formula():
     assert np.allclose(posterior.theta, play * min(1, radius / np.linalg.norm(play)))
     assert np.allclose(posterior.centre, axes @ centre)
     assert np.allclose(posterior.inverse, axes @ np.diag(1 / precision) @ axes.T)
-    assert np.allclose(posterior.spread, 0.5 * lacking / np.sqrt(precision))
+    room = 1 - np.sum(posterior.theta**2) / radius**2
+    doubt = DOUBT * np.maximum(0, np.log(precision.mean() / precision))
+    assert np.allclose(posterior.spread, 0.5 * lacking * (room + doubt) / np.sqrt(precision))
     assert lacking.max() > 0 and lacking.min() == 0
     irls.update(
         0 * released, scale=1.0, unit=1.0, std=0.0, radius=radius, tuning=tuning, known=nothing(), posterior=posterior
     )
     assert np.allclose(posterior.spread, 0.5 * radius / 2)  # nothing known yet: explore everywhere
+
+
+def explored(strength, seen, radius=3.0, std=1.0):
+    """How far draws spread along the second axis, from `seen` people along the first of two, whose coefficient is
+    `strength`, and 10 along the second."""
+    released = np.concatenate([reference.svec(np.diag([seen, 10.0])), [strength * seen, 0.0]])
+    posterior = irls.prior(2, radius)
+    irls.update(released, scale=1.0, unit=1.0, std=std, radius=radius, tuning=Tuning(), posterior=posterior)
+    return posterior.spread[np.argmax(np.abs(posterior.axes[1]))]
+
+
+def test_who_has_found_nearly_all_there_can_be_explores_less():
+    """|theta*| is at most the radius, so little of it is left for other directions; but a radius may be too small."""
+    nothing_yet, some, much, beyond = (explored(strength, 1e4) for strength in (0.0, 1.0, 2.5, 30.0))
+    per_room = (nothing_yet - beyond) / (1 - LEAST_ROOM)
+    assert nothing_yet - some == pytest.approx(per_room / 9, rel=0.05)
+    assert nothing_yet - much == pytest.approx(per_room * 2.5**2 / 9, rel=0.05)
+    assert beyond > LEAST_ROOM * nothing_yet
+
+
+def test_what_was_seen_little_is_tried_more_the_longer_it_is_left_alone():
+    """Without a bound: an arm of a fixed arm set that had bad luck is tried again in the end."""
+    spreads = [explored(1.0, seen) for seen in (1e3, 1e4, 1e5, 1e6)]
+    assert all(b > a for a, b in pairwise(spreads))
+    assert spreads[3] - spreads[2] == pytest.approx(spreads[2] - spreads[1], rel=0.02)  # by the logarithm
 
 
 def test_eigenvalues_that_noise_alone_could_give_are_drawn_to_their_mean():

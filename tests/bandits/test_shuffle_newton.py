@@ -4,6 +4,7 @@ import json
 import math
 import subprocess
 import sys
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from scipy.linalg import block_diag
 from tacit import Budget, Embedded, ShuffleNewton, Spec, environments, simulate
 from tacit.algorithms import irls
 from tacit.bandits.shuffle.batches_kernel import ShuffleState
-from tacit.bandits.shuffle.newton_kernel import absorb
+from tacit.bandits.shuffle.newton_kernel import absorb, optimist_share
 from tacit.bandits.shuffle.sum_kernel import APART, add_up
 from tacit.errors import BadReport, BatchTooSmall, LateReport, TooManyReports, UnknownChoice, WrongBatch
 from tacit.features import Number, Schema
@@ -354,3 +355,33 @@ def test_the_sum_learns_what_single_batches_do_not():
     world, spec = environments.breast_cancer(), Spec(ShuffleNewton, budget=Budget(1.0, 1e-6))
     row = simulate([spec], world, horizon=5000, runs=12, seed=9401).rows[0]
     assert row["regret_mean"] < 575
+
+
+def test_batches_stop_growing_and_optimists_get_rarer():
+    """A change is noticed when the open batch closes, so batches are bounded; optimists come again only when there are
+    half as many users more, or a fixed share of everybody would try arms for ever."""
+    server = ShuffleNewton(dim=3, budget=BUDGET)
+    sizes = [server.analyzer.plan(batch).users for batch in range(400)]
+    assert sizes[-1] == max(sizes) == 10 * server.first and sizes[1] == math.ceil(1.5 * server.first)
+    assert ShuffleNewton(dim=3, budget=BUDGET, largest=math.inf).analyzer.plan(20).users > 100 * sizes[0]
+    assert ShuffleNewton(dim=3, budget=BUDGET, estimate="sum").largest == 100 * server.first
+    before, optimists = 0, []
+    for batch, users in enumerate(sizes):
+        share = optimist_share(server.analyzer.plan(batch), before, 0.0)
+        before += users
+        optimists.append(share * users)
+    assert min(optimists[:7]) > 8  # of batches that grow, each has some
+    times = np.flatnonzero(optimists)
+    assert 18 < len(times) < 24 and np.ptp(np.array(optimists)[times]) < 0.2 * max(optimists)
+    assert all(b / a < 1.7 for a, b in pairwise(times[8:]))
+
+
+@pytest.mark.parametrize("settings", [{"estimate": "sum"}, {"curvature": "none"}])
+def test_batches_that_no_longer_grow_do_not_fade(settings):
+    """Else what a server knew would be forgotten in a few batches, for ever."""
+    server, rng = ShuffleNewton(dim=2, budget=BUDGET, first=60, largest=60, **settings), default_rng(3)
+    for batch in range(3):
+        server.observe(three_roles(server, 60, rng))
+        plan = server.analyzer.plan(batch)
+        alone = 60 * (plan.trials + 1) / 4 / plan.scale**2
+        assert server._state.variance[0] == pytest.approx((batch + 1) * alone)

@@ -35,7 +35,7 @@ class Tuning(NamedTuple):
 
     variance: of a reward's noise per unit of curvature.
     ridge: times (variance / t^2 + noise / t), t the prior's std.
-    explore: how many standard deviations an exploring draw has where nothing was sampled.
+    explore: how many standard deviations an exploring draw has where nothing was sampled (`pursue`, in `fit`).
     share: directions with less than this share of the usual curvature are explored.
     caution: how much of the way to its centre an estimate goes where nothing was sampled.
     scaling: the prior's variance along an axis is t^2 (mean of usual / usual there)^scaling, so that features that vary
@@ -43,13 +43,17 @@ class Tuning(NamedTuple):
 
     variance: float = 2.0
     ridge: float = 2.5
-    explore: float = 0.38
+    explore: float = 0.47
     share: float = 1.5
     caution: float = 1.0
     scaling: float = 0.0
 
 
 FARTHEST_SCALE = 3.0  # between a prior's std along an axis and t
+# Chosen, with `explore`, by the mean and the tail of regret on tuning seeds (docs/measurements/joint-glm.md); neither
+# touches privacy.
+LEAST_ROOM = 0.1  # however long the estimate: a radius may be told too small
+DOUBT = 0.06  # added to the room for each factor e between the mean precision and that along an axis
 
 
 @kernel
@@ -67,7 +71,7 @@ def fit(
         h_k         = max(0, 1 - l+ / (share mean l+)), l+ = max(l, 0): how much it was sampled too little
         theta_k     = b_k / (lambda + ridge (c / t^2 + e / t)), moved to centre_k by caution h_k^2 (where little was
                       sampled, b_k is mostly noise that stays for long), then projected on |theta| <= radius
-        spread_k    = explore h_k / sqrt(precision_k)
+        spread_k    = explore h_k / sqrt(precision_k), which `pursue` scales by what there is to find
     where c (variance), ridge, explore, share and caution are in `tuning`."""
     d = posterior.theta.size
     packed = d * (d + 1) // 2
@@ -97,6 +101,23 @@ def settle(
     along = np.dot(axes.T, moment)
     total = along_axes(values, raw, usual, along, noise, radius / math.sqrt(d), tuning, posterior)
     from_axes(axes, min(1.0, radius / math.sqrt(total)) if total > 0.0 else 1.0, posterior)
+    pursue(radius, posterior)
+
+
+@kernel
+def pursue(radius: float, posterior: Posterior) -> None:
+    """Explore more where there is more to find, and where it has been left alone for long:
+        spread_k <- spread_k (room + DOUBT max(0, ln(mean precision / precision_k))),
+        room = max(LEAST_ROOM, 1 - |theta|^2 / radius^2).
+    All other directions together can have no more than radius^2 - |theta|^2 of |theta*|^2: who has found something of
+    length near the radius has little to gain from them, and who plays an arm that is only good has much. The logarithm
+    grows with the rounds where one arm is played over and over, as in a fixed arm set, and hardly at all where
+    features are diverse: what looks bad, and was seen little, is tried again, however unlucky its first rewards were.
+    """
+    room = max(LEAST_ROOM, 1.0 - np.sum(posterior.theta**2) / (radius * radius))
+    usual = np.mean(posterior.precision)
+    for k in range(posterior.spread.size):
+        posterior.spread[k] *= room + DOUBT * max(0.0, math.log(usual / posterior.precision[k]))
 
 
 @kernel

@@ -41,6 +41,7 @@ POLICIES = {"thompson": THOMPSON, "ucb": UCB, "greedy": GREEDY, "elimination": E
 WIDTHS = {"thompson": 4.0, "ucb": 0.9, "greedy": 0.0, "elimination": 0.9}
 FEWEST, FIRST = 20, 32.0  # users of the first batch: so many, and so many more per unit of noise
 GROWTH = 1.5  # of the batches
+LARGEST = 10  # times the first batch: who comes while a batch is open is served by what was known before it
 FIRST_APART, GROWTH_APART = 24.0, 1.3  # the same where arms lie in blocks: there is more to learn from choices
 MANY = 50  # dimensions
 
@@ -71,7 +72,9 @@ class ShuffleNewton(Shuffled):
     would be too long. The certificate says so.
     estimate: "batches" or "sum" (docs/shuffle.md). "auto", the default, takes the second where arms have blocks of two
     or more coordinates, and from 50 dimensions on where they have none.
-    dropout, malicious: shares of users who may send nothing, or no noise. largest: users of a batch at most."""
+    dropout, malicious: shares of users who may send nothing, or no noise.
+    largest: users of a batch at most. By default ten times those of the first, so that a change is noticed soon; a
+    hundred times where the estimate is from the sum of all batches, or from scores."""
 
     first: int | None = None
     growth: float | None = None
@@ -80,6 +83,7 @@ class ShuffleNewton(Shuffled):
     estimate: str = "auto"
     explore: str = "thompson"
     width: float | None = None
+    largest: float | None = None
     _state: ShuffleState = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -107,12 +111,14 @@ class ShuffleNewton(Shuffled):
         if self.first is None:
             sigma = 0.0 if self.budget.epsilon == math.inf else sensitivity / gaussian.mu(self.budget)
             self.first = FEWEST + math.ceil(first * sigma)
+        if self.largest is None and not (summed or self._scores):
+            self.largest = LARGEST * self.first
         self.analyzer = self._analyzer(
             size=size, sensitivity=sensitivity, norm=self.contribution.norm, first=self.first, growth=self.growth
         )
         bounds = float(low), float(high), scale, float(self._unit), float(self.radius), float(self.width)
         fading = self.growth**-FADING if summed else 0.0
-        self._settings = NewtonSettings(*bounds, parts, fading, APART if apart else DENSE)
+        self._settings = NewtonSettings(*bounds, parts, fading, APART if apart else DENSE, float(self.analyzer.largest))
         self._of_scores = scores.settings(self, self.growth, apart=parts > 1)
         self._state = self.init()
 
@@ -136,7 +142,7 @@ class ShuffleNewton(Shuffled):
         policy: dict[str, Any] = {"name": self.explore if self.version else "random", "width": self.width}
         if policy["name"] == "thompson":
             plan = self.analyzer.plan(self.version)
-            policy["share"] = 0.0 if self._scores else float(optimist_share(plan, self._settings.fading))
+            policy["share"] = 0.0 if self._scores else float(optimist_share(plan, self.users, self._settings.fading))
         if self._scores:
             return scores.public(posterior, policy)
         return {

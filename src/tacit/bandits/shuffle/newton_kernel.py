@@ -7,8 +7,8 @@ import numpy as np
 import numpy.typing as npt
 from numpy.random import Generator
 
-from tacit.bandits.shuffle.batches_kernel import BATCH, ShuffleState, open_batch, optimistic_arm, surviving
-from tacit.bandits.shuffle.sum_kernel import add_up
+from tacit.bandits.shuffle.batches_kernel import BATCH, USERS, ShuffleState, open_batch, optimistic_arm, surviving
+from tacit.bandits.shuffle.sum_kernel import add_up, fading_of
 from tacit.data import Array, Coded, Exact, Released
 from tacit.kernels.block import Block
 from tacit.kernels.compile import inlined, kernel
@@ -32,6 +32,7 @@ ENOUGH = 0.7  # of the mean information: enough
 RIDGE = 1.5  # how much nearer to 0 the cautious estimate is
 FLOOR = 1.5  # eigenvalues of a batch are made smaller by so many standard deviations of the noise in them
 FEWEST_OPTIMISTS, OPTIMISTS = 8.0, 16.0  # users of a batch who are optimists: so many, and so many per unit of noise
+AGAIN = math.log(1.5)  # optimists come again when there are half as many users more
 
 
 class NewtonSettings(NamedTuple):
@@ -44,14 +45,17 @@ class NewtonSettings(NamedTuple):
     blocks: int  # parts of equal length of which an arm has one, and zeros in the others
     fading: float  # of the sum of earlier batches (`add_up`); 0: each batch is taken by itself (`absorb`)
     tuning: Tuning  # of the estimate from that sum
+    largest: float  # users of a batch at most
 
 
 @kernel
-def optimist_share(plan: ShufflePlan, fading: float) -> float:
+def optimist_share(plan: ShufflePlan, before: int, fading: float) -> float:
     """The share of a batch's users who try the arm that may be best, instead of one that is likely to be: enough of
-    them to be seen above the noise of the batch. None where the estimate is from the sum of all batches: contexts vary
-    enough there."""
-    if fading > 0.0:
+    them to be seen above the noise of the batch. before: users of earlier batches. Only a batch in which their number
+    passes a power of 1.5 has any, so that they get rarer where batches no longer grow. None where the estimate is from
+    the sum of all batches: contexts vary enough there."""
+    passed = before == 0 or math.floor(math.log(before + plan.users) / AGAIN) > math.floor(math.log(before) / AGAIN)
+    if fading > 0.0 or not passed:
         return 0.0
     users = float(plan.users)
     std = math.sqrt(users * ((plan.trials + 1.0) / 4.0 + 2.0 * plan.laplace**2)) / plan.scale
@@ -130,9 +134,10 @@ def absorb(
 def newton_close(reports: int, sums: Coded, plan: ShufflePlan, settings: NewtonSettings, state: ShuffleState) -> None:
     """Take a shuffled batch. Changes state."""
     fresh, variance = open_batch(reports, sums, plan, state)
-    _, _, scale, unit, radius, _, blocks, fading, tuning = settings
+    _, _, scale, unit, radius, _, blocks, fading, tuning, largest = settings
     if fading > 0.0:
-        add_up(fresh, variance, scale, unit, radius, blocks, fading, tuning, state)
+        factor = fading_of(plan.users, fading, largest)
+        add_up(fresh, variance, scale, unit, radius, blocks, factor, tuning, state)
     else:
         state.variance[0] = variance
         alone = blocks > 1 and blocks == state.posterior.theta.size
@@ -188,14 +193,14 @@ def newton_rounds(
     alive, weights = np.empty(block.arms.shape[1], np.bool_), np.empty(block.arms.shape[1])
     width, scale, low, high = settings.width, settings.scale, settings.low, settings.high
     plan = plan_of(plans, state.counts[BATCH])
-    share = optimist_share(plan, settings.fading)
+    share = optimist_share(plan, state.counts[USERS], settings.fading)
     for t in range(block.noise.size):
         if transit.reports[0] >= plan.users:
             newton_close(transit.reports[0], transit.sums, plan, settings, state)
             transit.reports[0] = 0
             transit.sums[:] = 0
             plan = plan_of(plans, state.counts[BATCH])
-            share = optimist_share(plan, settings.fading)
+            share = optimist_share(plan, state.counts[USERS], settings.fading)
         if state.counts[BATCH] == 0:
             index = int(policy.random() * block.arms.shape[1])
         else:

@@ -51,9 +51,8 @@ def settings(server: "ShuffleNewton", growth: float, *, apart: bool) -> ShuffleS
     """With blocks all batches count alike, elsewhere small, early ones less."""
     low, high = map(float, server.rewards)
     fading, average = (1.0, AVERAGE_APART) if apart else (growth**-FADING, 1.0)
-    return ShuffleScoreSettings(
-        low, high, steepness(server._link, high - low), float(server.radius), growth, fading, average
-    )
+    steep, radius, largest = steepness(server._link, high - low), float(server.radius), server.analyzer.largest
+    return ShuffleScoreSettings(low, high, steep, radius, growth, fading, average, float(largest))
 
 
 def public(posterior: Posterior, policy: dict[str, Any]) -> dict[str, Any]:

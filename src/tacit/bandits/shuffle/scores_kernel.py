@@ -6,7 +6,7 @@ import numpy as np
 from numpy.random import Generator
 
 from tacit.bandits.shuffle.batches_kernel import BATCH, ShuffleState, open_batch
-from tacit.bandits.shuffle.sum_kernel import fade
+from tacit.bandits.shuffle.sum_kernel import fade, fading_of
 from tacit.data import Coded, Exact
 from tacit.kernels.block import Block
 from tacit.kernels.compile import kernel
@@ -28,6 +28,7 @@ class ShuffleScoreSettings(NamedTuple):
     growth: float  # of batches
     fading: float  # of the sum of earlier batches
     average: float  # of the way to the latest estimate that the average of estimates, by which one plays, goes
+    largest: float  # users of a batch at most
 
 
 @kernel
@@ -37,7 +38,8 @@ def score_close(
     """Take a shuffled batch: the latest estimate is a multiple of the faded sum of all batches (`pace`), the posterior
     as in kernels.scores, without draws. Changes state."""
     fresh, variance = open_batch(reports, sums, plan, state)
-    std, d = fade(fresh, variance, settings.fading, state), state.sums.size
+    factor, d = fading_of(plan.users, settings.fading, settings.largest), state.sums.size
+    std = fade(fresh, variance, factor, state)
     eta = pace(std, plan.users * settings.growth, d, settings.radius, settings.steep)
     most, everywhere, nothing = REACH * settings.radius, np.arange(d), Known(np.zeros(0), np.zeros((0, 0)))
     share, step = settings.average, state.counts[BATCH]

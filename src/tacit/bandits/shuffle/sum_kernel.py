@@ -18,6 +18,13 @@ FADING = 0.5  # earlier batches count (size of an earlier one / size of the late
 
 
 @kernel
+def fading_of(users: int, fading: float, largest: float) -> float:
+    """By how much the sum of earlier batches fades beside a batch of so many users: not at all once batches are as
+    large as they get."""
+    return 1.0 if users >= largest else fading
+
+
+@kernel
 def fade(batch: Released, variance: float, fading: float, state: ShuffleState) -> float:
     """sums <- batch + fading sums,   variance of the sums <- variance + fading^2 that.
     Every batch has the same noise, however many users: so small, early ones count less. Returns the std."""

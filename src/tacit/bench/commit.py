@@ -17,7 +17,7 @@ from tacit.privacy.certificate import Certificate, plain_certificate
 from tacit.privacy.noise import Simulated, generator_of
 
 
-class State(NamedTuple):
+class CommitState(NamedTuple):
     counts: Integers  # (2,): choices, and the place that all get from now on, -1 before
     sums: Array  # (most,): of rewards by place. RAW
 
@@ -38,10 +38,10 @@ class ExploreThenCommit(Bandit):
     source: Simulated
     rewards: tuple[float, float] = (0.0, 1.0)
     most: int = 50  # arms
-    _state: State = field(init=False, repr=False)
+    _state: CommitState = field(init=False, repr=False)
 
-    def init(self) -> State:
-        return State(np.array([0, -1]), np.zeros(self.most))
+    def init(self) -> CommitState:
+        return CommitState(np.array([0, -1]), np.zeros(self.most))
 
     def _advance(self) -> None:
         """Nothing to close: the one release follows from `_pick`, which knows how many arms there are."""

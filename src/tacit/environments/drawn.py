@@ -18,7 +18,7 @@ LINKS, LINK_CHANCES = ("logistic", "probit", "identity"), (0.6, 0.2, 0.2)
 ENTROPY = 20_261_118  # beside the number: other draws from small numbers are other numbers
 
 
-class Setting(NamedTuple):
+class WorldSetting(NamedTuple):
     """Everything but what a run draws."""
 
     schema: bool  # people have fields, and actions are disjoint; else arms are vectors
@@ -40,7 +40,7 @@ class Setting(NamedTuple):
 
 
 @functools.cache
-def setting(number: int) -> Setting:
+def setting(number: int) -> WorldSetting:
     """That of a number."""
     rng = default_rng(SeedSequence([ENTROPY, number]))
     schema = bool(rng.random() < 0.5)
@@ -50,7 +50,7 @@ def setting(number: int) -> Setting:
     link = LINKS[int(rng.choice(len(LINKS), p=LINK_CHANCES))]
     reach = 1.0 if link == "identity" else abs(math.log(rate / (1 - rate))) / (1.6 if link == "probit" else 1.0)
     guess = float(rng.choice([0.5, 1.0, 2.0]))
-    return Setting(
+    return WorldSetting(
         schema=schema,
         arms=arms,
         features=features,

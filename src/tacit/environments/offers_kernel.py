@@ -1,4 +1,4 @@
-"""Offers that are vectors: in part the same in all rounds, in part like the other offers of their round."""
+"""OfferedArms that are vectors: in part the same in all rounds, in part like the other offers of their round."""
 
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ from tacit.kernels.compile import inlined, kernel
 ROOM = 2.0  # added to the squared length of a vector before it is divided by its length: the unit ball's inside
 
 
-class Offers(NamedTuple):
+class OfferedArms(NamedTuple):
     """K offers of r numbers."""
 
     items: Array  # (K, r): normal numbers, what stays of each
@@ -39,7 +39,7 @@ def worth(slopes: Slopes, x: Array) -> float:
 
 @kernel
 def fill_offers(
-    rng: Generator, block: Block, offers: Offers, before: Slopes, after: Slopes, turn: float, clock: Integers
+    rng: Generator, block: Block, offers: OfferedArms, before: Slopes, after: Slopes, turn: float, clock: Integers
 ) -> None:
     """Arms, noise and, in place of means, scores: those of `before`, which turn towards `after` by the angle `turn` a
     round. clock is changed."""

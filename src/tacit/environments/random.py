@@ -13,8 +13,8 @@ from tacit.environments.base import World, orthonormal
 from tacit.environments.curve_kernel import Curve, to_means
 from tacit.environments.delay import Delay
 from tacit.environments.disjoint import Disjoint
-from tacit.environments.drawn import Setting, setting
-from tacit.environments.offers_kernel import Offers, Slopes, fill_offers
+from tacit.environments.drawn import WorldSetting, setting
+from tacit.environments.offers_kernel import OfferedArms, Slopes, fill_offers
 from tacit.environments.people import NO_CROSS, effects, tables
 from tacit.environments.people_kernel import Tastes, fill_people
 from tacit.features.schema import Schema
@@ -71,7 +71,7 @@ class random(Disjoint):
         super().__post_init__()
 
     @property
-    def setting(self) -> Setting:
+    def setting(self) -> WorldSetting:
         return setting(self.number)
 
     @property
@@ -137,7 +137,7 @@ class random(Disjoint):
         drawn, constant = self.setting, CONSTANT * (self.dim > 1)
         size = self.dim - (self.dim > 1)
         axes = (1 - drawn.dependent * (1 - DECAY)) ** np.arange(size)
-        offers = Offers(
+        offers = OfferedArms(
             items=rng.standard_normal((self.arms, size)),
             mixing=np.ascontiguousarray(orthonormal(rng, size) * axes),
             still=drawn.alone,
@@ -155,7 +155,7 @@ class random(Disjoint):
         return lambda rng, block, clock: fill_offers(rng, block, offers, before, after, turn, clock)
 
 
-def _fitted(scores: Array, drawn: Setting) -> Curve:
+def _fitted(scores: Array, drawn: WorldSetting) -> Curve:
     """The curve by which uniform play has the setting's rate, for such scores."""
     strength = drawn.strength * (drawn.rate if drawn.link == "identity" else 1.0)
     curve = Curve(

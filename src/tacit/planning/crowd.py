@@ -16,7 +16,7 @@ from tacit.kernels.block import BERNOULLI, Block
 PEOPLE = 2000  # different ones in a world, who come again and again
 DECAY = 0.6  # of how much a field matters, beside the one that matters more
 ALONE = 0.1  # variance of what an action is to everybody, beside that of fields
-ALIKE = 0.5  # share of the variance that all actions have in common: people who like everything
+MOOD = 1.0  # standard deviation of what a person is to all actions alike, beside that among them
 STEPS = 60  # of bisection
 
 
@@ -44,7 +44,8 @@ class Crowd(NamedTuple):
 def drawn(schema: Schema, number: int, *, rate: float, strength: float) -> Crowd:
     """The world of that number. Fields are independent, and all their values equally likely; everybody has every field.
     An action adds to the log odds of a reward what was drawn for it at each category or knot of a field and of a cross:
-    of the field that matters most, which is another one in each world, of the next DECAY as much, and so on.
+    of the field that matters most, which is another one in each world, of the next DECAY as much, and so on. Fields say
+    as much of how a person takes to all actions.
 
     rate: the mean reward of random actions. strength: the standard deviation of the log odds among the actions of one
     person."""
@@ -54,18 +55,16 @@ def drawn(schema: Schema, number: int, *, rate: float, strength: float) -> Crowd
     named = schema.own[1:]
     first = number % max(1, len(schema.context))
     order = [first, *(i for i in rng.permutation(len(named)) if i != first)] if named else []
-    scores = np.zeros((PEOPLE, len(schema.offered)))
+    actions = len(schema.offered)
+    tastes, mood = np.zeros((PEOPLE, actions)), np.zeros((PEOPLE, 1))
     for place, i in enumerate(order):
-        part = named[i]
-        own, common = rng.standard_normal((scores.shape[1], part.size)), rng.standard_normal(part.size)
-        theta = np.sqrt(1 - ALIKE) * own + np.sqrt(ALIKE) * common
-        found = people[:, part.start : part.start + part.size] @ theta.T
-        found -= found.mean(axis=0)
-        scores += DECAY**place * found / max(_spread(found), 1e-9)
-    alone = np.sqrt(ALONE) * rng.standard_normal(scores.shape[1]) * (max(_spread(scores), 1e-9) if order else 1.0)
-    scores += alone
+        part = people[:, named[i].start : named[i].start + named[i].size]
+        tastes += DECAY**place * _apart(part @ rng.standard_normal((named[i].size, actions)))
+        mood += DECAY**place * _scaled(part @ rng.standard_normal((named[i].size, 1)))
+    alone = _apart(np.tile(rng.standard_normal(actions), (PEOPLE, 1)), centred=False)
+    scores = _apart(_apart(tastes) + np.sqrt(ALONE) * alone, centred=False) + MOOD * _scaled(mood)
     important = tuple(name for i in order for name in named[i].names if len(named[i].names) == 1)
-    return Crowd(people, _means(strength * scores / max(_spread(scores), 1e-9), rate), important)
+    return Crowd(people, _means(strength * scores, rate), important)
 
 
 def seen(crowd: Crowd, full: Schema, schema: Schema) -> Crowd:
@@ -128,9 +127,17 @@ def _even(size: int, field: bool) -> Array:
     return out
 
 
-def _spread(scores: Array) -> float:
-    """Standard deviation among the actions of one person."""
-    return float(np.sqrt(scores.var(axis=1, ddof=1).mean()))
+def _apart(scores: Array, *, centred: bool = True) -> Array:
+    """What is left between the actions of a person, with standard deviation 1; centred: and of each action between
+    people."""
+    out = scores - scores.mean(axis=1, keepdims=True)
+    if centred:
+        out = out - out.mean(axis=0)
+    return out / max(float(np.sqrt(out.var(axis=1, ddof=1).mean())), 1e-9)
+
+
+def _scaled(mood: Array) -> Array:
+    return (mood - mood.mean()) / max(float(mood.std()), 1e-9)
 
 
 def _means(scores: Array, rate: float) -> Array:

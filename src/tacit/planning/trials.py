@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +28,7 @@ ORDINARY = "ordinary"
 FEW = (1, 2)  # fields that matter most, alone
 WEIGHT = 2.0  # of the field that matters most
 DAY = 86_400.0  # seconds
+JUDGED = Path(__file__).parent / "judged.json"  # how far off it is: written by tools.plan.judge
 
 
 class Size(NamedTuple):
@@ -39,7 +41,12 @@ class Size(NamedTuple):
     long: int
 
 
-FULL, QUICK = Size(4, 100_000, 2, 1_000_000), Size(2, 10_000, 0, 0)
+QUICK = Size(2, 10_000, 0, 0)
+
+
+def full(schema: Schema) -> Size:
+    """4 to 12 worlds, more of what takes little time: 4 from six actions of 25 numbers on."""
+    return Size(min(12, max(4, 600 // schema.dim)), 100_000, 2, 1_000_000)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,7 +164,7 @@ class Found(NamedTuple):
                 if before is None:
                     return n
                 part = (share - before[1]) / (reached - before[1])
-                return round(before[0] * (n / before[0]) ** part)
+                return round(before[0] * math.exp(part * math.log(n / before[0])))
             before = n, reached
         return None
 
@@ -218,15 +225,16 @@ def run(question: SchemaQuestion, size: Size, report: Callable[[float], None], o
     played = [0.0] * len(tasks)  # rounds
     todo = sorted(range(len(tasks)), key=lambda number: -rounds[number])
 
-    def play(number: int, told: Callable[[float], None]) -> Run:
+    def play(number: int, report: Callable[[float], None]) -> Run:
         row, world = tasks[number]
         here = crowds[row.tastes][world]
         schema = row.schema(question.schema, here.important)
         people = crowd.seen(here, question.schema, schema)
         place = crowd.crowded(dim=schema.dim, arms=len(schema.offered), radius=3.0, schema=schema, crowd=people)
+
         def heard(share: float) -> None:
             played[number] = share * rounds[number]
-            told(share)
+            report(share)
 
         at = _ends(question, rounds[number])
         return run_once(question.spec(row.epsilon), place, rounds[number], 0, world, heard, None, at)

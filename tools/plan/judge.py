@@ -19,6 +19,7 @@ from tacit.planning import trials
 from tacit.planning.trials import DAY, JUDGED, PEOPLE, TASTES, Case, SchemaQuestion
 
 RUNS, SEED, SOON, TOLERANCE = 8, 7, 0.9, 0.05
+HIGH = 0.6  # from there on it is said how much too high that is
 ROWS = Path(__file__).parent / "judged.json"
 
 
@@ -82,8 +83,9 @@ def _shares(question: SchemaQuestion, world: random, run: int, ends: Sequence[in
 
 
 def error(rows: Sequence[Judged]) -> dict[str, float]:
-    """What `tacit plan --schema` says of itself."""
+    """What `tacit plan --schema` says of itself: the share there less what it said."""
     off = np.array([row.share - row.said["ordinary"] for row in rows])
+    high = [row for row in rows if row.said["ordinary"] >= HIGH]
     return {
         "worlds": len({row.number for row in rows}),
         "numbers": len(rows),
@@ -92,6 +94,8 @@ def error(rows: Sequence[Judged]) -> dict[str, float]:
         "bias": round(float(np.median(off)), 3),
         "median": round(float(np.median(np.abs(off))), 3),
         "most": round(float(np.quantile(np.abs(off), 0.95)), 3),
+        "high": HIGH,
+        "high_bias": round(float(np.median([row.share - row.said["ordinary"] for row in high])), 3),
     }
 
 
@@ -101,7 +105,7 @@ def summary(rows: Sequence[Judged]) -> str:
         "| the plan says | numbers | within 0.05 | within 0.1 | median | 5 % to 95 % | between weak and strong |",
         "|---|---|---|---|---|---|---|",
     ]
-    edges = (-9.0, 0.1, 0.3, 0.6, 9.0)
+    edges = (-9.0, 0.1, 0.3, HIGH, 9.0)
     names = ("less than 0.1", "0.1 to 0.3", "0.3 to 0.6", "0.6 or more")
     groups = [*zip(names, edges, edges[1:], strict=False), ("**all**", -9.0, 9.0)]
     for name, low, high in groups:

@@ -132,8 +132,9 @@ def error() -> str:
     off = json.loads(trials.JUDGED.read_text())
     return (
         f"How sure that is: in {off['worlds']} worlds of other kinds, whose tastes the plan could not know, it was off "
-        f"by {percent(off['median'])} in the middle and by up to {percent(off['most'])} in 19 of 20 numbers, to both "
-        "sides (docs/measurements/plan.md)."
+        f"by {percent(off['median'])} in the middle, and by up to {percent(off['most'])} in 19 of 20 numbers. Where it "
+        f"said {percent(off['high'])} or more, people had {percent(-off['high_bias'])} less in the middle "
+        "(docs/measurements/plan.md)."
     )
 
 

@@ -116,7 +116,8 @@ def words(question: Question) -> list[str]:
     """The recommendation, a paragraph each: personalise or not, which model, which unit; or that it is not known."""
     beyond = outside(question)
     if beyond:
-        return [f"Not known: {', '.join(beyond)}. {SIMULATE}"]
+        often = [f"Unit: learn from fewer rounds of a person, or from one. {_serving(1)} {WEEK}"]
+        return [f"Not known: {', '.join(beyond)}. {SIMULATE}", *often * (question.rounds_per_person > 1)]
     need = {model: needed(question.setting(model)) for model in MODELS}
     best = _best(question, need)
     return [_verdict(question, need["joint"]), _model(question, need, best), _unit(question, need)]

@@ -107,9 +107,13 @@ class SchemaQuestion:
         return None if self.per_day is None else people * self.rounds_per_person / self.per_day
 
     def spec(self, epsilon: float) -> Spec:
-        given: dict[str, Any] = {"base_rate": self.base_rate, "hold": self.held, "contexts": self.contexts}
-        given["missing_as"] = None if self.held is None else 0.0
-        given["max_rounds_per_person"] = self.rounds_per_person if self.rounds_per_person > 1 else None
+        given = {
+            "base_rate": self.base_rate,
+            "contexts": self.contexts,
+            "hold": self.held,
+            "missing_as": None if self.held is None else 0.0,
+            "max_rounds_per_person": self.rounds_per_person if self.rounds_per_person > 1 else None,
+        }
         budget = Budget(epsilon, self.delta, adjacency=self.adjacency)
         return Spec(JointGLM, budget=budget, **{name: value for name, value in given.items() if value is not None})
 

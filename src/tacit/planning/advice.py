@@ -18,7 +18,7 @@ SOON = 0.1  # of a year's people: no reason to ask for more trust
 LOCAL = 2.0  # the least epsilon for which the local model is recommended: it is what worlds of other kinds hurt most
 YEAR = 365  # days, in which a plan is to pay
 FARTHEST = 10**9  # people, beyond which nobody is asked to wait
-RATES = 0.2, 0.5  # mean rewards that were simulated: about one in two
+RATES = 0.2, 0.5  # mean rewards of random arms that the formula is trusted with; 0.5 was simulated
 WEEKS = 52
 WEEK = (
     "Where people come often you may also promise for a week instead of for ever (JointGLM, week=, docs/persons.md), "
@@ -108,7 +108,7 @@ def outside(question: Question) -> list[str]:
     """What no simulation covers."""
     found, rate = question.setting("joint").outside(), question.base_rate
     if rate is not None and not RATES[0] <= rate <= RATES[1]:
-        found.append(f"base_rate = {rate:g} (simulated: {RATES[0]:g} to {RATES[1]:g})")
+        found.append(f"base_rate = {rate:g} (simulated: 0.5, and trusted from {RATES[0]:g} to {RATES[1]:g})")
     return found
 
 

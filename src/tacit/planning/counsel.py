@@ -139,10 +139,11 @@ def _declare(plan: Plan) -> str:
     elif question.base_rate < RARE:
         told.append(f"base_rate = {question.base_rate:g}, as here")
     if len(question.schema.context) > 1:
-        heavier = plan.of(Case(question.epsilon, weight=WEIGHT))
-        at = plan.asked.most if plan.asked.most < 100_000 else 100_000
-        gain = f"{percent(plan.asked.at(at)[0])} becomes {percent(heavier.at(at)[0])} with {count(at)} people"
-        told.append(f"weight = {WEIGHT:g} for the field that matters most, if you know it ({gain})")
+        at = size(plan)
+        before, after = (each.at(at)[0] for each in (plan.asked, plan.of(Case(question.epsilon, weight=WEIGHT))))
+        if after > before + CLEARLY:
+            gain = f"{percent(before)} becomes {percent(after)} with {count(at)} people"
+            told.append(f"weight = {WEIGHT:g} for the field that matters most, if you know it ({gain})")
     if question.hold is None:
         told.append('hold, a deadline by which nine in ten rewards have come; --hold "1 day" says what it costs')
     else:

@@ -221,7 +221,8 @@ def run(question: SchemaQuestion, size: Size, report: Callable[[float], None], o
         tastes: [
             crowd.drawn(question.schema, i, rate=question.rate, strength=TASTES[tastes]) for i in range(size.worlds)
         ]
-        for tastes in {row.tastes for row in rows}
+        for tastes in TASTES
+        if any(row.tastes == tastes for row in rows)
     }
     tasks = [(row, world) for world in range(size.worlds) for row in rows]
     rounds = [_rounds(question, size, *task) for task in tasks]

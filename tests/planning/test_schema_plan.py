@@ -122,7 +122,7 @@ def test_what_costs_people_is_seen():
 def test_fields_are_left_out_weighed_and_chosen():
     important = ["plan", "age"]
     assert list(Case(1.0, left_out="age").schema(SMALL, important).context) == ["plan"]
-    assert list(Case(1.0, only=1).schema(SMALL, important).context) == ["plan"]
+    assert list(Case(1.0, alone=True).schema(SMALL, important).context) == ["plan"]
     heavier = Case(1.0, weight=2.0).schema(SMALL, important)
     assert heavier.context["plan"].weight == 2.0 and heavier.context["age"] == SMALL.context["age"]
     assert Case(1.0).schema(SMALL, important) == SMALL
@@ -158,7 +158,7 @@ def given(shares, *, question=None, floor=0.2, **others):
 
 
 def _name(case):
-    return f"without_{case.left_out}" if case.left_out else f"only_{case.only}" if case.only else "all"
+    return f"without_{case.left_out}" if case.left_out else "alone" if case.alone else "all"
 
 
 def test_the_verdict_follows_the_share():
@@ -175,7 +175,7 @@ def test_the_verdict_follows_the_share():
 
 def test_fields_that_cost_more_than_they_bring_are_named():
     shares, better = (0.1, 0.2, 0.4, 0.7, 0.8), (0.2, 0.5, 0.7, 0.72, 0.73)
-    said = counsel.words(given(shares, without_age=better, only_1=better))[2]
+    said = counsel.words(given(shares, without_age=better, alone=better))[2]
     assert "with 10,000 people all of them together have 40 %" in said
     assert "Without `age` they have 70 %" in said and "Without `plan`" not in said
     assert "alone" in said and "gets there with 2,100" in said
@@ -210,7 +210,7 @@ def test_the_table_fits_and_says_what_it_rests_on(capsys, monkeypatch, file):
         "best single action",
         "weak tastes",
         "without age",
-        "1 field, the right one",
+        "the right one alone",
         "2 made-up worlds",
         "?",
         "Declare, before anybody comes: base_rate",

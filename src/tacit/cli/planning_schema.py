@@ -83,8 +83,8 @@ def _label(case: Case) -> str:
     """Of a row of fields."""
     if case.left_out:
         return f"without {case.left_out}"
-    if case.only:
-        return "1 field, the right one" if case.only == 1 else f"{case.only} fields, the right ones"
+    if case.alone:
+        return "the right one alone"
     return f"weight = {case.weight:g} for the right one" if case.weight != 1 else ""
 
 
@@ -132,8 +132,8 @@ def error() -> str:
     off = json.loads(trials.JUDGED.read_text())
     return (
         f"How sure that is: in {off['worlds']} worlds of other kinds, whose tastes the plan could not know, it was off "
-        f"by {percent(off['median'])} in the middle, and by up to {percent(off['most'])} in 19 of 20 numbers. Where it "
-        f"said {percent(off['high'])} or more, people had {percent(-off['high_bias'])} less in the middle "
+        f"by {100 * off['median']:.0f} points in the middle, and by up to {100 * off['most']:.0f} in 19 of 20 numbers. "
+        f"Where it said {100 * off['high']:.0f} or more, people had {-100 * off['high_bias']:.0f} less in the middle "
         "(docs/measurements/plan.md)."
     )
 

@@ -8,6 +8,7 @@ from tacit.planning.trials import ORDINARY, PEOPLE, WEIGHT, Case, Found, Plan
 
 SIZE = 10_000  # people whom fields are judged by, where nobody knows how many come
 CLEARLY = 0.05  # by so much, and in every world, another schema is better
+ENOUGH = 4  # worlds
 SOONER = 0.8  # of the people
 RARE = 0.2  # rewards: fewer are rare
 
@@ -103,30 +104,23 @@ def _fields(plan: Plan) -> str:
         other = plan.of(Case(question.epsilon, left_out=name))
         if _better(other, asked, at):
             told.append(f"Without `{name}` they have {percent(other.at(at)[0])}, even where it matters.")
-    alone = [each for each in plan.found if each.case.only]
-    best = max(alone, key=lambda each: each.at(at)[0])
-    need = best.after(here)
+    alone = plan.of(Case(question.epsilon, alone=True))
+    need, name = alone.after(here), f"The one field that matters most, alone (`{names[0]}` alone, if it is that one),"
     if here > HOPELESS and need is not None and need <= SOONER * at:
-        told.append(f"{_only(best.case.only, names)} gets there with {count(need)}.")
-    elif best.at(at)[0] > here + CLEARLY:
-        told.append(f"{_only(best.case.only, names)} has {percent(best.at(at)[0])} then.")
+        told.append(f"{name} gets there with {count(need)}.")
+    elif alone.at(at)[0] > here + CLEARLY:
+        told.append(f"{name} has {percent(alone.at(at)[0])} then.")
     if not told:
         told = ["No field costs more than it brings, if you do not know which of them matter."]
     return f"Fields: with {count(at)} people all of them together have {percent(here)}. {' '.join(told)}"
 
 
-def _only(few: int, names: list[str]) -> str:
-    if few == 1:
-        return f"The one field that matters most, alone (`{names[0]}` alone, if it is that one),"
-    return f"A schema of the {few} fields that matter most"
-
-
 def _better(other: Found, asked: Found, at: int) -> bool:
-    """By much, and in every world: of four worlds all would agree by chance once in sixteen times."""
+    """By much, and in every world, if there are ENOUGH: by chance all of four agree once in sixteen times."""
     column = PEOPLE.index(max(n for n in PEOPLE if n <= at))
     apart = other.share[:, column] - asked.share[:, column]
     apart = apart[~np.isnan(apart)]
-    return bool(apart.mean() > CLEARLY and apart.min() > 0)
+    return bool(len(apart) >= ENOUGH and apart.mean() > CLEARLY and apart.min() > 0)
 
 
 def _declare(plan: Plan) -> str:

@@ -29,15 +29,17 @@ class Crowd(NamedTuple):
 
     @property
     def random(self) -> float:
-        """The mean reward of random actions; and of the best one for each, and of the best one for all."""
+        """The mean reward of random actions."""
         return float(self.means.mean())
 
     @property
     def best(self) -> float:
+        """That of the best action for each person."""
         return float(self.means.max(axis=1).mean())
 
     @property
     def single(self) -> float:
+        """That of the best action for all."""
         return float(self.means.mean(axis=0).max())
 
 
@@ -128,16 +130,19 @@ def _even(size: int, field: bool) -> Array:
 
 
 def _apart(scores: Array, *, centred: bool = True) -> Array:
-    """What is left between the actions of a person, with standard deviation 1; centred: and of each action between
-    people."""
-    out = scores - scores.mean(axis=1, keepdims=True)
+    """How actions differ to a person, with standard deviation 1. centred: without what an action is to everybody."""
+    out: Array = scores - scores.mean(axis=1, keepdims=True)
     if centred:
-        out = out - out.mean(axis=0)
-    return out / max(float(np.sqrt(out.var(axis=1, ddof=1).mean())), 1e-9)
+        out -= out.mean(axis=0)
+    out /= max(float(np.sqrt(out.var(axis=1, ddof=1).mean())), 1e-9)
+    return out
 
 
 def _scaled(mood: Array) -> Array:
-    return (mood - mood.mean()) / max(float(mood.std()), 1e-9)
+    """How people differ, with standard deviation 1."""
+    out: Array = mood - mood.mean()
+    out /= max(float(mood.std()), 1e-9)
+    return out
 
 
 def _means(scores: Array, rate: float) -> Array:

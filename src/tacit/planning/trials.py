@@ -25,7 +25,6 @@ PEOPLE = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
 RATE = 0.3  # of rewards of random actions, where nobody says
 TASTES = {"weak": 0.25, "ordinary": 0.5, "strong": 1.0}  # standard deviation of log odds among a person's actions
 ORDINARY = "ordinary"
-FEW = (1, 2)  # fields that matter most, alone
 WEIGHT = 2.0  # of the field that matters most
 DAY = 86_400.0  # seconds
 JUDGED = Path(__file__).parent / "judged.json"  # how far off it is: written by tools.plan.judge
@@ -107,7 +106,7 @@ class SchemaQuestion:
         return None if self.per_day is None else people * self.rounds_per_person / self.per_day
 
     def spec(self, epsilon: float) -> Spec:
-        given = {
+        given: dict[str, Any] = {
             "base_rate": self.base_rate,
             "contexts": self.contexts,
             "hold": self.held,
@@ -119,18 +118,18 @@ class SchemaQuestion:
 
 
 class Case(NamedTuple):
-    """A row. left_out: a field that the bandit does not have, though it matters as before. only: the bandit has so many
-    fields, those that matter most in each world; 0: all. weight: of the one that matters most, times what it has."""
+    """A row. left_out: a field that the bandit does not have, though it matters as before. alone: the bandit has
+    one field, that which matters most in each world. weight: of that one, times what it has."""
 
     epsilon: float
     tastes: str = ORDINARY
     left_out: str = ""
-    only: int = 0
+    alone: bool = False
     weight: float = 1.0
 
     def schema(self, full: Schema, important: Sequence[str]) -> Schema:
         """What the bandit has, in a world where fields matter in that order."""
-        gone = set(important[self.only :]) if self.only else {self.left_out}
+        gone = set(important[1:]) if self.alone else {self.left_out}
         left = crowd.without(full, gone)
         return left if self.weight == 1.0 else crowd.weighted(left, important[0], self.weight)
 
@@ -211,7 +210,8 @@ def cases(question: SchemaQuestion) -> list[Case]:
     if len(names) > 1:
         rows += [Case(own, left_out=name) for name in names]
         rows.append(Case(own, weight=WEIGHT))
-    return rows + [Case(own, only=count) for count in FEW if count < len(names)]
+        rows.append(Case(own, alone=True))
+    return rows
 
 
 def run(question: SchemaQuestion, size: Size, report: Callable[[float], None], only: Sequence[Case] = ()) -> Plan:

@@ -58,14 +58,14 @@ class Centred(NamedTuple):
     longest: float
 
 
-class Pooled(NamedTuple):
+class Counted(NamedTuple):
     """Those of model.fields."""
 
     signed: Booleans  # (p,)
     constant: float
     swing: float
     centre: float
-    pooled: float
+    alpha: float
     scale: float
     low: float
     high: float
@@ -167,21 +167,21 @@ def sum_scores(
 def sum_fields(
     rows: Array,
     rewards: Array,
-    at: Pooled,
+    at: Counted,
     places: Integers,
     tally: Tally,
     cell: float,
     longest: float,
     out: Raw,
 ) -> None:
-    """The same for sums by fields, of which some are in places that all blocks have in common."""
+    """The same for sums by fields."""
     blocks, q = places.shape[0], at.signed.size
     own, more = Raw(np.zeros(places.shape[1])), Raw(np.zeros(tally.size))
     for i in range(rewards.size):
         if not np.isnan(rewards[i]):
             a = block_of_row(rows[i], q, blocks)
             x, y = rows[i, :q], rewards[i]
-            add_fields(x, y, at.signed, at.constant, at.swing, at.centre, at.pooled, at.scale, at.low, at.high, own)
+            add_fields(x, y, at.signed, at.constant, at.swing, at.centre, at.alpha, at.scale, at.low, at.high, own)
             join_row(rows[i], rewards[i], own, places[a], tally, more, cell, longest, out)
 
 
@@ -219,7 +219,7 @@ def each_scores(rows: Array, rewards: Array, at: Scored, places: Integers, tally
 
 
 @kernel
-def each_fields(rows: Array, rewards: Array, at: Pooled, places: Integers, tally: Tally, out: Raw) -> None:
+def each_fields(rows: Array, rewards: Array, at: Counted, places: Integers, tally: Tally, out: Raw) -> None:
     """`sum_fields` in floats."""
     sum_fields(rows, rewards, at, places, tally, 0.0, 0.0, out)
 

@@ -2,8 +2,8 @@
 numbers are: sums of features, of their products and of centred rewards, whatever has been learnt so far.
 
 With the features x of the person, of norm at most 1, u those of them that are never negative, the reward's share r of
-its range and public numbers c (the centre), alpha (pooled) and a (scale), a user whose action is k adds
-    v = (a svec(x x') and (r - c) x in the place of action k,   alpha u in a place that all actions have in common).
+its range and public numbers c (the centre), alpha (count) and a (scale), a user whose action is k adds
+    v = (a svec(x x'), (r - c) x, alpha u)   in the place of action k.
 Plain functions, which kernels compile (kernels.formulas); loops over features are for kernels."""
 
 import math
@@ -16,7 +16,7 @@ from tacit.model.links import Link
 from tacit.model.vectors import PairContribution, add_outer, packed_size, pair_size
 
 EVEN = 0.5  # the centre, where no base rate is given
-POOLED, SCALE = 0.6, 0.2  # alpha^2 and a^2, in shares of c (1 - c), or of LEAST where that is less
+COUNT, SCALE = 0.6, 0.2  # alpha^2 and a^2, in shares of c (1 - c), or of LEAST where that is less
 LEAST = 0.06
 
 
@@ -47,7 +47,7 @@ def add_fields(
     constant: float,
     swing: float,
     centre: float,
-    pooled: float,
+    count: float,
     scale: float,
     low: float,
     high: float,
@@ -61,7 +61,7 @@ def add_fields(
     for i in range(x.size):
         out[start + i] += (share - centre) * bounded[i]
         if not signed[i]:
-            out[last + i] += pooled * bounded[i]
+            out[last + i] += count * bounded[i]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +76,7 @@ class FieldContribution(PairContribution):
         2 (C^2 + alpha^2 + a^2)
         C^2 B + 2 alpha^2 + 2 a^2                         unless c = 1/2 and alpha^2 + 2 a^2 <= 1/4.
     At c = 1/2 with alpha^2 + 2 a^2 <= 1/4, whatever is negative, that is D = 1, as much as the moments alone have: the
-    products and the pooled sums cost nothing.
+    products and the sums of features cost nothing.
 
     Proof. Two users x, x~ of lengths s, t <= 1; P = |x + x~|^2, Q = |x - x~|^2 <= B, delta = s^2 - t^2. Since
     |x x' - x~ x~'|_F^2 = s^4 + t^4 - 2 <x, x~>^2 = P Q / 2 + delta^2 / 2, and P + Q = 2 (s^2 + t^2) <= 4 - 2 |delta|
@@ -87,7 +87,7 @@ class FieldContribution(PairContribution):
     - One action, equal rewards. u and u~ have no negative numbers, so that |u - u~|^2 <= |u|^2 + |u~|^2 <= 2, and
       |v - v~|^2 <= C^2 Q + 2 alpha^2 + 2 a^2. Where c = 1/2: |u - u~|^2 <= |u + u~|^2 <= P, and with P and Q exchanged
       this is the case before.
-    - Two actions. C^2 (s^2 + t^2) + alpha^2 |u - u~|^2 + a^2 (s^4 + t^4) <= 2 (C^2 + alpha^2 + a^2).
+    - Two actions. C^2 (s^2 + t^2) + alpha^2 (|u|^2 + |u~|^2) + a^2 (s^4 + t^4) <= 2 (C^2 + alpha^2 + a^2).
     - Nothing in one world: half of that at most, whose square root is `norm`. So |v|^2 + |v~|^2 <= D^2, and rewards
       that come in another step cost nothing more (mechanisms.continual).
     D = 1 is attained by x = x~ of length 1 with rewards 1 and 0."""
@@ -107,22 +107,17 @@ class FieldContribution(PairContribution):
         return cls(scale=math.sqrt(SCALE * _room(centre)), centre=centre, **parts)  # type: ignore[arg-type]
 
     @property
-    def pooled(self) -> float:
+    def count(self) -> float:
         """alpha."""
-        return math.sqrt(POOLED * _room(self.centre))
-
-    @property
-    def common(self) -> int:
-        """How many numbers are in the place that all actions have in common."""
-        return self.dim // self.blocks
+        return math.sqrt(COUNT * _room(self.centre))
 
     @property
     def size(self) -> int:
-        return super().size + self.common
+        return super().size + self.dim
 
     @property
     def sensitivity(self) -> float:
-        c, a2, alpha2 = self.centre, self.scale**2, self.pooled**2
+        c, a2, alpha2 = self.centre, self.scale**2, self.count**2
         more = alpha2 + 2 * a2 - c * (1 - c)
         apart = 2 * (1 - self.constant**2 + self.swing**2)
         found = [1 + apart * max(0.0, more) + (a2 / 2 if a2 > 2 * min(c, 1 - c) else 0.0), 2 * self.norm**2]
@@ -133,7 +128,7 @@ class FieldContribution(PairContribution):
     @property
     def norm(self) -> float:
         """The largest |v|."""
-        return math.sqrt(max(self.centre, 1 - self.centre) ** 2 + self.pooled**2 + self.scale**2)
+        return math.sqrt(max(self.centre, 1 - self.centre) ** 2 + self.count**2 + self.scale**2)
 
 
 def _room(centre: float) -> float:

@@ -10,12 +10,12 @@ from tacit.kernels.compile import kernel
 from tacit.kernels.continual import JointState
 from tacit.kernels.formulas import add_fields
 from tacit.kernels.rounds import NOBODY, Held, enters, forget, outcome
-from tacit.kernels.summing import Pooled
+from tacit.kernels.summing import Counted
 
 
 @kernel
 def field_rounds(
-    policy: Generator, block: Block, held: Held, state: JointState, at: Pooled, places: Integers, random: bool
+    policy: Generator, block: Block, held: Held, state: JointState, at: Counted, places: Integers, random: bool
 ) -> None:
     """Rounds that end no step; random: with random arms. Changes state and the block's out arrays."""
     counts, prefix, posterior, _ = state
@@ -29,7 +29,7 @@ def field_rounds(
             continue
         row, y, slot = enters(counts, held, block, t, index)
         if slot != NOBODY and not np.isnan(y):
-            x, numbers = row[:p], (at.centre, at.pooled, at.scale, at.low, at.high)
+            x, numbers = row[:p], (at.centre, at.alpha, at.scale, at.low, at.high)
             add_fields(x, y, at.signed, at.constant, at.swing, *numbers, own)
             here = places[int(row[p])]
             for j in range(own.size):

@@ -153,9 +153,7 @@ class Joint(ContinualBandit):
         """statistic: what is released, in words, with {} for how many numbers. numbers: beside the mechanism's, what
         noise is drawn with."""
         most, mechanism, size, purse = self.max_rounds_per_person, self.mechanism, self.contribution.size, self._purse
-        words = statistic.format(
-            accounting.numbers(size, self._blocks, self._shared, getattr(self.contribution, "common", 0))
-        )
+        words = statistic.format(accounting.numbers(size, self._blocks, self._shared))
         parts = size, self._bound, purse, most or 1, self._relation
         releases = functools.partial(accounting.entries, words, mechanism, *parts)
         claim = releases(mechanism.leaves), mechanism, most, self._week, self.horizon or FARTHEST
